@@ -1,0 +1,22 @@
+# Writes the lesson files into a C++ source as raw strings. LESSONS: the files; OUTPUT: the source.
+set(entries "")
+foreach(file IN LISTS LESSONS)
+  get_filename_component(stem ${file} NAME_WE)
+  string(REGEX REPLACE "^[0-9]+-" "" name ${stem})
+  file(READ ${file} toml)
+  string(APPEND entries "    {\"${name}\", R\"lesson(${toml})lesson\"},\n")
+endforeach()
+file(WRITE ${OUTPUT} "#include \"lesson/library.hpp\"
+
+namespace qkv {
+namespace {
+
+constexpr BuiltInLesson lessons[] = {
+${entries}};
+
+}  // namespace
+
+std::span<const BuiltInLesson> built_in_lessons() { return lessons; }
+
+}  // namespace qkv
+")

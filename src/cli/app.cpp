@@ -1,0 +1,138 @@
+#include "cli/app.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <map>
+
+#include "cli/command.hpp"
+#include "lesson/library.hpp"
+#include "render/text.hpp"
+#include "tensor/error.hpp"
+#include "tensor/nearest.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::array commands = {&lessons_command, &run_command, &explain_command,
+                                 &export_command, &lint_command};
+
+constexpr int bad_usage = 2;
+
+// Help that starts with what people look for first: examples.
+class ExamplesFirst : public CLI::Formatter {
+ public:
+  ExamplesFirst() { column_width(34); }
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const final {
+    std::string examples;
+    for (const Command* command : commands) {
+      if (command->name == app->get_name()) examples = command->examples;
+    }
+    const std::string rest = CLI::Formatter::make_help(app, name, mode);
+    return examples.empty() ? rest : fmt::format("Examples:\n{}\n{}", examples, rest);
+  }
+};
+
+std::string welcome() {
+  std::string text =
+      "qkv walks through attention one matrix at a time, and checks the ones you worked out.\n\n"
+      "Type this first:\n"
+      "  qkv run the-fat-cat              from a sentence to context vectors\n"
+      "  qkv explain the-fat-cat 'scores[head 1,cat,fat]'\n\n"
+      "Commands (qkv COMMAND --help shows examples):\n";
+  for (const Command* command : commands) {
+    text += fmt::format("  {:<10} {}\n", command->name, command->summary);
+  }
+  text += "\nLessons:\n";
+  for (const BuiltInLesson& lesson : built_in_lessons()) text += fmt::format("  {}\n", lesson.name);
+  return text;
+}
+
+std::string first_line(std::string text) { return text.substr(0, text.find('\n')); }
+
+// What was probably meant by an option that the command does not have.
+std::string nearest_option(const CLI::App& app, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return nearest(wanted.substr(0, wanted.find('=')), names);
+}
+
+std::string usage_error(const CLI::App& root, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = root.get_subcommands();
+  const CLI::App& app = chosen.empty() ? root : *chosen.front();
+  std::string message = first_line(error.what());
+  const std::vector<std::string> extra = root.remaining(true);
+  if (!extra.empty() && dynamic_cast<const CLI::ExtrasError*>(&error)) {
+    const std::string near = nearest_option(app, extra.front());
+    message = fmt::format("\"{}\" is not expected here{}", visible(extra.front()),
+                          near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+  }
+  return fmt::format("{} (qkv {}{}--help shows examples)", message, app.get_name(),
+                     app.get_name().empty() ? "" : " ");
+}
+
+void refuse_unknown_command(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word.starts_with("--color") && word.find('=') == std::string_view::npos) ++i;
+    if (word.starts_with("-")) continue;
+    std::vector<std::string_view> names;
+    for (const Command* command : commands) {
+      if (command->name == word) return;
+      names.push_back(command->name);
+    }
+    const std::string near = nearest(word, names);
+    throw InputError(
+        near.empty() ? fmt::format("there is no command \"{}\"; there are {}", word, fmt::join(names, ", "))
+                     : fmt::format("there is no command \"{}\"; did you mean \"{}\"?", word, near));
+  }
+}
+
+void add_common(CLI::App& app, Common& common) {
+  static const std::map<std::string, ColourChoice> choices = {
+      {"auto", ColourChoice::automatic}, {"always", ColourChoice::always},
+      {"never", ColourChoice::never}};
+  app.add_option("--color", common.colour, "Shade numbers by their size: auto, always or never")
+      ->transform(CLI::CheckedTransformer(choices).description(""))
+      ->type_name("WHEN");
+}
+
+}  // namespace
+
+int run_app(int argc, char** argv) {
+  refuse_unknown_command(argc, argv);
+  Common common;
+  CLI::App app("qkv walks through attention one matrix at a time.");
+  app.formatter(std::make_shared<ExamplesFirst>());
+  app.set_version_flag("--version", std::string("qkv ") + QKV_VERSION);
+  add_common(app, common);
+  std::map<std::string_view, std::function<int()>> runs;
+  for (const Command* command : commands) {
+    CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->summary));
+    sub->fallthrough();
+    runs[command->name] = command->setup(*sub, common);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForVersion& version) {
+    print(std::string(version.what()) + "\n");
+    return 0;
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    print(chosen.empty() ? welcome() : chosen.front()->help());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    throw InputError(usage_error(app, error));
+  }
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty()) {
+    print(welcome());
+    return 0;
+  }
+  return runs.at(chosen.front()->get_name())();
+}
+
+}  // namespace qkv

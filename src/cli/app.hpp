@@ -1,0 +1,8 @@
+#pragma once
+
+namespace qkv {
+
+/// Runs qkv with the arguments of main. The result is the exit status; InputError means 2.
+int run_app(int argc, char** argv);
+
+}  // namespace qkv

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "cli/terminal.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace qkv {
+
+/// What every subcommand shares.
+struct Common {
+  ColourChoice colour = ColourChoice::automatic;
+};
+
+/// One subcommand: its name, a line of help, examples, and `setup`, which declares its options and
+/// returns what runs it (the exit status is its result).
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view examples;
+  std::function<int()> (*setup)(CLI::App&, const Common&) = nullptr;
+};
+
+extern const Command lessons_command;
+extern const Command run_command;
+extern const Command explain_command;
+extern const Command export_command;
+extern const Command lint_command;
+
+}  // namespace qkv

@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/lesson_options.hpp"
+#include "render/arithmetic.hpp"
+#include "render/text.hpp"
+#include "render/walk.hpp"
+
+namespace qkv {
+namespace {
+
+struct ExplainOptions {
+  LessonChoice lesson;
+  std::string cell;
+  int digits = 4;
+  bool latex = false;
+  bool json = false;
+};
+
+std::string as_text(const Trace& trace, const CellArithmetic& worked, const CellReference& cell,
+                    std::size_t width) {
+  const Step* step = trace.find_step(cell.name);
+  std::string text = step ? visible(formula_text(trace, *step)) + "\n\n" : "";
+  std::string start = worked.cell;
+  if (!step) return fmt::format("{} = {} (given)\n", visible(start), worked.lines.front());
+  for (const std::string& line : worked.lines) {
+    bool first = true;
+    for (const std::string& piece : wrapped_arithmetic(visible(fmt::format("{} = {}", start, line)), width - 4)) {
+      text += (first ? "  " : "    ") + piece + "\n";
+      first = false;
+    }
+    start.clear();
+  }
+  return text;
+}
+
+std::string as_latex(const CellArithmetic& worked) {
+  std::string text = "\\begin{aligned}\n";
+  std::string start = worked.cell;
+  for (std::size_t i = 0; i < worked.lines.size(); ++i) {
+    const bool last = i + 1 == worked.lines.size();
+    text += fmt::format("{} &= {}{}\n", start, worked.lines[i], last ? "" : " \\\\");
+    start.clear();
+  }
+  return text + "\\end{aligned}\n";
+}
+
+// JSON has no infinities: they are the strings "inf" and "-inf".
+nlohmann::ordered_json json_number(double value) {
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmetic& worked,
+                    const CellReference& cell) {
+  const Tensor& tensor = trace.at(cell.name);
+  const bool turned = is_turned(tensor, trace.convention);
+  nlohmann::ordered_json json;
+  json["lesson"] = lesson.name;
+  json["cell"] = worked.cell;
+  json["step"] = cell.name;
+  const std::vector<std::size_t> leading = leading_index(tensor, cell.matrix);
+  for (std::size_t a = 0; a < leading.size(); ++a) {
+    json[tensor.axes[a].name.empty() ? "head" : tensor.axes[a].name] = leading[a] + 1;
+  }
+  json["row"] = (turned ? cell.column : cell.row) + 1;
+  json["column"] = (turned ? cell.row : cell.column) + 1;
+  json["value"] = json_number(worked.value);
+  json["arithmetic"] = worked.lines;
+  if (const Step* step = trace.find_step(cell.name)) {
+    json["op"] = std::string(step->operation->name);
+    json["of"] = step->of;
+    json["formula"] = formula_text(trace, *step);
+  }
+  return json.dump(2) + "\n";
+}
+
+int run(const ExplainOptions& options, const Common& common) {
+  const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  const CellReference cell = resolve(parse_reference(options.cell), loaded.trace);
+  const CellArithmetic worked =
+      arithmetic_of(loaded.trace, cell,
+                    {.digits = options.digits,
+                     .notation = options.latex ? Notation::latex : Notation::text});
+  if (options.json) {
+    print(as_json(loaded.lesson, loaded.trace, worked, cell));
+  } else if (options.latex) {
+    print(as_latex(worked));
+  } else {
+    print(as_text(loaded.trace, worked, cell, terminal(common.colour).width));
+  }
+  return 0;
+}
+
+std::function<int()> setup(CLI::App& app, const Common& common) {
+  const auto options = std::make_shared<ExplainOptions>();
+  add_lesson_options(app, options->lesson, LessonArgument::required);
+  app.add_option("CELL", options->cell, "The cell: 'scores[cat,fat]' or 'scores[head 2,3,2]'")
+      ->required()
+      ->type_name("");
+  add_digits_option(app, options->digits);
+  CLI::Option* latex = app.add_flag("--latex", options->latex, "As LaTeX, to paste into a page");
+  app.add_flag("--json", options->json, "As JSON, for programs")->excludes(latex);
+  return [options, &common] { return run(*options, common); };
+}
+
+}  // namespace
+
+constinit const Command explain_command{
+    .name = "explain",
+    .summary = "one cell's arithmetic, term by term",
+    .examples = "  qkv explain the-fat-cat 'scores[head 1,cat,fat]'\n"
+                "  qkv explain the-fat-cat 'attention_weights[head 1,3,2]' --digits 6\n"
+                "  qkv explain the-fat-cat 'context[head 2,3,1]' --latex\n",
+    .setup = setup,
+};
+
+}  // namespace qkv

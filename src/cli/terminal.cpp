@@ -1,0 +1,57 @@
+#include "cli/terminal.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::size_t narrowest = 20;
+constexpr std::size_t widest = 10000;
+
+std::size_t width_from(std::string_view text) {
+  std::size_t width = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
+  return error == std::errc() && end == text.data() + text.size() ? width : 0;
+}
+
+std::size_t width_of_output() {
+  const char* columns = std::getenv("COLUMNS");
+  std::size_t width = columns ? width_from(columns) : 0;
+  winsize size{};
+  if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  if (width == 0) return 80;
+  return std::min(std::max(width, narrowest), widest);
+}
+
+bool wants_colour(ColourChoice choice) {
+  if (choice != ColourChoice::automatic) return choice == ColourChoice::always;
+  const char* no_colour = std::getenv("NO_COLOR");
+  if (no_colour && *no_colour) return false;
+  const char* term = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) && term && std::string_view(term) != "dumb";
+}
+
+}  // namespace
+
+Terminal terminal(ColourChoice choice) { return {width_of_output(), wants_colour(choice)}; }
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void finish_output() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return;
+  if (errno == EPIPE) return;  // nobody reads on: that is no failure
+  throw InputError(fmt::format("the output could not be written: {}", std::strerror(errno)));
+}
+
+}  // namespace qkv

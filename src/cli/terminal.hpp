@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace qkv {
+
+enum class ColourChoice { automatic, always, never };
+
+/// What qkv is writing to.
+struct Terminal {
+  std::size_t width = 80;  ///< from COLUMNS, else the terminal's own, else 80
+  bool colour = false;
+};
+
+/// Looks at standard output and the environment: --color, then NO_COLOR, then whether it is a
+/// terminal that knows colours.
+Terminal terminal(ColourChoice choice);
+
+/// Writes results to standard output.
+void print(std::string_view text);
+
+/// Flushes standard output. Throws InputError where something could not be written, so that a full
+/// disk does not pass for success.
+void finish_output();
+
+}  // namespace qkv

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/written.hpp"
+
+namespace qkv {
+
+/// The matrix in a CSV text: cells parted by commas, semicolons, tabs or, where none of these
+/// occurs, blanks; decimal points or commas; quotes as in RFC 4180; an empty cell or nan is blank.
+/// The first row and column are labels if the first cell is empty and another cell of them is no
+/// number, or if the size is the `expected` one (rows, columns) plus one each way. `where` opens
+/// every message. Throws InputError with row and column; a row is the line of the file it is on.
+Written read_csv(std::string_view text, const std::string& where,
+                 std::optional<std::array<std::size_t, 2>> expected = {});
+
+/// A matrix to be written as CSV.
+struct CsvMatrix {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::span<const double> values;               ///< row-major, rows × columns
+  std::vector<std::string_view> row_labels;     ///< none, or one for each row
+  std::vector<std::string_view> column_labels;  ///< none, or one for each column
+};
+
+enum class CsvLabels { written, left_out };
+
+struct CsvOptions {
+  CsvLabels labels = CsvLabels::written;
+  /// How many decimals to write; without it, the shortest digits that read back to the same double.
+  std::optional<int> digits = {};
+};
+
+/// The matrix as CSV: an empty cell and the column labels, then each row after its label; numbers
+/// only where there are no labels or they are left out. Infinity is inf, a blank is nan.
+/// Throws std::logic_error where the sizes do not fit.
+std::string to_csv(const CsvMatrix& matrix, const CsvOptions& options = {});
+
+}  // namespace qkv

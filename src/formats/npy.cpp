@@ -1,0 +1,357 @@
+#include "formats/npy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "formats/numeral.hpp"
+#include "tensor/error.hpp"
+
+// Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::size_t largest_rank = 64;  // NumPy's own bound, from version 2 on
+
+static_assert(std::endian::native == std::endian::little, "npy.cpp copies little-endian bytes");
+
+[[noreturn]] void refuse(const std::string& where, std::string_view why) {
+  throw InputError(fmt::format("{}: {}", where, why));
+}
+
+// ---------------------------------------------------------------- numbers in bytes
+
+enum class ByteOrder { little, big };
+
+template <class Stored>
+Stored load(const char* bytes, ByteOrder order) {
+  std::array<char, sizeof(Stored)> copy;
+  std::copy_n(bytes, sizeof(Stored), copy.begin());
+  if (order == ByteOrder::big) std::reverse(copy.begin(), copy.end());
+  return std::bit_cast<Stored>(copy);
+}
+
+template <class Stored>
+double load_number(const char* bytes, ByteOrder order) {
+  return static_cast<double>(load<Stored>(bytes, order));
+}
+
+/// IEEE 754 binary16: 1 bit of sign, 5 of exponent, 10 of fraction.
+double load_half(const char* bytes, ByteOrder order) {
+  const auto bits = load<std::uint16_t>(bytes, order);
+  const int exponent = (bits >> 10) & 0x1f;
+  const int fraction = bits & 0x3ff;
+  double magnitude = 0;
+  if (exponent == 0x1f) {
+    magnitude = fraction == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
+  } else if (exponent == 0) {
+    magnitude = std::ldexp(fraction, -24);
+  } else {
+    magnitude = std::ldexp(fraction + 0x400, exponent - 25);
+  }
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+double load_bool(const char* bytes, ByteOrder) { return *bytes != 0 ? 1.0 : 0.0; }
+
+/// A kind of number that NumPy stores: its code without the byte order.
+struct Dtype {
+  std::string_view code;
+  std::size_t size;
+  double (*load)(const char* bytes, ByteOrder order);
+  Precision precision;
+};
+
+constexpr std::array dtypes = {
+    Dtype{"f8", 8, load_number<double>, Precision::float64},
+    Dtype{"f4", 4, load_number<float>, Precision::float32},
+    Dtype{"f2", 2, load_half, Precision::float16},
+    Dtype{"i1", 1, load_number<std::int8_t>, Precision::digits},
+    Dtype{"i2", 2, load_number<std::int16_t>, Precision::digits},
+    Dtype{"i4", 4, load_number<std::int32_t>, Precision::digits},
+    Dtype{"i8", 8, load_number<std::int64_t>, Precision::digits},
+    Dtype{"u1", 1, load_number<std::uint8_t>, Precision::digits},
+    Dtype{"u2", 2, load_number<std::uint16_t>, Precision::digits},
+    Dtype{"u4", 4, load_number<std::uint32_t>, Precision::digits},
+    Dtype{"u8", 8, load_number<std::uint64_t>, Precision::digits},
+    Dtype{"b1", 1, load_bool, Precision::digits},
+};
+
+// ---------------------------------------------------------------- the header
+
+struct Header {
+  const Dtype* dtype = nullptr;
+  ByteOrder byte_order = ByteOrder::little;
+  bool fortran_order = false;
+  Shape shape;
+};
+
+/// Reads the header: a Python dict of three entries, such as
+/// {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
+class HeaderReader {
+ public:
+  HeaderReader(std::string_view text, const std::string& where) : rest_(text), where_(where) {}
+
+  Header read() {
+    expect('{');
+    while (!take('}')) {
+      read_entry();
+      if (take('}')) break;
+      expect(',');
+    }
+    if (!trimmed(rest_).empty()) broken();
+    if (header_.dtype == nullptr || !order_ || !shape_) broken();
+    header_.fortran_order = *order_;
+    header_.shape = *shape_;
+    return header_;
+  }
+
+ private:
+  [[noreturn]] void broken() const {
+    refuse(where_, "the .npy header is broken: save the array again with numpy.save");
+  }
+
+  void skip_blanks() {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size()));
+  }
+
+  bool take(char c) {
+    skip_blanks();
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  void expect(char c) {
+    if (!take(c)) broken();
+  }
+
+  std::string_view string() {
+    skip_blanks();
+    const char quote = rest_.empty() ? '\0' : rest_.front();
+    if (quote != '\'' && quote != '"') broken();
+    const std::size_t end = rest_.find(quote, 1);
+    if (end == std::string_view::npos) broken();
+    const std::string_view inside = rest_.substr(1, end - 1);
+    rest_.remove_prefix(end + 1);
+    return inside;
+  }
+
+  bool truth() {
+    skip_blanks();
+    for (const auto& [word, value] : {std::pair{"True", true}, std::pair{"False", false}}) {
+      if (!rest_.starts_with(word)) continue;
+      rest_.remove_prefix(std::string_view(word).size());
+      return value;
+    }
+    broken();
+  }
+
+  std::size_t size() {
+    skip_blanks();
+    const std::size_t digits = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
+    if (digits == 0) broken();
+    std::size_t value = 0;
+    for (const char c : rest_.substr(0, digits)) {
+      // Beyond any file's length already: more digits change nothing, and would overflow.
+      if (value <= largest_tensor) value = value * 10 + static_cast<std::size_t>(c - '0');
+    }
+    rest_.remove_prefix(digits);
+    if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2 wrote 3L
+    return value;
+  }
+
+  Shape tuple() {
+    Shape shape;
+    expect('(');
+    while (!take(')')) {
+      if (shape.size() == largest_rank) broken();
+      shape.push_back(size());
+      if (take(')')) break;
+      expect(',');
+    }
+    return shape;
+  }
+
+  void read_dtype() {
+    skip_blanks();
+    if (rest_.starts_with('[')) {
+      refuse(where_, "the array holds records, not numbers: save one field of it");
+    }
+    const std::string_view descr = string();
+    const bool has_order = !descr.empty() && std::string_view("<>|=").find(descr[0]) < 4;
+    const std::string_view code = descr.substr(has_order ? 1 : 0);
+    const auto found = std::find_if(dtypes.begin(), dtypes.end(),
+                                    [code](const Dtype& dtype) { return dtype.code == code; });
+    if (found == dtypes.end()) refuse_dtype(descr);
+    header_.dtype = &*found;
+    header_.byte_order = descr[0] == '>' ? ByteOrder::big : ByteOrder::little;
+  }
+
+  [[noreturn]] void refuse_dtype(std::string_view descr) const {
+    const bool object = descr.find('O') != std::string_view::npos;
+    refuse(where_,
+           fmt::format("the array holds {}, not numbers that qkv reads: save "
+                       "array.astype(\"float64\")",
+                       object ? "Python objects" : fmt::format("dtype \"{}\"", printable(descr))));
+  }
+
+  void read_entry() {
+    const std::string_view key = string();
+    expect(':');
+    if (key == "descr") {
+      read_dtype();
+    } else if (key == "fortran_order") {
+      order_ = truth();
+    } else if (key == "shape") {
+      shape_ = tuple();
+    } else {
+      broken();
+    }
+  }
+
+  std::string_view rest_;
+  const std::string& where_;
+  Header header_;
+  std::optional<bool> order_;
+  std::optional<Shape> shape_;
+};
+
+std::size_t little_endian(std::string_view bytes) {
+  std::size_t value = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) {
+    value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return value;
+}
+
+/// Takes magic, version and header off the front of `bytes`.
+Header take_header(std::string_view& bytes, const std::string& where) {
+  if (!bytes.starts_with(magic)) {
+    refuse(where, "this is not a .npy file: save the array with numpy.save");
+  }
+  constexpr std::string_view truncated = "the file ends inside its header: save the array again";
+  if (bytes.size() < magic.size() + 2) refuse(where, truncated);
+  const int version = static_cast<unsigned char>(bytes[magic.size()]);
+  if (version < 1 || version > 3) {
+    refuse(where,
+           fmt::format("version {} of the .npy format is unknown: qkv reads 1, 2 and 3", version));
+  }
+  bytes.remove_prefix(magic.size() + 2);
+  const std::size_t length_size = version == 1 ? 2 : 4;
+  if (bytes.size() < length_size) refuse(where, truncated);
+  const std::size_t length = little_endian(bytes.substr(0, length_size));
+  bytes.remove_prefix(length_size);
+  if (bytes.size() < length) refuse(where, truncated);
+  const Header header = HeaderReader(bytes.substr(0, length), where).read();
+  bytes.remove_prefix(length);
+  return header;
+}
+
+// ---------------------------------------------------------------- the numbers
+
+std::size_t checked_count(const Header& header, std::string_view data, const std::string& where) {
+  const std::size_t count = count_of(header.shape, where + ": an array");
+  const std::string shape = "shape " + shape_text(header.shape);
+  if (count == 0) refuse(where, "the array holds no numbers: its " + shape + " has a size of 0");
+  const std::size_t wanted = count * header.dtype->size;
+  if (data.size() != wanted) {
+    refuse(where, fmt::format("{} needs {} bytes of numbers, the file has {}: save the array again",
+                              shape.size() > 6 ? shape : "one number", wanted, data.size()));
+  }
+  return count;
+}
+
+std::vector<double> load_values(const Header& header, std::string_view data, std::size_t count) {
+  std::vector<double> values(count);
+  if (header.dtype->precision == Precision::float64 && header.byte_order == ByteOrder::little) {
+    std::memcpy(values.data(), data.data(), data.size());
+    return values;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = header.dtype->load(data.data() + i * header.dtype->size, header.byte_order);
+  }
+  return values;
+}
+
+/// Fortran order (the first index runs fastest) put into C order (the last one does).
+std::vector<double> in_c_order(const Shape& shape, const std::vector<double>& fortran) {
+  Shape strides(shape.size(), 1);
+  for (std::size_t a = 1; a < shape.size(); ++a) strides[a] = strides[a - 1] * shape[a - 1];
+  std::vector<double> values;
+  values.reserve(fortran.size());
+  Shape index(shape.size(), 0);
+  for (std::size_t from = 0; values.size() < fortran.size();) {
+    values.push_back(fortran[from]);
+    // The next index, as an odometer counts.
+    for (std::size_t a = shape.size(); a-- > 0;) {
+      from += strides[a];
+      if (++index[a] < shape[a]) break;
+      from -= strides[a] * shape[a];
+      index[a] = 0;
+    }
+  }
+  return values;
+}
+
+std::string shape_tuple(const Shape& shape) {
+  std::string text = "(";
+  for (const std::size_t size : shape) text += fmt::format("{}, ", size);
+  if (shape.size() > 1) text.resize(text.size() - 2);
+  if (shape.size() == 1) text.pop_back();
+  return text + ")";
+}
+
+}  // namespace
+
+NpyArray read_npy_array(std::string_view bytes, const std::string& where) {
+  const Header header = take_header(bytes, where);
+  const std::size_t count = checked_count(header, bytes, where);
+  std::vector<double> values = load_values(header, bytes, count);
+  if (header.fortran_order && header.shape.size() > 1) values = in_c_order(header.shape, values);
+  const Shape shape = header.shape.empty() ? Shape{1} : header.shape;
+  return {.tensor = tensor_of(shape, std::move(values)), .precision = header.dtype->precision};
+}
+
+Written read_npy(std::string_view bytes, const std::string& where) {
+  const NpyArray array = read_npy_array(bytes, where);
+  Written written;
+  written.shape = array.tensor.shape();
+  written.precision = array.precision;
+  written.cells.reserve(array.tensor.values.size());
+  for (const double value : array.tensor.values) written.cells.push_back({.value = value});
+  return written;
+}
+
+std::string to_npy(const Tensor& tensor) {
+  constexpr std::size_t alignment = 64;
+  const std::size_t before_header = magic.size() + 4;
+  std::string header = fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': {}, }}",
+                                   shape_tuple(tensor.shape()));
+  const std::size_t size = before_header + header.size() + 1;
+  header.append((alignment - size % alignment) % alignment, ' ');
+  header += '\n';
+
+  std::string bytes;
+  bytes.reserve(before_header + header.size() + tensor.values.size() * sizeof(double));
+  bytes += magic;
+  bytes += '\x01';
+  bytes += '\x00';
+  bytes += static_cast<char>(header.size() & 0xff);
+  bytes += static_cast<char>(header.size() >> 8);
+  bytes += header;
+  bytes.append(reinterpret_cast<const char*>(tensor.values.data()),
+               tensor.values.size() * sizeof(double));
+  return bytes;
+}
+
+}  // namespace qkv

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "formats/written.hpp"
+
+namespace qkv {
+
+/// What stands between the whole part of a number and its decimals.
+enum class DecimalMark { point, comma };
+
+enum class NumeralFault { none, not_a_number, too_large };
+
+/// A number, or the reason why there is none.
+struct NumeralResult {
+  Numeral numeral = {};
+  NumeralFault fault = NumeralFault::none;
+};
+
+/// The number that the whole of `token` spells: digits with at most one mark and one exponent, or
+/// inf, infinity, ∞ or nan in any case; the sign is +, - or U+2212. "1x", "1,000.5" and "0x1" are
+/// none; what is too small for a double becomes 0. Example: "1.20e-3" → {0.0012, 5, true}.
+NumeralResult parse_numeral(std::string_view token, DecimalMark mark = DecimalMark::point);
+
+/// What to tell the writer of `token`: `"1x" is not a number: write it like 0.25 or 2.5e-3`.
+std::string refusal(NumeralFault fault, std::string_view token);
+
+/// `text` fit for one line of a message: control characters and broken UTF-8 become ?, and what is
+/// longer than 40 bytes ends in an ellipsis.
+std::string printable(std::string_view text);
+
+/// How many bytes the UTF-8 character at the start of `text` has; 0 where there is none.
+std::size_t utf8_length(std::string_view text);
+
+/// `text` without the blanks (space, tab, carriage return, line feed) at both ends.
+std::string_view trimmed(std::string_view text);
+
+}  // namespace qkv

@@ -1,0 +1,477 @@
+#include "formats/pasted.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "formats/csv.hpp"
+#include "formats/numeral.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr auto npos = std::string_view::npos;
+constexpr std::string_view white = " \t\r\n";
+constexpr std::size_t deepest = 32;  // as many axes as NumPy 1 has
+constexpr std::string_view fit_example = "paste numbers, such as [[1, 2], [3, 4]]";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Letters of any alphabet: whatever is not ASCII counts as one.
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
+}
+
+/// The text with its name, so that a place in it can be turned into a line.
+struct Source {
+  std::string_view text;
+  const std::string& where;
+
+  [[noreturn]] void refuse(std::size_t pos, std::string_view why) const {
+    const auto before = text.substr(0, std::min(pos, text.size()));
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    throw InputError(fmt::format("{}: line {}: {}", where, line, why));
+  }
+};
+
+void refuse_shortened(const Source& source) {
+  const std::size_t dots = std::min(source.text.find("..."), source.text.find("…"));
+  if (dots == npos) return;
+  source.refuse(dots,
+                "numbers were left out at \"...\": print the whole matrix, with "
+                "numpy.set_printoptions(threshold=sys.maxsize) or "
+                "torch.set_printoptions(profile=\"full\")");
+}
+
+Numeral read_number(std::string_view token, const Source& source, std::size_t pos) {
+  if (token == "True" || token == "true") return {.value = 1};
+  if (token == "False" || token == "false") return {.value = 0};
+  const NumeralResult result = parse_numeral(token);
+  if (result.fault != NumeralFault::none) source.refuse(pos, refusal(result.fault, token));
+  return result.numeral;
+}
+
+// ---------------------------------------------------------------- brackets
+
+/// "1 number", "2 numbers".
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// A piece of the text by its place.
+struct Piece {
+  std::size_t start = 0;
+  std::size_t end = 0;
+};
+
+/// Reads nested lists of numbers, and checks that lists of one level are of one size.
+class BracketReader {
+ public:
+  BracketReader(const Source& source, std::size_t start) : source_(source), pos_(start) {}
+
+  Written read() {
+    do {
+      step();
+    } while (!open_.empty());
+    Written written;
+    written.shape = sizes_;
+    written.cells = std::move(cells_);
+    return written;
+  }
+
+  std::size_t end() const { return pos_; }
+
+ private:
+  char at(std::size_t pos) const { return pos < source_.text.size() ? source_.text[pos] : '\0'; }
+
+  std::string_view text_of(const Piece& piece) const {
+    return source_.text.substr(piece.start, piece.end - piece.start);
+  }
+
+  void step() {
+    const std::size_t start =
+        std::min(source_.text.find_first_not_of(" \t\r\n,;", pos_), source_.text.size());
+    if (start == source_.text.size()) {
+      source_.refuse(open_start_.back(), "this [ is never closed: paste up to the last ]");
+    }
+    pos_ = start;
+    if (at(pos_) == '[') return open_list();
+    if (at(pos_) == ']') return close_list(pos_++);
+    const std::size_t stop = source_.text.find_first_of(" \t\r\n,;[]", pos_);
+    source_.refuse(pos_, fmt::format("\"{}\" stands beside a list: put all numbers at one depth "
+                                     "of brackets",
+                                     printable(source_.text.substr(pos_, stop - pos_))));
+  }
+
+  void open_list() {
+    const std::size_t bracket = source_.text.find_first_of("[]", pos_ + 1);
+    if (bracket == npos) {
+      source_.refuse(pos_, "this [ is never closed: paste up to the last ]");
+    }
+    if (source_.text[bracket] == ']') {
+      read_innermost({.start = pos_ + 1, .end = bracket});
+      pos_ = bracket + 1;
+      return;
+    }
+    deepen();
+    ++pos_;
+  }
+
+  void deepen() {
+    if (open_.size() == deepest) {
+      source_.refuse(pos_,
+                     fmt::format("brackets nest more than {} deep: {}", deepest, fit_example));
+    }
+    open_.push_back(0);
+    open_start_.push_back(pos_);
+    if (sizes_.size() < open_.size()) sizes_.push_back(0);
+  }
+
+  /// Ends the list on top, which stands at `pos`.
+  void close_list(std::size_t pos) {
+    const std::size_t depth = open_.size() - 1;
+    const std::size_t size = open_.back();
+    open_.pop_back();
+    open_start_.pop_back();
+    if (!open_.empty()) ++open_.back();
+    if (sizes_[depth] == 0) sizes_[depth] = size;
+    if (sizes_[depth] == size) return;
+    const bool of_numbers = depth + 1 == sizes_.size();
+    const std::string_view what = of_numbers ? "number" : "list";
+    source_.refuse(pos, fmt::format("this {} has {}, the first has {}: give all the same number",
+                                    of_numbers ? "row" : "list", counted(size, what),
+                                    counted(sizes_[depth], what)));
+  }
+
+  /// A list without lists in it: one row, or with semicolons MATLAB's rows.
+  void read_innermost(const Piece& inside) {
+    const std::vector<Piece> rows = rows_of(inside);
+    if (rows.empty()) return read_row(inside);
+    deepen();
+    for (const Piece& row : rows) read_row(row);
+    close_list(inside.end);
+  }
+
+  /// MATLAB's rows; none where the line breaks are there only because the row was too long.
+  std::vector<Piece> rows_of(const Piece& inside) const {
+    const std::string_view text = text_of(inside);
+    const bool semicolons = text.find(';') != npos;
+    std::vector<Piece> rows;
+    for (std::size_t start = inside.start; start < inside.end;) {
+      const std::size_t end = std::min(source_.text.find_first_of(";\n", start), inside.end);
+      const Piece row{.start = start, .end = end};
+      if (!trimmed(text_of(row)).empty()) rows.push_back(row);
+      start = end + 1;
+    }
+    if (semicolons || lines_are_rows(rows)) return rows;
+    return {};
+  }
+
+  /// Whether somebody typed one row a line: no comma leads over a line's end, and the lines are
+  /// too short to have been broken by a printer. Inside other brackets lines are never rows.
+  bool lines_are_rows(const std::vector<Piece>& lines) const {
+    constexpr std::size_t printers_break_at = 50;
+    if (!open_.empty() || lines.size() < 2) return false;
+    const std::size_t count = numbers_in(lines.front());
+    for (const Piece& line : lines) {
+      const std::string_view text = trimmed(text_of(line));
+      if (text.ends_with(',') || text.starts_with(',') || text.size() > printers_break_at) {
+        return false;
+      }
+      if (numbers_in(line) != count) return false;
+    }
+    return true;
+  }
+
+  std::size_t numbers_in(const Piece& line) const {
+    std::size_t count = 0;
+    bool inside = false;
+    for (const char c : text_of(line)) {
+      const bool separator = white.find(c) != npos || c == ',';
+      if (!separator && !inside) ++count;
+      inside = !separator;
+    }
+    return count;
+  }
+
+  void read_row(const Piece& row) {
+    deepen();
+    if (number_depth_ == 0) number_depth_ = open_.size();
+    if (open_.size() != number_depth_) {
+      source_.refuse(row.start, "numbers stand at different depths: close every row alike");
+    }
+    bool comma_allowed = false;
+    for (std::size_t pos = row.start; pos < row.end;) {
+      const char c = at(pos);
+      if (c == ',') {
+        if (!comma_allowed) source_.refuse(pos, "a number is missing before this comma");
+        comma_allowed = false;
+        ++pos;
+      } else if (white.find(c) != npos) {
+        ++pos;
+      } else {
+        pos = read_cell(pos, row.end);
+        comma_allowed = true;
+      }
+    }
+    if (open_.back() == 0) source_.refuse(row.start, "these brackets are empty: put numbers in");
+    close_list(row.end);
+  }
+
+  std::size_t read_cell(std::size_t start, std::size_t row_end) {
+    const std::size_t end = std::min(source_.text.find_first_of(" \t\r\n,", start), row_end);
+    cells_.push_back(read_number(text_of({.start = start, .end = end}), source_, start));
+    ++open_.back();
+    return end;
+  }
+
+  const Source& source_;
+  std::size_t pos_;
+  std::vector<std::size_t> open_ = {};        // how many items each open list has so far
+  std::vector<std::size_t> open_start_ = {};  // and where it begins
+  Shape sizes_ = {};                          // by depth; 0 until a list of that depth has ended
+  std::size_t number_depth_ = 0;              // 0 until the first number
+  std::vector<Numeral> cells_ = {};
+};
+
+/// Where the first bracket of a matrix stands, if nothing but a name, a prompt or a call leads up
+/// to it: "A = [", "tensor([", ">>> np.array([", "Out[3]: array([".
+std::optional<std::size_t> opening_bracket(std::string_view text) {
+  std::size_t pos = std::min(text.find_first_not_of(white), text.size());
+  for (const std::string_view prompt : {"Out[", "In ["}) {
+    if (!text.substr(pos).starts_with(prompt)) continue;
+    const std::size_t end = text.find("]:", pos);
+    if (end == npos) return std::nullopt;
+    pos = end + 2;
+  }
+  constexpr std::string_view marks = "=:().'>";
+  bool in_word = false;
+  for (; pos < text.size(); ++pos) {
+    const char c = text[pos];
+    if (c == '[') return pos;
+    if (is_digit(c) && !in_word) return std::nullopt;
+    in_word = is_letter(c) || is_digit(c);
+    if (!in_word && marks.find(c) == npos && white.find(c) == npos) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// The end of one argument of a call, such as `dtype=float32` or `grad_fn=<MmBackward0>`; npos
+/// where there is none.
+std::size_t skip_argument(std::string_view text, std::size_t pos) {
+  while (pos < text.size() && (is_letter(text[pos]) || is_digit(text[pos]))) ++pos;
+  if (pos >= text.size() || text[pos] != '=') return npos;
+  ++pos;
+  constexpr std::string_view openers = "<'\"(";
+  constexpr std::string_view closers = ">'\")";
+  const std::size_t kind = pos < text.size() ? openers.find(text[pos]) : npos;
+  if (kind != npos) pos = std::min(text.find(closers[kind], pos + 1), text.size());
+  return std::min(text.find_first_of(",) \t\r\n", pos), text.size());
+}
+
+/// After the matrix there may be what ends its call, and nothing that could change its numbers.
+void refuse_rest(const Source& source, std::size_t pos) {
+  constexpr std::string_view endings = " \t\r\n),;>";
+  for (;;) {
+    pos = source.text.find_first_not_of(endings, pos);
+    if (pos == npos) return;
+    const std::size_t end = is_letter(source.text[pos]) ? skip_argument(source.text, pos) : npos;
+    if (end == npos) {
+      const std::size_t line_end = source.text.find_first_of("\r\n", pos);
+      source.refuse(pos, fmt::format("\"{}\" follows the last bracket: keep one matrix and "
+                                     "nothing after it",
+                                     printable(source.text.substr(pos, line_end - pos))));
+    }
+    pos = end;
+  }
+}
+
+// ---------------------------------------------------------------- MATLAB's and Octave's output
+
+/// Reads rows that stand under "A =", under a common factor such as "1.0e+03 *", or in blocks under
+/// "Columns 1 through 8".
+class DisplayReader {
+ public:
+  explicit DisplayReader(const Source& source) : source_(source) {}
+
+  Written read() {
+    for (std::size_t start = 0; start < source_.text.size();) {
+      const std::size_t end = std::min(source_.text.find('\n', start), source_.text.size());
+      read_line({.start = start, .end = end});
+      start = end + 1;
+    }
+    close_block();
+    if (rows_.empty()) source_.refuse(0, fmt::format("there are no numbers: {}", fit_example));
+    return joined();
+  }
+
+  /// Whether this line is one that bare rows of numbers do not have.
+  static bool is_display_line(std::string_view line) {
+    return !heading(line).empty() || is_block_title(line) || line.ends_with('*') || is_note(line);
+  }
+
+ private:
+  /// "A =" of "A = 1 2"; empty where the line does not begin so.
+  static std::string_view heading(std::string_view line) {
+    if (line.empty() || !is_letter(line[0])) return {};
+    const std::size_t equals = line.find('=');
+    if (equals == npos) return {};
+    return line.substr(0, equals + 1);
+  }
+
+  static bool is_block_title(std::string_view line) { return line.starts_with("Column"); }
+
+  /// Lines that say what kind of matrix it is.
+  static bool is_note(std::string_view line) {
+    return line == "Diagonal Matrix" || line == "Permutation Matrix" || line.starts_with("[torch.");
+  }
+
+  void read_line(const Piece& piece) {
+    std::string_view line = trimmed(source_.text.substr(piece.start, piece.end - piece.start));
+    if (line.empty() || is_note(line)) return;
+    if (is_block_title(line)) return close_block();
+    if (const std::string_view head = heading(line); !head.empty()) {
+      if (headed_) {
+        source_.refuse(piece.start,
+                       "a second matrix begins here: keep one matrix, or write them "
+                       "as one in nested brackets");
+      }
+      headed_ = true;
+      line = trimmed(line.substr(head.size()));
+      if (line.empty()) return;
+    }
+    if (line.ends_with('*')) return read_factor(line, piece.start);
+    read_row(line, piece.start);
+  }
+
+  /// "1.0e+03 *": every number that follows is to be taken a thousand times.
+  void read_factor(std::string_view line, std::size_t pos) {
+    const Numeral factor = read_number(trimmed(line.substr(0, line.size() - 1)), source_, pos);
+    const double power = std::round(std::log10(factor.value));
+    if (!std::isfinite(power) ||
+        parse_numeral(fmt::format("1e{}", static_cast<int>(power))).numeral.value != factor.value) {
+      source_.refuse(pos, "a common factor must be a power of ten, such as 1.0e+03 *");
+    }
+    factor_exponent_ = static_cast<int>(power);
+  }
+
+  /// The number times the common factor, exactly: the factor goes into its exponent.
+  Numeral scaled(std::string_view token, std::size_t pos) const {
+    const Numeral plain = read_number(token, source_, pos);
+    const bool has_digits = std::isfinite(plain.value) && !plain.scientific;
+    if (factor_exponent_ == 0 || !has_digits) return plain;
+    const NumeralResult result = parse_numeral(fmt::format("{}e{}", token, factor_exponent_));
+    if (result.fault != NumeralFault::none) source_.refuse(pos, refusal(result.fault, token));
+    Numeral numeral = result.numeral;
+    numeral.scientific = false;  // the digits of all cells end at the same place
+    return numeral;
+  }
+
+  void read_row(std::string_view line, std::size_t pos) {
+    if (row_ == rows_.size()) {
+      if (later_block_) {
+        source_.refuse(pos, fmt::format("this block of columns has more than the {} rows of the "
+                                        "first: paste all of every block",
+                                        rows_.size()));
+      }
+      rows_.emplace_back();
+      row_places_.push_back(pos);
+    }
+    constexpr std::string_view breaks = " \t\r,;";
+    for (std::size_t start = line.find_first_not_of(breaks); start != npos;) {
+      const std::size_t end = std::min(line.find_first_of(breaks, start), line.size());
+      rows_[row_].push_back(scaled(line.substr(start, end - start), pos));
+      start = line.find_first_not_of(breaks, end);
+    }
+    ++row_;
+  }
+
+  void close_block() {
+    if (row_ == 0) return;
+    if (row_ < rows_.size()) {
+      source_.refuse(source_.text.size(),
+                     fmt::format("a block of columns has {} rows, the first has {}: paste all of "
+                                 "every block",
+                                 row_, rows_.size()));
+    }
+    row_ = 0;
+    later_block_ = true;
+  }
+
+  Written joined() const {
+    Written written;
+    written.shape = {rows_.size(), rows_.front().size()};
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (rows_[i].size() != rows_.front().size()) {
+        source_.refuse(row_places_[i],
+                       fmt::format("this row has {}, the first has {}: give all the same number",
+                                   counted(rows_[i].size(), "number"),
+                                   counted(rows_.front().size(), "number")));
+      }
+      written.cells.insert(written.cells.end(), rows_[i].begin(), rows_[i].end());
+    }
+    if (written.cells.empty())
+      source_.refuse(0, fmt::format("there are no numbers: {}", fit_example));
+    return written;
+  }
+
+  const Source& source_;
+  std::vector<std::vector<Numeral>> rows_ = {};
+  std::vector<std::size_t> row_places_ = {};
+  std::size_t row_ = 0;  // the next row of this block
+  bool later_block_ = false;
+  bool headed_ = false;
+  int factor_exponent_ = 0;
+};
+
+bool has_display_lines(std::string_view text) {
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    if (DisplayReader::is_display_line(trimmed(text.substr(start, end - start)))) return true;
+    start = end + 1;
+  }
+  return false;
+}
+
+/// Whether the first cell is empty or quoted: then it is CSV, where "..." may be a label.
+bool opens_like_csv(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first != npos && std::string_view(",;\t\"").find(text[first]) != npos;
+}
+
+void refuse_numberless(const Source& source) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  std::string small(source.text);
+  std::transform(small.begin(), small.end(), small.begin(), lower);
+  for (const std::string_view sign : {"inf", "nan", "∞", "true", "false"}) {
+    if (small.find(sign) != npos) return;
+  }
+  if (small.find_first_of("0123456789") != npos) return;
+  throw InputError(fmt::format("{}: there are no numbers in it: {}", source.where, fit_example));
+}
+
+}  // namespace
+
+Written read_pasted(std::string_view text, const std::string& where,
+                    std::optional<std::array<std::size_t, 2>> expected) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  const Source source{.text = text, .where = where};
+  if (opens_like_csv(text)) return read_csv(text, where, expected);
+  refuse_shortened(source);
+  if (const auto start = opening_bracket(text)) {
+    BracketReader reader(source, *start);
+    Written written = reader.read();
+    refuse_rest(source, reader.end());
+    return written;
+  }
+  refuse_numberless(source);
+  if (has_display_lines(text)) return DisplayReader(source).read();
+  return read_csv(text, where, expected);
+}
+
+}  // namespace qkv

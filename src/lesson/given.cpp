@@ -1,0 +1,263 @@
+#include "lesson/given.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "formats/pasted.hpp"
+#include "formats/read_file.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view keys[] = {"name",   "value", "randn", "rand",        "eye",  "ones",
+                                     "zeros",  "tril",  "linear", "linear_bias", "file", "key",
+                                     "seed",   "transpose", "rows", "columns"};
+
+// The numbers of a given before they are turned and labelled, and the labels its file had.
+struct Source {
+  Tensor tensor;
+  std::vector<std::string> rows = {};
+  std::vector<std::string> columns = {};
+};
+
+using Read = std::optional<Source> (*)(const toml::table&, std::string_view key, GivenContext&,
+                                       TomlReader&);
+
+std::optional<Source> from_written(const Written& written, std::string_view where) {
+  Source source;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < written.cells.size(); ++i) {
+    if (std::isnan(written.cells[i].value)) {
+      const std::size_t width = written.shape.back();
+      throw InputError(fmt::format("{}: row {}, column {} is blank or nan; a given needs every number",
+                                   where, i / width + 1, i % width + 1));
+    }
+    values.push_back(written.cells[i].value);
+  }
+  source.tensor = tensor_of(written.shape, std::move(values));
+  source.rows = written.row_labels;
+  source.columns = written.column_labels;
+  return source;
+}
+
+std::optional<Source> read_value(const toml::table& table, std::string_view key, GivenContext&,
+                                 TomlReader& reader) {
+  const toml::node& node = *table.get(key);
+  if (const auto* text = node.as_string()) {
+    return from_written(read_pasted(text->get(), "value"), "value");
+  }
+  const auto written = reader.numbers(node, key);
+  return written ? from_written(*written, "value") : std::nullopt;
+}
+
+std::optional<Source> read_from_file(const toml::table& table, std::string_view key,
+                                     GivenContext& context, TomlReader& reader) {
+  const auto file = reader.text(table, key);
+  if (!file) return {};
+  return from_written(read_written(context.directory / *file), *file);
+}
+
+std::optional<Shape> square(const toml::table& table, std::string_view key, TomlReader& reader) {
+  const auto shape = reader.shape(table, key);
+  if (!shape) return {};
+  if (shape->size() == 1) return Shape{(*shape)[0], (*shape)[0]};
+  reader.fault(*table.get(key), fmt::format("{} takes one size: {} = 3", key, key));
+  return {};
+}
+
+// 1 where `is_one(row, column)` says so, else 0.
+std::optional<Source> square_of(const toml::table& table, std::string_view key, TomlReader& reader,
+                                bool (*is_one)(std::size_t, std::size_t)) {
+  const auto shape = square(table, key, reader);
+  if (!shape) return {};
+  std::vector<double> values(count_of(*shape, key));
+  const std::size_t n = shape->back();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = is_one(i / n, i % n) ? 1 : 0;
+  return Source{tensor_of(*shape, std::move(values))};
+}
+
+std::optional<Source> read_eye(const toml::table& table, std::string_view key, GivenContext&,
+                               TomlReader& reader) {
+  return square_of(table, key, reader, [](std::size_t i, std::size_t j) { return i == j; });
+}
+
+std::optional<Source> read_tril(const toml::table& table, std::string_view key, GivenContext&,
+                                TomlReader& reader) {
+  return square_of(table, key, reader, [](std::size_t i, std::size_t j) { return j <= i; });
+}
+
+std::optional<Source> filled(const toml::table& table, std::string_view key, TomlReader& reader,
+                             double value) {
+  const auto shape = reader.shape(table, key);
+  if (!shape) return {};
+  return Source{tensor_of(*shape, std::vector<double>(count_of(*shape, key), value))};
+}
+
+std::optional<Source> read_ones(const toml::table& table, std::string_view key, GivenContext&,
+                                TomlReader& reader) {
+  return filled(table, key, reader, 1);
+}
+
+std::optional<Source> read_zeros(const toml::table& table, std::string_view key, GivenContext&,
+                                 TomlReader& reader) {
+  return filled(table, key, reader, 0);
+}
+
+// The stream to draw from, started again where the given has a seed of its own.
+RandomStream* stream_for(const toml::table& table, std::string_view key, GivenContext& context,
+                         TomlReader& reader) {
+  if (!context.generator) {
+    reader.fault(*table.get(key),
+                 fmt::format("{} draws random numbers, and the lesson doesn't say whose: write "
+                             "[random] with generator = \"numpy\" and seed = 0",
+                             key));
+    return nullptr;
+  }
+  if (const auto seed = reader.whole(table, "seed")) {
+    if (*seed < 0) throw InputError("seed must not be negative");
+    context.stream.emplace(*context.generator, static_cast<std::uint64_t>(*seed));
+  }
+  return &*context.stream;
+}
+
+std::optional<Source> draw(const toml::table& table, std::string_view key, GivenContext& context,
+                           TomlReader& reader,
+                           std::vector<double> (RandomStream::*draws)(std::size_t)) {
+  const auto shape = reader.shape(table, key);
+  RandomStream* stream = stream_for(table, key, context, reader);
+  if (!shape || !stream) return {};
+  return Source{tensor_of(*shape, (stream->*draws)(count_of(*shape, key)))};
+}
+
+std::optional<Source> read_randn(const toml::table& table, std::string_view key,
+                                 GivenContext& context, TomlReader& reader) {
+  return draw(table, key, context, reader, &RandomStream::randn);
+}
+
+std::optional<Source> read_rand(const toml::table& table, std::string_view key,
+                                GivenContext& context, TomlReader& reader) {
+  return draw(table, key, context, reader, &RandomStream::rand);
+}
+
+// nn.Linear(in, out): the weight is stored out × in, the bias is a vector.
+std::optional<Source> linear_part(const toml::table& table, std::string_view key,
+                                  GivenContext& context, TomlReader& reader, bool weight) {
+  const auto sizes = reader.shape(table, key);
+  RandomStream* stream = stream_for(table, key, context, reader);
+  if (!sizes || !stream) return {};
+  if (sizes->size() != 2) {
+    reader.fault(*table.get(key), fmt::format("{} takes the sizes in and out: {} = [3, 2]", key, key));
+    return {};
+  }
+  const std::size_t in = (*sizes)[0];
+  const std::size_t out = (*sizes)[1];
+  if (weight) return Source{tensor_of({out, in}, stream->linear_weight(in, out))};
+  return Source{tensor_of({out}, stream->linear_bias(in, out))};
+}
+
+std::optional<Source> read_linear(const toml::table& table, std::string_view key,
+                                  GivenContext& context, TomlReader& reader) {
+  return linear_part(table, key, context, reader, true);
+}
+
+std::optional<Source> read_linear_bias(const toml::table& table, std::string_view key,
+                                       GivenContext& context, TomlReader& reader) {
+  return linear_part(table, key, context, reader, false);
+}
+
+struct SourceKind {
+  std::string_view key;
+  Read read;
+};
+
+constexpr SourceKind sources[] = {
+    {"value", read_value}, {"file", read_from_file},   {"randn", read_randn},
+    {"rand", read_rand},   {"linear", read_linear},    {"linear_bias", read_linear_bias},
+    {"eye", read_eye},     {"ones", read_ones},        {"zeros", read_zeros},
+    {"tril", read_tril},
+};
+
+const SourceKind* source_kind(const toml::table& table, const std::string& name,
+                              TomlReader& reader) {
+  const SourceKind* found = nullptr;
+  for (const SourceKind& kind : sources) {
+    if (!table.contains(kind.key)) continue;
+    if (found) {
+      reader.fault(*table.get(kind.key), fmt::format("{} has both {} and {}; keep one of them", name,
+                                                     found->key, kind.key));
+      return nullptr;
+    }
+    found = &kind;
+  }
+  if (!found) {
+    reader.fault(table, fmt::format("{} has no numbers; write value = [[1, 0], [0, 1]], or one of "
+                                    "randn, rand, linear, linear_bias, eye, ones, zeros, tril, file",
+                                    name));
+  }
+  return found;
+}
+
+// The labels written in the lesson, or those of the file the numbers came from.
+bool label_axis(Axis& axis, const toml::table& table, std::string_view key,
+                std::vector<std::string> from_file, const std::string& name, TomlReader& reader) {
+  if (table.contains(key)) {
+    auto written = reader.texts(table, key);
+    if (!written) return false;
+    from_file = std::move(*written);
+  }
+  if (!from_file.empty() && from_file.size() != axis.size) {
+    reader.fault(*table.get(key), fmt::format("{}: {} has {} labels for {} {}", name, key,
+                                              from_file.size(), axis.size, key));
+    return false;
+  }
+  axis.labels = std::move(from_file);
+  return true;
+}
+
+}  // namespace
+
+bool is_name(std::string_view name) {
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  bool starts = true;  // of the name, or of a part after a dot
+  for (const char c : name) {
+    if (starts && !is_letter(c)) return false;
+    starts = c == '.';
+    if (!is_letter(c) && !std::isdigit(static_cast<unsigned char>(c)) && c != '_' && c != '.') {
+      return false;
+    }
+  }
+  return !starts;
+}
+
+std::optional<Given> read_given(const toml::table& table, GivenContext& context,
+                                TomlReader& reader) {
+  reader.refuse_unknown_keys(table, keys, "a [[given]]");
+  const std::string name = reader.text(table, "name").value_or("");
+  const SourceKind* kind = source_kind(table, name.empty() ? "this given" : name, reader);
+  if (!kind) return {};
+  try {
+    std::optional<Source> source = kind->read(table, kind->key, context, reader);
+    if (!source) return {};
+    Tensor& tensor = source->tensor;
+    if (reader.flag(table, "transpose").value_or(false)) {
+      tensor = transposed(tensor);
+      std::swap(source->rows, source->columns);
+    }
+    if (!label_axis(tensor.axes.back(), table, "columns", source->columns, name, reader)) return {};
+    if (tensor.rank() > 1 && !label_axis(tensor.axes[tensor.rank() - 2], table, "rows", source->rows,
+                                         name, reader)) {
+      return {};
+    }
+    if (context.convention == Convention::columns) tensor = transposed(tensor);
+    return Given{name, std::move(tensor)};
+  } catch (const InputError& error) {
+    reader.fault(*table.get(kind->key), fmt::format("{}: {}", name, error.what()));
+    return {};
+  }
+}
+
+}  // namespace qkv

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/written.hpp"
+#include "trace/recipe.hpp"
+
+namespace qkv {
+
+/// Where in the lesson file something stands, counted from 1.
+struct Place {
+  std::size_t line = 1;
+  std::size_t column = 1;
+};
+
+/// What is wrong (or could be better) in a lesson file.
+struct Fault {
+  enum class Kind { error, advice };
+  Place place;
+  std::string message;
+  Kind kind = Kind::error;
+};
+
+/// A piece of a lesson's text and where it begins.
+struct Prose {
+  std::string text;
+  Place place;
+};
+
+/// What the lesson says about one step of its recipe.
+struct StepText {
+  Place place;      ///< of the step's name, for faults of the step as a whole
+  Prose say;        ///< empty where the operation's own words are to be used
+  Prose notice;
+};
+
+/// A published result that the lesson must reproduce to its printed digits.
+struct Expectation {
+  std::string of;
+  Written value;
+  std::string source;
+  Place place;
+};
+
+/// A lesson: its words, and the recipe of its numbers.
+struct Lesson {
+  std::string name;   ///< of a built-in lesson, or the file's name without ".toml"
+  std::string where;  ///< the file as messages name it
+  std::string title;
+  std::string summary;
+  std::string source;
+  Recipe recipe;
+  std::vector<StepText> texts;  ///< one for each step of the recipe
+  std::vector<Expectation> expectations;
+};
+
+/// A lesson with everything that its file does wrong.
+struct LessonReading {
+  Lesson lesson;
+  std::vector<Fault> faults;
+};
+
+/// Reads a lesson file (SPEC: TOML). `where` opens messages; files named in it are looked for in
+/// `directory`. Never throws for what the file says: that is in the faults.
+LessonReading read_lesson(std::string_view toml, const std::string& where,
+                          const std::filesystem::path& directory);
+
+/// "lesson.toml:12:3: there is no op \"sofmax\"; did you mean \"softmax\"?"
+std::string fault_line(const Lesson& lesson, const Fault& fault);
+
+}  // namespace qkv

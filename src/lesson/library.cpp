@@ -1,0 +1,125 @@
+#include "lesson/library.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+
+#include "formats/numeral.hpp"
+#include "formats/read_file.hpp"
+#include "tensor/error.hpp"
+#include "tensor/nearest.hpp"
+#include "trace/evaluate.hpp"
+#include "trace/reference.hpp"
+
+namespace qkv {
+namespace {
+
+// A lesson is words and small matrices; larger ones belong in files of their own.
+constexpr std::size_t largest_lesson = std::size_t{16} << 20;
+
+void set_text(Recipe& recipe, const std::string& text) {
+  const bool reads_text =
+      std::any_of(recipe.steps.begin(), recipe.steps.end(),
+                  [](const StepRecipe& step) { return step.operation->most == 0; });
+  if (!reads_text) {
+    throw InputError("--text: this lesson does not start from a text; change a given with --set");
+  }
+  recipe.environment.texts = {text};
+  recipe.environment.batch = false;
+}
+
+double set_value(const std::string& change, std::string_view written) {
+  const NumeralResult result = parse_numeral(trimmed(written));
+  if (result.fault != NumeralFault::none || std::isnan(result.numeral.value)) {
+    throw InputError(fmt::format("--set {}: \"{}\" is not a number; write it like 0.25", change,
+                                 printable(written)));
+  }
+  return result.numeral.value;
+}
+
+// `named` is the lesson as it stands: there its givens have got their labels.
+void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
+  const std::size_t equals = change.rfind('=');
+  if (equals == std::string::npos) {
+    throw InputError(fmt::format("--set {}: write the cell and its value: 'W_Q[1,2]=0.5'", change));
+  }
+  try {
+    const ReferenceText text = parse_reference(std::string_view(change).substr(0, equals));
+    const auto given = std::find_if(recipe.givens.begin(), recipe.givens.end(),
+                                    [&](const Given& g) { return g.name == text.name; });
+    if (given == recipe.givens.end()) {
+      std::vector<std::string_view> names;
+      for (const Given& g : recipe.givens) names.push_back(g.name);
+      throw InputError(
+          fmt::format("{} is not given; what is given can be set: {}", text.name,
+                      names.empty() ? "nothing in this lesson" : fmt::format("{}", fmt::join(names, ", "))));
+    }
+    Tensor& tensor = given->tensor;
+    const double value = set_value(change, std::string_view(change).substr(equals + 1));
+    const CellReference cell = resolve(text, named);
+    tensor.values[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column] = value;
+  } catch (const InputError& error) {
+    const std::string_view message = error.what();
+    throw InputError(message.starts_with("--set") ? std::string(message)
+                                                  : fmt::format("--set {}", message));
+  }
+}
+
+std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
+  std::string lines;
+  for (const Fault& fault : faults) {
+    if (!lines.empty()) lines += '\n';
+    lines += fault_line(lesson, fault);
+  }
+  return lines;
+}
+
+[[noreturn]] void refuse(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const BuiltInLesson& lesson : built_in_lessons()) names.push_back(lesson.name);
+  const std::string near = nearest(name, names);
+  throw InputError(
+      near.empty()
+          ? fmt::format("there is no lesson \"{}\"; qkv lessons lists them, and the path of a lesson "
+                        "file will do too",
+                        name)
+          : fmt::format("there is no lesson \"{}\"; did you mean \"{}\"?", name, near));
+}
+
+}  // namespace
+
+LessonReading find_lesson(const std::string& name_or_path) {
+  for (const BuiltInLesson& lesson : built_in_lessons()) {
+    if (lesson.name == name_or_path) {
+      return read_lesson(lesson.toml, std::string(lesson.name), std::filesystem::path());
+    }
+  }
+  const std::filesystem::path path(name_or_path);
+  std::error_code ignored;
+  const bool looks_like_path =
+      name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml");
+  if (!looks_like_path && !std::filesystem::exists(path, ignored)) refuse(name_or_path);
+  return read_lesson(read_bytes(path, largest_lesson), name_or_path, path.parent_path());
+}
+
+LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes) {
+  LessonReading reading = find_lesson(name_or_path);
+  Lesson& lesson = reading.lesson;
+  std::vector<Fault> faults = reading.faults;
+  if (faults.empty()) {
+    if (changes.text) set_text(lesson.recipe, *changes.text);
+    const Trace named = changes.set.empty() ? Trace{} : evaluate_all(lesson.recipe).trace;
+    for (const std::string& change : changes.set) set_cell(lesson.recipe, change, named);
+  }
+  Evaluation evaluation = evaluate_all(lesson.recipe);
+  for (const StepFault& fault : evaluation.faults) {
+    faults.push_back({lesson.texts[fault.step].place, fault.message});
+  }
+  if (!faults.empty()) throw InputError(joined(lesson, faults));
+  return {std::move(lesson), std::move(evaluation.trace)};
+}
+
+}  // namespace qkv

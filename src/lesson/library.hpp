@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lesson/lesson.hpp"
+#include "trace/trace.hpp"
+
+namespace qkv {
+
+/// A lesson file that is part of the program.
+struct BuiltInLesson {
+  std::string_view name;  ///< "the-fat-cat"
+  std::string_view toml;
+};
+
+/// The course, in its order.
+std::span<const BuiltInLesson> built_in_lessons();
+
+/// What a person changes of a lesson before it is worked out.
+struct LessonChanges {
+  std::optional<std::string> text;  ///< another sentence
+  std::vector<std::string> set;     ///< "W_Q[1,2]=0.5", each
+};
+
+/// A lesson and all of its matrices.
+struct LoadedLesson {
+  Lesson lesson;
+  Trace trace;
+};
+
+/// Reads a built-in lesson by its name, or a lesson file by its path, faults and all. Throws
+/// InputError where there is no such lesson (with the nearest name) or the file can't be read.
+LessonReading find_lesson(const std::string& name_or_path);
+
+/// The same, changed and worked out. Throws InputError with all faults, one a line.
+LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes = {});
+
+}  // namespace qkv

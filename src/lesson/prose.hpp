@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/trace.hpp"
+
+namespace qkv {
+
+/// A stretch of a lesson's prose: words, or a live number with the decimals it asks for.
+struct ProsePiece {
+  std::string text = {};
+  std::optional<double> number = {};
+  std::optional<int> digits = {};
+};
+
+/// The prose with its braces looked up in the trace: {scores.shape}, {scores[cat,fat]}, {d_k}, each
+/// with a number of decimals if wanted: {scores[1,2]:2}; {{ is a brace. Throws InputError for the
+/// first name that is not there.
+std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace);
+
+/// What is wrong with each brace of the prose that can't be looked up; empty where all can.
+struct ProseFault {
+  std::size_t offset = 0;  ///< of the brace in the prose
+  std::string message;
+};
+std::vector<ProseFault> prose_faults(std::string_view prose, const Trace& trace);
+
+}  // namespace qkv

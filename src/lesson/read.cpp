@@ -1,0 +1,317 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "formats/pasted.hpp"
+#include "lesson/given.hpp"
+#include "lesson/lesson.hpp"
+#include "lesson/toml_reader.hpp"
+#include "ops/catalogue.hpp"
+#include "tensor/error.hpp"
+#include "tensor/nearest.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view lesson_keys[] = {"title",      "summary", "source", "text",
+                                            "tokens",     "vocabulary", "convention", "random",
+                                            "given",      "step",    "expect"};
+constexpr std::string_view random_keys[] = {"generator", "seed"};
+constexpr std::string_view expect_keys[] = {"of", "value", "source"};
+constexpr std::string_view step_keys[] = {"name", "op", "of", "say", "notice"};
+
+// Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
+class LessonFile {
+ public:
+  LessonFile(const toml::table& document, const std::filesystem::path& directory,
+             LessonReading& result)
+      : document_(document), lesson_(result.lesson), reader_(result.faults) {
+    context_.directory = directory;
+  }
+
+  void read() {
+    reader_.refuse_unknown_keys(document_, lesson_keys, "a lesson");
+    read_words();
+    read_text();
+    read_convention();
+    read_random();
+    collect_names();
+    each("given", [this](const toml::table& table) { read_one_given(table); });
+    each("step", [this](const toml::table& table) { read_step(table); });
+    each("expect", [this](const toml::table& table) { read_expectation(table); });
+    if (lesson_.recipe.steps.empty() && !document_.contains("step")) {
+      reader_.fault(document_, "the lesson has no steps; write [[step]] with name, op and of");
+    }
+  }
+
+ private:
+  void read_words() {
+    lesson_.title = reader_.text(document_, "title").value_or(lesson_.name);
+    lesson_.summary = reader_.text(document_, "summary").value_or("");
+    lesson_.source = reader_.text(document_, "source").value_or("");
+  }
+
+  void read_text() {
+    Environment& environment = lesson_.recipe.environment;
+    if (const toml::node* text = document_.get("text")) {
+      environment.batch = text->is_array();
+      if (environment.batch) {
+        environment.texts = reader_.texts(document_, "text").value_or(std::vector<std::string>{});
+      } else if (const auto one = reader_.text(document_, "text")) {
+        environment.texts = {*one};
+      }
+    }
+    environment.vocabulary =
+        reader_.texts(document_, "vocabulary").value_or(std::vector<std::string>{});
+    lesson_.recipe.tokens = reader_.texts(document_, "tokens").value_or(std::vector<std::string>{});
+  }
+
+  void read_convention() {
+    const auto convention = reader_.text(document_, "convention");
+    if (!convention || *convention == "rows") return;
+    if (*convention == "columns") {
+      lesson_.recipe.convention = Convention::columns;
+      context_.convention = Convention::columns;
+      return;
+    }
+    reader_.fault(*document_.get("convention"),
+                  fmt::format("convention is \"rows\" or \"columns\", not \"{}\"", *convention));
+  }
+
+  void read_random() {
+    const toml::node* node = document_.get("random");
+    if (!node) return;
+    const toml::table* random = node->as_table();
+    if (!random) {
+      reader_.fault(*node, "write [random] with generator and seed below it");
+      return;
+    }
+    reader_.refuse_unknown_keys(*random, random_keys, "[random]");
+    const std::string generator = reader_.text(*random, "generator").value_or("numpy");
+    if (generator != "numpy" && generator != "torch") {
+      reader_.fault(*random->get("generator"),
+                    fmt::format("generator is \"numpy\" or \"torch\", not \"{}\"", generator));
+      return;
+    }
+    const std::int64_t seed = reader_.whole(*random, "seed").value_or(0);
+    try {
+      if (seed < 0) throw InputError("seed must not be negative");
+      context_.generator = generator == "torch" ? Generator::torch : Generator::numpy;
+      context_.stream.emplace(*context_.generator, static_cast<std::uint64_t>(seed));
+    } catch (const InputError& error) {
+      reader_.fault(random->contains("seed") ? *random->get("seed") : *node, error.what());
+      context_.generator.reset();
+    }
+  }
+
+  template <class Read>
+  void each(std::string_view key, Read read) {
+    const toml::node* node = document_.get(key);
+    if (!node) return;
+    const toml::array* tables = node->as_array();
+    const bool good = tables && std::all_of(tables->begin(), tables->end(), [](const toml::node& n) {
+                        return n.is_table();
+                      });
+    if (!good) {
+      reader_.fault(*node, fmt::format("write [[{}]] above each {}", key, key));
+      return;
+    }
+    for (const toml::node& table : *tables) read(*table.as_table());
+  }
+
+  // Every name of the file with the place of its first use, so that a step can be told what comes
+  // too late.
+  void collect_names() {
+    for (const std::string_view key : {"given", "step"}) {
+      each(key, [this](const toml::table& table) {
+        const auto* name = table.get("name") ? table.get("name")->as_string() : nullptr;
+        if (name) all_names_.push_back(name->get());
+      });
+    }
+  }
+
+  // The table's name, if it has a good one that is still free.
+  std::optional<std::string> new_name(const toml::table& table, std::string_view what) {
+    if (!table.contains("name")) {
+      reader_.fault(table, fmt::format("this {} has no name; write name = \"Q\"", what));
+      return {};
+    }
+    const auto name = reader_.text(table, "name");
+    if (!name) return {};
+    const toml::node& at = *table.get("name");
+    if (!is_name(*name)) {
+      reader_.fault(at, fmt::format("\"{}\" can't be a name; use letters, digits and _, a letter first",
+                                    *name));
+      return {};
+    }
+    if (std::find(names_.begin(), names_.end(), *name) != names_.end()) {
+      reader_.fault(at, fmt::format("\"{}\" is there already; givens and steps share one set of names",
+                                    *name));
+      return {};
+    }
+    names_.push_back(*name);
+    return name;
+  }
+
+  void read_one_given(const toml::table& table) {
+    const auto name = new_name(table, "given");
+    std::optional<Given> given = read_given(table, context_, reader_);
+    if (name && given) lesson_.recipe.givens.push_back(std::move(*given));
+  }
+
+  const Operation* read_operation(const toml::table& table) {
+    if (!table.contains("op")) {
+      reader_.fault(table, "this step has no op; write op = \"softmax\"");
+      return nullptr;
+    }
+    const auto op = reader_.text(table, "op");
+    if (!op) return nullptr;
+    if (const Operation* operation = find_operation(*op)) return operation;
+    std::vector<std::string_view> known;
+    for (const Operation* operation : catalogue()) known.push_back(operation->name);
+    const std::string near = nearest(*op, known);
+    reader_.fault(*table.get("op"),
+                  near.empty()
+                      ? fmt::format("there is no op \"{}\"; there are {}", *op, fmt::join(known, ", "))
+                      : fmt::format("there is no op \"{}\"; did you mean \"{}\"?", *op, near));
+    return nullptr;
+  }
+
+  // The names of the operands; a fault for each that is not made before this step.
+  std::vector<std::string> read_operands(const toml::table& table) {
+    const toml::node* node = table.get("of");
+    if (!node) return {};
+    std::vector<std::string> of;
+    if (const auto* one = node->as_string()) {
+      of = {one->get()};
+    } else if (auto several = reader_.texts(table, "of")) {
+      of = std::move(*several);
+    }
+    for (const std::string& name : of) {
+      if (std::find(names_.begin(), names_.end(), name) == names_.end()) missing(*node, name);
+    }
+    return of;
+  }
+
+  void missing(const toml::node& at, const std::string& name) {
+    if (std::find(all_names_.begin(), all_names_.end(), name) != all_names_.end()) {
+      reader_.fault(at, fmt::format("\"{}\" is made by this step or a later one; a step can only use "
+                                    "what stands above it",
+                                    name));
+      return;
+    }
+    const std::string near = nearest(name, names_);
+    reader_.fault(at, near.empty()
+                          ? fmt::format("nothing is named \"{}\"; there are {}", name,
+                                        fmt::join(names_, ", "))
+                          : fmt::format("nothing is named \"{}\"; did you mean \"{}\"?", name, near));
+  }
+
+  Options read_options(const toml::table& table, const Operation& operation) {
+    std::vector<std::string_view> known(std::begin(step_keys), std::end(step_keys));
+    for (const OptionRule& rule : operation.options) known.push_back(rule.name);
+    reader_.refuse_unknown_keys(table, known, fmt::format("a {} step", operation.name));
+    Options options;
+    for (const OptionRule& rule : operation.options) {
+      const toml::node* node = table.get(rule.name);
+      if (!node && rule.required) {
+        reader_.fault(table, fmt::format("this step needs {}: {}", rule.name, rule.says));
+      }
+      if (!node) continue;
+      auto value = option_value(*node);
+      const std::string wrong =
+          value ? complaint(rule, *value) : fmt::format("{} must be one value", rule.name);
+      if (!wrong.empty()) {
+        reader_.fault(*node, wrong);
+      } else {
+        options.set(std::string(rule.name), turned(rule, std::move(*value)));
+      }
+    }
+    return options;
+  }
+
+  static std::optional<OptionValue> option_value(const toml::node& node) {
+    if (const auto* text = node.as_string()) return text->get();
+    if (const auto* flag = node.as_boolean()) return flag->get();
+    if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
+    if (const auto* real = node.as_floating_point()) return real->get();
+    return {};
+  }
+
+  // With tokens as columns the file's rows are columns inside.
+  OptionValue turned(const OptionRule& rule, OptionValue value) const {
+    if (rule.turns == OptionRule::Turns::no || context_.convention == Convention::rows) return value;
+    return std::get<std::string>(value) == "rows" ? std::string("columns") : std::string("rows");
+  }
+
+  void read_step(const toml::table& table) {
+    const Operation* operation = read_operation(table);
+    std::vector<std::string> of = read_operands(table);  // before its own name is known
+    const auto name = new_name(table, "step");
+    if (!name || !operation) return;
+    lesson_.recipe.steps.push_back(
+        {*name, operation, std::move(of), read_options(table, *operation)});
+    lesson_.texts.push_back({.place = TomlReader::place(*table.get("name")),
+                             .say = reader_.prose(table, "say"),
+                             .notice = reader_.prose(table, "notice")});
+  }
+
+  void read_expectation(const toml::table& table) {
+    reader_.refuse_unknown_keys(table, expect_keys, "an [[expect]]");
+    const auto of = reader_.text(table, "of");
+    const toml::node* value = table.get("value");
+    if (!of || !value) {
+      reader_.fault(table, "an [[expect]] needs of = \"scores\" and value = \"\"\"[[…]]\"\"\"");
+      return;
+    }
+    if (std::find(all_names_.begin(), all_names_.end(), *of) == all_names_.end()) {
+      missing(*table.get("of"), *of);
+      return;
+    }
+    Expectation expectation{.of = *of, .value = {}, .source = reader_.text(table, "source").value_or(""),
+                            .place = TomlReader::place(*value)};
+    try {
+      if (const auto* text = value->as_string()) {
+        expectation.value = read_pasted(text->get(), "value");
+      } else if (auto numbers = reader_.numbers(*value, "value")) {
+        expectation.value = std::move(*numbers);
+      } else {
+        return;
+      }
+      lesson_.expectations.push_back(std::move(expectation));
+    } catch (const InputError& error) {
+      reader_.fault(*value, error.what());
+    }
+  }
+
+  const toml::table& document_;
+  Lesson& lesson_;
+  TomlReader reader_;
+  GivenContext context_;
+  std::vector<std::string> all_names_;
+  std::vector<std::string> names_;  // met so far
+};
+
+}  // namespace
+
+LessonReading read_lesson(std::string_view toml, const std::string& where,
+                          const std::filesystem::path& directory) {
+  LessonReading result;
+  result.lesson.where = where;
+  result.lesson.name = std::filesystem::path(where).stem().string();
+  try {
+    const toml::table document = toml::parse(toml, where);
+    LessonFile(document, directory, result).read();
+  } catch (const toml::parse_error& error) {
+    const toml::source_position& begin = error.source().begin;
+    result.faults.push_back({{begin.line, begin.column}, std::string(error.description())});
+  }
+  return result;
+}
+
+std::string fault_line(const Lesson& lesson, const Fault& fault) {
+  return fmt::format("{}:{}:{}: {}{}", lesson.where, fault.place.line, fault.place.column,
+                     fault.kind == Fault::Kind::advice ? "advice: " : "", fault.message);
+}
+
+}  // namespace qkv

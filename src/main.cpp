@@ -1,0 +1,41 @@
+#include <fmt/format.h>
+
+#include <csignal>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "cli/app.hpp"
+#include "cli/terminal.hpp"
+#include "render/text.hpp"
+#include "tensor/error.hpp"
+
+namespace {
+
+// Each line of the message is a fault of its own.
+void tell(std::string_view message) {
+  while (!message.empty()) {
+    const std::size_t end = std::min(message.find('\n'), message.size());
+    fmt::print(stderr, "qkv: {}\n", qkv::visible(message.substr(0, end)));
+    message.remove_prefix(std::min(end + 1, message.size()));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_DFL);  // a reader who has seen enough ends the program quietly
+  try {
+    const int status = qkv::run_app(argc, argv);
+    qkv::finish_output();
+    return status;
+  } catch (const qkv::InputError& error) {
+    tell(error.what());
+  } catch (const std::bad_alloc&) {
+    tell("there is not enough memory for this");
+  } catch (const std::exception& error) {
+    tell(fmt::format("this is a mistake in qkv itself: {}", error.what()));
+    return 3;
+  }
+  return 2;
+}

@@ -1,0 +1,26 @@
+#include "ops/catalogue.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr const Operation* all[] = {
+    &tokenise_operation,    &embed_operation,       &positions_operation, &add_operation,
+    &project_operation,     &split_heads_operation, &score_operation,     &scale_operation,
+    &mask_operation,        &softmax_operation,     &shift_operation,     &exp_operation,
+    &normalise_operation,   &weighted_sum_operation, &concat_heads_operation, &sum_heads_operation,
+    &layer_norm_operation,  &gelu_operation,        &relu_operation,      &transpose_operation,
+    &matmul_operation,
+};
+
+}  // namespace
+
+std::span<const Operation* const> catalogue() { return all; }
+
+const Operation* find_operation(std::string_view name) {
+  for (const Operation* operation : all) {
+    if (operation->name == name) return operation;
+  }
+  return nullptr;
+}
+
+}  // namespace qkv

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "ops/operation.hpp"
+
+namespace qkv {
+
+extern const Operation tokenise_operation;
+extern const Operation embed_operation;
+extern const Operation positions_operation;
+extern const Operation add_operation;
+extern const Operation project_operation;
+extern const Operation split_heads_operation;
+extern const Operation concat_heads_operation;
+extern const Operation score_operation;
+extern const Operation scale_operation;
+extern const Operation mask_operation;
+extern const Operation softmax_operation;
+extern const Operation shift_operation;
+extern const Operation exp_operation;
+extern const Operation normalise_operation;
+extern const Operation weighted_sum_operation;
+extern const Operation sum_heads_operation;
+extern const Operation layer_norm_operation;
+extern const Operation gelu_operation;
+extern const Operation relu_operation;
+extern const Operation transpose_operation;
+extern const Operation matmul_operation;
+
+/// Every operation that a lesson can name, in teaching order.
+std::span<const Operation* const> catalogue();
+
+/// The operation of that name, or nullptr.
+const Operation* find_operation(std::string_view name);
+
+}  // namespace qkv

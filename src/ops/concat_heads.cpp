@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include "ops/catalogue.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr OptionRule concat_options[] = {
+    {.name = "heads",
+     .says = "how many heads there are to join, as a check",
+     .numbers = OptionRule::Numbers::whole},
+};
+
+bool joins_one_tensor(const Call& call) { return call.inputs.size() == 1; }
+
+std::size_t heads_in(const Tensor& tensor) { return tensor.axes[tensor.leading_axes() - 1].size; }
+
+void check_operands(const Call& call) {
+  const Tensor& first = *call.inputs[0];
+  if (joins_one_tensor(call) && first.leading_axes() == 0) {
+    throw InputError(fmt::format("{}: {} ({}) has no axis of heads; write of = [\"context_1\", "
+                                 "\"context_2\"] to join several matrices",
+                                 call.step, call.names[0], shape_text(first.shape())));
+  }
+  for (std::size_t k = 1; k < call.inputs.size(); ++k) {
+    const Tensor& other = *call.inputs[k];
+    if (other.rows() == first.rows() && other.matrices() == first.matrices() &&
+        other.rank() == first.rank()) {
+      continue;
+    }
+    throw InputError(fmt::format("{}: {} ({}) and {} ({}) don't have the same rows to put side by side",
+                                 call.step, call.names[0], shape_text(first.shape()), call.names[k],
+                                 shape_text(other.shape())));
+  }
+  const auto heads = static_cast<double>(joins_one_tensor(call) ? heads_in(first)
+                                                                : call.inputs.size());
+  if (const double said = call.options->number("heads", heads); said != heads) {
+    throw InputError(fmt::format("{}: heads is {}, but {} has {}", call.step, said, call.names[0],
+                                 heads));
+  }
+}
+
+struct ConcatHeads {
+  static Form form(const Call& call) {
+    std::string formula = "the heads of {0} side by side";
+    if (!joins_one_tensor(call)) {
+      formula = "{0}";
+      for (std::size_t k = 1; k < call.inputs.size(); ++k) formula += fmt::format(" | {{{}}}", k);
+    }
+    return {{"row column"}, "row column", formula, formula};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    if (joins_one_tensor(*c.call)) {
+      const Tensor& heads = c.input(0);
+      const std::size_t head = c.column / heads.columns();
+      return c.of(0, c.matrix * heads_in(heads) + head)(c.row, c.column % heads.columns());
+    }
+    std::size_t column = c.column;
+    std::size_t k = 0;
+    while (column >= c.input(k).columns()) column -= c.input(k++).columns();
+    return c.of(k, c.matrix)(c.row, column);
+  }
+
+  static Tensor compute(const Call& call) {
+    check_operands(call);
+    std::vector<Axis> axes = call.inputs[0]->axes;
+    std::size_t width = 0;
+    if (joins_one_tensor(call)) {
+      width = heads_in(*call.inputs[0]) * axes.back().size;
+      axes.erase(axes.end() - 3);
+    } else {
+      if (axes.size() == 1) axes.insert(axes.begin(), Axis{.name = "", .size = 1});
+      for (const Tensor* head : call.inputs) width += head->columns();
+    }
+    axes.back() = {.name = "h·" + axes.back().name, .size = width};
+    return cell_by_cell(call, zeros(std::move(axes)), cell<double>);
+  }
+};
+
+}  // namespace
+
+constinit const Operation concat_heads_operation{
+    .name = "concat_heads",
+    .title = "Put the heads side by side",
+    .says = "What the heads found is written next to each other, head 1 first: each token has one "
+            "long row again.",
+    .notice = "No number changes; the first columns are head 1's.",
+    .fewest = 1,
+    .most = 1024,
+    .options = concat_options,
+    .form = ConcatHeads::form,
+    .compute = ConcatHeads::compute,
+    .cell = readings_of<ConcatHeads>(),
+};
+
+}  // namespace qkv

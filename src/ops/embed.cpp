@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "ops/catalogue.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+// The id that a row of the result looks up: the ids count through batch and tokens alike.
+std::size_t id_of(const CellBase& c) {
+  const std::size_t place = c.matrix * c.output->rows() + c.row;
+  return static_cast<std::size_t>(c.input(0).values[place]);
+}
+
+void check_ids(const Call& call) {
+  const Tensor& ids = *call.inputs[0];
+  const Tensor& table = *call.inputs[1];
+  if (table.rank() != 2) {
+    throw InputError(fmt::format("{}: {} ({}) must be a matrix, one row for each id", call.step,
+                                 call.names[1], shape_text(table.shape())));
+  }
+  for (std::size_t i = 0; i < ids.values.size(); ++i) {
+    const double id = ids.values[i];
+    if (id >= 0 && id < static_cast<double>(table.rows()) && id == std::floor(id)) continue;
+    const std::string_view label =
+        ids.axes.back().label(i % ids.columns(), i / std::max<std::size_t>(1, ids.columns()));
+    throw InputError(fmt::format("{}: token {}{} has id {}, but {} has rows for ids 0 to {}",
+                                 call.step, i + 1, label.empty() ? "" : fmt::format(" ({})", label),
+                                 id, call.names[1], static_cast<long>(table.rows()) - 1));
+  }
+}
+
+struct Embed {
+  static Form form(const Call&) {
+    return {{"1 token", "id d_model"}, "token d_model", "the rows of {1} that {0} names"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c.of(1, 0)(id_of(c), c.column);
+  }
+
+  static Tensor compute(const Call& call) {
+    check_ids(call);
+    std::vector<Axis> axes = call.inputs[0]->axes;  // [batch token] → [batch token d_model]
+    axes.back().name = "token";
+    if (axes.size() == 2) axes.front().name = "batch";
+    axes.push_back(call.inputs[1]->axes.back());
+    if (axes.back().name.empty()) axes.back().name = "d_model";
+    return cell_by_cell(call, zeros(std::move(axes)), cell<double>);
+  }
+};
+
+}  // namespace
+
+constinit const Operation embed_operation{
+    .name = "embed",
+    .title = "Look up each token's embedding",
+    .says = "The table has one row for each id. Each token fetches the row of its id: from here on a "
+            "token is a list of numbers.",
+    .notice = "The same token always fetches the same row, wherever it stands.",
+    .fewest = 2,
+    .most = 2,
+    .form = Embed::form,
+    .compute = Embed::compute,
+    .cell = readings_of<Embed>(),
+};
+
+}  // namespace qkv

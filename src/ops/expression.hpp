@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace qkv {
+
+/// Which cell of which operand a term of the arithmetic reads.
+struct CellPlace {
+  std::size_t operand = 0;
+  std::size_t matrix = 0;
+  std::size_t row = 0;
+  std::size_t column = 0;
+};
+
+/// The arithmetic of one cell as a tree, so that it can be printed step by step. Built by the same
+/// template that computes the cell (`N cell(...)` with N = Expression).
+class Expression {
+ public:
+  enum class Kind {
+    number, cell, sum, difference, product, quotient, negative,
+    root, exponential, sine, cosine, hyperbolic_tangent, error_function, power, maximum
+  };
+
+  Expression(double number);  // NOLINT: a number is an expression
+  static Expression of_cell(CellPlace place, double value);
+  static Expression of(Kind kind, std::vector<Expression> parts);
+
+  Kind kind() const;
+  double value() const;
+  const CellPlace& place() const;                 ///< only of a cell
+  const std::vector<Expression>& parts() const;   ///< empty for numbers and cells
+
+ private:
+  struct Node;
+  explicit Expression(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  std::shared_ptr<const Node> node_;
+};
+
+inline Expression operator+(const Expression& a, const Expression& b) {
+  return Expression::of(Expression::Kind::sum, {a, b});
+}
+inline Expression operator-(const Expression& a, const Expression& b) {
+  return Expression::of(Expression::Kind::difference, {a, b});
+}
+inline Expression operator*(const Expression& a, const Expression& b) {
+  return Expression::of(Expression::Kind::product, {a, b});
+}
+inline Expression operator/(const Expression& a, const Expression& b) {
+  return Expression::of(Expression::Kind::quotient, {a, b});
+}
+inline Expression exp(const Expression& x) {
+  return Expression::of(Expression::Kind::exponential, {x});
+}
+inline Expression sqrt(const Expression& x) { return Expression::of(Expression::Kind::root, {x}); }
+inline Expression sin(const Expression& x) { return Expression::of(Expression::Kind::sine, {x}); }
+inline Expression cos(const Expression& x) { return Expression::of(Expression::Kind::cosine, {x}); }
+inline Expression tanh(const Expression& x) {
+  return Expression::of(Expression::Kind::hyperbolic_tangent, {x});
+}
+inline Expression erf(const Expression& x) {
+  return Expression::of(Expression::Kind::error_function, {x});
+}
+inline Expression pow(const Expression& x, const Expression& y) {
+  return Expression::of(Expression::Kind::power, {x, y});
+}
+
+}  // namespace qkv

@@ -1,0 +1,173 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/expression.hpp"
+#include "ops/interval.hpp"
+#include "ops/options.hpp"
+#include "tensor/tensor.hpp"
+
+namespace qkv {
+
+/// What a lesson gives beside its matrices: the texts to tokenise and the vocabulary, if it has one.
+struct Environment {
+  std::vector<std::string> texts;
+  bool batch = false;  ///< the texts were written as a list
+  std::vector<std::string> vocabulary;
+};
+
+/// One step about to be worked out: its inputs by position, what they are called, its options.
+struct Call {
+  std::string_view step;
+  std::vector<const Tensor*> inputs;
+  std::vector<std::string_view> names;
+  const Options* options = nullptr;
+  const Environment* environment = nullptr;
+};
+
+/// The shape rule and the formula of an operation, as they stand for one call.
+struct Form {
+  std::vector<std::string_view> operands;  ///< the axes of each operand's matrix: "query d_k"
+  std::string_view output;                 ///< the axes of the result's matrix: "query key"
+  std::string formula;                     ///< "{0} · {1}ᵀ", with the operands' names put in
+  std::string turned = {};  ///< the same with tokens as columns; empty where it reads alike
+};
+
+/// An operand's matrix as one reading of a cell sees it: numbers, intervals, or terms to print.
+template <class N>
+struct MatrixOf;
+
+template <>
+struct MatrixOf<double> {
+  std::span<const double> values;
+  std::size_t rows, columns;
+  double operator()(std::size_t i, std::size_t j) const { return values[i * columns + j]; }
+};
+
+template <>
+struct MatrixOf<Interval> {
+  std::span<const double> low, high;
+  std::size_t rows, columns;
+  Interval operator()(std::size_t i, std::size_t j) const {
+    return {low[i * columns + j], high[i * columns + j]};
+  }
+};
+
+template <>
+struct MatrixOf<Expression> {
+  std::span<const double> values;
+  std::size_t rows, columns;
+  std::size_t operand, matrix;
+  Expression operator()(std::size_t i, std::size_t j) const {
+    return Expression::of_cell({operand, matrix, i, j}, values[i * columns + j]);
+  }
+};
+
+/// The lower and upper bounds of an operand's cells.
+struct Bounds {
+  const Tensor* low = nullptr;
+  const Tensor* high = nullptr;
+};
+
+/// What the maths of one cell may look at: which cell it is, and the operands.
+struct CellBase {
+  const Call* call = nullptr;
+  const Tensor* output = nullptr;  ///< for its shape; its values may not be there yet
+  std::size_t matrix = 0;
+  std::size_t row = 0;
+  std::size_t column = 0;
+
+  const Tensor& input(std::size_t k) const { return *call->inputs[k]; }
+  /// The matrix of operand `k` that belongs to this cell's: leading axes of size 1 or missing repeat.
+  std::size_t matching(std::size_t k) const;
+};
+
+template <class N>
+struct Cell;
+
+template <>
+struct Cell<double> : CellBase {
+  MatrixOf<double> of(std::size_t k, std::size_t m) const {
+    return {input(k).matrix(m), input(k).rows(), input(k).columns()};
+  }
+  MatrixOf<double> operator()(std::size_t k) const { return of(k, matching(k)); }
+};
+
+template <>
+struct Cell<Interval> : CellBase {
+  std::span<const Bounds> bounds;
+  MatrixOf<Interval> of(std::size_t k, std::size_t m) const {
+    return {bounds[k].low->matrix(m), bounds[k].high->matrix(m), input(k).rows(),
+            input(k).columns()};
+  }
+  MatrixOf<Interval> operator()(std::size_t k) const { return of(k, matching(k)); }
+};
+
+template <>
+struct Cell<Expression> : CellBase {
+  MatrixOf<Expression> of(std::size_t k, std::size_t m) const {
+    return {input(k).matrix(m), input(k).rows(), input(k).columns(), k, m};
+  }
+  MatrixOf<Expression> operator()(std::size_t k) const { return of(k, matching(k)); }
+};
+
+/// The same maths, read three ways: a number, what rounding can make of it, the arithmetic.
+struct Readings {
+  double (*number)(const Cell<double>&) = nullptr;
+  Interval (*interval)(const Cell<Interval>&) = nullptr;
+  Expression (*expression)(const Cell<Expression>&) = nullptr;
+};
+
+/// A matrix on the way from the operands to the result that is worth showing: softmax's exponentials.
+struct Part {
+  std::string title;
+  Tensor tensor;
+};
+
+/// All that the program knows about one operation. To add one: a file with one of these, and its
+/// line in the catalogue.
+struct Operation {
+  std::string_view name;    ///< as lesson files write it: "weighted_sum"
+  std::string_view title;   ///< "Weighted sum: mix the values"
+  std::string_view says;    ///< what it does and why, where a lesson says nothing
+  std::string_view notice;  ///< what to look for in the result
+  std::size_t fewest = 1;   ///< how many operands it takes, at least and at most
+  std::size_t most = 1;
+  std::span<const OptionRule> options = {};
+  Form (*form)(const Call&) = nullptr;
+  Tensor (*compute)(const Call&) = nullptr;  ///< throws InputError where the shapes do not fit
+  Readings cell = {};
+  std::vector<Part> (*parts)(const Call&) = nullptr;  ///< none where the result is one stride away
+};
+
+/// The maths of a cell, written once as `template <class N> static N cell(const Cell<N>&)`.
+template <class Maths>
+constexpr Readings readings_of() {
+  return {&Maths::template cell<double>, &Maths::template cell<Interval>,
+          &Maths::template cell<Expression>};
+}
+
+/// term(0) + term(1) + …, added from left to right.
+template <class N, class Term>
+N sum(std::size_t count, Term term) {
+  if constexpr (std::is_same_v<N, Expression>) {
+    std::vector<Expression> terms;
+    for (std::size_t t = 0; t < count; ++t) terms.push_back(term(t));
+    if (terms.size() == 1) return terms.front();
+    return Expression::of(Expression::Kind::sum, std::move(terms));
+  } else {
+    N total = 0.0;
+    for (std::size_t t = 0; t < count; ++t) total = total + term(t);
+    return total;
+  }
+}
+
+/// Works out every cell of `output` with the cell's own maths: the fast path of an operation whose
+/// cells each take a few operations.
+Tensor cell_by_cell(const Call& call, Tensor output, double (*cell)(const Cell<double>&));
+
+}  // namespace qkv

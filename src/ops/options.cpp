@@ -1,0 +1,70 @@
+#include "ops/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace qkv {
+namespace {
+
+std::string shown(const OptionValue& value) {
+  if (const auto* word = std::get_if<std::string>(&value)) return '"' + *word + '"';
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  return fmt::format("{}", std::get<double>(value));
+}
+
+bool fits(const OptionRule& rule, const OptionValue& value) {
+  if (const auto* word = std::get_if<std::string>(&value)) {
+    return rule.words == OptionRule::Words::any ||
+           std::find(rule.list.begin(), rule.list.end(), *word) != rule.list.end();
+  }
+  if (std::holds_alternative<bool>(value)) return rule.flag;
+  const double number = std::get<double>(value);
+  if (!std::isfinite(number)) return false;
+  return rule.numbers == OptionRule::Numbers::any ||
+         (rule.numbers == OptionRule::Numbers::whole && number == std::floor(number));
+}
+
+std::string wanted(const OptionRule& rule) {
+  std::string text;
+  const auto add = [&](std::string_view choice) {
+    text += text.empty() ? "" : " or ";
+    text += choice;
+  };
+  for (const std::string_view word : rule.list) add(fmt::format("\"{}\"", word));
+  if (rule.words == OptionRule::Words::any && rule.list.empty()) add("a word in quotes");
+  if (rule.numbers == OptionRule::Numbers::any) add("a number");
+  if (rule.numbers == OptionRule::Numbers::whole) add("a whole number");
+  if (rule.flag) add("true or false");
+  return text;
+}
+
+}  // namespace
+
+const OptionValue* Options::find(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+bool Options::flag(std::string_view name, bool otherwise) const {
+  const OptionValue* value = find(name);
+  return value ? std::get<bool>(*value) : otherwise;
+}
+
+double Options::number(std::string_view name, double otherwise) const {
+  const OptionValue* value = find(name);
+  return value ? std::get<double>(*value) : otherwise;
+}
+
+std::string_view Options::word(std::string_view name, std::string_view otherwise) const {
+  const OptionValue* value = find(name);
+  return value ? std::string_view(std::get<std::string>(*value)) : otherwise;
+}
+
+std::string complaint(const OptionRule& rule, const OptionValue& value) {
+  if (fits(rule, value)) return {};
+  return fmt::format("{} is {}, not {}", rule.name, wanted(rule), shown(value));
+}
+
+}  // namespace qkv

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace qkv {
+
+using OptionValue = std::variant<bool, double, std::string>;
+
+/// One option of an operation: its name, what it may be, and what it is where nobody says.
+struct OptionRule {
+  /// What a word written for the option may be.
+  enum class Words { none, listed, any };
+  enum class Numbers { none, any, whole };
+  /// `axis` options are written as the file's matrices are: with tokens as columns they turn over.
+  enum class Turns { no, with_convention };
+
+  std::string_view name;
+  std::string_view says;                        ///< what it chooses, for messages and help
+  Words words = Words::none;
+  std::span<const std::string_view> list = {};  ///< the words it may be, where they are listed
+  Numbers numbers = Numbers::none;
+  bool flag = false;                            ///< may be true or false
+  bool required = false;
+  Turns turns = Turns::no;
+};
+
+/// The options that a step was given, checked against its operation's rules.
+class Options {
+ public:
+  void set(std::string name, OptionValue value) { values_[std::move(name)] = std::move(value); }
+  bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
+  bool flag(std::string_view name, bool otherwise) const;
+  double number(std::string_view name, double otherwise) const;
+  std::string_view word(std::string_view name, std::string_view otherwise) const;
+  const OptionValue* find(std::string_view name) const;
+  const std::map<std::string, OptionValue, std::less<>>& all() const { return values_; }
+
+ private:
+  std::map<std::string, OptionValue, std::less<>> values_;
+};
+
+/// Says in words what is wrong with `value` for this option; empty where nothing is.
+/// Example: `layout is "in-out" or "out-in", not "inout"`.
+std::string complaint(const OptionRule& rule, const OptionValue& value);
+
+}  // namespace qkv

@@ -1,0 +1,40 @@
+#include <algorithm>
+
+#include "ops/catalogue.hpp"
+#include "ops/shape_rule.hpp"
+
+namespace qkv {
+namespace {
+
+double positive_part(double x) { return std::max(0.0, x); }
+Interval positive_part(Interval x) { return {std::max(0.0, x.low), std::max(0.0, x.high)}; }
+Expression positive_part(const Expression& x) {
+  return Expression::of(Expression::Kind::maximum, {0.0, x});
+}
+
+struct Relu {
+  static Form form(const Call&) { return {{"row column"}, "row column", "max(0, {0})"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return positive_part(c(0)(c.row, c.column));
+  }
+
+  static Tensor compute(const Call& call) {
+    return cell_by_cell(call, output_of(call, form(call)), cell<double>);
+  }
+};
+
+}  // namespace
+
+constinit const Operation relu_operation{
+    .name = "relu",
+    .title = "Keep what is positive (ReLU)",
+    .says = "Negative numbers become 0, the others stay as they are.",
+    .notice = "How many numbers are left?",
+    .form = Relu::form,
+    .compute = Relu::compute,
+    .cell = readings_of<Relu>(),
+};
+
+}  // namespace qkv

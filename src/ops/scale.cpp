@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "ops/catalogue.hpp"
+#include "ops/shape_rule.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view divisors[] = {"sqrt(d_k)", "d_k", "sqrt(N)"};
+constexpr OptionRule scale_options[] = {
+    {.name = "by",
+     .says = "what to divide by: \"sqrt(d_k)\", \"d_k\", \"sqrt(64)\" or a number",
+     .words = OptionRule::Words::any,
+     .list = divisors,
+     .numbers = OptionRule::Numbers::any},
+};
+
+// What the step divides by: `inside`, or its square root.
+struct Divisor {
+  double inside = 1;
+  bool root = true;
+};
+
+// The N of "sqrt(N)", or of "N" written as a word.
+std::optional<Divisor> written_divisor(std::string_view word) {
+  const bool root = word.starts_with("sqrt(") && word.ends_with(")");
+  if (root) word = word.substr(5, word.size() - 6);
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size() || !(value > 0)) return {};
+  return Divisor{value, root};
+}
+
+// The width of the queries: of those behind the scores, or of the operand where it is the queries.
+double query_width(const Call& call) {
+  const Tensor& scores = *call.inputs[0];
+  if (scores.dot_width != 0) return static_cast<double>(scores.dot_width);
+  if (scores.axes.back().name == "key") {
+    throw InputError(fmt::format("{}: no queries stand behind {}, so d_k is not known; say what to "
+                                 "divide by: by = \"sqrt(64)\"",
+                                 call.step, call.names[0]));
+  }
+  return static_cast<double>(scores.columns());
+}
+
+Divisor divisor_of(const Call& call) {
+  const OptionValue* by = call.options->find("by");
+  if (by && std::holds_alternative<double>(*by)) {
+    if (std::get<double>(*by) == 0) {
+      throw InputError(fmt::format("{}: by is 0, and nothing can be divided by 0", call.step));
+    }
+    return {std::get<double>(*by), false};
+  }
+  const std::string_view word = call.options->word("by", "sqrt(d_k)");
+  if (word == "d_k") return {query_width(call), false};
+  if (word == "sqrt(d_k)") return {query_width(call), true};
+  if (const auto written = written_divisor(word)) return *written;
+  throw InputError(fmt::format(
+      "{}: by is \"{}\"; write \"sqrt(d_k)\", \"d_k\", \"sqrt(64)\" or a number above 0", call.step,
+      word));
+}
+
+struct Scale {
+  static Form form(const Call& call) {
+    const Divisor by = divisor_of(call);
+    return {{"row column"}, "row column", fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside)};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    using std::sqrt;
+    const Divisor by = divisor_of(*c.call);
+    const N inside = by.inside;
+    return c(0)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
+  }
+
+  static Tensor compute(const Call& call) {
+    Tensor result = output_of(call, form(call));
+    result.dot_width = call.inputs[0]->dot_width;
+    const Divisor by = divisor_of(call);
+    const double divisor = by.root ? std::sqrt(by.inside) : by.inside;
+    const std::vector<double>& scores = call.inputs[0]->values;
+    for (std::size_t i = 0; i < scores.size(); ++i) result.values[i] = scores[i] / divisor;
+    return result;
+  }
+};
+
+}  // namespace
+
+constinit const Operation scale_operation{
+    .name = "scale",
+    .title = "Scale the scores",
+    .says = "Every score is divided by the same number, √d_k unless the lesson says otherwise. A sum "
+            "of d_k products grows like √d_k; dividing keeps the scores in a range where softmax "
+            "still tells large from larger.",
+    .notice = "The order within each row has not changed, only the distances have.",
+    .options = scale_options,
+    .form = Scale::form,
+    .compute = Scale::compute,
+    .cell = readings_of<Scale>(),
+};
+
+}  // namespace qkv

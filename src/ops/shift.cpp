@@ -1,0 +1,74 @@
+#include <limits>
+
+#include "ops/catalogue.hpp"
+#include "ops/line.hpp"
+#include "ops/shape_rule.hpp"
+
+namespace qkv {
+namespace {
+
+// x minus the top of its line; equal infinities differ by nothing, and what is hidden stays hidden.
+double below(double x, double top) {
+  if (x == -std::numeric_limits<double>::infinity()) return x;
+  return x == top ? 0 : x - top;
+}
+
+struct Shift {
+  static Form form(const Call& call) {
+    const bool down = goes_down(call);
+    return {{"row column"}, "row column",
+            down ? "{0} − the largest of each column" : "{0} − the largest of each row",
+            down ? "{0} − the largest of each row" : "{0} − the largest of each column"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Line<N> line = line_of(c);
+    const std::size_t i = place_in_line(c);
+    if constexpr (std::is_same_v<N, double>) {
+      return below(line(i), largest(line));
+    } else if constexpr (std::is_same_v<N, Interval>) {
+      return range(line, i);
+    } else {
+      return line(i) - largest(line);
+    }
+  }
+
+  // Rises with its own number (up to 0) and falls with every other: the range ends at two corners.
+  static Interval range(const Line<Interval>& line, std::size_t i) {
+    double low_top = line(i).high;
+    double high_top = line(i).low;
+    for (std::size_t j = 0; j < line.size(); ++j) {
+      if (j == i) continue;
+      low_top = std::max(low_top, line(j).low);
+      high_top = std::max(high_top, line(j).high);
+    }
+    return {below(line(i).low, high_top), below(line(i).high, low_top)};
+  }
+
+  static void shift_line(std::span<const double> from, std::span<double> to) {
+    if (from.empty()) return;
+    const double top = *std::max_element(from.begin(), from.end());
+    for (std::size_t i = 0; i < from.size(); ++i) to[i] = below(from[i], top);
+  }
+
+  static Tensor compute(const Call& call) {
+    return line_by_line(call, output_of(call, form(call)), shift_line);
+  }
+};
+
+}  // namespace
+
+constinit const Operation shift_operation{
+    .name = "shift",
+    .title = "Subtract the largest number of each row",
+    .says = "The largest number of each row is subtracted from the whole row. Softmax gives the same "
+            "weights either way, but e to the power of 0 or less can never grow too large.",
+    .notice = "Each row now has 0 as its largest number.",
+    .options = line_options,
+    .form = Shift::form,
+    .compute = Shift::compute,
+    .cell = readings_of<Shift>(),
+};
+
+}  // namespace qkv

@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include "ops/catalogue.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view axes[] = {"columns", "rows"};
+constexpr OptionRule split_options[] = {
+    {.name = "heads",
+     .says = "how many heads to cut the matrix into",
+     .numbers = OptionRule::Numbers::whole,
+     .required = true},
+    {.name = "axis",
+     .says = "cut the columns (the features), or the rows (as W_O is cut into its heads)",
+     .list = axes,
+     .turns = OptionRule::Turns::with_convention},
+};
+
+bool cuts_rows(const Call& call) { return call.options->word("axis", "columns") == "rows"; }
+
+std::size_t heads_of(const Call& call) {
+  const double heads = call.options->number("heads", 1);
+  const Tensor& whole = *call.inputs[0];
+  const std::size_t width = cuts_rows(call) ? whole.rows() : whole.columns();
+  if (heads < 1 || heads > static_cast<double>(width) || width % static_cast<std::size_t>(heads)) {
+    throw InputError(fmt::format("{}: the {} {} of {} ({}) can't be cut into {} equal heads",
+                                 call.step, width, cuts_rows(call) ? "rows" : "columns",
+                                 call.names[0], shape_text(whole.shape()), heads));
+  }
+  return static_cast<std::size_t>(heads);
+}
+
+std::size_t head_of(const CellBase& c) {
+  return c.matrix % c.output->axes[c.output->leading_axes() - 1].size;
+}
+
+// The labels of the cut axis go on only where every head has the same ones, so they go.
+Axis shortened(const Axis& axis, std::size_t heads) {
+  return {.name = axis.name, .size = axis.size / heads};
+}
+
+struct SplitHeads {
+  static Form form(const Call& call) {
+    return {{"row column"}, "row column",
+            fmt::format("{{0}}, cut into {} heads", call.options->number("heads", 1))};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const std::size_t heads = c.output->axes[c.output->leading_axes() - 1].size;
+    const auto whole = c.of(0, c.matrix / heads);
+    const std::size_t head = head_of(c);
+    return cuts_rows(*c.call) ? whole(head * c.output->rows() + c.row, c.column)
+                              : whole(c.row, head * c.output->columns() + c.column);
+  }
+
+  static Tensor compute(const Call& call) {
+    const std::size_t heads = heads_of(call);
+    std::vector<Axis> result = call.inputs[0]->axes;
+    if (result.size() == 1) result.insert(result.begin(), Axis{.name = "", .size = 1});
+    Axis& cut = cuts_rows(call) ? result[result.size() - 2] : result.back();
+    cut = shortened(cut, heads);
+    result.insert(result.end() - 2, Axis{.name = "head", .size = heads});
+    return cell_by_cell(call, zeros(std::move(result)), cell<double>);
+  }
+};
+
+}  // namespace
+
+constinit const Operation split_heads_operation{
+    .name = "split_heads",
+    .title = "Cut the features into heads",
+    .says = "The columns are cut into equal blocks, one for each head. Each head goes on with its own "
+            "few features, as if the others were not there.",
+    .notice = "No number changes; only where it stands.",
+    .options = split_options,
+    .form = SplitHeads::form,
+    .compute = SplitHeads::compute,
+    .cell = readings_of<SplitHeads>(),
+};
+
+}  // namespace qkv

@@ -1,0 +1,47 @@
+#include <fmt/format.h>
+
+#include "ops/catalogue.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+struct SumHeads {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "the sum of {0} over the heads"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Tensor& all = c.input(0);
+    const std::size_t heads = all.axes[all.leading_axes() - 1].size;
+    return sum<N>(heads, [&](std::size_t h) {
+      return c.of(0, c.matrix * heads + h)(c.row, c.column);
+    });
+  }
+
+  static Tensor compute(const Call& call) {
+    const Tensor& all = *call.inputs[0];
+    if (all.leading_axes() == 0) {
+      throw InputError(fmt::format("{}: {} ({}) has no axis of heads to add over", call.step,
+                                   call.names[0], shape_text(all.shape())));
+    }
+    std::vector<Axis> axes = all.axes;
+    axes.erase(axes.end() - 3);
+    return cell_by_cell(call, zeros(std::move(axes)), cell<double>);
+  }
+};
+
+}  // namespace
+
+constinit const Operation sum_heads_operation{
+    .name = "sum_heads",
+    .title = "Add up what the heads propose",
+    .says = "Each head proposes a change to every token's vector. The changes are added.",
+    .notice = "The same as joining the heads and multiplying with the whole of W_O.",
+    .form = SumHeads::form,
+    .compute = SumHeads::compute,
+    .cell = readings_of<SumHeads>(),
+};
+
+}  // namespace qkv

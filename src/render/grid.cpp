@@ -1,0 +1,369 @@
+#include "render/grid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "render/text.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::size_t indent = 2;
+constexpr std::size_t gap = 2;
+constexpr std::size_t widest_row_label = 14;
+constexpr std::size_t widest_column_label = 10;
+constexpr std::size_t narrowest_row_label = 3;  // "th…" still says which word it is
+
+// ---- colours ---------------------------------------------------------------------------------
+
+constexpr std::string_view reset = "\x1b[0m";
+constexpr std::string_view bold = "\x1b[1m";
+constexpr std::string_view dim = "\x1b[2m";
+
+/// Two of xterm's 256 colours with a contrast of 4.5 or more between them.
+struct Shade {
+  int background, foreground;
+};
+constexpr int black = 16, white = 231;
+
+/// From zero to the largest number, light to dark, so that it reads without colour vision too.
+constexpr std::array<Shade, 7> sequential = {{{231, black},
+                                              {195, black},
+                                              {153, black},
+                                              {111, black},
+                                              {32, black},
+                                              {25, white},
+                                              {18, white}}};
+
+/// From the largest negative number over zero to the largest positive one: blue and brown are told
+/// apart by nearly everybody.
+constexpr std::array<Shade, 9> diverging = {{{18, white},
+                                             {25, white},
+                                             {111, black},
+                                             {195, black},
+                                             {231, black},
+                                             {223, black},
+                                             {215, black},
+                                             {130, white},
+                                             {88, white}}};
+
+/// What the shades of one matrix stand for.
+struct Scale {
+  double largest = 0;
+  bool has_negative = false;
+};
+
+Scale scale_of(std::span<const double> values) {
+  Scale scale;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    scale.largest = std::max(scale.largest, std::abs(value));
+    scale.has_negative = scale.has_negative || value < 0;
+  }
+  return scale;
+}
+
+/// The shade at `place` of a palette, 0 its beginning and 1 its end.
+template <std::size_t size>
+Shade shade_at(const std::array<Shade, size>& palette, double place) {
+  return palette[static_cast<std::size_t>(std::lround(place * static_cast<double>(size - 1)))];
+}
+
+Shade shade_of(double value, const Scale& scale) {
+  const double part = scale.largest == 0 ? 0 : value / scale.largest;
+  return scale.has_negative ? shade_at(diverging, (part + 1) / 2) : shade_at(sequential, part);
+}
+
+std::string shaded(std::string_view text, double value, const Scale& scale) {
+  if (!std::isfinite(value)) return fmt::format("{}{}{}", dim, text, reset);
+  const Shade shade = shade_of(value, scale);
+  return fmt::format("\x1b[48;5;{};38;5;{}m{}{}", shade.background, shade.foreground, text, reset);
+}
+
+// ---- which rows and columns ------------------------------------------------------------------
+
+/// The indices shown: some from the beginning, some from the end, the rest hidden between them.
+struct Selection {
+  std::size_t front = 0, back = 0, count = 0;
+
+  std::size_t shown() const { return front + back; }
+  std::size_t hidden() const { return count - shown(); }
+  std::size_t first_hidden() const { return hidden() == 0 ? 0 : front + 1; }
+  /// The index of the one shown in place `place`.
+  std::size_t operator[](std::size_t place) const {
+    return place < front ? place : count - shown() + place;
+  }
+  bool starts_after_hidden(std::size_t place) const { return hidden() > 0 && place == front; }
+};
+
+Selection selected(std::size_t shown, std::size_t count) {
+  return {.front = shown - shown / 2, .back = shown / 2, .count = count};
+}
+
+/// The line of the ⋮ counts as one of `most`; the first and the last row always show.
+Selection selected_rows(std::size_t rows, std::size_t most) {
+  if (rows <= std::max<std::size_t>(most, 2)) return selected(rows, rows);
+  return selected(std::max<std::size_t>(most, 3) - 1, rows);
+}
+
+// ---- labels ----------------------------------------------------------------------------------
+
+/// One label, or the index that stands for it.
+struct Label {
+  std::string text;
+  bool is_index;
+};
+
+Label label_at(const std::vector<std::string>& labels, std::size_t index) {
+  if (index < labels.size() && !labels[index].empty()) return {visible_label(labels[index]), false};
+  return {std::to_string(index + 1), true};
+}
+
+/// An index is never cut: "1…" would be another row.
+Label fitted(const Label& label, std::size_t columns) {
+  return label.is_index ? label : Label{shortened(label.text, columns), false};
+}
+
+// ---- columns of numbers ----------------------------------------------------------------------
+
+/// A column ready to be printed: its header, and its cells filled so that their points align.
+struct Column {
+  std::string header;
+  std::vector<std::string> cells;
+  std::size_t width = 0;
+  std::size_t tail = 0;  ///< columns from the decimal point on
+  bool shortened = false;
+};
+
+/// "-inf" and "nan" have no decimal point to align. They end where the numbers end: with their last
+/// letter over the point, a masked matrix would be half as wide again.
+bool has_units(std::string_view cell) { return !cell.ends_with("inf") && !cell.ends_with("nan"); }
+
+std::size_t tail_of(std::string_view cell) {
+  return cell.size() - std::min(cell.find_first_of(".e"), cell.size());
+}
+
+std::size_t least_tail(const NumberStyle& style) {
+  const bool has_point = style.kind == NumberStyle::Kind::fixed && style.digits > 0;
+  return has_point ? static_cast<std::size_t>(style.digits) + 1 : 0;
+}
+
+/// Everything that the steps below need to know about the matrix and the wishes of the caller.
+struct Sheet {
+  std::size_t rows, columns;
+  std::span<const double> values;
+  const GridLabels& labels;
+  const GridLook& look;
+  NumberStyle style;
+  Scale scale;
+  Selection shown_rows;
+
+  double value(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
+};
+
+Column column_of(const Sheet& sheet, std::size_t index) {
+  Column column;
+  column.tail = least_tail(sheet.style);
+  std::size_t head = 0, widest = 0;
+  for (std::size_t place = 0; place < sheet.shown_rows.shown(); ++place) {
+    const double value = sheet.value(sheet.shown_rows[place], index);
+    const std::string& cell = column.cells.emplace_back(cell_text(value, sheet.style));
+    widest = std::max(widest, cell.size());
+    if (!has_units(cell)) continue;
+    head = std::max(head, cell.size() - tail_of(cell));
+    column.tail = std::max(column.tail, tail_of(cell));
+  }
+  const std::size_t number_width = std::max(head + column.tail, widest);
+  const Label label = label_at(sheet.labels.columns, index);
+  const Label header = fitted(label, std::max(number_width, widest_column_label));
+  column.header = header.text;
+  column.shortened = header.text != label.text;
+  column.width = std::max(number_width, width(header.text));
+  for (std::string& cell : column.cells) {
+    if (has_units(cell)) cell.append(column.tail - tail_of(cell), ' ');
+    cell.insert(0, column.width - cell.size(), ' ');
+  }
+  return column;
+}
+
+/// The columns that fit, from both ends inwards.
+struct Fitting {
+  Selection selection;
+  std::vector<Column> columns;
+};
+
+std::size_t room_for_hidden(std::size_t shown, std::size_t count) {
+  return shown < count ? gap + 1 : 0;
+}
+
+/// Takes columns from the two ends in turn. The first and the last come in any case.
+Fitting fitting_columns(const Sheet& sheet, std::size_t room) {
+  std::vector<Column> front, back;
+  std::size_t used = 0;
+  for (std::size_t shown = 0; shown < sheet.columns; ++shown) {
+    const bool from_front = shown % 2 == 0;
+    Column next = column_of(sheet, from_front ? shown / 2 : sheet.columns - 1 - shown / 2);
+    used += gap + next.width;
+    if (shown >= 2 && used + room_for_hidden(shown + 1, sheet.columns) > room) break;
+    (from_front ? front : back).push_back(std::move(next));
+  }
+  const Selection selection = selected(front.size() + back.size(), sheet.columns);
+  std::move(back.rbegin(), back.rend(), std::back_inserter(front));
+  return {selection, std::move(front)};
+}
+
+// ---- the column of row labels ----------------------------------------------------------------
+
+struct RowLabels {
+  std::string corner;
+  std::vector<std::string> texts;
+  std::string hidden = "⋮";
+  std::size_t width = 0;
+  bool shortened = false;
+};
+
+/// Words stand on the left, indices on the right as numbers do.
+RowLabels row_labels_of(const Sheet& sheet, std::size_t room) {
+  RowLabels labels;
+  const std::string corner = visible(sheet.labels.corner);
+  labels.corner = shortened(corner, room);
+  labels.shortened = labels.corner != corner;
+  labels.width = width(labels.corner);
+  std::vector<Label> fitted_labels;
+  for (std::size_t place = 0; place < sheet.shown_rows.shown(); ++place) {
+    const Label label = label_at(sheet.labels.rows, sheet.shown_rows[place]);
+    fitted_labels.push_back(fitted(label, room));
+    labels.shortened = labels.shortened || fitted_labels.back().text != label.text;
+    labels.width = std::max(labels.width, width(fitted_labels.back().text));
+  }
+  for (const Label& label : fitted_labels)
+    labels.texts.push_back(label.is_index ? padded_left(label.text, labels.width)
+                                          : padded_right(label.text, labels.width));
+  if (fitted_labels.front().is_index) labels.hidden = padded_left(labels.hidden, labels.width);
+  return labels;
+}
+
+/// Row labels give way to the two columns that must show, down to a few letters.
+std::size_t room_for_row_labels(const Sheet& sheet) {
+  std::size_t used = indent + room_for_hidden(2, sheet.columns) + gap + column_of(sheet, 0).width;
+  if (sheet.columns > 1) used += gap + column_of(sheet, sheet.columns - 1).width;
+  const std::size_t room = sheet.look.width - std::min(sheet.look.width, used);
+  return std::clamp(room, narrowest_row_label, widest_row_label);
+}
+
+// ---- lines -----------------------------------------------------------------------------------
+
+/// Puts the parts of the grid together line by line.
+class Writer {
+ public:
+  Writer(const Sheet& sheet, const RowLabels& labels, const Fitting& fitting)
+      : sheet_(sheet), labels_(labels), fitting_(fitting) {}
+
+  std::string text() && {
+    header();
+    for (std::size_t place = 0; place < labels_.texts.size(); ++place) {
+      if (sheet_.shown_rows.starts_after_hidden(place)) hidden_rows();
+      row(place);
+    }
+    return std::move(text_);
+  }
+
+ private:
+  void header() {
+    begin(labels_.corner);
+    for (std::size_t place = 0; place < fitting_.columns.size(); ++place) {
+      between(place, "…");
+      const Column& column = fitting_.columns[place];
+      const std::size_t blanks = column.width - width(column.header);
+      text_.append(blanks, ' ').append(emphasised(column.header));
+    }
+    end();
+  }
+
+  void row(std::size_t place) {
+    begin(labels_.texts[place]);
+    const std::size_t row = sheet_.shown_rows[place];
+    for (std::size_t i = 0; i < fitting_.columns.size(); ++i) {
+      between(i, "…");
+      const std::string& cell = fitting_.columns[i].cells[place];
+      const double value = sheet_.value(row, fitting_.selection[i]);
+      text_ += sheet_.look.colour ? shaded(cell, value, sheet_.scale) : cell;
+    }
+    end();
+  }
+
+  /// The dots stand where the units of the numbers stand.
+  void hidden_rows() {
+    begin(labels_.hidden);
+    for (std::size_t i = 0; i < fitting_.columns.size(); ++i) {
+      between(i, "⋱");
+      const Column& column = fitting_.columns[i];
+      text_ += padded_left("⋮", column.width - column.tail);
+      text_.append(column.tail, ' ');
+    }
+    end();
+  }
+
+  void begin(std::string_view label) {
+    text_.append(indent, ' ').append(emphasised(label));
+    text_.append(labels_.width - width(label), ' ');
+  }
+
+  void between(std::size_t place, std::string_view mark_of_hidden) {
+    text_.append(gap, ' ');
+    if (!fitting_.selection.starts_after_hidden(place)) return;
+    text_.append(mark_of_hidden).append(gap, ' ');
+  }
+
+  void end() {
+    text_.erase(text_.find_last_not_of(' ') + 1);
+    if (sheet_.look.colour) text_ += reset;
+    text_ += '\n';
+  }
+
+  std::string emphasised(std::string_view label) const {
+    if (!sheet_.look.colour || label.empty()) return std::string(label);
+    return fmt::format("{}{}{}", bold, label, reset);
+  }
+
+  const Sheet& sheet_;
+  const RowLabels& labels_;
+  const Fitting& fitting_;
+  std::string text_;
+};
+
+}  // namespace
+
+Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
+          const GridLabels& labels, const GridLook& look) {
+  if (values.size() != rows * columns)
+    throw std::logic_error(fmt::format("grid: {} values for {}×{}", values.size(), rows, columns));
+  if (values.empty()) return {.text = fmt::format("  (empty: {}×{})\n", rows, columns)};
+
+  const Sheet sheet{.rows = rows,
+                    .columns = columns,
+                    .values = values,
+                    .labels = labels,
+                    .look = look,
+                    .style = style_for(values, look.digits),
+                    .scale = look.colour ? scale_of(values) : Scale{},
+                    .shown_rows = selected_rows(rows, look.most_rows)};
+  const RowLabels row_labels = row_labels_of(sheet, room_for_row_labels(sheet));
+  const std::size_t taken = indent + row_labels.width;
+  const Fitting fitting = fitting_columns(sheet, look.width - std::min(look.width, taken));
+  const bool shortened_header = std::any_of(fitting.columns.begin(), fitting.columns.end(),
+                                            [](const Column& column) { return column.shortened; });
+  return {.text = Writer(sheet, row_labels, fitting).text(),
+          .hidden_rows = sheet.shown_rows.hidden(),
+          .hidden_columns = fitting.selection.hidden(),
+          .first_hidden_row = sheet.shown_rows.first_hidden(),
+          .first_hidden_column = fitting.selection.first_hidden(),
+          .shortened_labels = row_labels.shortened || shortened_header,
+          .style = sheet.style};
+}
+
+}  // namespace qkv

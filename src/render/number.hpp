@@ -1,0 +1,38 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace qkv {
+
+/// A number with `digits` decimals. Never "-0.0000": what rounds to zero has no sign. Infinities
+/// are "inf" and "-inf", what is no number is "nan". Example: `number(-1e-9, 4)` is "0.0000".
+std::string number(double value, int digits);
+
+/// A number for prose: as many of the `digits` decimals as say something, "0.148" or "2"; with an
+/// exponent from 1e7 on, and where the decimals would show only zeros: "3.29e-06".
+std::string brief(double value, int digits);
+
+/// How every number of one matrix is written, so that its cells can be compared by eye.
+struct NumberStyle {
+  enum class Kind {
+    whole,       ///< no decimals: all are whole numbers
+    fixed,       ///< `digits` decimals, or fewer where all end sooner
+    scientific,  ///< `digits` decimals and an exponent
+  };
+  Kind kind = Kind::fixed;
+  int digits = 4;
+
+  bool operator==(const NumberStyle&) const = default;
+};
+
+/// The style of a matrix. Whole numbers stay whole up to 1e10; otherwise a largest magnitude of 1e7
+/// or more, or one too small to show in `digits` decimals, takes exponents. Infinities and NaN have
+/// no say.
+NumberStyle style_for(std::span<const double> values, int digits);
+
+/// One cell of a matrix. A zero is "0" in every style, so that it differs from "0.0000", which is a
+/// small number rounded.
+std::string cell_text(double value, const NumberStyle& style);
+
+}  // namespace qkv

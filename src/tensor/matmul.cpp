@@ -1,0 +1,66 @@
+#include "tensor/matmul.hpp"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace qkv {
+namespace {
+
+// Up to here the plain loop costs less than a person notices, and its order of addition is fixed.
+constexpr std::size_t teaching_size = 64 * 64 * 64;
+
+void multiply_in_order(const double* a, const double* b, double* out, ProductSize size) {
+  for (std::size_t i = 0; i < size.rows; ++i) {
+    double* row = out + i * size.columns;
+    std::fill(row, row + size.columns, 0.0);
+    for (std::size_t k = 0; k < size.inner; ++k) {
+      const double left = a[i * size.inner + k];
+      const double* right = b + k * size.columns;
+      for (std::size_t j = 0; j < size.columns; ++j) row[j] += left * right[j];
+    }
+  }
+}
+
+void multiply_transposed_in_order(const double* a, const double* b, double* out, ProductSize size) {
+  for (std::size_t i = 0; i < size.rows; ++i) {
+    for (std::size_t j = 0; j < size.columns; ++j) {
+      double sum = 0;
+      for (std::size_t k = 0; k < size.inner; ++k) {
+        sum += a[i * size.inner + k] * b[j * size.inner + k];
+      }
+      out[i * size.columns + j] = sum;
+    }
+  }
+}
+
+void multiply_with_blas(const double* a, const double* b, double* out, ProductSize size,
+                        RightSide right) {
+  const auto rows = static_cast<int>(size.rows);
+  const auto columns = static_cast<int>(size.columns);
+  const auto inner = static_cast<int>(size.inner);
+  const bool turned = right == RightSide::transposed;
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, turned ? CblasTrans : CblasNoTrans, rows, columns, inner,
+              1.0, a, inner, b, turned ? inner : columns, 0.0, out, columns);
+}
+
+}  // namespace
+
+void multiply(std::span<const double> a, std::span<const double> b, std::span<double> out,
+              ProductSize size, RightSide right) {
+  if (a.size() != size.rows * size.inner || b.size() != size.inner * size.columns ||
+      out.size() != size.rows * size.columns) {
+    throw std::logic_error("multiply: the matrices do not have the size of the product");
+  }
+  if (out.empty()) return;
+  if (size.rows * size.inner * size.columns > teaching_size) {
+    multiply_with_blas(a.data(), b.data(), out.data(), size, right);
+  } else if (right == RightSide::transposed) {
+    multiply_transposed_in_order(a.data(), b.data(), out.data(), size);
+  } else {
+    multiply_in_order(a.data(), b.data(), out.data(), size);
+  }
+}
+
+}  // namespace qkv

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace qkv {
+
+/// How the right-hand matrix of a product is stored: as it stands (inner × columns) or turned over
+/// (columns × inner), so that the product uses its transpose.
+enum class RightSide { as_is, transposed };
+
+struct ProductSize {
+  std::size_t rows = 0;
+  std::size_t inner = 0;
+  std::size_t columns = 0;
+};
+
+/// out [rows × columns] = a [rows × inner] · b, all row-major and contiguous. Products of teaching
+/// size add their terms from left to right, so that a lesson has the same bits on every machine;
+/// larger ones go to BLAS. Throws std::logic_error where the spans do not fit the size.
+void multiply(std::span<const double> a, std::span<const double> b, std::span<double> out,
+              ProductSize size, RightSide right);
+
+}  // namespace qkv

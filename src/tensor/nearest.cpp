@@ -1,0 +1,97 @@
+#include "tensor/nearest.hpp"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace qkv {
+namespace {
+
+/// What a person takes for a character; bytes that are no UTF-8 stand for themselves.
+std::u32string small_letters(std::string_view text) {
+  std::u32string letters;
+  const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  for (std::size_t at = 0; at < text.size();) {
+    utf8proc_int32_t code = 0;
+    const auto size =
+        utf8proc_iterate(bytes + at, static_cast<utf8proc_ssize_t>(text.size() - at), &code);
+    letters += static_cast<char32_t>(size > 0 ? utf8proc_tolower(code) : bytes[at]);
+    at += static_cast<std::size_t>(std::max<utf8proc_ssize_t>(size, 1));
+  }
+  return letters;
+}
+
+/// Damerau-Levenshtein: how many letters are wrong, missing, too many or exchanged with the next
+/// one. Three rows of the table are enough: an exchange looks back two.
+std::size_t slips_between(const std::u32string& a, const std::u32string& b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) now[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::swap(before, last);
+    std::swap(last, now);
+    now[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t wrong = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      now[j] = std::min({wrong, last[j] + 1, now[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        now[j] = std::min(now[j], before[j - 2] + 1);
+    }
+  }
+  return now[b.size()];
+}
+
+std::size_t slips_allowed(std::size_t letters) {
+  return std::min<std::size_t>((letters + 1) / 3, 3);
+}
+
+template <class Name>
+std::string nearest_by_slips(const std::u32string& wanted, std::span<const Name> names) {
+  const Name* best = nullptr;
+  std::size_t fewest = 0;
+  for (const Name& name : names) {
+    const std::u32string letters = small_letters(name);
+    const std::size_t longer = std::max(wanted.size(), letters.size());
+    const std::size_t shorter = std::min(wanted.size(), letters.size());
+    const std::size_t allowed = slips_allowed(longer);
+    if (longer - shorter > allowed) continue;
+    const std::size_t slips = slips_between(wanted, letters);
+    if (slips > allowed || (best != nullptr && slips >= fewest)) continue;
+    best = &name;
+    fewest = slips;
+  }
+  return best == nullptr ? std::string{} : std::string(*best);
+}
+
+/// "weights" where only "attention_weights" has it; two such names would be a guess.
+template <class Name>
+std::string only_name_with(const std::u32string& wanted, std::span<const Name> names) {
+  if (wanted.size() < 3) return {};
+  std::string found;
+  for (const Name& name : names) {
+    if (small_letters(name).find(wanted) == std::u32string::npos) continue;
+    if (!found.empty()) return {};
+    found = name;
+  }
+  return found;
+}
+
+template <class Name>
+std::string nearest_among(std::string_view wanted, std::span<const Name> names) {
+  const std::u32string letters = small_letters(wanted);
+  std::string name = nearest_by_slips(letters, names);
+  return name.empty() ? only_name_with(letters, names) : name;
+}
+
+}  // namespace
+
+std::string nearest(std::string_view wanted, std::span<const std::string_view> names) {
+  return nearest_among(wanted, names);
+}
+
+std::string nearest(std::string_view wanted, std::span<const std::string> names) {
+  return nearest_among(wanted, names);
+}
+
+}  // namespace qkv

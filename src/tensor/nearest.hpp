@@ -1,0 +1,16 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace qkv {
+
+/// The known name that `wanted` was probably meant to be, for "did you mean"; empty where none is
+/// near. Near is: the same but for capitals; about one typing slip for every three characters (a
+/// letter wrong, missing, too many, or two exchanged); or the only name with `wanted` in it.
+/// Example: among "softmax" and "score", "sofmtax" means "softmax".
+std::string nearest(std::string_view wanted, std::span<const std::string_view> names);
+std::string nearest(std::string_view wanted, std::span<const std::string> names);
+
+}  // namespace qkv

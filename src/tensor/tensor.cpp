@@ -1,0 +1,105 @@
+#include "tensor/tensor.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "tensor/error.hpp"
+
+namespace qkv {
+
+std::string_view Axis::label(std::size_t i, std::size_t batch) const {
+  if (labels.empty()) return {};
+  const std::size_t sentences = labels.size() / size;
+  return labels[std::min(batch, sentences - 1) * size + i];
+}
+
+std::size_t Tensor::matrices() const {
+  std::size_t count = 1;
+  for (std::size_t a = 0; a < leading_axes(); ++a) count *= axes[a].size;
+  return count;
+}
+
+Shape Tensor::shape() const {
+  Shape shape;
+  for (const Axis& axis : axes) shape.push_back(axis.size);
+  return shape;
+}
+
+std::span<const double> Tensor::matrix(std::size_t index) const {
+  const std::size_t size = rows() * columns();
+  return std::span(values).subspan(index * size, size);
+}
+
+std::span<double> Tensor::matrix(std::size_t index) {
+  const std::size_t size = rows() * columns();
+  return std::span(values).subspan(index * size, size);
+}
+
+double Tensor::at(std::size_t matrix_index, std::size_t row, std::size_t column) const {
+  return values[(matrix_index * rows() + row) * columns() + column];
+}
+
+Tensor zeros(std::vector<Axis> axes) {
+  Tensor tensor{.axes = std::move(axes), .values = {}};
+  tensor.values.assign(count_of(tensor.shape(), "a tensor"), 0.0);
+  return tensor;
+}
+
+Tensor tensor_of(const Shape& shape, std::vector<double> values) {
+  if (count_of(shape, "a tensor") != values.size()) {
+    throw std::logic_error("a tensor of shape " + shape_text(shape) + " cannot hold " +
+                           std::to_string(values.size()) + " values");
+  }
+  Tensor tensor{.axes = {}, .values = std::move(values)};
+  for (const std::size_t size : shape) tensor.axes.push_back({.name = "", .size = size});
+  return tensor;
+}
+
+Tensor transposed(const Tensor& tensor) {
+  if (tensor.rank() < 2) return tensor;
+  Tensor result = tensor;
+  std::swap(result.axes[result.rank() - 1], result.axes[result.rank() - 2]);
+  const std::size_t rows = tensor.rows();
+  const std::size_t columns = tensor.columns();
+  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+    const auto from = tensor.matrix(m);
+    const auto to = result.matrix(m);
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
+    }
+  }
+  return result;
+}
+
+std::size_t count_of(const Shape& shape, std::string_view what) {
+  std::size_t count = 1;
+  for (const std::size_t size : shape) {
+    if (size != 0 && count > largest_tensor / size) {
+      throw InputError(std::string(what) + " of " + shape_text(shape) +
+                       " numbers is too large: " + std::to_string(largest_tensor) +
+                       " numbers is the most that one tensor may hold");
+    }
+    count *= size;
+  }
+  return count;
+}
+
+std::string shape_text(const Shape& shape) {
+  std::string text;
+  for (const std::size_t size : shape) {
+    if (!text.empty()) text += "×";
+    text += std::to_string(size);
+  }
+  return text;
+}
+
+std::vector<std::size_t> leading_index(const Tensor& tensor, std::size_t index) {
+  std::vector<std::size_t> result(tensor.leading_axes());
+  for (std::size_t a = result.size(); a-- > 0;) {
+    result[a] = index % tensor.axes[a].size;
+    index /= tensor.axes[a].size;
+  }
+  return result;
+}
+
+}  // namespace qkv

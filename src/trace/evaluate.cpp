@@ -1,0 +1,129 @@
+#include "trace/evaluate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "tensor/error.hpp"
+#include "trace/words.hpp"
+
+namespace qkv {
+namespace {
+
+void name_axis(Axis& axis, std::string_view name) {
+  if (axis.name.empty() && name != "1" && !is_placeholder(name)) axis.name = name;
+}
+
+void name_matrix(Tensor& tensor, std::string_view axes) {
+  if (axes.empty()) return;
+  const auto [rows, columns] = axis_names(axes);
+  name_axis(tensor.axes.back(), columns);
+  if (tensor.rank() > 1) name_axis(tensor.axes[tensor.rank() - 2], rows);
+}
+
+void name_leading(Tensor& tensor, std::string_view innermost) {
+  const std::size_t leading = tensor.leading_axes();
+  if (leading > 0) name_axis(tensor.axes[leading - 1], innermost);
+  if (leading > 1) name_axis(tensor.axes[leading - 2], "batch");
+}
+
+bool counts_tokens(const Axis& axis) {
+  return axis.name.empty() || axis.name == "token" || axis.name == "query" || axis.name == "key";
+}
+
+// `tokens` label whatever has a row for each token; ids, being a vector, count along it.
+void label_tokens(Tensor& tensor, const std::vector<std::string>& tokens) {
+  const bool is_ids = tensor.rank() == 1 && tensor.axes[0].name == "token";
+  if (tokens.empty() || (tensor.rank() == 1 && !is_ids)) return;
+  Axis& axis = is_ids ? tensor.axes[0] : tensor.axes[tensor.rank() - 2];
+  if (axis.labels.empty() && axis.size == tokens.size() && counts_tokens(axis)) axis.labels = tokens;
+}
+
+// The first step that uses a given tells what its axes count, where its name does not. Its leading
+// axis counts sentences where it is data that meets weights without heads; else it counts heads.
+void learn_axes(Trace& trace, const Step& step, const std::vector<std::string>& tokens) {
+  const Call call = trace.call(step);
+  const Form form = step.operation->form(call);
+  const bool plain_weights =
+      call.inputs.size() > 1 && std::all_of(call.inputs.begin() + 1, call.inputs.end(),
+                                            [](const Tensor* t) { return t->rank() < 3; });
+  for (Given& given : trace.givens) {
+    const auto place = std::find(step.of.begin(), step.of.end(), given.name);
+    if (place == step.of.end()) continue;
+    const auto k = static_cast<std::size_t>(place - step.of.begin());
+    if (!form.operands.empty()) {
+      name_matrix(given.tensor, form.operands[std::min(k, form.operands.size() - 1)]);
+    }
+    name_leading(given.tensor, k == 0 && plain_weights ? "batch" : "head");
+    label_tokens(given.tensor, tokens);
+  }
+}
+
+void refuse_no_number(const Tensor& tensor, std::string_view step) {
+  const auto found = std::find_if(tensor.values.begin(), tensor.values.end(),
+                                  [](double value) { return std::isnan(value); });
+  if (found == tensor.values.end()) return;
+  const auto place = static_cast<std::size_t>(found - tensor.values.begin());
+  throw InputError(fmt::format(
+      "{}: row {}, column {} is not a number: infinities met (inf − inf or 0 · inf); look for inf "
+      "in its operands",
+      step, place / tensor.columns() % tensor.rows() + 1, place % tensor.columns() + 1));
+}
+
+void refuse_operand_count(const StepRecipe& step) {
+  const Operation& operation = *step.operation;
+  if (step.of.size() >= operation.fewest && step.of.size() <= operation.most) return;
+  const std::string wanted = operation.fewest == operation.most
+                                 ? fmt::format("{}", operation.fewest)
+                                 : fmt::format("{} to {}", operation.fewest, operation.most);
+  throw InputError(fmt::format("{}: {} takes {} operand{}, not {}", step.name, operation.name,
+                               wanted, operation.most == 1 ? "" : "s", step.of.size()));
+}
+
+Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::string>& tokens) {
+  refuse_operand_count(recipe);
+  Step step{.name = recipe.name, .operation = recipe.operation, .of = recipe.of,
+            .options = recipe.options, .output = {}};
+  learn_axes(trace, step, tokens);
+  step.output = recipe.operation->compute(trace.call(step));
+  refuse_no_number(step.output, step.name);
+  return step;
+}
+
+}  // namespace
+
+Evaluation evaluate_all(const Recipe& recipe) {
+  Evaluation result;
+  Trace& trace = result.trace;
+  trace.convention = recipe.convention;
+  trace.environment = recipe.environment;
+  trace.givens = recipe.givens;
+  for (Given& given : trace.givens) name_matrix(given.tensor, usual_axes(given.name));
+  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
+    const StepRecipe& step = recipe.steps[s];
+    const bool ready = step.operation && std::all_of(step.of.begin(), step.of.end(),
+                                                     [&](const auto& n) { return trace.find(n); });
+    if (!ready) continue;
+    try {
+      trace.steps.push_back(worked_out(step, trace, recipe.tokens));
+      trace.steps.back().number = s + 1;
+    } catch (const InputError& error) {
+      result.faults.push_back({s, error.what()});
+    }
+  }
+  for (Given& given : trace.givens) {  // those that no step uses
+    name_leading(given.tensor, "head");
+    label_tokens(given.tensor, recipe.tokens);
+  }
+  return result;
+}
+
+Trace evaluate(const Recipe& recipe) {
+  Evaluation result = evaluate_all(recipe);
+  if (!result.faults.empty()) throw InputError(result.faults.front().message);
+  return std::move(result.trace);
+}
+
+}  // namespace qkv

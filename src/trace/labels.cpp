@@ -1,0 +1,66 @@
+#include "trace/labels.hpp"
+
+#include <fmt/format.h>
+
+namespace qkv {
+namespace {
+
+std::vector<std::string> labels_of(const Axis& axis, std::size_t batch) {
+  std::vector<std::string> labels;
+  if (axis.labels.empty()) return labels;
+  for (std::size_t i = 0; i < axis.size; ++i) labels.emplace_back(axis.label(i, batch));
+  return labels;
+}
+
+std::string made_up(const Axis& axis, std::size_t i, std::string_view otherwise) {
+  if (axis.name.empty()) return fmt::format("{} {}", otherwise, i + 1);
+  const bool is_feature = axis.name.starts_with("d_") || axis.name.starts_with("h·");
+  return is_feature ? fmt::format("d{}", i + 1) : fmt::format("{} {}", axis.name, i + 1);
+}
+
+void fill(std::vector<std::string>& labels, const Axis& axis, std::string_view otherwise) {
+  labels.resize(axis.size);
+  for (std::size_t i = 0; i < axis.size; ++i) {
+    if (labels[i].empty()) labels[i] = made_up(axis, i, otherwise);
+  }
+}
+
+Axis row_axis(const Tensor& tensor) {
+  return tensor.rank() < 2 ? Axis{.name = "", .size = 1} : tensor.axes[tensor.rank() - 2];
+}
+
+// Ids of a batch have words of their own in each row, so no word stands over a column.
+bool words_differ_by_row(const Tensor& tensor) {
+  return tensor.leading_axes() == 0 && tensor.axes.back().labels.size() > tensor.columns();
+}
+
+}  // namespace
+
+MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention convention) {
+  const std::vector<std::size_t> leading = leading_index(tensor, index);
+  const std::size_t batch = leading.empty() ? 0 : leading.front();
+  MatrixLabels labels{labels_of(row_axis(tensor), batch), {}};
+  if (!words_differ_by_row(tensor)) labels.columns = labels_of(tensor.axes.back(), batch);
+  if (is_turned(tensor, convention)) std::swap(labels.rows, labels.columns);
+  return labels;
+}
+
+MatrixLabels full_labels(const Tensor& tensor, std::size_t index, Convention convention) {
+  MatrixLabels labels = own_labels(tensor, index, convention);
+  const bool turned = is_turned(tensor, convention);
+  fill(turned ? labels.columns : labels.rows, row_axis(tensor), turned ? "column" : "row");
+  fill(turned ? labels.rows : labels.columns, tensor.axes.back(), turned ? "row" : "column");
+  return labels;
+}
+
+std::string matrix_name(const Tensor& tensor, std::size_t index) {
+  std::string name;
+  const std::vector<std::size_t> leading = leading_index(tensor, index);
+  for (std::size_t a = 0; a < leading.size(); ++a) {
+    const std::string& axis = tensor.axes[a].name;
+    name += fmt::format("{}{} {}", a == 0 ? "" : ", ", axis.empty() ? "head" : axis, leading[a] + 1);
+  }
+  return name;
+}
+
+}  // namespace qkv

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trace/trace.hpp"
+
+namespace qkv {
+
+/// What the rows and columns of one matrix of a tensor are called, as people see the tensor.
+struct MatrixLabels {
+  std::vector<std::string> rows;     ///< empty where the lesson has no words for them
+  std::vector<std::string> columns;
+};
+
+/// The lesson's own labels of matrix `index`.
+MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention convention);
+
+/// The same, with a label made up from what the axis counts where there is none: "d1", "token 3".
+/// None of them is a number, so that a file of them can be told from a file of numbers.
+MatrixLabels full_labels(const Tensor& tensor, std::size_t index, Convention convention);
+
+/// "head 2", "batch 1, head 2"; empty where the tensor is one matrix.
+std::string matrix_name(const Tensor& tensor, std::size_t index);
+
+}  // namespace qkv

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/operation.hpp"
+
+namespace qkv {
+
+/// Whether people see a token as a row or as a column. Inside, a token is always a row.
+enum class Convention { rows, columns };
+
+struct Given {
+  std::string name;
+  Tensor tensor;
+};
+
+struct StepRecipe {
+  std::string name;
+  const Operation* operation = nullptr;
+  std::vector<std::string> of;
+  Options options;
+};
+
+/// What is to be worked out, as plain data: the givens, then the steps in order.
+struct Recipe {
+  Convention convention = Convention::rows;
+  Environment environment;
+  std::vector<std::string> tokens;  ///< row labels of whatever has a row for each token
+  std::vector<Given> givens;
+  std::vector<StepRecipe> steps;
+};
+
+}  // namespace qkv

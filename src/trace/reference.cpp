@@ -1,0 +1,176 @@
+#include "trace/reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "tensor/error.hpp"
+#include "tensor/nearest.hpp"
+
+namespace qkv {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+// Cuts at commas outside quotes; quotes are kept, since "2" is a label and 2 an index.
+std::vector<std::string> split(std::string_view inside) {
+  std::vector<std::string> parts(1);
+  bool quoted = false;
+  for (const char c : inside) {
+    if (c == '"') quoted = !quoted;
+    if (c == ',' && !quoted) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  for (std::string& part : parts) part = trimmed(part);
+  return parts;
+}
+
+std::optional<std::size_t> whole_number(std::string_view text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+std::size_t checked(std::size_t number, std::size_t size, std::string_view what,
+                    const std::string& where) {
+  if (number >= 1 && number <= size) return number - 1;
+  throw InputError(fmt::format("{}: there is no {} {}; {}", where, what, number,
+                               size == 0 ? "there are none"
+                                         : fmt::format("they count from 1 to {}", size)));
+}
+
+// The place that a label stands for along an axis.
+std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch,
+                     std::string_view what, const std::string& where) {
+  std::vector<std::size_t> places;
+  std::vector<std::string_view> known;
+  for (std::size_t i = 0; i < axis.size; ++i) {
+    known.push_back(axis.label(i, batch));
+    if (known.back() == label) places.push_back(i + 1);
+  }
+  if (places.size() == 1) return places.front() - 1;
+  if (places.size() > 1) {
+    throw InputError(fmt::format("{}: \"{}\" stands at {} {}; write the number", where, label,
+                                 what == "row" ? "rows" : "columns", fmt::join(places, " and ")));
+  }
+  const std::string near = axis.labels.empty() ? "" : nearest(label, known);
+  throw InputError(fmt::format(
+      "{}: no {} is called \"{}\"{}", where, what, label,
+      near.empty() ? fmt::format("; they count from 1 to {}", axis.size)
+                   : fmt::format("; did you mean \"{}\"?", near)));
+}
+
+std::size_t index_along(std::string_view index, const Axis& axis, std::size_t batch,
+                        std::string_view what, const std::string& where) {
+  if (const auto number = whole_number(index)) return checked(*number, axis.size, what, where);
+  if (index.size() >= 2 && index.front() == '"' && index.back() == '"') {
+    index = index.substr(1, index.size() - 2);
+  }
+  return labelled(index, axis, batch, what, where);
+}
+
+// "head 2" or "2" for a leading axis.
+std::size_t leading_place(std::string_view index, const Axis& axis, const std::string& where) {
+  const std::string_view name = axis.name.empty() ? "head" : std::string_view(axis.name);
+  std::string_view number = index;
+  if (number.starts_with(name)) number = trimmed(number.substr(name.size()));
+  if (const auto value = whole_number(number)) return checked(*value, axis.size, name, where);
+  throw InputError(fmt::format("{}: \"{}\" is no {}; write {} 1 to {} {}", where, index, name, name,
+                               name, axis.size));
+}
+
+std::string example_of(const std::string& name, const Tensor& tensor) {
+  std::string inside;
+  for (std::size_t a = 0; a < tensor.leading_axes(); ++a) {
+    inside += fmt::format("{} 1,", tensor.axes[a].name.empty() ? "head" : tensor.axes[a].name);
+  }
+  return fmt::format("{}[{}1,1]", name, inside);
+}
+
+// An index as people would write it: the label where it stands at one place only.
+std::string index_text(const Axis& axis, std::size_t i, std::size_t batch) {
+  const std::string_view label = axis.label(i, batch);
+  if (label.empty() || whole_number(label)) return std::to_string(i + 1);
+  std::size_t places = 0;
+  for (std::size_t j = 0; j < axis.size; ++j) places += axis.label(j, batch) == label ? 1 : 0;
+  if (places > 1) return std::to_string(i + 1);
+  const bool plain = label.find_first_of(",[]\" ") == std::string_view::npos;
+  return plain ? std::string(label) : fmt::format("\"{}\"", label);
+}
+
+}  // namespace
+
+ReferenceText parse_reference(std::string_view text) {
+  text = trimmed(text);
+  const std::size_t open = text.find('[');
+  if (open == std::string_view::npos || open == 0 || text.back() != ']') {
+    throw InputError(
+        fmt::format("\"{}\" is no cell; write the matrix and the cell: scores[3,2]", text));
+  }
+  ReferenceText reference{.name = std::string(trimmed(text.substr(0, open))), .indices = {}};
+  reference.indices = split(text.substr(open + 1, text.size() - open - 2));
+  return reference;
+}
+
+CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Convention convention) {
+  const std::string where = fmt::format("{}[{}]", text.name, fmt::join(text.indices, ","));
+  const std::size_t rank = tensor.rank();
+  const bool is_vector = rank == 1;
+  const std::size_t given = text.indices.size();
+  if (given != rank && !(is_vector && given == 2)) {
+    throw InputError(fmt::format("{}: {} is {} and takes {} {}, as in {}", where, text.name,
+                                 shown_shape(tensor, convention), rank,
+                                 rank == 1 ? "index" : "indices",
+                                 is_vector ? text.name + "[1]" : example_of(text.name, tensor)));
+  }
+  CellReference cell{.name = text.name};
+  std::size_t batch = 0;
+  for (std::size_t a = 0; a < tensor.leading_axes(); ++a) {
+    const std::size_t place = leading_place(text.indices[a], tensor.axes[a], where);
+    if (a == 0) batch = place;
+    cell.matrix = cell.matrix * tensor.axes[a].size + place;
+  }
+  const Axis one_row{.name = "", .size = 1};
+  const bool turned = is_turned(tensor, convention);
+  const Axis& rows = is_vector ? one_row : tensor.axes[turned ? rank - 1 : rank - 2];
+  const Axis& columns = tensor.axes[turned ? rank - 2 : rank - 1];
+  if (given > 1) cell.row = index_along(text.indices[given - 2], rows, batch, "row", where);
+  // The ids of a batch have words of their own in every row.
+  const std::size_t sentence = tensor.leading_axes() == 0 ? cell.row : batch;
+  cell.column = index_along(text.indices[given - 1], columns, sentence, "column", where);
+  if (turned) std::swap(cell.row, cell.column);
+  return cell;
+}
+
+CellReference resolve(const ReferenceText& text, const Trace& trace) {
+  return resolve_in(text, trace.at(text.name), trace.convention);
+}
+
+std::string reference_text(const CellReference& cell, const Tensor& tensor, Convention convention) {
+  std::string inside;
+  const std::vector<std::size_t> leading = leading_index(tensor, cell.matrix);
+  for (std::size_t a = 0; a < leading.size(); ++a) {
+    inside += fmt::format("{} {},", tensor.axes[a].name.empty() ? "head" : tensor.axes[a].name,
+                          leading[a] + 1);
+  }
+  const std::size_t batch = leading.empty() ? cell.row : leading.front();
+  const std::string column = index_text(tensor.axes.back(), cell.column, batch);
+  if (tensor.rank() == 1) return fmt::format("{}[{}]", cell.name, column);
+  const std::string row = index_text(tensor.axes[tensor.rank() - 2], cell.row,
+                                     leading.empty() ? 0 : leading.front());
+  return is_turned(tensor, convention) ? fmt::format("{}[{}{},{}]", cell.name, inside, column, row)
+                                       : fmt::format("{}[{}{},{}]", cell.name, inside, row, column);
+}
+
+}  // namespace qkv

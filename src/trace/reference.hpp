@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/trace.hpp"
+
+namespace qkv {
+
+/// A cell that somebody names: `scores[3,2]`, `scores[cat,fat]`, `scores[head 2,3,2]`.
+struct CellReference {
+  std::string name;        ///< the matrix
+  std::size_t matrix = 0;  ///< which of its matrices (heads, batch)
+  std::size_t row = 0;     ///< inside, where a token is a row
+  std::size_t column = 0;
+};
+
+/// `scores[cat,fat]` cut into "scores" and {"cat", "fat"}; quotes keep a label with commas together.
+struct ReferenceText {
+  std::string name;
+  std::vector<std::string> indices;
+};
+
+/// Throws InputError where the text is no cell: what is missing and an example of one that is.
+ReferenceText parse_reference(std::string_view text);
+
+/// Finds the cell in the trace. Indices count from 1, as people see the matrix; a label may stand
+/// for an index. Throws InputError: an unknown name (with the nearest), an index outside (with the
+/// size), a label that is not there or stands at several places (with the candidates).
+CellReference resolve(const ReferenceText& text, const Trace& trace);
+
+/// The same for one tensor that is not in a trace yet.
+CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Convention convention);
+
+/// The cell as people write it, with labels where it has them: `scores[cat,fat]`. A label that
+/// stands at several places is written with its number.
+std::string reference_text(const CellReference& cell, const Tensor& tensor, Convention convention);
+
+}  // namespace qkv

@@ -1,0 +1,122 @@
+#include "trace/trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tensor/error.hpp"
+#include "tensor/nearest.hpp"
+
+namespace qkv {
+namespace {
+
+[[noreturn]] void refuse(std::string_view name, const std::vector<std::string_view>& known,
+                         std::string_view what) {
+  const std::string near = nearest(name, known);
+  if (!near.empty()) {
+    throw InputError(
+        fmt::format("there is no {} named \"{}\"; did you mean \"{}\"?", what, name, near));
+  }
+  throw InputError(fmt::format("there is no {} named \"{}\"; this lesson has {}", what, name,
+                               fmt::join(known, ", ")));
+}
+
+// The size of the axis of that name in the first tensor that has one.
+std::optional<std::size_t> axis_size(const Trace& trace, std::string_view axis) {
+  std::optional<std::size_t> size;
+  const auto look = [&](const Tensor& tensor) {
+    for (const Axis& own : tensor.axes) {
+      if (!size && own.name == axis) size = own.size;
+    }
+  };
+  for (const Given& given : trace.givens) look(given.tensor);
+  for (const Step& step : trace.steps) look(step.output);
+  return size;
+}
+
+// The size that the shape rules of the steps give to an axis.
+std::optional<std::size_t> bound_size(const Trace& trace, std::string_view axis) {
+  for (const Step& step : trace.steps) {
+    const Call call = trace.call(step);
+    if (call.inputs.empty()) continue;
+    const Form form = step.operation->form(call);
+    for (std::size_t k = 0; k < std::min(form.operands.size(), call.inputs.size()); ++k) {
+      const auto [rows, columns] = axis_names(form.operands[k]);
+      if (rows == axis) return call.inputs[k]->rows();
+      if (columns == axis) return call.inputs[k]->columns();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+const Tensor* Trace::find(std::string_view name) const {
+  for (const Given& given : givens) {
+    if (given.name == name) return &given.tensor;
+  }
+  const Step* step = find_step(name);
+  return step ? &step->output : nullptr;
+}
+
+const Step* Trace::find_step(std::string_view name) const {
+  const auto found = std::find_if(steps.begin(), steps.end(),
+                                  [&](const Step& step) { return step.name == name; });
+  return found == steps.end() ? nullptr : &*found;
+}
+
+const Tensor& Trace::at(std::string_view name) const {
+  if (const Tensor* tensor = find(name)) return *tensor;
+  std::vector<std::string_view> known;
+  for (const Given& given : givens) known.push_back(given.name);
+  for (const Step& step : steps) known.push_back(step.name);
+  refuse(name, known, "matrix");
+}
+
+const Step& Trace::step_at(std::string_view name) const {
+  if (const Step* step = find_step(name)) return *step;
+  std::vector<std::string_view> known;
+  for (const Step& step : steps) known.push_back(step.name);
+  refuse(name, known, "step");
+}
+
+Call Trace::call(const Step& step) const {
+  Call call{.step = step.name, .inputs = {}, .names = {}, .options = &step.options,
+            .environment = &environment};
+  for (const std::string& name : step.of) {
+    call.inputs.push_back(&at(name));
+    call.names.push_back(name);
+  }
+  return call;
+}
+
+std::optional<std::size_t> symbol(const Trace& trace, std::string_view name) {
+  const auto size_of = [&](std::string_view axis) {
+    const auto size = axis_size(trace, axis);
+    return size ? size : bound_size(trace, axis);
+  };
+  if (name == "m") return size_of("key");
+  if (name == "h") return size_of("head");
+  if (name == "n") {
+    const auto queries = size_of("query");
+    return queries ? queries : size_of("token");
+  }
+  return name.starts_with("d_") ? size_of(name) : std::nullopt;
+}
+
+bool is_turned(const Tensor& tensor, Convention convention) {
+  return convention == Convention::columns && tensor.rank() >= 2 &&
+         tensor.axes[tensor.rank() - 2].name != "batch";
+}
+
+Tensor as_shown(const Tensor& tensor, Convention convention) {
+  return is_turned(tensor, convention) ? transposed(tensor) : tensor;
+}
+
+std::string shown_shape(const Tensor& tensor, Convention convention) {
+  Shape shape = tensor.shape();
+  if (is_turned(tensor, convention)) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return shape_text(shape);
+}
+
+}  // namespace qkv

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/shape_rule.hpp"
+#include "trace/recipe.hpp"
+
+namespace qkv {
+
+/// One step, worked out.
+struct Step {
+  std::string name;
+  const Operation* operation = nullptr;
+  std::vector<std::string> of;
+  Options options;
+  Tensor output;
+  std::size_t number = 0;  ///< its place in the lesson, from 1
+};
+
+/// All named tensors of a lesson in order: the givens, then what each step made of them. Printing,
+/// explaining, exporting, checking and comparing all work on this and know no operation by name.
+struct Trace {
+  Convention convention = Convention::rows;
+  Environment environment;
+  std::vector<Given> givens;
+  std::vector<Step> steps;
+
+  const Tensor* find(std::string_view name) const;  ///< nullptr where there is none
+  const Step* find_step(std::string_view name) const;
+  /// The tensor of that name. Throws InputError with the nearest name where there is none.
+  const Tensor& at(std::string_view name) const;
+  const Step& step_at(std::string_view name) const;
+  /// The step's call again, its operands looked up in this trace.
+  Call call(const Step& step) const;
+};
+
+/// What a letter of the shape rules stands for in this trace: "d_k" → 2, "n" → 7.
+std::optional<std::size_t> symbol(const Trace& trace, std::string_view name);
+
+/// The tensor as people see it: turned over where tokens are columns.
+Tensor as_shown(const Tensor& tensor, Convention convention);
+
+/// Whether `as_shown` turns this tensor over: vectors and token ids stay as they are.
+bool is_turned(const Tensor& tensor, Convention convention);
+
+/// The shape as people see it, "7×2".
+std::string shown_shape(const Tensor& tensor, Convention convention);
+
+}  // namespace qkv
