@@ -16,7 +16,7 @@ namespace qkv {
 namespace {
 
 constexpr std::array commands = {&lessons_command, &run_command, &explain_command,
-                                 &export_command, &lint_command};
+                                 &export_command, &check_command, &lint_command};
 
 constexpr int bad_usage = 2;
 

@@ -29,6 +29,7 @@ extern const Command lessons_command;
 extern const Command run_command;
 extern const Command explain_command;
 extern const Command export_command;
+extern const Command check_command;
 extern const Command lint_command;
 
 }  // namespace qkv

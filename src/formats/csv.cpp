@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <deque>
 #include <stdexcept>
@@ -162,6 +163,8 @@ class Splitter {
     row.size = table_.fields.size() - row.first;
     table_.rows.push_back(row);
     skip_line_end();
+    // Rows are about equally long, the first one often shorter: it holds labels.
+    if (table_.rows.size() == 2) table_.fields.reserve(text_.size() / pos_ * table_.fields.size());
   }
 
   Field next_field() {
@@ -310,11 +313,10 @@ bool has_text_in_margin(const Table& table) {
 }
 
 bool is_labelled(const Table& table, std::optional<std::array<std::size_t, 2>> expected) {
-  if (expected && table.rows.size() == (*expected)[0] + 1 &&
-      table.columns() == (*expected)[1] + 1) {
-    return true;
-  }
-  return table.at(0, 0).text.empty() && has_text_in_margin(table);
+  if (!table.at(0, 0).text.empty()) return false;
+  const bool one_more_each_way = expected && table.rows.size() == (*expected)[0] + 1 &&
+                                 table.columns() == (*expected)[1] + 1;
+  return one_more_each_way || has_text_in_margin(table);
 }
 
 bool runs_as_formula(char c) {
@@ -446,6 +448,31 @@ std::optional<Written> read_as_decimal_commas(const Table& table,
 
 // ---------------------------------------------------------------- the fast lane
 
+bool ends_plain_cell(char c) { return c == ',' || c == '\n'; }
+
+/// Takes one cell off the front of `text`, up to its comma or line end.
+NumeralResult take_plain_cell(std::string_view& text) {
+  const char* const start = text.data();
+  const char* const end = start + text.size();
+  double value = 0;
+  const auto [stop, error] = std::from_chars(start, end, value);
+  const bool whole_cell = error == std::errc{} && (stop == end || ends_plain_cell(*stop));
+  const std::string_view token(start, static_cast<std::size_t>(stop - start));
+  // Words and exponents are for the general reader: std::from_chars has other rules.
+  if (whole_cell && std::isfinite(value) && token.find('e') == std::string_view::npos &&
+      token.find('E') == std::string_view::npos) {
+    const std::size_t point = token.find('.');
+    const std::size_t decimals = point == std::string_view::npos ? 0 : token.size() - point - 1;
+    text.remove_prefix(token.size());
+    return {.numeral = {.value = value, .decimals = static_cast<int>(decimals)}};
+  }
+  const char* const cell_end = std::find_if(start, end, ends_plain_cell);
+  const auto size = static_cast<std::size_t>(cell_end - start);
+  const NumeralResult result = parse_numeral(text.substr(0, size));
+  text.remove_prefix(size);
+  return result;
+}
+
 /// Reads a file of nothing but numbers and commas in one go; nothing where anything else occurs, or
 /// where the first row and column might be labels. Whatever it leaves takes the careful way.
 std::optional<Written> read_plain_numbers(std::string_view text, const std::string& where) {
@@ -453,17 +480,19 @@ std::optional<Written> read_plain_numbers(std::string_view text, const std::stri
   std::size_t columns = 0;
   std::size_t rows = 0;
   std::size_t column = 0;
-  for (std::size_t pos = 0; pos < text.size();) {
-    const std::size_t start = pos;
-    while (pos < text.size() && text[pos] != ',' && text[pos] != '\n') ++pos;
-    const NumeralResult result = parse_numeral(text.substr(start, pos - start));
+  const std::size_t size = text.size();
+  while (!text.empty()) {
+    const NumeralResult result = take_plain_cell(text);
     if (result.fault != NumeralFault::none) return std::nullopt;
     written.cells.push_back(result.numeral);
     ++column;
-    const bool more = pos < text.size() && text[pos] == ',';
-    ++pos;
+    const bool more = text.starts_with(',');
+    if (!text.empty()) text.remove_prefix(1);
     if (more) continue;
-    if (rows == 0) columns = column;
+    if (rows == 0) {
+      columns = column;
+      written.cells.reserve(size / (size - text.size()) * columns);  // rows are about equally long
+    }
     if (column != columns) return std::nullopt;
     ++rows;
     column = 0;
@@ -500,14 +529,37 @@ std::string label_cell(std::string_view label) {
 
 char* put(char* out, std::string_view text) { return std::copy(text.begin(), text.end(), out); }
 
+char* put_zeros(char* out, int count) { return std::fill_n(out, count, '0'); }
+
 /// The longest that put_shortest writes: -2.2250738585072014e-308 has 24 characters.
 constexpr std::size_t longest_shortest = 24;
 
-/// The shortest digits that read back to the same double.
+/// The shortest digits that read back to the same double, as fmt's "{}" writes them. That is what
+/// most of an export's time goes into, so the usual sizes take a shorter way to the same text.
 char* put_shortest(char* out, double value) {
   if (std::isnan(value)) return put(out, "nan");
   if (value == 0) return put(out, std::signbit(value) ? "-0.0" : "0");
-  return fmt::format_to(out, FMT_COMPILE("{}"), value);
+  constexpr double smallest_usual = 1e-4;
+  constexpr double largest_usual = 1e15;
+  const double magnitude = std::abs(value);
+  if (!(magnitude >= smallest_usual && magnitude < largest_usual)) {
+    return fmt::format_to(out, FMT_COMPILE("{}"), value);
+  }
+  const auto decimal = fmt::detail::dragonbox::to_decimal(magnitude);
+  const fmt::format_int digits(decimal.significand);
+  const int size = static_cast<int>(digits.size());
+  const int before_point = size + decimal.exponent;
+  if (value < 0) *out++ = '-';
+  if (decimal.exponent >= 0) {
+    return put_zeros(std::copy_n(digits.data(), size, out), decimal.exponent);
+  }
+  if (before_point <= 0) {
+    out = put_zeros(put(out, "0."), -before_point);
+    return std::copy_n(digits.data(), size, out);
+  }
+  out = std::copy_n(digits.data(), before_point, out);
+  *out++ = '.';
+  return std::copy_n(digits.data() + before_point, size - before_point, out);
 }
 
 /// A minus before nothing but zeros says less than it seems to: it goes.
@@ -601,6 +653,7 @@ std::string to_csv(const CsvMatrix& matrix, const CsvOptions& options) {
     if (labelled && !matrix.row_labels.empty()) text += label_cell(matrix.row_labels[i]);
     if (labelled) text += ',';
     append_cells(text, matrix.values.subspan(i * matrix.columns, matrix.columns), options, room);
+    if (i == 0) text.reserve(text.size() * (matrix.rows + 1));  // rows are about equally long
   }
   return text;
 }

@@ -34,6 +34,7 @@ bool same_word(std::string_view text, std::string_view lower_case) {
 
 /// The value of a word that stands for a number.
 std::optional<double> word_value(std::string_view text) {
+  if (text.empty() || is_digit(text.front())) return std::nullopt;
   if (same_word(text, "inf") || same_word(text, "infinity") || text == infinity_sign) {
     return std::numeric_limits<double>::infinity();
   }

@@ -374,9 +374,9 @@ class DisplayReader {
   void read_row(std::string_view line, std::size_t pos) {
     if (row_ == rows_.size()) {
       if (later_block_) {
-        source_.refuse(pos, fmt::format("this block of columns has more than the {} rows of the "
-                                        "first: paste all of every block",
-                                        rows_.size()));
+        source_.refuse(pos, fmt::format("this block of columns has more than the first's {}: paste "
+                                        "all of every block",
+                                        counted(rows_.size(), "row")));
       }
       rows_.emplace_back();
       row_places_.push_back(pos);
@@ -393,10 +393,10 @@ class DisplayReader {
   void close_block() {
     if (row_ == 0) return;
     if (row_ < rows_.size()) {
-      source_.refuse(source_.text.size(),
-                     fmt::format("a block of columns has {} rows, the first has {}: paste all of "
-                                 "every block",
-                                 row_, rows_.size()));
+      source_.refuse(
+          source_.text.size(),
+          fmt::format("a block of columns has {}, the first has {}: paste all of every block",
+                      counted(row_, "row"), counted(rows_.size(), "row")));
     }
     row_ = 0;
     later_block_ = true;

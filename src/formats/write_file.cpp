@@ -12,7 +12,6 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
-#include <mutex>
 #include <string>
 
 #include "tensor/error.hpp"
@@ -68,8 +67,7 @@ void install_handlers() {
 class WatchedName {
  public:
   explicit WatchedName(const std::string& name) {
-    static std::once_flag installed;
-    std::call_once(installed, install_handlers);
+    install_handlers();
     if (name.size() >= PATH_MAX) return;
     for (Slot& slot : slots) {
       int expected = Slot::free;
@@ -124,13 +122,13 @@ int open_new(const fs::path& path) {
 
 /// One try under one name; false where the name was taken.
 bool write_through(const fs::path& temporary, const fs::path& path, std::string_view bytes) {
+  const WatchedName watched(temporary.string());
   const int descriptor = open_new(temporary);
   if (descriptor < 0 && errno == EEXIST) return false;
   if (descriptor < 0 && errno == ENOENT) {
     refuse(path, "its directory does not exist: make it first");
   }
   if (descriptor < 0) refuse_errno(path, errno);
-  const WatchedName watched(temporary.string());
   int reason = write_and_close(descriptor, bytes);
   if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
   if (reason == 0) return true;

@@ -18,17 +18,17 @@ constexpr std::string_view keys[] = {"name",   "value", "randn", "rand",        
                                      "seed",   "transpose", "rows", "columns"};
 
 // The numbers of a given before they are turned and labelled, and the labels its file had.
-struct Source {
+struct Numbers {
   Tensor tensor;
   std::vector<std::string> rows = {};
   std::vector<std::string> columns = {};
 };
 
-using Read = std::optional<Source> (*)(const toml::table&, std::string_view key, GivenContext&,
+using Read = std::optional<Numbers> (*)(const toml::table&, std::string_view key, GivenContext&,
                                        TomlReader&);
 
-std::optional<Source> from_written(const Written& written, std::string_view where) {
-  Source source;
+std::optional<Numbers> from_written(const Written& written, std::string_view where) {
+  Numbers source;
   std::vector<double> values;
   for (std::size_t i = 0; i < written.cells.size(); ++i) {
     if (std::isnan(written.cells[i].value)) {
@@ -44,7 +44,7 @@ std::optional<Source> from_written(const Written& written, std::string_view wher
   return source;
 }
 
-std::optional<Source> read_value(const toml::table& table, std::string_view key, GivenContext&,
+std::optional<Numbers> read_value(const toml::table& table, std::string_view key, GivenContext&,
                                  TomlReader& reader) {
   const toml::node& node = *table.get(key);
   if (const auto* text = node.as_string()) {
@@ -54,7 +54,7 @@ std::optional<Source> read_value(const toml::table& table, std::string_view key,
   return written ? from_written(*written, "value") : std::nullopt;
 }
 
-std::optional<Source> read_from_file(const toml::table& table, std::string_view key,
+std::optional<Numbers> read_from_file(const toml::table& table, std::string_view key,
                                      GivenContext& context, TomlReader& reader) {
   const auto file = reader.text(table, key);
   if (!file) return {};
@@ -70,39 +70,39 @@ std::optional<Shape> square(const toml::table& table, std::string_view key, Toml
 }
 
 // 1 where `is_one(row, column)` says so, else 0.
-std::optional<Source> square_of(const toml::table& table, std::string_view key, TomlReader& reader,
+std::optional<Numbers> square_of(const toml::table& table, std::string_view key, TomlReader& reader,
                                 bool (*is_one)(std::size_t, std::size_t)) {
   const auto shape = square(table, key, reader);
   if (!shape) return {};
   std::vector<double> values(count_of(*shape, key));
   const std::size_t n = shape->back();
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = is_one(i / n, i % n) ? 1 : 0;
-  return Source{tensor_of(*shape, std::move(values))};
+  return Numbers{tensor_of(*shape, std::move(values))};
 }
 
-std::optional<Source> read_eye(const toml::table& table, std::string_view key, GivenContext&,
+std::optional<Numbers> read_eye(const toml::table& table, std::string_view key, GivenContext&,
                                TomlReader& reader) {
   return square_of(table, key, reader, [](std::size_t i, std::size_t j) { return i == j; });
 }
 
-std::optional<Source> read_tril(const toml::table& table, std::string_view key, GivenContext&,
+std::optional<Numbers> read_tril(const toml::table& table, std::string_view key, GivenContext&,
                                 TomlReader& reader) {
   return square_of(table, key, reader, [](std::size_t i, std::size_t j) { return j <= i; });
 }
 
-std::optional<Source> filled(const toml::table& table, std::string_view key, TomlReader& reader,
+std::optional<Numbers> filled(const toml::table& table, std::string_view key, TomlReader& reader,
                              double value) {
   const auto shape = reader.shape(table, key);
   if (!shape) return {};
-  return Source{tensor_of(*shape, std::vector<double>(count_of(*shape, key), value))};
+  return Numbers{tensor_of(*shape, std::vector<double>(count_of(*shape, key), value))};
 }
 
-std::optional<Source> read_ones(const toml::table& table, std::string_view key, GivenContext&,
+std::optional<Numbers> read_ones(const toml::table& table, std::string_view key, GivenContext&,
                                 TomlReader& reader) {
   return filled(table, key, reader, 1);
 }
 
-std::optional<Source> read_zeros(const toml::table& table, std::string_view key, GivenContext&,
+std::optional<Numbers> read_zeros(const toml::table& table, std::string_view key, GivenContext&,
                                  TomlReader& reader) {
   return filled(table, key, reader, 0);
 }
@@ -124,27 +124,27 @@ RandomStream* stream_for(const toml::table& table, std::string_view key, GivenCo
   return &*context.stream;
 }
 
-std::optional<Source> draw(const toml::table& table, std::string_view key, GivenContext& context,
+std::optional<Numbers> draw(const toml::table& table, std::string_view key, GivenContext& context,
                            TomlReader& reader,
                            std::vector<double> (RandomStream::*draws)(std::size_t)) {
   const auto shape = reader.shape(table, key);
   RandomStream* stream = stream_for(table, key, context, reader);
   if (!shape || !stream) return {};
-  return Source{tensor_of(*shape, (stream->*draws)(count_of(*shape, key)))};
+  return Numbers{tensor_of(*shape, (stream->*draws)(count_of(*shape, key)))};
 }
 
-std::optional<Source> read_randn(const toml::table& table, std::string_view key,
+std::optional<Numbers> read_randn(const toml::table& table, std::string_view key,
                                  GivenContext& context, TomlReader& reader) {
   return draw(table, key, context, reader, &RandomStream::randn);
 }
 
-std::optional<Source> read_rand(const toml::table& table, std::string_view key,
+std::optional<Numbers> read_rand(const toml::table& table, std::string_view key,
                                 GivenContext& context, TomlReader& reader) {
   return draw(table, key, context, reader, &RandomStream::rand);
 }
 
 // nn.Linear(in, out): the weight is stored out × in, the bias is a vector.
-std::optional<Source> linear_part(const toml::table& table, std::string_view key,
+std::optional<Numbers> linear_part(const toml::table& table, std::string_view key,
                                   GivenContext& context, TomlReader& reader, bool weight) {
   const auto sizes = reader.shape(table, key);
   RandomStream* stream = stream_for(table, key, context, reader);
@@ -155,36 +155,36 @@ std::optional<Source> linear_part(const toml::table& table, std::string_view key
   }
   const std::size_t in = (*sizes)[0];
   const std::size_t out = (*sizes)[1];
-  if (weight) return Source{tensor_of({out, in}, stream->linear_weight(in, out))};
-  return Source{tensor_of({out}, stream->linear_bias(in, out))};
+  if (weight) return Numbers{tensor_of({out, in}, stream->linear_weight(in, out))};
+  return Numbers{tensor_of({out}, stream->linear_bias(in, out))};
 }
 
-std::optional<Source> read_linear(const toml::table& table, std::string_view key,
+std::optional<Numbers> read_linear(const toml::table& table, std::string_view key,
                                   GivenContext& context, TomlReader& reader) {
   return linear_part(table, key, context, reader, true);
 }
 
-std::optional<Source> read_linear_bias(const toml::table& table, std::string_view key,
+std::optional<Numbers> read_linear_bias(const toml::table& table, std::string_view key,
                                        GivenContext& context, TomlReader& reader) {
   return linear_part(table, key, context, reader, false);
 }
 
-struct SourceKind {
+struct NumbersKind {
   std::string_view key;
   Read read;
 };
 
-constexpr SourceKind sources[] = {
+constexpr NumbersKind sources[] = {
     {"value", read_value}, {"file", read_from_file},   {"randn", read_randn},
     {"rand", read_rand},   {"linear", read_linear},    {"linear_bias", read_linear_bias},
     {"eye", read_eye},     {"ones", read_ones},        {"zeros", read_zeros},
     {"tril", read_tril},
 };
 
-const SourceKind* source_kind(const toml::table& table, const std::string& name,
+const NumbersKind* source_kind(const toml::table& table, const std::string& name,
                               TomlReader& reader) {
-  const SourceKind* found = nullptr;
-  for (const SourceKind& kind : sources) {
+  const NumbersKind* found = nullptr;
+  for (const NumbersKind& kind : sources) {
     if (!table.contains(kind.key)) continue;
     if (found) {
       reader.fault(*table.get(kind.key), fmt::format("{} has both {} and {}; keep one of them", name,
@@ -237,10 +237,10 @@ std::optional<Given> read_given(const toml::table& table, GivenContext& context,
                                 TomlReader& reader) {
   reader.refuse_unknown_keys(table, keys, "a [[given]]");
   const std::string name = reader.text(table, "name").value_or("");
-  const SourceKind* kind = source_kind(table, name.empty() ? "this given" : name, reader);
+  const NumbersKind* kind = source_kind(table, name.empty() ? "this given" : name, reader);
   if (!kind) return {};
   try {
-    std::optional<Source> source = kind->read(table, kind->key, context, reader);
+    std::optional<Numbers> source = kind->read(table, kind->key, context, reader);
     if (!source) return {};
     Tensor& tensor = source->tensor;
     if (reader.flag(table, "transpose").value_or(false)) {

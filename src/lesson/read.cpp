@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <utf8proc.h>
 
 #include <algorithm>
 
@@ -39,7 +40,8 @@ class LessonFile {
     each("given", [this](const toml::table& table) { read_one_given(table); });
     each("step", [this](const toml::table& table) { read_step(table); });
     each("expect", [this](const toml::table& table) { read_expectation(table); });
-    if (lesson_.recipe.steps.empty() && !document_.contains("step")) {
+    const toml::node* steps = document_.get("step");
+    if (!steps || (steps->is_array() && steps->as_array()->empty())) {
       reader_.fault(document_, "the lesson has no steps; write [[step]] with name, op and of");
     }
   }
@@ -123,10 +125,12 @@ class LessonFile {
   // too late.
   void collect_names() {
     for (const std::string_view key : {"given", "step"}) {
-      each(key, [this](const toml::table& table) {
-        const auto* name = table.get("name") ? table.get("name")->as_string() : nullptr;
-        if (name) all_names_.push_back(name->get());
-      });
+      const toml::array* tables = document_.get(key) ? document_.get(key)->as_array() : nullptr;
+      for (std::size_t i = 0; tables && i < tables->size(); ++i) {
+        const toml::table* table = tables->get(i)->as_table();
+        const toml::node* name = table ? table->get("name") : nullptr;
+        if (name && name->is_string()) all_names_.push_back(name->as_string()->get());
+      }
     }
   }
 
@@ -292,6 +296,23 @@ class LessonFile {
   std::vector<std::string> names_;  // met so far
 };
 
+// Where the text stops being UTF-8; toml++ would only say so, and not always in the right place.
+std::optional<Fault> utf8_fault(std::string_view toml) {
+  Place place;
+  const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(toml.data());
+  for (std::size_t at = 0; at < toml.size();) {
+    utf8proc_int32_t code = 0;
+    const auto size =
+        utf8proc_iterate(bytes + at, static_cast<utf8proc_ssize_t>(toml.size() - at), &code);
+    if (size <= 0) {
+      return Fault{place, fmt::format("byte 0x{:02x} is not UTF-8; save the file as UTF-8", bytes[at])};
+    }
+    place = code == '\n' ? Place{place.line + 1, 1} : Place{place.line, place.column + 1};
+    at += static_cast<std::size_t>(size);
+  }
+  return {};
+}
+
 }  // namespace
 
 LessonReading read_lesson(std::string_view toml, const std::string& where,
@@ -299,6 +320,10 @@ LessonReading read_lesson(std::string_view toml, const std::string& where,
   LessonReading result;
   result.lesson.where = where;
   result.lesson.name = std::filesystem::path(where).stem().string();
+  if (const auto fault = utf8_fault(toml)) {
+    result.faults.push_back(*fault);
+    return result;
+  }
   try {
     const toml::table document = toml::parse(toml, where);
     LessonFile(document, directory, result).read();

@@ -19,6 +19,26 @@ struct Add {
   }
 };
 
+// The result's shape, filled with one operand alone.
+Tensor one_operand(const Source& step, std::size_t k) {
+  const Call call = call_of(step);
+  Tensor result = output_of(call, Add::form(call));
+  CellBase at{.call = &call, .output = &result};
+  for (at.matrix = 0; at.matrix < result.matrices(); ++at.matrix) {
+    const auto from = call.inputs[k]->matrix(at.matching(k));
+    std::copy(from.begin(), from.end(), result.matrix(at.matrix).begin());
+  }
+  return result;
+}
+
+std::vector<Tensor> skipped(const Source& step) {
+  return {one_operand(step, 0), one_operand(step, 1)};
+}
+
+constexpr Mistake add_mistakes[] = {
+    {"add.skipped", "One of the two was not added.", "Both matrices go into the sum.", skipped},
+};
+
 }  // namespace
 
 constinit const Operation add_operation{
@@ -31,6 +51,7 @@ constinit const Operation add_operation{
     .form = Add::form,
     .compute = Add::compute,
     .cell = readings_of<Add>(),
+    .mistakes = add_mistakes,
 };
 
 }  // namespace qkv

@@ -80,6 +80,83 @@ struct ConcatHeads {
   }
 };
 
+// The joined matrix with every cell from the head and column that `place` names.
+template <class Place>
+std::vector<Tensor> joined_by(const Source& step, Place place) {
+  const Call call = call_of(step);
+  if (!joins_one_tensor(call)) return {};
+  Tensor result = ConcatHeads::compute(call);
+  const Tensor& heads = *call.inputs[0];
+  const std::size_t count = heads_in(heads);
+  const std::size_t width = heads.columns();
+  for (std::size_t m = 0; m < result.matrices(); ++m) {
+    const std::span<double> cells = result.matrix(m);
+    for (std::size_t i = 0; i < result.rows(); ++i) {
+      for (std::size_t j = 0; j < result.columns(); ++j) {
+        const auto [head, column] = place(j, count, width);
+        cells[i * result.columns() + j] = heads.at(m * count + head, i, column);
+      }
+    }
+  }
+  return {std::move(result)};
+}
+
+using HeadColumn = std::pair<std::size_t, std::size_t>;
+
+std::vector<Tensor> interleaved(const Source& step) {
+  return joined_by(step, [](std::size_t j, std::size_t count, std::size_t) {
+    return HeadColumn{j % count, j / count};
+  });
+}
+
+std::vector<Tensor> joined_in_reverse(const Source& step) {
+  std::vector<Tensor> results =
+      joined_by(step, [](std::size_t j, std::size_t count, std::size_t width) {
+        return HeadColumn{count - 1 - j / width, j % width};
+      });
+  if (results.empty()) {
+    Call call = call_of(step);
+    std::reverse(call.inputs.begin(), call.inputs.end());
+    results.push_back(ConcatHeads::compute(call));
+  }
+  return results;
+}
+
+std::vector<Tensor> added_up(const Source& step, bool averaged) {
+  const Call call = call_of(step);
+  const Tensor& first = *call.inputs[0];
+  Tensor sum;
+  std::size_t count = call.inputs.size();
+  if (joins_one_tensor(call)) {
+    sum = sum_heads_operation.compute(call);
+    count = heads_in(first);
+  } else {
+    sum = first;
+    for (std::size_t k = 1; k < count; ++k) {
+      if (call.inputs[k]->shape() != first.shape()) return {};
+      for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += call.inputs[k]->values[i];
+    }
+  }
+  if (averaged) {
+    for (double& value : sum.values) value /= static_cast<double>(count);
+  }
+  return {std::move(sum)};
+}
+
+std::vector<Tensor> summed(const Source& step) { return added_up(step, false); }
+std::vector<Tensor> averaged(const Source& step) { return added_up(step, true); }
+
+constexpr Mistake concat_heads_mistakes[] = {
+    {"heads.interleaved", "The columns of the heads were dealt out in turn.",
+     "First all columns of head 1, then all of head 2.", interleaved},
+    {"heads.reversed", "The heads were joined in reverse order.", "Head 1 comes first.",
+     joined_in_reverse},
+    {"heads.summed", "The heads were added up instead of put side by side.",
+     "Joining keeps every column.", summed},
+    {"heads.averaged", "The heads were averaged instead of put side by side.",
+     "Joining keeps every column.", averaged},
+};
+
 }  // namespace
 
 constinit const Operation concat_heads_operation{
@@ -94,6 +171,7 @@ constinit const Operation concat_heads_operation{
     .form = ConcatHeads::form,
     .compute = ConcatHeads::compute,
     .cell = readings_of<ConcatHeads>(),
+    .mistakes = concat_heads_mistakes,
 };
 
 }  // namespace qkv

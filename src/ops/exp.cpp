@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "ops/catalogue.hpp"
+#include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
 
 namespace qkv {
@@ -20,6 +21,28 @@ struct Exp {
   }
 };
 
+std::vector<Tensor> base_2(const Source& step) {
+  Tensor result = *step.inputs[0]->tensor;
+  for (double& x : result.values) x = std::exp2(x);
+  return {std::move(result)};
+}
+
+std::vector<Tensor> no_exp(const Source& step) {
+  return {without_infinities(*step.inputs[0]->tensor)};
+}
+
+std::vector<Tensor> unscaled(const Source& step) { return without(step, scale_operation); }
+std::vector<Tensor> unmasked(const Source& step) { return without(step, mask_operation); }
+
+constexpr Mistake exp_mistakes[] = {
+    {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.", base_2},
+    {"softmax.no-exp", "The numbers were left as they were, without e^x.",
+     "e to the power of each number.", no_exp},
+    {"softmax.unscaled", "The scores went in before they were scaled.",
+     "Scaling comes before e^x.", unscaled},
+    {"softmax.unmasked", "The mask was ignored.", "e to the power of -inf is 0.", unmasked},
+};
+
 }  // namespace
 
 constinit const Operation exp_operation{
@@ -31,6 +54,7 @@ constinit const Operation exp_operation{
     .form = Exp::form,
     .compute = Exp::compute,
     .cell = readings_of<Exp>(),
+    .mistakes = exp_mistakes,
 };
 
 }  // namespace qkv

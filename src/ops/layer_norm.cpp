@@ -67,6 +67,81 @@ struct LayerNorm {
   }
 };
 
+// What a learner makes of the variance of a row.
+struct Habit {
+  double less = 0;             // 1: divides by n - 1
+  enum class Divide { by_root, by_variance, by_root_plus_eps } divide = Divide::by_root;
+  bool gain = true;
+  bool bias = true;
+};
+
+void work(std::span<double> row, double eps, const Habit& habit) {
+  const auto width = static_cast<double>(row.size());
+  double mean = 0;
+  for (const double x : row) mean += x / width;
+  double variance = 0;
+  for (const double x : row) variance += (x - mean) * (x - mean) / (width - habit.less);
+  double divisor = std::sqrt(variance + eps);
+  if (habit.divide == Habit::Divide::by_variance) divisor = variance + eps;
+  if (habit.divide == Habit::Divide::by_root_plus_eps) divisor = std::sqrt(variance) + eps;
+  for (double& x : row) x = (x - mean) / divisor;
+}
+
+Tensor with_habit(const Source& step, const Habit& habit, bool down = false) {
+  const Call call = call_of(step);
+  Tensor result = output_of(call, LayerNorm::form(call));
+  CellBase at{.call = &call, .output = &result};
+  for (std::size_t m = 0; m < result.matrices(); ++m) {
+    at.matrix = m;
+    const auto from = call.inputs[0]->matrix(at.matching(0));
+    std::copy(from.begin(), from.end(), result.matrix(m).begin());
+  }
+  if (down) result = transposed(result);
+  const double eps = call.options->number("eps", 1e-5);
+  const std::size_t length = result.columns();
+  for (std::size_t i = 0; i < result.values.size(); i += length) {
+    work(std::span(result.values).subspan(i, length), eps, habit);
+  }
+  if (down) result = transposed(result);
+  const std::size_t width = result.columns();
+  for (at.matrix = 0; at.matrix < result.matrices(); ++at.matrix) {
+    const auto gain = call.inputs[1]->matrix(at.matching(1));
+    const auto bias = call.inputs[2]->matrix(at.matching(2));
+    const auto cells = result.matrix(at.matrix);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (habit.gain) cells[i] *= gain[i % width];
+      if (habit.bias) cells[i] += bias[i % width];
+    }
+  }
+  return result;
+}
+
+std::vector<Tensor> sample_variance(const Source& step) {
+  if (step.inputs[0]->tensor->columns() < 2) return {};
+  return {with_habit(step, {.less = 1})};
+}
+
+std::vector<Tensor> columns(const Source& step) { return {with_habit(step, {}, true)}; }
+
+std::vector<Tensor> no_gain(const Source& step) {
+  return {with_habit(step, {.gain = false}), with_habit(step, {.gain = false, .bias = false})};
+}
+
+std::vector<Tensor> standard_deviation(const Source& step) {
+  return {with_habit(step, {.divide = Habit::Divide::by_variance}),
+          with_habit(step, {.divide = Habit::Divide::by_root_plus_eps})};
+}
+
+constexpr Mistake layer_norm_mistakes[] = {
+    {"layer-norm.sample-variance", "The variance was divided by n - 1 instead of n.",
+     "Layer norm divides the sum of squares by the whole width.", sample_variance},
+    {"layer-norm.columns", "The columns were normalised instead of the rows.",
+     "Each token is normalised by itself.", columns},
+    {"layer-norm.no-gain", "The gain was left out.", "After dividing comes · gain + bias.", no_gain},
+    {"layer-norm.standard-deviation", "It was divided by the variance, or ε was added to the root.",
+     "Divide by √(variance + ε).", standard_deviation},
+};
+
 }  // namespace
 
 constinit const Operation layer_norm_operation{
@@ -81,6 +156,7 @@ constinit const Operation layer_norm_operation{
     .form = LayerNorm::form,
     .compute = LayerNorm::compute,
     .cell = readings_of<LayerNorm>(),
+    .mistakes = layer_norm_mistakes,
 };
 
 }  // namespace qkv

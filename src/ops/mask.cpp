@@ -96,6 +96,71 @@ struct Mask {
   }
 };
 
+// The scores with `changed(kept or hidden, score)` in each cell.
+template <class Change>
+Tensor with_cells(const Source& step, Change change) {
+  const Call call = call_of(step);
+  Tensor result = Mask::compute(call);
+  CellBase at{.call = &call, .output = &result};
+  for (at.matrix = 0; at.matrix < result.matrices(); ++at.matrix) {
+    const std::span<double> cells = result.matrix(at.matrix);
+    for (at.row = 0; at.row < result.rows(); ++at.row) {
+      for (at.column = 0; at.column < result.columns(); ++at.column) {
+        const double score = call.inputs[0]->at(at.matching(0), at.row, at.column);
+        cells[at.row * result.columns() + at.column] = change(at, score);
+      }
+    }
+  }
+  return result;
+}
+
+constexpr double hidden_score = -std::numeric_limits<double>::infinity();
+
+std::vector<Tensor> skipped(const Source& step) {
+  return {with_cells(step, [](const CellBase&, double score) { return score; })};
+}
+
+std::vector<Tensor> zero(const Source& step) {
+  return {with_cells(step, [](const CellBase& at, double s) { return is_hidden(at) ? 0 : s; })};
+}
+
+std::vector<Tensor> wrong_triangle(const Source& step) {
+  if (kind_of(call_of(step)) != "causal") return {};
+  return {with_cells(step, [](const CellBase& at, double s) {
+    return at.column < at.row ? hidden_score : s;
+  })};
+}
+
+std::vector<Tensor> diagonal(const Source& step) {
+  return {with_cells(step, [](const CellBase& at, double s) {
+    return is_hidden(at) || at.column == at.row ? hidden_score : s;
+  })};
+}
+
+std::vector<Tensor> added(const Source& step) {
+  return {with_cells(step, [](const CellBase& at, double s) { return is_hidden(at) ? s : s + 1; }),
+          with_cells(step, [](const CellBase& at, double s) { return is_hidden(at) ? s + 1 : s; })};
+}
+
+std::vector<Tensor> inverted(const Source& step) {
+  return {with_cells(step, [](const CellBase& at, double s) {
+    return is_hidden(at) ? s : hidden_score;
+  })};
+}
+
+constexpr Mistake mask_mistakes[] = {
+    {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", skipped},
+    {"mask.zero", "The hidden cells were set to 0 instead of -inf.",
+     "e to the power of 0 is 1: a 0 would still get weight.", zero},
+    {"mask.wrong-triangle", "The other triangle was hidden: the past instead of the future.",
+     "A token may look back, not ahead.", wrong_triangle},
+    {"mask.diagonal", "The token itself was hidden too.", "A token may look at itself.", diagonal},
+    {"mask.added", "The 0/1 mask was added to the scores.",
+     "Hidden cells become -inf; the others stay as they are.", added},
+    {"mask.inverted", "What is to be kept was hidden, and the rest kept.",
+     "Which cells does the mask keep?", inverted},
+};
+
 }  // namespace
 
 constinit const Operation mask_operation{
@@ -110,6 +175,7 @@ constinit const Operation mask_operation{
     .form = Mask::form,
     .compute = Mask::compute,
     .cell = readings_of<Mask>(),
+    .mistakes = mask_mistakes,
 };
 
 }  // namespace qkv

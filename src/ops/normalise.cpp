@@ -1,5 +1,6 @@
 #include "ops/catalogue.hpp"
 #include "ops/line.hpp"
+#include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
 
 namespace qkv {
@@ -27,6 +28,7 @@ struct Normalise {
       if constexpr (std::is_same_v<N, double>) {
         return share(line(i), total);
       } else {
+        if (total.value() == 0 && line(i).value() == 0) return line(i);  // as share() has it
         return line(i) / total;
       }
     }
@@ -59,6 +61,53 @@ struct Normalise {
   }
 };
 
+Tensor shares(const Source& step, const Tensor& positive) {
+  Call call = call_of(step);
+  call.inputs = {&positive};
+  return Normalise::compute(call);
+}
+
+std::vector<Tensor> whole(const Source& step) {
+  return {shares_of_whole(*step.inputs[0]->tensor)};
+}
+
+std::vector<Tensor> not_normalised(const Source& step) { return {*step.inputs[0]->tensor}; }
+
+std::vector<Tensor> no_exp(const Source& step) {
+  const Source* raised = behind(step.inputs[0], exp_operation);
+  if (!raised) return {};
+  return {shares(step, without_infinities(*raised->inputs[0]->tensor))};
+}
+
+std::vector<Tensor> base_2(const Source& step) {
+  const Source* raised = behind(step.inputs[0], exp_operation);
+  if (!raised) return {};
+  Tensor powers = *raised->inputs[0]->tensor;
+  for (double& x : powers.values) x = std::exp2(x);
+  return {shares(step, powers)};
+}
+
+std::vector<Tensor> unscaled(const Source& step) { return without(step, scale_operation); }
+std::vector<Tensor> unmasked(const Source& step) { return without(step, mask_operation); }
+
+constexpr Mistake normalise_mistakes[] = {
+    {"softmax.columns", "The sums were taken along the wrong axis.",
+     "The weights of one query sum to 1.", along_other_axis},
+    {"softmax.whole", "Everything was divided by the sum of the whole matrix.",
+     "Every query has its own sum to divide by.", whole},
+    {"softmax.not-normalised", "Nothing was divided by its sum.",
+     "The weights of one query sum to 1.", not_normalised},
+    {"softmax.no-exp", "The scores were divided by their plain sum, without e^x.",
+     "First e to the power of each score, then divide.", no_exp},
+    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.", base_2},
+    {"softmax.unscaled", "The scores went in before they were scaled.",
+     "Softmax takes the scaled scores.", unscaled},
+    {"softmax.unmasked", "The mask was ignored.", "Hidden keys get weight 0.", unmasked},
+    {"softmax.mask-after",
+     "Weights were set to 0 after the sum was taken, so the rows no longer sum to 1.",
+     "Hide first, then divide.", hidden_afterwards},
+};
+
 }  // namespace
 
 constinit const Operation normalise_operation{
@@ -70,6 +119,8 @@ constinit const Operation normalise_operation{
     .form = Normalise::form,
     .compute = Normalise::compute,
     .cell = readings_of<Normalise>(),
+    .makes_weights = true,
+    .mistakes = normalise_mistakes,
 };
 
 }  // namespace qkv

@@ -8,6 +8,7 @@
 
 #include "ops/expression.hpp"
 #include "ops/interval.hpp"
+#include "ops/mistake.hpp"
 #include "ops/options.hpp"
 #include "tensor/tensor.hpp"
 
@@ -141,7 +142,9 @@ struct Operation {
   Form (*form)(const Call&) = nullptr;
   Tensor (*compute)(const Call&) = nullptr;  ///< throws InputError where the shapes do not fit
   Readings cell = {};
+  bool makes_weights = false;  ///< the result is shares of 1, line by line: shown as dots as well
   std::vector<Part> (*parts)(const Call&) = nullptr;  ///< none where the result is one stride away
+  std::span<const Mistake> mistakes = {};  ///< the wrong versions that learners compute
 };
 
 /// The maths of a cell, written once as `template <class N> static N cell(const Cell<N>&)`.

@@ -86,6 +86,87 @@ struct Positions {
   }
 };
 
+// The sinusoidal table with the angle and the wave of each cell chosen by `wave(row, column, width)`.
+struct Wave {
+  double position;
+  double exponent;
+  bool cosine;
+};
+
+template <class Choose>
+Tensor waves(const Source& step, Choose choose) {
+  const Call call = call_of(step);
+  Tensor result = Positions::compute(call);
+  const double base = call.options->number("base", 10000);
+  const std::size_t width = result.columns();
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    const Wave wave = choose(i / width, i % width, width);
+    const double angle = wave.position / std::pow(base, wave.exponent);
+    result.values[i] = wave.cosine ? std::cos(angle) : std::sin(angle);
+  }
+  return result;
+}
+
+double even_share(std::size_t j, std::size_t width) {
+  return static_cast<double>(j - j % 2) / static_cast<double>(width);
+}
+
+std::vector<Tensor> from_one(const Source& step) {
+  const Call call = call_of(step);
+  if (!is_learned(call)) {
+    return {waves(step, [](std::size_t i, std::size_t j, std::size_t width) {
+      return Wave{static_cast<double>(i + 1), even_share(j, width), j % 2 == 1};
+    })};
+  }
+  Tensor result = Positions::compute(call);
+  const Tensor& table = *call.inputs[1];
+  if (table.rows() < result.rows() + 1) return {};
+  const auto first = table.values.begin() + static_cast<std::ptrdiff_t>(table.columns());
+  std::copy(first, first + static_cast<std::ptrdiff_t>(result.values.size()), result.values.begin());
+  return {std::move(result)};
+}
+
+std::vector<Tensor> sin_cos_swapped(const Source& step) {
+  if (is_learned(call_of(step))) return {};
+  return {waves(step, [](std::size_t i, std::size_t j, std::size_t width) {
+    return Wave{static_cast<double>(i), even_share(j, width), j % 2 == 0};
+  })};
+}
+
+// i, j or 2j where 2i belongs, j being the column and i the pair of columns.
+std::vector<Tensor> exponent(const Source& step) {
+  if (is_learned(call_of(step))) return {};
+  const auto with = [&](auto share) {
+    return waves(step, [&](std::size_t i, std::size_t j, std::size_t width) {
+      return Wave{static_cast<double>(i), share(j) / static_cast<double>(width), j % 2 == 1};
+    });
+  };
+  return {with([](std::size_t j) { return static_cast<double>(j / 2); }),
+          with([](std::size_t j) { return static_cast<double>(j); }),
+          with([](std::size_t j) { return 2 * static_cast<double>(j); }),
+          with([](std::size_t j) { return 4 * static_cast<double>(j / 2); })};
+}
+
+std::vector<Tensor> halves(const Source& step) {
+  if (is_learned(call_of(step))) return {};
+  return {waves(step, [](std::size_t i, std::size_t j, std::size_t width) {
+    const std::size_t sines = (width + 1) / 2;
+    const std::size_t pair = j < sines ? j : j - sines;
+    return Wave{static_cast<double>(i), even_share(2 * pair, width), j >= sines};
+  })};
+}
+
+constexpr Mistake positions_mistakes[] = {
+    {"positions.from-one", "The positions were counted from 1.", "The first position is 0.",
+     from_one},
+    {"positions.sin-cos-swapped", "Sine and cosine have changed places.",
+     "Columns 1, 3, 5, … are sines.", sin_cos_swapped},
+    {"positions.exponent", "The exponent is not 2i/d.",
+     "Two columns share an exponent: 0/d, 0/d, 2/d, 2/d, 4/d, …", exponent},
+    {"positions.halves", "All sines stand first, then all cosines.",
+     "Sines and cosines take turns.", halves},
+};
+
 }  // namespace
 
 constinit const Operation positions_operation{
@@ -100,6 +181,7 @@ constinit const Operation positions_operation{
     .form = Positions::form,
     .compute = Positions::compute,
     .cell = readings_of<Positions>(),
+    .mistakes = positions_mistakes,
 };
 
 }  // namespace qkv

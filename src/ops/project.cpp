@@ -65,6 +65,56 @@ struct Project {
   }
 };
 
+std::vector<Tensor> transposed_weight(const Source& step) {
+  const Tensor& w = *step.inputs[1]->tensor;
+  if (w.rows() != w.columns()) return {};
+  const Tensor turned = transposed(w);
+  Call call = call_of(step);
+  call.inputs[1] = &turned;
+  return {Project::compute(call)};
+}
+
+// Any other matrix of the same size that is used as a weight somewhere.
+std::vector<Tensor> wrong_weight(const Source& step) {
+  std::vector<Tensor> results;
+  const Source& own = *step.inputs[1];
+  for (const Source& other : step.all) {
+    const bool is_weight = !other.operation && other.tensor->rank() >= 2 && other.name != own.name &&
+                           &other != step.inputs[0];
+    if (!is_weight || other.tensor->shape() != own.tensor->shape()) continue;
+    Call call = call_of(step);
+    call.inputs[1] = other.tensor;
+    results.push_back(Project::compute(call));
+  }
+  return results;
+}
+
+std::vector<Tensor> missing_bias(const Source& step) {
+  if (step.inputs.size() < 3) return {};
+  Call call = call_of(step);
+  call.inputs.resize(2);
+  call.names.resize(2);
+  return {Project::compute(call)};
+}
+
+// Only the projection behind the weighted sum is the output's.
+std::vector<Tensor> output_skipped(const Source& step) {
+  for (const Operation* joined : {&weighted_sum_operation, &concat_heads_operation}) {
+    if (behind(step.inputs[0], *joined)) return {*step.inputs[0]->tensor};
+  }
+  return {};
+}
+
+constexpr Mistake project_mistakes[] = {
+    {"project.transposed-weight", "The weight was used on its side: its transpose.",
+     "Which way round is the weight: a row for each feature that goes in?", transposed_weight},
+    {"project.wrong-weight", "Another of the weights was used.",
+     "Queries, keys and values each have a weight of their own.", wrong_weight},
+    {"project.missing-bias", "The bias was left out.", "After the product comes + b.", missing_bias},
+    {"output.skipped", "The output weight W_O was left out.",
+     "What the heads found is still to be multiplied by W_O.", output_skipped},
+};
+
 }  // namespace
 
 constinit const Operation project_operation{
@@ -79,6 +129,7 @@ constinit const Operation project_operation{
     .form = Project::form,
     .compute = Project::compute,
     .cell = readings_of<Project>(),
+    .mistakes = project_mistakes,
 };
 
 }  // namespace qkv

@@ -90,6 +90,46 @@ struct Scale {
   }
 };
 
+std::vector<Tensor> multiplied_by(const Source& step, double factor) {
+  Tensor result = *step.inputs[0]->tensor;
+  for (double& value : result.values) value *= factor;
+  return {std::move(result)};
+}
+
+double divisor_value(const Source& step) {
+  const Divisor by = divisor_of(call_of(step));
+  return by.root ? std::sqrt(by.inside) : by.inside;
+}
+
+std::vector<Tensor> skipped(const Source& step) { return multiplied_by(step, 1); }
+
+std::vector<Tensor> multiplied(const Source& step) {
+  return multiplied_by(step, divisor_value(step));
+}
+
+std::vector<Tensor> by_d(const Source& step) {
+  const Tensor& scores = *step.inputs[0]->tensor;
+  const std::size_t d_k = scores.dot_width != 0 ? scores.dot_width : scores.columns();
+  return multiplied_by(step, 1 / static_cast<double>(d_k));
+}
+
+std::vector<Tensor> by_sqrt_d_model(const Source& step) {
+  const Source* queries = behind(step.inputs[0], project_operation);
+  if (!queries) return {};
+  const auto d_model = static_cast<double>(queries->inputs[0]->tensor->columns());
+  return multiplied_by(step, 1 / std::sqrt(d_model));
+}
+
+constexpr Mistake scale_mistakes[] = {
+    {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.", skipped},
+    {"scale.by-d", "The scores were divided by d_k, not by its root.", "Take the root of d_k first.",
+     by_d},
+    {"scale.by-sqrt-d-model", "The scores were divided by √d_model instead of √d_k.",
+     "d_k is the width of a query, not of an embedding.", by_sqrt_d_model},
+    {"scale.multiplied", "The scores were multiplied by √d_k instead of divided.",
+     "Scaling makes the scores smaller.", multiplied},
+};
+
 }  // namespace
 
 constinit const Operation scale_operation{
@@ -103,6 +143,7 @@ constinit const Operation scale_operation{
     .form = Scale::form,
     .compute = Scale::compute,
     .cell = readings_of<Scale>(),
+    .mistakes = scale_mistakes,
 };
 
 }  // namespace qkv

@@ -32,6 +32,45 @@ struct Score {
   }
 };
 
+std::vector<Tensor> not_transposed(const Source& step) {
+  const Tensor& q = *step.inputs[0]->tensor;
+  const Tensor& k = *step.inputs[1]->tensor;
+  if (q.columns() != k.rows()) return {};
+  Call call = call_of(step);
+  return {matmul_operation.compute(call)};
+}
+
+std::vector<Tensor> swapped(const Source& step) {
+  Call call = call_of(step);
+  std::swap(call.inputs[0], call.inputs[1]);
+  return {Score::compute(call)};
+}
+
+std::vector<Tensor> unprojected(const Source& step) {
+  const Source* q = behind(step.inputs[0], project_operation);
+  const Source* k = behind(step.inputs[1], project_operation);
+  if (!q || !k) return {};
+  Call call = call_of(step);
+  call.inputs = {q->inputs[0]->tensor, k->inputs[0]->tensor};
+  Tensor scores = Score::compute(call);
+  const std::size_t heads = step.tensor ? step.tensor->matrices() : 1;
+  if (scores.matrices() == heads || scores.matrices() != 1) return {std::move(scores)};
+  Tensor repeated = *step.tensor;  // every head has the same scores then
+  for (std::size_t m = 0; m < heads; ++m) {
+    std::copy(scores.values.begin(), scores.values.end(), repeated.matrix(m).begin());
+  }
+  return {std::move(repeated)};
+}
+
+constexpr Mistake score_mistakes[] = {
+    {"score.not-transposed", "Q was multiplied by K instead of Kᵀ.",
+     "A score is a row of Q times a row of K.", not_transposed},
+    {"score.swapped", "This is K·Qᵀ: queries and keys have changed places.",
+     "Rows of the scores belong to queries, columns to keys.", swapped},
+    {"score.unprojected", "The embeddings were multiplied with themselves: X·Xᵀ.",
+     "Scores come from Q and K, not from X.", unprojected},
+};
+
 }  // namespace
 
 constinit const Operation score_operation{
@@ -45,6 +84,7 @@ constinit const Operation score_operation{
     .form = Score::form,
     .compute = Score::compute,
     .cell = readings_of<Score>(),
+    .mistakes = score_mistakes,
 };
 
 }  // namespace qkv

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "ops/catalogue.hpp"
@@ -30,7 +32,11 @@ struct Shift {
     } else if constexpr (std::is_same_v<N, Interval>) {
       return range(line, i);
     } else {
-      return line(i) - largest(line);
+      const Expression top = largest(line);
+      const Expression difference = line(i) - top;
+      // Infinity less infinity is no arithmetic: what the row makes of it stands there instead.
+      return std::isnan(difference.value()) ? Expression(below(line(i).value(), top.value()))
+                                            : difference;
     }
   }
 

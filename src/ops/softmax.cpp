@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "ops/catalogue.hpp"
 #include "ops/line.hpp"
+#include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
 
 namespace qkv {
@@ -24,6 +26,7 @@ double number_of(double x) { return x; }
 double number_of(const Expression& x) { return x.value(); }
 
 Expression raised(const Expression& x, const Expression& top) {
+  if (x.value() == infinity) return 1.0;  // as above: infinity less infinity is no arithmetic
   return Expression::of(Expression::Kind::exponential, {x - top});
 }
 
@@ -88,6 +91,62 @@ struct Softmax {
   }
 };
 
+// e^(x - top) of every cell, or e^x where `top` is none.
+Tensor raised_cells(const Tensor& scores, bool below_top, double base) {
+  Tensor result = scores;
+  const std::size_t width = scores.columns();
+  for (std::size_t i = 0; i < result.values.size(); i += width) {
+    const auto row = std::span(result.values).subspan(i, width);
+    const double top = below_top ? *std::max_element(row.begin(), row.end()) : 0;
+    for (double& x : row) x = x == -infinity ? 0 : std::pow(base, x - top);
+  }
+  return result;
+}
+
+Tensor shares(const Source& step, const Tensor& positive) {
+  Call call = call_of(step);
+  call.inputs = {&positive};
+  return normalise_operation.compute(call);
+}
+
+std::vector<Tensor> whole(const Source& step) {
+  return {shares_of_whole(raised_cells(*step.inputs[0]->tensor, false, std::numbers::e))};
+}
+
+std::vector<Tensor> no_exp(const Source& step) {
+  return {shares(step, without_infinities(*step.inputs[0]->tensor))};
+}
+
+std::vector<Tensor> not_normalised(const Source& step) {
+  const Tensor& scores = *step.inputs[0]->tensor;
+  return {raised_cells(scores, false, std::numbers::e), raised_cells(scores, true, std::numbers::e)};
+}
+
+std::vector<Tensor> base_2(const Source& step) {
+  return {shares(step, raised_cells(*step.inputs[0]->tensor, true, 2))};
+}
+
+std::vector<Tensor> unscaled(const Source& step) { return without(step, scale_operation); }
+std::vector<Tensor> unmasked(const Source& step) { return without(step, mask_operation); }
+
+constexpr Mistake softmax_mistakes[] = {
+    {"softmax.columns", "Softmax went along the wrong axis.",
+     "The weights of one query sum to 1.", along_other_axis},
+    {"softmax.whole", "Softmax went over the whole matrix at once.",
+     "Every query has its own sum to divide by.", whole},
+    {"softmax.no-exp", "The scores were divided by their plain sum, without e^x.",
+     "First e to the power of each score, then divide.", no_exp},
+    {"softmax.not-normalised", "The powers of e were not divided by their sum.",
+     "The weights of one query sum to 1.", not_normalised},
+    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.", base_2},
+    {"softmax.unscaled", "The scores went in before they were scaled.",
+     "Softmax takes the scaled scores.", unscaled},
+    {"softmax.unmasked", "The mask was ignored.", "Hidden keys get weight 0.", unmasked},
+    {"softmax.mask-after",
+     "Weights were set to 0 after softmax, so the rows no longer sum to 1.",
+     "Hide first, then softmax.", hidden_afterwards},
+};
+
 }  // namespace
 
 constinit const Operation softmax_operation{
@@ -100,7 +159,9 @@ constinit const Operation softmax_operation{
     .form = Softmax::form,
     .compute = Softmax::compute,
     .cell = readings_of<Softmax>(),
+    .makes_weights = true,
     .parts = Softmax::parts,
+    .mistakes = softmax_mistakes,
 };
 
 }  // namespace qkv

@@ -67,6 +67,46 @@ struct SplitHeads {
   }
 };
 
+// Writes every cell of the heads from the column (or row) of the whole that `place` names.
+template <class Place>
+std::vector<Tensor> cut_by(const Source& step, Place place) {
+  const Call call = call_of(step);
+  Tensor result = SplitHeads::compute(call);
+  const std::size_t heads = result.axes[result.leading_axes() - 1].size;
+  const bool rows = cuts_rows(call);
+  const std::size_t width = rows ? result.rows() : result.columns();
+  for (std::size_t m = 0; m < result.matrices(); ++m) {
+    const std::span<double> cells = result.matrix(m);
+    for (std::size_t i = 0; i < result.rows(); ++i) {
+      for (std::size_t j = 0; j < result.columns(); ++j) {
+        const std::size_t from = place(m % heads, rows ? i : j, heads, width);
+        cells[i * result.columns() + j] =
+            step.inputs[0]->tensor->at(m / heads, rows ? from : i, rows ? j : from);
+      }
+    }
+  }
+  return {std::move(result)};
+}
+
+std::vector<Tensor> interleaved(const Source& step) {
+  return cut_by(step, [](std::size_t head, std::size_t i, std::size_t heads, std::size_t) {
+    return i * heads + head;
+  });
+}
+
+std::vector<Tensor> reversed(const Source& step) {
+  return cut_by(step, [](std::size_t head, std::size_t i, std::size_t heads, std::size_t width) {
+    return (heads - 1 - head) * width + i;
+  });
+}
+
+constexpr Mistake split_heads_mistakes[] = {
+    {"heads.interleaved", "The features were dealt out in turn instead of cut into blocks.",
+     "Head 1 takes the first block of columns, whole.", interleaved},
+    {"heads.reversed", "The heads stand in reverse order.", "Head 1 takes the first block.",
+     reversed},
+};
+
 }  // namespace
 
 constinit const Operation split_heads_operation{
@@ -79,6 +119,7 @@ constinit const Operation split_heads_operation{
     .form = SplitHeads::form,
     .compute = SplitHeads::compute,
     .cell = readings_of<SplitHeads>(),
+    .mistakes = split_heads_mistakes,
 };
 
 }  // namespace qkv

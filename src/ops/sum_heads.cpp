@@ -32,6 +32,20 @@ struct SumHeads {
   }
 };
 
+std::vector<Tensor> averaged(const Source& step) {
+  const Call call = call_of(step);
+  Tensor result = SumHeads::compute(call);
+  const Tensor& all = *call.inputs[0];
+  const auto heads = static_cast<double>(all.axes[all.leading_axes() - 1].size);
+  for (double& value : result.values) value /= heads;
+  return {std::move(result)};
+}
+
+constexpr Mistake sum_heads_mistakes[] = {
+    {"heads.averaged", "The heads' proposals were averaged instead of added.",
+     "Every head adds its whole change.", averaged},
+};
+
 }  // namespace
 
 constinit const Operation sum_heads_operation{
@@ -42,6 +56,7 @@ constinit const Operation sum_heads_operation{
     .form = SumHeads::form,
     .compute = SumHeads::compute,
     .cell = readings_of<SumHeads>(),
+    .mistakes = sum_heads_mistakes,
 };
 
 }  // namespace qkv

@@ -19,6 +19,54 @@ struct WeightedSum {
   }
 };
 
+std::vector<Tensor> with_operands(const Source& step, const Tensor& a, const Tensor& v) {
+  if (a.columns() != v.rows()) return {};
+  Call call = call_of(step);
+  call.inputs = {&a, &v};
+  return {product(call, WeightedSum::form(call))};
+}
+
+std::vector<Tensor> transposed_weights(const Source& step) {
+  return with_operands(step, transposed(*step.inputs[0]->tensor), *step.inputs[1]->tensor);
+}
+
+std::vector<Tensor> keys(const Source& step) {
+  const Source* scores = behind(step.inputs[0], score_operation);
+  if (!scores) return {};
+  return with_operands(step, *step.inputs[0]->tensor, *scores->inputs[1]->tensor);
+}
+
+std::vector<Tensor> embeddings(const Source& step) {
+  const Source* values = behind(step.inputs[1], project_operation);
+  if (!values) return {};
+  return with_operands(step, *step.inputs[0]->tensor, *values->inputs[0]->tensor);
+}
+
+// Any of the score matrices on the way to the weights.
+std::vector<Tensor> scores_instead(const Source& step) {
+  std::vector<Tensor> results;
+  const Source* scores = behind(step.inputs[0], score_operation);
+  const Source* at = step.inputs[0];
+  while (scores && at != scores && !at->inputs.empty()) {
+    at = at->inputs[0];
+    for (Tensor& result : with_operands(step, *at->tensor, *step.inputs[1]->tensor)) {
+      results.push_back(std::move(result));
+    }
+  }
+  return results;
+}
+
+constexpr Mistake weighted_sum_mistakes[] = {
+    {"weighted-sum.transposed", "The weights were used on their side: Aᵀ·V.",
+     "A row of weights belongs to one query.", transposed_weights},
+    {"weighted-sum.keys", "The keys were mixed instead of the values: A·K.",
+     "The weights mix the values V.", keys},
+    {"weighted-sum.embeddings", "The embeddings were mixed instead of the values: A·X.",
+     "The weights mix the values V.", embeddings},
+    {"weighted-sum.scores", "The scores were used in place of the weights.",
+     "First softmax, then the sum.", scores_instead},
+};
+
 }  // namespace
 
 constinit const Operation weighted_sum_operation{
@@ -32,6 +80,7 @@ constinit const Operation weighted_sum_operation{
     .form = WeightedSum::form,
     .compute = WeightedSum::compute,
     .cell = readings_of<WeightedSum>(),
+    .mistakes = weighted_sum_mistakes,
 };
 
 }  // namespace qkv

@@ -177,6 +177,7 @@ Column column_of(const Sheet& sheet, std::size_t index) {
     head = std::max(head, cell.size() - tail_of(cell));
     column.tail = std::max(column.tail, tail_of(cell));
   }
+  if (head == 0) column.tail = 0;  // not one number in it
   const std::size_t number_width = std::max(head + column.tail, widest);
   const Label label = label_at(sheet.labels.columns, index);
   const Label header = fitted(label, std::max(number_width, widest_column_label));

@@ -45,7 +45,8 @@ bool vanishes(double magnitude, int digits) {
 /// The number ends within so many decimals, but for the last bits of a sum.
 bool ends_within(double value, int decimals) {
   const double power = std::pow(10.0, decimals);
-  return std::abs(value - std::round(value * power) / power) <= 1e-13 * std::max(1.0, std::abs(value));
+  return std::abs(value - std::round(value * power) / power) <=
+         1e-13 * std::max(1.0, std::abs(value));
 }
 
 }  // namespace

@@ -435,6 +435,7 @@ std::vector<std::string> wrapped(std::string_view prose, std::size_t columns) {
     const std::string_view line = std::string_view(text).substr(at, end - at);
     at = end + 1;
     if (!is_blank(line) && !is_code(line)) {
+      if (line.starts_with("- ")) end_paragraph();  // an item of a list has a line of its own
       join(paragraph, line);
       continue;
     }

@@ -7,6 +7,7 @@
 
 #include "lesson/prose.hpp"
 #include "render/arithmetic.hpp"
+#include "render/dots.hpp"
 #include "render/grid.hpp"
 #include "render/text.hpp"
 #include "trace/labels.hpp"
@@ -73,6 +74,19 @@ std::string matrix_text(const Tensor& shown, std::size_t index, MatrixLabels lab
   return lines.text + (hidden.empty() ? "" : indented(hidden, look));
 }
 
+// A matrix of weights: its numbers, and its dots on the right of them, or below.
+std::string weights_text(const Tensor& shown, std::size_t index, MatrixLabels labels,
+                         const std::string& command, const WalkLook& look) {
+  const Dots dotted = dots(shown.rows(), shown.columns(), shown.matrix(index), labels.columns);
+  const std::string numbers = matrix_text(shown, index, labels, command, look);
+  if (dotted.rows.empty()) return numbers;
+  WalkLook plain = look;
+  plain.colour = false;
+  const std::string beside = dots_beside(
+      numbers, matrix_text(shown, index, labels, command, plain), dotted, look.width);
+  return beside.empty() ? numbers + dots_below(dotted, labels.rows) : beside;
+}
+
 // The ids of a batch: each sentence under its own words.
 std::string sentences_text(const Tensor& ids, const std::string& command, const WalkLook& look) {
   std::string text;
@@ -92,7 +106,7 @@ std::string sentences_text(const Tensor& ids, const std::string& command, const 
 }
 
 std::string tensor_text(const Tensor& tensor, const Trace& trace, const std::string& command,
-                        const WalkLook& look) {
+                        const WalkLook& look, decltype(&matrix_text) one_matrix = matrix_text) {
   if (tensor.rank() == 2 && tensor.axes[1].labels.size() > tensor.columns()) {
     return sentences_text(tensor, command, look);
   }
@@ -107,7 +121,7 @@ std::string tensor_text(const Tensor& tensor, const Trace& trace, const std::str
       m = count - 1;
     }
     if (count > 1) text += "  " + matrix_name(tensor, m) + "\n";
-    text += matrix_text(shown, m, own_labels(tensor, m, trace.convention), command, look);
+    text += one_matrix(shown, m, own_labels(tensor, m, trace.convention), command, look);
   }
   return text;
 }
@@ -140,6 +154,16 @@ std::string givens_text(const Lesson& lesson, const Trace& trace, const Step& st
     text += "\n";
   }
   return text;
+}
+
+// The result; one that shares out weights in dots as well, with what they mean once below.
+std::string output_text(const Trace& trace, const Step& step, const std::string& command,
+                        const WalkLook& look) {
+  if (!step.operation->makes_weights) return tensor_text(step.output, trace, command, look);
+  const Tensor& weights = step.output;
+  const bool has_dots = !dots(weights.rows(), weights.columns(), weights.values).rows.empty();
+  return tensor_text(weights, trace, command, look, weights_text) +
+         (has_dots ? indented(std::string(dots_legend()), look) : "");
 }
 
 std::string cell_text(const Trace& trace, const Step& step, const WalkLook& look) {
@@ -230,7 +254,7 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
   }
   text += bold(fmt::format("  {} ({})", step.name, shown_shape(step.output, trace.convention)), look) +
           "\n";
-  text += tensor_text(step.output, trace, command, look) + "\n";
+  text += output_text(trace, step, command, look) + "\n";
   text += cell_text(trace, step, look);
   const std::string notice = words.notice.text.empty() ? std::string(operation.notice)
                                                        : live(words.notice.text, trace, look);

@@ -57,7 +57,7 @@ std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch
   std::vector<std::string_view> known;
   for (std::size_t i = 0; i < axis.size; ++i) {
     known.push_back(axis.label(i, batch));
-    if (known.back() == label) places.push_back(i + 1);
+    if (!label.empty() && known.back() == label) places.push_back(i + 1);
   }
   if (places.size() == 1) return places.front() - 1;
   if (places.size() > 1) {

@@ -53,9 +53,9 @@ TEST_CASE("a matrix without labels shows indices from 1") {
 TEST_CASE("row labels stand on the left, headers over the right end of their columns") {
   CHECK(grid(2, 2, Values{0.25, 0.75, 1.5, 10}, {{"the", "fat cat"}, {"life", "short"}, "X"}, {})
             .text ==
-        "  X          life    short\n"
-        "  the      0.2500   0.7500\n"
-        "  fat cat  1.5000  10.0000\n");
+        "  X        life  short\n"
+        "  the      0.25   0.75\n"
+        "  fat cat  1.50  10.00\n");
 }
 
 TEST_CASE("indices of rows stand on the right, as numbers do") {
@@ -68,11 +68,20 @@ TEST_CASE("indices of rows stand on the right, as numbers do") {
 }
 
 TEST_CASE("numbers align at the decimal point; what has none ends where they end") {
-  CHECK(grid(3, 3, Values{1.5, -inf, -inf, 0, 12.25, -inf, -0.125, 1e-9, not_a_number}, {}, {}).text ==
+  CHECK(grid(3, 3, Values{1.5, -inf, -inf, 0, 12.25, -inf, -0.125, 1e-9, not_a_number}, {}, {})
+            .text ==
         "           1        2     3\n"
         "  1   1.5000     -inf  -inf\n"
         "  2   0       12.2500  -inf\n"
         "  3  -0.1250   0.0000   nan\n");
+}
+
+TEST_CASE("hidden rows of a column without any number show too") {
+  CHECK(grid(3, 2, Values{0.5, -inf, 0.5, -inf, 0.5, -inf}, {}, {.most_rows = 2}).text ==
+        "       1     2\n"
+        "  1  0.5  -inf\n"
+        "  ⋮  ⋮       ⋮\n"
+        "  3  0.5  -inf\n");
 }
 
 TEST_CASE("digits sets the decimals") {
@@ -119,8 +128,8 @@ TEST_CASE("an empty label is shown as its index, a blank one as a blank") {
 }
 
 TEST_CASE("long labels are shortened, and the grid says so") {
-  const Grid shown =
-      grid(1, 2, Values{1, 2}, {{"antidisestablishmentarianism"}, {"supercalifragilistic", "b"}}, {});
+  const Grid shown = grid(1, 2, Values{1, 2},
+                          {{"antidisestablishmentarianism"}, {"supercalifragilistic", "b"}}, {});
   CHECK(shown.text ==
         "                  supercali…  b\n"
         "  antidisestabl…           1  2\n");
@@ -131,21 +140,21 @@ TEST_CASE("long labels are shortened, and the grid says so") {
 TEST_CASE("a matrix too wide for the terminal loses its middle columns") {
   const Grid shown = grid(2, 20, halves(40), {{"the", "cat"}}, {.width = 40});
   CHECK(shown.text ==
-        "             1        2  …       20\n"
-        "  the   0.5000   1.0000  …  10.0000\n"
-        "  cat  10.5000  11.0000  …  20.0000\n");
-  CHECK(shown.hidden_columns == 17);
-  CHECK(shown.first_hidden_column == 3);
+        "          1     2     3  …    19    20\n"
+        "  the   0.5   1.0   1.5  …   9.5  10.0\n"
+        "  cat  10.5  11.0  11.5  …  19.5  20.0\n");
+  CHECK(shown.hidden_columns == 15);
+  CHECK(shown.first_hidden_column == 4);
 }
 
 TEST_CASE("as many columns show as there is room for") {
-  const Grid at80 = grid(1, 30, Values(30, 0.5), {}, {.width = 80});
+  const Grid at80 = grid(1, 30, Values(30, 0.1234), {}, {.width = 80});
   CHECK(at80.text ==
         "          1       2       3       4       5  …      27      28      29      30\n"
-        "  1  0.5000  0.5000  0.5000  0.5000  0.5000  …  0.5000  0.5000  0.5000  0.5000\n");
+        "  1  0.1234  0.1234  0.1234  0.1234  0.1234  …  0.1234  0.1234  0.1234  0.1234\n");
   CHECK(at80.hidden_columns == 21);
-  CHECK(grid(1, 24, Values(24, 0.5), {}, {.width = 200}).hidden_columns == 0);
-  CHECK(grid(1, 25, Values(25, 0.5), {}, {.width = 200}).hidden_columns == 1);
+  CHECK(grid(1, 24, Values(24, 0.1234), {}, {.width = 200}).hidden_columns == 0);
+  CHECK(grid(1, 25, Values(25, 0.1234), {}, {.width = 200}).hidden_columns == 1);
 }
 
 TEST_CASE("a matrix that just fits shows whole") {
@@ -155,31 +164,31 @@ TEST_CASE("a matrix that just fits shows whole") {
 }
 
 TEST_CASE("the first and the last column show at 40 columns, whatever the labels and numbers") {
-  const Values values = {-9876543.125, 1, 2, -9876543.125};
-  const Grid shown =
-      grid(1, 4, values, {{"antidisestablishmentarianism"}, {"one", "2", "3", "four"}}, {.width = 40});
+  const Values values = {-9876543.1234, 1, 2, -9876543.1234};
+  const Grid shown = grid(
+      1, 4, values, {{"antidisestablishmentarianism"}, {"one", "2", "3", "four"}}, {.width = 40});
   CHECK(shown.text ==
         "                   one  …           four\n"
-        "  anti…  -9876543.1250  …  -9876543.1250\n");
+        "  anti…  -9876543.1234  …  -9876543.1234\n");
   CHECK(widest_line(shown.text) == 40);
 }
 
 TEST_CASE("two columns that do not fit show all the same") {
   CHECK(grid(1, 2, Values{0.5, 0.5}, {{"embedding"}}, {.width = 10}).text ==
-        "            1       2\n"
-        "  em…  0.5000  0.5000\n");
+        "         1    2\n"
+        "  em…  0.5  0.5\n");
 }
 
 TEST_CASE("a matrix of too many rows loses its middle rows") {
   const Grid shown = grid(1000, 2, halves(2000), {}, {.most_rows = 6});
   CHECK(shown.text ==
-        "               1          2\n"
-        "     1    0.5000     1.0000\n"
-        "     2    1.5000     2.0000\n"
-        "     3    2.5000     3.0000\n"
-        "     ⋮    ⋮          ⋮\n"
-        "   999  998.5000   999.0000\n"
-        "  1000  999.5000  1000.0000\n");
+        "            1       2\n"
+        "     1    0.5     1.0\n"
+        "     2    1.5     2.0\n"
+        "     3    2.5     3.0\n"
+        "     ⋮    ⋮       ⋮\n"
+        "   999  998.5   999.0\n"
+        "  1000  999.5  1000.0\n");
   CHECK(shown.hidden_rows == 995);
   CHECK(shown.first_hidden_row == 4);
 }
@@ -187,10 +196,10 @@ TEST_CASE("a matrix of too many rows loses its middle rows") {
 TEST_CASE("a matrix too large both ways shows its corners") {
   const Grid shown = grid(9, 9, halves(81), {}, {.width = 20, .most_rows = 3});
   CHECK(shown.text ==
-        "           1  …        9\n"
-        "  1   0.5000  …   4.5000\n"
-        "  ⋮   ⋮       ⋱   ⋮\n"
-        "  9  36.5000  …  40.5000\n");
+        "        1  …     9\n"
+        "  1   0.5  …   4.5\n"
+        "  ⋮   ⋮    ⋱   ⋮\n"
+        "  9  36.5  …  40.5\n");
   CHECK(shown.hidden_rows == 7);
   CHECK(shown.hidden_columns == 7);
 }
@@ -204,12 +213,13 @@ TEST_CASE("what is hidden still decides the style") {
 }
 
 TEST_CASE("a matrix with thousands of rows and columns is shown at once") {
-  const Grid shown = grid(5000, 4000, Values(20'000'000, 0.5), {}, {.width = 40, .most_rows = 3});
+  const Grid shown =
+      grid(5000, 4000, Values(20'000'000, 0.1234), {}, {.width = 40, .most_rows = 3});
   CHECK(shown.text ==
         "             1       2  …    4000\n"
-        "     1  0.5000  0.5000  …  0.5000\n"
+        "     1  0.1234  0.1234  …  0.1234\n"
         "     ⋮  ⋮       ⋮       ⋱  ⋮\n"
-        "  5000  0.5000  0.5000  …  0.5000\n");
+        "  5000  0.1234  0.1234  …  0.1234\n");
 }
 
 TEST_CASE("a matrix without cells says so") {
@@ -224,8 +234,10 @@ TEST_CASE("values of another size are a fault of the program") {
 TEST_CASE("in colour, non-negative numbers go from white to dark blue") {
   CHECK(grid(2, 2, Values{0, 0.5, 1, 0.25}, {{"a", "b"}}, {.digits = 2, .colour = true}).text ==
         "        \x1b[1m1\x1b[0m     \x1b[1m2\x1b[0m\x1b[0m\n"
-        "  \x1b[1ma\x1b[0m  \x1b[48;5;231;38;5;16m0   \x1b[0m  \x1b[48;5;111;38;5;16m0.50\x1b[0m\x1b[0m\n"
-        "  \x1b[1mb\x1b[0m  \x1b[48;5;18;38;5;231m1.00\x1b[0m  \x1b[48;5;153;38;5;16m0.25\x1b[0m\x1b[0m\n");
+        "  \x1b[1ma\x1b[0m  \x1b[48;5;231;38;5;16m0   \x1b[0m  "
+        "\x1b[48;5;111;38;5;16m0.50\x1b[0m\x1b[0m\n"
+        "  \x1b[1mb\x1b[0m  \x1b[48;5;18;38;5;231m1.00\x1b[0m  "
+        "\x1b[48;5;153;38;5;16m0.25\x1b[0m\x1b[0m\n");
 }
 
 TEST_CASE("in colour, signed numbers go from blue over white to brown, and -inf has no shade") {

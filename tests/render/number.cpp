@@ -72,8 +72,14 @@ TEST_CASE("a matrix of whole numbers has no decimals") {
 }
 
 TEST_CASE("one number that is not whole gives all of them decimals") {
-  CHECK(style_for(Values{1, 0.5, -inf}, 3) == NumberStyle{fixed, 3});
-  CHECK(style_for(Values{9999999.5}, 4) == NumberStyle{fixed, 4});
+  CHECK(style_for(Values{1, 0.1234567, -inf}, 3) == NumberStyle{fixed, 3});
+  CHECK(style_for(Values{9999999.1234}, 4) == NumberStyle{fixed, 4});
+}
+
+TEST_CASE("a matrix has no more decimals than its numbers need") {
+  CHECK(style_for(Values{1, 0.5, 0.25}, 4) == NumberStyle{fixed, 2});
+  CHECK(style_for(Values{0.1 + 0.2, -inf}, 4) == NumberStyle{fixed, 1});
+  CHECK(style_for(Values{0.5, 1e-9}, 4) == NumberStyle{fixed, 4});
 }
 
 TEST_CASE("one very large number gives the whole matrix exponents") {

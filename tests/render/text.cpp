@@ -61,7 +61,9 @@ TEST_CASE("what has no width shows") {
 }
 
 TEST_CASE("emoji sequences stay whole") {
-  CHECK(visible("👩‍👩‍👧 ❤️ 🇩🇪 👍🏽 👩🏽‍🚀 1️⃣ 🏳️‍🌈") == "👩‍👩‍👧 ❤️ 🇩🇪 👍🏽 👩🏽‍🚀 1️⃣ 🏳️‍🌈");
+  CHECK(visible(
+            "👩‍👩‍👧 ❤️ 🇩🇪 👍🏽 👩🏽‍🚀 1️⃣ 🏳️‍🌈") ==
+        "👩‍👩‍👧 ❤️ 🇩🇪 👍🏽 👩🏽‍🚀 1️⃣ 🏳️‍🌈");
   CHECK(visible("👩\u200D") == "👩<U+200D>");
   CHECK(visible("👩\u200Dx") == "👩<U+200D>x");
   CHECK(visible("👩\u200D\u200D👧") == "👩<U+200D><U+200D>👧");
@@ -83,13 +85,15 @@ TEST_CASE("marks do not pile up over the lines above") {
 TEST_CASE("bytes that are no UTF-8 show as �, one each") {
   CHECK(visible("caf\xe9") == "caf�");
   CHECK(visible("\xe2\x82") == "��");
-  CHECK(visible("\xc0\xaf") == "��");          // "/" written too long
-  CHECK(visible("\xed\xa0\x80") == "���");     // half of a surrogate pair
-  CHECK(visible("\xff\x1b" "c") == "�␛c");
+  CHECK(visible("\xc0\xaf") == "��");       // "/" written too long
+  CHECK(visible("\xed\xa0\x80") == "���");  // half of a surrogate pair
+  CHECK(visible("\xff\x1b"
+                "c") == "�␛c");
 }
 
 TEST_CASE("text made visible twice is the same") {
-  CHECK(visible(visible("\u202E\u0301\x1b\xff 👩‍👧")) == visible("\u202E\u0301\x1b\xff 👩‍👧"));
+  CHECK(visible(visible("\u202E\u0301\x1b\xff 👩‍👧")) ==
+        visible("\u202E\u0301\x1b\xff 👩‍👧"));
 }
 
 TEST_CASE("blanks at the ends of a token show") {
@@ -165,7 +169,8 @@ TEST_CASE("prose is filled to the width, and line breaks in it are blanks") {
 
 TEST_CASE("the same prose at 40, 80 and 200 columns") {
   const std::string prose =
-      "Row i of the attention weights says how much of each value flows into token i. It adds up to "
+      "Row i of the attention weights says how much of each value flows into token i. It adds up "
+      "to "
       "1.";
   CHECK(wrapped(prose, 40) == Lines{"Row i of the attention weights says how",
                                     "much of each value flows into token i.", "It adds up to 1."});
@@ -189,7 +194,8 @@ TEST_CASE("code keeps its line, its blanks and its length") {
 
 TEST_CASE("a word longer than the line is cut") {
   CHECK(wrapped("a abcdefghij b", 4) == Lines{"a", "abcd", "efgh", "ij b"});
-  CHECK(wrapped("👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧", 5) == Lines{"👩‍👩‍👧👩‍👩‍👧", "👩‍👩‍👧"});
+  CHECK(wrapped("👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧", 5) ==
+        Lines{"👩‍👩‍👧👩‍👩‍👧", "👩‍👩‍👧"});
   CHECK(wrapped("🙂🙂", 1) == Lines{"🙂", "🙂"});
   CHECK(wrapped("ab", 0) == Lines{"a", "b"});
 }

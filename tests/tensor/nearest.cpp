@@ -16,10 +16,10 @@ constexpr std::array<std::string_view, 9> steps = {
 }  // namespace
 
 TEST_CASE("one typing slip leads to the name that was meant") {
-  CHECK(nearest("score", steps) == "scores");         // missing
-  CHECK(nearest("scoress", steps) == "scores");       // too many
-  CHECK(nearest("scopes", steps) == "scores");        // wrong
-  CHECK(nearest("csores", steps) == "scores");        // exchanged with the next
+  CHECK(nearest("score", steps) == "scores");    // missing
+  CHECK(nearest("scoress", steps) == "scores");  // too many
+  CHECK(nearest("scopes", steps) == "scores");   // wrong
+  CHECK(nearest("csores", steps) == "scores");   // exchanged with the next
   CHECK(nearest("scaled_socres", steps) == "scaled_scores");
 }
 
@@ -56,5 +56,7 @@ TEST_CASE("the fewest slips win, and the first of equals") {
 
 TEST_CASE("an accented letter is one letter, and bytes that are no UTF-8 do no harm") {
   CHECK(nearest("konig", std::vector<std::string>{"könig"}) == "könig");
-  CHECK(nearest("sc\xff" "res", steps) == "scores");
+  CHECK(nearest("sc\xff"
+                "res",
+                steps) == "scores");
 }

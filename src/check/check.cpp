@@ -1,0 +1,212 @@
+#include "check/check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "check/conventions.hpp"
+#include "trace/evaluate.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view outcomes[] = {"correct", "wrong", "incomplete"};
+
+// One way to read the submission, and how it comes out.
+struct Reading {
+  std::shared_ptr<const Trace> trace;  ///< the lesson's, or that of an accepted convention
+  std::vector<Handed> handed;
+  Judgement judgement;
+  std::vector<std::string> scaled;   ///< steps that a convention of early scaling has changed
+  Turned turned = Turned::no;
+  std::size_t wrong = 0;
+};
+
+Reading read_as(std::shared_ptr<const Trace> trace, const Submission& submission, Turned turned,
+                const CheckOptions& options, std::vector<std::string> scaled) {
+  Reading reading{.trace = std::move(trace), .handed = {}, .judgement = {},
+                  .scaled = std::move(scaled), .turned = turned};
+  reading.handed = arrange(submission, *reading.trace, turned);
+  reading.judgement = judge(*reading.trace, reading.handed, options);
+  reading.wrong = reading.judgement.wrong_cells();
+  return reading;
+}
+
+// The plain reading, unless a convention leaves fewer wrong cells.
+Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Submission& submission,
+                     const CheckOptions& options) {
+  const std::shared_ptr<const Trace> trace(std::shared_ptr<void>(), &lesson_trace);
+  Reading best = read_as(trace, submission, Turned::no, options, {});
+  const auto offer = [&](Reading other) {
+    if (other.wrong < best.wrong) best = std::move(other);
+  };
+  if (best.wrong > 0 && !options.strict) {
+    offer(read_as(trace, submission, Turned::yes, options, {}));
+    for (const ScaledEarly& early : scaled_early(lesson.recipe)) {
+      const auto other = std::make_shared<const Trace>(evaluate_all(early.recipe).trace);
+      offer(read_as(other, submission, Turned::no, options, early.changed));
+      offer(read_as(other, submission, Turned::yes, options, early.changed));
+    }
+  }
+  return best;
+}
+
+Verdict worst_of(const std::vector<Verdict>& verdicts) {
+  constexpr Verdict order[] = {Verdict::wrong, Verdict::carried, Verdict::rounding,
+                               Verdict::correct};
+  for (const Verdict verdict : order) {
+    if (std::find(verdicts.begin(), verdicts.end(), verdict) != verdicts.end()) return verdict;
+  }
+  return Verdict::blank;
+}
+
+VerdictCounts counts_of(const std::vector<Verdict>& verdicts) {
+  const auto count = [&](Verdict wanted) {
+    return static_cast<std::size_t>(std::count(verdicts.begin(), verdicts.end(), wanted));
+  };
+  return {count(Verdict::correct), count(Verdict::rounding), count(Verdict::carried),
+          count(Verdict::wrong), count(Verdict::blank)};
+}
+
+// The numbers as they were written: a mask of -1e9 is shown as such.
+Tensor written_numbers(const LearnerNode& node) {
+  Tensor tensor = node.own;
+  for (std::size_t i = 0; i < tensor.values.size(); ++i) {
+    tensor.values[i] = node.handed->cells[i].value;
+  }
+  return tensor;
+}
+
+// The trace with the learner's own numbers in it, for the arithmetic of a wrong cell.
+Trace learners_trace(const Reading& reading) {
+  Trace trace = *reading.trace;
+  for (const LearnerNode& node : reading.judgement.nodes) {
+    for (Given& given : trace.givens) {
+      if (given.name == node.name) given.tensor.values = node.own.values;
+    }
+    for (Step& step : trace.steps) {
+      if (step.name == node.name) step.output.values = node.own.values;
+    }
+  }
+  return trace;
+}
+
+CellReference cell_at(const LearnerNode& node, std::size_t i) {
+  const std::size_t columns = node.own.columns();
+  const std::size_t size = node.own.rows() * columns;
+  return {.name = node.name, .matrix = i / size, .row = i % size / columns, .column = i % columns};
+}
+
+// The first wrong cell as people read the matrix.
+std::optional<std::size_t> first_wrong_cell(const LearnerNode& node, Convention convention) {
+  const bool turned = is_turned(node.own, convention);
+  const std::size_t rows = node.own.rows();
+  const std::size_t columns = node.own.columns();
+  for (std::size_t n = 0; n < node.verdicts.size(); ++n) {
+    std::size_t i = n;
+    if (turned) {
+      const std::size_t within = n % (rows * columns);
+      i = n - within + within % rows * columns + within / rows;
+    }
+    if (node.verdicts[i] == Verdict::wrong) return i;
+  }
+  return {};
+}
+
+double rounded(double x, int digits) {
+  const double power = std::pow(10.0, digits);
+  return std::isfinite(x) && std::abs(x) * power < 1e15 ? std::round(x * power) / power : x;
+}
+
+FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
+  const int digits = node.units.decimals;
+  return {.cell = cell_at(node, i),
+          .given = node.handed->cells[i].value,
+          .expected = rounded(node.truth->values[i], digits),
+          .from_yours = rounded(node.from_yours.values[i], digits)};
+}
+
+std::optional<std::string> convention_of(const Reading& reading, const LearnerNode& node,
+                                         const Trace& lesson) {
+  const bool scaled =
+      std::find(reading.scaled.begin(), reading.scaled.end(), node.name) != reading.scaled.end();
+  if (scaled && lesson.at(node.name).values != node.truth->values) {
+    return "convention.scaled-queries";
+  }
+  if (scaled && node.step && node.step->options.has("by")) return "convention.scaled-queries";
+  if (node.finite_mask) return "convention.finite-mask";
+  if (reading.turned == Turned::yes) return "convention.columns";
+  return {};
+}
+
+StepReport report_of(const Reading& reading, std::size_t index, const Trace& lesson) {
+  const LearnerNode& node = reading.judgement.nodes[index];
+  StepReport report;
+  report.step = node.name;
+  report.right_shape = node.truth->shape();
+  if (node.misshapen) {
+    report.verdict = Verdict::shape;
+    report.digits = most_decimals(*node.misshapen);
+    report.wrong_shape = node.misshapen->shape;
+    report.cells.wrong = static_cast<std::size_t>(
+        std::count_if(node.misshapen->cells.begin(), node.misshapen->cells.end(),
+                      [](const Numeral& cell) { return !std::isnan(cell.value); }));
+    report.mistakes = diagnose(reading.judgement, *reading.trace, index);
+    return report;
+  }
+  report.verdict = worst_of(node.verdicts);
+  report.digits = node.units.decimals;
+  report.exact = node.units.exact;
+  if (!node.units.of_cell.empty()) {
+    report.unit = *std::max_element(node.units.of_cell.begin(), node.units.of_cell.end());
+  }
+  report.convention = convention_of(reading, node, lesson);
+  report.cells = counts_of(node.verdicts);
+  report.written = written_numbers(node);
+  report.verdicts = node.verdicts;
+  if (const auto cell = first_wrong_cell(node, reading.trace->convention)) {
+    report.first = first_wrong_of(node, *cell);
+    report.mistakes = diagnose(reading.judgement, *reading.trace, index);
+  }
+  return report;
+}
+
+}  // namespace
+
+std::string_view outcome_name(Outcome outcome) {
+  return outcomes[static_cast<std::size_t>(outcome)];
+}
+
+CheckReport check(const Lesson& lesson, const Trace& trace, const Submission& submission,
+                  const CheckOptions& options) {
+  const Reading reading = best_reading(lesson, trace, submission, options);
+  CheckReport report{.submission = submission.name,
+                     .first_wrong = {},
+                     .steps = {},
+                     .missing = {},
+                     .notes = submission.notes,
+                     .own = {}};
+  bool complete = true;
+  for (std::size_t i = 0; i < reading.judgement.nodes.size(); ++i) {
+    const LearnerNode& node = reading.judgement.nodes[i];
+    const bool is_there = node.handed || node.misshapen;
+    if (!is_there) {
+      if (node.step && trace.find_step(node.name)) report.missing.push_back(node.name);
+      continue;
+    }
+    StepReport step = report_of(reading, i, trace);
+    const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
+    if (!node.step && !bad) continue;  // a given that is copied right says nothing
+    complete = complete && step.cells.blank == 0;
+    if (bad && !report.first_wrong) report.first_wrong = step.step;
+    report.steps.push_back(std::move(step));
+  }
+  complete = complete && report.missing.empty();
+  report.outcome = report.first_wrong ? Outcome::wrong
+                   : complete         ? Outcome::correct
+                                      : Outcome::incomplete;
+  if (report.first_wrong) report.own = learners_trace(reading);
+  return report;
+}
+
+}  // namespace qkv

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check/diagnosis.hpp"
+#include "check/learner.hpp"
+#include "check/submission.hpp"
+#include "lesson/lesson.hpp"
+#include "trace/reference.hpp"
+
+namespace qkv {
+
+struct VerdictCounts {
+  std::size_t correct = 0;
+  std::size_t rounding = 0;
+  std::size_t carried = 0;
+  std::size_t wrong = 0;
+  std::size_t blank = 0;
+};
+
+/// The first wrong cell of a step.
+struct FirstWrong {
+  CellReference cell;
+  double given = 0;
+  double expected = 0;
+  double from_yours = 0;
+};
+
+/// What the check says of one matrix that was handed in.
+struct StepReport {
+  std::string step;
+  Verdict verdict = Verdict::correct;
+  int digits = 0;
+  bool exact = false;                       ///< judged as whole numbers
+  double unit = 0;                          ///< the largest one of its cells
+  std::optional<std::string> convention;    ///< "convention.columns", …
+  VerdictCounts cells;
+  std::optional<FirstWrong> first;
+  std::vector<Diagnosis> mistakes;
+  Tensor written;                           ///< the learner's numbers; NaN where blank
+  std::vector<Verdict> verdicts;            ///< one a cell; empty for a wrong shape
+  Shape wrong_shape;                        ///< as handed in, for a wrong shape
+  Shape right_shape;
+};
+
+enum class Outcome { correct, wrong, incomplete };
+
+/// What the check says of a whole submission (SPEC, section 5).
+struct CheckReport {
+  std::string submission;
+  Outcome outcome = Outcome::correct;
+  std::optional<std::string> first_wrong;
+  std::vector<StepReport> steps;
+  std::vector<std::string> missing;  ///< steps that were not handed in
+  std::vector<std::string> notes;
+  Trace own;  ///< the lesson with the learner's own numbers, for the arithmetic of wrong cells
+};
+
+std::string_view outcome_name(Outcome outcome);
+
+/// Checks one submission against a lesson and its trace.
+CheckReport check(const Lesson& lesson, const Trace& trace, const Submission& submission,
+                  const CheckOptions& options);
+
+}  // namespace qkv

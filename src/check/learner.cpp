@@ -1,0 +1,269 @@
+#include "check/learner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+// Whoever writes a number as low as this where -inf is due means "never".
+constexpr double finite_mask = -1000;
+
+constexpr std::string_view names[] = {"correct", "rounding", "carried", "wrong", "blank", "shape"};
+
+bool within(double x, double y, double reach) {
+  return x == y || std::abs(x - y) <= reach;  // equal infinities are within anything
+}
+
+Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
+  Call call{.step = node.name, .inputs = {}, .names = {}, .options = &node.step->options,
+            .environment = &trace.environment};
+  for (const std::size_t input : node.inputs) {
+    call.inputs.push_back(&judgement.nodes[input].own);
+    call.names.push_back(judgement.nodes[input].name);
+  }
+  return call;
+}
+
+// The step from the learner's own numbers. Numbers that no step can be made of (an id that no table
+// has) leave the lesson's own result to judge by.
+Tensor worked_from_own(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
+  try {
+    return node.step->operation->compute(own_call(judgement, trace, node));
+  } catch (const InputError&) {
+    return *node.truth;
+  }
+}
+
+// The matrix that a range is asked for decides to how many decimals the steps between were worked.
+class Ranges {
+ public:
+  Ranges(const Judgement& judgement, const Trace& trace, double unit)
+      : judgement_(judgement), trace_(trace), unit_(unit) {}
+
+  // What the step's own maths gives, before anybody rounds it.
+  Range of_step(const LearnerNode& node) {
+    const Call call = own_call(judgement_, trace_, node);
+    std::vector<const Range*> inputs;
+    for (const std::size_t input : node.inputs) inputs.push_back(&of_node(input));
+    std::vector<Bounds> bounds;
+    for (const Range* range : inputs) bounds.push_back({&range->low, &range->high});
+    Range result{node.from_yours, node.from_yours};
+    Cell<Interval> cell;
+    cell.call = &call;
+    cell.output = &node.from_yours;
+    cell.bounds = bounds;
+    std::size_t i = 0;
+    for (cell.matrix = 0; cell.matrix < node.from_yours.matrices(); ++cell.matrix) {
+      for (cell.row = 0; cell.row < node.from_yours.rows(); ++cell.row) {
+        for (cell.column = 0; cell.column < node.from_yours.columns(); ++cell.column, ++i) {
+          const Interval range = node.step->operation->cell.interval(cell);
+          result.low.values[i] = std::isnan(range.low) ? -infinity : range.low;
+          result.high.values[i] = std::isnan(range.high) ? infinity : range.high;
+        }
+      }
+    }
+    return result;
+  }
+
+ private:
+  const Range& of_node(std::size_t index) {
+    const auto found = known_.find(index);
+    if (found != known_.end()) return found->second;
+    const LearnerNode& node = judgement_.nodes[index];
+    return known_.emplace(index, node.step ? of_made(node) : of_given(node)).first->second;
+  }
+
+  // A given has no rounding of its own: a copied number is the lesson's or the learner's.
+  static Range of_given(const LearnerNode& node) {
+    Range range{*node.truth, *node.truth};
+    if (!node.handed) return range;
+    for (std::size_t i = 0; i < range.low.values.size(); ++i) {
+      if (node.verdicts[i] == Verdict::blank) continue;
+      const double own = node.own.values[i];
+      const bool wrong = node.verdicts[i] == Verdict::wrong;
+      range.low.values[i] = wrong ? own : std::min(own, range.low.values[i]);
+      range.high.values[i] = wrong ? own : std::max(own, range.high.values[i]);
+    }
+    return range;
+  }
+
+  Range of_made(const LearnerNode& node) {
+    const bool complete = node.handed && std::none_of(node.verdicts.begin(), node.verdicts.end(),
+                                                      [](Verdict v) { return v == Verdict::blank; });
+    Range range = complete ? Range{node.own, node.own} : of_step(node);
+    for (std::size_t i = 0; i < range.low.values.size(); ++i) {
+      const bool own = node.handed && node.verdicts[i] != Verdict::blank;
+      const double unit = own ? node.units.of_cell[i] : unit_;
+      range.low.values[i] = (own ? node.own.values[i] : range.low.values[i]) - unit;
+      range.high.values[i] = (own ? node.own.values[i] : range.high.values[i]) + unit;
+    }
+    return range;
+  }
+
+  const Judgement& judgement_;
+  const Trace& trace_;
+  double unit_;
+  std::map<std::size_t, Range> known_;
+};
+
+// Which cells of a step use a cell that is wrong or carried: those are planted as NaN in the
+// operands, and whatever they touch comes out as NaN.
+Tensor tainted_result(const Judgement& judgement, const Trace& trace, const LearnerNode& node,
+                      const std::vector<Tensor>& planted) {
+  Call call = own_call(judgement, trace, node);
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) call.inputs[k] = &planted[node.inputs[k]];
+  try {
+    return node.step->operation->compute(call);
+  } catch (const InputError&) {
+    Tensor all = node.from_yours;
+    std::fill(all.values.begin(), all.values.end(), nothing);
+    return all;
+  }
+}
+
+class Judge {
+ public:
+  Judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options)
+      : trace_(trace), handed_(handed), options_(options) {}
+
+  Judgement run() {
+    for (const Given& given : trace_.givens) add(given.name, given.tensor, nullptr);
+    for (const Step& step : trace_.steps) add(step.name, step.output, &step);
+    return std::move(judgement_);
+  }
+
+ private:
+  void add(const std::string& name, const Tensor& truth, const Step* step) {
+    LearnerNode node{.name = name, .truth = &truth, .step = step};
+    if (step) {
+      for (const std::string& input : step->of) node.inputs.push_back(index_.at(input));
+    }
+    node.from_yours = step ? worked_from_own(judgement_, trace_, node) : truth;
+    node.own = node.from_yours;
+    for (const Handed& handed : handed_) {
+      if (handed.name == name) (handed.fits ? node.handed : node.misshapen) = &handed;
+    }
+    if (node.handed) take_over(node);
+    if (node.handed) judge_cells(node);
+    plant(node);
+    index_.emplace(name, judgement_.nodes.size());
+    judgement_.nodes.push_back(std::move(node));
+  }
+
+  int decimals_elsewhere(const Handed& handed) const {
+    int most = 0;
+    for (const Handed& other : handed_) {
+      if (&other != &handed) most = std::max(most, most_decimals(other));
+    }
+    return most;
+  }
+
+  void take_over(LearnerNode& node) {
+    const Handed& handed = *node.handed;
+    node.units =
+        units_of(handed, node.from_yours.values, decimals_elsewhere(handed), options_.digits);
+    for (std::size_t i = 0; i < handed.cells.size(); ++i) {
+      const double value = handed.cells[i].value;
+      if (std::isnan(value)) continue;
+      const bool is_mask = node.truth->values[i] == -infinity && value <= finite_mask &&
+                           value != -infinity && !options_.strict;
+      node.finite_mask = node.finite_mask || is_mask;
+      node.own.values[i] = is_mask ? -infinity : value;
+    }
+  }
+
+  void judge_cells(LearnerNode& node) {
+    const std::size_t count = node.handed->cells.size();
+    bool all_right = true;
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool blank = std::isnan(node.handed->cells[i].value);
+      const bool right = within(node.own.values[i], node.truth->values[i], node.units.reach(i));
+      node.verdicts.push_back(blank ? Verdict::blank : right ? Verdict::correct : Verdict::wrong);
+      all_right = all_right && (blank || right);
+    }
+    if (all_right || !node.step) return;
+    const double unit = node.units.of_cell.empty() ? 0 : plain_unit(node);
+    const Range range = Ranges(judgement_, trace_, unit).of_step(node);
+    Tensor taint;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (node.verdicts[i] != Verdict::wrong || !follows(node, range, i)) continue;
+      if (taint.values.empty()) taint = tainted_result(judgement_, trace_, node, planted_);
+      node.verdicts[i] = std::isnan(taint.values[i]) ? Verdict::carried : Verdict::rounding;
+    }
+  }
+
+  // The unit of the matrix as a whole: its cells in e-notation have smaller ones.
+  static double plain_unit(const LearnerNode& node) {
+    return *std::max_element(node.units.of_cell.begin(), node.units.of_cell.end());
+  }
+
+  static bool follows(const LearnerNode& node, const Range& range, std::size_t i) {
+    const double x = node.own.values[i];
+    const double reach = node.units.reach(i);
+    const double low = range.low.values[i];
+    const double high = range.high.values[i];
+    const double noise = 1e-12 * std::abs(x);  // of the last bits of the sums
+    return x == low || x == high || (x >= low - reach - noise && x <= high + reach + noise);
+  }
+
+  void plant(LearnerNode& node) {
+    Tensor planted = node.own;
+    if (node.misshapen) {
+      std::fill(planted.values.begin(), planted.values.end(), nothing);
+      node.tainted = true;
+    }
+    const bool inherits = std::any_of(node.inputs.begin(), node.inputs.end(), [&](std::size_t k) {
+      return judgement_.nodes[k].tainted;
+    });
+    Tensor taint;
+    if (inherits && node.step) taint = tainted_result(judgement_, trace_, node, planted_);
+    for (std::size_t i = 0; i < planted.values.size() && !node.misshapen; ++i) {
+      const bool judged = node.handed && node.verdicts[i] != Verdict::blank;
+      const bool bad = judged ? node.verdicts[i] == Verdict::wrong || node.verdicts[i] == Verdict::carried
+                              : !taint.values.empty() && std::isnan(taint.values[i]);
+      if (!bad) continue;
+      planted.values[i] = nothing;
+      node.tainted = true;
+    }
+    planted_.push_back(std::move(planted));
+  }
+
+  const Trace& trace_;
+  const std::vector<Handed>& handed_;
+  const CheckOptions& options_;
+  Judgement judgement_;
+  std::vector<Tensor> planted_;  // each node's own numbers, NaN where they are wrong or carried
+  std::map<std::string, std::size_t, std::less<>> index_;
+};
+
+}  // namespace
+
+std::string_view verdict_name(Verdict verdict) { return names[static_cast<std::size_t>(verdict)]; }
+
+std::size_t Judgement::wrong_cells() const {
+  std::size_t count = 0;
+  for (const LearnerNode& node : nodes) {
+    count += static_cast<std::size_t>(
+        std::count(node.verdicts.begin(), node.verdicts.end(), Verdict::wrong));
+    if (node.misshapen) count += node.misshapen->cells.size();
+  }
+  return count;
+}
+
+Judgement judge(const Trace& trace, const std::vector<Handed>& handed,
+                const CheckOptions& options) {
+  return Judge(trace, handed, options).run();
+}
+
+Range range_of_step(const Judgement& judgement, const Trace& trace, std::size_t node, double unit) {
+  return Ranges(judgement, trace, unit).of_step(judgement.nodes[node]);
+}
+
+}  // namespace qkv

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check/submission.hpp"
+#include "check/unit.hpp"
+#include "trace/trace.hpp"
+
+namespace qkv {
+
+enum class Verdict { correct, rounding, carried, wrong, blank, shape };
+
+/// "correct", "rounding", … as SPEC names them.
+std::string_view verdict_name(Verdict verdict);
+
+struct CheckOptions {
+  std::optional<int> digits;
+  bool strict = false;  ///< conventions are wrong, too
+};
+
+/// The lowest and highest values of a matrix's cells.
+struct Range {
+  Tensor low;
+  Tensor high;
+};
+
+/// One matrix of the lesson on the learner's side: what was handed in, and what follows from it.
+struct LearnerNode {
+  std::string name;
+  const Tensor* truth = nullptr;
+  const Step* step = nullptr;            ///< nullptr for a given
+  std::vector<std::size_t> inputs = {};  ///< indices of nodes
+  const Handed* handed = nullptr;        ///< nullptr where nothing (or a wrong shape) was handed in
+  const Handed* misshapen = nullptr;
+  Units units = {};
+  std::vector<Verdict> verdicts = {};    ///< one a cell, where something was handed in
+  Tensor from_yours = {};                ///< the step worked out from the learner's own numbers
+  Tensor own = {};                       ///< the learner's numbers, from_yours where there are none
+  bool finite_mask = false;              ///< -1e9 and the like stood for -inf
+  bool tainted = false;                  ///< some of its cells are wrong or carried
+};
+
+/// The whole submission judged cell by cell (SPEC, section 5).
+struct Judgement {
+  std::vector<LearnerNode> nodes;  ///< the givens, then the steps
+
+  std::size_t wrong_cells() const;  ///< all cells of a wrong shape count
+};
+
+/// Judges the matrices against the lesson. `trace` and `handed` must outlive the result.
+Judgement judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options);
+
+/// The step's range over all that its inputs may be within a unit of the learner's numbers; steps
+/// that were not handed in are taken as worked to `unit`.
+Range range_of_step(const Judgement& judgement, const Trace& trace, std::size_t node, double unit);
+
+}  // namespace qkv

@@ -1,0 +1,205 @@
+#include "check/slips.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace qkv {
+namespace {
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double largest_written = 1e12;  // longer numbers are not written digit by digit
+
+double rounded(double x, int decimals) {
+  const double power = std::pow(10.0, decimals);
+  return std::abs(x) < largest_written ? std::round(x * power) / power : x;
+}
+
+Tensor mapped(const Tensor& right, const std::function<double(double)>& change) {
+  Tensor result = right;
+  for (double& x : result.values) x = change(x);
+  return result;
+}
+
+std::vector<Tensor> signs(const SlipContext& c) {
+  return {mapped(*c.right, [](double x) { return -x; })};
+}
+
+// The point one to three places off, in the number as it was worked out or as it was written.
+std::vector<Tensor> decimal_points(const SlipContext& c) {
+  std::vector<Tensor> results;
+  for (const double factor : {10.0, 0.1, 100.0, 0.01, 1000.0, 0.001}) {
+    results.push_back(mapped(*c.right, [&](double x) { return x * factor; }));
+    if (factor > 1) {
+      results.push_back(
+          mapped(*c.right, [&](double x) { return rounded(x, c.decimals) * factor; }));
+    }
+  }
+  return results;
+}
+
+std::vector<Tensor> transposes(const SlipContext& c) { return {transposed(*c.right)}; }
+
+// Every number taken from the cell beside, above or below it.
+std::vector<Tensor> neighbours(const SlipContext& c) {
+  std::vector<Tensor> results;
+  const auto rows = static_cast<std::ptrdiff_t>(c.right->rows());
+  const auto columns = static_cast<std::ptrdiff_t>(c.right->columns());
+  constexpr std::pair<std::ptrdiff_t, std::ptrdiff_t> ways[] = {{0, 1}, {0, -1}, {1, 0}, {-1, 0}};
+  for (const auto& [down, along] : ways) {
+    Tensor result = *c.right;
+    for (std::size_t m = 0; m < result.matrices(); ++m) {
+      const auto from = c.right->matrix(m);
+      const auto to = result.matrix(m);
+      for (std::ptrdiff_t i = 0; i < rows; ++i) {
+        for (std::ptrdiff_t j = 0; j < columns; ++j) {
+          const std::ptrdiff_t r = i + down;
+          const std::ptrdiff_t k = j + along;
+          const bool there = r >= 0 && r < rows && k >= 0 && k < columns;
+          to[static_cast<std::size_t>(i * columns + j)] =
+              there ? from[static_cast<std::size_t>(r * columns + k)] : nothing;
+        }
+      }
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+// The number with its digit `place` (from the left, the point aside) exchanged with the next.
+double with_digits_swapped(double x, int decimals, std::size_t place) {
+  if (!std::isfinite(x) || std::abs(x) >= largest_written) return nothing;
+  std::string text = fmt::format("{:.{}f}", x, decimals);
+  std::vector<std::size_t> digits;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] >= '0' && text[i] <= '9') digits.push_back(i);
+  }
+  if (place + 1 >= digits.size() || text[digits[place]] == text[digits[place + 1]]) return nothing;
+  std::swap(text[digits[place]], text[digits[place + 1]]);
+  return std::stod(text);
+}
+
+std::vector<Tensor> swapped_digits(const SlipContext& c) {
+  std::vector<Tensor> results;
+  constexpr std::size_t most_digits = 15;
+  for (std::size_t place = 0; place < most_digits; ++place) {
+    bool any = false;
+    Tensor result = mapped(*c.right, [&](double x) {
+      const double swapped = with_digits_swapped(x, c.decimals, place);
+      any = any || !std::isnan(swapped);
+      return swapped;
+    });
+    if (any) results.push_back(std::move(result));
+  }
+  return results;
+}
+
+// Two rows exchanged, tried for the rows in which something is wrong.
+std::vector<Tensor> swapped_rows(const SlipContext& c) {
+  std::vector<Tensor> results;
+  constexpr std::size_t most_rows = 8;
+  const std::size_t columns = c.right->columns();
+  for (std::size_t m = 0; m < c.wrong_rows.size(); ++m) {
+    const std::vector<std::size_t>& rows = c.wrong_rows[m];
+    if (rows.size() > most_rows) continue;
+    for (const std::size_t a : rows) {
+      for (std::size_t b = 0; b < c.right->rows(); ++b) {
+        const bool known = std::find(rows.begin(), rows.end(), b) != rows.end();
+        if (a == b || (known && b < a)) continue;
+        Tensor result = *c.right;
+        const auto cells = result.matrix(m);
+        for (std::size_t j = 0; j < columns; ++j) {
+          std::swap(cells[a * columns + j], cells[b * columns + j]);
+        }
+        results.push_back(std::move(result));
+      }
+    }
+  }
+  return results;
+}
+
+// The value of an expression with one term of one of its sums left out. `count` numbers the terms of
+// all sums in the order of writing; `dropped` is the one to leave out.
+double value_without(const Expression& term, std::size_t dropped, std::size_t& count) {
+  if (term.parts().empty()) return term.value();
+  std::vector<Expression> parts;
+  for (const Expression& part : term.parts()) {
+    const bool out = term.kind() == Expression::Kind::sum && count++ == dropped;
+    const double value = value_without(part, dropped, count);
+    if (!out) parts.emplace_back(value);
+  }
+  if (parts.empty()) return 0;
+  return Expression::of(term.kind(), std::move(parts)).value();
+}
+
+std::size_t terms_in(const Expression& term) {
+  std::size_t count = term.kind() == Expression::Kind::sum ? term.parts().size() : 0;
+  for (const Expression& part : term.parts()) count += terms_in(part);
+  return count;
+}
+
+std::vector<Tensor> dropped_terms(const SlipContext& c) {
+  std::vector<Tensor> results;
+  if (!c.arithmetic) return results;
+  constexpr std::size_t most_terms = 64;
+  const std::size_t columns = c.right->columns();
+  const std::size_t size = c.right->rows() * columns;
+  for (std::size_t i = 0; i < c.right->values.size(); ++i) {
+    if (!c.near_wrong[i]) continue;
+    const Expression arithmetic = c.arithmetic(i / size, i % size / columns, i % columns);
+    const std::size_t terms = terms_in(arithmetic);
+    if (terms > most_terms) continue;
+    while (results.size() < terms) {
+      results.push_back(mapped(*c.right, [](double) { return nothing; }));
+    }
+    for (std::size_t t = 0; t < terms; ++t) {
+      std::size_t count = 0;
+      results[t].values[i] = value_without(arithmetic, t, count);
+    }
+  }
+  return results;
+}
+
+struct Slip {
+  std::string_view id;
+  std::string_view says;
+  std::string_view hint;
+  Reach reach;
+  std::vector<Tensor> (*versions)(const SlipContext&);
+};
+
+constexpr Slip slips[] = {
+    {"slip.transposed", "Rows and columns have changed places.",
+     "Which way round does this matrix stand?", Reach::anything, transposes},
+    {"slip.sign", "The sign is wrong way round.", "Look at the signs again.", Reach::anything, signs},
+    {"slip.decimal-point", "The decimal point is in the wrong place.", "Count the decimals again.",
+     Reach::anything, decimal_points},
+    {"slip.digits-swapped", "Two digits have changed places.", "Compare digit by digit.",
+     Reach::line, swapped_digits},
+    {"slip.neighbour", "This is the number of a neighbouring cell.",
+     "Put a ruler under the row that you read.", Reach::line, neighbours},
+    {"slip.dropped-term", "One term of the sum was left out.", "Count the terms.", Reach::line,
+     dropped_terms},
+    {"slip.rows-swapped", "Two rows have changed places.", "Compare the labels of the rows.",
+     Reach::anything, swapped_rows},
+};
+
+}  // namespace
+
+std::vector<SlipVersion> slip_versions(const SlipContext& context) {
+  std::vector<SlipVersion> all;
+  for (const Slip& slip : slips) {
+    all.push_back({slip.id, slip.says, slip.hint, slip.reach, slip.versions(context)});
+  }
+  return all;
+}
+
+std::vector<std::string_view> all_slip_ids() {
+  std::vector<std::string_view> ids;
+  for (const Slip& slip : slips) ids.push_back(slip.id);
+  return ids;
+}
+
+}  // namespace qkv

@@ -1,0 +1,277 @@
+#include "check/submission.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <system_error>
+
+#include "formats/numeral.hpp"
+#include "formats/read_file.hpp"
+#include "tensor/error.hpp"
+#include "tensor/nearest.hpp"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Numeral blank{std::numeric_limits<double>::quiet_NaN(), 0, false};
+
+// A file's stem cut into the name of a step and the places that ".head-2" names.
+struct Stem {
+  std::string name;
+  std::vector<std::pair<std::string, std::size_t>> places;
+};
+
+std::optional<std::size_t> number_in(std::string_view text) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+std::string_view without_number(std::string_view stem) {
+  const std::size_t digits = stem.find_first_not_of("0123456789");
+  if (digits == 0 || digits == std::string_view::npos) return stem;
+  return stem[digits] == '-' || stem[digits] == '_' || stem[digits] == ' ' ? stem.substr(digits + 1)
+                                                                           : stem;
+}
+
+Stem stem_of(std::string_view text) {
+  Stem stem;
+  while (true) {  // places stand last
+    const std::size_t dot = text.rfind('.');
+    const std::size_t dash = text.rfind('-');
+    if (dot == std::string_view::npos || dash == std::string_view::npos || dash < dot) break;
+    const auto number = number_in(text.substr(dash + 1));
+    if (!number) break;
+    stem.places.insert(stem.places.begin(),
+                       {std::string(text.substr(dot + 1, dash - dot - 1)), *number});
+    text = text.substr(0, dot);
+  }
+  text = without_number(text);
+  if (text.starts_with("given-")) text.remove_prefix(6);
+  stem.name = text;
+  return stem;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+std::vector<std::string_view> names_in(const Trace& trace) {
+  std::vector<std::string_view> names;
+  for (const Given& given : trace.givens) names.push_back(given.name);
+  for (const Step& step : trace.steps) names.push_back(step.name);
+  return names;
+}
+
+// The lesson's name for it: the same, or the only one that differs in capitals alone.
+std::optional<std::string> name_in_lesson(const std::string& name, const Trace& trace) {
+  if (trace.find(name)) return name;
+  std::optional<std::string> found;
+  for (const std::string_view known : names_in(trace)) {
+    if (lower(known) != lower(name)) continue;
+    if (found) return {};
+    found = std::string(known);
+  }
+  return found;
+}
+
+std::vector<std::size_t> leading_places(const Stem& stem, const Tensor& tensor,
+                                        const std::string& file) {
+  std::vector<std::size_t> places;
+  if (stem.places.empty()) return places;
+  if (stem.places.size() != tensor.leading_axes()) {
+    throw InputError(fmt::format("{}: {} has {} for its matrices, not {}", file, stem.name,
+                                 tensor.leading_axes() == 0 ? "no heads" : "another set of names",
+                                 stem.places.size()));
+  }
+  for (std::size_t a = 0; a < stem.places.size(); ++a) {
+    const auto& [axis, number] = stem.places[a];
+    const std::size_t size = tensor.axes[a].size;
+    if (number < 1 || number > size) {
+      throw InputError(fmt::format("{}: there is no {} {}; {} has 1 to {}", file, axis, number,
+                                   stem.name, size));
+    }
+    places.push_back(number - 1);
+  }
+  return places;
+}
+
+std::array<std::size_t, 2> shown_size(const Tensor& tensor, Convention convention) {
+  std::array<std::size_t, 2> size = {tensor.rows(), tensor.columns()};
+  if (is_turned(tensor, convention)) std::swap(size[0], size[1]);
+  return size;
+}
+
+void add_file(const fs::path& path, const Trace& trace, Submission& submission) {
+  const std::string file = path.filename().string();
+  const Stem stem = stem_of(path.stem().string());
+  const std::vector<std::string_view> readable = readable_extensions();
+  if (std::find(readable.begin(), readable.end(), path.extension().string()) == readable.end()) {
+    submission.notes.push_back(fmt::format("{} was not read: qkv reads {}", file,
+                                           fmt::join(readable, " ")));
+    return;
+  }
+  const auto name = name_in_lesson(stem.name, trace);
+  if (!name) {
+    const std::string near = nearest(stem.name, names_in(trace));
+    submission.notes.push_back(
+        near.empty() ? fmt::format("{} fits no step of this lesson; a file is named after its step", file)
+                     : fmt::format("{} fits no step of this lesson; did you mean {}?", file, near));
+    return;
+  }
+  const Tensor& tensor = trace.at(*name);
+  HandedFile handed{.file = file, .name = *name, .leading = leading_places(stem, tensor, file),
+                    .written = read_written(path, shown_size(tensor, trace.convention))};
+  submission.files.push_back(std::move(handed));
+}
+
+// Files that qkv itself puts beside the matrices, and those the system hides.
+bool is_beside_the_point(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with('.') || name == "00-lesson.json" || path.extension() == ".html";
+}
+
+Shape without_leading_ones(Shape shape, std::size_t rank) {
+  while (shape.size() > std::max<std::size_t>(1, rank) && shape.front() == 1) {
+    shape.erase(shape.begin());
+  }
+  return shape;
+}
+
+std::vector<Numeral> turned_cells(const Shape& shape, const std::vector<Numeral>& cells) {
+  const std::size_t rows = shape[shape.size() - 2];
+  const std::size_t columns = shape.back();
+  std::vector<Numeral> result(cells.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::size_t start = i - i % (rows * columns);
+    const std::size_t r = i % (rows * columns) / columns;
+    result[start + i % columns * rows + r] = cells[i];
+  }
+  return result;
+}
+
+// A written matrix turned inside, so that a token is a row.
+void turn_inside(Shape& shape, std::vector<Numeral>& cells) {
+  if (shape.size() < 2) return;
+  cells = turned_cells(shape, cells);
+  std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+}
+
+// One row or one column that holds as many numbers as the wanted one row or column.
+bool is_one_line(const Shape& shape, const Shape& wanted) {
+  const auto length = [](const Shape& s) {
+    std::size_t count = 1;
+    for (const std::size_t size : s) count *= size;
+    return count;
+  };
+  const auto is_line = [&](const Shape& s) {
+    return std::find(s.begin(), s.end(), length(s)) != s.end();
+  };
+  return length(shape) == length(wanted) && is_line(shape) && is_line(wanted);
+}
+
+struct Piece {
+  Shape shape;
+  std::vector<Numeral> cells;
+};
+
+Piece inside_piece(const HandedFile& file, const Tensor& tensor, Convention convention,
+                   Turned turned) {
+  Piece piece{without_leading_ones(file.written.shape, tensor.rank()), file.written.cells};
+  if (is_turned(tensor, convention) != (turned == Turned::yes && tensor.rank() >= 2)) {
+    turn_inside(piece.shape, piece.cells);
+  }
+  return piece;
+}
+
+// Every matrix of a step that came in several files, the missing ones blank.
+void put_in_place(const HandedFile& file, const Piece& piece, const Tensor& tensor, Handed& handed) {
+  const Shape matrix = {tensor.rows(), tensor.columns()};
+  if (piece.shape != matrix && !is_one_line(piece.shape, matrix)) {
+    handed.fits = false;
+    handed.shape = piece.shape;
+    handed.cells = piece.cells;
+    return;
+  }
+  std::size_t index = 0;
+  for (std::size_t a = 0; a < file.leading.size(); ++a) {
+    index = index * tensor.axes[a].size + file.leading[a];
+  }
+  std::copy(piece.cells.begin(), piece.cells.end(),
+            handed.cells.begin() + static_cast<std::ptrdiff_t>(index * piece.cells.size()));
+}
+
+Handed put_together(const std::string& name, const Submission& submission, const Trace& trace,
+                    Turned turned) {
+  const Tensor& tensor = trace.at(name);
+  Handed handed{.name = name, .files = {}, .shape = tensor.shape(),
+                .cells = std::vector<Numeral>(tensor.values.size(), blank)};
+  for (const HandedFile& file : submission.files) {
+    if (file.name != name || !handed.fits) continue;
+    handed.files.push_back(file.file);
+    handed.precision = file.written.precision;
+    Piece piece = inside_piece(file, tensor, trace.convention, turned);
+    if (!file.leading.empty()) {
+      put_in_place(file, piece, tensor, handed);
+    } else if (piece.shape == tensor.shape() || is_one_line(piece.shape, tensor.shape())) {
+      handed.cells = std::move(piece.cells);
+    } else {
+      handed.fits = false;
+      handed.shape = std::move(piece.shape);
+      handed.cells = std::move(piece.cells);
+    }
+  }
+  return handed;
+}
+
+}  // namespace
+
+Submission read_submission(const fs::path& path, const Trace& trace) {
+  Submission submission{.name = path.string(), .files = {}, .notes = {}};
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    add_file(path, trace, submission);
+  } else {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(path, error)) {
+      if (!is_beside_the_point(entry.path()) && !entry.is_directory(error)) {
+        files.push_back(entry.path());
+      }
+    }
+    if (error) {
+      throw InputError(fmt::format("{} can't be read: {}", path.string(), error.message()));
+    }
+    std::sort(files.begin(), files.end());
+    for (const fs::path& file : files) add_file(file, trace, submission);
+  }
+  if (submission.files.empty()) {
+    throw InputError(fmt::format(
+        "{}: {}", path.string(),
+        submission.notes.empty()
+            ? "there is nothing to check; name each file after its step, as in scores.csv"
+            : submission.notes.front()));
+  }
+  return submission;
+}
+
+std::vector<Handed> arrange(const Submission& submission, const Trace& trace, Turned turned) {
+  std::vector<Handed> all;
+  for (const std::string_view name : names_in(trace)) {
+    const bool is_there =
+        std::any_of(submission.files.begin(), submission.files.end(),
+                    [&](const HandedFile& file) { return file.name == name; });
+    if (is_there) all.push_back(put_together(std::string(name), submission, trace, turned));
+  }
+  return all;
+}
+
+}  // namespace qkv

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tensor/tensor.hpp"
+
+namespace qkv {
+
+struct Operation;
+struct Call;
+struct Environment;
+class Options;
+
+/// A matrix of a lesson as a learner has it, and what it was made from: enough for a mistake to look
+/// behind its own operands (which scores were masked, which weights are there besides).
+struct Source {
+  std::string_view name;
+  const Tensor* tensor = nullptr;
+  const Operation* operation = nullptr;  ///< nullptr for a given
+  const Options* options = nullptr;
+  const Environment* environment = nullptr;
+  std::vector<const Source*> inputs = {};
+  std::span<const Source> all = {};  ///< everything up to this step, the givens first
+};
+
+/// The call of the step, its operands being the learner's.
+Call call_of(const Source& step);
+
+/// The nearest step of that operation along the first operands, `from` included; nullptr where none is.
+const Source* behind(const Source* from, const Operation& operation);
+
+/// A wrong version of an operation's maths that learners are known to compute. `compute` gives what
+/// they get: nothing where the slip is impossible with these shapes, several where it has forms.
+struct Mistake {
+  std::string_view id;    ///< "scale.skipped"
+  std::string_view says;  ///< "The scores were not divided by √d_k."
+  std::string_view hint;  ///< what to look at again
+  std::vector<Tensor> (*compute)(const Source& step) = nullptr;
+};
+
+}  // namespace qkv

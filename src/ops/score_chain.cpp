@@ -1,0 +1,67 @@
+#include "ops/score_chain.hpp"
+
+#include <cmath>
+
+#include "ops/catalogue.hpp"
+
+namespace qkv {
+namespace {
+
+// The result of one link of the chain with another first operand.
+Tensor again(const Source& link, const Tensor& first) {
+  Call call = call_of(link);
+  call.inputs[0] = &first;
+  return link.operation->compute(call);
+}
+
+}  // namespace
+
+std::vector<Tensor> without(const Source& step, const Operation& skipped) {
+  std::vector<const Source*> links = {&step};
+  while (links.back()->operation != &skipped) {
+    const Source& link = *links.back();
+    if (link.inputs.empty() || link.operation == &score_operation) return {};
+    links.push_back(link.inputs[0]);
+  }
+  if (links.size() < 2) return {};
+  Tensor result = *links.back()->inputs[0]->tensor;
+  links.pop_back();
+  for (; !links.empty(); links.pop_back()) result = again(*links.back(), result);
+  return {std::move(result)};
+}
+
+std::vector<Tensor> hidden_afterwards(const Source& step) {
+  const Source* masked = behind(&step, mask_operation);
+  std::vector<Tensor> results = without(step, mask_operation);
+  for (Tensor& result : results) {
+    for (std::size_t i = 0; i < result.values.size(); ++i) {
+      if (std::isinf(masked->tensor->values[i])) result.values[i] = 0;
+    }
+  }
+  return results;
+}
+
+std::vector<Tensor> along_other_axis(const Source& step) {
+  Call call = call_of(step);
+  Options turned = *call.options;
+  const bool down = turned.word("axis", "rows") == "columns";
+  turned.set("axis", std::string(down ? "rows" : "columns"));
+  call.options = &turned;
+  return {step.operation->compute(call)};
+}
+
+Tensor shares_of_whole(Tensor tensor) {
+  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+    double total = 0;
+    for (const double x : tensor.matrix(m)) total += x;
+    for (double& x : tensor.matrix(m)) x /= total;
+  }
+  return tensor;
+}
+
+Tensor without_infinities(Tensor tensor) {
+  for (double& x : tensor.values) x = std::isinf(x) ? 0 : x;
+  return tensor;
+}
+
+}  // namespace qkv

@@ -1,0 +1,353 @@
+#include "render/checked.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "render/arithmetic.hpp"
+#include "render/number.hpp"
+#include "render/text.hpp"
+#include "trace/labels.hpp"
+
+namespace qkv {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Mark {
+  Verdict verdict;
+  std::string_view sign;
+  std::string_view says;
+};
+
+constexpr Mark marks[] = {
+    {Verdict::correct, "✓", "right"},
+    {Verdict::rounding, "≈", "right but for rounding"},
+    {Verdict::carried, "→", "follows from an earlier slip"},
+    {Verdict::wrong, "✗", "wrong"},
+    {Verdict::blank, "·", "blank"},
+};
+
+std::string_view sign_of(Verdict verdict) {
+  for (const Mark& mark : marks) {
+    if (mark.verdict == verdict) return mark.sign;
+  }
+  return "?";
+}
+
+std::string legend() {
+  std::string text;
+  for (const Mark& mark : marks) text += fmt::format("{} {}   ", mark.sign, mark.says);
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+std::string plural(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+// A learner's number as it was written, or nearly: with the decimals of its matrix.
+std::string written(double value, int digits) {
+  if (std::isnan(value)) return "";
+  return brief(value, std::max(digits, 1));
+}
+
+std::string tolerance(const StepReport& step) {
+  if (step.exact) return "whole numbers: a cell is right if it is exact";
+  return fmt::format("{}: a cell is right within {}",
+                     step.digits == 0 ? "you wrote whole numbers"
+                                      : "you wrote " + plural(static_cast<std::size_t>(step.digits),
+                                                              "decimal"),
+                     fmt::format("{}", step.unit));
+}
+
+std::string arithmetic(const Trace& own, const StepReport& step) {
+  if (!step.first || !own.find_step(step.step)) return {};
+  const int digits = std::clamp(step.digits, 2, 12);
+  const CellArithmetic worked = arithmetic_of(own, step.first->cell, {.digits = digits});
+  if (worked.lines.size() < 2) return {};
+  // The last line is the lesson's own cell where a sum was rounded: say what the numbers give.
+  return fmt::format("{} = {}", worked.lines[1], brief(step.first->from_yours, digits));
+}
+
+// One matrix of the learner's numbers with a mark behind each.
+std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
+                        const CheckLook& look) {
+  const bool turned = is_turned(step.written, own.convention);
+  const std::size_t rows = turned ? step.written.columns() : step.written.rows();
+  const std::size_t columns = turned ? step.written.rows() : step.written.columns();
+  const MatrixLabels labels = own_labels(step.written, index, own.convention);
+  const auto label = [](const std::vector<std::string>& all, std::size_t i) {
+    return i < all.size() && !all[i].empty() ? shortened(visible_label(all[i]), 12)
+                                             : std::to_string(i + 1);
+  };
+  const auto cell = [&](std::size_t r, std::size_t c) {
+    const std::size_t i = (index * step.written.rows() + (turned ? c : r)) * step.written.columns() +
+                          (turned ? r : c);
+    return written(step.written.values[i], step.digits) +
+           std::string(sign_of(step.verdicts[i]));
+  };
+  constexpr std::size_t most_rows = 24;
+  std::size_t left = 0;
+  for (std::size_t r = 0; r < rows; ++r) left = std::max(left, width(label(labels.rows, r)));
+  std::size_t cell_width = 0;
+  for (std::size_t r = 0; r < std::min(rows, most_rows); ++r) {
+    for (std::size_t c = 0; c < columns; ++c) cell_width = std::max(cell_width, width(cell(r, c)));
+  }
+  for (std::size_t c = 0; c < columns; ++c) {
+    cell_width = std::max(cell_width, width(label(labels.columns, c)) + 1);
+  }
+  const std::size_t room = look.width > left + 4 ? look.width - left - 4 : 1;
+  const std::size_t shown = std::clamp<std::size_t>(room / (cell_width + 2), 1, columns);
+  std::string text = "    " + padded_right("", left);
+  for (std::size_t c = 0; c < shown; ++c) {
+    text += "  " + padded_left(label(labels.columns, c) + " ", cell_width);
+  }
+  while (text.ends_with(' ')) text.pop_back();
+  text += "\n";
+  for (std::size_t r = 0; r < std::min(rows, most_rows); ++r) {
+    text += "    " + padded_right(label(labels.rows, r), left);
+    for (std::size_t c = 0; c < shown; ++c) text += "  " + padded_left(cell(r, c), cell_width);
+    text += "\n";
+  }
+  if (shown < columns) text += fmt::format("    … {} not shown\n", plural(columns - shown, "column"));
+  if (rows > most_rows) text += fmt::format("    … {} not shown\n", plural(rows - most_rows, "row"));
+  return text;
+}
+
+bool has(const StepReport& step, std::size_t index, Verdict from, Verdict to) {
+  const std::size_t size = step.written.rows() * step.written.columns();
+  for (std::size_t i = index * size; i < (index + 1) * size; ++i) {
+    if (step.verdicts[i] >= from && step.verdicts[i] <= to) return true;
+  }
+  return false;
+}
+
+std::string grids(const StepReport& step, const Trace& own, const CheckLook& look) {
+  std::string text;
+  for (std::size_t m = 0; m < step.written.matrices(); ++m) {
+    if (!has(step, m, Verdict::rounding, Verdict::wrong)) continue;
+    if (step.written.matrices() > 1) text += "    " + matrix_name(step.written, m) + "\n";
+    text += marked_grid(step, own, m, look);
+  }
+  return text;
+}
+
+std::string paragraph(const std::string& text, const CheckLook& look, std::size_t indent = 4) {
+  std::string result;
+  for (const std::string& line : wrapped_arithmetic(text, std::min<std::size_t>(look.width, 100) - indent)) {
+    result += std::string(indent, ' ') + line + "\n";
+  }
+  return result;
+}
+
+std::string convention_text(std::string_view id) {
+  if (id == "convention.columns") return "Your tokens are columns: taken as they are.";
+  if (id == "convention.finite-mask") return "A very low number stands for -inf: taken as it is.";
+  return "The queries were scaled before the product: taken as it is.";
+}
+
+std::string mistakes_text(const StepReport& step, const CheckLook& look) {
+  if (step.mistakes.empty()) {
+    return paragraph("No known mistake makes these numbers.", look);
+  }
+  std::string text;
+  for (const Diagnosis& mistake : step.mistakes) {
+    text += paragraph(fmt::format("{} {} ({}; explains {} of {})", mistake.says, mistake.hint,
+                                  mistake.id, mistake.cells, step.cells.wrong),
+                      look);
+  }
+  return text;
+}
+
+std::string first_wrong_text(const StepReport& step, const Trace& own, const CheckLook& look) {
+  const FirstWrong& first = *step.first;
+  const std::string cell =
+      visible(reference_text(first.cell, own.at(step.step), own.convention));
+  std::string text = fmt::format("First wrong cell: {} is {}.", cell,
+                                 written(first.given, step.digits));
+  if (look.answers == Answers::kept) return paragraph(text, look);
+  const std::string sum = visible(arithmetic(own, step));
+  text += sum.empty() ? fmt::format(" It should be {}.", brief(first.from_yours, step.digits))
+                      : fmt::format(" From your numbers: {}.", sum);
+  return paragraph(text, look);
+}
+
+std::string step_text(const StepReport& step, const CheckReport& report, const CheckLook& look) {
+  std::string text = fmt::format("  {} {}: {}", sign_of(step.verdict == Verdict::shape ? Verdict::wrong
+                                                                                       : step.verdict),
+                                 visible(step.step), verdict_name(step.verdict));
+  if (step.verdict == Verdict::shape) {
+    Shape right = step.right_shape;
+    Shape found = step.wrong_shape;
+    if (report.own.convention == Convention::columns) {
+      if (right.size() > 1) std::swap(right[right.size() - 1], right[right.size() - 2]);
+      if (found.size() > 1) std::swap(found[found.size() - 1], found[found.size() - 2]);
+    }
+    text += fmt::format("; you have {}, it should be {}\n", shape_text(found), shape_text(right));
+    return text + (step.mistakes.empty() ? "" : mistakes_text(step, look));
+  }
+  text += fmt::format(" ({})\n", tolerance(step));
+  if (step.convention) text += paragraph(convention_text(*step.convention), look);
+  if (step.verdict == Verdict::correct || step.verdict == Verdict::blank) return text;
+  text += grids(step, report.own, look);
+  if (step.first) {
+    text += first_wrong_text(step, report.own, look) + mistakes_text(step, look);
+  }
+  if (step.cells.carried > 0) {
+    text += paragraph(fmt::format("{} only follow{} from an earlier slip: mend that one, and work "
+                                  "{} again.",
+                                  plural(step.cells.carried, "cell"),
+                                  step.cells.carried == 1 ? "s" : "",
+                                  step.cells.carried == 1 ? "it" : "them"),
+                      look);
+  }
+  return text;
+}
+
+Json number_json(double value) {
+  if (std::isnan(value)) return nullptr;
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json first_json(const StepReport& step, const Trace& own, Answers answers) {
+  if (!step.first) return nullptr;
+  const FirstWrong& first = *step.first;
+  const bool turned = is_turned(step.written, own.convention);
+  Json json;
+  const std::vector<std::size_t> leading = leading_index(step.written, first.cell.matrix);
+  for (std::size_t a = 0; a < leading.size(); ++a) {
+    const std::string& axis = step.written.axes[a].name;
+    json[axis.empty() ? "head" : axis] = leading[a] + 1;
+  }
+  json["row"] = (turned ? first.cell.column : first.cell.row) + 1;
+  json["column"] = (turned ? first.cell.row : first.cell.column) + 1;
+  json["given"] = number_json(first.given);
+  if (answers == Answers::kept) return json;
+  json["expected"] = number_json(first.expected);
+  json["from_yours"] = number_json(first.from_yours);
+  json["arithmetic"] = arithmetic(own, step);
+  return json;
+}
+
+Json step_json(const StepReport& step, const Trace& own, Answers answers) {
+  Json json;
+  json["step"] = step.step;
+  json["verdict"] = std::string(verdict_name(step.verdict));
+  json["digits"] = step.digits;
+  json["convention"] = step.convention ? Json(*step.convention) : Json(nullptr);
+  json["cells"] = {{"correct", step.cells.correct},
+                   {"rounding", step.cells.rounding},
+                   {"carried", step.cells.carried},
+                   {"wrong", step.cells.wrong},
+                   {"blank", step.cells.blank}};
+  json["first"] = first_json(step, own, answers);
+  json["mistakes"] = Json::array();
+  for (const Diagnosis& mistake : step.mistakes) {
+    json["mistakes"].push_back({{"id", std::string(mistake.id)},
+                                {"cells", mistake.cells},
+                                {"says", std::string(mistake.says)}});
+  }
+  return json;
+}
+
+std::size_t right_cells(const CheckReport& report) {
+  std::size_t count = 0;
+  for (const StepReport& step : report.steps) {
+    count += step.cells.correct + step.cells.rounding + step.cells.carried;
+  }
+  return count;
+}
+
+std::size_t all_cells(const Trace& trace) {
+  std::size_t count = 0;
+  for (const Step& step : trace.steps) count += step.output.values.size();
+  return count;
+}
+
+const StepReport* first_wrong_step(const CheckReport& report) {
+  for (const StepReport& step : report.steps) {
+    if (report.first_wrong && step.step == *report.first_wrong) return &step;
+  }
+  return nullptr;
+}
+
+std::string mistake_ids(const StepReport* step) {
+  std::string ids;
+  if (!step) return ids;
+  for (const Diagnosis& mistake : step->mistakes) {
+    ids += (ids.empty() ? "" : " ") + std::string(mistake.id);
+  }
+  return ids;
+}
+
+// A cell of a CSV table, quoted where it has to be.
+std::string csv_text(const std::string& text) {
+  std::string safe = text;
+  if (!safe.empty() && std::string_view("=+-@\t\r").find(safe.front()) != std::string_view::npos) {
+    safe.insert(safe.begin(), '\'');
+  }
+  if (safe.find_first_of(",\"\r\n") == std::string::npos) return safe;
+  std::string quoted = "\"";
+  for (const char c : safe) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string checked_text(const CheckReport& report, const CheckLook& look) {
+  std::string text = fmt::format("{}: {}", visible(report.submission), outcome_name(report.outcome));
+  if (report.first_wrong) text += fmt::format("; the first slip is in {}", *report.first_wrong);
+  text += "\n";
+  for (const StepReport& step : report.steps) text += step_text(step, report, look);
+  if (!report.missing.empty()) {
+    text += paragraph(fmt::format("Not handed in: {}", fmt::join(report.missing, ", ")), look, 2);
+  }
+  if (report.outcome != Outcome::correct) text += "  " + legend() + "\n";
+  return text;
+}
+
+std::string checked_json(const std::vector<CheckReport>& reports, const Lesson& lesson,
+                         Answers answers) {
+  Json all = Json::array();
+  for (const CheckReport& report : reports) {
+    Json json;
+    json["lesson"] = lesson.name;
+    if (reports.size() > 1) json["submission"] = report.submission;
+    json["verdict"] = std::string(outcome_name(report.outcome));
+    json["first_wrong"] = report.first_wrong ? Json(*report.first_wrong) : Json(nullptr);
+    json["steps"] = Json::array();
+    for (const StepReport& step : report.steps) {
+      json["steps"].push_back(step_json(step, report.own, answers));
+    }
+    all.push_back(std::move(json));
+  }
+  return (all.size() == 1 ? all.front() : all)
+             .dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+std::string checked_line(const CheckReport& report, const Trace& trace) {
+  std::string text = fmt::format("{}: {}", visible(report.submission), outcome_name(report.outcome));
+  if (const StepReport* step = first_wrong_step(report)) {
+    const std::string ids = mistake_ids(step);
+    text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");
+  }
+  return text + fmt::format(", {} of {} cells\n", right_cells(report), all_cells(trace));
+}
+
+std::string summary_csv(const std::vector<CheckReport>& reports, const Trace& trace) {
+  std::string text = "submission,verdict,first_wrong,mistakes,marks,cells\n";
+  for (const CheckReport& report : reports) {
+    text += fmt::format("{},{},{},{},{},{}\n", csv_text(report.submission),
+                        outcome_name(report.outcome), csv_text(report.first_wrong.value_or("")),
+                        csv_text(mistake_ids(first_wrong_step(report))), right_cells(report),
+                        all_cells(trace));
+  }
+  return text;
+}
+
+}  // namespace qkv

@@ -1,0 +1,123 @@
+#include "render/dots.hpp"
+
+#include <algorithm>
+
+#include "ops/tokens.hpp"
+#include "render/text.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::size_t most = 32;  // rows or columns
+constexpr std::size_t indent = 2;
+constexpr std::size_t gap = 3;
+constexpr std::size_t widest_label = 14;
+constexpr double slack = 1e-9;  // a sum of shares may miss 1 by a rounding
+
+struct Size {
+  double from;  // the least weight that gets this dot
+  std::string_view dot;
+};
+
+// One token of three gets the largest dot, an even share among twenty the middle one.
+constexpr Size sizes[] = {{0.3, "●"}, {0.05, "•"}, {0, "·"}};
+
+std::string_view dot_of(double weight) {
+  if (weight == 0) return " ";
+  return std::find_if(std::begin(sizes), std::end(sizes) - 1,
+                      [&](const Size& size) { return weight >= size.from; })
+      ->dot;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
+std::string label_of(const std::vector<std::string>& labels, std::size_t row) {
+  const bool has_one = row < labels.size() && !labels[row].empty();
+  return has_one ? shortened(visible_label(labels[row]), widest_label) : std::to_string(row + 1);
+}
+
+// A letter in the two columns that a dot takes: a wide one fills them, one too wide stays out.
+std::string letter_of(std::string_view label) {
+  const std::string letter = label.empty() ? "" : characters_of(visible_label(label)).front();
+  return padded_right(width(letter) > 2 ? "" : letter, 2);
+}
+
+std::string header_of(const std::vector<std::string>& labels) {
+  std::string letters;
+  for (const std::string& label : labels) letters += letter_of(label);
+  const std::size_t last = letters.find_last_not_of(' ');
+  return last == std::string::npos ? "" : " " + letters.substr(0, last + 1);
+}
+
+std::size_t width_of(const Dots& dots) {
+  return std::max(width(dots.header), width(dots.rows.front()));
+}
+
+void put(std::string& text, std::size_t blanks, std::string_view what) {
+  if (!what.empty()) text.append(blanks, ' ').append(what);
+  text += '\n';
+}
+
+}  // namespace
+
+std::string_view dots_legend() {
+  return "dots: ● for 0.3 and more, • for 0.05 and more, · for less, blank for exactly 0";
+}
+
+Dots dots(std::size_t rows, std::size_t columns, std::span<const double> weights,
+          const std::vector<std::string>& column_labels) {
+  const bool are_weights = std::all_of(weights.begin(), weights.end(),
+                                       [](double w) { return w >= 0 && w <= 1 + slack; });
+  if (!are_weights || rows > most || columns > most || weights.empty()) return {};
+  Dots result{.header = header_of(column_labels), .rows = {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::string row = "│";
+    for (std::size_t j = 0; j < columns; ++j) {
+      row.append(j == 0 ? "" : " ").append(dot_of(weights[i * columns + j]));
+    }
+    result.rows.push_back(row + "│");
+  }
+  return result;
+}
+
+std::string dots_beside(const std::string& grid, const std::string& plain, const Dots& dots,
+                        std::size_t width) {
+  const std::vector<std::string_view> lines = lines_of(grid);
+  const std::vector<std::string_view> measured = lines_of(plain);
+  if (dots.rows.empty() || lines.size() != dots.rows.size() + 1 || measured.size() != lines.size()) {
+    return {};
+  }
+  std::size_t widest = 0;
+  for (const std::string_view line : measured) widest = std::max(widest, qkv::width(line));
+  if (widest + gap + width_of(dots) > width) return {};
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    text += lines[i];
+    put(text, widest - qkv::width(measured[i]) + gap, i == 0 ? dots.header : dots.rows[i - 1]);
+  }
+  return text;
+}
+
+std::string dots_below(const Dots& dots, const std::vector<std::string>& row_labels) {
+  std::size_t widest = 0;
+  for (std::size_t i = 0; i < dots.rows.size(); ++i) {
+    widest = std::max(widest, width(label_of(row_labels, i)));
+  }
+  std::string text;
+  if (!dots.header.empty()) put(text, indent + widest + gap, dots.header);
+  for (std::size_t i = 0; i < dots.rows.size(); ++i) {
+    text.append(indent, ' ').append(padded_right(label_of(row_labels, i), widest));
+    put(text, gap, dots.rows[i]);
+  }
+  return text;
+}
+
+}  // namespace qkv

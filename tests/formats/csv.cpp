@@ -1,0 +1,299 @@
+#include "formats/csv.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tensor/error.hpp"
+
+namespace {
+
+using namespace qkv;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+using Values = std::vector<double>;
+using Texts = std::vector<std::string>;
+using Size = std::array<std::size_t, 2>;
+
+Values values(const Written& written) {
+  Values result;
+  for (const Numeral& cell : written.cells) result.push_back(cell.value);
+  return result;
+}
+
+Written read(std::string_view text) { return read_csv(text, "scores.csv"); }
+
+std::string refusal_of(std::string_view text) {
+  try {
+    read(text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST_CASE("a file of numbers is a matrix, with the digits as they were written") {
+  const Written written = read("1,0.50\n-2,1.2e-3\n");
+  CHECK(written.shape == Shape{2, 2});
+  CHECK(values(written) == Values{1, 0.5, -2, 0.0012});
+  CHECK(written.cells[1].decimals == 2);
+  CHECK(written.cells[3].decimals == 4);
+  CHECK(written.cells[3].scientific);
+  CHECK(written.row_labels.empty());
+  CHECK(written.precision == Precision::digits);
+}
+
+TEST_CASE("cells are parted by commas, semicolons, tabs or blanks") {
+  CHECK(values(read("1,2\n3,4")) == Values{1, 2, 3, 4});
+  CHECK(values(read("1;2\n3;4")) == Values{1, 2, 3, 4});
+  CHECK(values(read("1\t2\n3\t4")) == Values{1, 2, 3, 4});
+  CHECK(values(read("  1.0e+00 2.0e+00\n  3  4\n")) == Values{1, 2, 3, 4});
+  CHECK(values(read(" 1 , 2 \n 3 , 4 ")) == Values{1, 2, 3, 4});
+}
+
+TEST_CASE("numpy.savetxt's own format is read, with its header") {
+  CHECK(values(read("# a comment\n1.0e+00 2.5e+00\n")) == Values{1, 2.5});
+}
+
+TEST_CASE("lines end in any of the three ways, the last one or not") {
+  CHECK(read("1,2\r\n3,4\r\n").shape == Shape{2, 2});
+  CHECK(read("1,2\r3,4").shape == Shape{2, 2});
+  CHECK(read("1,2\n3,4\n\n \n").shape == Shape{2, 2});
+}
+
+TEST_CASE("a byte order mark is no part of the first cell") {
+  CHECK(values(read("\xEF\xBB\xBF"
+                    "1,2")) == Values{1, 2});
+}
+
+TEST_CASE("decimal commas are read between semicolons, tabs or quotes") {
+  CHECK(values(read("1,5;2,25\n")) == Values{1.5, 2.25});
+  CHECK(values(read("1,5\t2,25\n")) == Values{1.5, 2.25});
+  CHECK(values(read("\"0,5\",\"0,25\"\n")) == Values{0.5, 0.25});
+  CHECK(values(read("1.5;2.25\n")) == Values{1.5, 2.25});
+  CHECK(read("1,5;2,25\n").cells[1].decimals == 2);
+}
+
+TEST_CASE("a column of decimal commas is told from two columns by the expected size") {
+  CHECK(values(read_csv("0,5\n0,25\n", "x", Size{2, 1})) == Values{0.5, 0.25});
+  CHECK(values(read_csv("0,5\n0,25\n", "x")) == Values{0, 5, 0, 25});
+}
+
+TEST_CASE("an empty cell and nan are blank") {
+  const Written written = read("1,,nan\n\"\",2,3\n");
+  CHECK(std::isnan(written.cells[1].value));
+  CHECK(std::isnan(written.cells[2].value));
+  CHECK(std::isnan(written.cells[3].value));
+  CHECK(written.cells[4].value == 2);
+}
+
+TEST_CASE("the first row and column are labels where the first cell is empty and one is a word") {
+  const Written written = read(",the,cat\nthe,1,2\ncat,3,4\n");
+  CHECK(written.shape == Shape{2, 2});
+  CHECK(values(written) == Values{1, 2, 3, 4});
+  CHECK(written.row_labels == Texts{"the", "cat"});
+  CHECK(written.column_labels == Texts{"the", "cat"});
+}
+
+TEST_CASE("labels in one direction are enough") {
+  CHECK(read(",,\ncat,1,2\n").column_labels.empty());
+  CHECK(read(",,\ncat,1,2\n").row_labels == Texts{"cat"});
+  CHECK(read(",d1\n,2\n").column_labels == Texts{"d1"});
+}
+
+TEST_CASE("labels that are numbers are known by the size") {
+  CHECK(values(read_csv(",1,2\n1,3,4\n2,5,6\n", "x", Size{2, 2})) == Values{3, 4, 5, 6});
+  CHECK(values(read_csv("0,1,2\n1,3,4\n2,5,6\n", "x", Size{2, 2})) == Values{3, 4, 5, 6});
+  CHECK(read(",1,2\n1,3,4\n2,5,6\n").shape == Shape{3, 3});
+}
+
+TEST_CASE("labels may hold any mark, in quotes") {
+  const Written written = read(",\"a,b\",\"say \"\"hi\"\"\",\" x \",\"two\nlines\"\nr,1,2,3,4\n");
+  CHECK(written.column_labels == Texts{"a,b", "say \"hi\"", " x ", "two\nlines"});
+}
+
+TEST_CASE("a bare semicolon may be a token") {
+  const Written written = read(",cat,;,dog\ncat,1,2,3\n");
+  CHECK(written.column_labels == Texts{"cat", ";", "dog"});
+}
+
+TEST_CASE("an apostrophe that guards a formula is no part of the label") {
+  CHECK(read(",'=,'-1,'tis\nx,1,2,3\n").column_labels == Texts{"=", "-1", "'tis"});
+}
+
+TEST_CASE("files of one row and of one column are read") {
+  CHECK(read("1,2,3\n").shape == Shape{1, 3});
+  CHECK(read("1\n2\n3\n").shape == Shape{3, 1});
+  CHECK(read("7").shape == Shape{1, 1});
+}
+
+TEST_CASE("an empty line is a blank cell of a single column, and nothing elsewhere") {
+  CHECK(read("1\n\n3\n\n").shape == Shape{3, 1});
+  CHECK(read_csv("1\n\n3\n\n", "x", Size{4, 1}).shape == Shape{4, 1});
+  CHECK(read_csv("1\n\n3\n\n", "x", Size{2, 1}).shape == Shape{2, 1});
+  CHECK(read("1,2\n\n3,4\n").shape == Shape{2, 2});
+}
+
+TEST_CASE("a cell that is no number is refused with its place") {
+  CHECK(refusal_of("1,2\n3,1x\n") ==
+        "scores.csv: row 2, column 2: \"1x\" is not a number: write it like 0.25 or 2.5e-3, or "
+        "leave the cell empty");
+  CHECK(refusal_of("token,a\ncat,1\n") ==
+        "scores.csv: row 1, column 1: \"token\" is not a number: write it like 0.25 or 2.5e-3, or "
+        "leave the cell empty; if the first row or column are labels, leave the first cell of the "
+        "file empty");
+  CHECK(refusal_of("1,2\n1e999,3\n") ==
+        "scores.csv: row 2, column 1: \"1e999\" is too large: a number goes up to 1.79e308; for "
+        "infinity write inf");
+}
+
+TEST_CASE("rows of different lengths are refused") {
+  CHECK(refusal_of("1,2\n\n3\n") ==
+        "scores.csv: row 3 has 1 cell, row 1 has 2 cells: give every row 2 cells, an empty one "
+        "for a blank");
+}
+
+TEST_CASE("a file that mixes decimal commas and points is refused") {
+  CHECK(refusal_of("1,234;5.6\n") ==
+        "scores.csv: row 1, column 2: \"5.6\" has a decimal point, a cell before it a comma: write "
+        "all with points, and no mark between thousands");
+}
+
+TEST_CASE("what is no text, or has no numbers, is refused") {
+  CHECK(refusal_of("1,2\n3,\xff\n") ==
+        "scores.csv: line 2: byte 0xff is not UTF-8 text: save the file as UTF-8");
+  CHECK(refusal_of("") ==
+        "scores.csv: the file is empty: write one row of numbers a line, such as 0.5,0.25");
+  CHECK(refusal_of(",a,b\n") ==
+        "scores.csv: there are labels but no numbers: write a number under each label");
+}
+
+TEST_CASE("broken quotes are refused") {
+  CHECK(refusal_of("1,2\n\"3,4\n") ==
+        "scores.csv: line 2: a quoted cell is never closed: end it with \"");
+  CHECK(refusal_of(",a\n\"b\"c,1\n") ==
+        "scores.csv: line 2: text after the closing quote of \"b\": put all of the cell in the "
+        "quotes and write \" inside them as \"\"");
+}
+
+TEST_CASE("a matrix is written with its labels around it") {
+  const Values cells = {1, 0.5, -2, 0.001};
+  CHECK(to_csv({.rows = 2,
+                .columns = 2,
+                .values = cells,
+                .row_labels = {"the", "cat"},
+                .column_labels = {"d1", "d2"}}) ==
+        ",d1,d2\n"
+        "the,1,0.5\n"
+        "cat,-2,0.001\n");
+}
+
+TEST_CASE("a plain matrix is numbers only") {
+  const Values cells = {1, 2};
+  CHECK(to_csv({.rows = 1,
+                .columns = 2,
+                .values = cells,
+                .row_labels = {"r"},
+                .column_labels = {"a", "b"}},
+               {.labels = CsvLabels::left_out}) == "1,2\n");
+  CHECK(to_csv({.rows = 1, .columns = 2, .values = cells, .row_labels = {}, .column_labels = {}}) ==
+        "1,2\n");
+}
+
+std::string shortest(double value) {
+  return to_csv({.rows = 1,
+                 .columns = 1,
+                 .values = std::span(&value, 1),
+                 .row_labels = {},
+                 .column_labels = {}});
+}
+
+TEST_CASE("numbers are written with the shortest digits that read back to the same double") {
+  CHECK(shortest(0.1) == "0.1\n");
+  CHECK(shortest(1.0 / 3.0) == "0.3333333333333333\n");
+  CHECK(shortest(0.1 + 0.2) == "0.30000000000000004\n");
+  CHECK(shortest(-123.456) == "-123.456\n");
+  CHECK(shortest(100000) == "100000\n");
+  CHECK(shortest(1e15) == "1000000000000000\n");
+  CHECK(shortest(1e16) == "1e+16\n");
+  CHECK(shortest(0.0001) == "0.0001\n");
+  CHECK(shortest(0.00001) == "1e-05\n");
+  CHECK(shortest(5e-324) == "5e-324\n");
+  CHECK(shortest(-2.2250738585072014e-308) == "-2.2250738585072014e-308\n");
+}
+
+TEST_CASE("what has no digits is written in words") {
+  CHECK(shortest(0.0) == "0\n");
+  CHECK(shortest(-0.0) == "-0.0\n");
+  CHECK(shortest(infinity) == "inf\n");
+  CHECK(shortest(-infinity) == "-inf\n");
+  CHECK(shortest(std::nan("")) == "nan\n");
+}
+
+std::string fixed(double value, int digits) {
+  return to_csv({.rows = 1,
+                 .columns = 1,
+                 .values = std::span(&value, 1),
+                 .row_labels = {},
+                 .column_labels = {}},
+                {.digits = digits});
+}
+
+TEST_CASE("asked for digits, it writes so many, and no minus before zero") {
+  CHECK(fixed(0.125, 2) == "0.12\n");
+  CHECK(fixed(2, 3) == "2.000\n");
+  CHECK(fixed(-1e-9, 2) == "0.00\n");
+  CHECK(fixed(-0.0, 0) == "0\n");
+  CHECK(fixed(-0.5, 2) == "-0.50\n");
+  CHECK(fixed(-infinity, 2) == "-inf\n");
+  CHECK(fixed(std::nan(""), 2) == "nan\n");
+  CHECK(fixed(-1.7976931348623157e308, 1).size() == 313);
+}
+
+std::string labelled(std::string_view label) {
+  const double one = 1;
+  return to_csv({.rows = 1,
+                 .columns = 1,
+                 .values = std::span(&one, 1),
+                 .row_labels = {},
+                 .column_labels = {label}});
+}
+
+TEST_CASE("a label is quoted where a reader could take it apart") {
+  CHECK(labelled("a,b") == ",\"a,b\"\n,1\n");
+  CHECK(labelled("say \"hi\"") == ",\"say \"\"hi\"\"\"\n,1\n");
+  CHECK(labelled(" cat") == ",\" cat\"\n,1\n");
+  CHECK(labelled(";") == ",\";\"\n,1\n");
+}
+
+TEST_CASE("a label that a spreadsheet would run as a formula can't be run") {
+  CHECK(labelled("=1+1") == ",'=1+1\n,1\n");
+  CHECK(labelled("+") == ",'+\n,1\n");
+  CHECK(labelled("-") == ",'-\n,1\n");
+  CHECK(labelled("@x") == ",'@x\n,1\n");
+  CHECK(labelled("\tx") == ",\"'\tx\"\n,1\n");
+  CHECK(labelled("\rx") == ",\"'\rx\"\n,1\n");
+}
+
+TEST_CASE("labels of every kind come back as they were") {
+  const Values cells = {1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<std::string_view> labels = {"=a", "'=a", "''", "a\"b", ";", ",", " the", "é\n"};
+  const Written written = read(to_csv(
+      {.rows = 1, .columns = 8, .values = cells, .row_labels = {"\t"}, .column_labels = labels}));
+  CHECK(written.column_labels == Texts{"=a", "'=a", "''", "a\"b", ";", ",", " the", "é\n"});
+  CHECK(written.row_labels == Texts{"\t"});
+  CHECK(values(written) == cells);
+}
+
+TEST_CASE("every kind of double comes back bit for bit") {
+  const Values cells = {-0.0,      5e-324, 1.7976931348623157e308,  -infinity, infinity,
+                        0.1 + 0.2, 1e16,   -2.2250738585072014e-308};
+  const Written written = read(
+      to_csv({.rows = 2, .columns = 4, .values = cells, .row_labels = {}, .column_labels = {}}));
+  CHECK(values(written) == cells);
+  CHECK(std::signbit(written.cells[0].value));
+}
+
+}  // namespace

@@ -1,0 +1,122 @@
+#include "formats/numeral.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace {
+
+using namespace qkv;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double value(std::string_view token) { return parse_numeral(token).numeral.value; }
+int decimals(std::string_view token) { return parse_numeral(token).numeral.decimals; }
+bool is_number(std::string_view token) { return parse_numeral(token).fault == NumeralFault::none; }
+
+TEST_CASE("a number is worth what its digits say") {
+  CHECK(value("0.25") == 0.25);
+  CHECK(value("12") == 12);
+  CHECK(value("-3") == -3);
+  CHECK(value("+3") == 3);
+  CHECK(value("\u22123.5") == -3.5);
+  CHECK(value("5.") == 5);
+  CHECK(value(".5") == 0.5);
+  CHECK(value("1.20e-3") == 0.0012);
+  CHECK(value("3E+02") == 300);
+  CHECK(value("1e\u22122") == 0.01);
+}
+
+TEST_CASE("the smallest and the largest doubles are read to the last bit") {
+  CHECK(value("4.9406564584124654e-324") == std::numeric_limits<double>::denorm_min());
+  CHECK(value("2.2250738585072014e-308") == std::numeric_limits<double>::min());
+  CHECK(value("1.7976931348623157e308") == std::numeric_limits<double>::max());
+}
+
+TEST_CASE("a zero keeps its sign") {
+  CHECK(std::signbit(value("-0.0")));
+  CHECK_FALSE(std::signbit(value("0.0")));
+}
+
+TEST_CASE("decimals are the place of the last digit written") {
+  CHECK(decimals("0.25") == 2);
+  CHECK(decimals("0.250") == 3);
+  CHECK(decimals("12") == 0);
+  CHECK(decimals("12.") == 0);
+  CHECK(decimals("1.20e-3") == 5);
+  CHECK(decimals("3e+02") == -2);
+  CHECK(decimals("-inf") == 0);
+}
+
+TEST_CASE("only an exponent makes a number scientific") {
+  CHECK(parse_numeral("1.20e-3").numeral.scientific);
+  CHECK_FALSE(parse_numeral("0.0012").numeral.scientific);
+}
+
+TEST_CASE("infinity has many spellings") {
+  CHECK(value("inf") == infinity);
+  CHECK(value("Infinity") == infinity);
+  CHECK(value("\u221e") == infinity);
+  CHECK(value("-Inf") == -infinity);
+  CHECK(value("-\u221e") == -infinity);
+  CHECK(value("\u2212\u221e") == -infinity);
+}
+
+TEST_CASE("nan is a blank") {
+  CHECK(std::isnan(value("nan")));
+  CHECK(std::isnan(value("NaN")));
+}
+
+TEST_CASE("what is not wholly a number is none") {
+  CHECK_FALSE(is_number("1x"));
+  CHECK_FALSE(is_number(""));
+  CHECK_FALSE(is_number("-"));
+  CHECK_FALSE(is_number("."));
+  CHECK_FALSE(is_number("--1"));
+  CHECK_FALSE(is_number("- 1"));
+  CHECK_FALSE(is_number("1 2"));
+  CHECK_FALSE(is_number("1e"));
+  CHECK_FALSE(is_number("1e+"));
+  CHECK_FALSE(is_number("0x10"));
+  CHECK_FALSE(is_number("1_000"));
+  CHECK_FALSE(is_number("1,000.5"));
+  CHECK_FALSE(is_number("nan(1)"));
+  CHECK_FALSE(is_number("infinit"));
+  CHECK_FALSE(is_number("1.2.3"));
+}
+
+TEST_CASE("a decimal comma is read where it is asked for, and only there") {
+  CHECK(parse_numeral("0,25", DecimalMark::comma).numeral.value == 0.25);
+  CHECK(parse_numeral("0,25", DecimalMark::comma).numeral.decimals == 2);
+  CHECK(parse_numeral("-1,5e-2", DecimalMark::comma).numeral.value == -0.015);
+  CHECK(parse_numeral("0.25", DecimalMark::comma).fault == NumeralFault::not_a_number);
+  CHECK(parse_numeral("0,25").fault == NumeralFault::not_a_number);
+}
+
+TEST_CASE("too large is refused, too small is zero") {
+  CHECK(parse_numeral("1e999").fault == NumeralFault::too_large);
+  CHECK(parse_numeral("-1e999").fault == NumeralFault::too_large);
+  CHECK(parse_numeral("1e99999999999999999999").fault == NumeralFault::too_large);
+  CHECK(value("1e-999") == 0);
+  CHECK(value("1e-99999999999999999999") == 0);
+  CHECK(value("0e999") == 0);
+  CHECK(value("0.0000001e310") == 1e303);
+}
+
+TEST_CASE("a refusal says what to write instead") {
+  CHECK(refusal(NumeralFault::not_a_number, "1x") ==
+        "\"1x\" is not a number: write it like 0.25 or 2.5e-3");
+  CHECK(refusal(NumeralFault::too_large, "1e999") ==
+        "\"1e999\" is too large: a number goes up to 1.79e308; for infinity write inf");
+}
+
+TEST_CASE("what a message quotes can neither break its line nor run the terminal") {
+  CHECK(printable("a\nb\x1b[31m") == "a?b?[31m");
+  CHECK(printable("\xc2\x9b") == "?");
+  CHECK(printable("caf\xe9") == "caf?");
+  CHECK(printable("déjà") == "déjà");
+  CHECK(printable(std::string(50, 'a')) == std::string(40, 'a') + "…");
+}
+
+}  // namespace
