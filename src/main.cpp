@@ -13,10 +13,10 @@
 namespace {
 
 // Each line of the message is a fault of its own.
-void tell(std::string_view message) {
+void tell_each_line(std::string_view message) {
   while (!message.empty()) {
     const std::size_t end = std::min(message.find('\n'), message.size());
-    fmt::print(stderr, "qkv: {}\n", qkv::visible(message.substr(0, end)));
+    qkv::tell(fmt::format("qkv: {}\n", qkv::visible(message.substr(0, end))));
     message.remove_prefix(std::min(end + 1, message.size()));
   }
 }
@@ -30,11 +30,11 @@ int main(int argc, char** argv) {
     qkv::finish_output();
     return status;
   } catch (const qkv::InputError& error) {
-    tell(error.what());
+    tell_each_line(error.what());
   } catch (const std::bad_alloc&) {
-    tell("there is not enough memory for this");
+    tell_each_line("there is not enough memory for this");
   } catch (const std::exception& error) {
-    tell(fmt::format("this is a mistake in qkv itself: {}", error.what()));
+    tell_each_line(fmt::format("this is a mistake in qkv itself: {}", error.what()));
     return 3;
   }
   return 2;

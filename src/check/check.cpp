@@ -119,7 +119,8 @@ double rounded(double x, int digits) {
 }
 
 FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
-  const int digits = node.units.decimals;
+  // Whole numbers were wanted exactly: then what they should be is told exactly, too.
+  const int digits = node.units.exact ? 12 : node.units.decimals;
   return {.cell = cell_at(node, i),
           .given = node.handed->cells[i].value,
           .expected = rounded(node.truth->values[i], digits),

@@ -312,24 +312,55 @@ class Fitter {
     return best;
   }
 
-  // All that explain everything, best first; else the one that explains the most of it.
+  // All that explain everything, best first; else those that explain the most of it.
   std::vector<Fit> best_fits(std::size_t total) {
-    parts_.clear();
+    explained_.clear();
     std::vector<Fit> fits;
     for (std::size_t v = 0; v < versions_.size(); ++v) {
-      if (const auto best = best_part(v)) {
-        fits.push_back(best->first);
-        parts_.emplace(v, best->second);
-      }
+      const auto best = best_part(v);
+      if (!best || best->first.cells < total) continue;
+      fits.push_back(best->first);
+      explained_.emplace(v, open_in(best->second));
     }
-    std::stable_sort(fits.begin(), fits.end(), [](const Fit& a, const Fit& b) {
-      return a.cells != b.cells ? a.cells > b.cells : a.misfit < b.misfit;
-    });
-    if (fits.empty()) return {};
-    const std::size_t most = fits.front().cells;
-    if (most < total && (most < 2 || 2 * most < total)) return {};
-    std::erase_if(fits, [&](const Fit& fit) { return fit.cells < most; });
+    if (fits.empty()) fits = most_explained(total);
+    std::stable_sort(fits.begin(), fits.end(),
+                     [](const Fit& a, const Fit& b) { return a.misfit < b.misfit; });
     return fits;
+  }
+
+  // Where no version explains everything: those that fit the most wrong cells one by one (a slip of
+  // the pen: in one line), at least two of them and half of what is open.
+  std::vector<Fit> most_explained(std::size_t total) {
+    std::vector<Fit> fits;
+    std::size_t most = std::max<std::size_t>(2, (total + 1) / 2);
+    for (std::size_t v = 0; v < versions_.size(); ++v) {
+      if (squeezed(versions_[v].numbers.shape()) != squeezed(puzzle_.shape)) continue;
+      std::vector<std::size_t> cells;
+      if (versions_[v].reach == Reach::anything) {
+        for (std::size_t i = 0; i < open_.size(); ++i) {
+          if (open_[i] && !std::isinf(distance(versions_[v], i))) cells.push_back(i);
+        }
+      } else if (const auto best = best_part(v)) {
+        cells = open_in(best->second);
+      }
+      if (cells.size() < most) continue;
+      if (cells.size() > most) fits.clear();
+      most = cells.size();
+      Fit fit{.version = v, .cells = cells.size()};
+      for (const std::size_t i : cells) fit.misfit = std::max(fit.misfit, distance(versions_[v], i));
+      fits.push_back(fit);
+      explained_[v] = std::move(cells);
+    }
+    return fits;
+  }
+
+  std::vector<std::size_t> open_in(const Part& part) const {
+    std::vector<std::size_t> cells;
+    for (std::size_t n = 0; n < part.count; ++n) {
+      const std::size_t i = part.start + n * part.stride;
+      if (open_[i]) cells.push_back(i);
+    }
+    return cells;
   }
 
   void name(const Fit& fit, std::vector<Diagnosis>& found) const {
@@ -340,14 +371,13 @@ class Fitter {
   }
 
   void close(const Fit& fit) {
-    const Part& part = parts_.at(fit.version);
-    for (std::size_t n = 0; n < part.count; ++n) open_[part.start + n * part.stride] = false;
+    for (const std::size_t i : explained_.at(fit.version)) open_[i] = false;
   }
 
   const Puzzle& puzzle_;
   const std::vector<Version>& versions_;
   std::vector<bool> open_;
-  std::map<std::size_t, Part> parts_;
+  std::map<std::size_t, std::vector<std::size_t>> explained_;  // by version, in this round
 };
 
 Puzzle puzzle_of(const LearnerNode& node) {

@@ -111,27 +111,73 @@ std::array<std::size_t, 2> shown_size(const Tensor& tensor, Convention conventio
   return size;
 }
 
-void add_file(const fs::path& path, const Trace& trace, Submission& submission) {
-  const std::string file = path.filename().string();
-  const Stem stem = stem_of(path.stem().string());
-  const std::vector<std::string_view> readable = readable_extensions();
-  if (std::find(readable.begin(), readable.end(), path.extension().string()) == readable.end()) {
-    submission.notes.push_back(fmt::format("{} was not read: qkv reads {}", file,
-                                           fmt::join(readable, " ")));
-    return;
+// What one matrix is called: by the file's own name for it or, where it has none that the lesson
+// knows and is alone in its file, by the file's.
+Stem stem_of(const NamedWritten& matrix, const fs::path& path, bool alone, const Trace& trace) {
+  if (!matrix.name.empty()) {
+    const Stem own = stem_of(matrix.name);
+    if (!alone || name_in_lesson(own.name, trace)) return own;
   }
+  return stem_of(path.stem().string());
+}
+
+void add_matrix(NamedWritten matrix, const Stem& stem, const std::string& file, const Trace& trace,
+                Submission& submission) {
   const auto name = name_in_lesson(stem.name, trace);
   if (!name) {
     const std::string near = nearest(stem.name, names_in(trace));
-    submission.notes.push_back(
-        near.empty() ? fmt::format("{} fits no step of this lesson; a file is named after its step", file)
-                     : fmt::format("{} fits no step of this lesson; did you mean {}?", file, near));
+    submission.notes.push_back(fmt::format(
+        "{} fits no step of this lesson; {}", file,
+        near.empty() ? "a file is named after its step" : fmt::format("did you mean {}?", near)));
     return;
   }
-  const Tensor& tensor = trace.at(*name);
-  HandedFile handed{.file = file, .name = *name, .leading = leading_places(stem, tensor, file),
-                    .written = read_written(path, shown_size(tensor, trace.convention))};
-  submission.files.push_back(std::move(handed));
+  const std::vector<std::size_t> leading = leading_places(stem, trace.at(*name), file);
+  for (const HandedFile& other : submission.files) {
+    const bool same = other.leading.empty() || leading.empty() || other.leading == leading;
+    if (other.name != *name || !same) continue;
+    submission.notes.push_back(
+        fmt::format("{} was not read: {} has {} already; keep one of them", file, other.file, *name));
+    return;
+  }
+  submission.files.push_back(
+      {.file = file, .name = *name, .leading = leading, .written = std::move(matrix.written)});
+}
+
+bool is_readable(const fs::path& path) {
+  const std::vector<std::string_view> readable = readable_extensions();
+  const std::string extension = lower(path.extension().string());
+  return std::find(readable.begin(), readable.end(), extension) != readable.end();
+}
+
+void add_file(const fs::path& path, const Trace& trace, Submission& submission) {
+  const std::string file = path.filename().string();
+  if (!is_readable(path)) {
+    submission.notes.push_back(fmt::format("{} was not read: qkv reads {}", file,
+                                           fmt::join(readable_extensions(), " ")));
+    return;
+  }
+  const Stem own = stem_of(path.stem().string());
+  const auto name = name_in_lesson(own.name, trace);
+  if (!name && !may_hold_several(path)) {  // nobody needs to read what fits nothing
+    add_matrix({}, own, file, trace, submission);
+    return;
+  }
+  std::optional<std::array<std::size_t, 2>> expected;
+  if (name) expected = shown_size(trace.at(*name), trace.convention);
+  std::vector<NamedWritten> matrices;
+  try {
+    matrices = read_all_written(path, expected);
+  } catch (const InputError& error) {
+    if (name) throw;
+    submission.notes.push_back(fmt::format("{} was not read: {}", file, error.what()));
+    return;
+  }
+  const bool alone = matrices.size() == 1;
+  for (NamedWritten& matrix : matrices) {
+    const Stem stem = stem_of(matrix, path, alone, trace);
+    const std::string place = alone ? file : fmt::format("{}, {}", file, printable(matrix.name));
+    add_matrix(std::move(matrix), stem, place, trace, submission);
+  }
 }
 
 // Files that qkv itself puts beside the matrices, and those the system hides.

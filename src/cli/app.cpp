@@ -16,7 +16,7 @@ namespace qkv {
 namespace {
 
 constexpr std::array commands = {&lessons_command, &run_command, &explain_command,
-                                 &export_command, &check_command, &lint_command};
+                                 &export_command, &worksheet_command, &check_command, &lint_command, &params_command};
 
 constexpr int bad_usage = 2;
 
@@ -122,7 +122,7 @@ int run_app(int argc, char** argv) {
     return 0;
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
-    print(chosen.empty() ? welcome() : chosen.front()->help());
+    print(chosen.empty() ? welcome() : chosen.front()->help("qkv"));
     return 0;
   } catch (const CLI::ParseError& error) {
     throw InputError(usage_error(app, error));

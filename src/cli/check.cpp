@@ -53,7 +53,7 @@ void print_round(const Round& round, const CheckCommandOptions& options, const L
   const Answers answers = options.no_answers ? Answers::kept : Answers::shown;
   for (const CheckReport& report : round.reports) {
     for (const std::string& note : report.notes) {
-      fmt::print(stderr, "qkv: {}: {}\n", visible(report.submission), visible(note));
+      tell(fmt::format("qkv: {}: {}\n", visible(report.submission), visible(note)));
     }
   }
   if (!options.summary.empty()) {
@@ -70,7 +70,7 @@ void print_round(const Round& round, const CheckCommandOptions& options, const L
     }
   }
   for (const std::string& failure : round.failures) {
-    fmt::print(stderr, "qkv: {}\n", visible(failure));
+    tell(fmt::format("qkv: {}\n", visible(failure)));
   }
 }
 

@@ -29,7 +29,9 @@ extern const Command lessons_command;
 extern const Command run_command;
 extern const Command explain_command;
 extern const Command export_command;
+extern const Command worksheet_command;
 extern const Command check_command;
 extern const Command lint_command;
+extern const Command params_command;
 
 }  // namespace qkv

@@ -41,10 +41,10 @@ std::string as_text(const Trace& trace, const CellArithmetic& worked, const Cell
 
 std::string as_latex(const CellArithmetic& worked) {
   std::string text = "\\begin{aligned}\n";
-  std::string start = worked.cell;
+  std::string start = visible(worked.cell);
   for (std::size_t i = 0; i < worked.lines.size(); ++i) {
     const bool last = i + 1 == worked.lines.size();
-    text += fmt::format("{} &= {}{}\n", start, worked.lines[i], last ? "" : " \\\\");
+    text += fmt::format("{} &= {}{}\n", start, visible(worked.lines[i]), last ? "" : " \\\\");
     start.clear();
   }
   return text + "\\end{aligned}\n";
@@ -77,7 +77,8 @@ std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmet
     json["of"] = step->of;
     json["formula"] = formula_text(trace, *step);
   }
-  return json.dump(2) + "\n";
+  return visible_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
+         "\n";
 }
 
 int run(const ExplainOptions& options, const Common& common) {

@@ -7,6 +7,7 @@
 #include "cli/lesson_options.hpp"
 #include "formats/write_file.hpp"
 #include "render/exported.hpp"
+#include "render/text.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {
@@ -26,7 +27,7 @@ void to_directory(const LoadedLesson& loaded, const ExportCommandOptions& option
     write_whole(std::filesystem::path(options.directory) / file.name, file.bytes);
     ++count;
   });
-  fmt::print(stderr, "{} file{} in {}\n", count, count == 1 ? "" : "s", options.directory);
+  tell(fmt::format("{} file{} in {}\n", count, count == 1 ? "" : "s", visible(options.directory)));
 }
 
 // Several matrices follow each other, each after a comment with its name: NumPy skips it.
@@ -37,7 +38,7 @@ void to_output(const LoadedLesson& loaded, const ExportOptions& options) {
   });
   for (const ExportedFile& file : files) {
     if (files.size() > 1) print(fmt::format("# {}\n", file.name));
-    print(file.bytes);
+    print(visible_prose(file.bytes));  // the screen is no place for a label's escape sequences
   }
 }
 

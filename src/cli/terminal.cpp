@@ -47,6 +47,11 @@ Terminal terminal(ColourChoice choice) { return {width_of_output(), wants_colour
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+void tell(std::string_view text) {
+  std::fflush(stdout);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 void finish_output() {
   errno = 0;
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return;

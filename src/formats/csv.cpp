@@ -613,7 +613,9 @@ void append_cells(std::string& text, std::span<const double> cells, const CsvOpt
       text.append(start, out);
       out = start;
     }
-    out = options.digits ? put_fixed(out, value, *options.digits) : put_shortest(out, value);
+    if (options.blanks == CsvBlanks::as_nan || !std::isnan(value)) {
+      out = options.digits ? put_fixed(out, value, *options.digits) : put_shortest(out, value);
+    }
     *out++ = ',';
   }
   if (!cells.empty()) --out;

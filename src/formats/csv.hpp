@@ -31,10 +31,14 @@ struct CsvMatrix {
 
 enum class CsvLabels { written, left_out };
 
+/// How a blank, NaN, is written.
+enum class CsvBlanks { as_nan, as_empty_cells };
+
 struct CsvOptions {
   CsvLabels labels = CsvLabels::written;
   /// How many decimals to write; without it, the shortest digits that read back to the same double.
   std::optional<int> digits = {};
+  CsvBlanks blanks = CsvBlanks::as_nan;
 };
 
 /// The matrix as CSV: an empty cell and the column labels, then each row after its label; numbers

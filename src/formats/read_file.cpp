@@ -11,34 +11,57 @@
 #include <cstring>
 
 #include "formats/csv.hpp"
+#include "formats/json.hpp"
 #include "formats/npy.hpp"
+#include "formats/npz.hpp"
 #include "formats/numeral.hpp"
 #include "formats/pasted.hpp"
 #include "tensor/error.hpp"
+#include "tensor/nearest.hpp"
 
 namespace qkv {
 namespace {
 
 using Expected = std::optional<std::array<std::size_t, 2>>;
 
-Written read_npy_file(std::string_view bytes, const std::string& where, Expected) {
-  return read_npy(bytes, where);
+using Matrices = std::vector<NamedWritten>;
+
+Matrices unnamed(Written written) {
+  Matrices matrices;
+  matrices.push_back({.name = {}, .written = std::move(written)});
+  return matrices;
+}
+
+Matrices from_csv(std::string_view bytes, const std::string& where, Expected expected) {
+  return unnamed(read_csv(bytes, where, expected));
+}
+
+Matrices from_text(std::string_view bytes, const std::string& where, Expected expected) {
+  return unnamed(read_pasted(bytes, where, expected));
+}
+
+Matrices from_npy(std::string_view bytes, const std::string& where, Expected) {
+  return unnamed(read_npy(bytes, where));
+}
+
+Matrices from_npz(std::string_view bytes, const std::string& where, Expected) {
+  return read_npz(bytes, where);
+}
+
+Matrices from_json(std::string_view bytes, const std::string& where, Expected) {
+  return read_json(bytes, where);
 }
 
 /// A kind of file of numbers. A new format is one row.
 struct Reader {
   std::string_view extension;
-  Written (*read)(std::string_view bytes, const std::string& where, Expected expected);
+  Matrices (*read)(std::string_view bytes, const std::string& where, Expected expected);
+  bool several = false;  ///< it names its matrices, and may have more than one
 };
 
 constexpr std::array readers = {
-    Reader{".csv",
-           [](std::string_view b, const std::string& w, Expected e) { return read_csv(b, w, e); }},
-    Reader{".tsv",
-           [](std::string_view b, const std::string& w, Expected e) { return read_csv(b, w, e); }},
-    Reader{".txt", [](std::string_view b, const std::string& w,
-                      Expected e) { return read_pasted(b, w, e); }},
-    Reader{".npy", read_npy_file},
+    Reader{".csv", from_csv}, Reader{".tsv", from_csv}, Reader{".txt", from_text},
+    Reader{".npy", from_npy}, Reader{".npz", from_npz, true}, Reader{".json", from_json, true},
 };
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string_view why) {
@@ -72,6 +95,14 @@ std::string lower(std::string text) {
   return text;
 }
 
+const Reader* reader_of(const std::filesystem::path& path) {
+  const std::string extension = lower(path.extension().string());
+  for (const Reader& reader : readers) {
+    if (reader.extension == extension) return &reader;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {
@@ -100,19 +131,44 @@ std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {
   return bytes;
 }
 
-Written read_written(const std::filesystem::path& path, Expected expected) {
-  const std::string extension = lower(path.extension().string());
-  const auto found =
-      std::find_if(readers.begin(), readers.end(),
-                   [&extension](const Reader& reader) { return reader.extension == extension; });
-  if (found == readers.end()) {
+std::vector<NamedWritten> read_all_written(const std::filesystem::path& path, Expected expected) {
+  const Reader* reader = reader_of(path);
+  if (!reader) {
+    const std::string extension = path.extension().string();
     refuse(path, fmt::format("{}: save the numbers as one of {}",
                              extension.empty()
                                  ? "the name has no extension"
                                  : "\"" + printable(extension) + "\" is not a known extension",
                              fmt::join(readable_extensions(), " ")));
   }
-  return found->read(read_bytes(path), path.string(), expected);
+  return reader->read(read_bytes(path), path.string(), expected);
+}
+
+Written read_written(const std::filesystem::path& path, const std::optional<std::string>& key) {
+  Matrices matrices = read_all_written(path);
+  const bool named = !matrices.front().name.empty();
+  if (!key && matrices.size() == 1) return std::move(matrices.front().written);
+  std::vector<std::string_view> names;
+  for (const NamedWritten& matrix : matrices) names.push_back(matrix.name);
+  if (!named) refuse(path, fmt::format("nothing in it is named \"{}\": leave out key", printable(*key)));
+  if (!key) {
+    refuse(path, fmt::format("it holds several matrices; write key = \"{}\", or another of {}",
+                             printable(names.front()), printable(fmt::to_string(fmt::join(names, ", ")))));
+  }
+  for (NamedWritten& matrix : matrices) {
+    if (matrix.name == *key) return std::move(matrix.written);
+  }
+  const std::string near = nearest(*key, names);
+  refuse(path, near.empty() ? fmt::format("nothing in it is named \"{}\"; there are {}",
+                                          printable(*key),
+                                          printable(fmt::to_string(fmt::join(names, ", "))))
+                            : fmt::format("nothing in it is named \"{}\"; did you mean \"{}\"?",
+                                          printable(*key), printable(near)));
+}
+
+bool may_hold_several(const std::filesystem::path& path) {
+  const Reader* reader = reader_of(path);
+  return reader && reader->several;
 }
 
 std::vector<std::string_view> readable_extensions() {

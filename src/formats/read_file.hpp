@@ -18,13 +18,21 @@ inline constexpr std::size_t largest_file = std::size_t{1} << 31;
 /// directory, cannot be read, or has more than `limit` bytes.
 std::string read_bytes(const std::filesystem::path& path, std::size_t limit = largest_file);
 
-/// The numbers in a file, read by what its extension says; `expected` (rows, columns) tells labels
-/// from numbers where the file does not: see read_csv. Throws InputError, also for an extension
-/// that is not known.
-Written read_written(const std::filesystem::path& path,
-                     std::optional<std::array<std::size_t, 2>> expected = {});
+/// All matrices in a file, read by what its extension says. `.npz` files and JSON objects name
+/// theirs; any other file is one matrix without a name. Throws InputError, also for an extension
+/// that is not known. `expected` (rows, columns) tells labels from numbers where the file does not:
+/// see read_csv.
+std::vector<NamedWritten> read_all_written(const std::filesystem::path& path,
+                                           std::optional<std::array<std::size_t, 2>> expected = {});
 
-/// The extensions that read_written knows, each with its point.
+/// The one matrix in a file; of several, the one named `key`. Throws InputError as above, and where
+/// `key` names none (with the nearest), is needed, or is given where nothing has a name.
+Written read_written(const std::filesystem::path& path, const std::optional<std::string>& key = {});
+
+/// Whether a file of this name may hold several matrices, each with a name of its own.
+bool may_hold_several(const std::filesystem::path& path);
+
+/// The extensions that qkv reads, each with its point.
 std::vector<std::string_view> readable_extensions();
 
 }  // namespace qkv

@@ -28,4 +28,10 @@ struct Written {
   Precision precision = Precision::digits;
 };
 
+/// One matrix of a file that may hold several.
+struct NamedWritten {
+  std::string name;  ///< empty where the file does not say
+  Written written;
+};
+
 }  // namespace qkv

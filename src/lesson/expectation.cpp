@@ -20,7 +20,7 @@ bool agrees(const Numeral& printed, double value, int decimals, bool exact) {
   if (std::isnan(printed.value)) return true;  // left blank: nothing was printed
   if (std::isinf(printed.value) || std::isinf(value)) return printed.value == value;
   const int place = printed.scientific ? printed.decimals : decimals;
-  const double half = exact ? 0 : 0.5 * std::pow(10.0, -place);
+  const double half = exact && !printed.scientific ? 0 : 0.5 * std::pow(10.0, -place);
   const double noise = 1e-9 * half + 1e-12 * std::max(1.0, std::abs(value));
   return std::abs(printed.value - value) <= half + noise;
 }

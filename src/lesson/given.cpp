@@ -58,7 +58,7 @@ std::optional<Numbers> read_from_file(const toml::table& table, std::string_view
                                      GivenContext& context, TomlReader& reader) {
   const auto file = reader.text(table, key);
   if (!file) return {};
-  return from_written(read_written(context.directory / *file), *file);
+  return from_written(read_written(context.directory / *file, reader.text(table, "key")), *file);
 }
 
 std::optional<Shape> square(const toml::table& table, std::string_view key, TomlReader& reader) {

@@ -28,7 +28,6 @@ void set_text(Recipe& recipe, const std::string& text) {
     throw InputError("--text: this lesson does not start from a text; change a given with --set");
   }
   recipe.environment.texts = {text};
-  recipe.environment.batch = false;
 }
 
 double set_value(const std::string& change, std::string_view written) {

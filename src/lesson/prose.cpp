@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
+#include <utility>
 
+#include "formats/thousands.hpp"
+#include "lesson/statistic.hpp"
 #include "tensor/error.hpp"
 #include "trace/reference.hpp"
 
@@ -17,14 +21,49 @@ std::optional<int> decimals_in(std::string_view text) {
   return digits;
 }
 
+// 57982058496 → "57,982,058,496".
+std::string whole_text(double value) {
+  const double magnitude = std::round(std::abs(value));
+  if (!(magnitude < 1e19)) return fmt::format("{:g}", value);
+  return (std::round(value) < 0 ? "-" : "") + in_thousands(static_cast<std::uint64_t>(magnitude));
+}
+
+// "scores.max" and "scores[cat,*].max": the statistic and what it is of; none where the last name
+// is no statistic.
+struct StatisticText {
+  const Statistic* statistic = nullptr;
+  std::string_view of;
+};
+
+StatisticText statistic_in(std::string_view inside) {
+  const std::size_t dot = inside.rfind('.');
+  if (dot == std::string_view::npos || inside.find(']', dot) != std::string_view::npos) return {};
+  return {find_statistic(inside.substr(dot + 1)), inside.substr(0, dot)};
+}
+
+std::string known_statistics() {
+  std::string names;
+  for (const Statistic& one : statistics()) {
+    names += (names.empty() ? "" : ", ") + std::string(one.name);
+  }
+  return names;
+}
+
 ProsePiece piece_of(std::string_view inside, const Trace& trace) {
   ProsePiece piece;
+  if (inside.ends_with(":,")) {
+    piece = piece_of(inside.substr(0, inside.size() - 2), trace);
+    if (piece.number) piece.text = whole_text(*std::exchange(piece.number, std::nullopt));
+    return piece;
+  }
   const std::size_t colon = inside.rfind(':');
   if (colon != std::string_view::npos) {
     piece.digits = decimals_in(inside.substr(colon + 1));
     if (piece.digits) inside = inside.substr(0, colon);
   }
-  if (inside.find('[') != std::string_view::npos) {
+  if (const StatisticText text = statistic_in(inside); text.statistic) {
+    piece.number = statistic_of(*text.statistic, text.of, trace);
+  } else if (inside.find('[') != std::string_view::npos && inside.find("].") == std::string_view::npos) {
     const CellReference cell = resolve(parse_reference(inside), trace);
     piece.number = trace.at(cell.name).at(cell.matrix, cell.row, cell.column);
   } else if (inside.ends_with(".shape")) {
@@ -34,9 +73,9 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
     piece.text = std::to_string(*size);
   } else {
     throw InputError(fmt::format(
-        "{{{}}} stands for nothing here; write {{scores[1,2]}}, {{scores.shape}} or {{d_k}}, or "
-        "{{{{ for a brace",
-        inside));
+        "{{{}}} stands for nothing here; write {{scores[1,2]}}, {{scores.shape}}, {{d_k}} or "
+        "{{scores.max}} (there are {}), or {{{{ for a brace",
+        inside, known_statistics()));
   }
   return piece;
 }
@@ -68,7 +107,13 @@ std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace) {
   std::vector<ProsePiece> pieces;
   each_piece(
       prose, [&](const std::string& text) { pieces.push_back({.text = text}); },
-      [&](std::string_view inside, std::size_t) { pieces.push_back(piece_of(inside, trace)); });
+      [&](std::string_view inside, std::size_t) {
+        try {
+          pieces.push_back(piece_of(inside, trace));
+        } catch (const InputError&) {
+          pieces.push_back({.text = "—"});
+        }
+      });
   return pieces;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "formats/pasted.hpp"
+#include "formats/read_file.hpp"
 #include "lesson/given.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/toml_reader.hpp"
@@ -228,10 +229,20 @@ class LessonFile {
       if (!wrong.empty()) {
         reader_.fault(*node, wrong);
       } else {
+        if (rule.file) read_option_file(*node, rule, std::get<std::string>(*value), options);
         options.set(std::string(rule.name), turned(rule, std::move(*value)));
       }
     }
     return options;
+  }
+
+  void read_option_file(const toml::node& node, const OptionRule& rule, const std::string& file,
+                        Options& options) {
+    try {
+      options.set_contents(std::string(rule.name), read_bytes(context_.directory / file));
+    } catch (const InputError& error) {
+      reader_.fault(node, error.what());
+    }
   }
 
   static std::optional<OptionValue> option_value(const toml::node& node) {

@@ -18,7 +18,9 @@ std::size_t heads_in(const Tensor& tensor) { return tensor.axes[tensor.leading_a
 
 void check_operands(const Call& call) {
   const Tensor& first = *call.inputs[0];
-  if (joins_one_tensor(call) && first.leading_axes() == 0) {
+  const std::size_t leading = first.leading_axes();
+  const bool has_heads = leading > 0 && first.axes[leading - 1].name != "batch";
+  if (joins_one_tensor(call) && !has_heads) {
     throw InputError(fmt::format("{}: {} ({}) has no axis of heads; write of = [\"context_1\", "
                                  "\"context_2\"] to join several matrices",
                                  call.step, call.names[0], shape_text(first.shape())));

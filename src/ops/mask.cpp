@@ -59,6 +59,13 @@ void check_operands(const Call& call) {
 void check_padding(const Call& call) {
   const Tensor& scores = *call.inputs[0];
   const Tensor& ids = *call.inputs[1];
+  const OptionValue* pad = call.options->find("pad");
+  if (ids.axes.back().labels.empty() && !(pad && std::holds_alternative<double>(*pad))) {
+    throw InputError(fmt::format(
+        "{}: {} has no words beside its ids, so the padding can't be told by its word; write its id: "
+        "pad = 0",
+        call.step, call.names[1]));
+  }
   const std::size_t sentences = scores.leading_axes() == 0 ? 1 : scores.axes[0].size;
   if (ids.columns() == scores.columns() && (ids.rows() == 1 || ids.rows() == sentences)) return;
   throw InputError(fmt::format("{}: {} ({}) has no id for each key of {} ({})", call.step,

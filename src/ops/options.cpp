@@ -47,6 +47,15 @@ const OptionValue* Options::find(std::string_view name) const {
   return found == values_.end() ? nullptr : &found->second;
 }
 
+std::string_view Options::contents(std::string_view name) const {
+  const auto found = contents_.find(name);
+  return found == contents_.end() ? std::string_view() : std::string_view(*found->second);
+}
+
+void Options::set_contents(std::string name, std::string bytes) {
+  contents_[std::move(name)] = std::make_shared<const std::string>(std::move(bytes));
+}
+
 bool Options::flag(std::string_view name, bool otherwise) const {
   const OptionValue* value = find(name);
   return value ? std::get<bool>(*value) : otherwise;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ struct OptionRule {
   bool flag = false;                            ///< may be true or false
   bool required = false;
   Turns turns = Turns::no;
+  bool file = false;  ///< names a file, whose contents the operation reads
 };
 
 /// The options that a step was given, checked against its operation's rules.
@@ -37,10 +39,14 @@ class Options {
   double number(std::string_view name, double otherwise) const;
   std::string_view word(std::string_view name, std::string_view otherwise) const;
   const OptionValue* find(std::string_view name) const;
+  /// What is in the file that the option names; empty where it names none.
+  std::string_view contents(std::string_view name) const;
+  void set_contents(std::string name, std::string bytes);
   const std::map<std::string, OptionValue, std::less<>>& all() const { return values_; }
 
  private:
   std::map<std::string, OptionValue, std::less<>> values_;
+  std::map<std::string, std::shared_ptr<const std::string>, std::less<>> contents_;
 };
 
 /// Says in words what is wrong with `value` for this option; empty where nothing is.

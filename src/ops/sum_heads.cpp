@@ -22,7 +22,8 @@ struct SumHeads {
 
   static Tensor compute(const Call& call) {
     const Tensor& all = *call.inputs[0];
-    if (all.leading_axes() == 0) {
+    const std::size_t leading = all.leading_axes();
+    if (leading == 0 || all.axes[leading - 1].name == "batch") {
       throw InputError(fmt::format("{}: {} ({}) has no axis of heads to add over", call.step,
                                    call.names[0], shape_text(all.shape())));
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/bpe.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/tokens.hpp"
 #include "tensor/error.hpp"
@@ -11,7 +12,7 @@
 namespace qkv {
 namespace {
 
-constexpr std::string_view methods[] = {"words", "characters"};
+constexpr std::string_view methods[] = {"words", "characters", "bpe"};
 constexpr OptionRule tokenise_options[] = {
     {.name = "method", .says = "what a token is", .list = methods},
     {.name = "lowercase", .says = "whether capitals are made small first", .flag = true},
@@ -19,14 +20,43 @@ constexpr OptionRule tokenise_options[] = {
      .says = "the token or the id that fills up the shorter texts of a batch",
      .words = OptionRule::Words::any,
      .numbers = OptionRule::Numbers::whole},
+    {.name = "vocab",
+     .says = "bpe's vocab.json",
+     .words = OptionRule::Words::any,
+     .file = true},
+    {.name = "merges",
+     .says = "bpe's merges.txt",
+     .words = OptionRule::Words::any,
+     .file = true},
+    {.name = "tokenizer",
+     .says = "bpe's tokenizer.json, in place of vocab and merges",
+     .words = OptionRule::Words::any,
+     .file = true},
 };
 
 using Tokens = std::vector<std::string>;
 
+bool is_bpe(const Call& call) { return call.options->word("method", "words") == "bpe"; }
+
+BytePairEncoder encoder_of(const Call& call) {
+  const Options& options = *call.options;
+  if (options.has("tokenizer")) return BytePairEncoder(options.contents("tokenizer"));
+  if (options.has("vocab") && options.has("merges")) {
+    return BytePairEncoder(options.contents("vocab"), options.contents("merges"));
+  }
+  throw InputError(fmt::format("{}: bpe needs its files: vocab = \"vocab.json\" and merges = "
+                               "\"merges.txt\", or tokenizer = \"tokenizer.json\"",
+                               call.step));
+}
+
+std::string text_to_read(const Call& call, const std::string& text) {
+  return call.options->flag("lowercase", false) ? lowercase(text) : text;
+}
+
 std::vector<Tokens> tokens_of(const Call& call) {
   std::vector<Tokens> sentences;
   for (const std::string& text : call.environment->texts) {
-    const std::string read = call.options->flag("lowercase", false) ? lowercase(text) : text;
+    const std::string read = text_to_read(call, text);
     sentences.push_back(call.options->word("method", "words") == "characters" ? characters_of(read)
                                                                               : words_of(read));
     if (sentences.back().empty()) {
@@ -89,6 +119,49 @@ double pad_id(const Tokens& vocabulary, const Call& call) {
   return id_of(pad_label(call), vocabulary, call);
 }
 
+// A sentence's tokens with their ids, and the id that fills it up.
+struct Sentence {
+  Tokens tokens;
+  std::vector<double> ids;
+  double pad = 0;
+};
+
+std::vector<Sentence> looked_up(const Call& call) {
+  const std::vector<Tokens> cut = tokens_of(call);
+  const Tokens vocabulary = vocabulary_of(call, cut);
+  const double pad = are_ragged(cut) ? pad_id(vocabulary, call) : 0;
+  std::vector<Sentence> sentences;
+  for (const Tokens& tokens : cut) {
+    Sentence sentence{.tokens = tokens, .ids = {}, .pad = pad};
+    for (const std::string& token : tokens) sentence.ids.push_back(id_of(token, vocabulary, call));
+    sentences.push_back(std::move(sentence));
+  }
+  return sentences;
+}
+
+std::vector<Sentence> encoded(const Call& call) {
+  const BytePairEncoder encoder = encoder_of(call);
+  std::vector<Sentence> sentences;
+  for (const std::string& text : call.environment->texts) {
+    Sentence sentence;
+    for (BpeToken& token : encoder.encode(text_to_read(call, text))) {
+      sentence.tokens.push_back(std::move(token.text));
+      sentence.ids.push_back(token.id);
+    }
+    sentence.pad = call.options->find("pad") ? pad_id({}, call) : 0;
+    sentences.push_back(std::move(sentence));
+  }
+  const auto same_length = [&](const Sentence& s) {
+    return s.ids.size() == sentences.front().ids.size();
+  };
+  if (!call.options->has("pad") && !std::all_of(sentences.begin(), sentences.end(), same_length)) {
+    throw InputError(fmt::format("{}: the texts have different lengths; say what fills up the shorter "
+                                 "ones: pad = 50256",
+                                 call.step));
+  }
+  return sentences;
+}
+
 struct Tokenise {
   static Form form(const Call&) { return {{}, "1 token", "the text, cut into tokens"}; }
 
@@ -99,18 +172,16 @@ struct Tokenise {
   }
 
   static Tensor ids_of(const Call& call) {
-    const std::vector<Tokens> sentences = tokens_of(call);
-    const Tokens vocabulary = vocabulary_of(call, sentences);
+    const std::vector<Sentence> sentences = is_bpe(call) ? encoded(call) : looked_up(call);
     std::size_t longest = 0;
-    for (const Tokens& tokens : sentences) longest = std::max(longest, tokens.size());
-    const double pad = are_ragged(sentences) ? pad_id(vocabulary, call) : 0;
+    for (const Sentence& sentence : sentences) longest = std::max(longest, sentence.ids.size());
     std::vector<double> ids;
     std::vector<std::string> labels;
-    for (const Tokens& tokens : sentences) {
+    for (const Sentence& sentence : sentences) {
       for (std::size_t i = 0; i < longest; ++i) {
-        const bool there = i < tokens.size();
-        ids.push_back(there ? id_of(tokens[i], vocabulary, call) : pad);
-        labels.push_back(there ? tokens[i] : pad_label(call));
+        const bool there = i < sentence.ids.size();
+        ids.push_back(there ? sentence.ids[i] : sentence.pad);
+        labels.push_back(there ? sentence.tokens[i] : pad_label(call));
       }
     }
     Axis token{.name = "token", .size = longest, .labels = std::move(labels)};

@@ -125,15 +125,18 @@ class Writer {
 
   std::string sum(const Expression& term) const {
     const std::size_t count = term.parts().size();
-    const std::size_t most = stage_ == 0 ? look_.most_names : look_.most_terms;
+    const std::size_t outermost = stage_ == 0 ? look_.most_names : look_.most_terms;
+    const std::size_t most = outermost != 0 && depth_ > 0 ? 2 : outermost;
     const bool cut = most != 0 && count > most;
     const std::size_t first = cut ? most - 1 : count;
     std::string text;
+    ++depth_;
     for (std::size_t i = 0; i < first; ++i) text += (i == 0 ? "" : " + ") + part(term, i, 1);
     if (cut) {
       text += in_latex() ? " + \\dots + " : fmt::format(" + … {} more … + ", count - first - 1);
       text += part(term, count - 1, 1);
     }
+    --depth_;
     return text;
   }
 
@@ -170,6 +173,7 @@ class Writer {
   }
 
   std::size_t stage_;
+  mutable int depth_ = 0;  // of sums within sums: the inner ones are cut shorter
   const ArithmeticLook& look_;
   const std::function<std::string(const CellPlace&)>& name_;
 };

@@ -60,12 +60,12 @@ std::string tolerance(const StepReport& step) {
                      step.digits == 0 ? "you wrote whole numbers"
                                       : "you wrote " + plural(static_cast<std::size_t>(step.digits),
                                                               "decimal"),
-                     fmt::format("{}", step.unit));
+                     fmt::format("{:.2g}", step.unit));
 }
 
 std::string arithmetic(const Trace& own, const StepReport& step) {
   if (!step.first || !own.find_step(step.step)) return {};
-  const int digits = std::clamp(step.digits, 2, 12);
+  const int digits = step.exact ? 4 : std::clamp(step.digits, 2, 12);
   const CellArithmetic worked = arithmetic_of(own, step.first->cell, {.digits = digits});
   if (worked.lines.size() < 2) return {};
   // The last line is the lesson's own cell where a sum was rounded: say what the numbers give.
@@ -170,7 +170,7 @@ std::string first_wrong_text(const StepReport& step, const Trace& own, const Che
                                  written(first.given, step.digits));
   if (look.answers == Answers::kept) return paragraph(text, look);
   const std::string sum = visible(arithmetic(own, step));
-  text += sum.empty() ? fmt::format(" It should be {}.", brief(first.from_yours, step.digits))
+  text += sum.empty() ? fmt::format(" It should be {}.", brief(first.from_yours, std::max(step.digits, 4)))
                       : fmt::format(" From your numbers: {}.", sum);
   return paragraph(text, look);
 }
@@ -190,7 +190,6 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
     return text + (step.mistakes.empty() ? "" : mistakes_text(step, look));
   }
   text += fmt::format(" ({})\n", tolerance(step));
-  if (step.convention) text += paragraph(convention_text(*step.convention), look);
   if (step.verdict == Verdict::correct || step.verdict == Verdict::blank) return text;
   text += grids(step, report.own, look);
   if (step.first) {
@@ -302,7 +301,14 @@ std::string checked_text(const CheckReport& report, const CheckLook& look) {
   std::string text = fmt::format("{}: {}", visible(report.submission), outcome_name(report.outcome));
   if (report.first_wrong) text += fmt::format("; the first slip is in {}", *report.first_wrong);
   text += "\n";
-  for (const StepReport& step : report.steps) text += step_text(step, report, look);
+  std::optional<std::string> convention;  // each is said once, where it is first met
+  for (const StepReport& step : report.steps) {
+    text += step_text(step, report, look);
+    if (step.convention && step.convention != convention) {
+      text += paragraph(convention_text(*step.convention), look);
+      convention = step.convention;
+    }
+  }
   if (!report.missing.empty()) {
     text += paragraph(fmt::format("Not handed in: {}", fmt::join(report.missing, ", ")), look, 2);
   }

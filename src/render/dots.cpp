@@ -69,7 +69,7 @@ void put(std::string& text, std::size_t blanks, std::string_view what) {
 }  // namespace
 
 std::string_view dots_legend() {
-  return "dots: ● for 0.3 and more, • for 0.05 and more, · for less, blank for exactly 0";
+  return "dots: ● from 0.3, • from 0.05, · below that, blank for exactly 0";
 }
 
 Dots dots(std::size_t rows, std::size_t columns, std::span<const double> weights,
@@ -92,7 +92,8 @@ std::string dots_beside(const std::string& grid, const std::string& plain, const
                         std::size_t width) {
   const std::vector<std::string_view> lines = lines_of(grid);
   const std::vector<std::string_view> measured = lines_of(plain);
-  if (dots.rows.empty() || lines.size() != dots.rows.size() + 1 || measured.size() != lines.size()) {
+  if (dots.rows.empty() || lines.size() != dots.rows.size() + 1 ||
+      measured.size() != lines.size()) {
     return {};
   }
   std::size_t widest = 0;

@@ -15,17 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// ".batch-2.head-1" for one matrix of several.
-std::string matrix_suffix(const Tensor& tensor, std::size_t index) {
-  std::string suffix;
-  const std::vector<std::size_t> leading = leading_index(tensor, index);
-  for (std::size_t a = 0; a < leading.size(); ++a) {
-    const std::string& axis = tensor.axes[a].name;
-    suffix += fmt::format(".{}-{}", axis.empty() ? "head" : axis, leading[a] + 1);
-  }
-  return suffix;
-}
-
 std::vector<std::string_view> views(const std::vector<std::string>& texts) {
   return {texts.begin(), texts.end()};
 }
@@ -43,7 +32,7 @@ void export_tensor(const Entry& entry, Convention convention, const ExportOption
                        .digits = options.digits};
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
     const MatrixLabels labels = full_labels(*entry.tensor, m, convention);
-    take({entry.stem + matrix_suffix(*entry.tensor, m) + ".csv",
+    take({entry.stem + exported_suffix(*entry.tensor, m) + ".csv",
           to_csv({.rows = shown.rows(), .columns = shown.columns(), .values = shown.matrix(m),
                   .row_labels = views(labels.rows), .column_labels = views(labels.columns)},
                  csv)});
@@ -61,7 +50,7 @@ Json entry_json(const Entry& entry, Convention convention) {
   const MatrixLabels labels = own_labels(tensor, 0, convention);
   Json files = Json::array();
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    files.push_back(entry.stem + matrix_suffix(tensor, m) + ".csv");
+    files.push_back(entry.stem + exported_suffix(tensor, m) + ".csv");
   }
   Json json;
   json["shape"] = shape;
@@ -74,11 +63,6 @@ Json option_json(const OptionValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
-std::string step_stem(const Trace& trace, const Step& step) {
-  const std::size_t last = trace.steps.empty() ? 0 : trace.steps.back().number;
-  return fmt::format("{:0{}}-{}", step.number, last >= 100 ? 3 : 2, step.name);
-}
-
 std::string lesson_json(const Lesson& lesson, const Trace& trace) {
   Json json;
   json["lesson"] = lesson.name;
@@ -87,7 +71,7 @@ std::string lesson_json(const Lesson& lesson, const Trace& trace) {
   json["givens"] = Json::array();
   for (const Given& given : trace.givens) {
     Json entry{{"name", given.name}};
-    entry.update(entry_json({"given-" + given.name, &given.tensor}, trace.convention));
+    entry.update(entry_json({exported_stem(given), &given.tensor}, trace.convention));
     json["givens"].push_back(std::move(entry));
   }
   json["steps"] = Json::array();
@@ -97,13 +81,30 @@ std::string lesson_json(const Lesson& lesson, const Trace& trace) {
     Json options = Json::object();
     for (const auto& [name, value] : step.options.all()) options[name] = option_json(value);
     if (!options.empty()) entry["options"] = std::move(options);
-    entry.update(entry_json({step_stem(trace, step), &step.output}, trace.convention));
+    entry.update(entry_json({exported_stem(trace, step), &step.output}, trace.convention));
     json["steps"].push_back(std::move(entry));
   }
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
+
+std::string exported_stem(const Given& given) { return "given-" + given.name; }
+
+std::string exported_stem(const Trace& trace, const Step& step) {
+  const std::size_t last = trace.steps.empty() ? 0 : trace.steps.back().number;
+  return fmt::format("{:0{}}-{}", step.number, last >= 100 ? 3 : 2, step.name);
+}
+
+std::string exported_suffix(const Tensor& tensor, std::size_t index) {
+  std::string suffix;
+  const std::vector<std::size_t> leading = leading_index(tensor, index);
+  for (std::size_t a = 0; a < leading.size(); ++a) {
+    const std::string& axis = tensor.axes[a].name;
+    suffix += fmt::format(".{}-{}", axis.empty() ? "head" : axis, leading[a] + 1);
+  }
+  return suffix;
+}
 
 void export_csv(const Lesson& lesson, const Trace& trace, const ExportOptions& options,
                 const std::function<void(ExportedFile)>& take) {
@@ -114,12 +115,12 @@ void export_csv(const Lesson& lesson, const Trace& trace, const ExportOptions& o
   };
   for (const Given& given : trace.givens) {
     if (wanted(given.name)) {
-      export_tensor({"given-" + given.name, &given.tensor}, trace.convention, options, take);
+      export_tensor({exported_stem(given), &given.tensor}, trace.convention, options, take);
     }
   }
   for (const Step& step : trace.steps) {
     if (wanted(step.name)) {
-      export_tensor({step_stem(trace, step), &step.output}, trace.convention, options, take);
+      export_tensor({exported_stem(trace, step), &step.output}, trace.convention, options, take);
     }
   }
   if (options.only.empty()) take({"00-lesson.json", lesson_json(lesson, trace)});

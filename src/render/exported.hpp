@@ -22,6 +22,13 @@ struct ExportedFile {
   std::string bytes;
 };
 
+/// What the files of a given or a step are called, without extension: "given-W_Q", "06-scores".
+std::string exported_stem(const Given& given);
+std::string exported_stem(const Trace& trace, const Step& step);
+
+/// What follows the stem for one matrix of several: ".head-1", ".batch-2.head-1".
+std::string exported_suffix(const Tensor& tensor, std::size_t index);
+
 /// Hands each CSV file of the trace to `take`, one after the other: the givens
 /// (`given-W_Q.csv`), the steps (`06-scores.csv`, `06-scores.head-1.csv`), and last, when nothing
 /// was left out, `00-lesson.json`, which says what each of them is. Throws InputError for a name in

@@ -74,6 +74,7 @@ bool is_unseen(Code code) {
 /// Written without blanks, so that a line may end after any character. Korean is as wide but has
 /// blanks between its words.
 bool is_ideograph(Code code) {
+  if (code < 0x1100) return false;
   const auto category = utf8proc_category(code);
   const bool korean = (code >= 0x1100 && code <= 0x11FF) || (code >= 0x3130 && code <= 0x318F) ||
                       (code >= 0xA960 && code <= 0xA97F) || (code >= 0xAC00 && code <= 0xD7FF);
@@ -92,6 +93,10 @@ bool never_starts_a_line(Code code) {
 bool never_ends_a_line(Code code) {
   const auto category = utf8proc_category(code);
   return category == UTF8PROC_CATEGORY_PS || category == UTF8PROC_CATEGORY_PI;
+}
+
+bool is_printable_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 // ---- making text visible ---------------------------------------------------------------------
@@ -174,6 +179,7 @@ class Visible {
 enum class Layout { none, kept };
 
 std::string made_visible(std::string_view text, Layout layout) {
+  if (is_printable_ascii(text)) return std::string(text);
   Visible visible_text;
   for (std::size_t at = 0; at < text.size();) {
     const auto [code, bytes] = decoded(text, at);
@@ -232,6 +238,11 @@ std::size_t cluster_width(std::string_view cluster) {
 
 /// The cluster that starts at `at`, as far as the next place where Unicode lets text be divided.
 Cluster cluster_at(std::string_view text, std::size_t at) {
+  // An ASCII character is a cluster of its own unless a mark follows: most text goes this way.
+  const bool alone = at + 1 == text.size() || is_printable_ascii(text.substr(at + 1, 1));
+  if (alone && is_printable_ascii(text.substr(at, 1))) {
+    return {text.substr(at, 1), static_cast<Code>(text[at]), 1};
+  }
   const auto [first, first_bytes] = decoded(text, at);
   std::size_t end = at + first_bytes;
   utf8proc_int32_t state = 0;
@@ -243,10 +254,6 @@ Cluster cluster_at(std::string_view text, std::size_t at) {
   }
   const std::string_view cluster = text.substr(at, end - at);
   return {cluster, first, cluster_width(cluster)};
-}
-
-bool is_printable_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 /// The longest beginning of text that fits into `columns`.
@@ -378,6 +385,23 @@ void join(std::string& paragraph, std::string_view line) {
 }  // namespace
 
 std::string visible(std::string_view text) { return made_visible(text, Layout::none); }
+
+std::string visible_json(std::string_view json) {
+  std::string out;
+  for (std::size_t at = 0; at < json.size();) {
+    const auto [code, bytes] = decoded(json, at);
+    if (code == bad_byte || code < 0x7F || !is_unseen(code)) {
+      out += code == bad_byte ? std::string_view("\uFFFD") : json.substr(at, bytes);
+    } else if (code < 0x10000) {
+      out += fmt::format("\\u{:04X}", code);
+    } else {  // JSON writes what lies above as two halves
+      out += fmt::format("\\u{:04X}\\u{:04X}", 0xD800 + ((code - 0x10000) >> 10),
+                         0xDC00 + ((code - 0x10000) & 0x3FF));
+    }
+    at += bytes;
+  }
+  return out;
+}
 
 std::string visible_prose(std::string_view text) { return made_visible(text, Layout::kept); }
 

@@ -20,6 +20,10 @@ std::string visible_label(std::string_view text);
 /// The same for prose, which keeps its line breaks; a tab becomes four blanks.
 std::string visible_prose(std::string_view text);
 
+/// JSON made safe for a terminal without changing what it says: whatever has no shape of its own
+/// becomes a \u escape, which reads back as the same text. Example: `"\u202E"` for U+202E.
+std::string visible_json(std::string_view json);
+
 /// How many columns a terminal gives to visible text, counted by grapheme cluster: "é" is 1 however
 /// it is encoded, "猫" is 2, and so are "👩‍👩‍👧", "🇩🇪" and "❤️".
 std::size_t width(std::string_view text);

@@ -82,8 +82,8 @@ std::string weights_text(const Tensor& shown, std::size_t index, MatrixLabels la
   if (dotted.rows.empty()) return numbers;
   WalkLook plain = look;
   plain.colour = false;
-  const std::string beside = dots_beside(
-      numbers, matrix_text(shown, index, labels, command, plain), dotted, look.width);
+  const std::string beside =
+      dots_beside(numbers, matrix_text(shown, index, labels, command, plain), dotted, look.width);
   return beside.empty() ? numbers + dots_below(dotted, labels.rows) : beside;
 }
 

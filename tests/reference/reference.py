@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 """An independent second opinion on a lesson: every step again, with NumPy.
 
-    reference.py QKV LESSON.toml...        export each lesson with QKV, compare every given and step
-    reference.py --expect LESSON.toml...   no program: each [[expect]] against NumPy's own numbers
+    reference.py QKV [LESSON.toml...]      export each lesson with QKV, compare every given and step
+    reference.py --expect [LESSON.toml...] no program: each [[expect]] against NumPy's own numbers
+
+Without lessons: those of the course and of tests/lessons/good, and the folders of worked examples
+(*/lesson.toml) in the directory that QKV_CORPUS names.
 
 It shares nothing with the program but the description of lesson files: it reads the TOML with
 tomllib, draws with NumPy's and PyTorch's own generators, and computes in double precision.
@@ -16,8 +19,10 @@ are reported as skipped.
 """
 
 import csv
+import functools
 import json
 import math
+import os
 import re
 import struct
 import subprocess
@@ -229,7 +234,8 @@ def given_value(given, draws, folder):
         kinds = [kind for kind in ("randn", "rand", "linear", "linear_bias") if kind in given]
         if not kinds:
             raise LessonError(f"given {given['name']} has no value")
-        value = draws.draw(kinds[0], given[kinds[0]])
+        sizes = given[kinds[0]]
+        value = draws.draw(kinds[0], [sizes] if isinstance(sizes, int) else sizes)
     return turned(value) if given.get("transpose", False) else value
 
 
@@ -262,17 +268,18 @@ def tokenise(lesson, step):
         batch = [one.lower() for one in batch]
     split = [words(one) if method == "words" else list(one) for one in batch]
     longest = max(len(one) for one in split)
-    pad = step.get("pad", 0)
+    pad = step.get("pad", "<pad>")
     if isinstance(pad, str):
         split = [one + [pad] * (longest - len(one)) for one in split]
     vocabulary = lesson.table.get("vocabulary")
     if vocabulary is None:
-        vocabulary = list(dict.fromkeys(token for one in split for token in one))
+        vocabulary = list(dict.fromkeys(token for one in split for token in one if token != pad))
+        vocabulary += [pad] if isinstance(pad, str) else []
     lesson.id_of = {token: place for place, token in enumerate(vocabulary)}
     missing = [token for one in split for token in one if token not in lesson.id_of]
     if missing:
         raise LessonError(f"'{missing[0]}' is not in the vocabulary")
-    lesson.pad = lesson.id_of[pad] if isinstance(pad, str) else pad
+    lesson.pad = lesson.id_of.get(pad, pad)  # a word that fills up nothing may be missing
     ids = [[lesson.id_of[token] for token in one] for one in split]
     ids = [one + [lesson.pad] * (longest - len(one)) for one in ids]
     return np.array(ids[0] if isinstance(text, str) else ids, float)
@@ -343,7 +350,7 @@ def mask(lesson, step, s, m=None):
     elif kind == "padding":
         ids = lesson.values[lesson.ids] if m is None else m
         pad = step.get("pad", lesson.pad)
-        pad = lesson.id_of[pad] if isinstance(pad, str) else pad
+        pad = lesson.id_of.get(pad, pad)
         lead = (1,) * (s.ndim - ids.ndim - 1)  # heads, between the batch and the queries
         keep = (ids != pad).reshape(*ids.shape[:-1], *lead, 1, ids.shape[-1])
     else:
@@ -351,6 +358,23 @@ def mask(lesson, step, s, m=None):
     return np.where(keep != 0, s, HIDDEN)
 
 
+def along_lines(operation):
+    """The operation down the columns where the step's axis says so.
+
+    The axis is named as it is shown: in a lesson in columns each column is a line by default.
+    """
+
+    @functools.wraps(operation)
+    def either_way(lesson, step, a):
+        default = "columns" if lesson.in_columns else "rows"
+        if step.get("axis", default) == default:
+            return operation(lesson, step, a)
+        return turned(operation(lesson, step, turned(a)))
+
+    return either_way
+
+
+@along_lines
 def shift(lesson, step, a):
     top = a.max(axis=-1, keepdims=True)
     return a - np.where(np.isfinite(top), top, 0.0)
@@ -360,17 +384,15 @@ def exp(lesson, step, a):
     return np.exp(a)
 
 
+@along_lines
 def normalise(lesson, step, a):
     total = a.sum(axis=-1, keepdims=True)
     empty = (a == 0).all(axis=-1, keepdims=True)  # nothing to share out: zeros, not 0 / 0
     return np.where(empty, 0.0, a / np.where(empty, 1.0, total))
 
 
+@along_lines
 def softmax(lesson, step, a):
-    # The axis is named as it is shown: in a lesson in columns each column sums to 1 by default.
-    default = "columns" if lesson.in_columns else "rows"
-    if step.get("axis", default) != default:
-        return turned(softmax(lesson, {}, turned(a)))
     return normalise(lesson, {}, np.exp(shift(lesson, {}, a)))
 
 
@@ -433,6 +455,8 @@ class Lesson:
         for given in self.table.get("given", []):
             self.keep(given["name"], self.turn(given_value(given, draws, self.path.parent)))
         for step in self.table.get("step", []):
+            if isinstance(step.get("of"), str):  # one operand needs no list
+                step["of"] = [step["of"]]
             self.work_out(step)
 
     def turn(self, a):
@@ -613,11 +637,21 @@ def check_program(program, lesson):
     return failures
 
 
+def all_lessons():
+    """The course, the good lessons of the tests and, where it is there, the corpus."""
+    root = Path(__file__).resolve().parents[2]
+    corpus = Path(os.environ.get("QKV_CORPUS", root.parent / "shared" / "corpus"))
+    return [*sorted((root / "lessons").glob("*.toml")),
+            *sorted((root / "tests" / "lessons" / "good").glob("*.toml")),
+            *sorted(corpus.glob("*/lesson.toml"))]
+
+
 def main(arguments):
-    if len(arguments) < 2 or arguments[0] in ("-h", "--help"):
+    if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__.strip(), file=sys.stderr)
         return 2
     first, *paths = arguments
+    paths = paths or all_lessons()
     all_right = True
     total_rows = 0
     for path in paths:

@@ -26,9 +26,7 @@ TEST_CASE("a dot grows with its weight") {
 }
 
 TEST_CASE("a weight of exactly 0 is blank, however small the others are") {
-  CHECK(dots(2, 2, Values{1, 0, 1e-300, 1}).rows ==
-        Lines{"│●  │",
-              "│· ●│"});
+  CHECK(dots(2, 2, Values{1, 0, 1e-300, 1}).rows == Lines{"│●  │", "│· ●│"});
 }
 
 TEST_CASE("just below a limit is the smaller dot") {

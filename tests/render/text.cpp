@@ -215,3 +215,10 @@ TEST_CASE("Korean breaks at its blanks") {
 TEST_CASE("wrapped prose is safe") {
   CHECK(wrapped("a \x1b[2J b\u202E", 40) == Lines{"a ␛[2J b<U+202E>"});
 }
+
+TEST_CASE("JSON keeps what it says and hides nothing") {
+  CHECK(qkv::visible_json("{\"a\": \"é · √2\"}\n") == "{\"a\": \"é · √2\"}\n");
+  CHECK(qkv::visible_json("\"\u009b31m\u202e\"") == "\"\\u009B31m\\u202E\"");
+  CHECK(qkv::visible_json("\"\U000E0041\"") == "\"\\uDB40\\uDC41\"");
+  CHECK(qkv::visible_json("\"\xff\"") == "\"\uFFFD\"");
+}

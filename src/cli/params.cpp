@@ -1,0 +1,100 @@
+#include "render/params.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <limits>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "formats/thousands.hpp"
+#include "render/text.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+struct ParamsOptions {
+  StackSizes sizes;
+  std::vector<std::uint64_t> contexts;
+  bool json = false;
+};
+
+// Where only the width of the model is said, the heads share it out, as most models have it.
+void fill_in(StackSizes& sizes, bool d_k_given, bool d_v_given) {
+  if (!d_k_given) {
+    if (sizes.d_model % sizes.heads != 0) {
+      throw InputError(fmt::format("a d_model of {} can't be shared out among {} heads; say how wide a "
+                                   "query is: --d-k 64",
+                                   in_thousands(sizes.d_model), in_thousands(sizes.heads)));
+    }
+    sizes.d_k = sizes.d_model / sizes.heads;
+  }
+  if (!d_v_given) sizes.d_v = sizes.d_k;
+}
+
+int run(const ParamsOptions& options) {
+  const StackCount count = parameters_of(options.sizes);
+  std::vector<PatternCount> patterns;
+  for (const std::uint64_t context : options.contexts) {
+    patterns.push_back(pattern_of(context, options.sizes));
+  }
+  print(options.json ? params_json(count, patterns) : params_text(count, patterns));
+  return 0;
+}
+
+// CLI11's own numbers wrap around: -5 would be 18446744073709551611.
+std::uint64_t size_in(const std::string& text, const std::string& option) {
+  std::uint64_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error == std::errc() && end == text.data() + text.size() && size > 0) return size;
+  throw InputError(fmt::format("{} is a whole number from 1 to {}, not \"{}\"", option,
+                               in_thousands(std::numeric_limits<std::uint64_t>::max()),
+                               visible(text)));
+}
+
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& size,
+                      const std::string& says) {
+  const auto read = [&size, name](const std::string& text) { size = size_in(text, name); };
+  return app.add_option_function<std::string>(name, read, says)->type_name("N");
+}
+
+std::function<int()> setup(CLI::App& app, const Common&) {
+  const auto options = std::make_shared<ParamsOptions>();
+  StackSizes& sizes = options->sizes;
+  add_size(app, "--d-model", sizes.d_model, "How many numbers stand for a token")->required();
+  const auto* d_k = add_size(app, "--d-k", sizes.d_k, "Width of a query and a key (d_model / heads)");
+  const auto* d_v = add_size(app, "--d-v", sizes.d_v, "Width of a value (d_k)");
+  add_size(app, "--heads", sizes.heads, "Heads in a block (1)");
+  add_size(app, "--layers", sizes.layers, "Blocks, one in each layer (1)");
+  app.add_option_function<std::vector<std::string>>(
+         "--context",
+         [options](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             options->contexts.push_back(size_in(text, "--context"));
+           }
+         },
+         "Tokens; may be given several times (1024, 2048, … 1048576)")
+      ->type_name("N")
+      ->allow_extra_args(false);
+  app.add_flag("--json", options->json, "As JSON, for programs");
+  return [options, d_k, d_v] {
+    fill_in(options->sizes, d_k->count() > 0, d_v->count() > 0);
+    if (options->contexts.empty()) options->contexts = usual_contexts();
+    return run(*options);
+  };
+}
+
+}  // namespace
+
+constinit const Command params_command{
+    .name = "params",
+    .summary = "how many parameters attention has, and how much memory its pattern takes",
+    .examples = "  qkv params --d-model 12288 --d-k 128 --heads 96 --layers 96\n"
+                "  qkv params --d-model 768 --heads 12 --layers 12 --context 1024\n"
+                "  qkv params --d-model 512 --heads 8 --context 512 --context 4096 --json\n",
+    .setup = setup,
+};
+
+}  // namespace qkv

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/lesson_options.hpp"
+#include "formats/read_file.hpp"
+#include "formats/write_file.hpp"
+#include "render/worksheet.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct WorksheetOptions {
+  LessonChoice lesson;
+  std::string directory;
+  int digits = 4;
+  bool force = false;
+};
+
+// Whether somebody has written numbers into the file; what can't be read may well be somebody's.
+bool is_filled_in(const fs::path& path, std::string_view blank) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return false;
+  try {
+    if (read_bytes(path) == blank) return false;
+    const Written written = read_written(path);
+    return std::any_of(written.cells.begin(), written.cells.end(),
+                       [](const Numeral& cell) { return !std::isnan(cell.value); });
+  } catch (const InputError&) {
+    return fs::is_directory(path, ignored) || fs::file_size(path, ignored) > 0;
+  }
+}
+
+void refuse_filled_in(const fs::path& directory, const std::vector<ExportedFile>& files) {
+  std::vector<std::string> filled;
+  for (const ExportedFile& file : files) {
+    const bool given = file.name.starts_with("given-");
+    if (!given && is_filled_in(directory / file.name, file.bytes)) filled.push_back(file.name);
+  }
+  if (filled.empty()) return;
+  throw InputError(fmt::format(
+      "{} holds numbers already{}, and a blank worksheet would replace them; name another "
+      "directory, or add --force",
+      (directory / filled.front()).string(),
+      filled.size() == 1 ? "" : fmt::format(", and so do {} more files", filled.size() - 1)));
+}
+
+// In quotes where a shell would take it apart.
+std::string for_shell(const std::string& word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+int run(const WorksheetOptions& options) {
+  const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  refuse_large_worksheet(loaded.trace);
+  std::string check = "qkv check " + for_shell(options.lesson.name);
+  if (options.lesson.changes.text) check += " --text " + for_shell(*options.lesson.changes.text);
+  for (const std::string& change : options.lesson.changes.set) check += " --set " + for_shell(change);
+  check += " " + for_shell(options.directory);
+  std::vector<ExportedFile> files;
+  worksheet_csv(loaded.trace, [&](ExportedFile file) { files.push_back(std::move(file)); });
+  if (!options.force) refuse_filled_in(options.directory, files);
+  files.push_back(
+      {"worksheet.html", worksheet_page(loaded.lesson, loaded.trace, options.digits, check)});
+  make_directory(options.directory);
+  for (const ExportedFile& file : files) {
+    write_whole(fs::path(options.directory) / file.name, file.bytes);
+  }
+  fmt::print(stderr, "{} files in {}: print worksheet.html, or fill in the CSV files; then\n  {}\n",
+             files.size(), options.directory, check);
+  return 0;
+}
+
+std::function<int()> setup(CLI::App& app, const Common&) {
+  const auto options = std::make_shared<WorksheetOptions>();
+  add_lesson_options(app, options->lesson, LessonArgument::required);
+  app.add_option("-o,--output", options->directory, "The directory to write to")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--digits", options->digits, "Decimals of the givens on the printable page (4)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 17).description(""));
+  app.add_flag("--force", options->force, "Replace files that are filled in");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+constinit const Command worksheet_command{
+    .name = "worksheet",
+    .summary = "a lesson to fill in: its givens, and every step blank, as CSV and as a page to print",
+    .examples = "  qkv worksheet the-fat-cat -o my-work         then fill in my-work/*.csv, and\n"
+                "  qkv check the-fat-cat my-work\n"
+                "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
+    .setup = setup,
+};
+
+}  // namespace qkv

@@ -1,0 +1,251 @@
+#include "formats/json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "formats/numeral.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t deepest = 16;  // heads and batches are four
+constexpr std::string_view example = "write rows of numbers: [[1, 2], [3, 4]]";
+
+/// One matrix while its brackets open and close.
+class MatrixBuilder {
+ public:
+  /// What is wrong with the brackets, in words; nothing while all is well.
+  using Fault = std::string;
+
+  Fault open() {
+    if (ranked_ && open_.size() >= shape_.size()) {
+      return fmt::format("{} is a list where a number was expected", place());
+    }
+    if (open_.size() == deepest) return fmt::format("lists are nested more than {} deep", deepest);
+    open_.push_back(0);
+    if (!ranked_) shape_.push_back(unknown);
+    return {};
+  }
+
+  Fault close() {
+    const std::size_t count = open_.back();
+    std::size_t& size = shape_[open_.size() - 1];
+    if (count == 0) return fmt::format("{} is an empty list", open_.size() == 1 ? "it" : parent());
+    if (size == unknown) size = count;
+    if (size != count) {
+      return fmt::format("{} has {} entries, the one before it has {}",
+                         open_.size() == 1 ? "it" : parent(), count, size);
+    }
+    open_.pop_back();
+    if (!open_.empty()) ++open_.back();
+    return {};
+  }
+
+  Fault add(Numeral cell) {
+    if (!ranked_) {
+      ranked_ = true;
+      is_number_ = open_.empty();
+    } else if (open_.size() != shape_.size()) {
+      return fmt::format("{} is a number where a list was expected", place());
+    }
+    cells_.push_back(cell);
+    if (!open_.empty()) ++open_.back();
+    return {};
+  }
+
+  bool is_complete() const { return open_.empty(); }
+
+  Written take() {
+    Written written;
+    written.shape = is_number_ ? Shape{1} : std::move(shape_);
+    written.cells = std::move(cells_);
+    return written;
+  }
+
+ private:
+  static constexpr std::size_t unknown = 0;
+
+  std::string entry(std::size_t depth, std::size_t extra) const {
+    if (depth == 0) return "it";
+    std::string text = "entry ";
+    for (std::size_t d = 0; d < depth; ++d) {
+      text += fmt::format("{}{}", d == 0 ? "" : ",", open_[d] + (d + 1 == depth ? extra : 1));
+    }
+    return text;
+  }
+  std::string place() const { return entry(open_.size(), 1); }       // of what comes next
+  std::string parent() const { return entry(open_.size() - 1, 1); }  // of the innermost open list
+
+  Shape shape_;
+  std::vector<Numeral> cells_;
+  std::vector<std::size_t> open_;  ///< how many entries each open list has so far
+  bool ranked_ = false;            ///< a number has been seen: all others stand as deep
+  bool is_number_ = false;
+};
+
+/// Takes nlohmann's events: they carry each number's own text, which a parsed document has lost.
+class Reader final : public nlohmann::json_sax<Json> {
+ public:
+  Reader(std::string_view text, const std::string& where) : text_(text), where_(where) {}
+
+  std::vector<NamedWritten> take() { return std::move(matrices_); }
+
+  bool null() override { return add({.value = std::nan("")}); }
+  bool boolean(bool) override { refuse("true and false are no numbers; " + std::string(example)); }
+  bool number_integer(number_integer_t value) override {
+    return add({.value = static_cast<double>(value)});
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    return add({.value = static_cast<double>(value)});
+  }
+  bool number_float(number_float_t, const string_t& written) override { return add_text(written); }
+  bool string(string_t& written) override {
+    const std::string_view text = trimmed(written);
+    return text.empty() ? null() : add_text(text);
+  }
+  bool binary(binary_t&) override { refuse("binary data are no numbers"); }
+
+  bool start_object(std::size_t) override {
+    if (in_object_ || reading_) {
+      refuse("an object stands where numbers were expected; " + std::string(example));
+    }
+    in_object_ = true;
+    return true;
+  }
+  bool key(string_t& name) override {
+    const auto same = [&](const NamedWritten& matrix) { return matrix.name == name; };
+    if (std::any_of(matrices_.begin(), matrices_.end(), same)) {
+      refuse(fmt::format("\"{}\" stands in it twice", printable(name)));
+    }
+    matrices_.push_back({.name = name, .written = {}});
+    return true;
+  }
+  bool end_object() override {
+    if (matrices_.empty()) refuse("there is nothing in it; " + std::string(example));
+    return true;
+  }
+
+  bool start_array(std::size_t) override {
+    start();
+    told(builder_.open());
+    return true;
+  }
+  bool end_array() override {
+    told(builder_.close());
+    finish();
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::detail::exception& error) override {
+    // Its message names the kind of error by a number: 406 is a number too large for a double.
+    constexpr int out_of_range = 406;
+    if (error.id == out_of_range) {
+      refuse(qkv::refusal(NumeralFault::too_large, token));
+    }
+    const std::string_view before =
+        text_.substr(0, std::min(position == 0 ? 0 : position - 1, text_.size()));
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
+    const bool at_end = before.size() >= trimmed(text_).size();
+    throw InputError(fmt::format("{}: line {}, column {}: {}; {}", where_, line, column,
+                                 at_end ? "the text ends too early, or something is missing"
+                                        : "this is no JSON",
+                                 example));
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    const bool named = !matrices_.empty() && !matrices_.back().name.empty();
+    throw InputError(named ? fmt::format("{}, {}: {}", where_, printable(matrices_.back().name), why)
+                           : fmt::format("{}: {}", where_, why));
+  }
+
+  void told(const MatrixBuilder::Fault& fault) const {
+    if (!fault.empty()) refuse(fault + ": " + std::string(example));
+  }
+
+  void start() {
+    if (reading_) return;
+    reading_ = true;
+    builder_ = {};
+    if (!in_object_) matrices_.push_back({});
+  }
+
+  void finish() {
+    if (!builder_.is_complete()) return;
+    matrices_.back().written = builder_.take();
+    reading_ = false;
+  }
+
+  bool add(Numeral cell) {
+    if (!in_object_ && !reading_) refuse(std::string(example));
+    start();
+    told(builder_.add(cell));
+    finish();
+    return true;
+  }
+
+  bool add_text(std::string_view written) {
+    const NumeralResult result = parse_numeral(written);
+    if (result.fault != NumeralFault::none) refuse(refusal(result.fault, written));
+    return add(result.numeral);
+  }
+
+  std::string_view text_;
+  const std::string& where_;
+  std::vector<NamedWritten> matrices_;
+  MatrixBuilder builder_;
+  bool in_object_ = false;
+  bool reading_ = false;
+};
+
+/// A word that Python writes and JSON does not know, and something as long that it does.
+struct Word {
+  std::string_view python;
+  std::string_view json;
+};
+constexpr Word words[] = {{"-Infinity", R"("-inf"   )"},
+                          {"Infinity", R"("inf"   )"},
+                          {"NaN", R"("" )"}};
+
+/// The text with Python's NaN and Infinity, outside strings, put in words of the same length.
+std::string without_python_words(std::string_view text) {
+  std::string result(text);
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (text[i] == '-' || text[i] == 'I' || text[i] == 'N')) {
+      for (const Word& word : words) {
+        if (!text.substr(i).starts_with(word.python)) continue;
+        result.replace(i, word.json.size(), word.json);
+        i += word.json.size() - 1;
+        break;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<NamedWritten> read_json(std::string_view text, const std::string& where) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  if (trimmed(text).empty()) throw InputError(where + ": the file is empty: " + std::string(example));
+  const std::string plain = without_python_words(text);
+  Reader reader(plain, where);
+  Json::sax_parse(plain, &reader);
+  return reader.take();
+}
+
+}  // namespace qkv

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/written.hpp"
+
+namespace qkv {
+
+/// The matrices in a JSON text: nested arrays of numbers of any rank are one matrix without a name;
+/// an object of them, {"Q": [[1, 2]], "K": …}, is one for each of its names. Decimals stay as
+/// written; null, "" and NaN are blank, infinities are written "inf", "-inf", or as Python writes
+/// them. `where` opens every message. Throws InputError: text that is no JSON (with line and
+/// column), rows that differ in length, a name that stands twice, arrays nested too deep.
+std::vector<NamedWritten> read_json(std::string_view text, const std::string& where);
+
+}  // namespace qkv

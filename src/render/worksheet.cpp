@@ -1,0 +1,284 @@
+#include "render/worksheet.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "formats/csv.hpp"
+#include "render/number.hpp"
+#include "render/text.hpp"
+#include "render/walk.hpp"
+#include "tensor/error.hpp"
+#include "trace/labels.hpp"
+
+namespace qkv {
+namespace {
+
+// What fits on a sheet in handwriting. A larger matrix comes in several grids, so that each can be
+// kept together on a page.
+constexpr std::size_t most_columns = 10;
+constexpr std::size_t most_rows = 22;
+
+constexpr std::string_view style = R"(
+@page { margin: 14mm 12mm; @bottom-right { content: counter(page) " / " counter(pages);
+        font: 9pt sans-serif; } }
+* { box-sizing: border-box; }
+body { max-width: 186mm; margin: 0 auto; color: #000; background: #fff;
+       font: 11pt/1.35 Georgia, "Times New Roman", serif; }
+h1 { font-size: 17pt; line-height: 1.2; margin: 0 0 2mm; overflow-wrap: anywhere; }
+h2 { font-size: 13pt; margin: 0 0 1mm; break-after: avoid; overflow-wrap: anywhere; }
+p { margin: 0 0 1.5mm; overflow-wrap: anywhere; }
+section { margin: 6mm 0 0; padding-top: 3mm; border-top: 0.4mm solid #000; }
+header p, .rules { font-size: 10pt; }
+.who { display: flex; gap: 6mm; margin: 3mm 0; }
+.who span { flex: 2; border-bottom: 0.25mm solid #000; padding-bottom: 1mm; }
+.who span + span { flex: 1; }
+.lead { break-inside: avoid; break-after: avoid; }
+.formula { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 10pt; }
+figure { display: inline-block; vertical-align: top; margin: 1mm 7mm 3mm 0; break-inside: avoid; }
+figcaption { font-size: 9.5pt; font-style: italic; margin-bottom: 0.5mm; }
+table { border-collapse: collapse; break-inside: avoid;
+        font: 9.5pt/1.15 "DejaVu Sans", Arial, sans-serif; }
+th { font-weight: normal; padding: 0.6mm 1.2mm; max-width: 24mm; overflow-wrap: anywhere; }
+tbody th { text-align: right; }
+td { border: 0.25mm solid #000; height: 8mm; min-width: 15mm; padding: 0 1.2mm;
+     text-align: right; white-space: nowrap; }
+.given td { height: 5.5mm; min-width: 9mm; }
+code { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 9.5pt;
+       overflow-wrap: anywhere; }
+)";
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&': result += "&amp;"; break;
+      case '<': result += "&lt;"; break;
+      case '>': result += "&gt;"; break;
+      case '"': result += "&quot;"; break;
+      case '\'': result += "&#39;"; break;
+      default: result += c;
+    }
+  }
+  return result;
+}
+
+// Text from a lesson as HTML: nothing in it is a tag, an entity or a control character.
+std::string html(std::string_view text) { return escaped(visible(text)); }
+
+std::string label_html(std::string_view label) {
+  constexpr std::size_t widest = 40;
+  return escaped(shortened(visible_label(label), widest));
+}
+
+std::string paragraph(std::string_view prose) {
+  return prose.empty() ? "" : fmt::format("<p>{}</p>\n", escaped(visible_prose(prose)));
+}
+
+// Where one grid of several begins and ends.
+struct Band {
+  std::size_t first, last;
+};
+
+// The indices in as few bands of at most `most` as will do, all about equally long.
+std::vector<Band> bands(std::size_t count, std::size_t most) {
+  const std::size_t pieces = std::max<std::size_t>(1, (count + most - 1) / most);
+  std::vector<Band> result;
+  for (std::size_t p = 0; p < pieces; ++p) {
+    result.push_back({p * count / pieces, (p + 1) * count / pieces});
+  }
+  return result;
+}
+
+enum class Cells { filled, empty };
+
+// One matrix as people see it.
+struct Sheet {
+  MatrixLabels labels;
+  std::span<const double> values;
+  NumberStyle style;
+  Cells cells = Cells::empty;
+};
+
+std::string grid_html(const Sheet& sheet, const Band& rows, const Band& columns) {
+  std::string text = "<table><thead><tr><td style=\"border:0;min-width:0\"></td>";
+  for (std::size_t j = columns.first; j < columns.last; ++j) {
+    text += fmt::format("<th>{}</th>", label_html(sheet.labels.columns[j]));
+  }
+  text += "</tr></thead><tbody>\n";
+  for (std::size_t i = rows.first; i < rows.last; ++i) {
+    text += fmt::format("<tr><th>{}</th>", label_html(sheet.labels.rows[i]));
+    for (std::size_t j = columns.first; j < columns.last; ++j) {
+      const double value = sheet.values[i * sheet.labels.columns.size() + j];
+      text += fmt::format("<td>{}</td>", sheet.cells == Cells::filled
+                                             ? cell_text(value, sheet.style)
+                                             : std::string());
+    }
+    text += "</tr>\n";
+  }
+  return text + "</tbody></table>\n";
+}
+
+std::string caption(const std::string& name, const Sheet& sheet, const Band& rows,
+                    const Band& columns) {
+  std::string text = name;
+  const auto add = [&](std::string_view what, const Band& band, std::size_t all) {
+    if (band.last - band.first == all) return;
+    text += fmt::format("{}{} {} to {}", text.empty() ? "" : ", ", what, band.first + 1, band.last);
+  };
+  add("rows", rows, sheet.labels.rows.size());
+  add("columns", columns, sheet.labels.columns.size());
+  return text;
+}
+
+std::string tensor_html(const Tensor& tensor, Convention convention, Cells cells, int digits) {
+  const Tensor shown = as_shown(tensor, convention);
+  std::string text;
+  for (std::size_t m = 0; m < shown.matrices(); ++m) {
+    const Sheet sheet{.labels = full_labels(tensor, m, convention),
+                      .values = shown.matrix(m),
+                      .style = style_for(shown.values, digits),
+                      .cells = cells};
+    for (const Band& rows : bands(shown.rows(), most_rows)) {
+      for (const Band& columns : bands(shown.columns(), most_columns)) {
+        const std::string name = caption(matrix_name(tensor, m), sheet, rows, columns);
+        text += "<figure>";
+        if (!name.empty()) text += fmt::format("<figcaption>{}</figcaption>", html(name));
+        text += grid_html(sheet, rows, columns) + "</figure>\n";
+      }
+    }
+  }
+  return text;
+}
+
+std::string heading(const Lesson& lesson) {
+  return fmt::format(
+      "<header>\n<h1>{}</h1>\n{}{}"
+      "<p class=\"who\"><span>Name</span><span>Date</span></p>\n</header>\n",
+      html(lesson.title), paragraph(lesson.summary),
+      paragraph(lesson.source.empty() ? "" : "Source: " + lesson.source));
+}
+
+std::string rules(const std::string& check) {
+  return fmt::format(
+      "<p class=\"rules\">Work the steps out in order, each from the numbers above it. Keep to the "
+      "same number of decimals within a matrix. Write -inf for minus infinity, and leave blank "
+      "what you have not done. The CSV files beside this page take the same numbers; then "
+      "<code>{}</code> says where the first slip is.</p>\n",
+      html(check));
+}
+
+bool reads_text(const Trace& trace) {
+  return std::any_of(trace.steps.begin(), trace.steps.end(),
+                     [](const Step& step) { return step.operation->most == 0; });
+}
+
+// The text and the ids of its words, where a step reads them.
+std::string words_html(const Trace& trace) {
+  if (!reads_text(trace)) return {};
+  std::string html_text;
+  for (const std::string& text : trace.environment.texts) {
+    html_text += fmt::format("<p>Text: <b>{}</b></p>\n", html(text));
+  }
+  std::string ids;
+  for (std::size_t id = 0; id < trace.environment.vocabulary.size(); ++id) {
+    ids += fmt::format("{}{} = {}", id == 0 ? "" : ", ",
+                       label_html(trace.environment.vocabulary[id]), id);
+  }
+  if (ids.empty()) return html_text + "<p>Ids: from 0, in order of appearance.</p>\n";
+  return html_text + fmt::format("<p>Ids: {}</p>\n", ids);
+}
+
+bool is_rounded(const Tensor& tensor, int digits) {
+  const NumberStyle look = style_for(tensor.values, digits);
+  return std::any_of(tensor.values.begin(), tensor.values.end(), [&](double x) {
+    return std::isfinite(x) && std::stod(cell_text(x, look)) != x;
+  });
+}
+
+std::string givens_html(const Trace& trace, int digits) {
+  std::string text = "<section class=\"given\">\n<h2>Given</h2>\n" + words_html(trace);
+  bool rounded = false;
+  for (const Given& given : trace.givens) {
+    text += fmt::format("<p class=\"lead\"><b>{}</b> ({})</p>\n{}", html(given.name),
+                        shown_shape(given.tensor, trace.convention),
+                        tensor_html(given.tensor, trace.convention, Cells::filled, digits));
+    rounded = rounded || is_rounded(given.tensor, digits);
+  }
+  if (rounded) {
+    text += "<p>Some of these numbers are rounded here; the CSV files have all their digits.</p>\n";
+  }
+  return text + "</section>\n";
+}
+
+std::string_view first_sentence(std::string_view says) {
+  const std::size_t end = says.find(". ");
+  return end == std::string_view::npos ? says : says.substr(0, end + 1);
+}
+
+std::string step_html(const Trace& trace, const Step& step) {
+  return fmt::format(
+      "<section>\n<div class=\"lead\">\n<h2>{}. {}: {}</h2>\n<p class=\"formula\">{}</p>\n"
+      "<p>{}</p>\n</div>\n{}</section>\n",
+      step.number, html(step.name), html(step.operation->title), html(formula_text(trace, step)),
+      html(first_sentence(step.operation->says)),
+      tensor_html(step.output, trace.convention, Cells::empty, 0));
+}
+
+std::vector<std::string_view> views(const std::vector<std::string>& texts) {
+  return {texts.begin(), texts.end()};
+}
+
+void tensor_csv(const std::string& stem, const Tensor& tensor, Convention convention, Cells cells,
+                const std::function<void(ExportedFile)>& take) {
+  Tensor shown = as_shown(tensor, convention);
+  if (cells == Cells::empty) {
+    std::fill(shown.values.begin(), shown.values.end(), std::numeric_limits<double>::quiet_NaN());
+  }
+  for (std::size_t m = 0; m < shown.matrices(); ++m) {
+    const MatrixLabels labels = full_labels(tensor, m, convention);
+    take({stem + exported_suffix(tensor, m) + ".csv",
+          to_csv({.rows = shown.rows(), .columns = shown.columns(), .values = shown.matrix(m),
+                  .row_labels = views(labels.rows), .column_labels = views(labels.columns)},
+                 {.blanks = CsvBlanks::as_empty_cells})});
+  }
+}
+
+}  // namespace
+
+void refuse_large_worksheet(const Trace& trace) {
+  std::size_t cells = 0;
+  for (const Step& step : trace.steps) cells += step.output.values.size();
+  if (cells <= largest_worksheet) return;
+  throw InputError(fmt::format(
+      "this lesson's steps have {} cells, too many to fill in by hand: a worksheet has up to {}",
+      cells, largest_worksheet));
+}
+
+void worksheet_csv(const Trace& trace, const std::function<void(ExportedFile)>& take) {
+  for (const Given& given : trace.givens) {
+    tensor_csv(exported_stem(given), given.tensor, trace.convention, Cells::filled, take);
+  }
+  for (const Step& step : trace.steps) {
+    tensor_csv(exported_stem(trace, step), step.output, trace.convention, Cells::empty, take);
+  }
+}
+
+std::string worksheet_page(const Lesson& lesson, const Trace& trace, int digits,
+                           const std::string& check) {
+  std::string text = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width\">\n"
+      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
+      html(lesson.title), style);
+  text += heading(lesson) + rules(check) + givens_html(trace, digits);
+  for (const Step& step : trace.steps) text += step_html(trace, step);
+  return text + "</body>\n</html>\n";
+}
+
+}  // namespace qkv

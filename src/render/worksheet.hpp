@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "lesson/lesson.hpp"
+#include "render/exported.hpp"
+#include "trace/trace.hpp"
+
+namespace qkv {
+
+/// The most cells that a worksheet asks anybody to fill in.
+inline constexpr std::size_t largest_worksheet = 100'000;
+
+/// Throws InputError where the lesson's steps have more cells than `largest_worksheet`.
+void refuse_large_worksheet(const Trace& trace);
+
+/// Hands each CSV file of the lesson to `take`, named as export names them: the givens with their
+/// numbers, the steps with their labels and blank cells.
+void worksheet_csv(const Trace& trace, const std::function<void(ExportedFile)>& take);
+
+/// One page of HTML to print and fill in by hand, on A4 or Letter paper, in black and white: the
+/// text, the givens (`digits` decimals), then for each step its number, name, title, formula with
+/// shapes, what it does, and an empty grid with labels. Nothing in it is fetched or run. `check` is
+/// the command that checks the result.
+std::string worksheet_page(const Lesson& lesson, const Trace& trace, int digits,
+                           const std::string& check);
+
+}  // namespace qkv

@@ -1,0 +1,88 @@
+#include "lesson/prose.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "lesson/lesson.hpp"
+#include "render/number.hpp"
+#include "tensor/error.hpp"
+#include "trace/evaluate.hpp"
+
+namespace {
+
+// Two tokens: scores [[1, 5], [2, 8]]; masked [[1, -inf], [2, 8]]; weights [[0.5, 0.5], [0, 1]].
+qkv::Trace trace(const std::string& convention = "rows") {
+  const qkv::LessonReading reading = qkv::read_lesson("convention = \"" + convention + R"("
+tokens = ["cat", "mat"]
+[[given]]
+name = "scores"
+value = [[1, 5], [2, 8]]
+rows = ["cat", "mat"]
+columns = ["cat", "mat"]
+[[given]]
+name = "attention_weights"
+value = [[0.5, 0.5], [0, 1]]
+[[given]]
+name = "count"
+value = [[57982058496]]
+[[step]]
+name = "masked"
+op = "mask"
+of = "scores"
+)",
+                                                      "lesson.toml", ".");
+  REQUIRE(reading.faults.empty());
+  return qkv::evaluate(reading.lesson.recipe);
+}
+
+std::string read(std::string_view prose, const qkv::Trace& of) {
+  std::string text;
+  for (const qkv::ProsePiece& piece : qkv::pieces_of(prose, of)) {
+    text += piece.text;
+    if (piece.number) text += qkv::brief(*piece.number, piece.digits.value_or(4));
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("prose may name a statistic of a matrix") {
+  CHECK(read("{scores.max} {scores.min} {scores.sum} {scores.mean}", trace()) == "8 1 16 4");
+  CHECK(read("{scores.spread:3}", trace()) == "2.739");  // √((9 + 1 + 4 + 16) / 4)
+}
+
+TEST_CASE("a star stands for a whole row or column") {
+  CHECK(read("{scores[cat,*].sum} {scores[*,cat].sum} {scores[2,*].max}", trace()) == "6 3 8");
+  CHECK(read("{scores[*,*].sum}", trace()) == "16");
+}
+
+TEST_CASE("rows and columns are those that people see") {
+  // In a lesson in columns the matrix is written and shown as it stands in the file.
+  CHECK(read("{scores[1,*].sum} {scores[*,1].sum}", trace("columns")) == "6 3");
+}
+
+TEST_CASE("hidden scores have no say") {
+  CHECK(read("{masked.max} {masked.min} {masked[cat,*].sum}", trace()) == "8 1 1");
+  CHECK_THROWS_WITH(read("{masked[cat,*].sum} {masked[3,*].sum}", trace()),
+                    Catch::Contains("they count from 1 to 2"));
+}
+
+TEST_CASE("entropy is the mean over the rows, in nats") {
+  CHECK(read("{attention_weights[1,*].entropy}", trace()) == "0.6931");  // ln 2
+  CHECK(read("{attention_weights[2,*].entropy}", trace()) == "0");
+  CHECK(read("{attention_weights.entropy}", trace()) == "0.3466");
+}
+
+TEST_CASE("the slope of softmax is the largest p(1 - p)") {
+  CHECK(read("{attention_weights.slope} {attention_weights[2,*].slope}", trace()) == "0.25 0");
+}
+
+TEST_CASE("a whole number may have its thousands apart") {
+  CHECK(read("{count[1,1]:,} {scores[1,2]:,} {masked[1,2]:,}", trace()) == "57,982,058,496 5 -inf");
+}
+
+TEST_CASE("a statistic that is not there is told with those that are") {
+  CHECK_THROWS_WITH(read("{scores.median}", trace()),
+                    Catch::Contains("max, min, sum, mean, spread, entropy, slope"));
+  CHECK_THROWS_WITH(read("{scores[1,2].max}", trace()),
+                    "scores[1,2].max: write * for a whole row or column: scores[1,*].max");
+}

@@ -1,0 +1,250 @@
+#include "samples.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "ops/shape_rule.hpp"
+
+namespace qkv::test {
+namespace {
+
+constexpr double hidden = -std::numeric_limits<double>::infinity();
+
+struct Made {
+  std::vector<Tensor> inputs;
+  OptionMap options = {};
+  Environment environment = {};
+  std::vector<bool> is_exact = {};  ///< all false where empty
+};
+
+std::size_t size_of(Extent extent, Dice& dice) {
+  if (extent == Extent::tiny) return 1 + dice.below(3);
+  const std::size_t sizes[] = {0, 1, 1, 2, 3, 3, 4, 5};
+  return sizes[dice.below(std::size(sizes))];
+}
+
+// Leading axes for a call as a whole; each operand then gets a part of them.
+Shape leading_sizes(Extent extent, Dice& dice) {
+  Shape sizes(extent == Extent::tiny ? 0 : dice.below(3));
+  for (std::size_t& size : sizes) size = 1 + dice.below(3);
+  return sizes;
+}
+
+// Some of the leading axes go missing, from the outside in, and some have size 1: both repeat.
+Shape with_repeats(Shape leading, Dice& dice) {
+  leading.erase(leading.begin(),
+                leading.begin() + static_cast<std::ptrdiff_t>(dice.below(leading.size() + 1)));
+  for (std::size_t& size : leading) size = dice.chance(30) ? 1 : size;
+  return leading;
+}
+
+Tensor filled(Shape shape, Dice& dice, double (*draw)(Dice&)) {
+  std::vector<double> values(count_of(shape, "a sample"));
+  for (double& value : values) value = draw(dice);
+  return tensor_of(shape, std::move(values));
+}
+
+double any_number(Dice& dice) { return 3 * dice.uniform(); }
+double zero_or_one(Dice& dice) { return dice.chance(60) ? 1 : 0; }
+double share(Dice& dice) { return 1.1 + dice.uniform(); }
+double score_or_hidden(Dice& dice) {
+  if (dice.chance(25)) return hidden;
+  return dice.chance(3) ? -hidden : 3 * dice.uniform();
+}
+
+// Zeros in some places and in all of some rows, as the exponentials of hidden scores are.
+Tensor shares(const Shape& shape, Extent extent, Dice& dice) {
+  Tensor result = filled(shape, dice, share);
+  if (extent == Extent::tiny) return result;
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    const bool whole_row = result.columns() > 0 && (i / result.columns()) % 4 == 3;
+    if (whole_row || dice.chance(20)) result.values[i] = 0;
+  }
+  return result;
+}
+
+bool takes_hidden_scores(const Operation& operation) {
+  constexpr std::string_view names[] = {"softmax", "shift", "exp"};
+  return std::find(std::begin(names), std::end(names), operation.name) != std::end(names);
+}
+
+// One of the words that an option lists, or the option left out.
+OptionMap listed_options(const Operation& operation, Dice& dice) {
+  OptionMap options;
+  for (const OptionRule& rule : operation.options) {
+    const std::size_t choice = dice.below(rule.list.size() + 1);
+    if (choice < rule.list.size()) {
+      options[std::string(rule.name)] = std::string(rule.list[choice]);
+    }
+  }
+  return options;
+}
+
+// From the operation's own form: one random size for each axis name.
+Made by_form(const Operation& operation, Extent extent, Dice& dice) {
+  Made made{.inputs = {}, .options = listed_options(operation, dice)};
+  const std::size_t count = operation.fewest + dice.below(operation.most - operation.fewest + 1);
+  const Work asked(operation.name, std::vector<Tensor>(count, matrix({{0}})), made.options);
+  const Form form = operation.form(asked.call());
+  std::map<std::string, std::size_t, std::less<>> sizes;
+  const auto size_along = [&](std::string_view axis) {
+    if (axis == "1") return std::size_t{1};
+    const std::size_t most = extent == Extent::tiny && count > 1 ? 2 : 3;
+    return sizes.emplace(axis, std::min(size_of(extent, dice), extent == Extent::tiny ? most : 5))
+        .first->second;
+  };
+  const Shape leading = leading_sizes(extent, dice);
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto [rows, columns] = axis_names(form.operands[std::min(k, form.operands.size() - 1)]);
+    Shape shape = with_repeats(leading, dice);
+    const bool as_vector = rows == "1" && dice.chance(50);
+    if (as_vector) shape.clear();
+    if (!as_vector) shape.push_back(size_along(rows));
+    shape.push_back(size_along(columns));
+    if (operation.name == "normalise") {
+      made.inputs.push_back(shares(shape, extent, dice));
+    } else {
+      made.inputs.push_back(
+          filled(shape, dice, takes_hidden_scores(operation) ? score_or_hidden : any_number));
+    }
+  }
+  return made;
+}
+
+Made for_tokenise(Extent, Dice& dice) {
+  const std::vector<std::string> sentences = {"the fat cat sat on the mat", "Life is short.", "a",
+                                              "a a b", "the cat's mat"};
+  std::vector<std::string> chosen;
+  for (std::size_t i = 0; i <= dice.below(3); ++i) chosen.push_back(sentences[dice.below(5)]);
+  const bool batch = chosen.size() > 1 || dice.chance(50);
+  return {.inputs = {},
+          .options = {{"method", std::string(dice.chance(50) ? "words" : "characters")}},
+          .environment = batch ? texts(chosen) : text(chosen.front())};
+}
+
+Made for_embed(Extent extent, Dice& dice) {
+  const std::size_t vocabulary = 1 + dice.below(4);
+  Shape ids = {size_of(extent, dice)};
+  if (dice.chance(40)) ids.insert(ids.begin(), 1 + dice.below(3));
+  std::vector<double> values(count_of(ids, "ids"));
+  for (double& id : values) id = static_cast<double>(dice.below(vocabulary));
+  return {.inputs = {tensor_of(ids, std::move(values)),
+                     filled({vocabulary, size_of(extent, dice)}, dice, any_number)},
+          .is_exact = {true, false}};
+}
+
+Made for_positions(Extent extent, Dice& dice) {
+  const std::size_t rows = size_of(extent, dice);
+  const std::size_t width = size_of(extent, dice);
+  Shape shape = leading_sizes(extent, dice);
+  shape.insert(shape.end(), {rows, width});
+  Made made{.inputs = {filled(shape, dice, any_number)}};
+  if (dice.chance(50)) {
+    made.inputs.push_back(filled({rows + dice.below(3), width}, dice, any_number));
+  } else if (dice.chance(50)) {
+    made.options["base"] = 100.0;
+  }
+  return made;
+}
+
+Made for_scale(Extent extent, Dice& dice) {
+  Shape shape = leading_sizes(extent, dice);
+  shape.insert(shape.end(), {size_of(extent, dice), size_of(extent, dice)});
+  const bool masked = extent != Extent::tiny;
+  Made made{.inputs = {filled(shape, dice, masked ? score_or_hidden : any_number)}};
+  made.inputs[0].dot_width = 1 + dice.below(8);
+  const OptionValue choices[] = {std::string("sqrt(d_k)"), std::string("d_k"),
+                                 std::string("sqrt(7)"), 2.5, -3.0};
+  const std::size_t choice = dice.below(std::size(choices) + 1);
+  if (choice < std::size(choices)) made.options["by"] = choices[choice];
+  return made;
+}
+
+Made for_mask(Extent extent, Dice& dice) {
+  const std::size_t queries = size_of(extent, dice);
+  const std::size_t keys = size_of(extent, dice);
+  Shape leading = leading_sizes(extent, dice);
+  const Shape batch = leading;
+  leading.insert(leading.end(), {queries, keys});
+  Made made{.inputs = {filled(leading, dice, any_number)}, .is_exact = {false, true}};
+  const std::size_t kind = dice.below(3);
+  if (kind == 1) {
+    made.options = {{"kind", std::string("given")}};
+    Shape keep = with_repeats(batch, dice);
+    keep.insert(keep.end(), {dice.chance(30) ? 1 : queries, keys});
+    made.inputs.push_back(filled(keep, dice, zero_or_one));
+  } else if (kind == 2) {
+    made.options = {{"kind", std::string("padding")}, {"pad", 0.0}};
+    Shape ids = {keys};
+    if (!batch.empty() && dice.chance(60)) ids.insert(ids.begin(), batch.front());
+    made.inputs.push_back(filled(ids, dice, zero_or_one));
+  }
+  return made;
+}
+
+Made for_split_heads(Extent extent, Dice& dice) {
+  const std::size_t heads = 1 + dice.below(3);
+  const bool cuts_rows = dice.chance(50);
+  std::size_t rows = size_of(extent, dice);
+  std::size_t columns = size_of(extent, dice);
+  (cuts_rows ? rows : columns) = heads * (1 + dice.below(2));
+  Shape shape = leading_sizes(extent, dice);
+  shape.insert(shape.end(), {rows, columns});
+  return {.inputs = {filled(shape, dice, any_number)},
+          .options = {{"heads", static_cast<double>(heads)},
+                      {"axis", std::string(cuts_rows ? "rows" : "columns")}}};
+}
+
+Tensor with_heads(Extent extent, Dice& dice) {
+  Shape shape = leading_sizes(extent, dice);
+  shape.insert(shape.end(), {1 + dice.below(3), size_of(extent, dice), size_of(extent, dice)});
+  return filled(shape, dice, any_number);
+}
+
+Made for_concat_heads(Extent extent, Dice& dice) {
+  if (dice.chance(50)) return {.inputs = {with_heads(extent, dice)}};
+  Made made{.inputs = {}};
+  Shape shape = leading_sizes(extent, dice);
+  shape.insert(shape.end(), {size_of(extent, dice), 0});
+  for (std::size_t k = 0; k < 2 + dice.below(3); ++k) {
+    shape.back() = size_of(extent, dice);
+    made.inputs.push_back(filled(shape, dice, any_number));
+  }
+  return made;
+}
+
+Made for_sum_heads(Extent extent, Dice& dice) { return {.inputs = {with_heads(extent, dice)}}; }
+
+// Operations whose inputs are more than matrices that fit.
+struct Special {
+  std::string_view name;
+  Made (*make)(Extent, Dice&);
+};
+
+constexpr Special specials[] = {
+    {"tokenise", for_tokenise},
+    {"embed", for_embed},
+    {"positions", for_positions},
+    {"scale", for_scale},
+    {"mask", for_mask},
+    {"split_heads", for_split_heads},
+    {"concat_heads", for_concat_heads},
+    {"sum_heads", for_sum_heads},
+};
+
+}  // namespace
+
+Sample sample(const Operation& operation, Extent extent, Dice& dice) {
+  const auto found = std::find_if(std::begin(specials), std::end(specials),
+                                  [&](const Special& s) { return s.name == operation.name; });
+  Made made =
+      found == std::end(specials) ? by_form(operation, extent, dice) : found->make(extent, dice);
+  made.is_exact.resize(made.inputs.size(), false);
+  return {std::make_unique<Work>(operation.name, std::move(made.inputs), made.options,
+                                 std::move(made.environment)),
+          std::move(made.is_exact)};
+}
+
+}  // namespace qkv::test

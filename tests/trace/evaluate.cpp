@@ -1,0 +1,235 @@
+#include "trace/evaluate.hpp"
+
+#include <catch2/catch.hpp>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "calls.hpp"
+#include "tensor/error.hpp"
+#include "trace/labels.hpp"
+
+using namespace qkv;
+using namespace qkv::test;
+using Labels = std::vector<std::string>;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+struct Steps {
+  Recipe recipe;
+
+  Steps& given(std::string name, Tensor tensor) {
+    recipe.givens.push_back({std::move(name), std::move(tensor)});
+    return *this;
+  }
+  Steps& step(std::string name, std::string_view op, std::vector<std::string> of,
+              const OptionMap& options = {}) {
+    StepRecipe made{std::move(name), find_operation(op), std::move(of), {}};
+    for (const auto& [key, value] : options) made.options.set(key, value);
+    recipe.steps.push_back(std::move(made));
+    return *this;
+  }
+  std::vector<std::string> faults() const {
+    std::vector<std::string> messages;
+    for (const StepFault& fault : evaluate_all(recipe).faults) {
+      messages.push_back(std::to_string(fault.step) + " " + fault.message);
+    }
+    return messages;
+  }
+};
+
+std::string axes_of(const Tensor& tensor) {
+  std::string text;
+  for (const Axis& axis : tensor.axes) text += "[" + axis.name + "]";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("steps are worked out in order, each from those before it") {
+  Steps steps;
+  steps.given("A", matrix({{1, 2}, {3, 4}}))
+      .step("B", "transpose", {"A"})
+      .step("C", "matmul", {"A", "B"});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK(difference(rows_of(trace.at("B")), {{1, 3}, {2, 4}}) == "");
+  CHECK(difference(rows_of(trace.at("C")), {{5, 11}, {11, 25}}) == "");
+  CHECK(trace.step_at("B").number == 1);
+  CHECK(trace.step_at("C").number == 2);
+}
+
+TEST_CASE("a step that fails is told once, and those that need it keep silent") {
+  Steps steps;
+  steps.given("A", matrix({{1, 2}}))
+      .step("bad", "matmul", {"A", "A"})
+      .step("after", "transpose", {"bad"})
+      .step("good", "transpose", {"A"})
+      .step("worse", "score", {"A", "good"});
+  CHECK(steps.faults() ==
+        std::vector<std::string>{"0 bad: inner is 2 in A (1×2) but 1 in A (1×2)",
+                                 "3 worse: d_k is 2 in A (1×2) but 1 in good (2×1)"});
+  const Trace trace = evaluate_all(steps.recipe).trace;
+  CHECK(trace.find("bad") == nullptr);
+  CHECK(trace.find("after") == nullptr);
+  CHECK(trace.step_at("good").number == 3);
+  CHECK_THROWS_WITH(evaluate(steps.recipe), "bad: inner is 2 in A (1×2) but 1 in A (1×2)");
+}
+
+TEST_CASE("an operation with too few or too many operands is refused") {
+  Steps steps;
+  steps.given("A", matrix({{1}}))
+      .step("s", "score", {"A"})
+      .step("t", "transpose", {"A", "A"})
+      .step("p", "project", {"A"})
+      .step("k", "tokenise", {"A"});
+  CHECK(steps.faults() == std::vector<std::string>{"0 s: score takes 2 operands, not 1",
+                                                   "1 t: transpose takes 1 operand, not 2",
+                                                   "2 p: project takes 2 to 3 operands, not 1",
+                                                   "3 k: tokenise takes 0 operands, not 1"});
+}
+
+TEST_CASE("infinities that meet are told with the cell in which they do") {
+  Steps steps;
+  steps.given("A", matrix({{0, 1}}))
+      .given("B", matrix({{inf, 1}, {1, 1}}))
+      .step("C", "matmul", {"A", "B"})
+      .step("D", "add", {"B", "minus"})
+      .given("minus", matrix({{1, 1}, {-inf, -inf}}));
+  CHECK(steps.faults() == std::vector<std::string>{
+                              "0 C: row 1, column 1 is not a number: infinities met (inf − inf or "
+                              "0 · inf); look for inf in its operands"});
+}
+
+TEST_CASE("token labels flow from the ids to the output") {
+  Steps steps;
+  steps.recipe.environment = text("the fat cat");
+  steps.given("table", labelled(matrix({{1, 0}, {0, 1}, {1, 1}}), {}, {"thing", "describes"}))
+      .given("W_Q", matrix({{1, 2, 3}, {4, 5, 6}}))
+      .step("token_ids", "tokenise", {})
+      .step("X", "embed", {"token_ids", "table"})
+      .step("Q", "project", {"X", "W_Q"})
+      .step("scores", "score", {"Q", "Q"})
+      .step("A", "softmax", {"scores"})
+      .step("context", "weighted_sum", {"A", "X"});
+  const Trace trace = evaluate(steps.recipe);
+  const Labels tokens = {"the", "fat", "cat"};
+  const MatrixLabels scores = own_labels(trace.at("scores"), 0, Convention::rows);
+  CHECK(scores.rows == tokens);
+  CHECK(scores.columns == tokens);
+  CHECK(own_labels(trace.at("Q"), 0, Convention::rows).columns == Labels{});
+  CHECK(full_labels(trace.at("Q"), 0, Convention::rows).columns == Labels{"d1", "d2", "d3"});
+  CHECK(own_labels(trace.at("context"), 0, Convention::rows).columns ==
+        Labels{"thing", "describes"});
+  CHECK(own_labels(trace.at("Q"), 0, Convention::columns).columns == tokens);
+}
+
+TEST_CASE("given tokens label whatever has a row for each of them") {
+  Steps steps;
+  steps.recipe.tokens = {"life", "is", "short"};
+  steps.given("X", matrix({{1, 2}, {3, 4}, {5, 6}}))
+      .given("W_Q", matrix({{1, 0, 0}, {0, 1, 0}}))
+      .given("square", matrix({{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}))
+      .step("Q", "project", {"X", "W_Q"})
+      .step("R", "project", {"Q", "square"});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK(trace.at("X").axes[0].labels == steps.recipe.tokens);
+  CHECK(trace.at("Q").axes[0].labels == steps.recipe.tokens);
+  CHECK(trace.at("R").axes[0].labels == steps.recipe.tokens);
+  CHECK(trace.at("W_Q").axes[0].labels == Labels{});
+}
+
+TEST_CASE("the field's own names name their axes") {
+  Steps steps;
+  steps.given("X", matrix({{1, 2}}))
+      .given("W_Q", matrix({{1}, {2}}))
+      .given("W_O", matrix({{1, 2}}))
+      .step("Q", "project", {"X", "W_Q"})
+      .step("scores", "score", {"Q", "Q"})
+      .step("output", "project", {"Q", "W_O"});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK(axes_of(trace.at("X")) == "[token][d_model]");
+  CHECK(axes_of(trace.at("W_O")) == "[h·d_v][d_model]");
+  CHECK(axes_of(trace.at("Q")) == "[token][d_k]");
+  CHECK(axes_of(trace.at("scores")) == "[query][key]");
+}
+
+TEST_CASE("data with a leading axis is a batch where it meets plain weights") {
+  Steps steps;
+  steps.given("inputs", stack({{{1, 2}}, {{3, 4}}}, ""))
+      .given("W", matrix({{1}, {2}}))
+      .step("Q", "project", {"inputs", "W"});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK(axes_of(trace.at("inputs")) == "[batch][][]");
+  CHECK(matrix_name(trace.at("Q"), 1) == "batch 2");
+}
+
+TEST_CASE("weights with a leading axis have heads") {
+  Steps steps;
+  steps.given("X", matrix({{1, 2}}))
+      .given("W", stack({{{1}, {2}}, {{3}, {4}}}, ""))
+      .step("Q", "project", {"X", "W"});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK(matrix_name(trace.at("Q"), 1) == "head 2");
+  CHECK(trace.at("Q").values == std::vector<double>{5, 11});
+}
+
+TEST_CASE("a batch of heads names both") {
+  Steps steps;
+  steps.given("inputs", stack({{{1, 2}}, {{3, 4}}}, ""))
+      .given("W", matrix({{1, 0}, {0, 1}}))
+      .step("Q", "project", {"inputs", "W"})
+      .step("heads", "split_heads", {"Q"}, {{"heads", 2.0}});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK(axes_of(trace.at("heads")).starts_with("[batch][head]"));
+  CHECK(matrix_name(trace.at("heads"), 3) == "batch 2, head 2");
+  CHECK(matrix_name(trace.at("W"), 0) == "");
+}
+
+TEST_CASE("the letters of the shape rules stand for this lesson's sizes") {
+  Steps steps;
+  steps.given("X", matrix({{1, 2, 3}, {4, 5, 6}}))
+      .given("W_Q", stack({{{1}, {0}, {0}}, {{0}, {1}, {0}}}, ""))
+      .given("keys", matrix({{1}, {2}, {3}, {4}}))
+      .given("V", matrix({{1, 1}, {2, 2}, {3, 3}, {4, 4}}))
+      .step("Q", "project", {"X", "W_Q"})
+      .step("scores", "score", {"Q", "keys"})
+      .step("context", "weighted_sum", {"scores", "V"});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK(symbol(trace, "n") == 2u);
+  CHECK(symbol(trace, "m") == 4u);
+  CHECK(symbol(trace, "h") == 2u);
+  CHECK(symbol(trace, "d_model") == 3u);
+  CHECK(symbol(trace, "d_k") == 1u);
+  CHECK(symbol(trace, "d_v") == 2u);
+  CHECK_FALSE(symbol(trace, "d_ff"));
+  CHECK_FALSE(symbol(trace, "q"));
+  CHECK_FALSE(symbol(trace, "scores"));
+}
+
+TEST_CASE("without scores n counts the tokens") {
+  Steps steps;
+  steps.given("X", matrix({{1}, {2}, {3}})).step("Y", "relu", {"X"});
+  CHECK(symbol(evaluate(steps.recipe), "n") == 3u);
+  CHECK_FALSE(symbol(evaluate(steps.recipe), "h"));
+}
+
+TEST_CASE("with tokens as columns everything but vectors and a batch's ids is shown turned over") {
+  const Tensor x = named(matrix({{1, 2, 3}}), {"token", "d_model"});
+  CHECK(shown_shape(x, Convention::rows) == "1×3");
+  CHECK(shown_shape(x, Convention::columns) == "3×1");
+  CHECK(difference(rows_of(as_shown(x, Convention::columns)), {{1}, {2}, {3}}) == "");
+  CHECK(shown_shape(vector({1, 2}), Convention::columns) == "2");
+  CHECK(shown_shape(named(matrix({{1, 2, 3}}), {"batch", "token"}), Convention::columns) == "1×3");
+}
+
+TEST_CASE("made-up labels say what an axis counts, and none of them is a number") {
+  const Tensor plain = matrix({{1, 2}});
+  CHECK(full_labels(plain, 0, Convention::rows).rows == Labels{"row 1"});
+  CHECK(full_labels(plain, 0, Convention::rows).columns == Labels{"column 1", "column 2"});
+  CHECK(full_labels(plain, 0, Convention::columns).rows == Labels{"row 1", "row 2"});
+  const Tensor scores = named(plain, {"query", "key"});
+  CHECK(full_labels(scores, 0, Convention::rows).rows == Labels{"query 1"});
+  CHECK(full_labels(scores, 0, Convention::rows).columns == Labels{"key 1", "key 2"});
+}
