@@ -166,17 +166,47 @@ class Judge {
   }
 
   void take_over(LearnerNode& node) {
-    const Handed& handed = *node.handed;
-    node.units =
-        units_of(handed, node.from_yours.values, decimals_elsewhere(handed), options_.digits);
-    for (std::size_t i = 0; i < handed.cells.size(); ++i) {
-      const double value = handed.cells[i].value;
-      if (std::isnan(value)) continue;
-      const bool is_mask = node.truth->values[i] == -infinity && value <= finite_mask &&
-                           value != -infinity && !options_.strict;
-      node.finite_mask = node.finite_mask || is_mask;
-      node.own.values[i] = is_mask ? -infinity : value;
+    Handed judged = *node.handed;
+    if (!options_.strict) take_masks(node, judged.cells);
+    node.units = units_of(judged, node.from_yours.values, decimals_elsewhere(*node.handed),
+                          options_.digits);
+    for (std::size_t i = 0; i < judged.cells.size(); ++i) {
+      const double value = judged.cells[i].value;
+      if (!std::isnan(value)) node.own.values[i] = value;
     }
+  }
+
+  // Very low numbers where -inf is due become -inf: they say nothing of how the others are written.
+  void take_masks(LearnerNode& node, std::vector<Numeral>& cells) {
+    const Tensor typed = worked_from_typed(node);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const double value = cells[i].value;
+      if (node.truth->values[i] != -infinity || !std::isfinite(value)) continue;
+      const bool follows = !typed.values.empty() && value <= finite_mask / 100 &&
+                           within(value, typed.values[i], std::abs(value) / 100);
+      if (value > finite_mask && !follows) continue;
+      node.finite_mask = true;
+      cells[i] = {.value = -infinity};
+    }
+  }
+
+  // The step made of finite masks as they were typed: -1000 / √2 is a mask as well. Empty where none
+  // went into it.
+  Tensor worked_from_typed(const LearnerNode& node) const {
+    const auto has_masks = [&](std::size_t k) { return judgement_.nodes[k].finite_mask; };
+    if (!node.step || std::none_of(node.inputs.begin(), node.inputs.end(), has_masks)) return {};
+    std::vector<Tensor> typed;
+    for (const std::size_t k : node.inputs) {
+      const LearnerNode& input = judgement_.nodes[k];
+      typed.push_back(input.own);
+      for (std::size_t i = 0; has_masks(k) && input.handed && i < typed.back().values.size(); ++i) {
+        const double value = input.handed->cells[i].value;
+        if (!std::isnan(value)) typed.back().values[i] = value;
+      }
+    }
+    Call call = own_call(judgement_, trace_, node);
+    for (std::size_t k = 0; k < typed.size(); ++k) call.inputs[k] = &typed[k];
+    return node.step->operation->compute(call);
   }
 
   void judge_cells(LearnerNode& node) {

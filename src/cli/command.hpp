@@ -32,6 +32,7 @@ extern const Command export_command;
 extern const Command worksheet_command;
 extern const Command check_command;
 extern const Command lint_command;
+extern const Command new_command;
 extern const Command params_command;
 
 }  // namespace qkv

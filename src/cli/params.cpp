@@ -25,9 +25,10 @@ struct ParamsOptions {
 void fill_in(StackSizes& sizes, bool d_k_given, bool d_v_given) {
   if (!d_k_given) {
     if (sizes.d_model % sizes.heads != 0) {
-      throw InputError(fmt::format("a d_model of {} can't be shared out among {} heads; say how wide a "
-                                   "query is: --d-k 64",
-                                   in_thousands(sizes.d_model), in_thousands(sizes.heads)));
+      throw InputError(
+          fmt::format("a d_model of {} can't be shared out among {} heads; say how wide a "
+                      "query is: --d-k 64",
+                      in_thousands(sizes.d_model), in_thousands(sizes.heads)));
     }
     sizes.d_k = sizes.d_model / sizes.heads;
   }
@@ -64,7 +65,8 @@ std::function<int()> setup(CLI::App& app, const Common&) {
   const auto options = std::make_shared<ParamsOptions>();
   StackSizes& sizes = options->sizes;
   add_size(app, "--d-model", sizes.d_model, "How many numbers stand for a token")->required();
-  const auto* d_k = add_size(app, "--d-k", sizes.d_k, "Width of a query and a key (d_model / heads)");
+  const auto* d_k =
+      add_size(app, "--d-k", sizes.d_k, "Width of a query and a key (d_model / heads)");
   const auto* d_v = add_size(app, "--d-v", sizes.d_v, "Width of a value (d_k)");
   add_size(app, "--heads", sizes.heads, "Heads in a block (1)");
   add_size(app, "--layers", sizes.layers, "Blocks, one in each layer (1)");
@@ -91,9 +93,10 @@ std::function<int()> setup(CLI::App& app, const Common&) {
 constinit const Command params_command{
     .name = "params",
     .summary = "how many parameters attention has, and how much memory its pattern takes",
-    .examples = "  qkv params --d-model 12288 --d-k 128 --heads 96 --layers 96\n"
-                "  qkv params --d-model 768 --heads 12 --layers 12 --context 1024\n"
-                "  qkv params --d-model 512 --heads 8 --context 512 --context 4096 --json\n",
+    .examples =
+        "  qkv params --d-model 12288 --d-k 128 --heads 96 --layers 96\n"
+        "  qkv params --d-model 768 --heads 12 --layers 12 --context 1024\n"
+        "  qkv params --d-model 512 --heads 8 --context 512 --context 4096 --json\n",
     .setup = setup,
 };
 

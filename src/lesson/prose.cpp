@@ -25,7 +25,8 @@ std::optional<int> decimals_in(std::string_view text) {
 std::string whole_text(double value) {
   const double magnitude = std::round(std::abs(value));
   if (!(magnitude < 1e19)) return fmt::format("{:g}", value);
-  return (std::round(value) < 0 ? "-" : "") + in_thousands(static_cast<std::uint64_t>(magnitude));
+  return fmt::format("{}{}", std::round(value) < 0 ? "-" : "",
+                     in_thousands(static_cast<std::uint64_t>(magnitude)));
 }
 
 // "scores.max" and "scores[cat,*].max": the statistic and what it is of; none where the last name
@@ -63,7 +64,8 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
   }
   if (const StatisticText text = statistic_in(inside); text.statistic) {
     piece.number = statistic_of(*text.statistic, text.of, trace);
-  } else if (inside.find('[') != std::string_view::npos && inside.find("].") == std::string_view::npos) {
+  } else if (inside.find('[') != std::string_view::npos &&
+             inside.find("].") == std::string_view::npos) {
     const CellReference cell = resolve(parse_reference(inside), trace);
     piece.number = trace.at(cell.name).at(cell.matrix, cell.row, cell.column);
   } else if (inside.ends_with(".shape")) {

@@ -55,7 +55,9 @@ constexpr std::array<Statistic, 7> table = {{
     {.name = "sum", .says = "all of them added up", .of = sum},
     {.name = "mean", .says = "their mean", .of = mean},
     {.name = "spread", .says = "their standard deviation", .of = spread},
-    {.name = "entropy", .says = "how evenly weights are shared out, in nats", .of = entropy,
+    {.name = "entropy",
+     .says = "how evenly weights are shared out, in nats",
+     .of = entropy,
      .by_row = true},
     {.name = "slope", .says = "the largest p(1 − p)", .of = slope},
 }};
@@ -64,7 +66,8 @@ double of_finite(const Statistic& statistic, Numbers numbers, std::string_view o
   std::vector<double> finite;
   std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(finite),
                [](double x) { return std::isfinite(x); });
-  if (finite.empty()) throw InputError(fmt::format("{} has no numbers, so no {}", of, statistic.name));
+  if (finite.empty())
+    throw InputError(fmt::format("{} has no numbers, so no {}", of, statistic.name));
   return statistic.of(finite);
 }
 
@@ -94,7 +97,8 @@ double of_part(const Statistic& statistic, std::string_view of, const Trace& tra
   const std::size_t last = all.size() - 1;
   bool rows = last > 0 && all[last - 1];
   bool columns = all[last];
-  const bool too_many = std::count(all.begin(), all.end(), true) > (rows ? 1 : 0) + (columns ? 1 : 0);
+  const bool too_many =
+      std::count(all.begin(), all.end(), true) > (rows ? 1 : 0) + (columns ? 1 : 0);
   if (!(rows || columns) || too_many) {
     throw InputError(fmt::format("{}.{}: write * for a whole row or column: {}[1,*].{}", of,
                                  statistic.name, text.name, statistic.name));

@@ -18,19 +18,21 @@ namespace {
 std::uint64_t times(std::uint64_t a, std::uint64_t b, std::string_view what) {
   std::uint64_t product = 0;
   if (!__builtin_mul_overflow(a, b, &product)) return product;
-  throw InputError(fmt::format("{} × {} {} are more than {}, the most that qkv params counts to; use "
-                               "smaller sizes",
-                               in_thousands(a), in_thousands(b), what,
-                               in_thousands(std::numeric_limits<std::uint64_t>::max())));
+  throw InputError(
+      fmt::format("{} × {} {} are more than {}, the most that qkv params counts to; use "
+                  "smaller sizes",
+                  in_thousands(a), in_thousands(b), what,
+                  in_thousands(std::numeric_limits<std::uint64_t>::max())));
 }
 
 std::uint64_t plus(std::uint64_t a, std::uint64_t b, std::string_view what) {
   std::uint64_t total = 0;
   if (!__builtin_add_overflow(a, b, &total)) return total;
-  throw InputError(fmt::format("{} + {} {} are more than {}, the most that qkv params counts to; use "
-                               "smaller sizes",
-                               in_thousands(a), in_thousands(b), what,
-                               in_thousands(std::numeric_limits<std::uint64_t>::max())));
+  throw InputError(
+      fmt::format("{} + {} {} are more than {}, the most that qkv params counts to; use "
+                  "smaller sizes",
+                  in_thousands(a), in_thousands(b), what,
+                  in_thousands(std::numeric_limits<std::uint64_t>::max())));
 }
 
 void refuse_zero(std::uint64_t size, std::string_view option) {
@@ -52,7 +54,8 @@ std::string table(const std::vector<std::vector<std::string>>& lines) {
   for (const auto& line : lines) {
     text += " ";
     for (std::size_t c = 0; c < line.size(); ++c) {
-      text += c == 0 ? " " + padded_right(line[c], widths[c]) : "  " + padded_left(line[c], widths[c]);
+      text +=
+          c == 0 ? " " + padded_right(line[c], widths[c]) : "  " + padded_left(line[c], widths[c]);
     }
     while (text.ends_with(' ')) text.pop_back();
     text += "\n";
@@ -74,9 +77,9 @@ std::string parameter_table(const StackCount& count) {
   std::vector<std::vector<std::string>> lines = {{"parameters", "size", "count"}};
   for (const NumberKind& kind : number_kinds) lines.front().emplace_back(kind.name);
   for (const MatrixCount& one : count.matrices) {
-    lines.push_back(counted(one.also.empty() ? one.name : fmt::format("{} ({})", one.name, one.also),
-                            fmt::format("{} × {}", in_thousands(one.rows), in_thousands(one.columns)),
-                            one.count));
+    lines.push_back(counted(
+        one.also.empty() ? one.name : fmt::format("{} ({})", one.name, one.also),
+        fmt::format("{} × {}", in_thousands(one.rows), in_thousands(one.columns)), one.count));
   }
   const StackSizes& sizes = count.sizes;
   lines.push_back(counted("a head", fmt::format("{} matrices", count.matrices.size()), count.head));
@@ -129,7 +132,8 @@ StackCount parameters_of(const StackSizes& sizes) {
       matrix("W_V", "value-down", sizes.d_model, sizes.d_v),
       matrix("W_O", "value-up", sizes.d_v, sizes.d_model),
   };
-  for (const MatrixCount& one : count.matrices) count.head = plus(count.head, one.count, "parameters");
+  for (const MatrixCount& one : count.matrices)
+    count.head = plus(count.head, one.count, "parameters");
   count.block = times(count.head, sizes.heads, "parameters");
   count.all = times(count.block, sizes.layers, "parameters");
   return count;
@@ -183,7 +187,8 @@ std::string params_json(const StackCount& count, const std::vector<PatternCount>
                                  {"layers", sizes.layers}};
   json["matrices"] = nlohmann::ordered_json::array();
   for (const MatrixCount& one : count.matrices) {
-    nlohmann::ordered_json matrix = {{"name", one.name}, {"rows", one.rows}, {"columns", one.columns}};
+    nlohmann::ordered_json matrix = {
+        {"name", one.name}, {"rows", one.rows}, {"columns", one.columns}};
     matrix.update(counted_json(one.count));
     json["matrices"].push_back(std::move(matrix));
   }
@@ -192,9 +197,10 @@ std::string params_json(const StackCount& count, const std::vector<PatternCount>
   json["all"] = counted_json(count.all);
   json["patterns"] = nlohmann::ordered_json::array();
   for (const PatternCount& one : patterns) {
-    json["patterns"].push_back({{"context", one.context},
-                                {"head", {{"cells", one.cells}, {"bytes", bytes_json(one.cells)}}},
-                                {"all", {{"cells", one.all_cells}, {"bytes", bytes_json(one.all_cells)}}}});
+    json["patterns"].push_back(
+        {{"context", one.context},
+         {"head", {{"cells", one.cells}, {"bytes", bytes_json(one.cells)}}},
+         {"all", {{"cells", one.all_cells}, {"bytes", bytes_json(one.all_cells)}}}});
   }
   return json.dump(2) + "\n";
 }

@@ -61,7 +61,8 @@ std::uint64_t bytes_of(std::uint64_t count, const NumberKind& kind);
 /// 1,024 to 1,048,576 tokens, each twice the one before.
 std::vector<std::uint64_t> usual_contexts();
 
-/// Bytes for people, in powers of 1024: "4 MiB", "216 GiB", "1023 B"; three digits or a little more.
+/// Bytes for people, in powers of 1024: "4 MiB", "216 GiB", "1023 B"; three digits or a little
+/// more.
 std::string bytes_text(std::uint64_t bytes);
 
 /// Both tables as people read them, in at most 80 columns for sizes as large as GPT-3's.

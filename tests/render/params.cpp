@@ -22,9 +22,9 @@ constexpr StackSizes tiny{.d_model = 4, .d_k = 2, .d_v = 3, .heads = 2, .layers 
 TEST_CASE("GPT-3's attention, to the last parameter") {
   const StackCount count = parameters_of(gpt3);
   for (const auto& matrix : count.matrices) CHECK(matrix.count == 1'572'864);  // 12,288 · 128
-  CHECK(count.head == 6'291'456);                                             // · 4
-  CHECK(count.block == 603'979'776);                                          // · 96
-  CHECK(count.all == 57'982'058'496);                                         // · 96
+  CHECK(count.head == 6'291'456);                                              // · 4
+  CHECK(count.block == 603'979'776);                                           // · 96
+  CHECK(count.all == 57'982'058'496);                                          // · 96
 }
 
 TEST_CASE("values may be wider than keys, and the way up is as large as the way down") {
@@ -59,13 +59,15 @@ TEST_CASE("the usual contexts go from 1,024 to 1,048,576 by twos") {
 }
 
 TEST_CASE("a count beyond 64 bits is refused, not wrapped around") {
-  CHECK_THROWS_WITH(
-      parameters_of({.d_model = 10'000'000'000, .d_k = 10'000'000'000, .d_v = 1}),
-      "10,000,000,000 × 10,000,000,000 parameters are more than 18,446,744,073,709,551,615, the most "
-      "that qkv params counts to; use smaller sizes");
+  CHECK_THROWS_WITH(parameters_of({.d_model = 10'000'000'000, .d_k = 10'000'000'000, .d_v = 1}),
+                    "10,000,000,000 × 10,000,000,000 parameters are more than "
+                    "18,446,744,073,709,551,615, the most "
+                    "that qkv params counts to; use smaller sizes");
   CHECK_THROWS_AS(pattern_of(10'000'000'000, tiny), qkv::InputError);
-  CHECK_THROWS_AS(pattern_of(4'000'000'000, tiny), qkv::InputError);  // the cells fit, not all heads'
-  CHECK_THROWS_AS(qkv::bytes_of(10'000'000'000'000'000'000u, qkv::number_kinds[0]), qkv::InputError);
+  CHECK_THROWS_AS(pattern_of(4'000'000'000, tiny),
+                  qkv::InputError);  // the cells fit, not all heads'
+  CHECK_THROWS_AS(qkv::bytes_of(10'000'000'000'000'000'000u, qkv::number_kinds[0]),
+                  qkv::InputError);
 }
 
 TEST_CASE("a size of 0 is refused by its option's name") {

@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <limits>
+#include <memory>
+
+#include "check/distinct.hpp"
+#include "cli/command.hpp"
+#include "formats/write_file.hpp"
+#include "lesson/new_lesson.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+struct NewOptions {
+  std::string file;
+  NewLesson wishes;
+  bool force = false;
+};
+
+// A mistake shows where it is off by more than two units of the third decimal.
+std::size_t hidden_at_three_decimals(const Trace& trace) {
+  constexpr double unit = 0.002;
+  return indistinct_mistakes(trace, unit).size();
+}
+
+int run(const NewOptions& options) {
+  std::error_code ignored;
+  if (options.file != "-" && !options.force && std::filesystem::exists(options.file, ignored)) {
+    throw InputError(fmt::format("{} is there already; name another file, or add --force to replace it",
+                                 options.file));
+  }
+  const std::string lesson = new_lesson(options.wishes, hidden_at_three_decimals);
+  if (options.file == "-") {
+    print(lesson);
+    return 0;
+  }
+  write_whole(options.file, lesson);
+  fmt::print(stderr, "{} is written; now try\n  qkv run {}\n", options.file, options.file);
+  return 0;
+}
+
+template <class Size>
+void add_size(CLI::App& app, const std::string& name, Size& size, Size fewest, Size most,
+              const std::string& says) {
+  app.add_option(name, size, fmt::format("{}, {} to {} ({})", says, fewest, most, size))
+      ->type_name("N")
+      ->check(CLI::Range(fewest, most).description(""));
+}
+
+std::function<int()> setup(CLI::App& app, const Common&) {
+  const auto options = std::make_shared<NewOptions>();
+  app.add_option("FILE", options->file, "The lesson file to write; - for the screen")
+      ->required()
+      ->type_name("");
+  NewLesson& wishes = options->wishes;
+  app.add_option("--seed", wishes.seed, "Other numbers (0); the same seed gives the same lesson")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint32_t{0}, std::numeric_limits<std::uint32_t>::max()).description(""));
+  add_size(app, "--tokens", wishes.tokens, fewest_tokens, most_tokens, "How many tokens");
+  add_size(app, "--d-model", wishes.d_model, smallest_d_model, largest_d_model,
+           "The width of an embedding");
+  add_size(app, "--heads", wishes.heads, std::size_t{1}, most_heads, "How many heads");
+  app.add_flag("--causal", wishes.causal, "No token looks at later ones");
+  app.add_flag("--force", options->force, "Replace the file if it is there");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+constinit const Command new_command{
+    .name = "new",
+    .summary = "writes a small lesson with numbers fit for hand work",
+    .examples = "  qkv new by-hand.toml\n"
+                "  qkv new exam.toml --seed 7 --causal          another lesson for each seed\n"
+                "  qkv new wide.toml --tokens 5 --d-model 8 --heads 2\n",
+    .setup = setup,
+};
+
+}  // namespace qkv
