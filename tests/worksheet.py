@@ -5,7 +5,8 @@
 
 For each lesson: the blank worksheet is incomplete; filled in with what NumPy gives, rounded to 2, 3,
 … 8 decimals, it is correct; and then a second worksheet does not replace it. Every label stays where
-it was, every given has the lesson's numbers, and the page holds nothing that could run.
+it was, every given has the lesson's numbers, and the page holds nothing that could run. The same
+numbers as .npz (stored, deflated, float32) and as one .json are correct, too.
 """
 
 import csv
@@ -23,8 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "reference"))
 import reference  # noqa: E402
 
-FEW_CELLS = 10_000  # larger lessons are not for worksheets, and slow to fill in seven times
 DECIMALS = range(2, 9)
+MANY_CELLS = 10_000  # a larger lesson takes long to fill in: two precisions will do
+FEW_DECIMALS = (2, 8)
 
 
 def run(program, *arguments):
@@ -104,7 +106,8 @@ def check_lesson(program, lesson, folder):
             blanks[path] = (rows, matrix)
     if faults:
         return faults
-    for decimals in DECIMALS:
+    many = sum(lesson.shown(name).size for name in lesson.steps) > MANY_CELLS
+    for decimals in FEW_DECIMALS if many else DECIMALS:
         for path, (rows, matrix) in blanks.items():
             fill(path, rows, matrix, decimals)
         status, said, report = verdict(program, lesson, folder)
@@ -119,6 +122,23 @@ def check_lesson(program, lesson, folder):
     status, said, _ = verdict(program, lesson, folder)
     if forced.returncode != 0 or said != "incomplete":
         faults.append("--force did not make it blank again")
+    return faults
+
+
+def other_forms(program, lesson, folder):
+    """The right numbers as NumPy and Python write them, all steps in one file."""
+    faults = []
+    folder.mkdir()
+    steps = {name: lesson.shown(name) for name in lesson.steps}
+    np.savez(folder / "stored.npz", **steps)
+    np.savez_compressed(folder / "deflated.npz", **steps)
+    np.savez_compressed(folder / "float32.npz", **{k: v.astype("f4") for k, v in steps.items()})
+    lists = {name: value.tolist() for name, value in steps.items()}
+    (folder / "python.json").write_text(json.dumps(lists), encoding="utf-8")  # with -Infinity
+    for path in sorted(folder.iterdir()):
+        status, said, _ = verdict(program, lesson, path)
+        if (status, said) != (0, "correct"):
+            faults.append(f"{path.name}: {said}, exit status {status}")
     return faults
 
 
@@ -149,10 +169,8 @@ def main(arguments):
             except reference.Skipped as reason:
                 print(f"{path.stem}: skipped ({reason})")
                 continue
-            if sum(lesson.shown(name).size for name in lesson.steps) > FEW_CELLS:
-                print(f"{path.stem}: skipped (too large to fill in by hand)")
-                continue
             faults = check_lesson(program, lesson, Path(temporary) / str(number))
+            faults += other_forms(program, lesson, Path(temporary) / f"{number}-forms")
             for fault in faults:
                 print(f"{path.stem}: {fault}")
             all_right = all_right and not faults

@@ -32,23 +32,51 @@ Reading read_as(std::shared_ptr<const Trace> trace, const Submission& submission
   return reading;
 }
 
+std::size_t wrong_in(const Reading& reading, const std::string& name) {
+  for (const LearnerNode& node : reading.judgement.nodes) {
+    if (node.name == name) return node.wrong_cells();
+  }
+  return 0;
+}
+
+// The first of the steps that scaling early changes that was handed in: that one must come out
+// better. Who forgets to scale has scores that look as if they had been scaled before, but queries
+// that do not.
+std::string first_changed(const Reading& reading, const ScaledEarly& early) {
+  const auto is_there = [&](const std::string& name) {
+    return std::any_of(reading.handed.begin(), reading.handed.end(),
+                       [&](const Handed& handed) { return handed.name == name; });
+  };
+  const auto found = std::find_if(early.changed.begin(), early.changed.end(), is_there);
+  return found == early.changed.end() ? "" : *found;
+}
+
+// Turning everything over for the sake of one matrix that lies on its side would spoil the others.
+bool is_better(const Reading& turned, const Reading& plain) {
+  return turned.wrong < plain.wrong &&
+         turned.judgement.wrong_nodes() <= plain.judgement.wrong_nodes();
+}
+
 // The plain reading, unless a convention leaves fewer wrong cells.
 Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Submission& submission,
                      const CheckOptions& options) {
   const std::shared_ptr<const Trace> trace(std::shared_ptr<void>(), &lesson_trace);
-  Reading best = read_as(trace, submission, Turned::no, options, {});
-  const auto offer = [&](Reading other) {
-    if (other.wrong < best.wrong) best = std::move(other);
-  };
-  if (best.wrong > 0 && !options.strict) {
-    offer(read_as(trace, submission, Turned::yes, options, {}));
-    for (const ScaledEarly& early : scaled_early(lesson.recipe)) {
+  Reading plain = read_as(trace, submission, Turned::no, options, {});
+  if (plain.wrong == 0 || options.strict) return plain;
+  Reading turned = read_as(trace, submission, Turned::yes, options, {});
+  std::optional<Reading> best;  // of those that scale early
+  for (const ScaledEarly& early : scaled_early(lesson.recipe)) {
+    const std::string first = first_changed(plain, early);
+    for (const Reading* late : {&plain, &turned}) {
+      if (wrong_in(*late, first) == 0) continue;
       const auto other = std::make_shared<const Trace>(evaluate_all(early.recipe).trace);
-      offer(read_as(other, submission, Turned::no, options, early.changed));
-      offer(read_as(other, submission, Turned::yes, options, early.changed));
+      Reading reading = read_as(other, submission, late->turned, options, early.changed);
+      const bool better = reading.wrong < (best ? best->wrong : std::min(plain.wrong, turned.wrong));
+      if (better && wrong_in(reading, first) < wrong_in(*late, first)) best = std::move(reading);
     }
   }
-  return best;
+  if (best) return std::move(*best);
+  return is_better(turned, plain) ? std::move(turned) : std::move(plain);
 }
 
 Verdict worst_of(const std::vector<Verdict>& verdicts) {
@@ -129,13 +157,13 @@ FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
 
 std::optional<std::string> convention_of(const Reading& reading, const LearnerNode& node,
                                          const Trace& lesson) {
+  if (node.finite_mask) return "convention.finite-mask";
   const bool scaled =
       std::find(reading.scaled.begin(), reading.scaled.end(), node.name) != reading.scaled.end();
   if (scaled && lesson.at(node.name).values != node.truth->values) {
     return "convention.scaled-queries";
   }
   if (scaled && node.step && node.step->options.has("by")) return "convention.scaled-queries";
-  if (node.finite_mask) return "convention.finite-mask";
   if (reading.turned == Turned::yes) return "convention.columns";
   return {};
 }

@@ -26,6 +26,7 @@ struct Version {
 struct Puzzle {
   Shape shape;
   std::vector<double> written;     // NaN where blank
+  std::vector<bool> hides;         // a very low number that stands for -inf
   std::vector<double> reach;       // a unit, with its slack
   std::vector<bool> wrong;
   std::size_t rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }
@@ -39,17 +40,20 @@ class World {
     for (const LearnerNode& node : judgement.nodes) tensors_.push_back(node.own);
   }
 
-  // Steps that were not handed in, worked out anew where what they come from has changed.
-  void rework(const std::set<std::size_t>& changed, std::size_t last,
-              const std::function<void(Tensor&)>& finish = {}) {
-    std::set<std::size_t> touched = changed;
+  // The matrix at `at` exchanged for another, and the steps that were not handed in worked out anew
+  // where they come from it.
+  void exchange(std::size_t at, Tensor made, std::size_t last) {
+    finish(made);
+    made.dot_width = tensors_[at].dot_width;
+    tensors_[at] = std::move(made);
+    std::set<std::size_t> touched = {at};
     for (std::size_t i = 0; i <= last; ++i) {
       const LearnerNode& node = judgement_.nodes[i];
       const bool follows = std::any_of(node.inputs.begin(), node.inputs.end(),
                                        [&](std::size_t k) { return touched.contains(k); });
       if (!follows || touched.contains(i) || (node.handed && i != last)) continue;
       tensors_[i] = worked(i);
-      if (finish && i != last) finish(tensors_[i]);
+      if (i != last) finish(tensors_[i]);
       touched.insert(i);
     }
   }
@@ -63,6 +67,15 @@ class World {
       call.names.push_back(judgement_.nodes[input].name);
     }
     return node.step->operation->compute(call);
+  }
+
+  // The same, or `otherwise` where no step can be made of these numbers.
+  Tensor worked_or(const Tensor& otherwise, std::size_t index) const {
+    try {
+      return worked(index);
+    } catch (const InputError&) {
+      return otherwise;
+    }
   }
 
   Expression arithmetic(std::size_t index, std::size_t m, std::size_t row, std::size_t column) const {
@@ -99,12 +112,30 @@ class World {
     return all;
   }
 
+  // From now on, what is worked out on the way is cut to so many decimals, by rounding or truncating.
+  void cut_to(int decimals, double (*habit)(double)) {
+    decimals_ = decimals;
+    habit_ = habit;
+  }
+
+  void finish(Tensor& tensor) const {
+    if (!habit_) return;
+    constexpr double largest = 1e12;  // longer numbers have no decimals to cut
+    const double power = std::pow(10.0, decimals_);
+    for (double& x : tensor.values) {
+      if (std::abs(x) < largest) x = habit_(x * power) / power;
+    }
+  }
+
   std::vector<Tensor>& tensors() { return tensors_; }
+  const std::vector<Tensor>& tensors() const { return tensors_; }
 
  private:
   const Judgement& judgement_;
   const Trace& trace_;
   std::vector<Tensor> tensors_;
+  int decimals_ = 0;
+  double (*habit_)(double) = nullptr;
 };
 
 // The steps before `node` that were not handed in and lead to it through others like them.
@@ -123,29 +154,40 @@ std::vector<std::size_t> unseen_before(const Judgement& judgement, std::size_t n
   return {unseen.begin(), unseen.end()};
 }
 
-double round_to(double x, int decimals) {
-  const double power = std::pow(10.0, decimals);
-  return std::abs(x) < 1e12 ? std::round(x * power) / power : x;
-}
-
 // What a mistake's own numbers become at `node`, when it was made at `at`.
 std::optional<Tensor> carried_to(const World& world, std::size_t at, Tensor made,
                                  std::size_t node) {
   if (at == node) return made;
   World changed = world;
-  made.dot_width = changed.tensors()[at].dot_width;
-  changed.tensors()[at] = std::move(made);
   try {
-    changed.rework({at}, node);
+    changed.exchange(at, std::move(made), node);
   } catch (const InputError&) {
     return {};
   }
   return changed.tensors()[node];
 }
 
+// A whole matrix that was not handed in may have been turned over or have lost its signs.
+void collect_unseen_slips(const World& world, std::size_t at, std::size_t node, int decimals,
+                          std::vector<Version>& versions) {
+  const SlipContext context{.right = &world.tensors()[at], .decimals = decimals, .wrong_rows = {},
+                            .arithmetic = {}, .near_wrong = {}};
+  for (SlipVersion& slip : slip_versions(context)) {
+    if (slip.reach != Reach::anything) continue;
+    for (Tensor& tensor : slip.versions) {
+      if (auto numbers = carried_to(world, at, std::move(tensor), node)) {
+        versions.push_back({slip.id, slip.says, slip.hint, slip.reach, std::move(*numbers)});
+      }
+    }
+  }
+}
+
 void collect_mistakes(const World& world, const Judgement& judgement, std::size_t node,
                       std::vector<Version>& versions) {
   std::vector<std::size_t> places = unseen_before(judgement, node);
+  for (const std::size_t at : places) {
+    collect_unseen_slips(world, at, node, judgement.nodes[node].units.decimals, versions);
+  }
   places.push_back(node);
   const std::vector<Source> sources = world.sources(node);
   for (const std::size_t at : places) {
@@ -184,7 +226,7 @@ std::vector<bool> near_wrong(const Puzzle& puzzle) {
 
 void collect_slips(const World& world, const LearnerNode& node, std::size_t index,
                    const Tensor& right, const Puzzle& puzzle, std::vector<Version>& versions) {
-  SlipContext context{.right = &right, .decimals = node.handed ? node.units.decimals : 0,
+  SlipContext context{.right = &right, .decimals = node.units.decimals,
                       .wrong_rows = {}, .arithmetic = {}, .near_wrong = {}};
   const bool same_shape = right.shape() == puzzle.shape;
   if (same_shape) {
@@ -257,7 +299,7 @@ class Fitter {
   double distance(const Version& version, std::size_t i) const {
     const double x = puzzle_.written[i];
     const double y = version.numbers.values[i];
-    if (x == y) return 0;
+    if (x == y || (puzzle_.hides[i] && y == -std::numeric_limits<double>::infinity())) return 0;
     const double gap = std::abs(x - y);
     if (std::isnan(gap) || gap > puzzle_.reach[i]) return std::numeric_limits<double>::infinity();
     return gap / puzzle_.reach[i];
@@ -382,14 +424,14 @@ class Fitter {
 
 Puzzle puzzle_of(const LearnerNode& node) {
   const Handed& handed = node.handed ? *node.handed : *node.misshapen;
-  Puzzle puzzle{.shape = handed.shape, .written = {}, .reach = {}, .wrong = {}};
+  Puzzle puzzle{.shape = handed.shape, .written = {}, .hides = {}, .reach = {}, .wrong = {}};
   for (std::size_t i = 0; i < handed.cells.size(); ++i) {
     const double x = handed.cells[i].value;
-    puzzle.written.push_back(node.handed && !std::isnan(x) ? node.own.values[i] : x);
+    puzzle.written.push_back(x);
+    puzzle.hides.push_back(node.handed && std::isinf(node.own.values[i]));
     puzzle.wrong.push_back(node.handed ? node.verdicts[i] == Verdict::wrong : !std::isnan(x));
   }
-  const Units units = node.handed ? node.units : units_of(handed, {}, 0, {});
-  for (std::size_t i = 0; i < handed.cells.size(); ++i) puzzle.reach.push_back(units.reach(i));
+  for (std::size_t i = 0; i < handed.cells.size(); ++i) puzzle.reach.push_back(node.units.reach(i));
   return puzzle;
 }
 
@@ -398,15 +440,26 @@ Puzzle puzzle_of(const LearnerNode& node) {
 std::vector<World> worlds_of(const Judgement& judgement, const Trace& trace, std::size_t node,
                              int decimals) {
   std::vector<World> worlds = {World(judgement, trace)};
-  const std::vector<std::size_t> unseen = unseen_before(judgement, node);
-  if (!unseen.empty()) {
+  const auto unseen = [&](std::size_t i, std::size_t cell) {
+    const LearnerNode& step = judgement.nodes[i];
+    return step.step && (!step.handed || step.verdicts[cell] == Verdict::blank);
+  };
+  constexpr double (*habits[])(double) = {std::round, std::trunc};
+  for (const auto habit : habits) {
+    bool any = false;
     World rounded = worlds.front();
-    for (const std::size_t i : unseen) {
-      const LearnerNode& step = judgement.nodes[i];
-      Tensor tensor = step.inputs.empty() ? step.own : rounded.worked(i);
-      for (double& x : tensor.values) x = round_to(x, decimals);
-      rounded.tensors()[i] = std::move(tensor);
+    rounded.cut_to(decimals, habit);
+    for (std::size_t i = 0; i < node; ++i) {
+      Tensor& own = rounded.tensors()[i];
+      Tensor worked;
+      for (std::size_t cell = 0; cell < own.values.size(); ++cell) {
+        if (!unseen(i, cell)) continue;
+        if (worked.values.empty()) rounded.finish(worked = rounded.worked_or(judgement.nodes[i].own, i));
+        own.values[cell] = worked.values[cell];
+        any = true;
+      }
     }
+    if (!any) break;
     worlds.push_back(std::move(rounded));
   }
   const auto is_right = [&](const LearnerNode& n) {
@@ -430,11 +483,7 @@ std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, 
   for (World& world : worlds_of(judgement, trace, index, node.units.decimals)) {
     Tensor right = *node.truth;
     if (node.step) {
-      try {
-        right = world.worked(index);
-      } catch (const InputError&) {
-        right = node.from_yours;
-      }
+      right = world.worked_or(node.from_yours, index);
     }
     world.tensors()[index] = right;
     if (node.step) collect_mistakes(world, judgement, index, versions);

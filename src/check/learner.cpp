@@ -12,9 +12,6 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-// Whoever writes a number as low as this where -inf is due means "never".
-constexpr double finite_mask = -1000;
-
 constexpr std::string_view names[] = {"correct", "rounding", "carried", "wrong", "blank", "shape"};
 
 bool within(double x, double y, double reach) {
@@ -54,6 +51,11 @@ class Ranges {
     for (const std::size_t input : node.inputs) inputs.push_back(&of_node(input));
     std::vector<Bounds> bounds;
     for (const Range* range : inputs) bounds.push_back({&range->low, &range->high});
+    const Operation& operation = *node.step->operation;
+    constexpr std::size_t many_cells = 2048;
+    if (operation.range && node.from_yours.values.size() >= many_cells) {
+      if (auto range = operation.range(call, bounds, node.from_yours)) return std::move(*range);
+    }
     Range result{node.from_yours, node.from_yours};
     Cell<Interval> cell;
     cell.call = &call;
@@ -63,7 +65,7 @@ class Ranges {
     for (cell.matrix = 0; cell.matrix < node.from_yours.matrices(); ++cell.matrix) {
       for (cell.row = 0; cell.row < node.from_yours.rows(); ++cell.row) {
         for (cell.column = 0; cell.column < node.from_yours.columns(); ++cell.column, ++i) {
-          const Interval range = node.step->operation->cell.interval(cell);
+          const Interval range = operation.cell.interval(cell);
           result.low.values[i] = std::isnan(range.low) ? -infinity : range.low;
           result.high.values[i] = std::isnan(range.high) ? infinity : range.high;
         }
@@ -151,6 +153,10 @@ class Judge {
       if (handed.name == name) (handed.fits ? node.handed : node.misshapen) = &handed;
     }
     if (node.handed) take_over(node);
+    if (node.misshapen) {
+      node.units = units_of(*node.misshapen, node.from_yours.values,
+                            decimals_elsewhere(*node.misshapen), options_.digits);
+    }
     if (node.handed) judge_cells(node);
     plant(node);
     index_.emplace(name, judgement_.nodes.size());
@@ -166,27 +172,41 @@ class Judge {
   }
 
   void take_over(LearnerNode& node) {
-    Handed judged = *node.handed;
-    if (!options_.strict) take_masks(node, judged.cells);
-    node.units = units_of(judged, node.from_yours.values, decimals_elsewhere(*node.handed),
-                          options_.digits);
-    for (std::size_t i = 0; i < judged.cells.size(); ++i) {
-      const double value = judged.cells[i].value;
-      if (!std::isnan(value)) node.own.values[i] = value;
+    const Handed& handed = *node.handed;
+    Handed measured = handed;  // without the masks: they say nothing of how the others are written
+    if (!options_.strict) take_masks(node, measured.cells);
+    node.units =
+        units_of(measured, node.from_yours.values, decimals_elsewhere(handed), options_.digits);
+    for (std::size_t i = 0; i < handed.cells.size(); ++i) {
+      const double value = handed.cells[i].value;
+      if (std::isnan(value)) continue;
+      const bool hides = std::isinf(measured.cells[i].value);
+      const bool due = is_hidden(node, i);
+      const double reach = node.units.reach(i);
+      const bool is_score = !due && (within(value, node.truth->values[i], reach) ||
+                                     within(value, node.from_yours.values[i], reach));
+      node.own.values[i] = hides && !is_score ? measured.cells[i].value : value;
+      node.finite_mask = node.finite_mask || (hides && due && std::isfinite(value));
     }
   }
 
-  // Very low numbers where -inf is due become -inf: they say nothing of how the others are written.
-  void take_masks(LearnerNode& node, std::vector<Numeral>& cells) {
+  // Whether -inf is due in the lesson, or follows from where the learner has put it before.
+  static bool is_hidden(const LearnerNode& node, std::size_t i) {
+    return node.truth->values[i] == -infinity || node.from_yours.values[i] == -infinity;
+  }
+
+  // In a matrix in which -inf is due, very low numbers become -inf, in the wrong places, too.
+  void take_masks(const LearnerNode& node, std::vector<Numeral>& cells) const {
+    const std::vector<double>& truth = node.truth->values;
+    if (std::find(truth.begin(), truth.end(), -infinity) == truth.end()) return;
     const Tensor typed = worked_from_typed(node);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const double value = cells[i].value;
-      if (node.truth->values[i] != -infinity || !std::isfinite(value)) continue;
-      const bool follows = !typed.values.empty() && value <= finite_mask / 100 &&
-                           within(value, typed.values[i], std::abs(value) / 100);
-      if (value > finite_mask && !follows) continue;
-      node.finite_mask = true;
-      cells[i] = {.value = -infinity};
+      if (!std::isfinite(value)) continue;
+      const bool follows = is_hidden(node, i) && !typed.values.empty() &&
+                           typed.values[i] <= finite_mask / 10 &&
+                           within(value, typed.values[i], std::abs(typed.values[i]) / 100);
+      if (value <= finite_mask || follows) cells[i] = {.value = -infinity};
     }
   }
 
@@ -239,8 +259,9 @@ class Judge {
     const double reach = node.units.reach(i);
     const double low = range.low.values[i];
     const double high = range.high.values[i];
+    if (std::isinf(x)) return x == low || x == high;
     const double noise = 1e-12 * std::abs(x);  // of the last bits of the sums
-    return x == low || x == high || (x >= low - reach - noise && x <= high + reach + noise);
+    return x >= low - reach - noise && x <= high + reach + noise;
   }
 
   void plant(LearnerNode& node) {
@@ -277,13 +298,19 @@ class Judge {
 
 std::string_view verdict_name(Verdict verdict) { return names[static_cast<std::size_t>(verdict)]; }
 
+std::size_t LearnerNode::wrong_cells() const {
+  if (misshapen) return misshapen->cells.size();
+  return static_cast<std::size_t>(std::count(verdicts.begin(), verdicts.end(), Verdict::wrong));
+}
+
+std::size_t Judgement::wrong_nodes() const {
+  return static_cast<std::size_t>(std::count_if(
+      nodes.begin(), nodes.end(), [](const LearnerNode& node) { return node.wrong_cells() > 0; }));
+}
+
 std::size_t Judgement::wrong_cells() const {
   std::size_t count = 0;
-  for (const LearnerNode& node : nodes) {
-    count += static_cast<std::size_t>(
-        std::count(node.verdicts.begin(), node.verdicts.end(), Verdict::wrong));
-    if (node.misshapen) count += node.misshapen->cells.size();
-  }
+  for (const LearnerNode& node : nodes) count += node.wrong_cells();
   return count;
 }
 

@@ -15,15 +15,12 @@ enum class Verdict { correct, rounding, carried, wrong, blank, shape };
 /// "correct", "rounding", … as SPEC names them.
 std::string_view verdict_name(Verdict verdict);
 
+/// Whoever writes a number as low as this where -inf is due means "never".
+inline constexpr double finite_mask = -1000;
+
 struct CheckOptions {
   std::optional<int> digits;
   bool strict = false;  ///< conventions are wrong, too
-};
-
-/// The lowest and highest values of a matrix's cells.
-struct Range {
-  Tensor low;
-  Tensor high;
 };
 
 /// One matrix of the lesson on the learner's side: what was handed in, and what follows from it.
@@ -40,13 +37,16 @@ struct LearnerNode {
   Tensor own = {};                       ///< the learner's numbers, from_yours where there are none
   bool finite_mask = false;              ///< -1e9 and the like stood for -inf
   bool tainted = false;                  ///< some of its cells are wrong or carried
+
+  std::size_t wrong_cells() const;       ///< all cells of a wrong shape count
 };
 
 /// The whole submission judged cell by cell (SPEC, section 5).
 struct Judgement {
   std::vector<LearnerNode> nodes;  ///< the givens, then the steps
 
-  std::size_t wrong_cells() const;  ///< all cells of a wrong shape count
+  std::size_t wrong_cells() const;
+  std::size_t wrong_nodes() const;  ///< those with a wrong cell or of a wrong shape
 };
 
 /// Judges the matrices against the lesson. `trace` and `handed` must outlive the result.

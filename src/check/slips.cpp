@@ -12,9 +12,19 @@ namespace {
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 constexpr double largest_written = 1e12;  // longer numbers are not written digit by digit
 
-double rounded(double x, int decimals) {
-  const double power = std::pow(10.0, decimals);
-  return std::abs(x) < largest_written ? std::round(x * power) / power : x;
+// How a number is written down: to so many decimals, rounded or the rest left away.
+struct Cut {
+  int decimals = 0;
+  double (*habit)(double) = std::round;
+
+  double operator()(double x) const {
+    const double power = std::pow(10.0, decimals);
+    return std::abs(x) < largest_written ? habit(x * power) / power : x;
+  }
+};
+
+std::vector<Cut> cuts(const SlipContext& c) {
+  return {{c.decimals, std::round}, {c.decimals, std::trunc}};
 }
 
 Tensor mapped(const Tensor& right, const std::function<double(double)>& change) {
@@ -32,9 +42,8 @@ std::vector<Tensor> decimal_points(const SlipContext& c) {
   std::vector<Tensor> results;
   for (const double factor : {10.0, 0.1, 100.0, 0.01, 1000.0, 0.001}) {
     results.push_back(mapped(*c.right, [&](double x) { return x * factor; }));
-    if (factor > 1) {
-      results.push_back(
-          mapped(*c.right, [&](double x) { return rounded(x, c.decimals) * factor; }));
+    for (const Cut& cut : cuts(c)) {
+      if (factor > 1) results.push_back(mapped(*c.right, [&](double x) { return cut(x) * factor; }));
     }
   }
   return results;
@@ -69,7 +78,9 @@ std::vector<Tensor> neighbours(const SlipContext& c) {
 }
 
 // The number with its digit `place` (from the left, the point aside) exchanged with the next.
-double with_digits_swapped(double x, int decimals, std::size_t place) {
+double with_digits_swapped(double number, const Cut& cut, std::size_t place) {
+  const double x = cut(number);
+  const int decimals = cut.decimals;
   if (!std::isfinite(x) || std::abs(x) >= largest_written) return nothing;
   std::string text = fmt::format("{:.{}f}", x, decimals);
   std::vector<std::size_t> digits;
@@ -84,14 +95,16 @@ double with_digits_swapped(double x, int decimals, std::size_t place) {
 std::vector<Tensor> swapped_digits(const SlipContext& c) {
   std::vector<Tensor> results;
   constexpr std::size_t most_digits = 15;
-  for (std::size_t place = 0; place < most_digits; ++place) {
-    bool any = false;
-    Tensor result = mapped(*c.right, [&](double x) {
-      const double swapped = with_digits_swapped(x, c.decimals, place);
-      any = any || !std::isnan(swapped);
-      return swapped;
-    });
-    if (any) results.push_back(std::move(result));
+  for (const Cut& cut : cuts(c)) {
+    for (std::size_t place = 0; place < most_digits; ++place) {
+      bool any = false;
+      Tensor result = mapped(*c.right, [&](double x) {
+        const double swapped = with_digits_swapped(x, cut, place);
+        any = any || !std::isnan(swapped);
+        return swapped;
+      });
+      if (any) results.push_back(std::move(result));
+    }
   }
   return results;
 }

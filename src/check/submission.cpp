@@ -149,7 +149,10 @@ bool is_readable(const fs::path& path) {
   return std::find(readable.begin(), readable.end(), extension) != readable.end();
 }
 
-void add_file(const fs::path& path, const Trace& trace, Submission& submission) {
+// Whether a file that fits nothing by its name was named by the user, or only lies in the directory.
+enum class Chosen { by_name, with_its_directory };
+
+void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submission& submission) {
   const std::string file = path.filename().string();
   if (!is_readable(path)) {
     submission.notes.push_back(fmt::format("{} was not read: qkv reads {}", file,
@@ -168,7 +171,7 @@ void add_file(const fs::path& path, const Trace& trace, Submission& submission) 
   try {
     matrices = read_all_written(path, expected);
   } catch (const InputError& error) {
-    if (name) throw;
+    if (name || chosen == Chosen::by_name) throw;
     submission.notes.push_back(fmt::format("{} was not read: {}", file, error.what()));
     return;
   }
@@ -228,54 +231,86 @@ bool is_one_line(const Shape& shape, const Shape& wanted) {
 struct Piece {
   Shape shape;
   std::vector<Numeral> cells;
+  bool may_lie = true;  ///< one line may be a row or a column
 };
 
 Piece inside_piece(const HandedFile& file, const Tensor& tensor, Convention convention,
                    Turned turned) {
-  Piece piece{without_leading_ones(file.written.shape, tensor.rank()), file.written.cells};
+  Piece piece{.shape = without_leading_ones(file.written.shape, tensor.rank()),
+              .cells = file.written.cells};
+  // Where tokens are said to be columns, a column of tokens is no row of them.
+  piece.may_lie = turned == Turned::no || piece.shape.size() < 2;
+  if (piece.shape.size() < 2 && tensor.rank() >= 2) piece.shape.insert(piece.shape.begin(), 1);
   if (is_turned(tensor, convention) != (turned == Turned::yes && tensor.rank() >= 2)) {
     turn_inside(piece.shape, piece.cells);
   }
   return piece;
 }
 
-// Every matrix of a step that came in several files, the missing ones blank.
-void put_in_place(const HandedFile& file, const Piece& piece, const Tensor& tensor, Handed& handed) {
-  const Shape matrix = {tensor.rows(), tensor.columns()};
-  if (piece.shape != matrix && !is_one_line(piece.shape, matrix)) {
-    handed.fits = false;
-    handed.shape = piece.shape;
-    handed.cells = piece.cells;
-    return;
-  }
+// Which matrix of the tensor a file of its own holds.
+std::size_t index_of(const HandedFile& file, const Tensor& tensor) {
   std::size_t index = 0;
   for (std::size_t a = 0; a < file.leading.size(); ++a) {
     index = index * tensor.axes[a].size + file.leading[a];
   }
-  std::copy(piece.cells.begin(), piece.cells.end(),
-            handed.cells.begin() + static_cast<std::ptrdiff_t>(index * piece.cells.size()));
+  return index;
+}
+
+// A step that came in one file.
+void take_whole(Piece piece, const Tensor& tensor, Handed& handed) {
+  handed.fits = piece.shape == tensor.shape() ||
+                (piece.may_lie && is_one_line(piece.shape, tensor.shape()));
+  handed.shape = handed.fits ? tensor.shape() : std::move(piece.shape);
+  handed.cells = std::move(piece.cells);
+}
+
+// A step that came in a file for each matrix, the missing ones blank. Matrices of a wrong size that
+// all have the same one keep their places; else the first wrong one stands for them all.
+void take_pieces(const std::vector<Piece>& pieces, const std::vector<std::size_t>& places,
+                 const Tensor& tensor, Handed& handed) {
+  const Shape right = {tensor.rows(), tensor.columns()};
+  const auto fits = [&](const Piece& piece) {
+    return piece.shape == right || (piece.may_lie && is_one_line(piece.shape, right));
+  };
+  const auto misfit = std::find_if_not(pieces.begin(), pieces.end(), fits);
+  handed.fits = misfit == pieces.end();
+  const Shape matrix = handed.fits ? right : misfit->shape;
+  const auto alike = [&](const Piece& piece) { return handed.fits || piece.shape == matrix; };
+  if (!std::all_of(pieces.begin(), pieces.end(), alike)) {
+    handed.shape = misfit->shape;
+    handed.cells = misfit->cells;
+    return;
+  }
+  handed.shape = tensor.shape();
+  handed.shape.resize(tensor.leading_axes());
+  handed.shape.insert(handed.shape.end(), matrix.begin(), matrix.end());
+  const std::size_t size = pieces.front().cells.size();
+  handed.cells.assign(tensor.matrices() * size, blank);
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    std::copy(pieces[k].cells.begin(), pieces[k].cells.end(),
+              handed.cells.begin() + static_cast<std::ptrdiff_t>(places[k] * size));
+  }
 }
 
 Handed put_together(const std::string& name, const Submission& submission, const Trace& trace,
                     Turned turned) {
   const Tensor& tensor = trace.at(name);
-  Handed handed{.name = name, .files = {}, .shape = tensor.shape(),
-                .cells = std::vector<Numeral>(tensor.values.size(), blank)};
+  Handed handed{.name = name, .files = {}, .shape = {}, .cells = {}};
+  std::vector<Piece> pieces;
+  std::vector<std::size_t> places;
   for (const HandedFile& file : submission.files) {
-    if (file.name != name || !handed.fits) continue;
+    if (file.name != name) continue;
     handed.files.push_back(file.file);
     handed.precision = file.written.precision;
     Piece piece = inside_piece(file, tensor, trace.convention, turned);
-    if (!file.leading.empty()) {
-      put_in_place(file, piece, tensor, handed);
-    } else if (piece.shape == tensor.shape() || is_one_line(piece.shape, tensor.shape())) {
-      handed.cells = std::move(piece.cells);
-    } else {
-      handed.fits = false;
-      handed.shape = std::move(piece.shape);
-      handed.cells = std::move(piece.cells);
+    if (file.leading.empty()) {
+      take_whole(std::move(piece), tensor, handed);
+      return handed;
     }
+    pieces.push_back(std::move(piece));
+    places.push_back(index_of(file, tensor));
   }
+  take_pieces(pieces, places, tensor, handed);
   return handed;
 }
 
@@ -285,7 +320,7 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
   Submission submission{.name = path.string(), .files = {}, .notes = {}};
   std::error_code error;
   if (!fs::is_directory(path, error)) {
-    add_file(path, trace, submission);
+    add_file(path, trace, Chosen::by_name, submission);
   } else {
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(path, error)) {
@@ -297,7 +332,9 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
       throw InputError(fmt::format("{} can't be read: {}", path.string(), error.message()));
     }
     std::sort(files.begin(), files.end());
-    for (const fs::path& file : files) add_file(file, trace, submission);
+    for (const fs::path& file : files) {
+      add_file(file, trace, Chosen::with_its_directory, submission);
+    }
   }
   if (submission.files.empty()) {
     throw InputError(fmt::format(

@@ -75,8 +75,9 @@ std::function<int()> setup(CLI::App& app, const Common&) {
 constinit const Command lint_command{
     .name = "lint",
     .summary = "validates lesson files: every fault with its place and what to write instead",
-    .examples = "  qkv lint my-lesson.toml\n  qkv lint lessons/*.toml\n"
-                "  qkv lint --mistakes my-lesson.toml       which mistakes its numbers can't show\n",
+    .examples =
+        "  qkv lint my-lesson.toml\n  qkv lint lessons/*.toml\n"
+        "  qkv lint --mistakes my-lesson.toml       which mistakes its numbers can't show\n",
     .setup = setup,
 };
 

@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "formats/write_file.hpp"
 #include "lesson/new_lesson.hpp"
+#include "render/text.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {
@@ -29,8 +30,8 @@ std::size_t hidden_at_three_decimals(const Trace& trace) {
 int run(const NewOptions& options) {
   std::error_code ignored;
   if (options.file != "-" && !options.force && std::filesystem::exists(options.file, ignored)) {
-    throw InputError(fmt::format("{} is there already; name another file, or add --force to replace it",
-                                 options.file));
+    throw InputError(fmt::format(
+        "{} is there already; name another file, or add --force to replace it", options.file));
   }
   const std::string lesson = new_lesson(options.wishes, hidden_at_three_decimals);
   if (options.file == "-") {
@@ -38,7 +39,8 @@ int run(const NewOptions& options) {
     return 0;
   }
   write_whole(options.file, lesson);
-  fmt::print(stderr, "{} is written; now try\n  qkv run {}\n", options.file, options.file);
+  const std::string file = visible(options.file);
+  tell(fmt::format("{} is written; now try\n  qkv run {}\n", file, file));
   return 0;
 }
 
@@ -58,7 +60,8 @@ std::function<int()> setup(CLI::App& app, const Common&) {
   NewLesson& wishes = options->wishes;
   app.add_option("--seed", wishes.seed, "Other numbers (0); the same seed gives the same lesson")
       ->type_name("N")
-      ->check(CLI::Range(std::uint32_t{0}, std::numeric_limits<std::uint32_t>::max()).description(""));
+      ->check(
+          CLI::Range(std::uint32_t{0}, std::numeric_limits<std::uint32_t>::max()).description(""));
   add_size(app, "--tokens", wishes.tokens, fewest_tokens, most_tokens, "How many tokens");
   add_size(app, "--d-model", wishes.d_model, smallest_d_model, largest_d_model,
            "The width of an embedding");
@@ -73,9 +76,10 @@ std::function<int()> setup(CLI::App& app, const Common&) {
 constinit const Command new_command{
     .name = "new",
     .summary = "writes a small lesson with numbers fit for hand work",
-    .examples = "  qkv new by-hand.toml\n"
-                "  qkv new exam.toml --seed 7 --causal          another lesson for each seed\n"
-                "  qkv new wide.toml --tokens 5 --d-model 8 --heads 2\n",
+    .examples =
+        "  qkv new by-hand.toml\n"
+        "  qkv new exam.toml --seed 7 --causal          another lesson for each seed\n"
+        "  qkv new wide.toml --tokens 5 --d-model 8 --heads 2\n",
     .setup = setup,
 };
 

@@ -10,6 +10,7 @@
 #include "cli/lesson_options.hpp"
 #include "formats/read_file.hpp"
 #include "formats/write_file.hpp"
+#include "render/text.hpp"
 #include "render/worksheet.hpp"
 #include "tensor/error.hpp"
 
@@ -65,10 +66,11 @@ std::string for_shell(const std::string& word) {
 
 int run(const WorksheetOptions& options) {
   const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
-  refuse_large_worksheet(loaded.trace);
   std::string check = "qkv check " + for_shell(options.lesson.name);
   if (options.lesson.changes.text) check += " --text " + for_shell(*options.lesson.changes.text);
-  for (const std::string& change : options.lesson.changes.set) check += " --set " + for_shell(change);
+  for (const std::string& change : options.lesson.changes.set) {
+    check += " --set " + for_shell(change);
+  }
   check += " " + for_shell(options.directory);
   std::vector<ExportedFile> files;
   worksheet_csv(loaded.trace, [&](ExportedFile file) { files.push_back(std::move(file)); });
@@ -79,8 +81,8 @@ int run(const WorksheetOptions& options) {
   for (const ExportedFile& file : files) {
     write_whole(fs::path(options.directory) / file.name, file.bytes);
   }
-  fmt::print(stderr, "{} files in {}: print worksheet.html, or fill in the CSV files; then\n  {}\n",
-             files.size(), options.directory, check);
+  tell(fmt::format("{} files in {}: print worksheet.html, or fill in the CSV files; then\n  {}\n",
+                   files.size(), visible(options.directory), visible(check)));
   return 0;
 }
 
@@ -101,10 +103,12 @@ std::function<int()> setup(CLI::App& app, const Common&) {
 
 constinit const Command worksheet_command{
     .name = "worksheet",
-    .summary = "a lesson to fill in: its givens, and every step blank, as CSV and as a page to print",
-    .examples = "  qkv worksheet the-fat-cat -o my-work         then fill in my-work/*.csv, and\n"
-                "  qkv check the-fat-cat my-work\n"
-                "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
+    .summary =
+        "a lesson to fill in: its givens, and every step blank, as CSV and as a page to print",
+    .examples =
+        "  qkv worksheet the-fat-cat -o my-work         then fill in my-work/*.csv, and\n"
+        "  qkv check the-fat-cat my-work\n"
+        "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
     .setup = setup,
 };
 

@@ -154,17 +154,17 @@ class Reader final : public nlohmann::json_sax<Json> {
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
     const bool at_end = before.size() >= trimmed(text_).size();
-    throw InputError(fmt::format("{}: line {}, column {}: {}; {}", where_, line, column,
-                                 at_end ? "the text ends too early, or something is missing"
-                                        : "this is no JSON",
-                                 example));
+    throw InputError(fmt::format(
+        "{}: line {}, column {}: {}; {}", where_, line, column,
+        at_end ? "the text ends too early, or something is missing" : "this is no JSON", example));
   }
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
     const bool named = !matrices_.empty() && !matrices_.back().name.empty();
-    throw InputError(named ? fmt::format("{}, {}: {}", where_, printable(matrices_.back().name), why)
-                           : fmt::format("{}: {}", where_, why));
+    throw InputError(named
+                         ? fmt::format("{}, {}: {}", where_, printable(matrices_.back().name), why)
+                         : fmt::format("{}: {}", where_, why));
   }
 
   void told(const MatrixBuilder::Fault& fault) const {
@@ -211,9 +211,8 @@ struct Word {
   std::string_view python;
   std::string_view json;
 };
-constexpr Word words[] = {{"-Infinity", R"("-inf"   )"},
-                          {"Infinity", R"("inf"   )"},
-                          {"NaN", R"("" )"}};
+constexpr Word words[] = {
+    {"-Infinity", R"("-inf"   )"}, {"Infinity", R"("inf"   )"}, {"NaN", R"("" )"}};
 
 /// The text with Python's NaN and Infinity, outside strings, put in words of the same length.
 std::string without_python_words(std::string_view text) {
@@ -241,7 +240,8 @@ std::string without_python_words(std::string_view text) {
 std::vector<NamedWritten> read_json(std::string_view text, const std::string& where) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-  if (trimmed(text).empty()) throw InputError(where + ": the file is empty: " + std::string(example));
+  if (trimmed(text).empty())
+    throw InputError(where + ": the file is empty: " + std::string(example));
   const std::string plain = without_python_words(text);
   Reader reader(plain, where);
   Json::sax_parse(plain, &reader);

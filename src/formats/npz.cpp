@@ -57,7 +57,7 @@ struct Entry {
   std::size_t checksum = 0;
   std::size_t packed = 0;
   std::size_t unpacked = 0;
-  std::size_t header = 0;     ///< where its local header begins
+  std::size_t header = 0;  ///< where its local header begins
   std::string_view data = {};
 };
 
@@ -80,7 +80,8 @@ Entry take_entry(std::string_view& directory, const std::string& where) {
     refuse_broken(where, "the archive's directory is broken");
   }
   const std::size_t name_length = two(directory, 28);
-  const std::size_t size = directory_entry_size + name_length + two(directory, 30) + two(directory, 32);
+  const std::size_t size =
+      directory_entry_size + name_length + two(directory, 30) + two(directory, 32);
   if (directory.size() < size) refuse_broken(where, "the archive's directory is broken");
   Entry entry{.name = std::string(directory.substr(directory_entry_size, name_length)),
               .checksum = four(directory, 16),
@@ -88,7 +89,8 @@ Entry take_entry(std::string_view& directory, const std::string& where) {
               .unpacked = four(directory, 24),
               .header = four(directory, 42)};
   const std::string name = printable(entry.name);
-  if ((two(directory, 8) & 1) != 0) refuse(where, name + " is encrypted: save it without a password");
+  if ((two(directory, 8) & 1) != 0)
+    refuse(where, name + " is encrypted: save it without a password");
   const std::size_t method = two(directory, 10);
   if (method != 0 && method != 8) {
     refuse(where, fmt::format("{} is packed in a way that qkv does not read: save the arrays with "
@@ -143,8 +145,10 @@ std::vector<Entry> entries_of(std::string_view bytes, const std::string& where) 
   const std::size_t count = two(bytes, end + 10);
   const std::size_t size = four(bytes, end + 12);
   const std::size_t start = four(bytes, end + 16);
-  if (count == beyond_16_bits) refuse(where, "there are more than 65534 arrays, more than are read");
-  if (two(bytes, end + 4) != 0 || two(bytes, end + 8) != count || start > end || end - start != size) {
+  if (count == beyond_16_bits)
+    refuse(where, "there are more than 65534 arrays, more than are read");
+  if (two(bytes, end + 4) != 0 || two(bytes, end + 8) != count || start > end ||
+      end - start != size) {
     refuse_broken(where, "the archive's directory is broken");
   }
   std::string_view directory = bytes.substr(start, size);
@@ -215,7 +219,8 @@ std::vector<NamedWritten> read_npz(std::string_view bytes, const std::string& wh
     }
     total += entry.unpacked;
     if (total > limit) {
-      refuse(where, fmt::format("its arrays have more than {} bytes, the most that is read", limit));
+      refuse(where,
+             fmt::format("its arrays have more than {} bytes, the most that is read", limit));
     }
   }
   std::vector<NamedWritten> arrays;

@@ -12,10 +12,10 @@ namespace qkv {
 /// The most bytes that the arrays of one .npz file may have when they are unpacked.
 inline constexpr std::size_t largest_unpacked = std::size_t{1} << 30;
 
-/// The arrays in a .npz file, in its own order, each by its name: a zip archive of .npy files, stored
-/// or deflated, as numpy.savez and numpy.savez_compressed write it. Every size and checksum in the
-/// archive must be right, no entry may lie in another, and together the arrays may not have more
-/// than `limit` bytes. `where` opens every message. Throws InputError.
+/// The arrays in a .npz file, in its own order, each by its name: a zip archive of .npy files,
+/// stored or deflated, as numpy.savez and numpy.savez_compressed write it. Every size and checksum
+/// in the archive must be right, no entry may lie in another, and together the arrays may not have
+/// more than `limit` bytes. `where` opens every message. Throws InputError.
 std::vector<NamedWritten> read_npz(std::string_view bytes, const std::string& where,
                                    std::size_t limit = largest_unpacked);
 

@@ -60,7 +60,7 @@ struct Reader {
 };
 
 constexpr std::array readers = {
-    Reader{".csv", from_csv}, Reader{".tsv", from_csv}, Reader{".txt", from_text},
+    Reader{".csv", from_csv}, Reader{".tsv", from_csv},       Reader{".txt", from_text},
     Reader{".npy", from_npy}, Reader{".npz", from_npz, true}, Reader{".json", from_json, true},
 };
 
@@ -150,20 +150,22 @@ Written read_written(const std::filesystem::path& path, const std::optional<std:
   if (!key && matrices.size() == 1) return std::move(matrices.front().written);
   std::vector<std::string_view> names;
   for (const NamedWritten& matrix : matrices) names.push_back(matrix.name);
-  if (!named) refuse(path, fmt::format("nothing in it is named \"{}\": leave out key", printable(*key)));
+  if (!named)
+    refuse(path, fmt::format("nothing in it is named \"{}\": leave out key", printable(*key)));
   if (!key) {
     refuse(path, fmt::format("it holds several matrices; write key = \"{}\", or another of {}",
-                             printable(names.front()), printable(fmt::to_string(fmt::join(names, ", ")))));
+                             printable(names.front()),
+                             printable(fmt::to_string(fmt::join(names, ", ")))));
   }
   for (NamedWritten& matrix : matrices) {
     if (matrix.name == *key) return std::move(matrix.written);
   }
   const std::string near = nearest(*key, names);
-  refuse(path, near.empty() ? fmt::format("nothing in it is named \"{}\"; there are {}",
-                                          printable(*key),
-                                          printable(fmt::to_string(fmt::join(names, ", "))))
-                            : fmt::format("nothing in it is named \"{}\"; did you mean \"{}\"?",
-                                          printable(*key), printable(near)));
+  refuse(path, near.empty()
+                   ? fmt::format("nothing in it is named \"{}\"; there are {}", printable(*key),
+                                 printable(fmt::to_string(fmt::join(names, ", "))))
+                   : fmt::format("nothing in it is named \"{}\"; did you mean \"{}\"?",
+                                 printable(*key), printable(near)));
 }
 
 bool may_hold_several(const std::filesystem::path& path) {

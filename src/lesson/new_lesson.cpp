@@ -47,8 +47,8 @@ struct Sizes {
   std::size_t n, d_model, heads, d_k;
 };
 
-// The queries' width: what the heads share of d_model, but such that dividing by √d_k, by d_k and by
-// √d_model are three different things, and a weight's shape shows which way round it is.
+// The queries' width: what the heads share of d_model, but such that dividing by √d_k, by d_k and
+// by √d_model are three different things, and a weight's shape shows which way round it is.
 Sizes sizes_of(const NewLesson& wishes) {
   const std::size_t share = wishes.d_model / std::max<std::size_t>(wishes.heads, 2);
   std::size_t d_k = std::max<std::size_t>(2, share);
@@ -119,8 +119,7 @@ Recipe draw(const NewLesson& wishes, const Sizes& sizes, Dice& dice) {
     recipe.steps.push_back(
         {"masked_scores", &mask_operation, {"scaled_scores"}, option("kind", "causal")});
   }
-  recipe.steps.push_back(
-      {"attention_weights", &softmax_operation, {recipe.steps.back().name}, {}});
+  recipe.steps.push_back({"attention_weights", &softmax_operation, {recipe.steps.back().name}, {}});
   recipe.steps.push_back({"context", &weighted_sum_operation, {"attention_weights", "V"}, {}});
   if (sizes.heads > 1) recipe.steps.push_back({"concat", &concat_heads_operation, {"context"}, {}});
   recipe.steps.push_back({"output", &project_operation, {recipe.steps.back().name, "W_O"}, {}});
@@ -138,17 +137,34 @@ bool has_equal_rows(const Tensor& tensor) {
   return false;
 }
 
-// Numbers that a person can work with: scores of a few units, and rows in which more than one key
-// has a say.
+// A row of nothing but zeros gives nothing to work out.
+std::size_t zero_rows(const Tensor& tensor) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < tensor.values.size(); i += tensor.columns()) {
+    const auto row = std::span(tensor.values).subspan(i, tensor.columns());
+    if (std::ranges::all_of(row, [](double x) { return x == 0; })) ++count;
+  }
+  return count;
+}
+
+// Numbers that a person can work with: scores of a few units, rows that differ, and weights in
+// which more than one key has a say. What the words take for their example is not 0.
 std::size_t nuisances(const Trace& trace) {
   constexpr double largest_score = 12;
   constexpr double nearly_all = 0.985;
-  std::size_t count = has_equal_rows(trace.at("X")) ? 1 : 0;
+  constexpr double nearly_nothing = 0.002;
+  std::size_t count = 0;
+  for (const char* name : {"X", "Q", "K", "V"}) {
+    count += zero_rows(trace.at(name)) + (has_equal_rows(trace.at(name)) ? 1 : 0);
+  }
+  for (const char* name : {"Q", "K", "V", "scores"}) {
+    if (trace.at(name).at(0, 1, 0) == 0) ++count;
+  }
   for (const double score : trace.at("scores").values) {
     if (std::abs(score) > largest_score) ++count;
   }
   for (const double weight : trace.at("attention_weights").values) {
-    if (weight > nearly_all && weight < 1) ++count;
+    if ((weight > nearly_all && weight < 1) || (weight > 0 && weight < nearly_nothing)) ++count;
   }
   return count;
 }
@@ -212,7 +228,8 @@ class Words {
     if (sizes_.heads > 1) {
       say += " A head is one round of attention; there are {h}, each with weights of its own.";
     }
-    return {say, "Q is {Q.shape}: a row for each token, as in X. Only its own row of X went into it."};
+    return {say,
+            "Q is {Q.shape}: a row for each token, as in X. Only its own row of X went into it."};
   }
 
   Said k() const {
@@ -220,16 +237,17 @@ class Words {
                         "key. Keys are as wide as queries, because the two will be multiplied. The "
                         "key of \"{}\"{} starts with {}.",
                         tokens_[1], in_head(), cell("K", "1")),
-            fmt::format("The query of \"{}\" starts with {}, its key with {}: what a token looks for "
-                        "isn't what it offers.",
+            fmt::format("The query of \"{}\" starts with {}, its key with {}: one row of X, two "
+                        "weights.",
                         tokens_[1], cell("Q", "1"), cell("K", "1"))};
   }
 
   Said v() const {
-    return {fmt::format("And each token has something to hand over to those who attend to it: its "
-                        "value, its row of X times W_V. For \"{}\"{} it starts with {}.",
-                        tokens_[1], in_head(), cell("V", "1")),
-            "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."};
+    return {
+        fmt::format("And each token has something to hand over to those who attend to it: its "
+                    "value, its row of X times W_V. For \"{}\"{} it starts with {}.",
+                    tokens_[1], in_head(), cell("V", "1")),
+        "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."};
   }
 
   Said scores() const {
@@ -241,19 +259,21 @@ class Words {
       key_cell.replace(key_cell.rfind(own + ","), own.size(), tokens_[0]);
       sum += fmt::format("{}{} · {}", t == 0 ? "" : " + ", cell("Q", column), key_cell);
     }
-    return {fmt::format("A query times a key, number by number and added up, is a score: large "
-                        "where the two agree. For \"{}\" and \"{}\"{} it is {} = {}.",
-                        tokens_[1], tokens_[0], in_head(), sum, cell("scores", key(0))),
-            "The highest score is {scores.max}, the lowest {scores.min}. A row belongs to a query, a "
-            "column to a key."};
+    return {
+        fmt::format("A query times a key, number by number and added up, is a score: large "
+                    "where the two agree. For \"{}\" and \"{}\"{} it is {} = {}.",
+                    tokens_[1], tokens_[0], in_head(), sum, cell("scores", key(0))),
+        "The highest score is {scores.max}, the lowest {scores.min}. A row belongs to a query, a "
+        "column to a key."};
   }
 
   Said scaled() const {
-    return {fmt::format("We divide every score by √d_k, the square root of the width of a query. Here "
-                        "d_k is {{d_k}}, and {} becomes {}.",
-                        cell("scores", key(0)), cell("scaled_scores", key(0))),
-            "The order in each row stays; only the distances shrink. The highest is now "
-            "{scaled_scores.max}."};
+    return {
+        fmt::format("We divide every score by √d_k, the square root of the width of a query. Here "
+                    "d_k is {{d_k}}, and {} becomes {}.",
+                    cell("scores", key(0)), cell("scaled_scores", key(0))),
+        "The order in each row stays; only the distances shrink. The highest is now "
+        "{scaled_scores.max}."};
   }
 
   Said masked() const {
@@ -264,20 +284,22 @@ class Words {
   }
 
   Said weights() const {
-    return {fmt::format("Softmax turns each row into shares of 1: raise e to each number, then divide "
-                        "by the row's sum. \"{}\" gives {} to \"{}\" and {} to itself.",
-                        tokens_[1], cell("attention_weights", key(0)), tokens_[0],
-                        cell("attention_weights", key(1))),
-            wishes_.causal ? "Each row sums to 1. What was minus infinity is exactly 0 now."
-                           : "Each row sums to 1, and no weight is 0: everybody is heard a little."};
+    return {
+        fmt::format("Softmax turns each row into shares of 1: raise e to each number, then divide "
+                    "by the row's sum. \"{}\" gives {} to \"{}\" and {} to itself.",
+                    tokens_[1], cell("attention_weights", key(0)), tokens_[0],
+                    cell("attention_weights", key(1))),
+        wishes_.causal ? "Each row sums to 1. What was minus infinity is exactly 0 now."
+                       : "Each row sums to 1, and no weight is 0: everybody is heard a little."};
   }
 
   Said context() const {
-    return {fmt::format("Each token adds up the values, each times its weight. What \"{}\" has heard{} "
-                        "starts with {}.",
-                        tokens_[1], in_head(), cell("context", "1")),
-            "All of it lies between the smallest and the largest value: from {context.min} to "
-            "{context.max}, where V went from {V.min} to {V.max}."};
+    return {
+        fmt::format("Each token adds up the values, each times its weight. What \"{}\" has heard{} "
+                    "starts with {}.",
+                    tokens_[1], in_head(), cell("context", "1")),
+        "All of it lies between the smallest and the largest value: from {context.min} to "
+        "{context.max}, where V went from {V.min} to {V.max}."};
   }
 
   Said concat() const {
@@ -287,11 +309,12 @@ class Words {
   }
 
   Said output() const {
-    return {fmt::format("A last weight, W_O, mixes what was heard and takes it back to the width of X, "
-                        "{{d_model}}. \"{}\" ends with {} in its first column.",
-                        tokens_[1], cell("output", "1")),
-            fmt::format("The output has the shape of X, {{output.shape}}. In X, \"{}\" had {} there.",
-                        tokens_[1], cell("X", "1"))};
+    return {
+        fmt::format("A last weight, W_O, mixes what was heard and takes it back to the width of X, "
+                    "{{d_model}}. \"{}\" ends with {} in its first column.",
+                    tokens_[1], cell("output", "1")),
+        fmt::format("The output has the shape of X, {{output.shape}}. In X, \"{}\" had {} there.",
+                    tokens_[1], cell("X", "1"))};
   }
 
   const NewLesson& wishes_;
@@ -326,7 +349,8 @@ std::string value_toml(const Tensor& tensor) {
 
 std::string quoted_list(const std::vector<std::string>& words) {
   std::string text;
-  for (const std::string& word : words) text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", word);
+  for (const std::string& word : words)
+    text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", word);
   return "[" + text + "]";
 }
 
@@ -388,13 +412,14 @@ std::string new_lesson(const NewLesson& wishes, const CountHidden& hidden) {
   const Recipe recipe = best_draw(wishes, sizes, hidden);
   std::string text = fmt::format(
       "title   = \"Attention by hand: {}{}, {} tokens\"\n"
-      "summary = \"Small whole numbers to work through with pencil and paper, chosen so that a slip "
+      "summary = \"Small whole numbers to work through with pencil and paper, chosen so that a "
+      "slip "
       "shows.\"\n"
       "source  = \"Drawn by qkv new --seed {} --tokens {} --d-model {} --heads {}{}.\"\n"
       "tokens  = {}\n",
       sizes.heads == 1 ? "one head" : fmt::format("{} heads", sizes.heads),
-      wishes.causal ? ", looking back only" : "", sizes.n, wishes.seed, wishes.tokens, wishes.d_model,
-      wishes.heads, wishes.causal ? " --causal" : "", quoted_list(recipe.tokens));
+      wishes.causal ? ", looking back only" : "", sizes.n, wishes.seed, wishes.tokens,
+      wishes.d_model, wishes.heads, wishes.causal ? " --causal" : "", quoted_list(recipe.tokens));
   for (const Given& given : recipe.givens) {
     text += fmt::format("\n[[given]]\nname  = \"{}\"\nvalue = {}\n", given.name,
                         value_toml(given.tensor));

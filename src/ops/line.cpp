@@ -25,4 +25,35 @@ Tensor line_by_line(const Call& call, Tensor output,
   return output;
 }
 
+Range range_by_line(const Call& call, const Bounds& operand, const Tensor& result,
+                    void (*kernel)(const LineBounds&)) {
+  const bool down = goes_down(call);
+  const Tensor low = down ? transposed(*operand.low) : *operand.low;
+  const Tensor high = down ? transposed(*operand.high) : *operand.high;
+  Range range{down ? transposed(result) : result, down ? transposed(result) : result};
+  const std::size_t width = range.low.columns();
+  for (std::size_t i = 0; i < low.values.size(); i += width) {
+    kernel({std::span(low.values).subspan(i, width), std::span(high.values).subspan(i, width),
+            std::span(range.low.values).subspan(i, width),
+            std::span(range.high.values).subspan(i, width)});
+  }
+  if (down) range = {transposed(range.low), transposed(range.high)};
+  return range;
+}
+
+std::vector<double> sums_of_others(std::span<const double> line) {
+  std::vector<double> sums(line.size());
+  double before = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    sums[i] = before;
+    before += line[i];
+  }
+  double after = 0;
+  for (std::size_t i = line.size(); i-- > 0;) {
+    sums[i] += after;
+    after += line[i];
+  }
+  return sums;
+}
+
 }  // namespace qkv

@@ -1,6 +1,7 @@
 #pragma once
 
-
+#include <span>
+#include <vector>
 
 #include "ops/operation.hpp"
 
@@ -45,6 +46,19 @@ std::size_t place_in_line(const Cell<N>& cell) {
 /// Fills `output` with `kernel(line of the first operand, line of the result)` for every line.
 Tensor line_by_line(const Call& call, Tensor output,
                     void (*kernel)(std::span<const double>, std::span<double>));
+
+/// The bounds of one line of an operand, and where the bounds of the result's line go.
+struct LineBounds {
+  std::span<const double> low, high;
+  std::span<double> result_low, result_high;
+};
+
+/// Fills a range with `kernel` for every line of the first operand.
+Range range_by_line(const Call& call, const Bounds& operand, const Tensor& result,
+                    void (*kernel)(const LineBounds&));
+
+/// For each number of a line the sum of all the others, without subtracting: nothing cancels.
+std::vector<double> sums_of_others(std::span<const double> line);
 
 /// The largest number of a line (as a term: the cell that holds it). In intervals: of the lowest and
 /// of the highest values.

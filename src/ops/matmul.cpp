@@ -1,8 +1,10 @@
 #include "ops/product.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "ops/catalogue.hpp"
 #include "ops/shape_rule.hpp"
-#include "tensor/matmul.hpp"
 
 namespace qkv {
 
@@ -17,6 +19,70 @@ Tensor product(const Call& call, const Form& form) {
              RightSide::as_is);
   }
   return result;
+}
+
+namespace {
+
+// An interval of numbers as its middle, how far the middle is from 0, and how far the ends are from it.
+struct MidRadius {
+  std::vector<double> middle, size, radius;
+  bool exact = true;  // no radius anywhere
+  bool finite = true;
+
+  explicit MidRadius(const Bounds& bounds) {
+    const std::vector<double>& low = bounds.low->values;
+    const std::vector<double>& high = bounds.high->values;
+    for (std::size_t i = 0; i < low.size(); ++i) {
+      middle.push_back(low[i] + (high[i] - low[i]) / 2);
+      size.push_back(std::abs(middle.back()));
+      radius.push_back(std::max(high[i] - middle.back(), middle.back() - low[i]));
+      exact = exact && radius.back() == 0;
+      finite = finite && std::isfinite(radius.back());
+    }
+  }
+};
+
+// sum += a · b for one pair of matrices.
+void add_product(std::span<const double> a, std::span<const double> b, std::span<double> sum,
+                 ProductSize size, RightSide right) {
+  std::vector<double> product(sum.size());
+  multiply(a, b, product, size, right);
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += product[i];
+}
+
+}  // namespace
+
+std::optional<Range> product_range(const Call& call, std::span<const Bounds> operands,
+                                   const Tensor& result, RightSide right) {
+  const Tensor& left = *call.inputs[0];
+  const Tensor& other = *call.inputs[1];
+  const MidRadius a(operands[0]);
+  const MidRadius b(operands[1]);
+  if (!a.finite || !b.finite) return {};
+  const ProductSize size{result.rows(), left.columns(), result.columns()};
+  Range range{result, result};
+  CellBase at{.call = &call, .output = &result};
+  for (at.matrix = 0; at.matrix < result.matrices(); ++at.matrix) {
+    const auto of_left = [&](const std::vector<double>& values) {
+      const std::size_t cells = left.rows() * left.columns();
+      return std::span(values).subspan(at.matching(0) * cells, cells);
+    };
+    const auto of_other = [&](const std::vector<double>& values) {
+      const std::size_t cells = other.rows() * other.columns();
+      return std::span(values).subspan(at.matching(1) * cells, cells);
+    };
+    std::vector<double> middle(result.rows() * result.columns());
+    std::vector<double> radius(middle.size());
+    multiply(of_left(a.middle), of_other(b.middle), middle, size, right);
+    if (!b.exact) add_product(of_left(a.size), of_other(b.radius), radius, size, right);
+    if (!a.exact) add_product(of_left(a.radius), of_other(b.size), radius, size, right);
+    if (!a.exact && !b.exact) add_product(of_left(a.radius), of_other(b.radius), radius, size, right);
+    for (std::size_t i = 0; i < middle.size(); ++i) {
+      range.low.matrix(at.matrix)[i] = middle[i] - radius[i];
+      range.high.matrix(at.matrix)[i] = middle[i] + radius[i];
+    }
+  }
+  return range;
 }
 
 namespace {
@@ -36,6 +102,11 @@ struct Matmul {
     result.dot_width = call.inputs[0]->columns();
     return result;
   }
+
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    return product_range(call, operands, result, RightSide::as_is);
+  }
 };
 
 }  // namespace
@@ -52,6 +123,7 @@ constinit const Operation matmul_operation{
     .form = Matmul::form,
     .compute = Matmul::compute,
     .cell = readings_of<Matmul>(),
+    .range = Matmul::range,
 };
 
 }  // namespace qkv

@@ -22,7 +22,11 @@ struct Normalise {
     const Line<N> line = line_of(c);
     const std::size_t i = place_in_line(c);
     if constexpr (std::is_same_v<N, Interval>) {
-      return range(line, i);
+      Interval rest = 0.0;
+      for (std::size_t j = 0; j < line.size(); ++j) {
+        if (j != i) rest = rest + line(j);
+      }
+      return corners(line(i), rest);
     } else {
       const N total = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
       if constexpr (std::is_same_v<N, double>) {
@@ -35,12 +39,7 @@ struct Normalise {
   }
 
   // x / (x + rest) is monotone in x and in the rest as long as the sum is not 0: four corners.
-  static Interval range(const Line<Interval>& line, std::size_t i) {
-    const Interval own = line(i);
-    Interval rest = 0.0;
-    for (std::size_t j = 0; j < line.size(); ++j) {
-      if (j != i) rest = rest + line(j);
-    }
+  static Interval corners(Interval own, Interval rest) {
     const Interval total = own + rest;
     if (total.low == 0 && total.high == 0) return own.low == 0 && own.high == 0 ? own : everything;
     if (total.low <= 0 && total.high >= 0) return everything;
@@ -48,6 +47,16 @@ struct Normalise {
         {own.low / (own.low + rest.low), own.low / (own.low + rest.high),
          own.high / (own.high + rest.low), own.high / (own.high + rest.high)});
     return {low, high};
+  }
+
+  static void bounds(const LineBounds& line) {
+    const std::vector<double> low = sums_of_others(line.low);
+    const std::vector<double> high = sums_of_others(line.high);
+    for (std::size_t i = 0; i < low.size(); ++i) {
+      const Interval part = corners({line.low[i], line.high[i]}, {low[i], high[i]});
+      line.result_low[i] = part.low;
+      line.result_high[i] = part.high;
+    }
   }
 
   static void normalise_line(std::span<const double> from, std::span<double> to) {
@@ -58,6 +67,11 @@ struct Normalise {
 
   static Tensor compute(const Call& call) {
     return line_by_line(call, output_of(call, form(call)), normalise_line);
+  }
+
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    return range_by_line(call, operands[0], result, bounds);
   }
 };
 
@@ -119,6 +133,7 @@ constinit const Operation normalise_operation{
     .form = Normalise::form,
     .compute = Normalise::compute,
     .cell = readings_of<Normalise>(),
+    .range = Normalise::range,
     .makes_weights = true,
     .mistakes = normalise_mistakes,
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,6 +75,12 @@ struct Bounds {
   const Tensor* high = nullptr;
 };
 
+/// The lowest and highest that each cell of a tensor can be.
+struct Range {
+  Tensor low;
+  Tensor high;
+};
+
 /// What the maths of one cell may look at: which cell it is, and the operands.
 struct CellBase {
   const Call* call = nullptr;
@@ -142,6 +149,9 @@ struct Operation {
   Form (*form)(const Call&) = nullptr;
   Tensor (*compute)(const Call&) = nullptr;  ///< throws InputError where the shapes do not fit
   Readings cell = {};
+  /// All cells' intervals at once, for large matrices: never narrower than the cells' own, at most
+  /// 1.5 times as wide. `result` lends its axes. Nothing where only the cells can tell.
+  std::optional<Range> (*range)(const Call&, std::span<const Bounds>, const Tensor& result) = nullptr;
   bool makes_weights = false;  ///< the result is shares of 1, line by line: shown as dots as well
   std::vector<Part> (*parts)(const Call&) = nullptr;  ///< none where the result is one stride away
   std::span<const Mistake> mistakes = {};  ///< the wrong versions that learners compute

@@ -1,6 +1,6 @@
 #include "ops/catalogue.hpp"
+#include "ops/product.hpp"
 #include "ops/shape_rule.hpp"
-#include "tensor/matmul.hpp"
 
 namespace qkv {
 namespace {
@@ -58,6 +58,19 @@ struct Project {
       }
     }
     return result;
+  }
+
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    auto range = product_range(call, operands, result,
+                               stored_out_in(call) ? RightSide::transposed : RightSide::as_is);
+    CellBase at{.call = &call, .output = &result};
+    for (; range && call.inputs.size() == 3 && at.matrix < result.matrices(); ++at.matrix) {
+      const std::size_t m = at.matching(2);
+      add_to_each_row(range->low.matrix(at.matrix), operands[2].low->matrix(m));
+      add_to_each_row(range->high.matrix(at.matrix), operands[2].high->matrix(m));
+    }
+    return range;
   }
 
   static void add_to_each_row(std::span<double> matrix, std::span<const double> bias) {
@@ -129,6 +142,7 @@ constinit const Operation project_operation{
     .form = Project::form,
     .compute = Project::compute,
     .cell = readings_of<Project>(),
+    .range = Project::range,
     .mistakes = project_mistakes,
 };
 

@@ -88,6 +88,20 @@ struct Scale {
     for (std::size_t i = 0; i < scores.size(); ++i) result.values[i] = scores[i] / divisor;
     return result;
   }
+
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    const Divisor by = divisor_of(call);
+    const Interval divisor = by.root ? std::sqrt(by.inside) : by.inside;
+    Range range{result, result};
+    for (std::size_t i = 0; i < result.values.size(); ++i) {
+      const Interval share =
+          Interval{operands[0].low->values[i], operands[0].high->values[i]} / divisor;
+      range.low.values[i] = share.low;
+      range.high.values[i] = share.high;
+    }
+    return range;
+  }
 };
 
 std::vector<Tensor> multiplied_by(const Source& step, double factor) {
@@ -143,6 +157,7 @@ constinit const Operation scale_operation{
     .form = Scale::form,
     .compute = Scale::compute,
     .cell = readings_of<Scale>(),
+    .range = Scale::range,
     .mistakes = scale_mistakes,
 };
 

@@ -1,6 +1,6 @@
 #include "ops/catalogue.hpp"
+#include "ops/product.hpp"
 #include "ops/shape_rule.hpp"
-#include "tensor/matmul.hpp"
 
 namespace qkv {
 namespace {
@@ -29,6 +29,11 @@ struct Score {
     }
     scores.dot_width = q.columns();
     return scores;
+  }
+
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    return product_range(call, operands, result, RightSide::transposed);
   }
 };
 
@@ -59,7 +64,7 @@ std::vector<Tensor> unprojected(const Source& step) {
   for (std::size_t m = 0; m < heads; ++m) {
     std::copy(scores.values.begin(), scores.values.end(), repeated.matrix(m).begin());
   }
-  return {std::move(repeated)};
+  return {std::move(repeated), std::move(scores)};  // or has them once, for all heads
 }
 
 constexpr Mistake score_mistakes[] = {
@@ -84,6 +89,7 @@ constinit const Operation score_operation{
     .form = Score::form,
     .compute = Score::compute,
     .cell = readings_of<Score>(),
+    .range = Score::range,
     .mistakes = score_mistakes,
 };
 

@@ -30,7 +30,7 @@ struct Shift {
     if constexpr (std::is_same_v<N, double>) {
       return below(line(i), largest(line));
     } else if constexpr (std::is_same_v<N, Interval>) {
-      return range(line, i);
+      return corners(line, i);
     } else {
       const Expression top = largest(line);
       const Expression difference = line(i) - top;
@@ -41,7 +41,7 @@ struct Shift {
   }
 
   // Rises with its own number (up to 0) and falls with every other: the range ends at two corners.
-  static Interval range(const Line<Interval>& line, std::size_t i) {
+  static Interval corners(const Line<Interval>& line, std::size_t i) {
     double low_top = line(i).high;
     double high_top = line(i).low;
     for (std::size_t j = 0; j < line.size(); ++j) {
@@ -52,6 +52,27 @@ struct Shift {
     return {below(line(i).low, high_top), below(line(i).high, low_top)};
   }
 
+  // The same for a whole line: the largest of the others is the largest, or the second largest.
+  static void bounds(const LineBounds& line) {
+    const auto top_of_others = [](std::span<const double> numbers) {
+      const auto first = std::max_element(numbers.begin(), numbers.end()) - numbers.begin();
+      double second = -std::numeric_limits<double>::infinity();
+      for (std::ptrdiff_t j = 0; j < std::ssize(numbers); ++j) {
+        if (j != first) second = std::max(second, numbers[static_cast<std::size_t>(j)]);
+      }
+      return [=](std::size_t i) {
+        return static_cast<std::ptrdiff_t>(i) == first ? second
+                                                       : numbers[static_cast<std::size_t>(first)];
+      };
+    };
+    const auto low = top_of_others(line.low);
+    const auto high = top_of_others(line.high);
+    for (std::size_t i = 0; i < line.low.size(); ++i) {
+      line.result_low[i] = below(line.low[i], std::max(line.low[i], high(i)));
+      line.result_high[i] = below(line.high[i], std::max(line.high[i], low(i)));
+    }
+  }
+
   static void shift_line(std::span<const double> from, std::span<double> to) {
     if (from.empty()) return;
     const double top = *std::max_element(from.begin(), from.end());
@@ -60,6 +81,11 @@ struct Shift {
 
   static Tensor compute(const Call& call) {
     return line_by_line(call, output_of(call, form(call)), shift_line);
+  }
+
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    return range_by_line(call, operands[0], result, bounds);
   }
 };
 
@@ -75,6 +101,7 @@ constinit const Operation shift_operation{
     .form = Shift::form,
     .compute = Shift::compute,
     .cell = readings_of<Shift>(),
+    .range = Shift::range,
 };
 
 }  // namespace qkv

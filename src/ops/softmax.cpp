@@ -63,6 +63,27 @@ void softmax_line(std::span<const double> scores, std::span<double> weights) {
   for (double& weight : weights) weight /= total;
 }
 
+// The same two corners for a whole line, each e^x worked out once.
+void softmax_bounds(const LineBounds& line) {
+  const double top = *std::max_element(line.high.begin(), line.high.end());
+  std::vector<double> low(line.low.size());
+  std::vector<double> high(low.size());
+  for (std::size_t j = 0; j < low.size(); ++j) {
+    low[j] = raised(line.low[j], top);
+    high[j] = raised(line.high[j], top);
+  }
+  const std::vector<double> other_lows = sums_of_others(low);
+  const std::vector<double> other_highs = sums_of_others(high);
+  // Where all vanish beside the top, the number itself is all that there is, or can be nothing.
+  const auto part = [](double own, double others, double otherwise) {
+    return own + others == 0 ? otherwise : own / (own + others);
+  };
+  for (std::size_t j = 0; j < low.size(); ++j) {
+    line.result_low[j] = part(low[j], other_highs[j], 0);
+    line.result_high[j] = part(high[j], other_lows[j], top == -infinity ? 0 : 1);
+  }
+}
+
 struct Softmax {
   static Form form(const Call& call) {
     const bool down = goes_down(call);
@@ -78,6 +99,11 @@ struct Softmax {
 
   static Tensor compute(const Call& call) {
     return line_by_line(call, output_of(call, form(call)), softmax_line);
+  }
+
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    return range_by_line(call, operands[0], result, softmax_bounds);
   }
 
   // The three strides of a softmax by hand, as their own operations take them.
@@ -159,6 +185,7 @@ constinit const Operation softmax_operation{
     .form = Softmax::form,
     .compute = Softmax::compute,
     .cell = readings_of<Softmax>(),
+    .range = Softmax::range,
     .makes_weights = true,
     .parts = Softmax::parts,
     .mistakes = softmax_mistakes,

@@ -17,6 +17,11 @@ struct WeightedSum {
   static Tensor compute(const Call& call) {
     return product(call, form(call));  // [query key]·[key d_v] → [query d_v]
   }
+
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    return product_range(call, operands, result, RightSide::as_is);
+  }
 };
 
 std::vector<Tensor> with_operands(const Source& step, const Tensor& a, const Tensor& v) {
@@ -80,6 +85,7 @@ constinit const Operation weighted_sum_operation{
     .form = WeightedSum::form,
     .compute = WeightedSum::compute,
     .cell = readings_of<WeightedSum>(),
+    .range = WeightedSum::range,
     .mistakes = weighted_sum_mistakes,
 };
 

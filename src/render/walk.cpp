@@ -74,16 +74,27 @@ std::string matrix_text(const Tensor& shown, std::size_t index, MatrixLabels lab
   return lines.text + (hidden.empty() ? "" : indented(hidden, look));
 }
 
+// What a terminal gives columns to. Shaded cells have blanks at their end that plain ones lack, so a
+// grid drawn again without colour would not do.
+std::string without_colour(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\x1b') {
+      plain += text[i];
+    } else {
+      i = text.find('m', i);
+    }
+  }
+  return plain;
+}
+
 // A matrix of weights: its numbers, and its dots on the right of them, or below.
 std::string weights_text(const Tensor& shown, std::size_t index, MatrixLabels labels,
                          const std::string& command, const WalkLook& look) {
   const Dots dotted = dots(shown.rows(), shown.columns(), shown.matrix(index), labels.columns);
   const std::string numbers = matrix_text(shown, index, labels, command, look);
   if (dotted.rows.empty()) return numbers;
-  WalkLook plain = look;
-  plain.colour = false;
-  const std::string beside =
-      dots_beside(numbers, matrix_text(shown, index, labels, command, plain), dotted, look.width);
+  const std::string beside = dots_beside(numbers, without_colour(numbers), dotted, look.width);
   return beside.empty() ? numbers + dots_below(dotted, labels.rows) : beside;
 }
 

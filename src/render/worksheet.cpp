@@ -11,7 +11,6 @@
 #include "render/number.hpp"
 #include "render/text.hpp"
 #include "render/walk.hpp"
-#include "tensor/error.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -31,7 +30,7 @@ body { max-width: 186mm; margin: 0 auto; color: #000; background: #fff;
 h1 { font-size: 17pt; line-height: 1.2; margin: 0 0 2mm; overflow-wrap: anywhere; }
 h2 { font-size: 13pt; margin: 0 0 1mm; break-after: avoid; overflow-wrap: anywhere; }
 p { margin: 0 0 1.5mm; overflow-wrap: anywhere; }
-section { margin: 6mm 0 0; padding-top: 3mm; border-top: 0.4mm solid #000; }
+section { orphans: 1; widows: 1; margin: 6mm 0 0; padding-top: 3mm; border-top: 0.4mm solid #000; }
 header p, .rules { font-size: 10pt; }
 .who { display: flex; gap: 6mm; margin: 3mm 0; }
 .who span { flex: 2; border-bottom: 0.25mm solid #000; padding-bottom: 1mm; }
@@ -113,9 +112,9 @@ std::string grid_html(const Sheet& sheet, const Band& rows, const Band& columns)
     text += fmt::format("<tr><th>{}</th>", label_html(sheet.labels.rows[i]));
     for (std::size_t j = columns.first; j < columns.last; ++j) {
       const double value = sheet.values[i * sheet.labels.columns.size() + j];
-      text += fmt::format("<td>{}</td>", sheet.cells == Cells::filled
-                                             ? cell_text(value, sheet.style)
-                                             : std::string());
+      text +=
+          fmt::format("<td>{}</td>",
+                      sheet.cells == Cells::filled ? cell_text(value, sheet.style) : std::string());
     }
     text += "</tr>\n";
   }
@@ -135,6 +134,10 @@ std::string caption(const std::string& name, const Sheet& sheet, const Band& row
 }
 
 std::string tensor_html(const Tensor& tensor, Convention convention, Cells cells, int digits) {
+  if (tensor.values.size() > most_cells_on_paper) {
+    return fmt::format("<p>Its {} numbers are too many for paper: see the CSV {}.</p>\n",
+                       tensor.values.size(), tensor.matrices() == 1 ? "file" : "files");
+  }
   const Tensor shown = as_shown(tensor, convention);
   std::string text;
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
@@ -193,6 +196,7 @@ std::string words_html(const Trace& trace) {
 }
 
 bool is_rounded(const Tensor& tensor, int digits) {
+  if (tensor.values.size() > most_cells_on_paper) return false;
   const NumberStyle look = style_for(tensor.values, digits);
   return std::any_of(tensor.values.begin(), tensor.values.end(), [&](double x) {
     return std::isfinite(x) && std::stod(cell_text(x, look)) != x;
@@ -241,22 +245,16 @@ void tensor_csv(const std::string& stem, const Tensor& tensor, Convention conven
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
     const MatrixLabels labels = full_labels(tensor, m, convention);
     take({stem + exported_suffix(tensor, m) + ".csv",
-          to_csv({.rows = shown.rows(), .columns = shown.columns(), .values = shown.matrix(m),
-                  .row_labels = views(labels.rows), .column_labels = views(labels.columns)},
+          to_csv({.rows = shown.rows(),
+                  .columns = shown.columns(),
+                  .values = shown.matrix(m),
+                  .row_labels = views(labels.rows),
+                  .column_labels = views(labels.columns)},
                  {.blanks = CsvBlanks::as_empty_cells})});
   }
 }
 
 }  // namespace
-
-void refuse_large_worksheet(const Trace& trace) {
-  std::size_t cells = 0;
-  for (const Step& step : trace.steps) cells += step.output.values.size();
-  if (cells <= largest_worksheet) return;
-  throw InputError(fmt::format(
-      "this lesson's steps have {} cells, too many to fill in by hand: a worksheet has up to {}",
-      cells, largest_worksheet));
-}
 
 void worksheet_csv(const Trace& trace, const std::function<void(ExportedFile)>& take) {
   for (const Given& given : trace.givens) {

@@ -9,11 +9,9 @@
 
 namespace qkv {
 
-/// The most cells that a worksheet asks anybody to fill in.
-inline constexpr std::size_t largest_worksheet = 100'000;
-
-/// Throws InputError where the lesson's steps have more cells than `largest_worksheet`.
-void refuse_large_worksheet(const Trace& trace);
+/// A matrix of more cells than this (all heads together) is left to its CSV files: the page says
+/// so.
+inline constexpr std::size_t most_cells_on_paper = 4096;
 
 /// Hands each CSV file of the lesson to `take`, named as export names them: the givens with their
 /// numbers, the steps with their labels and blank cells.

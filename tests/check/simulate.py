@@ -252,7 +252,7 @@ def random_lesson(rng):
         lead = (heads,) if heads else ()
         Q, K, V = (lesson.given(name, draw(*lead, *shape)) for name, shape in
                    (("Q", (n, d_k)), ("K", (m, d_k)), ("V", (m, d_v))))
-        split = False
+        split, batch = False, 0
     else:
         shape = ((batch,) if batch else ()) + (n, d_model)
         if start == "positions":
@@ -557,7 +557,7 @@ def mistakes_of(lesson, step, values):
         if mask and op != "exp":
             where = np.isneginf(values[mask.name])
             add("softmax.mask-after", *(np.where(where, 0, x) for x in unmasked))
-    if right.ndim >= 2:
+    if min(right.shape[-2:], default=1) > 1:  # one line may be written as a row or a column
         add("slip.transposed", last_two(right))
     add("slip.sign", -right)
     return [(i, np.asarray(x, float)) for i, x in out if not np.isnan(x).any() and x.size]
@@ -569,13 +569,13 @@ def dropped_term(rng, lesson, step, values, right, at):
     t = lambda size: int(rng.integers(size))
     i, j = at[-2:]
     lead = at[:-2]
-    pick = lambda x: np.broadcast_to(x, lead + x.shape[-2:])[lead]
+    pick = lambda x: np.broadcast_to(x, right.shape[:-2] + x.shape[-2:])[lead]
     if step.op in ("project", "score", "weighted_sum"):
         x, w = pick(a[0]), pick(a[1])
         if step.op == "score" or step.options.get("layout") == "out-in":
             w = w.T
         k = t(x.shape[1])
-        return right[at] - x[i, k] * w[k, j]
+        return right[at] - x[i, k] * w[k, j] if x.shape[1] > 1 else None
     if step.op in ("softmax", "normalise"):
         x = pick(a[0])
         powers = np.exp(x - x.max(axis=-1, keepdims=True)) if step.op == "softmax" else x
@@ -643,10 +643,13 @@ class Pen:
         floor = (1e-12 if self.form == "npy64" else 1e-6) * max([1.0] + finite)
         if self.binary:
             return np.full(texts.shape, floor)
+        if self.form != "e":
+            decimals = max((len(t.partition(".")[2]) for t in texts.flat), default=0)
+            # Whole numbers go by the others' decimals, or are exact: this is at least what is meant.
+            return np.full(texts.shape, max(floor, 10.0 ** -(decimals or self.decimals)))
         if self.form == "e":
             place = lambda t: 10.0 ** (int(t.split("e")[1]) - self.decimals) if "e" in t else 0
             return np.maximum(floor, np.vectorize(place, otypes=[float])(texts))
-        return np.full(texts.shape, max(floor, 10.0 ** -self.decimals))
 
 
 class Learner:
@@ -760,7 +763,9 @@ class Learner:
         """A random part of a matrix: the whole, a head, a row, a column or a cell."""
         mask = np.zeros(shape, bool)
         at = tuple(self.rng.integers(s) for s in shape)
-        kind = ("whole", "whole", "whole", "head", "row", "column", "cell")[self.rng.integers(7)]
+        # Of a step that was not handed in, no cell or column alone can be told from what follows.
+        kinds = ("whole", "whole", "whole", "head", "row", "column", "cell")
+        kind = kinds[self.rng.integers(7 if self.at in self.handed else 3)]
         if kind == "whole":
             mask[...] = True
         elif kind == "head":
@@ -778,6 +783,9 @@ class Learner:
         """The step's numbers with the mistake in them; None where it cannot be made here."""
         _, mistake, version = self.mistake
         rng = self.rng
+        if mistake.startswith("slip.") and step.name not in self.handed and \
+                mistake not in ("slip.sign", "slip.transposed"):
+            return None
         at = tuple(rng.integers(s) for s in honest.shape)
         if mistake in ("slip.digits-swapped", "slip.dropped-term", "slip.decimal-point",
                        "slip.neighbour", "slip.rows-swapped", "slip.noise"):
@@ -852,9 +860,16 @@ class Learner:
             return self.units[name]
         return self.radius(name, cache) + self.units[name]
 
+    def may_be_columns(self):
+        """Whether a matrix on its side is all that there is to see: then tokens may be columns."""
+        handed = [n for n in self.handed if n in self.written and self.written[n].ndim >= 2]
+        return len(handed) <= 2 and self.id in ("slip.transposed", "score.swapped")
+
     def shows_at(self):
-        """The step at which the mistake shows, or None where rounding may hide it."""
+        """The step at which the mistake shows, or None where it may be hidden."""
         names = [s.name for s in self.lesson.steps]
+        if self.may_be_columns():
+            return None
         if self.at in self.lesson.givens:
             return self.at
         if self.misshapen:
@@ -970,6 +985,8 @@ def write_matrix(stem, texts, form, learner, bom, crlf):
     end = "\r\n" if crlf else "\n"
     if texts.ndim == 1 and form not in ("numpy", "torch", "array"):
         texts = texts.reshape(1, -1)
+    if form == "semicolon" and texts.shape[1] == 1:
+        form = "csv"  # one column has no semicolon that would tell a decimal comma
     if form in ("csv", "labelled", "semicolon", "tab"):
         comma = {"semicolon": ";", "tab": "\t"}.get(form, ",")
         rows = [[t.replace(".", ",") if form == "semicolon" else t for t in row] for row in texts]
@@ -1101,7 +1118,7 @@ def judge(tally, learner, report):
 
 def check_convention(tally, learner, report):
     named = {s["convention"] for s in report["steps"]} - {None}
-    if learner.convention == "scaled-queries" and learner.pen.decimals >= 3:
+    if learner.convention == "scaled-queries":
         scores = np.asarray(learner.written["scores"])
         apart = np.abs(scores - learner.truth["scores"])
         if "scores" in learner.handed and (apart > 3 * learner.units["scores"]).any() \

@@ -1,0 +1,116 @@
+#include "formats/json.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tensor/error.hpp"
+
+namespace {
+
+using namespace qkv;
+using Values = std::vector<double>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Written one(const std::string& text) {
+  const std::vector<NamedWritten> matrices = read_json(text, "a.json");
+  REQUIRE(matrices.size() == 1);
+  CHECK(matrices[0].name.empty());
+  return matrices[0].written;
+}
+
+Values values_of(const Written& written) {
+  Values values;
+  for (const Numeral& cell : written.cells) values.push_back(cell.value);
+  return values;
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    read_json(text, "a.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST_CASE("nested arrays of any rank are one matrix") {
+  CHECK(one("[[1, 2], [3, 4], [5, 6]]").shape == Shape{3, 2});
+  CHECK(values_of(one("[[1, 2], [3, 4]]")) == Values{1, 2, 3, 4});
+  CHECK(one("[1, 2, 3]").shape == Shape{3});
+  CHECK(one("[[[1], [2]], [[3], [4]]]").shape == Shape{2, 2, 1});
+}
+
+TEST_CASE("decimals stay as they were written") {
+  const Written written = one("[0.50, -12, 1.20e-3, 7.0, 3]");
+  CHECK(written.cells[0].decimals == 2);
+  CHECK(written.cells[1].decimals == 0);
+  CHECK(written.cells[2].decimals == 5);
+  CHECK(written.cells[2].scientific);
+  CHECK(written.cells[3].decimals == 1);
+  CHECK(written.cells[4].decimals == 0);
+}
+
+TEST_CASE("null and empty text are blank, and infinity comes in several spellings") {
+  const Written written = one(R"([null, "", "-inf", "inf", NaN, -Infinity, Infinity, "0.25"])");
+  CHECK(std::isnan(written.cells[0].value));
+  CHECK(std::isnan(written.cells[1].value));
+  CHECK(written.cells[2].value == -infinity);
+  CHECK(written.cells[3].value == infinity);
+  CHECK(std::isnan(written.cells[4].value));
+  CHECK(written.cells[5].value == -infinity);
+  CHECK(written.cells[6].value == infinity);
+  CHECK(written.cells[7].value == 0.25);
+  CHECK(written.cells[7].decimals == 2);
+}
+
+TEST_CASE("an object names its matrices") {
+  const auto matrices = read_json(R"({"Q": [[1, 2]], "NaN": [3], "one": 4})", "a.json");
+  REQUIRE(matrices.size() == 3);
+  CHECK(matrices[0].name == "Q");
+  CHECK(matrices[0].written.shape == Shape{1, 2});
+  CHECK(matrices[1].name == "NaN");
+  CHECK(matrices[2].written.shape == Shape{1});
+}
+
+TEST_CASE("what is wrong is told with its place") {
+  CHECK(refusal_of("[[1, 2], [3]]") ==
+        "a.json: entry 2 has 1 entries, the one before it has 2: write rows of numbers: "
+        "[[1, 2], [3, 4]]");
+  CHECK(refusal_of("[[1, 2], 3]") ==
+        "a.json: entry 2 is a number where a list was expected: write rows of numbers: "
+        "[[1, 2], [3, 4]]");
+  CHECK(refusal_of("[[1, [2]]]") ==
+        "a.json: entry 1,2 is a list where a number was expected: write rows of numbers: "
+        "[[1, 2], [3, 4]]");
+  CHECK(refusal_of(R"({"Q": [[1, 2], []]})") ==
+        "a.json, Q: entry 2 is an empty list: write rows of numbers: [[1, 2], [3, 4]]");
+  CHECK(refusal_of("[[1,\n 2x]]") ==
+        "a.json: line 2, column 3: this is no JSON; write rows of numbers: [[1, 2], [3, 4]]");
+  CHECK(refusal_of("[[1, 2]") ==
+        "a.json: line 1, column 8: the text ends too early, or something is missing; write rows of "
+        "numbers: [[1, 2], [3, 4]]");
+  CHECK(refusal_of(R"([["a"]])") == R"(a.json: "a" is not a number: write it like 0.25 or 2.5e-3)");
+  CHECK(refusal_of("[1e400]") ==
+        "a.json: \"1e400\" is too large: a number goes up to 1.79e308; for infinity write inf");
+  CHECK(refusal_of("") == "a.json: the file is empty: write rows of numbers: [[1, 2], [3, 4]]");
+  CHECK(refusal_of("{}") ==
+        "a.json: there is nothing in it; write rows of numbers: [[1, 2], [3, 4]]");
+  CHECK(refusal_of("7") == "a.json: write rows of numbers: [[1, 2], [3, 4]]");
+  CHECK(refusal_of("[true]") ==
+        "a.json: true and false are no numbers; write rows of numbers: [[1, 2], [3, 4]]");
+  CHECK(refusal_of(R"({"Q": [1], "Q": [2]})") == R"(a.json, Q: "Q" stands in it twice)");
+  CHECK(refusal_of(R"({"Q": {"rows": [1]}})") ==
+        "a.json, Q: an object stands where numbers were expected; write rows of numbers: "
+        "[[1, 2], [3, 4]]");
+}
+
+TEST_CASE("a million brackets are refused, not followed") {
+  CHECK(refusal_of(std::string(1'000'000, '[')) ==
+        "a.json: lists are nested more than 16 deep: write rows of numbers: [[1, 2], [3, 4]]");
+}
+
+}  // namespace

@@ -1,0 +1,55 @@
+#include "lesson/new_lesson.hpp"
+
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+
+#include "check/distinct.hpp"
+#include "lesson/lint.hpp"
+#include "trace/evaluate.hpp"
+
+namespace {
+
+using namespace qkv;
+
+constexpr double two_units = 0.002;  // at three decimals
+
+std::size_t hidden(const Trace& trace) { return indistinct_mistakes(trace, two_units).size(); }
+
+TEST_CASE("a new lesson is sound, and every mistake shows in it") {
+  const NewLesson wishes = GENERATE(
+      NewLesson{}, NewLesson{.seed = 1}, NewLesson{.seed = 4294967295u}, NewLesson{.causal = true},
+      NewLesson{.tokens = 2, .d_model = 2}, NewLesson{.tokens = 2, .causal = true},
+      NewLesson{.tokens = 3, .d_model = 4}, NewLesson{.d_model = 4, .heads = 2},
+      NewLesson{.d_model = 4, .heads = 2, .causal = true},
+      NewLesson{.tokens = 6, .d_model = 8, .heads = 2, .causal = true},
+      NewLesson{.tokens = 10, .d_model = 16, .heads = 8, .causal = true});
+  const std::string toml = new_lesson(wishes, hidden);
+  INFO(fmt::format("seed {} tokens {} d_model {} heads {} causal {}", wishes.seed, wishes.tokens,
+                   wishes.d_model, wishes.heads, wishes.causal));
+  const LessonReading reading = read_lesson(toml, "new.toml", {});
+  std::string faults;
+  for (const Fault& fault : lint(reading)) faults += fault_line(reading.lesson, fault) + "\n";
+  CHECK(faults == "");
+  std::string same;
+  const Trace trace = evaluate(reading.lesson.recipe);
+  for (const Indistinct& one : indistinct_mistakes(trace, two_units)) {
+    same += fmt::format("{}: {} = {}\n", one.step, one.id, one.other);
+  }
+  CHECK(same == "");
+}
+
+TEST_CASE("the same seed gives the same lesson, another one another") {
+  CHECK(new_lesson({.seed = 5}, hidden) == new_lesson({.seed = 5}, hidden));
+  CHECK(new_lesson({.seed = 5}, hidden) != new_lesson({.seed = 6}, hidden));
+}
+
+TEST_CASE("weights and embeddings are small whole numbers") {
+  const LessonReading reading = read_lesson(new_lesson({.seed = 9}, hidden), "new.toml", {});
+  for (const Given& given : reading.lesson.recipe.givens) {
+    for (const double value : given.tensor.values) {
+      CHECK((value == -1 || value == 0 || value == 1 || value == 2));
+    }
+  }
+}
+
+}  // namespace
