@@ -17,15 +17,18 @@ struct Reading {
   std::shared_ptr<const Trace> trace;  ///< the lesson's, or that of an accepted convention
   std::vector<Handed> handed;
   Judgement judgement;
-  std::vector<std::string> scaled;   ///< steps that a convention of early scaling has changed
+  std::vector<std::string> scaled;  ///< steps that a convention of early scaling has changed
   Turned turned = Turned::no;
   std::size_t wrong = 0;
 };
 
 Reading read_as(std::shared_ptr<const Trace> trace, const Submission& submission, Turned turned,
                 const CheckOptions& options, std::vector<std::string> scaled) {
-  Reading reading{.trace = std::move(trace), .handed = {}, .judgement = {},
-                  .scaled = std::move(scaled), .turned = turned};
+  Reading reading{.trace = std::move(trace),
+                  .handed = {},
+                  .judgement = {},
+                  .scaled = std::move(scaled),
+                  .turned = turned};
   reading.handed = arrange(submission, *reading.trace, turned);
   reading.judgement = judge(*reading.trace, reading.handed, options);
   reading.wrong = reading.judgement.wrong_cells();
@@ -71,7 +74,8 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
       if (wrong_in(*late, first) == 0) continue;
       const auto other = std::make_shared<const Trace>(evaluate_all(early.recipe).trace);
       Reading reading = read_as(other, submission, late->turned, options, early.changed);
-      const bool better = reading.wrong < (best ? best->wrong : std::min(plain.wrong, turned.wrong));
+      const bool better =
+          reading.wrong < (best ? best->wrong : std::min(plain.wrong, turned.wrong));
       if (better && wrong_in(reading, first) < wrong_in(*late, first)) best = std::move(reading);
     }
   }

@@ -33,15 +33,15 @@ struct StepReport {
   std::string step;
   Verdict verdict = Verdict::correct;
   int digits = 0;
-  bool exact = false;                       ///< judged as whole numbers
-  double unit = 0;                          ///< the largest one of its cells
-  std::optional<std::string> convention;    ///< "convention.columns", …
+  bool exact = false;                     ///< judged as whole numbers
+  double unit = 0;                        ///< the largest one of its cells
+  std::optional<std::string> convention;  ///< "convention.columns", …
   VerdictCounts cells;
   std::optional<FirstWrong> first;
   std::vector<Diagnosis> mistakes;
-  Tensor written;                           ///< the learner's numbers; NaN where blank
-  std::vector<Verdict> verdicts;            ///< one a cell; empty for a wrong shape
-  Shape wrong_shape;                        ///< as handed in, for a wrong shape
+  Tensor written;                 ///< the learner's numbers; NaN where blank
+  std::vector<Verdict> verdicts;  ///< one a cell; empty for a wrong shape
+  Shape wrong_shape;              ///< as handed in, for a wrong shape
   Shape right_shape;
 };
 

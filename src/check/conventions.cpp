@@ -52,8 +52,10 @@ Recipe with_division_at(const Recipe& recipe, std::size_t at, std::size_t scale,
   StepRecipe& before = result.steps[at];
   Options by;
   by.set("by", divisor);
-  StepRecipe division{.name = before.name, .operation = &scale_operation,
-                      .of = {before.name + ".unscaled"}, .options = by};
+  StepRecipe division{.name = before.name,
+                      .operation = &scale_operation,
+                      .of = {before.name + ".unscaled"},
+                      .options = by};
   before.name = division.of.front();
   result.steps.insert(result.steps.begin() + static_cast<std::ptrdiff_t>(at) + 1,
                       std::move(division));
@@ -80,7 +82,8 @@ std::vector<ScaledEarly> scaled_early(const Recipe& recipe) {
     }
     for (const std::size_t at : places) {
       results.push_back({with_division_at(recipe, at, scale, divisor), {}});
-      for (std::size_t s = at; s <= scale; ++s) results.back().changed.push_back(recipe.steps[s].name);
+      for (std::size_t s = at; s <= scale; ++s)
+        results.back().changed.push_back(recipe.steps[s].name);
     }
   }
   return results;

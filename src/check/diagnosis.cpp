@@ -25,9 +25,9 @@ struct Version {
 // What is to be explained: the learner's cells of one matrix.
 struct Puzzle {
   Shape shape;
-  std::vector<double> written;     // NaN where blank
-  std::vector<bool> hides;         // a very low number that stands for -inf
-  std::vector<double> reach;       // a unit, with its slack
+  std::vector<double> written;  // NaN where blank
+  std::vector<bool> hides;      // a very low number that stands for -inf
+  std::vector<double> reach;    // a unit, with its slack
   std::vector<bool> wrong;
   std::size_t rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }
   std::size_t columns() const { return shape.back(); }
@@ -60,7 +60,10 @@ class World {
 
   Tensor worked(std::size_t index) const {
     const LearnerNode& node = judgement_.nodes[index];
-    Call call{.step = node.name, .inputs = {}, .names = {}, .options = &node.step->options,
+    Call call{.step = node.name,
+              .inputs = {},
+              .names = {},
+              .options = &node.step->options,
               .environment = &trace_.environment};
     for (const std::size_t input : node.inputs) {
       call.inputs.push_back(&tensors_[input]);
@@ -78,9 +81,13 @@ class World {
     }
   }
 
-  Expression arithmetic(std::size_t index, std::size_t m, std::size_t row, std::size_t column) const {
+  Expression arithmetic(std::size_t index, std::size_t m, std::size_t row,
+                        std::size_t column) const {
     const LearnerNode& node = judgement_.nodes[index];
-    Call call{.step = node.name, .inputs = {}, .names = {}, .options = &node.step->options,
+    Call call{.step = node.name,
+              .inputs = {},
+              .names = {},
+              .options = &node.step->options,
               .environment = &trace_.environment};
     for (const std::size_t input : node.inputs) {
       call.inputs.push_back(&tensors_[input]);
@@ -112,7 +119,8 @@ class World {
     return all;
   }
 
-  // From now on, what is worked out on the way is cut to so many decimals, by rounding or truncating.
+  // From now on, what is worked out on the way is cut to so many decimals, by rounding or
+  // truncating.
   void cut_to(int decimals, double (*habit)(double)) {
     decimals_ = decimals;
     habit_ = habit;
@@ -170,8 +178,11 @@ std::optional<Tensor> carried_to(const World& world, std::size_t at, Tensor made
 // A whole matrix that was not handed in may have been turned over or have lost its signs.
 void collect_unseen_slips(const World& world, std::size_t at, std::size_t node, int decimals,
                           std::vector<Version>& versions) {
-  const SlipContext context{.right = &world.tensors()[at], .decimals = decimals, .wrong_rows = {},
-                            .arithmetic = {}, .near_wrong = {}};
+  const SlipContext context{.right = &world.tensors()[at],
+                            .decimals = decimals,
+                            .wrong_rows = {},
+                            .arithmetic = {},
+                            .near_wrong = {}};
   for (SlipVersion& slip : slip_versions(context)) {
     if (slip.reach != Reach::anything) continue;
     for (Tensor& tensor : slip.versions) {
@@ -202,8 +213,8 @@ void collect_mistakes(const World& world, const Judgement& judgement, std::size_
       for (Tensor& tensor : made) {
         auto numbers = carried_to(world, at, std::move(tensor), node);
         if (!numbers) continue;
-        versions.push_back({mistake.id, mistake.says, mistake.hint, Reach::anything,
-                            std::move(*numbers)});
+        versions.push_back(
+            {mistake.id, mistake.says, mistake.hint, Reach::anything, std::move(*numbers)});
       }
     }
   }
@@ -226,8 +237,11 @@ std::vector<bool> near_wrong(const Puzzle& puzzle) {
 
 void collect_slips(const World& world, const LearnerNode& node, std::size_t index,
                    const Tensor& right, const Puzzle& puzzle, std::vector<Version>& versions) {
-  SlipContext context{.right = &right, .decimals = node.units.decimals,
-                      .wrong_rows = {}, .arithmetic = {}, .near_wrong = {}};
+  SlipContext context{.right = &right,
+                      .decimals = node.units.decimals,
+                      .wrong_rows = {},
+                      .arithmetic = {},
+                      .near_wrong = {}};
   const bool same_shape = right.shape() == puzzle.shape;
   if (same_shape) {
     context.near_wrong = near_wrong(puzzle);
@@ -257,8 +271,8 @@ void collect_slips(const World& world, const LearnerNode& node, std::size_t inde
 // How well a version explains the wrong cells.
 struct Fit {
   std::size_t version = 0;
-  std::size_t cells = 0;     // wrong ones, of those still open
-  double misfit = 0;         // the largest distance in its part, in units
+  std::size_t cells = 0;  // wrong ones, of those still open
+  double misfit = 0;      // the largest distance in its part, in units
 };
 
 Shape squeezed(Shape shape) {
@@ -389,7 +403,8 @@ class Fitter {
       if (cells.size() > most) fits.clear();
       most = cells.size();
       Fit fit{.version = v, .cells = cells.size()};
-      for (const std::size_t i : cells) fit.misfit = std::max(fit.misfit, distance(versions_[v], i));
+      for (const std::size_t i : cells)
+        fit.misfit = std::max(fit.misfit, distance(versions_[v], i));
       fits.push_back(fit);
       explained_[v] = std::move(cells);
     }
@@ -435,8 +450,8 @@ Puzzle puzzle_of(const LearnerNode& node) {
   return puzzle;
 }
 
-// The learner's own numbers as they stand; the same with what was not handed in rounded as the rest;
-// and the lesson's, where the learner's are those but for rounding.
+// The learner's own numbers as they stand; the same with what was not handed in rounded as the
+// rest; and the lesson's, where the learner's are those but for rounding.
 std::vector<World> worlds_of(const Judgement& judgement, const Trace& trace, std::size_t node,
                              int decimals) {
   std::vector<World> worlds = {World(judgement, trace)};
@@ -454,7 +469,8 @@ std::vector<World> worlds_of(const Judgement& judgement, const Trace& trace, std
       Tensor worked;
       for (std::size_t cell = 0; cell < own.values.size(); ++cell) {
         if (!unseen(i, cell)) continue;
-        if (worked.values.empty()) rounded.finish(worked = rounded.worked_or(judgement.nodes[i].own, i));
+        if (worked.values.empty())
+          rounded.finish(worked = rounded.worked_or(judgement.nodes[i].own, i));
         own.values[cell] = worked.values[cell];
         any = true;
       }
@@ -481,10 +497,7 @@ std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, 
   const Puzzle puzzle = puzzle_of(node);
   std::vector<Version> versions;
   for (World& world : worlds_of(judgement, trace, index, node.units.decimals)) {
-    Tensor right = *node.truth;
-    if (node.step) {
-      right = world.worked_or(node.from_yours, index);
-    }
+    const Tensor right = node.step ? world.worked_or(node.from_yours, index) : *node.truth;
     world.tensors()[index] = right;
     if (node.step) collect_mistakes(world, judgement, index, versions);
     collect_slips(world, node, index, right, puzzle, versions);

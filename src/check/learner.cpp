@@ -19,7 +19,10 @@ bool within(double x, double y, double reach) {
 }
 
 Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
-  Call call{.step = node.name, .inputs = {}, .names = {}, .options = &node.step->options,
+  Call call{.step = node.name,
+            .inputs = {},
+            .names = {},
+            .options = &node.step->options,
             .environment = &trace.environment};
   for (const std::size_t input : node.inputs) {
     call.inputs.push_back(&judgement.nodes[input].own);
@@ -97,8 +100,9 @@ class Ranges {
   }
 
   Range of_made(const LearnerNode& node) {
-    const bool complete = node.handed && std::none_of(node.verdicts.begin(), node.verdicts.end(),
-                                                      [](Verdict v) { return v == Verdict::blank; });
+    const bool complete =
+        node.handed && std::none_of(node.verdicts.begin(), node.verdicts.end(),
+                                    [](Verdict v) { return v == Verdict::blank; });
     Range range = complete ? Range{node.own, node.own} : of_step(node);
     for (std::size_t i = 0; i < range.low.values.size(); ++i) {
       const bool own = node.handed && node.verdicts[i] != Verdict::blank;
@@ -163,10 +167,12 @@ class Judge {
     judgement_.nodes.push_back(std::move(node));
   }
 
+  // Of the steps only: a given is copied, so its decimals say nothing of how the learner rounds.
   int decimals_elsewhere(const Handed& handed) const {
     int most = 0;
     for (const Handed& other : handed_) {
-      if (&other != &handed) most = std::max(most, most_decimals(other));
+      if (&other == &handed || !trace_.find_step(other.name)) continue;
+      most = std::max(most, most_decimals(other));
     }
     return most;
   }
@@ -210,8 +216,8 @@ class Judge {
     }
   }
 
-  // The step made of finite masks as they were typed: -1000 / √2 is a mask as well. Empty where none
-  // went into it.
+  // The step made of finite masks as they were typed: -1000 / √2 is a mask as well. Empty where
+  // none went into it.
   Tensor worked_from_typed(const LearnerNode& node) const {
     const auto has_masks = [&](std::size_t k) { return judgement_.nodes[k].finite_mask; };
     if (!node.step || std::none_of(node.inputs.begin(), node.inputs.end(), has_masks)) return {};
@@ -270,15 +276,15 @@ class Judge {
       std::fill(planted.values.begin(), planted.values.end(), nothing);
       node.tainted = true;
     }
-    const bool inherits = std::any_of(node.inputs.begin(), node.inputs.end(), [&](std::size_t k) {
-      return judgement_.nodes[k].tainted;
-    });
+    const bool inherits = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                      [&](std::size_t k) { return judgement_.nodes[k].tainted; });
     Tensor taint;
     if (inherits && node.step) taint = tainted_result(judgement_, trace_, node, planted_);
     for (std::size_t i = 0; i < planted.values.size() && !node.misshapen; ++i) {
       const bool judged = node.handed && node.verdicts[i] != Verdict::blank;
-      const bool bad = judged ? node.verdicts[i] == Verdict::wrong || node.verdicts[i] == Verdict::carried
-                              : !taint.values.empty() && std::isnan(taint.values[i]);
+      const bool bad =
+          judged ? node.verdicts[i] == Verdict::wrong || node.verdicts[i] == Verdict::carried
+                 : !taint.values.empty() && std::isnan(taint.values[i]);
       if (!bad) continue;
       planted.values[i] = nothing;
       node.tainted = true;

@@ -32,13 +32,13 @@ struct LearnerNode {
   const Handed* handed = nullptr;        ///< nullptr where nothing (or a wrong shape) was handed in
   const Handed* misshapen = nullptr;
   Units units = {};
-  std::vector<Verdict> verdicts = {};    ///< one a cell, where something was handed in
-  Tensor from_yours = {};                ///< the step worked out from the learner's own numbers
-  Tensor own = {};                       ///< the learner's numbers, from_yours where there are none
-  bool finite_mask = false;              ///< -1e9 and the like stood for -inf
-  bool tainted = false;                  ///< some of its cells are wrong or carried
+  std::vector<Verdict> verdicts = {};  ///< one a cell, where something was handed in
+  Tensor from_yours = {};              ///< the step worked out from the learner's own numbers
+  Tensor own = {};                     ///< the learner's numbers, from_yours where there are none
+  bool finite_mask = false;            ///< -1e9 and the like stood for -inf
+  bool tainted = false;                ///< some of its cells are wrong or carried
 
-  std::size_t wrong_cells() const;       ///< all cells of a wrong shape count
+  std::size_t wrong_cells() const;  ///< all cells of a wrong shape count
 };
 
 /// The whole submission judged cell by cell (SPEC, section 5).

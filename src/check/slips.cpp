@@ -43,7 +43,8 @@ std::vector<Tensor> decimal_points(const SlipContext& c) {
   for (const double factor : {10.0, 0.1, 100.0, 0.01, 1000.0, 0.001}) {
     results.push_back(mapped(*c.right, [&](double x) { return x * factor; }));
     for (const Cut& cut : cuts(c)) {
-      if (factor > 1) results.push_back(mapped(*c.right, [&](double x) { return cut(x) * factor; }));
+      if (factor > 1)
+        results.push_back(mapped(*c.right, [&](double x) { return cut(x) * factor; }));
     }
   }
   return results;
@@ -133,8 +134,8 @@ std::vector<Tensor> swapped_rows(const SlipContext& c) {
   return results;
 }
 
-// The value of an expression with one term of one of its sums left out. `count` numbers the terms of
-// all sums in the order of writing; `dropped` is the one to leave out.
+// The value of an expression with one term of one of its sums left out. `count` numbers the terms
+// of all sums in the order of writing; `dropped` is the one to leave out.
 double value_without(const Expression& term, std::size_t dropped, std::size_t& count) {
   if (term.parts().empty()) return term.value();
   std::vector<Expression> parts;
@@ -186,7 +187,8 @@ struct Slip {
 constexpr Slip slips[] = {
     {"slip.transposed", "Rows and columns have changed places.",
      "Which way round does this matrix stand?", Reach::anything, transposes},
-    {"slip.sign", "The sign is wrong way round.", "Look at the signs again.", Reach::anything, signs},
+    {"slip.sign", "The sign is wrong way round.", "Look at the signs again.", Reach::anything,
+     signs},
     {"slip.decimal-point", "The decimal point is in the wrong place.", "Count the decimals again.",
      Reach::anything, decimal_points},
     {"slip.digits-swapped", "Two digits have changed places.", "Compare digit by digit.",

@@ -24,8 +24,8 @@ struct SlipVersion {
 
 /// What slips need to know of a step.
 struct SlipContext {
-  const Tensor* right = nullptr;  ///< the step from the learner's own numbers
-  int decimals = 0;               ///< that the learner writes
+  const Tensor* right = nullptr;                     ///< the step from the learner's own numbers
+  int decimals = 0;                                  ///< that the learner writes
   std::vector<std::vector<std::size_t>> wrong_rows;  ///< of each matrix, from 0
   /// The arithmetic of a cell from the learner's own numbers; empty for a given.
   std::function<Expression(std::size_t matrix, std::size_t row, std::size_t column)> arithmetic;

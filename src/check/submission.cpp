@@ -135,8 +135,8 @@ void add_matrix(NamedWritten matrix, const Stem& stem, const std::string& file, 
   for (const HandedFile& other : submission.files) {
     const bool same = other.leading.empty() || leading.empty() || other.leading == leading;
     if (other.name != *name || !same) continue;
-    submission.notes.push_back(
-        fmt::format("{} was not read: {} has {} already; keep one of them", file, other.file, *name));
+    submission.notes.push_back(fmt::format("{} was not read: {} has {} already; keep one of them",
+                                           file, other.file, *name));
     return;
   }
   submission.files.push_back(
@@ -149,14 +149,15 @@ bool is_readable(const fs::path& path) {
   return std::find(readable.begin(), readable.end(), extension) != readable.end();
 }
 
-// Whether a file that fits nothing by its name was named by the user, or only lies in the directory.
+// Whether a file that fits nothing by its name was named by the user, or only lies in the
+// directory.
 enum class Chosen { by_name, with_its_directory };
 
 void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submission& submission) {
   const std::string file = path.filename().string();
   if (!is_readable(path)) {
-    submission.notes.push_back(fmt::format("{} was not read: qkv reads {}", file,
-                                           fmt::join(readable_extensions(), " ")));
+    submission.notes.push_back(
+        fmt::format("{} was not read: qkv reads {}", file, fmt::join(readable_extensions(), " ")));
     return;
   }
   const Stem own = stem_of(path.stem().string());
@@ -258,8 +259,8 @@ std::size_t index_of(const HandedFile& file, const Tensor& tensor) {
 
 // A step that came in one file.
 void take_whole(Piece piece, const Tensor& tensor, Handed& handed) {
-  handed.fits = piece.shape == tensor.shape() ||
-                (piece.may_lie && is_one_line(piece.shape, tensor.shape()));
+  handed.fits =
+      piece.shape == tensor.shape() || (piece.may_lie && is_one_line(piece.shape, tensor.shape()));
   handed.shape = handed.fits ? tensor.shape() : std::move(piece.shape);
   handed.cells = std::move(piece.cells);
 }
@@ -349,9 +350,8 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
 std::vector<Handed> arrange(const Submission& submission, const Trace& trace, Turned turned) {
   std::vector<Handed> all;
   for (const std::string_view name : names_in(trace)) {
-    const bool is_there =
-        std::any_of(submission.files.begin(), submission.files.end(),
-                    [&](const HandedFile& file) { return file.name == name; });
+    const bool is_there = std::any_of(submission.files.begin(), submission.files.end(),
+                                      [&](const HandedFile& file) { return file.name == name; });
     if (is_there) all.push_back(put_together(std::string(name), submission, trace, turned));
   }
   return all;

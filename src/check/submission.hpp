@@ -12,17 +12,17 @@ namespace qkv {
 
 /// One matrix as a file holds it, and the step or given that its name means.
 struct HandedFile {
-  std::string file;                     ///< for messages
-  std::string name;                     ///< the step or given
-  std::vector<std::size_t> leading;     ///< from ".head-2": which matrix of the step; empty for all
+  std::string file;                  ///< for messages
+  std::string name;                  ///< the step or given
+  std::vector<std::size_t> leading;  ///< from ".head-2": which matrix of the step; empty for all
   Written written;
 };
 
 /// What a learner handed in: a file, or a directory of files.
 struct Submission {
-  std::string name;                 ///< the path, as it was typed
+  std::string name;  ///< the path, as it was typed
   std::vector<HandedFile> files;
-  std::vector<std::string> notes;   ///< what was there but fits nothing, in words
+  std::vector<std::string> notes;  ///< what was there but fits nothing, in words
 };
 
 /// Reads a file or a directory. Throws InputError where nothing in it fits a step, or where a file
@@ -36,14 +36,14 @@ enum class Turned { no, yes };
 struct Handed {
   std::string name;
   std::vector<std::string> files;
-  bool fits = true;             ///< its size is the step's
-  Shape shape;                  ///< of the cells, inside: a token is a row
-  std::vector<Numeral> cells;   ///< NaN where blank
+  bool fits = true;            ///< its size is the step's
+  Shape shape;                 ///< of the cells, inside: a token is a row
+  std::vector<Numeral> cells;  ///< NaN where blank
   Precision precision = Precision::digits;
 };
 
-/// The submission's matrices, each put together from its files, in the lesson's order. With `turned`
-/// every matrix is taken to have its tokens the other way round.
+/// The submission's matrices, each put together from its files, in the lesson's order. With
+/// `turned` every matrix is taken to have its tokens the other way round.
 std::vector<Handed> arrange(const Submission& submission, const Trace& trace, Turned turned);
 
 }  // namespace qkv

@@ -49,7 +49,8 @@ Units units_of(const Handed& handed, std::span<const double> right, int others,
                                          [](const Numeral& cell) { return cell.scientific; });
   double unit = std::pow(10.0, -units.decimals);
   if (!digits && units.decimals == 0 && !has_exponents) {
-    // A learner who writes no decimals anywhere does not round: those numbers are meant as they are.
+    // A learner who writes no decimals anywhere does not round: those numbers are meant as they
+    // are.
     units.exact = others == 0 || are_whole(right);
     if (!units.exact) units.decimals = others;
     unit = units.exact ? 0 : std::pow(10.0, -others);

@@ -15,10 +15,9 @@
 namespace qkv {
 namespace {
 
-constexpr std::array commands = {&lessons_command, &run_command, &explain_command,
-                                 &export_command, &worksheet_command, &check_command,
-                                 &lint_command, &new_command,
-                                 &params_command};
+constexpr std::array commands = {&lessons_command, &run_command,       &explain_command,
+                                 &export_command,  &worksheet_command, &check_command,
+                                 &lint_command,    &new_command,       &params_command};
 
 constexpr int bad_usage = 2;
 
@@ -26,7 +25,8 @@ constexpr int bad_usage = 2;
 class ExamplesFirst : public CLI::Formatter {
  public:
   ExamplesFirst() { column_width(34); }
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const final {
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const final {
     std::string examples;
     for (const Command* command : commands) {
       if (command->name == app->get_name()) examples = command->examples;
@@ -88,15 +88,16 @@ void refuse_unknown_command(int argc, char** argv) {
     }
     const std::string near = nearest(word, names);
     throw InputError(
-        near.empty() ? fmt::format("there is no command \"{}\"; there are {}", word, fmt::join(names, ", "))
-                     : fmt::format("there is no command \"{}\"; did you mean \"{}\"?", word, near));
+        near.empty()
+            ? fmt::format("there is no command \"{}\"; there are {}", word, fmt::join(names, ", "))
+            : fmt::format("there is no command \"{}\"; did you mean \"{}\"?", word, near));
   }
 }
 
 void add_common(CLI::App& app, Common& common) {
-  static const std::map<std::string, ColourChoice> choices = {
-      {"auto", ColourChoice::automatic}, {"always", ColourChoice::always},
-      {"never", ColourChoice::never}};
+  static const std::map<std::string, ColourChoice> choices = {{"auto", ColourChoice::automatic},
+                                                              {"always", ColourChoice::always},
+                                                              {"never", ColourChoice::never}};
   app.add_option("--color", common.colour, "Shade numbers by their size: auto, always or never")
       ->transform(CLI::CheckedTransformer(choices).description(""))
       ->type_name("WHEN");

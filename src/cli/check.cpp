@@ -57,9 +57,9 @@ void print_round(const Round& round, const CheckCommandOptions& options, const L
     }
   }
   if (!options.summary.empty()) {
-    print(summary_csv(round.reports, loaded.trace));
+    print(visible_prose(summary_csv(round.reports, loaded.trace)));
   } else if (options.json) {
-    print(checked_json(round.reports, loaded.lesson, answers));
+    print(visible_json(checked_json(round.reports, loaded.lesson, answers)));
   } else if (options.paths.size() > 1) {
     for (const CheckReport& report : round.reports) print(checked_line(report, loaded.trace));
   } else {
@@ -131,10 +131,12 @@ int run(const CheckCommandOptions& options, const Common& common) {
 std::function<int()> setup(CLI::App& app, const Common& common) {
   const auto options = std::make_shared<CheckCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("PATH", options->paths, "What was handed in: a directory, or a file named after its step")
+  app.add_option("PATH", options->paths,
+                 "What was handed in: a directory, or a file named after its step")
       ->required()
       ->type_name("");
-  app.add_option("--digits", options->rules.digits, "Judge by this many decimals, whatever was written")
+  app.add_option("--digits", options->rules.digits,
+                 "Judge by this many decimals, whatever was written")
       ->type_name("N")
       ->check(CLI::Range(0, 17).description(""));
   app.add_flag("--strict", options->rules.strict, "Other conventions are wrong, too");
@@ -153,10 +155,11 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
 constinit const Command check_command{
     .name = "check",
     .summary = "verifies hand calculations: the first slip, and which mistake makes those numbers",
-    .examples = "  qkv check the-fat-cat my-work/             every step that is there\n"
-                "  qkv check the-fat-cat scores.csv           one step\n"
-                "  qkv check the-fat-cat my-work --no-answers where to look, not what to write\n"
-                "  qkv check the-fat-cat class/* --summary csv > marks.csv\n",
+    .examples =
+        "  qkv check the-fat-cat my-work/             every step that is there\n"
+        "  qkv check the-fat-cat scores.csv           one step\n"
+        "  qkv check the-fat-cat my-work --no-answers where to look, not what to write\n"
+        "  qkv check the-fat-cat class/* --summary csv > marks.csv\n",
     .setup = setup,
 };
 

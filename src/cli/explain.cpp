@@ -30,7 +30,8 @@ std::string as_text(const Trace& trace, const CellArithmetic& worked, const Cell
   if (!step) return fmt::format("{} = {} (given)\n", visible(start), worked.lines.front());
   for (const std::string& line : worked.lines) {
     bool first = true;
-    for (const std::string& piece : wrapped_arithmetic(visible(fmt::format("{} = {}", start, line)), width - 4)) {
+    for (const std::string& piece :
+         wrapped_arithmetic(visible(fmt::format("{} = {}", start, line)), width - 4)) {
       text += (first ? "  " : "    ") + piece + "\n";
       first = false;
     }
@@ -84,10 +85,9 @@ std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmet
 int run(const ExplainOptions& options, const Common& common) {
   const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
   const CellReference cell = resolve(parse_reference(options.cell), loaded.trace);
-  const CellArithmetic worked =
-      arithmetic_of(loaded.trace, cell,
-                    {.digits = options.digits,
-                     .notation = options.latex ? Notation::latex : Notation::text});
+  const CellArithmetic worked = arithmetic_of(
+      loaded.trace, cell,
+      {.digits = options.digits, .notation = options.latex ? Notation::latex : Notation::text});
   if (options.json) {
     print(as_json(loaded.lesson, loaded.trace, worked, cell));
   } else if (options.latex) {
@@ -115,9 +115,10 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
 constinit const Command explain_command{
     .name = "explain",
     .summary = "one cell's arithmetic, term by term",
-    .examples = "  qkv explain the-fat-cat 'scores[head 1,cat,fat]'\n"
-                "  qkv explain the-fat-cat 'attention_weights[head 1,3,2]' --digits 6\n"
-                "  qkv explain the-fat-cat 'context[head 2,3,1]' --latex\n",
+    .examples =
+        "  qkv explain the-fat-cat 'scores[head 1,cat,fat]'\n"
+        "  qkv explain the-fat-cat 'attention_weights[head 1,3,2]' --digits 6\n"
+        "  qkv explain the-fat-cat 'context[head 2,3,1]' --latex\n",
     .setup = setup,
 };
 

@@ -76,9 +76,10 @@ std::function<int()> setup(CLI::App& app, const Common&) {
 constinit const Command export_command{
     .name = "export",
     .summary = "every step's matrix as a CSV file",
-    .examples = "  qkv export the-fat-cat -o out\n"
-                "  qkv export the-fat-cat -o out --plain        numbers only, for numpy.loadtxt\n"
-                "  qkv export the-fat-cat --step scores -o -    one matrix, on the screen\n",
+    .examples =
+        "  qkv export the-fat-cat -o out\n"
+        "  qkv export the-fat-cat -o out --plain        numbers only, for numpy.loadtxt\n"
+        "  qkv export the-fat-cat --step scores -o -    one matrix, on the screen\n",
     .setup = setup,
 };
 

@@ -34,7 +34,8 @@ std::string as_text(const Terminal& output) {
   for (const BuiltInLesson& built_in : built_in_lessons()) {
     const Lesson lesson = find_lesson(std::string(built_in.name)).lesson;
     text += fmt::format("{}  ({} steps)\n", lesson.name, lesson.recipe.steps.size());
-    for (const std::string& line : wrapped(lesson.title + ". " + lesson.summary, output.width - 4)) {
+    for (const std::string& line :
+         wrapped(lesson.title + ". " + lesson.summary, output.width - 4)) {
       text += "    " + line + "\n";
     }
   }

@@ -39,8 +39,8 @@ Stretch stretch_of(const Trace& trace, const RunOptions& options) {
   if (!options.from.empty()) stretch.first = place_of(trace, options.from);
   if (!options.to.empty()) stretch.last = place_of(trace, options.to);
   if (stretch.first > stretch.last) {
-    throw InputError(fmt::format("--from {} comes after --to {}; exchange them", options.from,
-                                 options.to));
+    throw InputError(
+        fmt::format("--from {} comes after --to {}; exchange them", options.from, options.to));
   }
   return stretch;
 }
@@ -75,11 +75,12 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
 constinit const Command run_command{
     .name = "run",
     .summary = "walks a lesson: every matrix with its shape and an explanation",
-    .examples = "  qkv run the-fat-cat\n"
-                "  qkv run the-fat-cat --step scores --digits 2\n"
-                "  qkv run the-fat-cat --text \"the cat sat\"\n"
-                "  qkv run the-fat-cat --set 'W_Q[head 1,1,2]=0.5' --from Q\n"
-                "  qkv run my-lesson.toml\n",
+    .examples =
+        "  qkv run the-fat-cat\n"
+        "  qkv run the-fat-cat --step scores --digits 2\n"
+        "  qkv run the-fat-cat --text \"the cat sat\"\n"
+        "  qkv run the-fat-cat --set 'W_Q[head 1,1,2]=0.5' --from Q\n"
+        "  qkv run my-lesson.toml\n",
     .setup = setup,
 };
 

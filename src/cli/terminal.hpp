@@ -21,8 +21,8 @@ Terminal terminal(ColourChoice choice);
 /// Writes results to standard output.
 void print(std::string_view text);
 
-/// Writes a message to standard error, after all results so far. Nobody may be listening there: what
-/// cannot be written is lost.
+/// Writes a message to standard error, after all results so far. Nobody may be listening there:
+/// what cannot be written is lost.
 void tell(std::string_view text);
 
 /// Flushes standard output. Throws InputError where something could not be written, so that a full

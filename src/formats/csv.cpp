@@ -314,8 +314,8 @@ bool has_text_in_margin(const Table& table) {
 
 bool is_labelled(const Table& table, std::optional<std::array<std::size_t, 2>> expected) {
   if (!table.at(0, 0).text.empty()) return false;
-  const bool one_more_each_way = expected && table.rows.size() == (*expected)[0] + 1 &&
-                                 table.columns() == (*expected)[1] + 1;
+  const bool one_more_each_way =
+      expected && table.rows.size() == (*expected)[0] + 1 && table.columns() == (*expected)[1] + 1;
   return one_more_each_way || has_text_in_margin(table);
 }
 

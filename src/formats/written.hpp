@@ -9,7 +9,7 @@ namespace qkv {
 
 /// A number as somebody wrote it: what it is worth and how far its digits go.
 struct Numeral {
-  double value = 0;         ///< NaN where the cell is blank
+  double value = 0;  ///< NaN where the cell is blank
   /// The place of the last digit written, counted behind the point: 0.25 → 2, 12 → 0,
   /// 1.20e-3 → 5, 3e+02 → -2.
   int decimals = 0;

@@ -13,9 +13,9 @@
 namespace qkv {
 namespace {
 
-constexpr std::string_view keys[] = {"name",   "value", "randn", "rand",        "eye",  "ones",
-                                     "zeros",  "tril",  "linear", "linear_bias", "file", "key",
-                                     "seed",   "transpose", "rows", "columns"};
+constexpr std::string_view keys[] = {"name",  "value",     "randn",  "rand",        "eye",  "ones",
+                                     "zeros", "tril",      "linear", "linear_bias", "file", "key",
+                                     "seed",  "transpose", "rows",   "columns"};
 
 // The numbers of a given before they are turned and labelled, and the labels its file had.
 struct Numbers {
@@ -25,7 +25,7 @@ struct Numbers {
 };
 
 using Read = std::optional<Numbers> (*)(const toml::table&, std::string_view key, GivenContext&,
-                                       TomlReader&);
+                                        TomlReader&);
 
 std::optional<Numbers> from_written(const Written& written, std::string_view where) {
   Numbers source;
@@ -33,8 +33,9 @@ std::optional<Numbers> from_written(const Written& written, std::string_view whe
   for (std::size_t i = 0; i < written.cells.size(); ++i) {
     if (std::isnan(written.cells[i].value)) {
       const std::size_t width = written.shape.back();
-      throw InputError(fmt::format("{}: row {}, column {} is blank or nan; a given needs every number",
-                                   where, i / width + 1, i % width + 1));
+      throw InputError(
+          fmt::format("{}: row {}, column {} is blank or nan; a given needs every number", where,
+                      i / width + 1, i % width + 1));
     }
     values.push_back(written.cells[i].value);
   }
@@ -45,7 +46,7 @@ std::optional<Numbers> from_written(const Written& written, std::string_view whe
 }
 
 std::optional<Numbers> read_value(const toml::table& table, std::string_view key, GivenContext&,
-                                 TomlReader& reader) {
+                                  TomlReader& reader) {
   const toml::node& node = *table.get(key);
   if (const auto* text = node.as_string()) {
     return from_written(read_pasted(text->get(), "value"), "value");
@@ -55,7 +56,7 @@ std::optional<Numbers> read_value(const toml::table& table, std::string_view key
 }
 
 std::optional<Numbers> read_from_file(const toml::table& table, std::string_view key,
-                                     GivenContext& context, TomlReader& reader) {
+                                      GivenContext& context, TomlReader& reader) {
   const auto file = reader.text(table, key);
   if (!file) return {};
   return from_written(read_written(context.directory / *file, reader.text(table, "key")), *file);
@@ -71,7 +72,7 @@ std::optional<Shape> square(const toml::table& table, std::string_view key, Toml
 
 // 1 where `is_one(row, column)` says so, else 0.
 std::optional<Numbers> square_of(const toml::table& table, std::string_view key, TomlReader& reader,
-                                bool (*is_one)(std::size_t, std::size_t)) {
+                                 bool (*is_one)(std::size_t, std::size_t)) {
   const auto shape = square(table, key, reader);
   if (!shape) return {};
   std::vector<double> values(count_of(*shape, key));
@@ -81,29 +82,29 @@ std::optional<Numbers> square_of(const toml::table& table, std::string_view key,
 }
 
 std::optional<Numbers> read_eye(const toml::table& table, std::string_view key, GivenContext&,
-                               TomlReader& reader) {
+                                TomlReader& reader) {
   return square_of(table, key, reader, [](std::size_t i, std::size_t j) { return i == j; });
 }
 
 std::optional<Numbers> read_tril(const toml::table& table, std::string_view key, GivenContext&,
-                                TomlReader& reader) {
+                                 TomlReader& reader) {
   return square_of(table, key, reader, [](std::size_t i, std::size_t j) { return j <= i; });
 }
 
 std::optional<Numbers> filled(const toml::table& table, std::string_view key, TomlReader& reader,
-                             double value) {
+                              double value) {
   const auto shape = reader.shape(table, key);
   if (!shape) return {};
   return Numbers{tensor_of(*shape, std::vector<double>(count_of(*shape, key), value))};
 }
 
 std::optional<Numbers> read_ones(const toml::table& table, std::string_view key, GivenContext&,
-                                TomlReader& reader) {
+                                 TomlReader& reader) {
   return filled(table, key, reader, 1);
 }
 
 std::optional<Numbers> read_zeros(const toml::table& table, std::string_view key, GivenContext&,
-                                 TomlReader& reader) {
+                                  TomlReader& reader) {
   return filled(table, key, reader, 0);
 }
 
@@ -125,8 +126,8 @@ RandomStream* stream_for(const toml::table& table, std::string_view key, GivenCo
 }
 
 std::optional<Numbers> draw(const toml::table& table, std::string_view key, GivenContext& context,
-                           TomlReader& reader,
-                           std::vector<double> (RandomStream::*draws)(std::size_t)) {
+                            TomlReader& reader,
+                            std::vector<double> (RandomStream::*draws)(std::size_t)) {
   const auto shape = reader.shape(table, key);
   RandomStream* stream = stream_for(table, key, context, reader);
   if (!shape || !stream) return {};
@@ -134,23 +135,24 @@ std::optional<Numbers> draw(const toml::table& table, std::string_view key, Give
 }
 
 std::optional<Numbers> read_randn(const toml::table& table, std::string_view key,
-                                 GivenContext& context, TomlReader& reader) {
+                                  GivenContext& context, TomlReader& reader) {
   return draw(table, key, context, reader, &RandomStream::randn);
 }
 
 std::optional<Numbers> read_rand(const toml::table& table, std::string_view key,
-                                GivenContext& context, TomlReader& reader) {
+                                 GivenContext& context, TomlReader& reader) {
   return draw(table, key, context, reader, &RandomStream::rand);
 }
 
 // nn.Linear(in, out): the weight is stored out × in, the bias is a vector.
 std::optional<Numbers> linear_part(const toml::table& table, std::string_view key,
-                                  GivenContext& context, TomlReader& reader, bool weight) {
+                                   GivenContext& context, TomlReader& reader, bool weight) {
   const auto sizes = reader.shape(table, key);
   RandomStream* stream = stream_for(table, key, context, reader);
   if (!sizes || !stream) return {};
   if (sizes->size() != 2) {
-    reader.fault(*table.get(key), fmt::format("{} takes the sizes in and out: {} = [3, 2]", key, key));
+    reader.fault(*table.get(key),
+                 fmt::format("{} takes the sizes in and out: {} = [3, 2]", key, key));
     return {};
   }
   const std::size_t in = (*sizes)[0];
@@ -160,12 +162,12 @@ std::optional<Numbers> linear_part(const toml::table& table, std::string_view ke
 }
 
 std::optional<Numbers> read_linear(const toml::table& table, std::string_view key,
-                                  GivenContext& context, TomlReader& reader) {
+                                   GivenContext& context, TomlReader& reader) {
   return linear_part(table, key, context, reader, true);
 }
 
 std::optional<Numbers> read_linear_bias(const toml::table& table, std::string_view key,
-                                       GivenContext& context, TomlReader& reader) {
+                                        GivenContext& context, TomlReader& reader) {
   return linear_part(table, key, context, reader, false);
 }
 
@@ -175,28 +177,29 @@ struct NumbersKind {
 };
 
 constexpr NumbersKind sources[] = {
-    {"value", read_value}, {"file", read_from_file},   {"randn", read_randn},
-    {"rand", read_rand},   {"linear", read_linear},    {"linear_bias", read_linear_bias},
-    {"eye", read_eye},     {"ones", read_ones},        {"zeros", read_zeros},
+    {"value", read_value}, {"file", read_from_file}, {"randn", read_randn},
+    {"rand", read_rand},   {"linear", read_linear},  {"linear_bias", read_linear_bias},
+    {"eye", read_eye},     {"ones", read_ones},      {"zeros", read_zeros},
     {"tril", read_tril},
 };
 
 const NumbersKind* source_kind(const toml::table& table, const std::string& name,
-                              TomlReader& reader) {
+                               TomlReader& reader) {
   const NumbersKind* found = nullptr;
   for (const NumbersKind& kind : sources) {
     if (!table.contains(kind.key)) continue;
     if (found) {
-      reader.fault(*table.get(kind.key), fmt::format("{} has both {} and {}; keep one of them", name,
-                                                     found->key, kind.key));
+      reader.fault(*table.get(kind.key), fmt::format("{} has both {} and {}; keep one of them",
+                                                     name, found->key, kind.key));
       return nullptr;
     }
     found = &kind;
   }
   if (!found) {
-    reader.fault(table, fmt::format("{} has no numbers; write value = [[1, 0], [0, 1]], or one of "
-                                    "randn, rand, linear, linear_bias, eye, ones, zeros, tril, file",
-                                    name));
+    reader.fault(table,
+                 fmt::format("{} has no numbers; write value = [[1, 0], [0, 1]], or one of "
+                             "randn, rand, linear, linear_bias, eye, ones, zeros, tril, file",
+                             name));
   }
   return found;
 }
@@ -248,8 +251,8 @@ std::optional<Given> read_given(const toml::table& table, GivenContext& context,
       std::swap(source->rows, source->columns);
     }
     if (!label_axis(tensor.axes.back(), table, "columns", source->columns, name, reader)) return {};
-    if (tensor.rank() > 1 && !label_axis(tensor.axes[tensor.rank() - 2], table, "rows", source->rows,
-                                         name, reader)) {
+    if (tensor.rank() > 1 &&
+        !label_axis(tensor.axes[tensor.rank() - 2], table, "rows", source->rows, name, reader)) {
       return {};
     }
     if (context.convention == Convention::columns) tensor = transposed(tensor);

@@ -33,8 +33,8 @@ struct Prose {
 
 /// What the lesson says about one step of its recipe.
 struct StepText {
-  Place place;      ///< of the step's name, for faults of the step as a whole
-  Prose say;        ///< empty where the operation's own words are to be used
+  Place place;  ///< of the step's name, for faults of the step as a whole
+  Prose say;    ///< empty where the operation's own words are to be used
   Prose notice;
 };
 

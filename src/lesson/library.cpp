@@ -52,14 +52,15 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
     if (given == recipe.givens.end()) {
       std::vector<std::string_view> names;
       for (const Given& g : recipe.givens) names.push_back(g.name);
-      throw InputError(
-          fmt::format("{} is not given; what is given can be set: {}", text.name,
-                      names.empty() ? "nothing in this lesson" : fmt::format("{}", fmt::join(names, ", "))));
+      throw InputError(fmt::format(
+          "{} is not given; what is given can be set: {}", text.name,
+          names.empty() ? "nothing in this lesson" : fmt::format("{}", fmt::join(names, ", "))));
     }
     Tensor& tensor = given->tensor;
     const double value = set_value(change, std::string_view(change).substr(equals + 1));
     const CellReference cell = resolve(text, named);
-    tensor.values[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column] = value;
+    tensor.values[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column] =
+        value;
   } catch (const InputError& error) {
     const std::string_view message = error.what();
     throw InputError(message.starts_with("--set") ? std::string(message)
@@ -82,9 +83,10 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
   const std::string near = nearest(name, names);
   throw InputError(
       near.empty()
-          ? fmt::format("there is no lesson \"{}\"; qkv lessons lists them, and the path of a lesson "
-                        "file will do too",
-                        name)
+          ? fmt::format(
+                "there is no lesson \"{}\"; qkv lessons lists them, and the path of a lesson "
+                "file will do too",
+                name)
           : fmt::format("there is no lesson \"{}\"; did you mean \"{}\"?", name, near));
 }
 

@@ -14,9 +14,9 @@ void lint_prose(const Prose& prose, const Trace& trace, std::vector<Fault>& faul
   for (const ProseFault& fault : prose_faults(prose.text, trace)) {
     const auto lines = std::count(
         prose.text.begin(), prose.text.begin() + static_cast<std::ptrdiff_t>(fault.offset), '\n');
-    faults.push_back({{prose.place.line + static_cast<std::size_t>(lines),
-                       lines == 0 ? prose.place.column : 1},
-                      fault.message});
+    faults.push_back(
+        {{prose.place.line + static_cast<std::size_t>(lines), lines == 0 ? prose.place.column : 1},
+         fault.message});
   }
 }
 

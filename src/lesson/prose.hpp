@@ -19,8 +19,8 @@ struct ProsePiece {
 /// The prose with its braces looked up in the trace: {scores.shape}, {scores[cat,fat]}, {d_k}, and
 /// what statistic.hpp knows of a matrix, a row or a column: {scores.spread}, {A[cat,*].entropy}.
 /// Each with a number of decimals if wanted, {scores[1,2]:2}, or as a whole number with its
-/// thousands apart, {cells[1,1]:,}; {{ is a brace. What is not there (a word of the lesson's own text,
-/// with another one in its place) becomes a dash.
+/// thousands apart, {cells[1,1]:,}; {{ is a brace. What is not there (a word of the lesson's own
+/// text, with another one in its place) becomes a dash.
 std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace);
 
 /// What is wrong with each brace of the prose that can't be looked up; empty where all can.

@@ -15,9 +15,9 @@
 namespace qkv {
 namespace {
 
-constexpr std::string_view lesson_keys[] = {"title",      "summary", "source", "text",
-                                            "tokens",     "vocabulary", "convention", "random",
-                                            "given",      "step",    "expect"};
+constexpr std::string_view lesson_keys[] = {"title",  "summary",    "source",     "text",
+                                            "tokens", "vocabulary", "convention", "random",
+                                            "given",  "step",       "expect"};
 constexpr std::string_view random_keys[] = {"generator", "seed"};
 constexpr std::string_view expect_keys[] = {"of", "value", "source"};
 constexpr std::string_view step_keys[] = {"name", "op", "of", "say", "notice"};
@@ -112,9 +112,8 @@ class LessonFile {
     const toml::node* node = document_.get(key);
     if (!node) return;
     const toml::array* tables = node->as_array();
-    const bool good = tables && std::all_of(tables->begin(), tables->end(), [](const toml::node& n) {
-                        return n.is_table();
-                      });
+    const bool good = tables && std::all_of(tables->begin(), tables->end(),
+                                            [](const toml::node& n) { return n.is_table(); });
     if (!good) {
       reader_.fault(*node, fmt::format("write [[{}]] above each {}", key, key));
       return;
@@ -145,13 +144,15 @@ class LessonFile {
     if (!name) return {};
     const toml::node& at = *table.get("name");
     if (!is_name(*name)) {
-      reader_.fault(at, fmt::format("\"{}\" can't be a name; use letters, digits and _, a letter first",
-                                    *name));
+      reader_.fault(
+          at,
+          fmt::format("\"{}\" can't be a name; use letters, digits and _, a letter first", *name));
       return {};
     }
     if (std::find(names_.begin(), names_.end(), *name) != names_.end()) {
-      reader_.fault(at, fmt::format("\"{}\" is there already; givens and steps share one set of names",
-                                    *name));
+      reader_.fault(
+          at,
+          fmt::format("\"{}\" is there already; givens and steps share one set of names", *name));
       return {};
     }
     names_.push_back(*name);
@@ -175,10 +176,11 @@ class LessonFile {
     std::vector<std::string_view> known;
     for (const Operation* operation : catalogue()) known.push_back(operation->name);
     const std::string near = nearest(*op, known);
-    reader_.fault(*table.get("op"),
-                  near.empty()
-                      ? fmt::format("there is no op \"{}\"; there are {}", *op, fmt::join(known, ", "))
-                      : fmt::format("there is no op \"{}\"; did you mean \"{}\"?", *op, near));
+    reader_.fault(
+        *table.get("op"),
+        near.empty()
+            ? fmt::format("there is no op \"{}\"; there are {}", *op, fmt::join(known, ", "))
+            : fmt::format("there is no op \"{}\"; did you mean \"{}\"?", *op, near));
     return nullptr;
   }
 
@@ -200,16 +202,17 @@ class LessonFile {
 
   void missing(const toml::node& at, const std::string& name) {
     if (std::find(all_names_.begin(), all_names_.end(), name) != all_names_.end()) {
-      reader_.fault(at, fmt::format("\"{}\" is made by this step or a later one; a step can only use "
-                                    "what stands above it",
-                                    name));
+      reader_.fault(at,
+                    fmt::format("\"{}\" is made by this step or a later one; a step can only use "
+                                "what stands above it",
+                                name));
       return;
     }
     const std::string near = nearest(name, names_);
-    reader_.fault(at, near.empty()
-                          ? fmt::format("nothing is named \"{}\"; there are {}", name,
-                                        fmt::join(names_, ", "))
-                          : fmt::format("nothing is named \"{}\"; did you mean \"{}\"?", name, near));
+    reader_.fault(at, near.empty() ? fmt::format("nothing is named \"{}\"; there are {}", name,
+                                                 fmt::join(names_, ", "))
+                                   : fmt::format("nothing is named \"{}\"; did you mean \"{}\"?",
+                                                 name, near));
   }
 
   Options read_options(const toml::table& table, const Operation& operation) {
@@ -255,7 +258,8 @@ class LessonFile {
 
   // With tokens as columns the file's rows are columns inside.
   OptionValue turned(const OptionRule& rule, OptionValue value) const {
-    if (rule.turns == OptionRule::Turns::no || context_.convention == Convention::rows) return value;
+    if (rule.turns == OptionRule::Turns::no || context_.convention == Convention::rows)
+      return value;
     return std::get<std::string>(value) == "rows" ? std::string("columns") : std::string("rows");
   }
 
@@ -283,7 +287,9 @@ class LessonFile {
       missing(*table.get("of"), *of);
       return;
     }
-    Expectation expectation{.of = *of, .value = {}, .source = reader_.text(table, "source").value_or(""),
+    Expectation expectation{.of = *of,
+                            .value = {},
+                            .source = reader_.text(table, "source").value_or(""),
                             .place = TomlReader::place(*value)};
     try {
       if (const auto* text = value->as_string()) {
@@ -316,7 +322,8 @@ std::optional<Fault> utf8_fault(std::string_view toml) {
     const auto size =
         utf8proc_iterate(bytes + at, static_cast<utf8proc_ssize_t>(toml.size() - at), &code);
     if (size <= 0) {
-      return Fault{place, fmt::format("byte 0x{:02x} is not UTF-8; save the file as UTF-8", bytes[at])};
+      return Fault{place,
+                   fmt::format("byte 0x{:02x} is not UTF-8; save the file as UTF-8", bytes[at])};
     }
     place = code == '\n' ? Place{place.line + 1, 1} : Place{place.line, place.column + 1};
     at += static_cast<std::size_t>(size);

@@ -37,10 +37,9 @@ void TomlReader::refuse_unknown_keys(const toml::table& table,
     const toml::source_position& begin = key.source().begin;
     faults_.push_back(
         {{begin.line, begin.column},
-         near.empty() ? fmt::format("{} has no \"{}\"; it has {}", what, key.str(),
-                                    fmt::join(known, ", "))
-                      : fmt::format("{} has no \"{}\"; did you mean \"{}\"?", what, key.str(),
-                                    near)});
+         near.empty()
+             ? fmt::format("{} has no \"{}\"; it has {}", what, key.str(), fmt::join(known, ", "))
+             : fmt::format("{} has no \"{}\"; did you mean \"{}\"?", what, key.str(), near)});
   }
 }
 

@@ -141,7 +141,8 @@ void BytePairEncoder::add_merge(std::string_view line) {
   if (line.empty() || line.starts_with("#version")) return;
   const std::size_t blank = line.find(' ');
   if (blank == std::string_view::npos || line.find(' ', blank + 1) != std::string_view::npos) {
-    throw InputError(fmt::format("merges: \"{}\" is not two pieces with a blank between them", line));
+    throw InputError(
+        fmt::format("merges: \"{}\" is not two pieces with a blank between them", line));
   }
   ranks_.emplace(line, ranks_.size());
 }

@@ -14,9 +14,9 @@ struct BpeToken {
   std::string text;
 };
 
-/// GPT-2's byte-level byte-pair encoding (Radford et al. 2019; Sennrich, Haddow and Birch 2016): the
-/// text is cut into words by GPT-2's own pattern, each word into bytes, and the pairs that stand
-/// earliest in the list of merges are joined first.
+/// GPT-2's byte-level byte-pair encoding (Radford et al. 2019; Sennrich, Haddow and Birch 2016):
+/// the text is cut into words by GPT-2's own pattern, each word into bytes, and the pairs that
+/// stand earliest in the list of merges are joined first.
 class BytePairEncoder {
  public:
   /// From vocab.json and merges.txt. Throws InputError where they are no such files.

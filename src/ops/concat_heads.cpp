@@ -21,9 +21,10 @@ void check_operands(const Call& call) {
   const std::size_t leading = first.leading_axes();
   const bool has_heads = leading > 0 && first.axes[leading - 1].name != "batch";
   if (joins_one_tensor(call) && !has_heads) {
-    throw InputError(fmt::format("{}: {} ({}) has no axis of heads; write of = [\"context_1\", "
-                                 "\"context_2\"] to join several matrices",
-                                 call.step, call.names[0], shape_text(first.shape())));
+    throw InputError(
+        fmt::format("{}: {} ({}) has no axis of heads; write of = [\"context_1\", "
+                    "\"context_2\"] to join several matrices",
+                    call.step, call.names[0], shape_text(first.shape())));
   }
   for (std::size_t k = 1; k < call.inputs.size(); ++k) {
     const Tensor& other = *call.inputs[k];
@@ -31,15 +32,15 @@ void check_operands(const Call& call) {
         other.rank() == first.rank()) {
       continue;
     }
-    throw InputError(fmt::format("{}: {} ({}) and {} ({}) don't have the same rows to put side by side",
-                                 call.step, call.names[0], shape_text(first.shape()), call.names[k],
-                                 shape_text(other.shape())));
+    throw InputError(fmt::format(
+        "{}: {} ({}) and {} ({}) don't have the same rows to put side by side", call.step,
+        call.names[0], shape_text(first.shape()), call.names[k], shape_text(other.shape())));
   }
-  const auto heads = static_cast<double>(joins_one_tensor(call) ? heads_in(first)
-                                                                : call.inputs.size());
+  const auto heads =
+      static_cast<double>(joins_one_tensor(call) ? heads_in(first) : call.inputs.size());
   if (const double said = call.options->number("heads", heads); said != heads) {
-    throw InputError(fmt::format("{}: heads is {}, but {} has {}", call.step, said, call.names[0],
-                                 heads));
+    throw InputError(
+        fmt::format("{}: heads is {}, but {} has {}", call.step, said, call.names[0], heads));
   }
 }
 
@@ -136,7 +137,8 @@ std::vector<Tensor> added_up(const Source& step, bool averaged) {
     sum = first;
     for (std::size_t k = 1; k < count; ++k) {
       if (call.inputs[k]->shape() != first.shape()) return {};
-      for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += call.inputs[k]->values[i];
+      for (std::size_t i = 0; i < sum.values.size(); ++i)
+        sum.values[i] += call.inputs[k]->values[i];
     }
   }
   if (averaged) {
@@ -164,8 +166,9 @@ constexpr Mistake concat_heads_mistakes[] = {
 constinit const Operation concat_heads_operation{
     .name = "concat_heads",
     .title = "Put the heads side by side",
-    .says = "What the heads found is written next to each other, head 1 first: each token has one "
-            "long row again.",
+    .says =
+        "What the heads found is written next to each other, head 1 first: each token has one "
+        "long row again.",
     .notice = "No number changes; the first columns are head 1's.",
     .fewest = 1,
     .most = 1024,

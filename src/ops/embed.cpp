@@ -58,8 +58,9 @@ struct Embed {
 constinit const Operation embed_operation{
     .name = "embed",
     .title = "Look up each token's embedding",
-    .says = "The table has one row for each id. Each token fetches the row of its id: from here on a "
-            "token is a list of numbers.",
+    .says =
+        "The table has one row for each id. Each token fetches the row of its id: from here on a "
+        "token is a list of numbers.",
     .notice = "The same token always fetches the same row, wherever it stands.",
     .fewest = 2,
     .most = 2,

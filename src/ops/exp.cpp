@@ -38,8 +38,8 @@ constexpr Mistake exp_mistakes[] = {
     {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.", base_2},
     {"softmax.no-exp", "The numbers were left as they were, without e^x.",
      "e to the power of each number.", no_exp},
-    {"softmax.unscaled", "The scores went in before they were scaled.",
-     "Scaling comes before e^x.", unscaled},
+    {"softmax.unscaled", "The scores went in before they were scaled.", "Scaling comes before e^x.",
+     unscaled},
     {"softmax.unmasked", "The mask was ignored.", "e to the power of -inf is 0.", unmasked},
 };
 
@@ -48,8 +48,9 @@ constexpr Mistake exp_mistakes[] = {
 constinit const Operation exp_operation{
     .name = "exp",
     .title = "Raise e to each number",
-    .says = "e ≈ 2.718 is raised to the power of each number. The result is never negative: 0 turns "
-            "into 1, -1 into 0.3679, minus infinity into exactly 0.",
+    .says =
+        "e ≈ 2.718 is raised to the power of each number. The result is never negative: 0 turns "
+        "into 1, -1 into 0.3679, minus infinity into exactly 0.",
     .notice = "The order of the numbers stays; the gaps between them do not.",
     .form = Exp::form,
     .compute = Exp::compute,

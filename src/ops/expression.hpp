@@ -19,8 +19,21 @@ struct CellPlace {
 class Expression {
  public:
   enum class Kind {
-    number, cell, sum, difference, product, quotient, negative,
-    root, exponential, sine, cosine, hyperbolic_tangent, error_function, power, maximum
+    number,
+    cell,
+    sum,
+    difference,
+    product,
+    quotient,
+    negative,
+    root,
+    exponential,
+    sine,
+    cosine,
+    hyperbolic_tangent,
+    error_function,
+    power,
+    maximum
   };
 
   Expression(double number);  // NOLINT: a number is an expression
@@ -29,8 +42,8 @@ class Expression {
 
   Kind kind() const;
   double value() const;
-  const CellPlace& place() const;                 ///< only of a cell
-  const std::vector<Expression>& parts() const;   ///< empty for numbers and cells
+  const CellPlace& place() const;                ///< only of a cell
+  const std::vector<Expression>& parts() const;  ///< empty for numbers and cells
 
  private:
   struct Node;

@@ -60,8 +60,9 @@ struct Gelu {
 constinit const Operation gelu_operation{
     .name = "gelu",
     .title = "Let through what is positive, softly (GELU)",
-    .says = "Large positive numbers pass, large negative ones become 0, and near 0 the change is "
-            "smooth.",
+    .says =
+        "Large positive numbers pass, large negative ones become 0, and near 0 the change is "
+        "smooth.",
     .notice = "Compare with ReLU: small negative numbers leave a little behind.",
     .options = gelu_options,
     .form = Gelu::form,

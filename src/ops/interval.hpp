@@ -26,8 +26,8 @@ inline Interval operator-(Interval a, Interval b) { return {a.low - b.high, a.hi
 /// In an interval nothing times infinity is nothing: an exact zero removes what it multiplies.
 inline Interval operator*(Interval a, Interval b) {
   const auto times = [](double x, double y) { return x == 0 || y == 0 ? 0 : x * y; };
-  const auto [low, high] = std::minmax({times(a.low, b.low), times(a.low, b.high),
-                                        times(a.high, b.low), times(a.high, b.high)});
+  const auto [low, high] = std::minmax(
+      {times(a.low, b.low), times(a.low, b.high), times(a.high, b.low), times(a.high, b.high)});
   return {low, high};
 }
 

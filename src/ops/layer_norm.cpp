@@ -14,9 +14,9 @@ constexpr OptionRule layer_norm_options[] = {
      .numbers = OptionRule::Numbers::any},
 };
 
-// One cell of the norm, (x_i - mean) / √(variance + ε), over a box of rows: each x within `radius` of
-// `middle`. Interval arithmetic would take the mean and the variance for strangers to x and come out
-// many times too wide. The mean value theorem does not: the cell moves by at most the sum of
+// One cell of the norm, (x_i - mean) / √(variance + ε), over a box of rows: each x within `radius`
+// of `middle`. Interval arithmetic would take the mean and the variance for strangers to x and come
+// out many times too wide. The mean value theorem does not: the cell moves by at most the sum of
 // |slope| · radius, the slopes being ∂cell_i/∂x_j = (δ_ij - 1/n - cell_i · cell_j / n) / √(…).
 class NormedBox {
  public:
@@ -119,7 +119,8 @@ class NormedBox {
   }
 
   // x_j at whichever end or middle is best.
-  double moved(std::vector<double>& x, std::size_t i, std::size_t j, double way, double height) const {
+  double moved(std::vector<double>& x, std::size_t i, std::size_t j, double way,
+               double height) const {
     double best = x[j];
     for (const double tried : {row_[j].low, row_[j].high, middle_[j]}) {
       x[j] = tried;
@@ -136,8 +137,8 @@ class NormedBox {
   double eps_;
   std::vector<double> middle_, radius_;
   Interval sum_ = 0.0;
-  Interval root_;                 // √(variance + ε)
-  std::vector<Interval> cells_;   // of each, safe but wide
+  Interval root_;                // √(variance + ε)
+  std::vector<Interval> cells_;  // of each, safe but wide
 };
 
 struct LayerNorm {
@@ -151,16 +152,19 @@ struct LayerNorm {
   // Ba, Kiros and Hinton (2016): the variance is divided by the width, not by the width less one.
   template <class N>
   static N cell(const Cell<N>& c) {
-    if constexpr (std::is_same_v<N, Interval>) return normed(c) * c(1)(0, c.column) + c(2)(0, c.column);
+    if constexpr (std::is_same_v<N, Interval>)
+      return normed(c) * c(1)(0, c.column) + c(2)(0, c.column);
     using std::sqrt;
     const auto x = c(0);
     const N width = static_cast<double>(x.columns);
     const N eps = c.call->options->number("eps", 1e-5);
     const N mean = sum<N>(x.columns, [&](std::size_t t) { return x(c.row, t); }) / width;
-    const N variance = sum<N>(x.columns, [&](std::size_t t) {
-                         const N difference = x(c.row, t) - mean;
-                         return difference * difference;
-                       }) / width;
+    const N variance = sum<N>(x.columns,
+                              [&](std::size_t t) {
+                                const N difference = x(c.row, t) - mean;
+                                return difference * difference;
+                              }) /
+                       width;
     return (x(c.row, c.column) - mean) / sqrt(variance + eps) * c(1)(0, c.column) +
            c(2)(0, c.column);
   }
@@ -234,8 +238,13 @@ struct LayerNorm {
 
 // What a learner makes of the variance of a row.
 struct Habit {
-  double less = 0;             // 1: divides by n - 1
-  enum class Divide { by_root, by_variance, by_bare_variance, by_root_plus_eps } divide = Divide::by_root;
+  double less = 0;  // 1: divides by n - 1
+  enum class Divide {
+    by_root,
+    by_variance,
+    by_bare_variance,
+    by_root_plus_eps
+  } divide = Divide::by_root;
   bool gain = true;
   bool bias = true;
 };
@@ -304,7 +313,8 @@ constexpr Mistake layer_norm_mistakes[] = {
      "Layer norm divides the sum of squares by the whole width.", sample_variance},
     {"layer-norm.columns", "The columns were normalised instead of the rows.",
      "Each token is normalised by itself.", columns},
-    {"layer-norm.no-gain", "The gain was left out.", "After dividing comes · gain + bias.", no_gain},
+    {"layer-norm.no-gain", "The gain was left out.", "After dividing comes · gain + bias.",
+     no_gain},
     {"layer-norm.standard-deviation", "It was divided by the variance, or ε was added to the root.",
      "Divide by √(variance + ε).", standard_deviation},
 };
@@ -314,8 +324,9 @@ constexpr Mistake layer_norm_mistakes[] = {
 constinit const Operation layer_norm_operation{
     .name = "layer_norm",
     .title = "Bring each token to mean 0 and variance 1",
-    .says = "From each row its mean is subtracted, and the rest is divided by its standard deviation "
-            "(the root of the mean square). Then a learned gain and bias for each feature.",
+    .says =
+        "From each row its mean is subtracted, and the rest is divided by its standard deviation "
+        "(the root of the mean square). Then a learned gain and bias for each feature.",
     .notice = "Rows that differed only in size or offset come out alike.",
     .fewest = 3,
     .most = 3,

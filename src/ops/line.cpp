@@ -11,16 +11,14 @@ Tensor line_by_line(const Call& call, Tensor output,
     const Tensor from = transposed(operand);
     const std::size_t width = turned.columns();
     for (std::size_t i = 0; i < turned.values.size(); i += width) {
-      kernel(std::span(from.values).subspan(i, width),
-             std::span(turned.values).subspan(i, width));
+      kernel(std::span(from.values).subspan(i, width), std::span(turned.values).subspan(i, width));
     }
     output.values = transposed(turned).values;
     return output;
   }
   const std::size_t width = output.columns();
   for (std::size_t i = 0; i < output.values.size(); i += width) {
-    kernel(std::span(operand.values).subspan(i, width),
-           std::span(output.values).subspan(i, width));
+    kernel(std::span(operand.values).subspan(i, width), std::span(output.values).subspan(i, width));
   }
   return output;
 }

@@ -60,8 +60,8 @@ Range range_by_line(const Call& call, const Bounds& operand, const Tensor& resul
 /// For each number of a line the sum of all the others, without subtracting: nothing cancels.
 std::vector<double> sums_of_others(std::span<const double> line);
 
-/// The largest number of a line (as a term: the cell that holds it). In intervals: of the lowest and
-/// of the highest values.
+/// The largest number of a line (as a term: the cell that holds it). In intervals: of the lowest
+/// and of the highest values.
 template <class N>
 N largest(const Line<N>& line) {
   if constexpr (std::is_same_v<N, Expression>) {

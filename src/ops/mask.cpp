@@ -55,16 +55,18 @@ void check_operands(const Call& call) {
                           : "the scores and a 0/1 matrix (1 keeps): of = [\"scores\", \"keep\"]"));
 }
 
-// The ids of a batch are a matrix, sentence by token: fitted by hand, since their rows are no queries.
+// The ids of a batch are a matrix, sentence by token: fitted by hand, since their rows are no
+// queries.
 void check_padding(const Call& call) {
   const Tensor& scores = *call.inputs[0];
   const Tensor& ids = *call.inputs[1];
   const OptionValue* pad = call.options->find("pad");
   if (ids.axes.back().labels.empty() && !(pad && std::holds_alternative<double>(*pad))) {
-    throw InputError(fmt::format(
-        "{}: {} has no words beside its ids, so the padding can't be told by its word; write its id: "
-        "pad = 0",
-        call.step, call.names[1]));
+    throw InputError(
+        fmt::format("{}: {} has no words beside its ids, so the padding can't be told by its word; "
+                    "write its id: "
+                    "pad = 0",
+                    call.step, call.names[1]));
   }
   const std::size_t sentences = scores.leading_axes() == 0 ? 1 : scores.axes[0].size;
   if (ids.columns() == scores.columns() && (ids.rows() == 1 || ids.rows() == sentences)) return;
@@ -81,7 +83,8 @@ struct Mask {
       return {{"query key", "sentence key"}, "query key", "{0}, hidden where {1} is padding"};
     }
     const bool one_row = call.inputs.size() == 2 && call.inputs[1]->rows() == 1;
-    return {{"query key", one_row ? "1 key" : "query key"}, "query key", "{0}, hidden where {1} is 0"};
+    return {
+        {"query key", one_row ? "1 key" : "query key"}, "query key", "{0}, hidden where {1} is 0"};
   }
 
   template <class N>
@@ -133,9 +136,8 @@ std::vector<Tensor> zero(const Source& step) {
 
 std::vector<Tensor> wrong_triangle(const Source& step) {
   if (kind_of(call_of(step)) != "causal") return {};
-  return {with_cells(step, [](const CellBase& at, double s) {
-    return at.column < at.row ? hidden_score : s;
-  })};
+  return {with_cells(
+      step, [](const CellBase& at, double s) { return at.column < at.row ? hidden_score : s; })};
 }
 
 std::vector<Tensor> diagonal(const Source& step) {
@@ -150,9 +152,8 @@ std::vector<Tensor> added(const Source& step) {
 }
 
 std::vector<Tensor> inverted(const Source& step) {
-  return {with_cells(step, [](const CellBase& at, double s) {
-    return is_hidden(at) ? s : hidden_score;
-  })};
+  return {with_cells(
+      step, [](const CellBase& at, double s) { return is_hidden(at) ? s : hidden_score; })};
 }
 
 constexpr Mistake mask_mistakes[] = {
@@ -173,8 +174,9 @@ constexpr Mistake mask_mistakes[] = {
 constinit const Operation mask_operation{
     .name = "mask",
     .title = "Hide what must not be seen",
-    .says = "Hidden scores become minus infinity. Softmax turns that into a weight of exactly 0, and "
-            "the rest of the row still sums to 1.",
+    .says =
+        "Hidden scores become minus infinity. Softmax turns that into a weight of exactly 0, and "
+        "the rest of the row still sums to 1.",
     .notice = "Which cells are -inf, and why those?",
     .fewest = 1,
     .most = 2,

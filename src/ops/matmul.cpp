@@ -23,7 +23,8 @@ Tensor product(const Call& call, const Form& form) {
 
 namespace {
 
-// An interval of numbers as its middle, how far the middle is from 0, and how far the ends are from it.
+// An interval of numbers as its middle, how far the middle is from 0, and how far the ends are from
+// it.
 struct MidRadius {
   std::vector<double> middle, size, radius;
   bool exact = true;  // no radius anywhere
@@ -76,7 +77,8 @@ std::optional<Range> product_range(const Call& call, std::span<const Bounds> ope
     multiply(of_left(a.middle), of_other(b.middle), middle, size, right);
     if (!b.exact) add_product(of_left(a.size), of_other(b.radius), radius, size, right);
     if (!a.exact) add_product(of_left(a.radius), of_other(b.size), radius, size, right);
-    if (!a.exact && !b.exact) add_product(of_left(a.radius), of_other(b.radius), radius, size, right);
+    if (!a.exact && !b.exact)
+      add_product(of_left(a.radius), of_other(b.radius), radius, size, right);
     for (std::size_t i = 0; i < middle.size(); ++i) {
       range.low.matrix(at.matrix)[i] = middle[i] - radius[i];
       range.high.matrix(at.matrix)[i] = middle[i] + radius[i];
@@ -114,10 +116,12 @@ struct Matmul {
 constinit const Operation matmul_operation{
     .name = "matmul",
     .title = "Multiply two matrices",
-    .says = "Each cell of the result is a row of the first matrix times a column of the second: "
-            "multiply pair by pair, then add.",
-    .notice = "The left matrix mixes the rows of the right one; the right matrix mixes the columns "
-              "of the left one.",
+    .says =
+        "Each cell of the result is a row of the first matrix times a column of the second: "
+        "multiply pair by pair, then add.",
+    .notice =
+        "The left matrix mixes the rows of the right one; the right matrix mixes the columns "
+        "of the left one.",
     .fewest = 2,
     .most = 2,
     .form = Matmul::form,

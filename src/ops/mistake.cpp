@@ -5,7 +5,10 @@
 namespace qkv {
 
 Call call_of(const Source& step) {
-  Call call{.step = step.name, .inputs = {}, .names = {}, .options = step.options,
+  Call call{.step = step.name,
+            .inputs = {},
+            .names = {},
+            .options = step.options,
             .environment = step.environment};
   for (const Source* input : step.inputs) {
     call.inputs.push_back(input->tensor);

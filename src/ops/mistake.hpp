@@ -13,8 +13,8 @@ struct Call;
 struct Environment;
 class Options;
 
-/// A matrix of a lesson as a learner has it, and what it was made from: enough for a mistake to look
-/// behind its own operands (which scores were masked, which weights are there besides).
+/// A matrix of a lesson as a learner has it, and what it was made from: enough for a mistake to
+/// look behind its own operands (which scores were masked, which weights are there besides).
 struct Source {
   std::string_view name;
   const Tensor* tensor = nullptr;
@@ -28,7 +28,8 @@ struct Source {
 /// The call of the step, its operands being the learner's.
 Call call_of(const Source& step);
 
-/// The nearest step of that operation along the first operands, `from` included; nullptr where none is.
+/// The nearest step of that operation along the first operands, `from` included; nullptr where none
+/// is.
 const Source* behind(const Source* from, const Operation& operation);
 
 /// A wrong version of an operation's maths that learners are known to compute. `compute` gives what

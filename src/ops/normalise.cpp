@@ -12,7 +12,8 @@ double share(double x, double total) { return total == 0 && x == 0 ? 0 : x / tot
 struct Normalise {
   static Form form(const Call& call) {
     const bool down = goes_down(call);
-    return {{"row column"}, "row column",
+    return {{"row column"},
+            "row column",
             down ? "{0} / the sum of each column" : "{0} / the sum of each row",
             down ? "{0} / the sum of each row" : "{0} / the sum of each column"};
   }
@@ -43,9 +44,9 @@ struct Normalise {
     const Interval total = own + rest;
     if (total.low == 0 && total.high == 0) return own.low == 0 && own.high == 0 ? own : everything;
     if (total.low <= 0 && total.high >= 0) return everything;
-    const auto [low, high] = std::minmax(
-        {own.low / (own.low + rest.low), own.low / (own.low + rest.high),
-         own.high / (own.high + rest.low), own.high / (own.high + rest.high)});
+    const auto [low, high] =
+        std::minmax({own.low / (own.low + rest.low), own.low / (own.low + rest.high),
+                     own.high / (own.high + rest.low), own.high / (own.high + rest.high)});
     return {low, high};
   }
 
@@ -81,9 +82,7 @@ Tensor shares(const Source& step, const Tensor& positive) {
   return Normalise::compute(call);
 }
 
-std::vector<Tensor> whole(const Source& step) {
-  return {shares_of_whole(*step.inputs[0]->tensor)};
-}
+std::vector<Tensor> whole(const Source& step) { return {shares_of_whole(*step.inputs[0]->tensor)}; }
 
 std::vector<Tensor> not_normalised(const Source& step) { return {*step.inputs[0]->tensor}; }
 

@@ -15,7 +15,8 @@
 
 namespace qkv {
 
-/// What a lesson gives beside its matrices: the texts to tokenise and the vocabulary, if it has one.
+/// What a lesson gives beside its matrices: the texts to tokenise and the vocabulary, if it has
+/// one.
 struct Environment {
   std::vector<std::string> texts;
   bool batch = false;  ///< the texts were written as a list
@@ -90,7 +91,8 @@ struct CellBase {
   std::size_t column = 0;
 
   const Tensor& input(std::size_t k) const { return *call->inputs[k]; }
-  /// The matrix of operand `k` that belongs to this cell's: leading axes of size 1 or missing repeat.
+  /// The matrix of operand `k` that belongs to this cell's: leading axes of size 1 or missing
+  /// repeat.
   std::size_t matching(std::size_t k) const;
 };
 
@@ -130,7 +132,8 @@ struct Readings {
   Expression (*expression)(const Cell<Expression>&) = nullptr;
 };
 
-/// A matrix on the way from the operands to the result that is worth showing: softmax's exponentials.
+/// A matrix on the way from the operands to the result that is worth showing: softmax's
+/// exponentials.
 struct Part {
   std::string title;
   Tensor tensor;
@@ -151,10 +154,11 @@ struct Operation {
   Readings cell = {};
   /// All cells' intervals at once, for large matrices: never narrower than the cells' own, at most
   /// 1.5 times as wide. `result` lends its axes. Nothing where only the cells can tell.
-  std::optional<Range> (*range)(const Call&, std::span<const Bounds>, const Tensor& result) = nullptr;
+  std::optional<Range> (*range)(const Call&, std::span<const Bounds>,
+                                const Tensor& result) = nullptr;
   bool makes_weights = false;  ///< the result is shares of 1, line by line: shown as dots as well
   std::vector<Part> (*parts)(const Call&) = nullptr;  ///< none where the result is one stride away
-  std::span<const Mistake> mistakes = {};  ///< the wrong versions that learners compute
+  std::span<const Mistake> mistakes = {};             ///< the wrong versions that learners compute
 };
 
 /// The maths of a cell, written once as `template <class N> static N cell(const Cell<N>&)`.

@@ -20,11 +20,11 @@ struct OptionRule {
   enum class Turns { no, with_convention };
 
   std::string_view name;
-  std::string_view says;                        ///< what it chooses, for messages and help
+  std::string_view says;  ///< what it chooses, for messages and help
   Words words = Words::none;
   std::span<const std::string_view> list = {};  ///< the words it may be, where they are listed
   Numbers numbers = Numbers::none;
-  bool flag = false;                            ///< may be true or false
+  bool flag = false;  ///< may be true or false
   bool required = false;
   Turns turns = Turns::no;
   bool file = false;  ///< names a file, whose contents the operation reads

@@ -36,21 +36,24 @@ void check_operands(const Call& call) {
   const Tensor& tokens = *call.inputs[0];
   const Tensor& table = *call.inputs[1];
   if (table.rank() != 2 || table.columns() != tokens.columns() || table.rows() < tokens.rows()) {
-    throw InputError(fmt::format(
-        "{}: {} ({}) must have at least {} rows, one for each position, of {} columns, like {} ({})",
-        call.step, call.names[1], shape_text(table.shape()), tokens.rows(), tokens.columns(),
-        call.names[0], shape_text(tokens.shape())));
+    throw InputError(
+        fmt::format("{}: {} ({}) must have at least {} rows, one for each position, of {} columns, "
+                    "like {} ({})",
+                    call.step, call.names[1], shape_text(table.shape()), tokens.rows(),
+                    tokens.columns(), call.names[0], shape_text(tokens.shape())));
   }
 }
 
 struct Positions {
   static Form form(const Call& call) {
     if (is_learned(call)) {
-      return {{"token d_model", "position d_model"}, "token d_model",
+      return {{"token d_model", "position d_model"},
+              "token d_model",
               "the first rows of {1}, one for each row of {0}",
               "the first columns of {1}, one for each column of {0}"};
     }
-    return {{"token d_model"}, "token d_model",
+    return {{"token d_model"},
+            "token d_model",
             "sines and cosines of the position, one row for each row of {0}",
             "sines and cosines of the position, one column for each column of {0}"};
   }
@@ -80,13 +83,15 @@ struct Positions {
   static Tensor compute(const Call& call) {
     check_operands(call);
     const Tensor& tokens = *call.inputs[0];
-    Axis rows = tokens.rank() < 2 ? Axis{.name = "token", .size = 1} : tokens.axes[tokens.rank() - 2];
+    Axis rows =
+        tokens.rank() < 2 ? Axis{.name = "token", .size = 1} : tokens.axes[tokens.rank() - 2];
     if (rows.labels.size() > rows.size) rows.labels.clear();  // the sentences' words are not shared
     return cell_by_cell(call, zeros({std::move(rows), tokens.axes.back()}), cell<double>);
   }
 };
 
-// The sinusoidal table with the angle and the wave of each cell chosen by `wave(row, column, width)`.
+// The sinusoidal table with the angle and the wave of each cell chosen by `wave(row, column,
+// width)`.
 struct Wave {
   double position;
   double exponent;
@@ -122,7 +127,8 @@ std::vector<Tensor> from_one(const Source& step) {
   const Tensor& table = *call.inputs[1];
   if (table.rows() < result.rows() + 1) return {};
   const auto first = table.values.begin() + static_cast<std::ptrdiff_t>(table.columns());
-  std::copy(first, first + static_cast<std::ptrdiff_t>(result.values.size()), result.values.begin());
+  std::copy(first, first + static_cast<std::ptrdiff_t>(result.values.size()),
+            result.values.begin());
   return {std::move(result)};
 }
 
@@ -172,8 +178,9 @@ constexpr Mistake positions_mistakes[] = {
 constinit const Operation positions_operation{
     .name = "positions",
     .title = "Say where each token stands",
-    .says = "Attention by itself does not see order. So each position gets a vector of its own, to "
-            "be added to the token that stands there.",
+    .says =
+        "Attention by itself does not see order. So each position gets a vector of its own, to "
+        "be added to the token that stands there.",
     .notice = "No two rows are the same: every position can be told from every other.",
     .fewest = 1,
     .most = 2,

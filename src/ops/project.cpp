@@ -12,9 +12,7 @@ constexpr OptionRule project_options[] = {
      .list = layouts},
 };
 
-bool stored_out_in(const Call& call) {
-  return call.options->word("layout", "in-out") == "out-in";
-}
+bool stored_out_in(const Call& call) { return call.options->word("layout", "in-out") == "out-in"; }
 
 struct Project {
   static Form form(const Call& call) {
@@ -92,8 +90,8 @@ std::vector<Tensor> wrong_weight(const Source& step) {
   std::vector<Tensor> results;
   const Source& own = *step.inputs[1];
   for (const Source& other : step.all) {
-    const bool is_weight = !other.operation && other.tensor->rank() >= 2 && other.name != own.name &&
-                           &other != step.inputs[0];
+    const bool is_weight = !other.operation && other.tensor->rank() >= 2 &&
+                           other.name != own.name && &other != step.inputs[0];
     if (!is_weight || other.tensor->shape() != own.tensor->shape()) continue;
     Call call = call_of(step);
     call.inputs[1] = other.tensor;
@@ -123,7 +121,8 @@ constexpr Mistake project_mistakes[] = {
      "Which way round is the weight: a row for each feature that goes in?", transposed_weight},
     {"project.wrong-weight", "Another of the weights was used.",
      "Queries, keys and values each have a weight of their own.", wrong_weight},
-    {"project.missing-bias", "The bias was left out.", "After the product comes + b.", missing_bias},
+    {"project.missing-bias", "The bias was left out.", "After the product comes + b.",
+     missing_bias},
     {"output.skipped", "The output weight W_O was left out.",
      "What the heads found is still to be multiplied by W_O.", output_skipped},
 };
@@ -133,8 +132,9 @@ constexpr Mistake project_mistakes[] = {
 constinit const Operation project_operation{
     .name = "project",
     .title = "Project into another space",
-    .says = "Each token's vector is multiplied by a matrix of weights. Every token is treated alike "
-            "and by itself: rows do not mix, features do.",
+    .says =
+        "Each token's vector is multiplied by a matrix of weights. Every token is treated alike "
+        "and by itself: rows do not mix, features do.",
     .notice = "As many rows as before; as many columns as the weights have.",
     .fewest = 2,
     .most = 3,

@@ -41,9 +41,10 @@ double query_width(const Call& call) {
   const Tensor& scores = *call.inputs[0];
   if (scores.dot_width != 0) return static_cast<double>(scores.dot_width);
   if (scores.axes.back().name == "key") {
-    throw InputError(fmt::format("{}: no queries stand behind {}, so d_k is not known; say what to "
-                                 "divide by: by = \"sqrt(64)\"",
-                                 call.step, call.names[0]));
+    throw InputError(
+        fmt::format("{}: no queries stand behind {}, so d_k is not known; say what to "
+                    "divide by: by = \"sqrt(64)\"",
+                    call.step, call.names[0]));
   }
   return static_cast<double>(scores.columns());
 }
@@ -68,7 +69,8 @@ Divisor divisor_of(const Call& call) {
 struct Scale {
   static Form form(const Call& call) {
     const Divisor by = divisor_of(call);
-    return {{"row column"}, "row column", fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside)};
+    return {
+        {"row column"}, "row column", fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside)};
   }
 
   template <class N>
@@ -136,8 +138,8 @@ std::vector<Tensor> by_sqrt_d_model(const Source& step) {
 
 constexpr Mistake scale_mistakes[] = {
     {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.", skipped},
-    {"scale.by-d", "The scores were divided by d_k, not by its root.", "Take the root of d_k first.",
-     by_d},
+    {"scale.by-d", "The scores were divided by d_k, not by its root.",
+     "Take the root of d_k first.", by_d},
     {"scale.by-sqrt-d-model", "The scores were divided by √d_model instead of √d_k.",
      "d_k is the width of a query, not of an embedding.", by_sqrt_d_model},
     {"scale.multiplied", "The scores were multiplied by √d_k instead of divided.",
@@ -149,9 +151,10 @@ constexpr Mistake scale_mistakes[] = {
 constinit const Operation scale_operation{
     .name = "scale",
     .title = "Scale the scores",
-    .says = "Every score is divided by the same number, √d_k unless the lesson says otherwise. A sum "
-            "of d_k products grows like √d_k; dividing keeps the scores in a range where softmax "
-            "still tells large from larger.",
+    .says =
+        "Every score is divided by the same number, √d_k unless the lesson says otherwise. A sum "
+        "of d_k products grows like √d_k; dividing keeps the scores in a range where softmax "
+        "still tells large from larger.",
     .notice = "The order within each row has not changed, only the distances have.",
     .options = scale_options,
     .form = Scale::form,

@@ -81,8 +81,9 @@ constexpr Mistake score_mistakes[] = {
 constinit const Operation score_operation{
     .name = "score",
     .title = "Score every query against every key",
-    .says = "Each query is multiplied with each key, feature by feature, and the products are added: "
-            "a dot product. A large score means that the query looks for what this key offers.",
+    .says =
+        "Each query is multiplied with each key, feature by feature, and the products are added: "
+        "a dot product. A large score means that the query looks for what this key offers.",
     .notice = "Row by row: which key does each query match best?",
     .fewest = 2,
     .most = 2,

@@ -47,10 +47,9 @@ void meet(std::map<std::string, Bound, std::less<>>& bound, std::string_view sym
   }
   Axis& first = found->second.axis;
   if (first.size != axis.size) {
-    throw InputError(fmt::format("{}: {} is {} in {} but {} in {}", call.step,
-                                 axis_text(symbol, first), first.size,
-                                 operand_text(call, found->second.operand), axis.size,
-                                 operand_text(call, operand)));
+    throw InputError(fmt::format(
+        "{}: {} is {} in {} but {} in {}", call.step, axis_text(symbol, first), first.size,
+        operand_text(call, found->second.operand), axis.size, operand_text(call, operand)));
   }
   if (first.labels.empty()) first.labels = std::move(axis.labels);
   if (first.name.empty()) first.name = std::move(axis.name);

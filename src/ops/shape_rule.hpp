@@ -20,13 +20,15 @@ Bindings bind(const Call& call, const Form& form);
 /// leading axes repeat as NumPy's do (sizes equal, 1, or missing). Throws InputError as `bind`.
 Tensor output_of(const Call& call, const Form& form);
 
-/// The leading axes that all operands share by NumPy's rule. Throws InputError where they do not fit.
+/// The leading axes that all operands share by NumPy's rule. Throws InputError where they do not
+/// fit.
 std::vector<Axis> leading_axes(const Call& call);
 
 /// The two axis names of "query d_k".
 std::pair<std::string_view, std::string_view> axis_names(std::string_view matrix);
 
-/// An axis called `row`, `column` or `inner` in a form takes the name that the operand's own axis has.
+/// An axis called `row`, `column` or `inner` in a form takes the name that the operand's own axis
+/// has.
 bool is_placeholder(std::string_view axis);
 
 }  // namespace qkv

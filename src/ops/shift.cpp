@@ -18,7 +18,8 @@ double below(double x, double top) {
 struct Shift {
   static Form form(const Call& call) {
     const bool down = goes_down(call);
-    return {{"row column"}, "row column",
+    return {{"row column"},
+            "row column",
             down ? "{0} − the largest of each column" : "{0} − the largest of each row",
             down ? "{0} − the largest of each row" : "{0} − the largest of each column"};
   }
@@ -94,8 +95,9 @@ struct Shift {
 constinit const Operation shift_operation{
     .name = "shift",
     .title = "Subtract the largest number of each row",
-    .says = "The largest number of each row is subtracted from the whole row. Softmax gives the same "
-            "weights either way, but e to the power of 0 or less can never grow too large.",
+    .says =
+        "The largest number of each row is subtracted from the whole row. Softmax gives the same "
+        "weights either way, but e to the power of 0 or less can never grow too large.",
     .notice = "Each row now has 0 as its largest number.",
     .options = line_options,
     .form = Shift::form,

@@ -87,8 +87,9 @@ void softmax_bounds(const LineBounds& line) {
 struct Softmax {
   static Form form(const Call& call) {
     const bool down = goes_down(call);
-    return {{"row column"}, "row column", down ? "softmax of each column of {0}"
-                                               : "softmax of each row of {0}",
+    return {{"row column"},
+            "row column",
+            down ? "softmax of each column of {0}" : "softmax of each row of {0}",
             down ? "softmax of each row of {0}" : "softmax of each column of {0}"};
   }
 
@@ -145,7 +146,8 @@ std::vector<Tensor> no_exp(const Source& step) {
 
 std::vector<Tensor> not_normalised(const Source& step) {
   const Tensor& scores = *step.inputs[0]->tensor;
-  return {raised_cells(scores, false, std::numbers::e), raised_cells(scores, true, std::numbers::e)};
+  return {raised_cells(scores, false, std::numbers::e),
+          raised_cells(scores, true, std::numbers::e)};
 }
 
 std::vector<Tensor> base_2(const Source& step) {
@@ -156,8 +158,8 @@ std::vector<Tensor> unscaled(const Source& step) { return without(step, scale_op
 std::vector<Tensor> unmasked(const Source& step) { return without(step, mask_operation); }
 
 constexpr Mistake softmax_mistakes[] = {
-    {"softmax.columns", "Softmax went along the wrong axis.",
-     "The weights of one query sum to 1.", along_other_axis},
+    {"softmax.columns", "Softmax went along the wrong axis.", "The weights of one query sum to 1.",
+     along_other_axis},
     {"softmax.whole", "Softmax went over the whole matrix at once.",
      "Every query has its own sum to divide by.", whole},
     {"softmax.no-exp", "The scores were divided by their plain sum, without e^x.",
@@ -168,8 +170,7 @@ constexpr Mistake softmax_mistakes[] = {
     {"softmax.unscaled", "The scores went in before they were scaled.",
      "Softmax takes the scaled scores.", unscaled},
     {"softmax.unmasked", "The mask was ignored.", "Hidden keys get weight 0.", unmasked},
-    {"softmax.mask-after",
-     "Weights were set to 0 after softmax, so the rows no longer sum to 1.",
+    {"softmax.mask-after", "Weights were set to 0 after softmax, so the rows no longer sum to 1.",
      "Hide first, then softmax.", hidden_afterwards},
 };
 
@@ -178,8 +179,9 @@ constexpr Mistake softmax_mistakes[] = {
 constinit const Operation softmax_operation{
     .name = "softmax",
     .title = "Turn scores into weights",
-    .says = "Softmax makes every number positive (e to its power) and divides by the sum, so that "
-            "the weights of a query add up to 1. Larger scores get more than their share.",
+    .says =
+        "Softmax makes every number positive (e to its power) and divides by the sum, so that "
+        "the weights of a query add up to 1. Larger scores get more than their share.",
     .notice = "Which weight is the largest for each query, and by how much?",
     .options = line_options,
     .form = Softmax::form,

@@ -43,7 +43,8 @@ Axis shortened(const Axis& axis, std::size_t heads) {
 
 struct SplitHeads {
   static Form form(const Call& call) {
-    return {{"row column"}, "row column",
+    return {{"row column"},
+            "row column",
             fmt::format("{{0}}, cut into {} heads", call.options->number("heads", 1))};
   }
 
@@ -112,8 +113,9 @@ constexpr Mistake split_heads_mistakes[] = {
 constinit const Operation split_heads_operation{
     .name = "split_heads",
     .title = "Cut the features into heads",
-    .says = "The columns are cut into equal blocks, one for each head. Each head goes on with its own "
-            "few features, as if the others were not there.",
+    .says =
+        "The columns are cut into equal blocks, one for each head. Each head goes on with its own "
+        "few features, as if the others were not there.",
     .notice = "No number changes; only where it stands.",
     .options = split_options,
     .form = SplitHeads::form,

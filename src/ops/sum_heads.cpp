@@ -15,9 +15,8 @@ struct SumHeads {
   static N cell(const Cell<N>& c) {
     const Tensor& all = c.input(0);
     const std::size_t heads = all.axes[all.leading_axes() - 1].size;
-    return sum<N>(heads, [&](std::size_t h) {
-      return c.of(0, c.matrix * heads + h)(c.row, c.column);
-    });
+    return sum<N>(heads,
+                  [&](std::size_t h) { return c.of(0, c.matrix * heads + h)(c.row, c.column); });
   }
 
   static Tensor compute(const Call& call) {

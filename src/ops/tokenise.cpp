@@ -20,14 +20,8 @@ constexpr OptionRule tokenise_options[] = {
      .says = "the token or the id that fills up the shorter texts of a batch",
      .words = OptionRule::Words::any,
      .numbers = OptionRule::Numbers::whole},
-    {.name = "vocab",
-     .says = "bpe's vocab.json",
-     .words = OptionRule::Words::any,
-     .file = true},
-    {.name = "merges",
-     .says = "bpe's merges.txt",
-     .words = OptionRule::Words::any,
-     .file = true},
+    {.name = "vocab", .says = "bpe's vocab.json", .words = OptionRule::Words::any, .file = true},
+    {.name = "merges", .says = "bpe's merges.txt", .words = OptionRule::Words::any, .file = true},
     {.name = "tokenizer",
      .says = "bpe's tokenizer.json, in place of vocab and merges",
      .words = OptionRule::Words::any,
@@ -44,9 +38,10 @@ BytePairEncoder encoder_of(const Call& call) {
   if (options.has("vocab") && options.has("merges")) {
     return BytePairEncoder(options.contents("vocab"), options.contents("merges"));
   }
-  throw InputError(fmt::format("{}: bpe needs its files: vocab = \"vocab.json\" and merges = "
-                               "\"merges.txt\", or tokenizer = \"tokenizer.json\"",
-                               call.step));
+  throw InputError(
+      fmt::format("{}: bpe needs its files: vocab = \"vocab.json\" and merges = "
+                  "\"merges.txt\", or tokenizer = \"tokenizer.json\"",
+                  call.step));
 }
 
 std::string text_to_read(const Call& call, const std::string& text) {
@@ -60,8 +55,7 @@ std::vector<Tokens> tokens_of(const Call& call) {
     sentences.push_back(call.options->word("method", "words") == "characters" ? characters_of(read)
                                                                               : words_of(read));
     if (sentences.back().empty()) {
-      throw InputError(
-          fmt::format("{}: the text is empty; give it at least one word", call.step));
+      throw InputError(fmt::format("{}: the text is empty; give it at least one word", call.step));
     }
   }
   if (sentences.empty()) {
@@ -104,13 +98,12 @@ double id_of(const std::string& token, const Tokens& vocabulary, const Call& cal
   if (found != vocabulary.end()) return static_cast<double>(found - vocabulary.begin());
   constexpr std::size_t shown = 12;
   const std::size_t count = std::min(shown, vocabulary.size());
-  throw InputError(fmt::format("{}: \"{}\" is not in the vocabulary ({}{}); add it there or change "
-                               "the text",
-                               call.step, token,
-                               fmt::join(vocabulary.begin(),
-                                         vocabulary.begin() + static_cast<std::ptrdiff_t>(count),
-                                         ", "),
-                               count < vocabulary.size() ? ", …" : ""));
+  throw InputError(fmt::format(
+      "{}: \"{}\" is not in the vocabulary ({}{}); add it there or change "
+      "the text",
+      call.step, token,
+      fmt::join(vocabulary.begin(), vocabulary.begin() + static_cast<std::ptrdiff_t>(count), ", "),
+      count < vocabulary.size() ? ", …" : ""));
 }
 
 double pad_id(const Tokens& vocabulary, const Call& call) {
@@ -155,9 +148,10 @@ std::vector<Sentence> encoded(const Call& call) {
     return s.ids.size() == sentences.front().ids.size();
   };
   if (!call.options->has("pad") && !std::all_of(sentences.begin(), sentences.end(), same_length)) {
-    throw InputError(fmt::format("{}: the texts have different lengths; say what fills up the shorter "
-                                 "ones: pad = 50256",
-                                 call.step));
+    throw InputError(
+        fmt::format("{}: the texts have different lengths; say what fills up the shorter "
+                    "ones: pad = 50256",
+                    call.step));
   }
   return sentences;
 }
@@ -196,8 +190,9 @@ struct Tokenise {
 constinit const Operation tokenise_operation{
     .name = "tokenise",
     .title = "Cut the text into tokens",
-    .says = "The text is cut into tokens, and each token gets a number, its id: the place it has in "
-            "the vocabulary, counted from 0.",
+    .says =
+        "The text is cut into tokens, and each token gets a number, its id: the place it has in "
+        "the vocabulary, counted from 0.",
     .notice = "The same token has the same id wherever it stands.",
     .fewest = 0,
     .most = 0,

@@ -14,9 +14,8 @@ void each_code_point(std::string_view text,
                      const std::function<void(utf8proc_int32_t, std::string_view)>& visit) {
   while (!text.empty()) {
     utf8proc_int32_t code = 0;
-    const auto length =
-        utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                         static_cast<utf8proc_ssize_t>(text.size()), &code);
+    const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                         static_cast<utf8proc_ssize_t>(text.size()), &code);
     if (length <= 0) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
     visit(code, text.substr(0, static_cast<std::size_t>(length)));
     text.remove_prefix(static_cast<std::size_t>(length));

@@ -77,8 +77,9 @@ constexpr Mistake weighted_sum_mistakes[] = {
 constinit const Operation weighted_sum_operation{
     .name = "weighted_sum",
     .title = "Mix the values with the weights",
-    .says = "Every token's new vector is the sum of all the value vectors, each taken as often as "
-            "its weight says. A weight of 0 leaves a token out; a weight of 1 copies it.",
+    .says =
+        "Every token's new vector is the sum of all the value vectors, each taken as often as "
+        "its weight says. A weight of 0 leaves a token out; a weight of 1 copies it.",
     .notice = "Each number lies between the smallest and the largest of its column of values.",
     .fewest = 2,
     .most = 2,

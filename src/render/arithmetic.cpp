@@ -211,13 +211,14 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
   const Expression expression = expression_of(trace, *step, cell);
   const Call call = trace.call(*step);
   const std::function<std::string(const CellPlace&)> name = [&](const CellPlace& place) {
-    return reference_text({std::string(call.names[place.operand]), place.matrix, place.row,
-                           place.column},
-                          *call.inputs[place.operand], trace.convention);
+    return reference_text(
+        {std::string(call.names[place.operand]), place.matrix, place.row, place.column},
+        *call.inputs[place.operand], trace.convention);
   };
   for (std::size_t stage = 0; stage <= height(expression) + 1; ++stage) {
     std::string line = Writer(stage, look, name).write(expression);
-    if (result.lines.empty() || line != result.lines.back()) result.lines.push_back(std::move(line));
+    if (result.lines.empty() || line != result.lines.back())
+      result.lines.push_back(std::move(line));
   }
   return result;
 }
@@ -233,7 +234,8 @@ std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t c
   }
   std::vector<std::string> lines = wrapped(held, columns);
   for (std::string& piece : lines) {
-    for (std::size_t at = piece.find(no_break); at != std::string::npos; at = piece.find(no_break)) {
+    for (std::size_t at = piece.find(no_break); at != std::string::npos;
+         at = piece.find(no_break)) {
       piece.replace(at, no_break.size(), " ");
     }
   }

@@ -13,9 +13,9 @@ namespace qkv {
 enum class Notation { text, latex };
 
 struct ArithmeticLook {
-  int digits = 4;               ///< decimals of the numbers worked out
-  std::size_t most_terms = 0;   ///< longer sums lose their middle; 0 keeps all
-  std::size_t most_names = 0;   ///< the same for the line that names the cells
+  int digits = 4;              ///< decimals of the numbers worked out
+  std::size_t most_terms = 0;  ///< longer sums lose their middle; 0 keeps all
+  std::size_t most_names = 0;  ///< the same for the line that names the cells
   Notation notation = Notation::text;
 };
 
@@ -23,7 +23,7 @@ struct ArithmeticLook {
 /// their numbers, then one operation after the other, down to the result.
 /// Example: `Q[cat,1]·W[1,2] + …`, `0.5·2 + …`, `1 + …`, `1.25`.
 struct CellArithmetic {
-  std::string cell;                ///< `scores[cat,fat]`
+  std::string cell;  ///< `scores[cat,fat]`
   double value = 0;
   std::vector<std::string> lines;  ///< without the cell, without "="
 };

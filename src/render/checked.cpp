@@ -57,9 +57,9 @@ std::string written(double value, int digits) {
 std::string tolerance(const StepReport& step) {
   if (step.exact) return "whole numbers: a cell is right if it is exact";
   return fmt::format("{}: a cell is right within {}",
-                     step.digits == 0 ? "you wrote whole numbers"
-                                      : "you wrote " + plural(static_cast<std::size_t>(step.digits),
-                                                              "decimal"),
+                     step.digits == 0
+                         ? "you wrote whole numbers"
+                         : "you wrote " + plural(static_cast<std::size_t>(step.digits), "decimal"),
                      fmt::format("{:.2g}", step.unit));
 }
 
@@ -84,10 +84,10 @@ std::string marked_grid(const StepReport& step, const Trace& own, std::size_t in
                                              : std::to_string(i + 1);
   };
   const auto cell = [&](std::size_t r, std::size_t c) {
-    const std::size_t i = (index * step.written.rows() + (turned ? c : r)) * step.written.columns() +
-                          (turned ? r : c);
-    return written(step.written.values[i], step.digits) +
-           std::string(sign_of(step.verdicts[i]));
+    const std::size_t i =
+        (index * step.written.rows() + (turned ? c : r)) * step.written.columns() +
+        (turned ? r : c);
+    return written(step.written.values[i], step.digits) + std::string(sign_of(step.verdicts[i]));
   };
   constexpr std::size_t most_rows = 24;
   std::size_t left = 0;
@@ -112,8 +112,10 @@ std::string marked_grid(const StepReport& step, const Trace& own, std::size_t in
     for (std::size_t c = 0; c < shown; ++c) text += "  " + padded_left(cell(r, c), cell_width);
     text += "\n";
   }
-  if (shown < columns) text += fmt::format("    … {} not shown\n", plural(columns - shown, "column"));
-  if (rows > most_rows) text += fmt::format("    … {} not shown\n", plural(rows - most_rows, "row"));
+  if (shown < columns)
+    text += fmt::format("    … {} not shown\n", plural(columns - shown, "column"));
+  if (rows > most_rows)
+    text += fmt::format("    … {} not shown\n", plural(rows - most_rows, "row"));
   return text;
 }
 
@@ -137,7 +139,8 @@ std::string grids(const StepReport& step, const Trace& own, const CheckLook& loo
 
 std::string paragraph(const std::string& text, const CheckLook& look, std::size_t indent = 4) {
   std::string result;
-  for (const std::string& line : wrapped_arithmetic(text, std::min<std::size_t>(look.width, 100) - indent)) {
+  for (const std::string& line :
+       wrapped_arithmetic(text, std::min<std::size_t>(look.width, 100) - indent)) {
     result += std::string(indent, ' ') + line + "\n";
   }
   return result;
@@ -164,21 +167,21 @@ std::string mistakes_text(const StepReport& step, const CheckLook& look) {
 
 std::string first_wrong_text(const StepReport& step, const Trace& own, const CheckLook& look) {
   const FirstWrong& first = *step.first;
-  const std::string cell =
-      visible(reference_text(first.cell, own.at(step.step), own.convention));
-  std::string text = fmt::format("First wrong cell: {} is {}.", cell,
-                                 written(first.given, step.digits));
+  const std::string cell = visible(reference_text(first.cell, own.at(step.step), own.convention));
+  std::string text =
+      fmt::format("First wrong cell: {} is {}.", cell, written(first.given, step.digits));
   if (look.answers == Answers::kept) return paragraph(text, look);
   const std::string sum = visible(arithmetic(own, step));
-  text += sum.empty() ? fmt::format(" It should be {}.", brief(first.from_yours, std::max(step.digits, 4)))
-                      : fmt::format(" From your numbers: {}.", sum);
+  text += sum.empty()
+              ? fmt::format(" It should be {}.", brief(first.from_yours, std::max(step.digits, 4)))
+              : fmt::format(" From your numbers: {}.", sum);
   return paragraph(text, look);
 }
 
 std::string step_text(const StepReport& step, const CheckReport& report, const CheckLook& look) {
-  std::string text = fmt::format("  {} {}: {}", sign_of(step.verdict == Verdict::shape ? Verdict::wrong
-                                                                                       : step.verdict),
-                                 visible(step.step), verdict_name(step.verdict));
+  std::string text = fmt::format(
+      "  {} {}: {}", sign_of(step.verdict == Verdict::shape ? Verdict::wrong : step.verdict),
+      visible(step.step), verdict_name(step.verdict));
   if (step.verdict == Verdict::shape) {
     Shape right = step.right_shape;
     Shape found = step.wrong_shape;
@@ -189,6 +192,7 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
     text += fmt::format("; you have {}, it should be {}\n", shape_text(found), shape_text(right));
     return text + (step.mistakes.empty() ? "" : mistakes_text(step, look));
   }
+  if (step.verdict == Verdict::blank) return text + "\n";
   text += fmt::format(" ({})\n", tolerance(step));
   if (step.verdict == Verdict::correct || step.verdict == Verdict::blank) return text;
   text += grids(step, report.own, look);
@@ -196,12 +200,12 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
     text += first_wrong_text(step, report.own, look) + mistakes_text(step, look);
   }
   if (step.cells.carried > 0) {
-    text += paragraph(fmt::format("{} only follow{} from an earlier slip: mend that one, and work "
-                                  "{} again.",
-                                  plural(step.cells.carried, "cell"),
-                                  step.cells.carried == 1 ? "s" : "",
-                                  step.cells.carried == 1 ? "it" : "them"),
-                      look);
+    text += paragraph(
+        fmt::format("{} only follow{} from an earlier slip: mend that one, and work "
+                    "{} again.",
+                    plural(step.cells.carried, "cell"), step.cells.carried == 1 ? "s" : "",
+                    step.cells.carried == 1 ? "it" : "them"),
+        look);
   }
   return text;
 }
@@ -298,7 +302,8 @@ std::string csv_text(const std::string& text) {
 }  // namespace
 
 std::string checked_text(const CheckReport& report, const CheckLook& look) {
-  std::string text = fmt::format("{}: {}", visible(report.submission), outcome_name(report.outcome));
+  std::string text =
+      fmt::format("{}: {}", visible(report.submission), outcome_name(report.outcome));
   if (report.first_wrong) text += fmt::format("; the first slip is in {}", *report.first_wrong);
   text += "\n";
   std::optional<std::string> convention;  // each is said once, where it is first met
@@ -331,13 +336,13 @@ std::string checked_json(const std::vector<CheckReport>& reports, const Lesson& 
     }
     all.push_back(std::move(json));
   }
-  return (all.size() == 1 ? all.front() : all)
-             .dump(2, ' ', false, Json::error_handler_t::replace) +
+  return (all.size() == 1 ? all.front() : all).dump(2, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }
 
 std::string checked_line(const CheckReport& report, const Trace& trace) {
-  std::string text = fmt::format("{}: {}", visible(report.submission), outcome_name(report.outcome));
+  std::string text =
+      fmt::format("{}: {}", visible(report.submission), outcome_name(report.outcome));
   if (const StepReport* step = first_wrong_step(report)) {
     const std::string ids = mistake_ids(step);
     text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");

@@ -16,8 +16,9 @@ struct CheckLook {
   Answers answers = Answers::shown;
 };
 
-/// The report as a learner reads it: step by step, a mark in each cell of what is not all right, the
-/// first wrong cell with its arithmetic, the mistake that makes it, and what only follows from it.
+/// The report as a learner reads it: step by step, a mark in each cell of what is not all right,
+/// the first wrong cell with its arithmetic, the mistake that makes it, and what only follows from
+/// it.
 std::string checked_text(const CheckReport& report, const CheckLook& look);
 
 /// The report as SPEC, section 5 lays it down.

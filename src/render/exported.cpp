@@ -33,8 +33,11 @@ void export_tensor(const Entry& entry, Convention convention, const ExportOption
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
     const MatrixLabels labels = full_labels(*entry.tensor, m, convention);
     take({entry.stem + exported_suffix(*entry.tensor, m) + ".csv",
-          to_csv({.rows = shown.rows(), .columns = shown.columns(), .values = shown.matrix(m),
-                  .row_labels = views(labels.rows), .column_labels = views(labels.columns)},
+          to_csv({.rows = shown.rows(),
+                  .columns = shown.columns(),
+                  .values = shown.matrix(m),
+                  .row_labels = views(labels.rows),
+                  .column_labels = views(labels.columns)},
                  csv)});
   }
 }
@@ -76,8 +79,10 @@ std::string lesson_json(const Lesson& lesson, const Trace& trace) {
   }
   json["steps"] = Json::array();
   for (const Step& step : trace.steps) {
-    Json entry{{"number", step.number}, {"name", step.name},
-               {"op", std::string(step.operation->name)}, {"of", step.of}};
+    Json entry{{"number", step.number},
+               {"name", step.name},
+               {"op", std::string(step.operation->name)},
+               {"of", step.of}};
     Json options = Json::object();
     for (const auto& [name, value] : step.options.all()) options[name] = option_json(value);
     if (!options.empty()) entry["options"] = std::move(options);

@@ -11,8 +11,8 @@
 namespace qkv {
 
 struct ExportOptions {
-  bool plain = false;                ///< numbers only, no labels
-  std::optional<int> digits = {};    ///< decimals; without it all digits that a double needs
+  bool plain = false;                  ///< numbers only, no labels
+  std::optional<int> digits = {};      ///< decimals; without it all digits that a double needs
   std::vector<std::string> only = {};  ///< these steps and givens; empty for everything
 };
 

@@ -64,10 +64,8 @@ bool is_unseen(Code code) {
     case UTF8PROC_CATEGORY_CS:
     case UTF8PROC_CATEGORY_CN:
     case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP:
-      return true;
-    default:
-      return utf8proc_get_property(code)->ignorable;
+    case UTF8PROC_CATEGORY_ZP: return true;
+    default: return utf8proc_get_property(code)->ignorable;
   }
 }
 
@@ -143,8 +141,8 @@ class Visible {
   std::string text() && { return std::move(out_); }
 
  private:
-  /// A joiner between two pictures (👩‍👧), and the selector that asks for the coloured picture
-  /// (❤️, 1️⃣).
+  /// A joiner between two pictures (👩‍👧), and the selector that asks for the coloured
+  /// picture (❤️, 1️⃣).
   bool belongs_to_emoji(Code code, Code next) const {
     if (code == joiner) return in_emoji_ && next != bad_byte && is_pictograph(next);
     if (code != emoji_selector || previous_ == bad_byte) return false;

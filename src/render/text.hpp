@@ -38,9 +38,9 @@ std::string padded_centre(std::string_view text, std::size_t columns);  ///< bla
 std::string shortened(std::string_view text, std::size_t columns);
 
 /// Prose broken into safe lines of at most `columns`. Blank lines separate paragraphs (and stay, as
-/// one empty line), "- " begins a new line; otherwise a line break is a blank. Chinese and Japanese break between
-/// any two characters; a word longer than a line is cut. A line that starts with four blanks is
-/// code and stays as it is, however long.
+/// one empty line), "- " begins a new line; otherwise a line break is a blank. Chinese and Japanese
+/// break between any two characters; a word longer than a line is cut. A line that starts with four
+/// blanks is code and stays as it is, however long.
 std::vector<std::string> wrapped(std::string_view prose, std::size_t columns);
 
 }  // namespace qkv

@@ -74,8 +74,8 @@ std::string matrix_text(const Tensor& shown, std::size_t index, MatrixLabels lab
   return lines.text + (hidden.empty() ? "" : indented(hidden, look));
 }
 
-// What a terminal gives columns to. Shaded cells have blanks at their end that plain ones lack, so a
-// grid drawn again without colour would not do.
+// What a terminal gives columns to. Shaded cells have blanks at their end that plain ones lack, so
+// a grid drawn again without colour would not do.
 std::string without_colour(const std::string& text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -106,11 +106,11 @@ std::string sentences_text(const Tensor& ids, const std::string& command, const 
     for (std::size_t i = 0; i < ids.columns(); ++i) {
       labels.columns.emplace_back(ids.axes.back().label(i, b));
     }
-    const Tensor row = tensor_of(
-        {1, ids.columns()},
-        std::vector<double>(ids.values.begin() + static_cast<std::ptrdiff_t>(b * ids.columns()),
-                            ids.values.begin() +
-                                static_cast<std::ptrdiff_t>((b + 1) * ids.columns())));
+    const Tensor row =
+        tensor_of({1, ids.columns()},
+                  std::vector<double>(
+                      ids.values.begin() + static_cast<std::ptrdiff_t>(b * ids.columns()),
+                      ids.values.begin() + static_cast<std::ptrdiff_t>((b + 1) * ids.columns())));
     text += matrix_text(row, 0, std::move(labels), command, look);
   }
   return text;
@@ -159,8 +159,8 @@ std::string givens_text(const Lesson& lesson, const Trace& trace, const Step& st
     const auto first = std::find_if(trace.steps.begin(), trace.steps.end(),
                                     [&](const Step& s) { return uses(s, given.name); });
     if (first == trace.steps.end() || first->name != step.name) continue;
-    text += fmt::format("  given: {} ({})\n", given.name,
-                        shown_shape(given.tensor, trace.convention));
+    text +=
+        fmt::format("  given: {} ({})\n", given.name, shown_shape(given.tensor, trace.convention));
     text += tensor_text(given.tensor, trace, whole_matrix_command(lesson, trace, given.name), look);
     text += "\n";
   }
@@ -180,9 +180,8 @@ std::string output_text(const Trace& trace, const Step& step, const std::string&
 std::string cell_text(const Trace& trace, const Step& step, const WalkLook& look) {
   if (step.output.values.empty()) return {};
   const CellArithmetic worked =
-      arithmetic_of(trace, typical_cell(step), {.digits = look.digits,
-                                                .most_terms = most_terms,
-                                                .most_names = most_names});
+      arithmetic_of(trace, typical_cell(step),
+                    {.digits = look.digits, .most_terms = most_terms, .most_names = most_names});
   if (worked.lines.size() < 2) return {};
   std::string text = "  One cell:\n";
   std::string start = worked.cell;
@@ -252,8 +251,8 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
       bold(fmt::format("{}/{}  {}", step.number, lesson.texts.size(), step.name), look) +
       fmt::format("  {}\n\n", operation.title);
   text += indented(formula_text(trace, step), look) + "\n";
-  const std::string say = words.say.text.empty() ? std::string(operation.says)
-                                                 : live(words.say.text, trace, look);
+  const std::string say =
+      words.say.text.empty() ? std::string(operation.says) : live(words.say.text, trace, look);
   text += indented(say, look) + "\n";
   text += givens_text(lesson, trace, step, look);
   const std::string command = whole_matrix_command(lesson, trace, step.name);
@@ -263,8 +262,9 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
       text += tensor_text(part.tensor, trace, command, look) + "\n";
     }
   }
-  text += bold(fmt::format("  {} ({})", step.name, shown_shape(step.output, trace.convention)), look) +
-          "\n";
+  text +=
+      bold(fmt::format("  {} ({})", step.name, shown_shape(step.output, trace.convention)), look) +
+      "\n";
   text += output_text(trace, step, command, look) + "\n";
   text += cell_text(trace, step, look);
   const std::string notice = words.notice.text.empty() ? std::string(operation.notice)

@@ -125,14 +125,10 @@ SineCosine cephes_sincos(float theta) {
   const float cosine =
       std::fma(horner(cosine_polynomial, square) * square, square, -(square * 0.5F)) + 1.0F;
   switch (eighths & 6) {  // how many quarter turns were taken away, doubled
-    case 0:
-      return {.sine = sine, .cosine = cosine};
-    case 2:
-      return {.sine = cosine, .cosine = -sine};
-    case 4:
-      return {.sine = -sine, .cosine = -cosine};
-    default:
-      return {.sine = -cosine, .cosine = sine};
+    case 0: return {.sine = sine, .cosine = cosine};
+    case 2: return {.sine = cosine, .cosine = -sine};
+    case 4: return {.sine = -sine, .cosine = -cosine};
+    default: return {.sine = -cosine, .cosine = sine};
   }
 }
 

@@ -13,7 +13,7 @@ using Shape = std::vector<std::size_t>;
 
 /// One direction of a tensor: what it counts, how many there are, and what each is called.
 struct Axis {
-  std::string name;                 ///< "query", "d_k", "head"; empty where nothing is known
+  std::string name;  ///< "query", "d_k", "head"; empty where nothing is known
   std::size_t size = 0;
   /// None; one for each index; or, where the sentences of a batch have words of their own, one for
   /// each index of the first sentence, then of the second, and so on.
@@ -35,7 +35,7 @@ struct Tensor {
   std::size_t rows() const { return rank() < 2 ? 1 : axes[rank() - 2].size; }
   std::size_t columns() const { return axes.back().size; }
   std::size_t leading_axes() const { return rank() < 2 ? 0 : rank() - 2; }
-  std::size_t matrices() const;     ///< how many matrices the leading axes count out
+  std::size_t matrices() const;  ///< how many matrices the leading axes count out
   Shape shape() const;
 
   std::span<const double> matrix(std::size_t index) const;

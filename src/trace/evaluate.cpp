@@ -38,7 +38,8 @@ void label_tokens(Tensor& tensor, const std::vector<std::string>& tokens) {
   const bool is_ids = tensor.rank() == 1 && tensor.axes[0].name == "token";
   if (tokens.empty() || (tensor.rank() == 1 && !is_ids)) return;
   Axis& axis = is_ids ? tensor.axes[0] : tensor.axes[tensor.rank() - 2];
-  if (axis.labels.empty() && axis.size == tokens.size() && counts_tokens(axis)) axis.labels = tokens;
+  if (axis.labels.empty() && axis.size == tokens.size() && counts_tokens(axis))
+    axis.labels = tokens;
 }
 
 // The first step that uses a given tells what its axes count, where its name does not. Its leading
@@ -84,8 +85,11 @@ void refuse_operand_count(const StepRecipe& step) {
 
 Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::string>& tokens) {
   refuse_operand_count(recipe);
-  Step step{.name = recipe.name, .operation = recipe.operation, .of = recipe.of,
-            .options = recipe.options, .output = {}};
+  Step step{.name = recipe.name,
+            .operation = recipe.operation,
+            .of = recipe.of,
+            .options = recipe.options,
+            .output = {}};
   learn_axes(trace, step, tokens);
   step.output = recipe.operation->compute(trace.call(step));
   refuse_no_number(step.output, step.name);

@@ -58,7 +58,8 @@ std::string matrix_name(const Tensor& tensor, std::size_t index) {
   const std::vector<std::size_t> leading = leading_index(tensor, index);
   for (std::size_t a = 0; a < leading.size(); ++a) {
     const std::string& axis = tensor.axes[a].name;
-    name += fmt::format("{}{} {}", a == 0 ? "" : ", ", axis.empty() ? "head" : axis, leading[a] + 1);
+    name +=
+        fmt::format("{}{} {}", a == 0 ? "" : ", ", axis.empty() ? "head" : axis, leading[a] + 1);
   }
   return name;
 }

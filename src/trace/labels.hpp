@@ -9,7 +9,7 @@ namespace qkv {
 
 /// What the rows and columns of one matrix of a tensor are called, as people see the tensor.
 struct MatrixLabels {
-  std::vector<std::string> rows;     ///< empty where the lesson has no words for them
+  std::vector<std::string> rows;  ///< empty where the lesson has no words for them
   std::vector<std::string> columns;
 };
 

@@ -45,9 +45,9 @@ std::optional<std::size_t> whole_number(std::string_view text) {
 std::size_t checked(std::size_t number, std::size_t size, std::string_view what,
                     const std::string& where) {
   if (number >= 1 && number <= size) return number - 1;
-  throw InputError(fmt::format("{}: there is no {} {}; {}", where, what, number,
-                               size == 0 ? "there are none"
-                                         : fmt::format("they count from 1 to {}", size)));
+  throw InputError(
+      fmt::format("{}: there is no {} {}; {}", where, what, number,
+                  size == 0 ? "there are none" : fmt::format("they count from 1 to {}", size)));
 }
 
 // The place that a label stands for along an axis.
@@ -65,10 +65,9 @@ std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch
                                  what == "row" ? "rows" : "columns", fmt::join(places, " and ")));
   }
   const std::string near = axis.labels.empty() ? "" : nearest(label, known);
-  throw InputError(fmt::format(
-      "{}: no {} is called \"{}\"{}", where, what, label,
-      near.empty() ? fmt::format("; they count from 1 to {}", axis.size)
-                   : fmt::format("; did you mean \"{}\"?", near)));
+  throw InputError(fmt::format("{}: no {} is called \"{}\"{}", where, what, label,
+                               near.empty() ? fmt::format("; they count from 1 to {}", axis.size)
+                                            : fmt::format("; did you mean \"{}\"?", near)));
 }
 
 std::size_t index_along(std::string_view index, const Axis& axis, std::size_t batch,
@@ -167,8 +166,8 @@ std::string reference_text(const CellReference& cell, const Tensor& tensor, Conv
   const std::size_t batch = leading.empty() ? cell.row : leading.front();
   const std::string column = index_text(tensor.axes.back(), cell.column, batch);
   if (tensor.rank() == 1) return fmt::format("{}[{}]", cell.name, column);
-  const std::string row = index_text(tensor.axes[tensor.rank() - 2], cell.row,
-                                     leading.empty() ? 0 : leading.front());
+  const std::string row =
+      index_text(tensor.axes[tensor.rank() - 2], cell.row, leading.empty() ? 0 : leading.front());
   return is_turned(tensor, convention) ? fmt::format("{}[{}{},{}]", cell.name, inside, column, row)
                                        : fmt::format("{}[{}{},{}]", cell.name, inside, row, column);
 }

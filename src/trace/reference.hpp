@@ -16,7 +16,8 @@ struct CellReference {
   std::size_t column = 0;
 };
 
-/// `scores[cat,fat]` cut into "scores" and {"cat", "fat"}; quotes keep a label with commas together.
+/// `scores[cat,fat]` cut into "scores" and {"cat", "fat"}; quotes keep a label with commas
+/// together.
 struct ReferenceText {
   std::string name;
   std::vector<std::string> indices;

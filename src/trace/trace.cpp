@@ -60,8 +60,8 @@ const Tensor* Trace::find(std::string_view name) const {
 }
 
 const Step* Trace::find_step(std::string_view name) const {
-  const auto found = std::find_if(steps.begin(), steps.end(),
-                                  [&](const Step& step) { return step.name == name; });
+  const auto found =
+      std::find_if(steps.begin(), steps.end(), [&](const Step& step) { return step.name == name; });
   return found == steps.end() ? nullptr : &*found;
 }
 
@@ -81,7 +81,10 @@ const Step& Trace::step_at(std::string_view name) const {
 }
 
 Call Trace::call(const Step& step) const {
-  Call call{.step = step.name, .inputs = {}, .names = {}, .options = &step.options,
+  Call call{.step = step.name,
+            .inputs = {},
+            .names = {},
+            .options = &step.options,
             .environment = &environment};
   for (const std::string& name : step.of) {
     call.inputs.push_back(&at(name));

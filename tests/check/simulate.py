@@ -982,6 +982,8 @@ def write_files(learner, folder):
 
 
 def write_matrix(stem, texts, form, learner, bom, crlf):
+    if not any(texts.flat):
+        return  # nothing was worked: no file
     end = "\r\n" if crlf else "\n"
     if texts.ndim == 1 and form not in ("numpy", "torch", "array"):
         texts = texts.reshape(1, -1)
