@@ -120,11 +120,14 @@ class Ranges {
 };
 
 // Which cells of a step use a cell that is wrong or carried: those are planted as NaN in the
-// operands, and whatever they touch comes out as NaN.
+// operands, and whatever they touch comes out as NaN. Nothing is planted where all is well.
 Tensor tainted_result(const Judgement& judgement, const Trace& trace, const LearnerNode& node,
                       const std::vector<Tensor>& planted) {
   Call call = own_call(judgement, trace, node);
-  for (std::size_t k = 0; k < node.inputs.size(); ++k) call.inputs[k] = &planted[node.inputs[k]];
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+    const Tensor& with_nan = planted[node.inputs[k]];
+    if (!with_nan.axes.empty()) call.inputs[k] = &with_nan;
+  }
   try {
     return node.step->operation->compute(call);
   } catch (const InputError&) {
@@ -137,7 +140,12 @@ Tensor tainted_result(const Judgement& judgement, const Trace& trace, const Lear
 class Judge {
  public:
   Judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options)
-      : trace_(trace), handed_(handed), options_(options) {}
+      : trace_(trace), handed_(handed), options_(options) {
+    for (const Handed& matrix : handed) {
+      // A given is copied, so its decimals say nothing of how the learner rounds.
+      decimals_.push_back(trace.find_step(matrix.name) ? most_decimals(matrix) : 0);
+    }
+  }
 
   Judgement run() {
     for (const Given& given : trace_.givens) add(given.name, given.tensor, nullptr);
@@ -167,32 +175,38 @@ class Judge {
     judgement_.nodes.push_back(std::move(node));
   }
 
-  // Of the steps only: a given is copied, so its decimals say nothing of how the learner rounds.
   int decimals_elsewhere(const Handed& handed) const {
     int most = 0;
-    for (const Handed& other : handed_) {
-      if (&other == &handed || !trace_.find_step(other.name)) continue;
-      most = std::max(most, most_decimals(other));
+    for (std::size_t i = 0; i < handed_.size(); ++i) {
+      if (&handed_[i] != &handed) most = std::max(most, decimals_[i]);
     }
     return most;
   }
 
   void take_over(LearnerNode& node) {
     const Handed& handed = *node.handed;
-    Handed measured = handed;  // without the masks: they say nothing of how the others are written
-    if (!options_.strict) take_masks(node, measured.cells);
-    node.units =
-        units_of(measured, node.from_yours.values, decimals_elsewhere(handed), options_.digits);
+    const std::vector<std::size_t> masks = finite_masks(node);
+    const auto units = [&](const Handed& matrix) {
+      return units_of(matrix, node.from_yours.values, decimals_elsewhere(handed), options_.digits);
+    };
     for (std::size_t i = 0; i < handed.cells.size(); ++i) {
+      if (!std::isnan(handed.cells[i].value)) node.own.values[i] = handed.cells[i].value;
+    }
+    if (masks.empty()) {
+      node.units = units(handed);
+      return;
+    }
+    Handed rest = handed;  // the masks say nothing of how the others are written
+    for (const std::size_t i : masks) rest.cells[i] = {.value = -infinity};
+    node.units = units(rest);
+    for (const std::size_t i : masks) {
       const double value = handed.cells[i].value;
-      if (std::isnan(value)) continue;
-      const bool hides = std::isinf(measured.cells[i].value);
       const bool due = is_hidden(node, i);
       const double reach = node.units.reach(i);
       const bool is_score = !due && (within(value, node.truth->values[i], reach) ||
                                      within(value, node.from_yours.values[i], reach));
-      node.own.values[i] = hides && !is_score ? measured.cells[i].value : value;
-      node.finite_mask = node.finite_mask || (hides && due && std::isfinite(value));
+      if (!is_score) node.own.values[i] = -infinity;
+      node.finite_mask = node.finite_mask || due;
     }
   }
 
@@ -201,10 +215,13 @@ class Judge {
     return node.truth->values[i] == -infinity || node.from_yours.values[i] == -infinity;
   }
 
-  // In a matrix in which -inf is due, very low numbers become -inf, in the wrong places, too.
-  void take_masks(const LearnerNode& node, std::vector<Numeral>& cells) const {
+  // In a matrix in which -inf is due, very low numbers stand for it, in the wrong places, too.
+  std::vector<std::size_t> finite_masks(const LearnerNode& node) const {
+    std::vector<std::size_t> masks;
     const std::vector<double>& truth = node.truth->values;
-    if (std::find(truth.begin(), truth.end(), -infinity) == truth.end()) return;
+    const std::vector<Numeral>& cells = node.handed->cells;
+    if (options_.strict || std::find(truth.begin(), truth.end(), -infinity) == truth.end())
+      return {};
     const Tensor typed = worked_from_typed(node);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const double value = cells[i].value;
@@ -212,8 +229,9 @@ class Judge {
       const bool follows = is_hidden(node, i) && !typed.values.empty() &&
                            typed.values[i] <= finite_mask / 10 &&
                            within(value, typed.values[i], std::abs(typed.values[i]) / 100);
-      if (value <= finite_mask || follows) cells[i] = {.value = -infinity};
+      if (value <= finite_mask || follows) masks.push_back(i);
     }
+    return masks;
   }
 
   // The step made of finite masks as they were typed: -1000 / √2 is a mask as well. Empty where
@@ -248,11 +266,17 @@ class Judge {
     const double unit = node.units.of_cell.empty() ? 0 : plain_unit(node);
     const Range range = Ranges(judgement_, trace_, unit).of_step(node);
     Tensor taint;
+    if (inherits(node)) taint = tainted_result(judgement_, trace_, node, planted_);
     for (std::size_t i = 0; i < count; ++i) {
       if (node.verdicts[i] != Verdict::wrong || !follows(node, range, i)) continue;
-      if (taint.values.empty()) taint = tainted_result(judgement_, trace_, node, planted_);
-      node.verdicts[i] = std::isnan(taint.values[i]) ? Verdict::carried : Verdict::rounding;
+      const bool carried = !taint.values.empty() && std::isnan(taint.values[i]);
+      node.verdicts[i] = carried ? Verdict::carried : Verdict::rounding;
     }
+  }
+
+  bool inherits(const LearnerNode& node) const {
+    return std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](std::size_t k) { return judgement_.nodes[k].tainted; });
   }
 
   // The unit of the matrix as a whole: its cells in e-notation have smaller ones.
@@ -271,16 +295,20 @@ class Judge {
   }
 
   void plant(LearnerNode& node) {
-    Tensor planted = node.own;
     if (node.misshapen) {
-      std::fill(planted.values.begin(), planted.values.end(), nothing);
+      planted_.push_back(node.own);
+      std::fill(planted_.back().values.begin(), planted_.back().values.end(), nothing);
       node.tainted = true;
+      return;
     }
-    const bool inherits = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                      [&](std::size_t k) { return judgement_.nodes[k].tainted; });
     Tensor taint;
-    if (inherits && node.step) taint = tainted_result(judgement_, trace_, node, planted_);
-    for (std::size_t i = 0; i < planted.values.size() && !node.misshapen; ++i) {
+    if (inherits(node)) taint = tainted_result(judgement_, trace_, node, planted_);
+    if (taint.values.empty() && node.wrong_cells() == 0) {
+      planted_.emplace_back();
+      return;
+    }
+    Tensor planted = node.own;
+    for (std::size_t i = 0; i < planted.values.size(); ++i) {
       const bool judged = node.handed && node.verdicts[i] != Verdict::blank;
       const bool bad =
           judged ? node.verdicts[i] == Verdict::wrong || node.verdicts[i] == Verdict::carried
@@ -295,8 +323,10 @@ class Judge {
   const Trace& trace_;
   const std::vector<Handed>& handed_;
   const CheckOptions& options_;
+  std::vector<int> decimals_;  // of each matrix that was handed in
   Judgement judgement_;
-  std::vector<Tensor> planted_;  // each node's own numbers, NaN where they are wrong or carried
+  // Each node's own numbers, NaN where they are wrong or carried; empty where none can be.
+  std::vector<Tensor> planted_;
   std::map<std::string, std::size_t, std::less<>> index_;
 };
 

@@ -89,9 +89,12 @@ std::vector<std::size_t> leading_places(const Stem& stem, const Tensor& tensor,
   std::vector<std::size_t> places;
   if (stem.places.empty()) return places;
   if (stem.places.size() != tensor.leading_axes()) {
-    throw InputError(fmt::format("{}: {} has {} for its matrices, not {}", file, stem.name,
-                                 tensor.leading_axes() == 0 ? "no heads" : "another set of names",
-                                 stem.places.size()));
+    throw InputError(fmt::format("{}: {} is {}, so its files are named {}", file, stem.name,
+                                 tensor.leading_axes() == 0 ? "one matrix" : "several matrices",
+                                 tensor.leading_axes() == 0 ? stem.name + ".csv"
+                                 : tensor.leading_axes() == 1
+                                     ? stem.name + ".head-1.csv and so on"
+                                     : stem.name + ".batch-1.head-1.csv and so on"));
   }
   for (std::size_t a = 0; a < stem.places.size(); ++a) {
     const auto& [axis, number] = stem.places[a];
@@ -320,13 +323,18 @@ Handed put_together(const std::string& name, const Submission& submission, const
 Submission read_submission(const fs::path& path, const Trace& trace) {
   Submission submission{.name = path.string(), .files = {}, .notes = {}};
   std::error_code error;
+  if (!fs::exists(path, error)) {
+    throw InputError(fmt::format("{}: there is no such file or directory", path.string()));
+  }
   if (!fs::is_directory(path, error)) {
     add_file(path, trace, Chosen::by_name, submission);
   } else {
     std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(path, error)) {
-      if (!is_beside_the_point(entry.path()) && !entry.is_directory(error)) {
-        files.push_back(entry.path());
+    auto entry = fs::directory_iterator(path, error);
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+      std::error_code ignored;  // a link that leads nowhere is no file
+      if (!is_beside_the_point(entry->path()) && entry->is_regular_file(ignored)) {
+        files.push_back(entry->path());
       }
     }
     if (error) {

@@ -31,7 +31,8 @@ struct CheckCommandOptions {
 // All that was checked, and what could not be.
 struct Round {
   std::vector<CheckReport> reports;
-  std::vector<std::string> failures;
+  std::vector<std::string> failures;    ///< what could not be read, and why
+  std::vector<std::string> unreadable;  ///< whose work that is
 };
 
 Round check_all(const CheckCommandOptions& options, const LoadedLesson& loaded) {
@@ -43,6 +44,7 @@ Round check_all(const CheckCommandOptions& options, const LoadedLesson& loaded) 
     } catch (const InputError& error) {
       if (options.paths.size() == 1) throw;
       round.failures.push_back(fmt::format("{}: {}", path, error.what()));
+      round.unreadable.push_back(path);
     }
   }
   return round;
@@ -57,7 +59,7 @@ void print_round(const Round& round, const CheckCommandOptions& options, const L
     }
   }
   if (!options.summary.empty()) {
-    print(visible_prose(summary_csv(round.reports, loaded.trace)));
+    print(visible_prose(summary_csv(round.reports, round.unreadable, loaded.trace)));
   } else if (options.json) {
     print(visible_json(checked_json(round.reports, loaded.lesson, answers)));
   } else if (options.paths.size() > 1) {

@@ -9,6 +9,7 @@
 #include "lesson/library.hpp"
 #include "lesson/lint.hpp"
 #include "render/text.hpp"
+#include "tensor/error.hpp"
 
 namespace qkv {
 namespace {
@@ -43,19 +44,26 @@ void add_invisible_mistakes(const Lesson& lesson, std::vector<Fault>& faults) {
   });
 }
 
+// Prints what is wrong with one lesson; whether it is good but for advice.
+bool lint_one(const std::string& file, const LintOptions& options) {
+  const LessonReading reading = find_lesson(file);
+  std::vector<Fault> faults = lint(reading);
+  const bool good = std::none_of(faults.begin(), faults.end(), is_error);
+  if (options.mistakes && good) add_invisible_mistakes(reading.lesson, faults);
+  for (const Fault& fault : faults) print(visible(fault_line(reading.lesson, fault)) + "\n");
+  if (faults.empty()) print(visible(file) + ": good\n");
+  return good;
+}
+
 int run(const LintOptions& options) {
   bool good = true;
   for (const std::string& file : options.files) {
-    const LessonReading reading = find_lesson(file);
-    std::vector<Fault> faults = lint(reading);
-    if (options.mistakes && std::none_of(faults.begin(), faults.end(), is_error)) {
-      add_invisible_mistakes(reading.lesson, faults);
+    try {
+      good = lint_one(file, options) && good;
+    } catch (const InputError& error) {  // not there, or no text: the other files are linted still
+      tell(fmt::format("qkv: {}\n", visible(error.what())));
+      good = false;
     }
-    for (const Fault& fault : faults) {
-      print(visible(fault_line(reading.lesson, fault)) + "\n");
-      good = good && !is_error(fault);
-    }
-    if (faults.empty()) print(visible(file) + ": good\n");
   }
   return good ? 0 : 2;
 }

@@ -51,6 +51,11 @@ int run(const RunOptions& options, const Common& common) {
   const WalkLook look{.width = output.width, .digits = options.digits, .colour = output.colour};
   const Stretch stretch = stretch_of(loaded.trace, options);
   if (options.step.empty()) print(lesson_heading(loaded.lesson, look) + "\n");
+  if (options.lesson.changes.text || !options.lesson.changes.set.empty()) {
+    print(
+        "  The matrices are worked out from what you changed; the lesson's words were written for\n"
+        "  its own numbers, and a dash stands where one of them is not there.\n\n");
+  }
   for (std::size_t s = stretch.first; s <= stretch.last; ++s) {
     print(step_text(loaded.lesson, loaded.trace, loaded.trace.steps[s], look));
     if (s < stretch.last) print("\n");

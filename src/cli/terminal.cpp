@@ -18,6 +18,9 @@ namespace {
 constexpr std::size_t narrowest = 20;
 constexpr std::size_t widest = 10000;
 
+// Why the first failed write failed: by the time the output is finished, errno has moved on.
+int first_failure = 0;
+
 std::size_t width_from(std::string_view text) {
   std::size_t width = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
@@ -45,7 +48,12 @@ bool wants_colour(ColourChoice choice) {
 
 Terminal terminal(ColourChoice choice) { return {width_of_output(), wants_colour(choice)}; }
 
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print(std::string_view text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) < text.size() && first_failure == 0) {
+    first_failure = errno;
+  }
+}
 
 void tell(std::string_view text) {
   std::fflush(stdout);
@@ -55,8 +63,9 @@ void tell(std::string_view text) {
 void finish_output() {
   errno = 0;
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return;
-  if (errno == EPIPE) return;  // nobody reads on: that is no failure
-  throw InputError(fmt::format("the output could not be written: {}", std::strerror(errno)));
+  const int reason = first_failure != 0 ? first_failure : errno;
+  if (reason == EPIPE) return;  // nobody reads on: that is no failure
+  throw InputError(fmt::format("the output could not be written: {}", std::strerror(reason)));
 }
 
 }  // namespace qkv

@@ -213,8 +213,9 @@ bool label_axis(Axis& axis, const toml::table& table, std::string_view key,
     from_file = std::move(*written);
   }
   if (!from_file.empty() && from_file.size() != axis.size) {
-    reader.fault(*table.get(key), fmt::format("{}: {} has {} labels for {} {}", name, key,
-                                              from_file.size(), axis.size, key));
+    const toml::node& at = table.contains(key) ? *table.get(key) : table;  // or from its file
+    reader.fault(at, fmt::format("{}: {} has {} labels for {} {}", name, key, from_file.size(),
+                                 axis.size, key));
     return false;
   }
   axis.labels = std::move(from_file);

@@ -18,6 +18,9 @@ namespace {
 constexpr std::string_view lesson_keys[] = {"title",  "summary",    "source",     "text",
                                             "tokens", "vocabulary", "convention", "random",
                                             "given",  "step",       "expect"};
+// Vocabularies and merges of trained models are a few megabytes.
+constexpr std::size_t largest_option_file = std::size_t{64} << 20;
+
 constexpr std::string_view random_keys[] = {"generator", "seed"};
 constexpr std::string_view expect_keys[] = {"of", "value", "source"};
 constexpr std::string_view step_keys[] = {"name", "op", "of", "say", "notice"};
@@ -242,7 +245,8 @@ class LessonFile {
   void read_option_file(const toml::node& node, const OptionRule& rule, const std::string& file,
                         Options& options) {
     try {
-      options.set_contents(std::string(rule.name), read_bytes(context_.directory / file));
+      options.set_contents(std::string(rule.name),
+                           read_bytes(context_.directory / file, largest_option_file));
     } catch (const InputError& error) {
       reader_.fault(node, error.what());
     }

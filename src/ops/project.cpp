@@ -134,8 +134,8 @@ constinit const Operation project_operation{
     .title = "Project into another space",
     .says =
         "Each token's vector is multiplied by a matrix of weights. Every token is treated alike "
-        "and by itself: rows do not mix, features do.",
-    .notice = "As many rows as before; as many columns as the weights have.",
+        "and by itself: tokens do not mix, features do.",
+    .notice = "As many tokens as before; each with as many numbers as the weights make.",
     .fewest = 2,
     .most = 3,
     .options = project_options,

@@ -84,7 +84,7 @@ constinit const Operation score_operation{
     .says =
         "Each query is multiplied with each key, feature by feature, and the products are added: "
         "a dot product. A large score means that the query looks for what this key offers.",
-    .notice = "Row by row: which key does each query match best?",
+    .notice = "Which key does each query match best?",
     .fewest = 2,
     .most = 2,
     .form = Score::form,

@@ -48,20 +48,25 @@ std::string text_to_read(const Call& call, const std::string& text) {
   return call.options->flag("lowercase", false) ? lowercase(text) : text;
 }
 
+void refuse_empty(bool is_empty, const Call& call) {
+  if (!is_empty) return;
+  throw InputError(fmt::format("{}: the text is empty; give it at least one word", call.step));
+}
+
+void refuse_no_text(const Call& call) {
+  if (!call.environment->texts.empty()) return;
+  throw InputError(fmt::format(
+      "{}: there is no text to tokenise; write text = \"the fat cat\" at the top of the lesson",
+      call.step));
+}
+
 std::vector<Tokens> tokens_of(const Call& call) {
   std::vector<Tokens> sentences;
   for (const std::string& text : call.environment->texts) {
     const std::string read = text_to_read(call, text);
     sentences.push_back(call.options->word("method", "words") == "characters" ? characters_of(read)
                                                                               : words_of(read));
-    if (sentences.back().empty()) {
-      throw InputError(fmt::format("{}: the text is empty; give it at least one word", call.step));
-    }
-  }
-  if (sentences.empty()) {
-    throw InputError(fmt::format(
-        "{}: there is no text to tokenise; write text = \"the fat cat\" at the top of the lesson",
-        call.step));
+    refuse_empty(sentences.back().empty(), call);
   }
   return sentences;
 }
@@ -141,6 +146,7 @@ std::vector<Sentence> encoded(const Call& call) {
       sentence.tokens.push_back(std::move(token.text));
       sentence.ids.push_back(token.id);
     }
+    refuse_empty(sentence.ids.empty(), call);
     sentence.pad = call.options->find("pad") ? pad_id({}, call) : 0;
     sentences.push_back(std::move(sentence));
   }
@@ -166,6 +172,7 @@ struct Tokenise {
   }
 
   static Tensor ids_of(const Call& call) {
+    refuse_no_text(call);
     const std::vector<Sentence> sentences = is_bpe(call) ? encoded(call) : looked_up(call);
     std::size_t longest = 0;
     for (const Sentence& sentence : sentences) longest = std::max(longest, sentence.ids.size());

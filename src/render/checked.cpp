@@ -350,13 +350,17 @@ std::string checked_line(const CheckReport& report, const Trace& trace) {
   return text + fmt::format(", {} of {} cells\n", right_cells(report), all_cells(trace));
 }
 
-std::string summary_csv(const std::vector<CheckReport>& reports, const Trace& trace) {
+std::string summary_csv(const std::vector<CheckReport>& reports,
+                        const std::vector<std::string>& unreadable, const Trace& trace) {
   std::string text = "submission,verdict,first_wrong,mistakes,marks,cells\n";
   for (const CheckReport& report : reports) {
     text += fmt::format("{},{},{},{},{},{}\n", csv_text(report.submission),
                         outcome_name(report.outcome), csv_text(report.first_wrong.value_or("")),
                         csv_text(mistake_ids(first_wrong_step(report))), right_cells(report),
                         all_cells(trace));
+  }
+  for (const std::string& name : unreadable) {
+    text += fmt::format("{},unreadable,,,0,{}\n", csv_text(name), all_cells(trace));
   }
   return text;
 }

@@ -29,7 +29,8 @@ std::string checked_json(const std::vector<CheckReport>& reports, const Lesson& 
 std::string checked_line(const CheckReport& report, const Trace& trace);
 
 /// A CSV table of a class: a row for each submission with its marks (correct, rounding and carried
-/// cells) out of all cells of the lesson's steps.
-std::string summary_csv(const std::vector<CheckReport>& reports, const Trace& trace);
+/// cells) out of all cells of the lesson's steps. Those that could not be read get none.
+std::string summary_csv(const std::vector<CheckReport>& reports,
+                        const std::vector<std::string>& unreadable, const Trace& trace);
 
 }  // namespace qkv

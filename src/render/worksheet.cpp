@@ -8,6 +8,7 @@
 #include <span>
 
 #include "formats/csv.hpp"
+#include "formats/numeral.hpp"
 #include "render/number.hpp"
 #include "render/text.hpp"
 #include "render/walk.hpp"
@@ -199,7 +200,7 @@ bool is_rounded(const Tensor& tensor, int digits) {
   if (tensor.values.size() > most_cells_on_paper) return false;
   const NumberStyle look = style_for(tensor.values, digits);
   return std::any_of(tensor.values.begin(), tensor.values.end(), [&](double x) {
-    return std::isfinite(x) && std::stod(cell_text(x, look)) != x;
+    return std::isfinite(x) && parse_numeral(cell_text(x, look)).numeral.value != x;
   });
 }
 

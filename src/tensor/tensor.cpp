@@ -8,7 +8,7 @@
 namespace qkv {
 
 std::string_view Axis::label(std::size_t i, std::size_t batch) const {
-  if (labels.empty()) return {};
+  if (labels.empty() || i >= size) return {};
   const std::size_t sentences = labels.size() / size;
   return labels[std::min(batch, sentences - 1) * size + i];
 }
@@ -74,7 +74,8 @@ Tensor transposed(const Tensor& tensor) {
 std::size_t count_of(const Shape& shape, std::string_view what) {
   std::size_t count = 1;
   for (const std::size_t size : shape) {
-    if (size != 0 && count > largest_tensor / size) {
+    const bool alone_too_large = size > largest_tensor;  // also beside a size of 0
+    if (alone_too_large || (size != 0 && count > largest_tensor / size)) {
       throw InputError(std::string(what) + " of " + shape_text(shape) +
                        " numbers is too large: " + std::to_string(largest_tensor) +
                        " numbers is the most that one tensor may hold");
@@ -96,8 +97,9 @@ std::string shape_text(const Shape& shape) {
 std::vector<std::size_t> leading_index(const Tensor& tensor, std::size_t index) {
   std::vector<std::size_t> result(tensor.leading_axes());
   for (std::size_t a = result.size(); a-- > 0;) {
-    result[a] = index % tensor.axes[a].size;
-    index /= tensor.axes[a].size;
+    const std::size_t size = std::max<std::size_t>(1, tensor.axes[a].size);
+    result[a] = index % size;
+    index /= size;
   }
   return result;
 }

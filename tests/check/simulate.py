@@ -18,11 +18,12 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, getcontext
 
 import numpy as np
 
 np.seterr(all="ignore")
+getcontext().prec = 400
 INF = math.inf
 
 
@@ -560,7 +561,7 @@ def mistakes_of(lesson, step, values):
     if min(right.shape[-2:], default=1) > 1:  # one line may be written as a row or a column
         add("slip.transposed", last_two(right))
     add("slip.sign", -right)
-    return [(i, np.asarray(x, float)) for i, x in out if not np.isnan(x).any() and x.size]
+    return [(i, np.asarray(x, float)) for i, x in out if not np.isnan(x).any() and not np.isposinf(x).any() and x.size]
 
 
 def dropped_term(rng, lesson, step, values, right, at):
@@ -920,7 +921,7 @@ def make_blanks(learner):
         if texts is None or name in learner.lesson.givens or learner.misshapen == name:
             continue
         mask = learner.rng.random(texts.shape) < 0.2
-        if mask.all():
+        if mask.all(axis=(-2, -1) if mask.ndim > 1 else None).any():  # a file with nothing in it
             mask[...] = False
         if name == learner.at:
             mask[...] = False
