@@ -48,10 +48,15 @@ Stretch stretch_of(const Trace& trace, const RunOptions& options) {
 int run(const RunOptions& options, const Common& common) {
   const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
   const Terminal output = terminal(common.colour);
-  const WalkLook look{.width = output.width, .digits = options.digits, .colour = output.colour};
+  const bool changed = options.lesson.changes.text || !options.lesson.changes.set.empty();
+  const Trace before = changed ? load_lesson(options.lesson.name).trace : Trace{};
+  const WalkLook look{.width = output.width,
+                      .digits = options.digits,
+                      .colour = output.colour,
+                      .before = changed ? &before : nullptr};
   const Stretch stretch = stretch_of(loaded.trace, options);
   if (options.step.empty()) print(lesson_heading(loaded.lesson, look) + "\n");
-  if (options.lesson.changes.text || !options.lesson.changes.set.empty()) {
+  if (changed) {
     print(
         "  The matrices are worked out from what you changed; the lesson's words were written for\n"
         "  its own numbers, and a dash stands where one of them is not there.\n\n");

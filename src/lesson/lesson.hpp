@@ -33,7 +33,9 @@ struct Prose {
 
 /// What the lesson says about one step of its recipe.
 struct StepText {
-  Place place;  ///< of the step's name, for faults of the step as a whole
+  Place place;        ///< of the step's name, for faults of the step as a whole
+  std::string title;  ///< empty where the operation's own title is true of the step
+  bool show = true;   ///< false: the walk says the words and leaves out the matrix
   Prose say;    ///< empty where the operation's own words are to be used
   Prose notice;
 };
@@ -54,6 +56,8 @@ struct Lesson {
   std::string summary;
   std::string source;
   Recipe recipe;
+  std::vector<std::string> unshown;  ///< givens that the walk names and does not print
+  std::vector<Place> given_places;   ///< one for each given of the recipe: of its name
   std::vector<StepText> texts;  ///< one for each step of the recipe
   std::vector<Expectation> expectations;
 };

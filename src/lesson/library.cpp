@@ -46,7 +46,9 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
     throw InputError(fmt::format("--set {}: write the cell and its value: 'W_Q[1,2]=0.5'", change));
   }
   try {
-    const ReferenceText text = parse_reference(std::string_view(change).substr(0, equals));
+    const std::string_view written = std::string_view(change).substr(0, equals);
+    if (written.find('[') == written.npos) find_cell(written, named);  // says how to write one
+    const ReferenceText text = parse_reference(written);
     const auto given = std::find_if(recipe.givens.begin(), recipe.givens.end(),
                                     [&](const Given& g) { return g.name == text.name; });
     if (given == recipe.givens.end()) {
@@ -116,6 +118,11 @@ LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& c
     for (const std::string& change : changes.set) set_cell(lesson.recipe, change, named);
   }
   Evaluation evaluation = evaluate_all(lesson.recipe);
+  // What is wrong with another text or another number stands nowhere in the lesson's file.
+  if (faults.empty() && !evaluation.faults.empty() && (changes.text || !changes.set.empty())) {
+    throw InputError(fmt::format("{}: {}", changes.text ? "--text" : "--set",
+                                 evaluation.faults.front().message));
+  }
   for (const StepFault& fault : evaluation.faults) {
     faults.push_back({lesson.texts[fault.step].place, fault.message});
   }

@@ -146,6 +146,8 @@ struct Operation {
   std::string_view title;   ///< "Weighted sum: mix the values"
   std::string_view says;    ///< what it does and why, where a lesson says nothing
   std::string_view notice;  ///< what to look for in the result
+  /// What `of` lists in a lesson file, by example: `["Q", "K"]`; empty where it takes nothing.
+  std::string_view operands = {};
   std::size_t fewest = 1;   ///< how many operands it takes, at least and at most
   std::size_t most = 1;
   std::span<const OptionRule> options = {};
@@ -158,6 +160,8 @@ struct Operation {
                                 const Tensor& result) = nullptr;
   bool makes_weights = false;  ///< the result is shares of 1, line by line: shown as dots as well
   std::vector<Part> (*parts)(const Call&) = nullptr;  ///< none where the result is one stride away
+  /// Why a cell is what it is, where its arithmetic can't say it; empty where that says it all.
+  std::string (*remark)(const CellBase&) = nullptr;
   std::span<const Mistake> mistakes = {};             ///< the wrong versions that learners compute
 };
 

@@ -117,6 +117,7 @@ constinit const Operation split_heads_operation{
         "The columns are cut into equal blocks, one for each head. Each head goes on with its own "
         "few features, as if the others were not there.",
     .notice = "No number changes; only where it stands.",
+    .operands = R"(["Q_all"])",
     .options = split_options,
     .form = SplitHeads::form,
     .compute = SplitHeads::compute,

@@ -248,8 +248,21 @@ RowLabels row_labels_of(const Sheet& sheet, std::size_t room) {
   return labels;
 }
 
-/// Row labels give way to the two columns that must show, down to a few letters.
+/// What all columns leave of the line.
+std::size_t room_beside_all_columns(const Sheet& sheet) {
+  std::size_t used = indent;
+  for (std::size_t j = 0; j < sheet.columns && used < sheet.look.width; ++j) {
+    used += gap + column_of(sheet, j).width;
+  }
+  return sheet.look.width - std::min(sheet.look.width, used);
+}
+
+/// Row labels are as long as they like where every column fits beside them. Else they give way to
+/// the two columns that must show, down to a few letters.
 std::size_t room_for_row_labels(const Sheet& sheet) {
+  if (const std::size_t beside = room_beside_all_columns(sheet); beside > widest_row_label) {
+    return beside;
+  }
   std::size_t used = indent + room_for_hidden(2, sheet.columns) + gap + column_of(sheet, 0).width;
   if (sheet.columns > 1) used += gap + column_of(sheet, sheet.columns - 1).width;
   const std::size_t room = sheet.look.width - std::min(sheet.look.width, used);
@@ -345,14 +358,18 @@ Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
     throw std::logic_error(fmt::format("grid: {} values for {}×{}", values.size(), rows, columns));
   if (values.empty()) return {.text = fmt::format("  (empty: {}×{})\n", rows, columns)};
 
-  const Sheet sheet{.rows = rows,
-                    .columns = columns,
-                    .values = values,
-                    .labels = labels,
-                    .look = look,
-                    .style = style_for(values, look.digits),
-                    .scale = look.colour ? scale_of(values) : Scale{},
-                    .shown_rows = selected_rows(rows, look.most_rows)};
+  Sheet sheet{.rows = rows,
+              .columns = columns,
+              .values = values,
+              .labels = labels,
+              .look = look,
+              .style = style_for(values, look.digits),
+              .scale = look.colour ? scale_of(values) : Scale{},
+              .shown_rows = selected_rows(rows, look.most_rows)};
+  // Long whole numbers show whole where they fit all together.
+  if (sheet.style.kind == NumberStyle::Kind::grouped && room_beside_all_columns(sheet) == 0) {
+    sheet.style = {NumberStyle::Kind::scientific, look.digits};
+  }
   const RowLabels row_labels = row_labels_of(sheet, room_for_row_labels(sheet));
   const std::size_t taken = indent + row_labels.width;
   const Fitting fitting = fitting_columns(sheet, look.width - std::min(look.width, taken));

@@ -7,8 +7,10 @@
 
 #include "lesson/prose.hpp"
 #include "render/arithmetic.hpp"
+#include "render/changes.hpp"
 #include "render/dots.hpp"
 #include "render/grid.hpp"
+#include "render/number.hpp"
 #include "render/text.hpp"
 #include "trace/labels.hpp"
 
@@ -16,10 +18,14 @@ namespace qkv {
 namespace {
 
 constexpr std::size_t widest_prose = 76;
-// Of a tensor with more matrices than this, the walk shows the first ones and the last.
+// Of a tensor with more matrices than this, the walk shows the first two and the last.
 constexpr std::size_t most_matrices = 4;
-constexpr std::size_t most_terms = 8;
+constexpr std::size_t first_matrices = 2;
+constexpr std::size_t most_terms = 9;
 constexpr std::size_t most_names = 4;
+// Arithmetic that takes more lines of the screen than this, a stage or all, is left to `explain`.
+constexpr std::size_t longest_stage = 6;
+constexpr std::size_t longest_cell = 14;
 
 std::string bold(const std::string& text, const WalkLook& look) {
   return look.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
@@ -33,11 +39,18 @@ std::string indented(const std::string& prose, const WalkLook& look) {
   return text;
 }
 
+// Decimals that the lesson asks for all stand, so that lists line up: 1.0000 is a number rounded.
+std::string number_in_prose(double value, std::optional<int> digits, const WalkLook& look) {
+  const std::string text = brief(value, digits.value_or(look.digits));
+  const bool plain = text.find_first_of("e,n") == std::string::npos && value != 0;
+  return digits && plain ? number(value, *digits) : text;
+}
+
 std::string live(const std::string& prose, const Trace& trace, const WalkLook& look) {
   std::string text;
   for (const ProsePiece& piece : pieces_of(prose, trace)) {
     text += piece.text;
-    if (piece.number) text += brief(*piece.number, piece.digits.value_or(look.digits));
+    if (piece.number) text += number_in_prose(*piece.number, piece.digits, look);
   }
   return text;
 }
@@ -125,9 +138,10 @@ std::string tensor_text(const Tensor& tensor, const Trace& trace, const std::str
   const std::size_t count = shown.matrices();
   std::string text;
   for (std::size_t m = 0; m < count; ++m) {
-    if (count > most_matrices && m == most_matrices - 1) {
-      text += indented(fmt::format("… {} more, {} to {}; all of them: {}", count - most_matrices,
-                                   matrix_name(tensor, m), matrix_name(tensor, count - 2), command),
+    if (count > most_matrices && m == first_matrices) {
+      text += indented(fmt::format("… {} more, {} to {}; all of them: {}",
+                                   count - first_matrices - 1, matrix_name(tensor, m),
+                                   matrix_name(tensor, count - 2), command),
                        look);
       m = count - 1;
     }
@@ -151,20 +165,34 @@ bool uses(const Step& step, std::string_view name) {
   return std::find(step.of.begin(), step.of.end(), name) != step.of.end();
 }
 
-// The givens that no step before this one has used.
+bool is_first_use(const Trace& trace, const Step& step, std::string_view given) {
+  const auto first = std::find_if(trace.steps.begin(), trace.steps.end(),
+                                  [&](const Step& s) { return uses(s, given); });
+  return first != trace.steps.end() && first->name == step.name;
+}
+
+// The givens that no step before this one has used; of those that the lesson leaves out, the names.
 std::string givens_text(const Lesson& lesson, const Trace& trace, const Step& step,
                         const WalkLook& look) {
-  std::string text;
+  std::string text, unshown;
   for (const Given& given : trace.givens) {
-    const auto first = std::find_if(trace.steps.begin(), trace.steps.end(),
-                                    [&](const Step& s) { return uses(s, given.name); });
-    if (first == trace.steps.end() || first->name != step.name) continue;
-    text +=
-        fmt::format("  given: {} ({})\n", given.name, shown_shape(given.tensor, trace.convention));
+    if (!is_first_use(trace, step, given.name)) continue;
+    const std::string title =
+        fmt::format("{} ({})", given.name, shown_shape(given.tensor, trace.convention));
+    if (std::ranges::find(lesson.unshown, given.name) != lesson.unshown.end()) {
+      unshown += (unshown.empty() ? "" : ", ") + title;
+      continue;
+    }
+    text += fmt::format("  given: {}\n", title);
     text += tensor_text(given.tensor, trace, whole_matrix_command(lesson, trace, given.name), look);
     text += "\n";
   }
-  return text;
+  if (unshown.empty()) return text;
+  return text +
+         indented(fmt::format("given, not shown: {}; to see: {}", unshown,
+                              whole_matrix_command(lesson, trace, {})),
+                  look) +
+         "\n";
 }
 
 // The result; one that shares out weights in dots as well, with what they mean once below.
@@ -177,21 +205,56 @@ std::string output_text(const Trace& trace, const Step& step, const std::string&
          (has_dots ? indented(std::string(dots_legend()), look) : "");
 }
 
-std::string cell_text(const Trace& trace, const Step& step, const WalkLook& look) {
+std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::size_t k,
+                                          const WalkLook& look) {
+  return wrapped_arithmetic(
+      visible(fmt::format("{} = {}", k == 0 ? worked.cell : "", worked.lines[k])), look.width - 6);
+}
+
+// Of arithmetic that nobody would read to its end the first stages go, all but the cell's name.
+// Whether any did.
+bool leave_out_long_stages(std::vector<std::vector<std::string>>& stages, const std::string& cell) {
+  const auto length = [&] {
+    std::size_t lines = 0;
+    for (const auto& stage : stages) lines += stage.size();
+    return lines;
+  };
+  const std::size_t before = length();
+  if (stages[0].size() > longest_stage) stages[0] = {cell};
+  for (std::size_t k = 1; k < stages.size(); ++k) {
+    if (stages[k].size() > longest_stage || length() > longest_cell) stages[k].clear();
+  }
+  return length() != before;
+}
+
+// The arithmetic of one cell. The line of names is cut shorter where it is long; what nobody would
+// read to its end is left out.
+std::string cell_text(const Lesson& lesson, const Trace& trace, const Step& step,
+                      const WalkLook& look) {
   if (step.output.values.empty()) return {};
+  const CellReference cell = typical_cell(step);
   const CellArithmetic worked =
-      arithmetic_of(trace, typical_cell(step),
-                    {.digits = look.digits, .most_terms = most_terms, .most_names = most_names});
+      arithmetic_of(trace, cell, {.digits = look.digits, .most_terms = most_terms});
   if (worked.lines.size() < 2) return {};
+  std::vector<std::vector<std::string>> stages;
+  for (std::size_t k = 0; k < worked.lines.size(); ++k) {
+    stages.push_back(arithmetic_lines(worked, k, look));
+    if (k == 0 && stages[k].size() > longest_stage) {
+      const ArithmeticLook names{.digits = look.digits, .most_terms = most_names};
+      stages[k] = arithmetic_lines(arithmetic_of(trace, cell, names), k, look);
+    }
+  }
+  const bool left_out = leave_out_long_stages(stages, visible(worked.cell));
   std::string text = "  One cell:\n";
-  std::string start = worked.cell;
-  for (const std::string& line : worked.lines) {
-    const std::vector<std::string> lines =
-        wrapped_arithmetic(visible(fmt::format("{} = {}", start, line)), look.width - 6);
+  for (const std::vector<std::string>& lines : stages) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       text += (i == 0 ? "    " : "      ") + lines[i] + "\n";
     }
-    start.clear();
+  }
+  if (left_out) {
+    text += indented(fmt::format("Longer lines are left out; all of them: qkv explain {} '{}'",
+                                 lesson.name, visible(worked.cell)),
+                     look);
   }
   return text + "\n";
 }
@@ -249,26 +312,32 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
   const Operation& operation = *step.operation;
   std::string text =
       bold(fmt::format("{}/{}  {}", step.number, lesson.texts.size(), step.name), look) +
-      fmt::format("  {}\n\n", operation.title);
+      fmt::format("  {}\n\n", words.title.empty() ? operation.title : visible(words.title));
   text += indented(formula_text(trace, step), look) + "\n";
   const std::string say =
       words.say.text.empty() ? std::string(operation.says) : live(words.say.text, trace, look);
   text += indented(say, look) + "\n";
   text += givens_text(lesson, trace, step, look);
   const std::string command = whole_matrix_command(lesson, trace, step.name);
-  if (operation.parts) {
+  if (operation.parts && words.show) {
     for (const Part& part : operation.parts(trace.call(step))) {
       text += fmt::format("  on the way: {}\n", part.title);
       text += tensor_text(part.tensor, trace, command, look) + "\n";
     }
   }
-  text +=
-      bold(fmt::format("  {} ({})", step.name, shown_shape(step.output, trace.convention)), look) +
-      "\n";
-  text += output_text(trace, step, command, look) + "\n";
-  text += cell_text(trace, step, look);
+  if (words.show) {
+    text += bold(fmt::format("  {} ({})", step.name, shown_shape(step.output, trace.convention)),
+                 look) +
+            "\n";
+    text += output_text(trace, step, command, look);
+    if (look.before) text += indented(changes_text(step, *look.before, look.digits), look);
+    text += "\n";
+    text += cell_text(lesson, trace, step, look);
+  }
   const std::string notice = words.notice.text.empty() ? std::string(operation.notice)
                                                        : live(words.notice.text, trace, look);
+  const std::string legend = exponent_legend(text + notice);
+  if (!legend.empty()) text += indented(legend, look) + (notice.empty() ? "" : "\n");
   if (!notice.empty()) text += indented("Notice: " + notice, look);
   return text;
 }

@@ -14,6 +14,7 @@ struct WalkLook {
   std::size_t width = 80;
   int digits = 4;
   bool colour = false;
+  const Trace* before = nullptr;  ///< the lesson's own numbers, where some were changed
 };
 
 /// A lesson's title, what it is about and where its numbers come from.

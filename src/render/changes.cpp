@@ -1,0 +1,62 @@
+#include "render/changes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "render/number.hpp"
+#include "trace/reference.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::size_t most_cells = 6;
+
+// Sums that are added in another order may differ in their last bits.
+bool differs(double a, double b) {
+  if (a == b) return false;
+  return !(std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)));
+}
+
+bool same_labels(const Tensor& a, const Tensor& b) {
+  return std::ranges::equal(a.axes, b.axes, {}, &Axis::labels, &Axis::labels);
+}
+
+CellReference place_of(const std::string& name, const Tensor& tensor, std::size_t index) {
+  const std::size_t cells = tensor.rows() * tensor.columns();
+  return {.name = name,
+          .matrix = index / cells,
+          .row = index % cells / tensor.columns(),
+          .column = index % tensor.columns()};
+}
+
+}  // namespace
+
+std::string changes_text(const Step& step, const Trace& before, int digits) {
+  const Step* own = before.find_step(step.name);
+  if (!own) return {};
+  const Tensor& now = step.output;
+  const Tensor& then = own->output;
+  if (now.shape() != then.shape()) {
+    return fmt::format("changed: this is {} in the lesson itself",
+                       shown_shape(then, before.convention));
+  }
+  if (!same_labels(now, then)) return "changed: these are other words than the lesson's own";
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < now.values.size(); ++i) {
+    if (differs(now.values[i], then.values[i])) changed.push_back(i);
+  }
+  if (changed.empty()) return "changed: nothing; every number is the lesson's own";
+  std::string text = fmt::format("changed: {} of {} cells: ", changed.size(), now.values.size());
+  for (std::size_t k = 0; k < std::min(changed.size(), most_cells); ++k) {
+    const std::size_t i = changed[k];
+    text += fmt::format("{}{} {} → {}", k == 0 ? "" : ", ",
+                        reference_text(place_of(step.name, now, i), now, before.convention),
+                        brief(then.values[i], digits), brief(now.values[i], digits));
+  }
+  return text + (changed.size() > most_cells ? ", …" : "");
+}
+
+}  // namespace qkv
