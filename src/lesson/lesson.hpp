@@ -35,6 +35,7 @@ struct Prose {
 struct StepText {
   Place place;        ///< of the step's name, for faults of the step as a whole
   std::string title;  ///< empty where the operation's own title is true of the step
+  Prose cell;         ///< the one to work out, as `scores[cat,fat]`; empty: a typical one
   bool show = true;   ///< false: the walk says the words and leaves out the matrix
   Prose say;    ///< empty where the operation's own words are to be used
   Prose notice;

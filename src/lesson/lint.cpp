@@ -6,6 +6,8 @@
 
 #include "lesson/expectation.hpp"
 #include "lesson/prose.hpp"
+#include "tensor/error.hpp"
+#include "trace/reference.hpp"
 
 namespace qkv {
 namespace {
@@ -17,6 +19,21 @@ void lint_prose(const Prose& prose, const Trace& trace, std::vector<Fault>& faul
     faults.push_back(
         {{prose.place.line + static_cast<std::size_t>(lines), lines == 0 ? prose.place.column : 1},
          fault.message});
+  }
+}
+
+// The cell that a step wants worked out must be one of its own.
+void lint_cell(const Prose& cell, const std::string& step, const Trace& trace,
+               std::vector<Fault>& faults) {
+  if (cell.text.empty()) return;
+  try {
+    const CellReference found = find_cell(cell.text, trace);
+    if (found.name == step) return;
+    faults.push_back({cell.place, fmt::format("{} is no cell of {}; write one of its own, as in "
+                                              "cell = \"{}[1,1]\"",
+                                              cell.text, step, step)});
+  } catch (const InputError& error) {
+    faults.push_back({cell.place, error.what()});
   }
 }
 
@@ -35,6 +52,7 @@ std::vector<Fault> lint(const LessonReading& reading) {
     const StepText& text = lesson.texts[s];
     if (whole) lint_prose(text.say, evaluation.trace, faults);
     if (whole) lint_prose(text.notice, evaluation.trace, faults);
+    if (whole) lint_cell(text.cell, lesson.recipe.steps[s].name, evaluation.trace, faults);
     if (text.say.text.empty()) {
       faults.push_back({text.place,
                         fmt::format("{} has no words of its own; write say = \"…\"",

@@ -23,7 +23,8 @@ constexpr std::size_t largest_option_file = std::size_t{64} << 20;
 
 constexpr std::string_view random_keys[] = {"generator", "seed"};
 constexpr std::string_view expect_keys[] = {"of", "value", "source"};
-constexpr std::string_view step_keys[] = {"name", "op", "of", "title", "say", "notice", "show"};
+constexpr std::string_view step_keys[] = {"name", "op",     "of",   "title",
+                                          "say",  "notice", "cell", "show"};
 
 // Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
 class LessonFile {
@@ -279,6 +280,7 @@ class LessonFile {
         {*name, operation, std::move(of), read_options(table, *operation)});
     lesson_.texts.push_back({.place = TomlReader::place(*table.get("name")),
                              .title = reader_.text(table, "title").value_or(""),
+                             .cell = reader_.prose(table, "cell"),
                              .show = reader_.flag(table, "show").value_or(true),
                              .say = reader_.prose(table, "say"),
                              .notice = reader_.prose(table, "notice")});

@@ -59,4 +59,20 @@ std::string changes_text(const Step& step, const Trace& before, int digits) {
   return text + (changed.size() > most_cells ? ", …" : "");
 }
 
+std::optional<CellReference> largest_change(const Step& step, const Trace& before) {
+  const Step* own = before.find_step(step.name);
+  const Tensor& now = step.output;
+  if (!own || now.shape() != own->output.shape() || !same_labels(now, own->output)) return {};
+  std::optional<std::size_t> at;
+  double most = 0;
+  for (std::size_t i = 0; i < now.values.size(); ++i) {
+    const double change = std::abs(now.values[i] - own->output.values[i]);
+    if (!differs(now.values[i], own->output.values[i]) || !(change > most)) continue;
+    at = i;
+    most = change;
+  }
+  if (!at) return {};
+  return place_of(step.name, now, *at);
+}
+
 }  // namespace qkv

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "trace/reference.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv {
@@ -10,5 +12,8 @@ namespace qkv {
 /// with what they were: `changed: 2 of 49 cells: scores[cat,fat] 4 → 8, scores[cat,mat] 1 → 2`.
 /// Where the step is of another size, or belongs to other words, that is what it says.
 std::string changes_text(const Step& step, const Trace& before, int digits);
+
+/// The cell that changed the most; none where nothing did, or where the two can't be compared.
+std::optional<CellReference> largest_change(const Step& step, const Trace& before);
 
 }  // namespace qkv

@@ -44,7 +44,8 @@ std::string operations_text(std::size_t columns) {
   return text + "\n" +
          put("A step is a table [[step]] with name, op, of, its options, and the words: title, "
              "say, "
-             "notice.",
+             "notice. Of the words that an option may have, the first is taken where none is "
+             "written; the names after of are examples.",
              0, columns);
 }
 

@@ -12,6 +12,7 @@
 #include "render/grid.hpp"
 #include "render/number.hpp"
 #include "render/text.hpp"
+#include "tensor/error.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -139,10 +140,10 @@ std::string tensor_text(const Tensor& tensor, const Trace& trace, const std::str
   std::string text;
   for (std::size_t m = 0; m < count; ++m) {
     if (count > most_matrices && m == first_matrices) {
-      text += indented(fmt::format("… {} more, {} to {}; all of them: {}",
-                                   count - first_matrices - 1, matrix_name(tensor, m),
-                                   matrix_name(tensor, count - 2), command),
-                       look);
+      text +=
+          indented(fmt::format("… {} more, {} to {}; all of them: {}", count - first_matrices - 1,
+                               matrix_name(tensor, m), matrix_name(tensor, count - 2), command),
+                   look);
       m = count - 1;
     }
     if (count > 1) text += "  " + matrix_name(tensor, m) + "\n";
@@ -211,6 +212,21 @@ std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::siz
       visible(fmt::format("{} = {}", k == 0 ? worked.cell : "", worked.lines[k])), look.width - 6);
 }
 
+// Where numbers were changed, the one that this changed most; else the lesson's own choice.
+CellReference cell_to_work_out(const Lesson& lesson, const Trace& trace, const Step& step,
+                               const WalkLook& look) {
+  if (look.before) {
+    if (const auto changed = largest_change(step, *look.before)) return *changed;
+  }
+  const std::string& chosen = lesson.texts[step.number - 1].cell.text;
+  if (chosen.empty()) return typical_cell(step);
+  try {
+    return find_cell(chosen, trace);
+  } catch (const InputError&) {  // another text may not have its words
+    return typical_cell(step);
+  }
+}
+
 // Of arithmetic that nobody would read to its end the first stages go, all but the cell's name.
 // Whether any did.
 bool leave_out_long_stages(std::vector<std::vector<std::string>>& stages, const std::string& cell) {
@@ -232,7 +248,7 @@ bool leave_out_long_stages(std::vector<std::vector<std::string>>& stages, const 
 std::string cell_text(const Lesson& lesson, const Trace& trace, const Step& step,
                       const WalkLook& look) {
   if (step.output.values.empty()) return {};
-  const CellReference cell = typical_cell(step);
+  const CellReference cell = cell_to_work_out(lesson, trace, step, look);
   const CellArithmetic worked =
       arithmetic_of(trace, cell, {.digits = look.digits, .most_terms = most_terms});
   if (worked.lines.size() < 2) return {};
