@@ -43,9 +43,10 @@ Axis shortened(const Axis& axis, std::size_t heads) {
 
 struct SplitHeads {
   static Form form(const Call& call) {
+    const double heads = call.options->number("heads", 1);
     return {{"row column"},
             "row column",
-            fmt::format("{{0}}, cut into {} heads", call.options->number("heads", 1))};
+            fmt::format("{{0}}, cut into {} head{}", heads, heads == 1 ? "" : "s")};
   }
 
   template <class N>

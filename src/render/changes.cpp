@@ -53,7 +53,7 @@ std::string changes_text(const Step& step, const Trace& before, int digits) {
   for (std::size_t k = 0; k < std::min(changed.size(), most_cells); ++k) {
     const std::size_t i = changed[k];
     text += fmt::format("{}{} {} → {}", k == 0 ? "" : ", ",
-                        reference_text(place_of(step.name, now, i), now, before.convention),
+                        reference_text(place_of("", now, i), now, before.convention),
                         brief(then.values[i], digits), brief(now.values[i], digits));
   }
   return text + (changed.size() > most_cells ? ", …" : "");

@@ -51,7 +51,10 @@ std::string live(const std::string& prose, const Trace& trace, const WalkLook& l
   std::string text;
   for (const ProsePiece& piece : pieces_of(prose, trace)) {
     text += piece.text;
-    if (piece.number) text += number_in_prose(*piece.number, piece.digits, look);
+    if (!piece.number) continue;
+    const std::string written = number_in_prose(*piece.number, piece.digits, look);
+    const bool after_sign = text.ends_with("· ") || text.ends_with("+ ");
+    text += after_sign && written.starts_with('-') ? "(" + written + ")" : written;
   }
   return text;
 }
@@ -212,6 +215,15 @@ std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::siz
       visible(fmt::format("{} = {}", k == 0 ? worked.cell : "", worked.lines[k])), look.width - 6);
 }
 
+std::string changed_lines(const Step& step, const WalkLook& look) {
+  std::string text;
+  for (const std::string& line :
+       wrapped_arithmetic(visible(changes_text(step, *look.before, look.digits)), look.width - 2)) {
+    text += "  " + line + "\n";
+  }
+  return text;
+}
+
 // Where numbers were changed, the one that this changed most; else the lesson's own choice.
 CellReference cell_to_work_out(const Lesson& lesson, const Trace& trace, const Step& step,
                                const WalkLook& look) {
@@ -346,7 +358,7 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
                  look) +
             "\n";
     text += output_text(trace, step, command, look);
-    if (look.before) text += indented(changes_text(step, *look.before, look.digits), look);
+    if (look.before) text += changed_lines(step, look);
     text += "\n";
     text += cell_text(lesson, trace, step, look);
   }

@@ -28,7 +28,7 @@ std::string changes(const Trace& now, const Trace& before) {
 
 TEST_CASE("changed cells are listed with what they were") {
   CHECK(changes(trace_of("[[1, 5], [3, 4]]"), trace_of("[[1, 2], [3, 4]]")) ==
-        "changed: 1 of 4 cells: Y[cat,2] 2 → 5");
+        "changed: 1 of 4 cells: [cat,2] 2 → 5");
   CHECK(changes(trace_of("[[1, 2], [3, 4]]"), trace_of("[[1, 2], [3, 4]]")) ==
         "changed: nothing; every number is the lesson's own");
 }
@@ -36,8 +36,8 @@ TEST_CASE("changed cells are listed with what they were") {
 TEST_CASE("a long list of changes ends after six") {
   CHECK(
       changes(trace_of("[[2, 3, 4, 5], [6, 7, 8, 9]]"), trace_of("[[1, 2, 3, 4], [5, 6, 7, 8]]")) ==
-      "changed: 8 of 8 cells: Y[cat,1] 1 → 2, Y[cat,2] 2 → 3, Y[cat,3] 3 → 4, Y[cat,4] 4 → 5, "
-      "Y[mat,1] 5 → 6, Y[mat,2] 6 → 7, …");
+      "changed: 8 of 8 cells: [cat,1] 1 → 2, [cat,2] 2 → 3, [cat,3] 3 → 4, [cat,4] 4 → 5, "
+      "[mat,1] 5 → 6, [mat,2] 6 → 7, …");
 }
 
 TEST_CASE("what has another size or other words is not compared cell by cell") {

@@ -87,6 +87,18 @@ TEST_CASE("a step that isn't shown keeps its formula and its words") {
                        "  Notice: Noticed.\n"));
 }
 
+TEST_CASE("a step works out the cell that the lesson chose, or the one that changed most") {
+  const Loaded own = loaded(product + "cell = \"Y[1,2]\"\n");
+  CHECK(walked(own, "Y").find("    Y[1,2] = ") != std::string::npos);
+  Loaded other = own;
+  other.trace.givens[0].tensor.values = {1, 2, 9, 4};
+  other.trace.steps[0].output.values = {1, 2, 9, 4};
+  const std::string text =
+      step_text(other.lesson, other.trace, other.trace.steps[0], {.before = &own.trace});
+  CHECK(text.find("  changed: 1 of 4 cells: [2,1] 3 → 9\n") != std::string::npos);
+  CHECK(text.find("    Y[2,1] = ") != std::string::npos);
+}
+
 TEST_CASE("with tokens as columns a product has the weight first, as its formula does") {
   CHECK(arithmetic(loaded("convention = \"columns\"\n" + product), "Y[1,2]") ==
         "W[1,1]·X[1,2] + W[1,2]·X[2,2]\n1·2 + 0·4\n2 + 0\n2\n");
