@@ -192,11 +192,7 @@ std::string givens_text(const Lesson& lesson, const Trace& trace, const Step& st
     text += "\n";
   }
   if (unshown.empty()) return text;
-  return text +
-         indented(fmt::format("given, not shown: {}; to see: {}", unshown,
-                              whole_matrix_command(lesson, trace, {})),
-                  look) +
-         "\n";
+  return text + indented("given, not shown: " + unshown, look) + "\n";
 }
 
 // The result; one that shares out weights in dots as well, with what they mean once below.

@@ -62,7 +62,7 @@ TEST_CASE("a step can have a title of its own, and a given be named without its 
         "     1  2\n"
         "  1  1  0\n"
         "  2  0  1\n\n"
-        "  given, not shown: X (2×2); to see: qkv export small -o DIR\n\n"
+        "  given, not shown: X (2×2)\n\n"
         "  Y (2×2)\n"
         "     1  2\n"
         "  1  1  2\n"
@@ -76,15 +76,16 @@ TEST_CASE("a step can have a title of its own, and a given be named without its 
 }
 
 TEST_CASE("a step that isn't shown keeps its formula and its words") {
-  CHECK(walked(loaded(product + "show = false\n"), "Y")
-            .ends_with("  Said: 4.000.\n\n"
-                       "  given: W (2×2)\n"
-                       "     1  2\n"
-                       "  1  1  0\n"
-                       "  2  0  1\n\n"
-                       "  given, not shown: X (2×2); to "
-                       "see: qkv export small -o DIR\n\n"
-                       "  Notice: Noticed.\n"));
+  CHECK(walked(loaded(product + "show = false\n"), "Y") ==
+        "1/1  Y  A title of its own\n\n"
+        "  X (2×2) · W (2×2) → Y (2×2)\n\n"
+        "  Said: 4.000.\n\n"
+        "  given: W (2×2)\n"
+        "     1  2\n"
+        "  1  1  0\n"
+        "  2  0  1\n\n"
+        "  given, not shown: X (2×2)\n\n"
+        "  Notice: Noticed.\n");
 }
 
 TEST_CASE("a step works out the cell that the lesson chose, or the one that changed most") {
