@@ -12,7 +12,7 @@
 #include "render/grid.hpp"
 #include "render/number.hpp"
 #include "render/text.hpp"
-#include "tensor/error.hpp"
+#include "render/worked_cell.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -22,11 +22,6 @@ constexpr std::size_t widest_prose = 76;
 // Of a tensor with more matrices than this, the walk shows the first two and the last.
 constexpr std::size_t most_matrices = 4;
 constexpr std::size_t first_matrices = 2;
-constexpr std::size_t most_terms = 9;
-constexpr std::size_t most_names = 4;
-// Arithmetic that takes more lines of the screen than this, a stage or all, is left to `explain`.
-constexpr std::size_t longest_stage = 6;
-constexpr std::size_t longest_cell = 14;
 
 std::string bold(const std::string& text, const WalkLook& look) {
   return look.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
@@ -81,14 +76,26 @@ std::string hidden_text(const Grid& shown, const std::string& command) {
   return what.empty() ? "" : fmt::format("{} not shown; all of it: {}", what, command);
 }
 
+Grid grid_of(const Tensor& shown, std::size_t index, MatrixLabels labels, const WalkLook& look) {
+  return grid(shown.rows(), shown.columns(), shown.matrix(index),
+              {std::move(labels.rows), std::move(labels.columns)},
+              {.width = look.width, .digits = look.digits, .colour = look.colour});
+}
+
 // One row-major matrix as people see it.
 std::string matrix_text(const Tensor& shown, std::size_t index, MatrixLabels labels,
                         const std::string& command, const WalkLook& look) {
-  const Grid lines = grid(shown.rows(), shown.columns(), shown.matrix(index),
-                          {std::move(labels.rows), std::move(labels.columns)},
-                          {.width = look.width, .digits = look.digits, .colour = look.colour});
+  const Grid lines = grid_of(shown, index, std::move(labels), look);
   const std::string hidden = hidden_text(lines, command);
   return lines.text + (hidden.empty() ? "" : indented(hidden, look));
+}
+
+// What is hidden of every matrix alike is said once, below the last.
+void say_once(std::string& text, const std::string& remark) {
+  if (remark.empty()) return;
+  for (std::size_t at = text.find(remark); at != text.rfind(remark); at = text.find(remark)) {
+    text.erase(at, remark.size());
+  }
 }
 
 // What a terminal gives columns to. Shaded cells have blanks at their end that plain ones lack, so
@@ -152,6 +159,12 @@ std::string tensor_text(const Tensor& tensor, const Trace& trace, const std::str
     if (count > 1) text += "  " + matrix_name(tensor, m) + "\n";
     text += one_matrix(shown, m, own_labels(tensor, m, trace.convention), command, look);
   }
+  if (count > 1) {
+    const Grid last =
+        grid_of(shown, count - 1, own_labels(tensor, count - 1, trace.convention), look);
+    const std::string hidden = hidden_text(last, command);
+    if (!hidden.empty()) say_once(text, indented(hidden, look));
+  }
   return text;
 }
 
@@ -205,12 +218,6 @@ std::string output_text(const Trace& trace, const Step& step, const std::string&
          (has_dots ? indented(std::string(dots_legend()), look) : "");
 }
 
-std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::size_t k,
-                                          const WalkLook& look) {
-  return wrapped_arithmetic(
-      visible(fmt::format("{} = {}", k == 0 ? worked.cell : "", worked.lines[k])), look.width - 6);
-}
-
 std::string changed_lines(const Step& step, const WalkLook& look) {
   std::string text;
   for (const std::string& line :
@@ -218,69 +225,6 @@ std::string changed_lines(const Step& step, const WalkLook& look) {
     text += "  " + line + "\n";
   }
   return text;
-}
-
-// Where numbers were changed, the one that this changed most; else the lesson's own choice.
-CellReference cell_to_work_out(const Lesson& lesson, const Trace& trace, const Step& step,
-                               const WalkLook& look) {
-  if (look.before) {
-    if (const auto changed = largest_change(step, *look.before)) return *changed;
-  }
-  const std::string& chosen = lesson.texts[step.number - 1].cell.text;
-  if (chosen.empty()) return typical_cell(step);
-  try {
-    return find_cell(chosen, trace);
-  } catch (const InputError&) {  // another text may not have its words
-    return typical_cell(step);
-  }
-}
-
-// Of arithmetic that nobody would read to its end the first stages go, all but the cell's name.
-// Whether any did.
-bool leave_out_long_stages(std::vector<std::vector<std::string>>& stages, const std::string& cell) {
-  const auto length = [&] {
-    std::size_t lines = 0;
-    for (const auto& stage : stages) lines += stage.size();
-    return lines;
-  };
-  const std::size_t before = length();
-  if (stages[0].size() > longest_stage) stages[0] = {cell};
-  for (std::size_t k = 1; k < stages.size(); ++k) {
-    if (stages[k].size() > longest_stage || length() > longest_cell) stages[k].clear();
-  }
-  return length() != before;
-}
-
-// The arithmetic of one cell. The line of names is cut shorter where it is long; what nobody would
-// read to its end is left out.
-std::string cell_text(const Lesson& lesson, const Trace& trace, const Step& step,
-                      const WalkLook& look) {
-  if (step.output.values.empty()) return {};
-  const CellReference cell = cell_to_work_out(lesson, trace, step, look);
-  const CellArithmetic worked =
-      arithmetic_of(trace, cell, {.digits = look.digits, .most_terms = most_terms});
-  if (worked.lines.size() < 2) return {};
-  std::vector<std::vector<std::string>> stages;
-  for (std::size_t k = 0; k < worked.lines.size(); ++k) {
-    stages.push_back(arithmetic_lines(worked, k, look));
-    if (k == 0 && stages[k].size() > longest_stage) {
-      const ArithmeticLook names{.digits = look.digits, .most_terms = most_names};
-      stages[k] = arithmetic_lines(arithmetic_of(trace, cell, names), k, look);
-    }
-  }
-  const bool left_out = leave_out_long_stages(stages, visible(worked.cell));
-  std::string text = "  One cell:\n";
-  for (const std::vector<std::string>& lines : stages) {
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      text += (i == 0 ? "    " : "      ") + lines[i] + "\n";
-    }
-  }
-  if (left_out) {
-    text += indented(fmt::format("Longer lines are left out; all of them: qkv explain {} '{}'",
-                                 lesson.name, visible(worked.cell)),
-                     look);
-  }
-  return text + "\n";
 }
 
 }  // namespace
@@ -356,7 +300,7 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
     text += output_text(trace, step, command, look);
     if (look.before) text += changed_lines(step, look);
     text += "\n";
-    text += cell_text(lesson, trace, step, look);
+    text += worked_cell_text(lesson, trace, step, look);
   }
   const std::string notice = words.notice.text.empty() ? std::string(operation.notice)
                                                        : live(words.notice.text, trace, look);
