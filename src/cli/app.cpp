@@ -21,6 +21,7 @@ constexpr std::array commands = {&lessons_command, &run_command,       &explain_
 
 constexpr int bad_usage = 2;
 constexpr std::size_t help_column = 34;  // where descriptions begin
+constexpr std::size_t narrowest = 20;    // a column of text that can still be read
 
 // Lines that are too long go on below where their text begins: under the description of an option,
 // or at the margin.
@@ -33,7 +34,7 @@ std::string laid_out(const std::string& text, std::size_t column) {
     const std::string line = text.substr(begin, end - begin);
     begin = end + 1;
     const std::size_t from = line.starts_with("  ") ? column : 0;
-    if (qkv::width(line) <= width || line.size() <= from || width < from + column) {
+    if (qkv::width(line) <= width || line.size() <= from || width < from + narrowest) {
       result += line + "\n";
       continue;
     }

@@ -72,7 +72,7 @@ std::string about(const Lesson& lesson, const Terminal& output) {
     text += fmt::format("{:4}  {:<20}  {}\n", s + 1, step.name,
                         title.empty() ? step.operation->title : visible(title));
   }
-  return text + fmt::format("\nWalk it with: qkv run {}\n", lesson.name);
+  return text + fmt::format("\nWalk it with: qkv run {}\n", visible(lesson.where));
 }
 
 // The lesson's file as it was written: something to learn from, and to change.

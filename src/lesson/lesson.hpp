@@ -37,7 +37,7 @@ struct StepText {
   std::string title;  ///< empty where the operation's own title is true of the step
   Prose cell;         ///< the one to work out, as `scores[cat,fat]`; empty: a typical one
   bool show = true;   ///< false: the walk says the words and leaves out the matrix
-  Prose say;    ///< empty where the operation's own words are to be used
+  Prose say;          ///< empty where the operation's own words are to be used
   Prose notice;
 };
 
@@ -59,7 +59,7 @@ struct Lesson {
   Recipe recipe;
   std::vector<std::string> unshown;  ///< givens that the walk names and does not print
   std::vector<Place> given_places;   ///< one for each given of the recipe: of its name
-  std::vector<StepText> texts;  ///< one for each step of the recipe
+  std::vector<StepText> texts;       ///< one for each step of the recipe
   std::vector<Expectation> expectations;
 };
 

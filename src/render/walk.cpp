@@ -57,9 +57,9 @@ std::string live(const std::string& prose, const Trace& trace, const WalkLook& l
 // The command that shows a matrix whole.
 std::string whole_matrix_command(const Lesson& lesson, const Trace& trace, std::string_view name) {
   if (trace.find_step(name)) {
-    return fmt::format("qkv export {} --step {} -o -", lesson.name, name);
+    return fmt::format("qkv export {} --step {} -o -", lesson.where, name);
   }
-  return fmt::format("qkv export {} -o DIR", lesson.name);
+  return fmt::format("qkv export {} -o DIR", lesson.where);
 }
 
 std::string hidden_text(const Grid& shown, const std::string& command) {

@@ -81,7 +81,7 @@ std::string worked_cell_text(const Lesson& lesson, const Trace& trace, const Ste
   }
   if (left_out) {
     const std::string where =
-        fmt::format("Longer lines are left out; all of them: qkv explain {} '{}'", lesson.name,
+        fmt::format("Longer lines are left out; all of them: qkv explain {} '{}'", lesson.where,
                     visible(worked.cell));
     for (const std::string& line : wrapped(where, look.width - 2)) text += "  " + line + "\n";
   }
