@@ -42,16 +42,17 @@ std::size_t wrong_in(const Reading& reading, const std::string& name) {
   return 0;
 }
 
-// The first of the steps that scaling early changes that was handed in: that one must come out
-// better. Who forgets to scale has scores that look as if they had been scaled before, but queries
-// that do not.
+// The first of the steps that scaling early changes that was handed in, the scaling aside: that one
+// must come out better. Who forgets to scale has scores that look as if they had been scaled
+// before, but queries that do not.
 std::string first_changed(const Reading& reading, const ScaledEarly& early) {
   const auto is_there = [&](const std::string& name) {
     return std::any_of(reading.handed.begin(), reading.handed.end(),
                        [&](const Handed& handed) { return handed.name == name; });
   };
-  const auto found = std::find_if(early.changed.begin(), early.changed.end(), is_there);
-  return found == early.changed.end() ? "" : *found;
+  const auto scaling = early.changed.end() - 1;
+  const auto found = std::find_if(early.changed.begin(), scaling, is_there);
+  return found == scaling ? "" : *found;
 }
 
 // Turning everything over for the sake of one matrix that lies on its side would spoil the others.
@@ -71,7 +72,8 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
   for (const ScaledEarly& early : scaled_early(lesson.recipe)) {
     const std::string first = first_changed(plain, early);
     for (const Reading* late : {&plain, &turned}) {
-      if (wrong_in(*late, first) == 0) continue;
+      const bool is_turned_for_nothing = late == &turned && !is_better(turned, plain);
+      if (wrong_in(*late, first) == 0 || is_turned_for_nothing) continue;
       const auto other = std::make_shared<const Trace>(evaluate_all(early.recipe).trace);
       Reading reading = read_as(other, submission, late->turned, options, early.changed);
       const bool better =
@@ -152,7 +154,7 @@ double rounded(double x, int digits) {
 
 FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
   // Whole numbers were wanted exactly: then what they should be is told exactly, too.
-  const int digits = node.units.exact ? 12 : node.units.decimals;
+  const int digits = node.units.measure == Measure::whole ? 12 : node.units.decimals;
   return {.cell = cell_at(node, i),
           .given = node.handed->cells[i].value,
           .expected = rounded(node.truth->values[i], digits),
@@ -189,7 +191,7 @@ StepReport report_of(const Reading& reading, std::size_t index, const Trace& les
   }
   report.verdict = worst_of(node.verdicts);
   report.digits = node.units.decimals;
-  report.exact = node.units.exact;
+  report.measure = node.units.measure;
   if (!node.units.of_cell.empty()) {
     report.unit = *std::max_element(node.units.of_cell.begin(), node.units.of_cell.end());
   }

@@ -496,10 +496,13 @@ std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, 
   const LearnerNode& node = judgement.nodes[index];
   const Puzzle puzzle = puzzle_of(node);
   std::vector<Version> versions;
+  // Nobody slips with the pen in a matrix of a quarter of a million cells.
+  constexpr std::size_t by_hand = 1 << 18;
   for (World& world : worlds_of(judgement, trace, index, node.units.decimals)) {
     const Tensor right = node.step ? world.worked_or(node.from_yours, index) : *node.truth;
     world.tensors()[index] = right;
     if (node.step) collect_mistakes(world, judgement, index, versions);
+    if (puzzle.written.size() > by_hand) break;
     collect_slips(world, node, index, right, puzzle, versions);
   }
   return Fitter(puzzle, versions).run();

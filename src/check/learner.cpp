@@ -106,11 +106,21 @@ class Ranges {
     Range range = complete ? Range{node.own, node.own} : of_step(node);
     for (std::size_t i = 0; i < range.low.values.size(); ++i) {
       const bool own = node.handed && node.verdicts[i] != Verdict::blank;
+      if (!own && is_whole(range, i)) continue;  // whoever works it out has nothing to round
       const double unit = own ? node.units.of_cell[i] : unit_;
       range.low.values[i] = (own ? node.own.values[i] : range.low.values[i]) - unit;
       range.high.values[i] = (own ? node.own.values[i] : range.high.values[i]) + unit;
     }
     return range;
+  }
+
+  // For a learner who only writes whole numbers: whole, but for the floor of the unit.
+  bool is_whole(const Range& range, std::size_t i) const {
+    constexpr double certain = 1e-4;
+    if (unit_ != whole_numbers_unit) return false;
+    const double nearest = std::round(range.low.values[i]);
+    return std::abs(range.low.values[i] - nearest) < certain &&
+           std::abs(range.high.values[i] - nearest) < certain;
   }
 
   const Judgement& judgement_;
@@ -197,22 +207,24 @@ class Judge {
       return;
     }
     Handed rest = handed;  // the masks say nothing of how the others are written
-    for (const std::size_t i : masks) rest.cells[i] = {.value = -infinity};
-    node.units = units(rest);
     for (const std::size_t i : masks) {
-      const double value = handed.cells[i].value;
-      const bool due = is_hidden(node, i);
-      const double reach = node.units.reach(i);
-      const bool is_score = !due && (within(value, node.truth->values[i], reach) ||
-                                     within(value, node.from_yours.values[i], reach));
-      if (!is_score) node.own.values[i] = -infinity;
-      node.finite_mask = node.finite_mask || due;
+      rest.cells[i] = {.value = -infinity};
+      node.own.values[i] = -infinity;
+      node.finite_mask = node.finite_mask || is_hidden(node, i);
     }
+    node.units = units(rest);
   }
 
   // Whether -inf is due in the lesson, or follows from where the learner has put it before.
   static bool is_hidden(const LearnerNode& node, std::size_t i) {
     return node.truth->values[i] == -infinity || node.from_yours.values[i] == -infinity;
+  }
+
+  // Whether a low number is near the one that the cell should hold.
+  static bool is_score(const LearnerNode& node, std::size_t i, double value) {
+    const double near = std::abs(value) / 10;
+    return !is_hidden(node, i) && (within(value, node.truth->values[i], near) ||
+                                   within(value, node.from_yours.values[i], near));
   }
 
   // In a matrix in which -inf is due, very low numbers stand for it, in the wrong places, too.
@@ -229,7 +241,7 @@ class Judge {
       const bool follows = is_hidden(node, i) && !typed.values.empty() &&
                            typed.values[i] <= finite_mask / 10 &&
                            within(value, typed.values[i], std::abs(typed.values[i]) / 100);
-      if (value <= finite_mask || follows) masks.push_back(i);
+      if ((value <= finite_mask && !is_score(node, i, value)) || follows) masks.push_back(i);
     }
     return masks;
   }

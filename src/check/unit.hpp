@@ -8,11 +8,27 @@
 
 namespace qkv {
 
-/// The tolerance of a matrix: one unit in the last place that the learner wrote (SPEC, section 5).
+/// The unit of whole numbers that stand for answers that are not whole: they were rounded.
+inline constexpr double whole_numbers_unit = 0.5;
+
+/// What a matrix's tolerance goes by.
+enum class Measure {
+  decimals,   ///< the most that were written in it
+  exponents,  ///< e-notation: each cell's own last digit
+  whole,      ///< whole numbers where whole ones are right: exact
+  elsewhere,  ///< whole numbers where they are not: the decimals of the other matrices
+  rounded,    ///< the same where nothing has decimals: half of 1
+  float16,    ///< a binary file's precision
+  float32,    ///< a binary file's precision
+  float64,    ///< a binary file's precision
+  asked       ///< the decimals that were asked for
+};
+
+/// The tolerance of a matrix: one unit in the last place that the learner wrote.
 struct Units {
   std::vector<double> of_cell;
-  int decimals = 0;    ///< what the learner wrote
-  bool exact = false;  ///< whole numbers, judged as such
+  int decimals = 0;  ///< what the learner wrote
+  Measure measure = Measure::decimals;
 
   /// The cell's unit with the slack of an inclusive comparison.
   double reach(std::size_t cell) const { return of_cell[cell] * (1 + 1e-9); }

@@ -54,18 +54,40 @@ std::string written(double value, int digits) {
   return brief(value, std::max(digits, 1));
 }
 
+// What the tolerance goes by, in words.
+std::string measure_text(const StepReport& step) {
+  const std::string decimals =
+      plural(static_cast<std::size_t>(std::max(step.digits, 0)), "decimal");
+  switch (step.measure) {
+    case Measure::decimals: return "you wrote " + decimals;
+    case Measure::exponents: return "you wrote powers of ten";
+    case Measure::whole:
+    case Measure::rounded: return "you wrote whole numbers";
+    case Measure::elsewhere:
+      return fmt::format("you wrote whole numbers here, {} elsewhere", decimals);
+    case Measure::float16: return "numbers of a float16 file";
+    case Measure::float32: return "numbers of a float32 file";
+    case Measure::float64: return "numbers of a float64 file";
+    case Measure::asked: return decimals + " asked for";
+  }
+  throw std::logic_error("a tolerance goes by nothing known");
+}
+
 std::string tolerance(const StepReport& step) {
-  if (step.exact) return "whole numbers: a cell is right if it is exact";
-  return fmt::format("{}: a cell is right within {}",
-                     step.digits == 0
-                         ? "you wrote whole numbers"
-                         : "you wrote " + plural(static_cast<std::size_t>(step.digits), "decimal"),
-                     fmt::format("{:.2g}", step.unit));
+  const std::string how = measure_text(step);
+  if (step.measure == Measure::whole) {
+    return how + ": a cell is right if it is exact";
+  }
+  const std::string unit = fmt::format("{:.2g}", step.unit);
+  if (step.measure == Measure::exponents) {
+    return fmt::format("{}: a cell is right within one in its last digit, {} at most", how, unit);
+  }
+  return fmt::format("{}: a cell is right within {}", how, unit);
 }
 
 std::string arithmetic(const Trace& own, const StepReport& step) {
   if (!step.first || !own.find_step(step.step)) return {};
-  const int digits = step.exact ? 4 : std::clamp(step.digits, 2, 12);
+  const int digits = step.measure == Measure::whole ? 4 : std::clamp(step.digits, 2, 12);
   const CellArithmetic worked = arithmetic_of(own, step.first->cell, {.digits = digits});
   if (worked.lines.size() < 2) return {};
   // The last line is the lesson's own cell where a sum was rounded: say what the numbers give.

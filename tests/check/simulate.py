@@ -40,12 +40,12 @@ class Lesson:
     def __init__(self):
         self.convention, self.tokens = "rows", []
         self.givens, self.steps = {}, []
-        self.weights = set()   # givens that projections use
+        self.weights = {}    # givens that projections use
 
     def given(self, name, value, weight=False):
         self.givens[name] = np.asarray(value, float)
         if weight:
-            self.weights.add(name)
+            self.weights[name] = True
         return name
 
     def step(self, name, op, *of, **options):
@@ -561,7 +561,12 @@ def mistakes_of(lesson, step, values):
     if min(right.shape[-2:], default=1) > 1:  # one line may be written as a row or a column
         add("slip.transposed", last_two(right))
     add("slip.sign", -right)
-    return [(i, np.asarray(x, float)) for i, x in out if not np.isnan(x).any() and not np.isposinf(x).any() and x.size]
+    return [(i, np.asarray(x, float)) for i, x in out if is_written(np.asarray(x, float))]
+
+
+def is_written(x):
+    """Whether a learner could write these numbers down without wondering."""
+    return x.size and not np.isnan(x).any() and np.where(np.isneginf(x), 0, np.abs(x)).max() < 1e7
 
 
 def dropped_term(rng, lesson, step, values, right, at):
@@ -720,15 +725,14 @@ class Learner:
             if self.at == name:
                 self.miscopy(name, value)
         scaled_at = self.scaled_at() if self.convention == "scaled-queries" else None
-        by = None
         if scaled_at:
             scale = next(s for s in lesson.steps if s.op == "scale")
-            by = divisor(lesson, scale, self.truth)
+            self.by = divisor(lesson, scale, self.truth)
         for step in lesson.steps:
             honest = compute(lesson, step, self.own)
             raw = honest
             if step.name == scaled_at:
-                raw = honest / by
+                raw = honest / self.by
             elif scaled_at and step.op == "scale":
                 raw = self.own[step.of[0]]
             if step.name == self.at:
@@ -863,7 +867,7 @@ class Learner:
 
     def may_be_columns(self):
         """Whether a matrix on its side is all that there is to see: then tokens may be columns."""
-        handed = [n for n in self.handed if n in self.written and self.written[n].ndim >= 2]
+        handed = [n for n in sorted(self.handed) if n in self.written and self.written[n].ndim >= 2]
         return len(handed) <= 2 and self.id in ("slip.transposed", "score.swapped")
 
     def shows_at(self):
@@ -1124,8 +1128,8 @@ def check_convention(tally, learner, report):
     if learner.convention == "scaled-queries":
         scores = np.asarray(learner.written["scores"])
         apart = np.abs(scores - learner.truth["scores"])
-        if "scores" in learner.handed and (apart > 3 * learner.units["scores"]).any() \
-                and np.isfinite(scores).all():
+        margin = 3 * learner.units["scores"] + 2 * learner.radius("scores", {})
+        if learner.by != 1 and "scores" in learner.handed and (apart > margin).any():
             tally.count("convention named", "convention.scaled-queries" in named, learner, f"{named}")
     elif learner.convention == "columns":
         pass
