@@ -192,9 +192,7 @@ StepReport report_of(const Reading& reading, std::size_t index, const Trace& les
   report.verdict = worst_of(node.verdicts);
   report.digits = node.units.decimals;
   report.measure = node.units.measure;
-  if (!node.units.of_cell.empty()) {
-    report.unit = *std::max_element(node.units.of_cell.begin(), node.units.of_cell.end());
-  }
+  report.unit = node.units.largest();
   report.convention = convention_of(reading, node, lesson);
   report.cells = counts_of(node.verdicts);
   report.written = written_numbers(node);

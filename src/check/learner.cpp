@@ -107,7 +107,7 @@ class Ranges {
     for (std::size_t i = 0; i < range.low.values.size(); ++i) {
       const bool own = node.handed && node.verdicts[i] != Verdict::blank;
       if (!own && is_whole(range, i)) continue;  // whoever works it out has nothing to round
-      const double unit = own ? node.units.of_cell[i] : unit_;
+      const double unit = own ? node.units.of(i) : unit_;
       range.low.values[i] = (own ? node.own.values[i] : range.low.values[i]) - unit;
       range.high.values[i] = (own ? node.own.values[i] : range.high.values[i]) + unit;
     }
@@ -197,6 +197,7 @@ class Judge {
     const Handed& handed = *node.handed;
     const std::vector<std::size_t> masks = finite_masks(node);
     const auto units = [&](const Handed& matrix) {
+      if (!node.step) return units_of_copy(matrix, node.truth->values, options_.digits);
       return units_of(matrix, node.from_yours.values, decimals_elsewhere(handed), options_.digits);
     };
     for (std::size_t i = 0; i < handed.cells.size(); ++i) {
@@ -275,8 +276,8 @@ class Judge {
       all_right = all_right && (blank || right);
     }
     if (all_right || !node.step) return;
-    const double unit = node.units.of_cell.empty() ? 0 : plain_unit(node);
-    const Range range = Ranges(judgement_, trace_, unit).of_step(node);
+    // Cells in e-notation have smaller units than the matrix as a whole.
+    const Range range = Ranges(judgement_, trace_, node.units.largest()).of_step(node);
     Tensor taint;
     if (inherits(node)) taint = tainted_result(judgement_, trace_, node, planted_);
     for (std::size_t i = 0; i < count; ++i) {
@@ -289,11 +290,6 @@ class Judge {
   bool inherits(const LearnerNode& node) const {
     return std::any_of(node.inputs.begin(), node.inputs.end(),
                        [&](std::size_t k) { return judgement_.nodes[k].tainted; });
-  }
-
-  // The unit of the matrix as a whole: its cells in e-notation have smaller ones.
-  static double plain_unit(const LearnerNode& node) {
-    return *std::max_element(node.units.of_cell.begin(), node.units.of_cell.end());
   }
 
   static bool follows(const LearnerNode& node, const Range& range, std::size_t i) {

@@ -10,7 +10,7 @@
 
 namespace qkv {
 
-enum class Verdict { correct, rounding, carried, wrong, blank, shape };
+enum class Verdict : unsigned char { correct, rounding, carried, wrong, blank, shape };
 
 /// "correct", "rounding", … as SPEC names them.
 std::string_view verdict_name(Verdict verdict);

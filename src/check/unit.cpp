@@ -7,21 +7,25 @@ namespace qkv {
 namespace {
 
 // What numbers of a precision can tell apart at most, relative to the larger of 1 and the matrix's
-// largest; and the decimals that a binary file stands for.
+// largest; the most decimals that a binary one stands for; how near it is to what was meant.
 struct PrecisionRule {
   Precision precision;
   double floor;
   int decimals;
+  double nearness;
   Measure measure;
 };
-constexpr PrecisionRule precision_rules[] = {{Precision::digits, 1e-6, 0, Measure::decimals},
-                                             {Precision::float16, 1e-3, 3, Measure::float16},
-                                             {Precision::float32, 1e-6, 6, Measure::float32},
-                                             {Precision::float64, 1e-12, 12, Measure::float64}};
+constexpr PrecisionRule precision_rules[] = {
+    {Precision::digits, 1e-6, 0, 0, Measure::decimals},
+    {Precision::float16, 1e-3, 3, 0x1p-11, Measure::float16},
+    {Precision::float32, 1e-6, 6, 0x1p-24, Measure::float32},
+    {Precision::float64, 1e-12, 12, 0x1p-52, Measure::float64}};
 
 const PrecisionRule& rule_of(Precision precision) {
   return precision_rules[static_cast<std::size_t>(precision)];
 }
+
+bool is_binary(const Handed& handed) { return handed.precision != Precision::digits; }
 
 double floor_of(const Handed& handed) {
   double largest = 1;
@@ -37,38 +41,69 @@ bool are_whole(std::span<const double> values) {
   });
 }
 
+// The decimals that all numbers of a binary file were rounded to; nothing where they were not.
+std::optional<int> decimals_of_binary(const Handed& handed) {
+  const PrecisionRule& rule = rule_of(handed.precision);
+  int decimals = 0;
+  double power = 1;
+  for (const Numeral& cell : handed.cells) {
+    const double x = cell.value;
+    if (!std::isfinite(x)) continue;
+    while (std::abs(std::round(x * power) / power - x) > rule.nearness * std::abs(x)) {
+      if (++decimals > rule.decimals) return {};
+      power *= 10;
+    }
+  }
+  return decimals;
+}
+
 Measure measure_of(const Handed& handed, std::span<const double> right, int others,
                    std::optional<int> digits) {
   if (digits) return Measure::asked;
-  if (handed.precision != Precision::digits) return rule_of(handed.precision).measure;
-  const bool has_exponents = std::any_of(handed.cells.begin(), handed.cells.end(),
-                                         [](const Numeral& cell) { return cell.scientific; });
-  if (has_exponents) return Measure::exponents;
-  if (most_decimals(handed) > 0) return Measure::decimals;
+  if (is_binary(handed)) {
+    const auto decimals = decimals_of_binary(handed);
+    if (!decimals) return rule_of(handed.precision).measure;
+    if (*decimals > 0) return Measure::decimals;
+  } else {
+    const bool has_exponents = std::any_of(handed.cells.begin(), handed.cells.end(),
+                                           [](const Numeral& cell) { return cell.scientific; });
+    if (has_exponents) return Measure::exponents;
+    if (most_decimals(handed) > 0) return Measure::decimals;
+  }
   // Whole answers are meant as they are. Where they are not whole, the other matrices tell how far
   // the learner rounds; if no number has a decimal, they were rounded to whole ones.
   if (are_whole(right)) return Measure::whole;
   return others > 0 ? Measure::elsewhere : Measure::rounded;
 }
 
-int decimals_by(Measure measure, const Handed& handed, int others, std::optional<int> digits) {
-  if (measure == Measure::asked) return *digits;
-  if (measure == Measure::elsewhere) return others;
-  if (handed.precision != Precision::digits) return rule_of(handed.precision).decimals;
-  return most_decimals(handed);
+// The unit of what is written plainly; 0 where only the floor counts.
+double plain_unit(const Units& units) {
+  switch (units.measure) {
+    case Measure::rounded: return whole_numbers_unit;
+    case Measure::whole:
+    case Measure::copied:
+    case Measure::float16:
+    case Measure::float32:
+    case Measure::float64: return 0;
+    default: return std::pow(10.0, -units.decimals);
+  }
 }
 
-// The unit of what is written plainly; 0 where only the floor counts.
-double plain_unit(const Units& units, Precision precision) {
-  if (units.measure == Measure::rounded) return whole_numbers_unit;
-  const bool is_binary = precision != Precision::digits && units.measure != Measure::asked;
-  if (units.measure == Measure::whole || is_binary) return 0;
-  return std::pow(10.0, -units.decimals);
+bool has_more_decimals(double x, int decimals) {
+  const double power = std::pow(10.0, decimals);
+  return std::abs(std::round(x * power) / power - x) > 1e-9 * std::max(1.0, std::abs(x));
 }
 
 }  // namespace
 
+double Units::largest() const {
+  return of_cell.empty() ? plain : *std::max_element(of_cell.begin(), of_cell.end());
+}
+
 int most_decimals(const Handed& handed) {
+  if (is_binary(handed)) {
+    return decimals_of_binary(handed).value_or(rule_of(handed.precision).decimals);
+  }
   int plain = 0;
   int scientific = 0;
   for (const Numeral& cell : handed.cells) {
@@ -83,15 +118,31 @@ Units units_of(const Handed& handed, std::span<const double> right, int others,
                std::optional<int> digits) {
   Units units;
   units.measure = measure_of(handed, right, others, digits);
-  units.decimals = decimals_by(units.measure, handed, others, digits);
+  units.decimals = digits                                ? *digits
+                   : units.measure == Measure::elsewhere ? others
+                                                         : most_decimals(handed);
   const double floor = floor_of(handed);
-  const double plain = std::max(floor, plain_unit(units, handed.precision));
-  units.of_cell.assign(handed.cells.size(), plain);
+  units.plain = std::max(floor, plain_unit(units));
   if (units.measure != Measure::exponents) return units;
-  for (std::size_t i = 0; i < handed.cells.size(); ++i) {
-    const Numeral& cell = handed.cells[i];
-    if (cell.scientific) units.of_cell[i] = std::max(floor, std::pow(10.0, -cell.decimals));
+  for (const Numeral& cell : handed.cells) {
+    const double own = std::pow(10.0, -cell.decimals);
+    units.of_cell.push_back(cell.scientific ? std::max(floor, own) : units.plain);
   }
+  return units;
+}
+
+Units units_of_copy(const Handed& handed, std::span<const double> truth,
+                    std::optional<int> digits) {
+  Units units = units_of(handed, truth, 0, digits);
+  const double floor = floor_of(handed);
+  std::vector<double> own;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    const Numeral& cell = handed.cells[i];
+    const int decimals = units.of_cell.empty() || !cell.scientific ? units.decimals : cell.decimals;
+    own.push_back(has_more_decimals(truth[i], decimals) ? units.of(i) : floor);
+  }
+  units.of_cell = std::move(own);
+  if (units.largest() == floor) units.measure = Measure::copied;
   return units;
 }
 

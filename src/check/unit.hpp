@@ -21,17 +21,22 @@ enum class Measure {
   float16,    ///< a binary file's precision
   float32,    ///< a binary file's precision
   float64,    ///< a binary file's precision
+  copied,     ///< a given: either the lesson's number or not
   asked       ///< the decimals that were asked for
 };
 
 /// The tolerance of a matrix: one unit in the last place that the learner wrote.
 struct Units {
-  std::vector<double> of_cell;
-  int decimals = 0;  ///< what the learner wrote
+  double plain = 0;             ///< of every cell that has none of its own
+  std::vector<double> of_cell;  ///< where cells have their own; else empty
+  int decimals = 0;             ///< what the learner wrote
   Measure measure = Measure::decimals;
 
+  double of(std::size_t cell) const { return of_cell.empty() ? plain : of_cell[cell]; }
   /// The cell's unit with the slack of an inclusive comparison.
-  double reach(std::size_t cell) const { return of_cell[cell] * (1 + 1e-9); }
+  double reach(std::size_t cell) const { return of(cell) * (1 + 1e-9); }
+  /// The largest one of its cells.
+  double largest() const;
 };
 
 /// `right` is what the step makes of the learner's own numbers; `others` the decimals of the
@@ -39,7 +44,12 @@ struct Units {
 Units units_of(const Handed& handed, std::span<const double> right, int others,
                std::optional<int> digits);
 
-/// The most decimals written in the matrix, e-notation aside unless there is nothing else.
+/// The unit of a given that was copied: a cell whose number has no more decimals than the learner
+/// writes is either the lesson's or not. `truth` are the lesson's numbers.
+Units units_of_copy(const Handed& handed, std::span<const double> truth, std::optional<int> digits);
+
+/// The most decimals written in the matrix, e-notation aside unless there is nothing else; of a
+/// binary file those that its numbers need, at most what its precision can hold.
 int most_decimals(const Handed& handed);
 
 }  // namespace qkv
