@@ -173,7 +173,7 @@ void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submissio
   if (name) expected = shown_size(trace.at(*name), trace.convention);
   std::vector<NamedWritten> matrices;
   try {
-    matrices = read_all_written(path, expected);
+    matrices = read_all_written(path, {.expected = expected});
   } catch (const InputError& error) {
     if (name || chosen == Chosen::by_name) throw;
     submission.notes.push_back(fmt::format("{} was not read: {}", file, error.what()));

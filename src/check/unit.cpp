@@ -6,12 +6,25 @@
 namespace qkv {
 namespace {
 
+/// How precise a number of each kind is, for magnitudes of 1 (SPEC, section 5; half floats keep 11
+/// bits, bfloat16 keeps 8).
+double precision_of(Precision precision) {
+  switch (precision) {
+    case Precision::float64: return 1e-12;
+    case Precision::float16: return 1e-3;
+    case Precision::bfloat16: return 1e-2;
+    case Precision::float32:
+    case Precision::digits: return 1e-6;
+  }
+  return 1e-6;
+}
+
 double floor_of(const Handed& handed) {
   double largest = 1;
   for (const Numeral& cell : handed.cells) {
     if (std::isfinite(cell.value)) largest = std::max(largest, std::abs(cell.value));
   }
-  return (handed.precision == Precision::float64 ? 1e-12 : 1e-6) * largest;
+  return precision_of(handed.precision) * largest;
 }
 
 bool are_whole(std::span<const double> values) {
@@ -42,7 +55,7 @@ Units units_of(const Handed& handed, std::span<const double> right, int others,
   units.decimals = digits.value_or(most_decimals(handed));
   if (is_binary(handed) && !digits) {
     units.of_cell.assign(handed.cells.size(), floor);
-    units.decimals = handed.precision == Precision::float64 ? 12 : 6;
+    units.decimals = static_cast<int>(-std::log10(precision_of(handed.precision)) + 0.5);
     return units;
   }
   const bool has_exponents = std::any_of(handed.cells.begin(), handed.cells.end(),
