@@ -14,9 +14,6 @@ namespace qkv {
 /// written to as it is. Throws InputError with the path and the reason.
 void write_whole(const std::filesystem::path& path, std::string_view bytes);
 
-/// What goes into a file: hands it to the sink, piece after piece.
-using FileContent = std::function<void(const Sink&)>;
-
 /// The same for a file too large to have in memory. Whatever `content` throws passes through, and
 /// leaves no file.
 void write_whole(const std::filesystem::path& path, const FileContent& content);
