@@ -63,10 +63,11 @@ bool is_better(const Reading& turned, const Reading& plain) {
 
 // The plain reading, unless a convention leaves fewer wrong cells.
 Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Submission& submission,
-                     const CheckOptions& options) {
+                     CheckOptions options) {
   const std::shared_ptr<const Trace> trace(std::shared_ptr<void>(), &lesson_trace);
   Reading plain = read_as(trace, submission, Turned::no, options, {});
   if (plain.wrong == 0 || options.strict) return plain;
+  options.on_matrix = {};  // it has been told already
   Reading turned = read_as(trace, submission, Turned::yes, options, {});
   std::optional<Reading> best;  // of those that scale early
   for (const ScaledEarly& early : scaled_early(lesson.recipe)) {
@@ -222,6 +223,7 @@ CheckReport check(const Lesson& lesson, const Trace& trace, const Submission& su
   bool complete = true;
   for (std::size_t i = 0; i < reading.judgement.nodes.size(); ++i) {
     const LearnerNode& node = reading.judgement.nodes[i];
+    if (options.on_matrix) options.on_matrix();
     const bool is_there = node.handed || node.misshapen;
     if (!is_there) {
       if (node.step && trace.find_step(node.name)) report.missing.push_back(node.name);

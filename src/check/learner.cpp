@@ -183,6 +183,7 @@ class Judge {
     plant(node);
     index_.emplace(name, judgement_.nodes.size());
     judgement_.nodes.push_back(std::move(node));
+    if (options_.on_matrix) options_.on_matrix();
   }
 
   int decimals_elsewhere(const Handed& handed) const {

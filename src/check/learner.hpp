@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ inline constexpr double finite_mask = -1000;
 struct CheckOptions {
   std::optional<int> digits;
   bool strict = false;  ///< conventions are wrong, too
+  /// Told of each of the lesson's matrices twice: when it is judged, and when it is reported.
+  std::function<void()> on_matrix = {};
 };
 
 /// One matrix of the lesson on the learner's side: what was handed in, and what follows from it.

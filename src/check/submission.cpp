@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <system_error>
 
+#include "formats/file_stem.hpp"
+#include "formats/format.hpp"
+#include "formats/manifest.hpp"
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
 #include "tensor/error.hpp"
@@ -19,44 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Numeral blank{std::numeric_limits<double>::quiet_NaN(), 0, false};
-
-// A file's stem cut into the name of a step and the places that ".head-2" names.
-struct Stem {
-  std::string name;
-  std::vector<std::pair<std::string, std::size_t>> places;
-};
-
-std::optional<std::size_t> number_in(std::string_view text) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
-std::string_view without_number(std::string_view stem) {
-  const std::size_t digits = stem.find_first_not_of("0123456789");
-  if (digits == 0 || digits == std::string_view::npos) return stem;
-  return stem[digits] == '-' || stem[digits] == '_' || stem[digits] == ' ' ? stem.substr(digits + 1)
-                                                                           : stem;
-}
-
-Stem stem_of(std::string_view text) {
-  Stem stem;
-  while (true) {  // places stand last
-    const std::size_t dot = text.rfind('.');
-    const std::size_t dash = text.rfind('-');
-    if (dot == std::string_view::npos || dash == std::string_view::npos || dash < dot) break;
-    const auto number = number_in(text.substr(dash + 1));
-    if (!number) break;
-    stem.places.insert(stem.places.begin(),
-                       {std::string(text.substr(dot + 1, dash - dot - 1)), *number});
-    text = text.substr(0, dot);
-  }
-  text = without_number(text);
-  if (text.starts_with("given-")) text.remove_prefix(6);
-  stem.name = text;
-  return stem;
-}
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -84,7 +48,7 @@ std::optional<std::string> name_in_lesson(const std::string& name, const Trace& 
   return found;
 }
 
-std::vector<std::size_t> leading_places(const Stem& stem, const Tensor& tensor,
+std::vector<std::size_t> leading_places(const FileStem& stem, const Tensor& tensor,
                                         const std::string& file) {
   std::vector<std::size_t> places;
   if (stem.places.empty()) return places;
@@ -116,16 +80,23 @@ std::array<std::size_t, 2> shown_size(const Tensor& tensor, Convention conventio
 
 // What one matrix is called: by the file's own name for it or, where it has none that the lesson
 // knows and is alone in its file, by the file's.
-Stem stem_of(const NamedWritten& matrix, const fs::path& path, bool alone, const Trace& trace) {
+FileStem stem_of(const NamedWritten& matrix, const fs::path& path, bool alone, const Trace& trace) {
   if (!matrix.name.empty()) {
-    const Stem own = stem_of(matrix.name);
+    const FileStem own = file_stem(matrix.name);
     if (!alone || name_in_lesson(own.name, trace)) return own;
   }
-  return stem_of(path.stem().string());
+  return file_stem(path.stem().string());
 }
 
-void add_matrix(NamedWritten matrix, const Stem& stem, const std::string& file, const Trace& trace,
-                Submission& submission) {
+// Whether a matrix that the submission has already came in another form from the same export.
+bool is_other_form(const HandedFile& one, const std::string& file, const Submission& submission) {
+  const auto own = [](const std::string& place) { return place.substr(0, place.find(", ")); };
+  return submission.list && submission.list->lists(own(one.file)) &&
+         submission.list->lists(own(file));
+}
+
+void add_matrix(NamedWritten matrix, const FileStem& stem, const std::string& file,
+                const Trace& trace, Submission& submission) {
   const auto name = name_in_lesson(stem.name, trace);
   if (!name) {
     const std::string near = nearest(stem.name, names_in(trace));
@@ -138,6 +109,7 @@ void add_matrix(NamedWritten matrix, const Stem& stem, const std::string& file, 
   for (const HandedFile& other : submission.files) {
     const bool same = other.leading.empty() || leading.empty() || other.leading == leading;
     if (other.name != *name || !same) continue;
+    if (is_other_form(other, file, submission)) return;
     submission.notes.push_back(fmt::format("{} was not read: {} has {} already; keep one of them",
                                            file, other.file, *name));
     return;
@@ -163,7 +135,7 @@ void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submissio
         fmt::format("{} was not read: qkv reads {}", file, fmt::join(readable_extensions(), " ")));
     return;
   }
-  const Stem own = stem_of(path.stem().string());
+  const FileStem own = file_stem(path.stem().string());
   const auto name = name_in_lesson(own.name, trace);
   if (!name && !may_hold_several(path)) {  // nobody needs to read what fits nothing
     add_matrix({}, own, file, trace, submission);
@@ -173,7 +145,7 @@ void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submissio
   if (name) expected = shown_size(trace.at(*name), trace.convention);
   std::vector<NamedWritten> matrices;
   try {
-    matrices = read_all_written(path, expected);
+    matrices = read_all_written(path, {.expected = expected});
   } catch (const InputError& error) {
     if (name || chosen == Chosen::by_name) throw;
     submission.notes.push_back(fmt::format("{} was not read: {}", file, error.what()));
@@ -181,7 +153,7 @@ void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submissio
   }
   const bool alone = matrices.size() == 1;
   for (NamedWritten& matrix : matrices) {
-    const Stem stem = stem_of(matrix, path, alone, trace);
+    const FileStem stem = stem_of(matrix, path, alone, trace);
     const std::string place = alone ? file : fmt::format("{}, {}", file, printable(matrix.name));
     add_matrix(std::move(matrix), stem, place, trace, submission);
   }
@@ -190,7 +162,17 @@ void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submissio
 // Files that qkv itself puts beside the matrices, and those the system hides.
 bool is_beside_the_point(const fs::path& path) {
   const std::string name = path.filename().string();
-  return name.starts_with('.') || name == "00-lesson.json" || path.extension() == ".html";
+  const Format* format = format_of(path);
+  const bool only_written = format != nullptr && format->read == nullptr;
+  return name.starts_with('.') || name == manifest_name || only_written ||
+         path.extension() == ".html";
+}
+
+// What an export wrote into a directory goes first: an older export's files, which lie there too,
+// don't take the place of it. Of the forms that it wrote a matrix in, the first is enough.
+void sort_by_list(std::vector<fs::path>& files, const Manifest& list) {
+  std::stable_partition(files.begin(), files.end(),
+                        [&](const fs::path& file) { return list.lists(file.filename().string()); });
 }
 
 Shape without_leading_ones(Shape shape, std::size_t rank) {
@@ -321,7 +303,7 @@ Handed put_together(const std::string& name, const Submission& submission, const
 }  // namespace
 
 Submission read_submission(const fs::path& path, const Trace& trace) {
-  Submission submission{.name = path.string(), .files = {}, .notes = {}};
+  Submission submission{.name = path.string(), .files = {}, .notes = {}, .list = {}};
   std::error_code error;
   if (!fs::exists(path, error)) {
     throw InputError(fmt::format("{}: there is no such file or directory", path.string()));
@@ -341,6 +323,8 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
       throw InputError(fmt::format("{} can't be read: {}", path.string(), error.message()));
     }
     std::sort(files.begin(), files.end());
+    submission.list = read_manifest(path);
+    if (submission.list) sort_by_list(files, *submission.list);
     for (const fs::path& file : files) {
       add_file(file, trace, Chosen::with_its_directory, submission);
     }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/manifest.hpp"
 #include "formats/written.hpp"
 #include "trace/trace.hpp"
 
@@ -23,6 +24,7 @@ struct Submission {
   std::string name;  ///< the path, as it was typed
   std::vector<HandedFile> files;
   std::vector<std::string> notes;  ///< what was there but fits nothing, in words
+  std::optional<Manifest> list;    ///< where the directory is an export
 };
 
 /// Reads a file or a directory. Throws InputError where nothing in it fits a step, or where a file

@@ -17,12 +17,14 @@ struct PrecisionRule {
 };
 constexpr PrecisionRule precision_rules[] = {
     {Precision::digits, 1e-6, 0, 0, Measure::decimals},
+    {Precision::bfloat16, 1e-2, 2, 0x1p-8, Measure::bfloat16},
     {Precision::float16, 1e-3, 3, 0x1p-11, Measure::float16},
     {Precision::float32, 1e-6, 6, 0x1p-24, Measure::float32},
     {Precision::float64, 1e-12, 12, 0x1p-52, Measure::float64}};
 
 const PrecisionRule& rule_of(Precision precision) {
-  return precision_rules[static_cast<std::size_t>(precision)];
+  return *std::find_if(std::begin(precision_rules), std::end(precision_rules),
+                       [&](const PrecisionRule& rule) { return rule.precision == precision; });
 }
 
 bool is_binary(const Handed& handed) { return handed.precision != Precision::digits; }
@@ -82,6 +84,7 @@ double plain_unit(const Units& units) {
     case Measure::rounded: return whole_numbers_unit;
     case Measure::whole:
     case Measure::copied:
+    case Measure::bfloat16:
     case Measure::float16:
     case Measure::float32:
     case Measure::float64: return 0;

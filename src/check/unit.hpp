@@ -18,6 +18,7 @@ enum class Measure {
   whole,      ///< whole numbers where whole ones are right: exact
   elsewhere,  ///< whole numbers where they are not: the decimals of the other matrices
   rounded,    ///< the same where nothing has decimals: half of 1
+  bfloat16,   ///< a binary file's precision
   float16,    ///< a binary file's precision
   float32,    ///< a binary file's precision
   float64,    ///< a binary file's precision

@@ -9,6 +9,7 @@
 #include "check/check.hpp"
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/progress.hpp"
 #include "render/checked.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
@@ -37,10 +38,15 @@ struct Round {
 
 Round check_all(const CheckCommandOptions& options, const LoadedLesson& loaded) {
   Round round;
+  const std::size_t matrices = loaded.trace.givens.size() + loaded.trace.steps.size();
+  Progress progress("checking", 3 * matrices * options.paths.size());  // read, judged, reported
+  CheckOptions rules = options.rules;
+  rules.on_matrix = [&progress] { progress.advance(1); };
   for (const std::string& path : options.paths) {
     try {
       const Submission submission = read_submission(path, loaded.trace);
-      round.reports.push_back(check(loaded.lesson, loaded.trace, submission, options.rules));
+      progress.advance(matrices);
+      round.reports.push_back(check(loaded.lesson, loaded.trace, submission, rules));
     } catch (const InputError& error) {
       if (options.paths.size() == 1) throw;
       round.failures.push_back(fmt::format("{}: {}", path, error.what()));

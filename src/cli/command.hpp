@@ -31,6 +31,7 @@ extern const Command explain_command;
 extern const Command export_command;
 extern const Command worksheet_command;
 extern const Command check_command;
+extern const Command compare_command;
 extern const Command lint_command;
 extern const Command new_command;
 extern const Command params_command;

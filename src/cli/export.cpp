@@ -1,55 +1,106 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/progress.hpp"
 #include "formats/write_file.hpp"
 #include "render/exported.hpp"
+#include "render/exporter.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct ExportCommandOptions {
   LessonChoice lesson;
   std::string directory;
-  std::vector<std::string> formats;
   ExportOptions what;
 };
 
-void to_directory(const LoadedLesson& loaded, const ExportCommandOptions& options) {
-  make_directory(options.directory);
-  std::size_t count = 0;
-  export_csv(loaded.lesson, loaded.trace, options.what, [&](const ExportedFile& file) {
-    write_whole(std::filesystem::path(options.directory) / file.name, file.bytes);
-    ++count;
-  });
-  tell(fmt::format("{} file{} in {}\n", count, count == 1 ? "" : "s", visible(options.directory)));
+// The list of an earlier export goes first: while this one is on its way, no list says that the
+// files are whole.
+void remove_list(const fs::path& directory) {
+  const fs::path list = directory / manifest_name;
+  std::error_code ignored;
+  if (fs::is_regular_file(fs::symlink_status(list, ignored))) fs::remove(list, ignored);
 }
 
-// Several matrices follow each other, each after a comment with its name: NumPy skips it.
-void to_output(const LoadedLesson& loaded, const ExportOptions& options) {
-  std::vector<ExportedFile> files;
-  export_csv(loaded.lesson, loaded.trace, options, [&](ExportedFile file) {
-    if (file.name.ends_with(".csv")) files.push_back(std::move(file));
+// Writes a file, and tells of its numbers as their bytes go by.
+void write_file(const PlannedFile& file, const fs::path& directory, Progress& progress) {
+  std::size_t left = file.cells;
+  const auto pass = [&](std::size_t cells) {
+    progress.advance(std::min(cells, left));
+    left -= std::min(cells, left);
+  };
+  write_whole(directory / file.name, [&](const Sink& sink) {
+    file.content([&](std::string_view bytes) {
+      sink(bytes);
+      pass(bytes.size() / sizeof(double));
+    });
   });
-  for (const ExportedFile& file : files) {
-    if (files.size() > 1) print(fmt::format("# {}\n", file.name));
-    print(visible_prose(file.bytes));  // the screen is no place for a label's escape sequences
+  pass(left);
+}
+
+void write_files(const std::vector<PlannedFile>& plan, const fs::path& directory) {
+  std::size_t cells = 0;
+  for (const PlannedFile& file : plan) cells += file.cells;
+  Progress progress("exporting", cells);
+  for (const PlannedFile& file : plan) write_file(file, directory, progress);
+}
+
+void to_directory(const std::vector<PlannedFile>& plan, const fs::path& directory) {
+  make_directory(directory);
+  remove_list(directory);
+  write_files(plan, directory);
+  tell(fmt::format("{} file{} in {}\n", plan.size(), plan.size() == 1 ? "" : "s",
+                   visible(directory.string())));
+}
+
+void refuse_for_screen(const PlannedFile& file) {
+  throw InputError(
+      fmt::format("{} is no text for a screen; name a directory: -o DIR", visible(file.name)));
+}
+
+// Several files follow each other, each after a comment with its name: NumPy skips it.
+void to_output(std::vector<PlannedFile> plan) {
+  plan.pop_back();  // the list of files
+  for (const PlannedFile& file : plan) {
+    if (file.for_screen == nullptr) refuse_for_screen(file);
+  }
+  for (const PlannedFile& file : plan) {
+    std::string text;
+    file.content([&](std::string_view bytes) { text += bytes; });
+    if (plan.size() > 1) print(fmt::format("# {}\n", file.name));
+    print(file.for_screen(text));  // the screen is no place for a label's escape sequences
   }
 }
 
 int run(const ExportCommandOptions& options) {
   const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  std::vector<PlannedFile> plan = export_plan(loaded.lesson, loaded.trace, options.what);
   if (options.directory == "-") {
-    to_output(loaded, options.what);
+    to_output(std::move(plan));
   } else {
-    to_directory(loaded, options);
+    to_directory(plan, options.directory);
   }
   return 0;
+}
+
+std::string formats_help() {
+  std::string text = "csv unless named; several at once: npy,json\n";
+  for (const Exporter& exporter : exporters()) {
+    text += fmt::format("{:<12} {}\n", exporter.format->name, exporter.says);
+  }
+  text.pop_back();
+  return text;
 }
 
 std::function<int()> setup(CLI::App& app, const Common&) {
@@ -58,13 +109,14 @@ std::function<int()> setup(CLI::App& app, const Common&) {
   app.add_option("-o,--output", options->directory, "The directory to write to; - for the screen")
       ->required()
       ->type_name("DIR");
-  app.add_option("--format", options->formats, "csv")
-      ->check(CLI::IsMember({"csv"}).description(""))
-      ->type_name("NAME");
+  app.add_option("--format", options->what.formats, formats_help())
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   app.add_option("--step", options->what.only, "Only this step or given (repeatable)")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  app.add_option("--digits", options->what.digits, "Decimals (all that a double needs)")
+  app.add_option("--digits", options->what.digits,
+                 "Decimals of numbers in text (all that a double needs; in documents 4)")
       ->type_name("N")
       ->check(CLI::Range(0, 17).description(""));
   app.add_flag("--plain", options->what.plain, "Numbers only, without labels");
@@ -75,11 +127,14 @@ std::function<int()> setup(CLI::App& app, const Common&) {
 
 constinit const Command export_command{
     .name = "export",
-    .summary = "every step's matrix as a CSV file",
+    .summary = "every step's matrix as a file: CSV, NumPy, JSON, safetensors, Markdown, LaTeX",
     .examples =
         "  qkv export the-fat-cat -o out\n"
-        "  qkv export the-fat-cat -o out --plain        numbers only, for numpy.loadtxt\n"
-        "  qkv export the-fat-cat --step scores -o -    one matrix, on the screen\n",
+        "  qkv export the-fat-cat -o out --plain          numbers only, for numpy.loadtxt\n"
+        "  qkv export the-fat-cat -o out --format npy     an array for each step, heads and all\n"
+        "  qkv export the-fat-cat -o out --format npz,json,latex\n"
+        "  qkv export the-fat-cat --step scores -o -      one matrix, on the screen\n"
+        "  qkv export the-fat-cat --format markdown -o - > walk.md\n",
     .setup = setup,
 };
 

@@ -65,9 +65,11 @@ std::string measure_text(const StepReport& step) {
     case Measure::rounded: return "you wrote whole numbers";
     case Measure::elsewhere:
       return fmt::format("you wrote whole numbers here, {} elsewhere", decimals);
-    case Measure::float16: return "numbers of a float16 file";
-    case Measure::float32: return "numbers of a float32 file";
-    case Measure::float64: return "numbers of a float64 file";
+    case Measure::bfloat16: return "bfloat16 numbers";
+    case Measure::float16: return "float16 numbers";
+    case Measure::float32: return "float32 numbers";
+    case Measure::float64: return "float64 numbers";
+    case Measure::copied: return "a given is copied";
     case Measure::asked: return decimals + " asked for";
   }
   throw std::logic_error("a tolerance goes by nothing known");
@@ -75,7 +77,7 @@ std::string measure_text(const StepReport& step) {
 
 std::string tolerance(const StepReport& step) {
   const std::string how = measure_text(step);
-  if (step.measure == Measure::whole) {
+  if (step.measure == Measure::whole || step.measure == Measure::copied) {
     return how + ": a cell is right if it is exact";
   }
   const std::string unit = fmt::format("{:.2g}", step.unit);
