@@ -208,13 +208,17 @@ class Judge {
       node.units = units(handed);
       return;
     }
-    Handed rest = handed;  // the masks say nothing of how the others are written
+    std::vector<Numeral> rest = handed.cells.copy();
     for (const std::size_t i : masks) {
-      rest.cells[i] = {.value = -infinity};
+      rest[i] = {.value = -infinity};
       node.own.values[i] = -infinity;
       node.finite_mask = node.finite_mask || is_hidden(node, i);
     }
-    node.units = units(rest);
+    // The masks say nothing of how the others are written.
+    node.units = units({.name = handed.name,
+                        .shape = handed.shape,
+                        .cells = Cells(std::move(rest)),
+                        .precision = handed.precision});
   }
 
   // Whether -inf is due in the lesson, or follows from where the learner has put it before.
@@ -233,7 +237,7 @@ class Judge {
   std::vector<std::size_t> finite_masks(const LearnerNode& node) const {
     std::vector<std::size_t> masks;
     const std::vector<double>& truth = node.truth->values;
-    const std::vector<Numeral>& cells = node.handed->cells;
+    const Cells& cells = node.handed->cells;
     if (options_.strict || std::find(truth.begin(), truth.end(), -infinity) == truth.end())
       return {};
     const Tensor typed = worked_from_typed(node);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "check/submission.hpp"
+#include "check/arrange.hpp"
 #include "check/unit.hpp"
 #include "trace/trace.hpp"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "check/submission.hpp"
+#include "check/arrange.hpp"
 
 namespace qkv {
 
