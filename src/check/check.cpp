@@ -1,11 +1,15 @@
 #include "check/check.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "check/conventions.hpp"
 #include "trace/evaluate.hpp"
+#include "trace/labels.hpp"
 
 namespace qkv {
 namespace {
@@ -22,16 +26,20 @@ struct Reading {
   std::size_t wrong = 0;
 };
 
+constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
+
+// A reading with as many wrong cells as `too_many` is of no use, and not read to its end.
 Reading read_as(std::shared_ptr<const Trace> trace, const Submission& submission, Turned turned,
-                const CheckOptions& options, std::vector<std::string> scaled) {
+                const CheckOptions& options, std::vector<std::string> scaled,
+                std::size_t too_many = any_number) {
   Reading reading{.trace = std::move(trace),
                   .handed = {},
                   .judgement = {},
                   .scaled = std::move(scaled),
                   .turned = turned};
   reading.handed = arrange(submission, *reading.trace, turned);
-  reading.judgement = judge(*reading.trace, reading.handed, options);
-  reading.wrong = reading.judgement.wrong_cells();
+  reading.judgement = judge(*reading.trace, reading.handed, options, too_many);
+  reading.wrong = reading.judgement.given_up ? any_number : reading.judgement.wrong_cells();
   return reading;
 }
 
@@ -68,7 +76,7 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
   Reading plain = read_as(trace, submission, Turned::no, options, {});
   if (plain.wrong == 0 || options.strict) return plain;
   options.on_matrix = {};  // it has been told already
-  Reading turned = read_as(trace, submission, Turned::yes, options, {});
+  Reading turned = read_as(trace, submission, Turned::yes, options, {}, plain.wrong);
   std::optional<Reading> best;  // of those that scale early
   for (const ScaledEarly& early : scaled_early(lesson.recipe)) {
     const std::string first = first_changed(plain, early);
@@ -76,10 +84,10 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
       const bool is_turned_for_nothing = late == &turned && !is_better(turned, plain);
       if (wrong_in(*late, first) == 0 || is_turned_for_nothing) continue;
       const auto other = std::make_shared<const Trace>(evaluate_all(early.recipe).trace);
-      Reading reading = read_as(other, submission, late->turned, options, early.changed);
-      const bool better =
-          reading.wrong < (best ? best->wrong : std::min(plain.wrong, turned.wrong));
-      if (better && wrong_in(reading, first) < wrong_in(*late, first)) best = std::move(reading);
+      const std::size_t to_beat = best ? best->wrong : std::min(plain.wrong, turned.wrong);
+      Reading reading = read_as(other, submission, late->turned, options, early.changed, to_beat);
+      if (reading.wrong < to_beat && wrong_in(reading, first) < wrong_in(*late, first))
+        best = std::move(reading);
     }
   }
   if (best) return std::move(*best);
@@ -171,7 +179,7 @@ std::optional<std::string> convention_of(const Reading& reading, const LearnerNo
     return "convention.scaled-queries";
   }
   if (scaled && node.step && node.step->options.has("by")) return "convention.scaled-queries";
-  if (reading.turned == Turned::yes) return "convention.columns";
+  if (reading.turned == Turned::yes && node.truth->rank() >= 2) return "convention.columns";
   return {};
 }
 
@@ -230,6 +238,9 @@ CheckReport check(const Lesson& lesson, const Trace& trace, const Submission& su
       continue;
     }
     StepReport step = report_of(reading, i, trace);
+    for (const std::size_t m : node.handed ? node.handed->absent : std::vector<std::size_t>()) {
+      report.missing.push_back(fmt::format("{} of {}", matrix_name(*node.truth, m), node.name));
+    }
     const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
     if (!node.step && !bad) continue;  // a given that is copied right says nothing
     complete = complete && step.cells.blank == 0;
@@ -240,7 +251,7 @@ CheckReport check(const Lesson& lesson, const Trace& trace, const Submission& su
   report.outcome = report.first_wrong ? Outcome::wrong
                    : complete         ? Outcome::correct
                                       : Outcome::incomplete;
-  if (report.first_wrong) report.own = learners_trace(reading);
+  report.own = learners_trace(reading);
   return report;
 }
 

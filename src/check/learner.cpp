@@ -157,9 +157,17 @@ class Judge {
     }
   }
 
-  Judgement run() {
-    for (const Given& given : trace_.givens) add(given.name, given.tensor, nullptr);
-    for (const Step& step : trace_.steps) add(step.name, step.output, &step);
+  Judgement run(std::size_t too_many) {
+    std::size_t wrong = 0;
+    const auto add_to = [&](const std::string& name, const Tensor& tensor, const Step* step) {
+      judgement_.given_up = judgement_.given_up || wrong >= too_many;
+      if (judgement_.given_up) return;
+      add(name, tensor, step);
+      wrong += judgement_.nodes.back().wrong_cells();
+    };
+    for (const Given& given : trace_.givens) add_to(given.name, given.tensor, nullptr);
+    for (const Step& step : trace_.steps) add_to(step.name, step.output, &step);
+    judgement_.given_up = judgement_.given_up || wrong >= too_many;
     return std::move(judgement_);
   }
 
@@ -363,9 +371,9 @@ std::size_t Judgement::wrong_cells() const {
   return count;
 }
 
-Judgement judge(const Trace& trace, const std::vector<Handed>& handed,
-                const CheckOptions& options) {
-  return Judge(trace, handed, options).run();
+Judgement judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options,
+                std::size_t too_many) {
+  return Judge(trace, handed, options).run(too_many);
 }
 
 Range range_of_step(const Judgement& judgement, const Trace& trace, std::size_t node, double unit) {

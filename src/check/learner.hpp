@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,13 +48,16 @@ struct LearnerNode {
 /// The whole submission judged cell by cell (SPEC, section 5).
 struct Judgement {
   std::vector<LearnerNode> nodes;  ///< the givens, then the steps
+  bool given_up = false;           ///< there were too many wrong cells to go on
 
   std::size_t wrong_cells() const;
   std::size_t wrong_nodes() const;  ///< those with a wrong cell or of a wrong shape
 };
 
-/// Judges the matrices against the lesson. `trace` and `handed` must outlive the result.
-Judgement judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options);
+/// Judges the matrices against the lesson; gives up where as many cells as `too_many` are wrong.
+/// `trace` and `handed` must outlive the result.
+Judgement judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options,
+                std::size_t too_many = std::numeric_limits<std::size_t>::max());
 
 /// The step's range over all that its inputs may be within a unit of the learner's numbers; steps
 /// that were not handed in are taken as worked to `unit`.
