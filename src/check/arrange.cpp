@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "check/rounded.hpp"
 #include "check/step_name.hpp"
 
 namespace qkv {
@@ -140,7 +141,9 @@ std::vector<Handed> arrange(const Submission& submission, const Trace& trace, Tu
   for (const std::string_view name : names_in(trace)) {
     const bool is_there = std::any_of(submission.files.begin(), submission.files.end(),
                                       [&](const HandedFile& file) { return file.name == name; });
-    if (is_there) all.push_back(put_together(std::string(name), submission, trace, turned));
+    if (!is_there) continue;
+    all.push_back(put_together(std::string(name), submission, trace, turned));
+    take_as_meant(all.back());
   }
   return all;
 }

@@ -90,18 +90,26 @@ void refuse_stranger(std::string_view stem, const std::string& place, const Trac
                    : fmt::format("did you mean {}?", example_file(near, trace.at(near)))));
 }
 
+bool share_cells(const HandedFile& one, const HandedFile& other) {
+  return one.name == other.name &&
+         (one.leading.empty() || other.leading.empty() || one.leading == other.leading);
+}
+
+// Of two files that agree, the one that holds all matrices is kept.
 void add_matrix(HandedFile file, const Trace& trace, Submission& submission) {
+  bool is_there = false;
   for (const HandedFile& other : submission.files) {
-    const bool same =
-        other.leading.empty() || file.leading.empty() || other.leading == file.leading;
-    if (other.name != file.name || !same) continue;
+    if (!share_cells(other, file)) continue;
     if (is_other_form(other, file.file, submission)) return;
     if (!agree(other, file, trace.at(file.name))) {
       throw InputError(fmt::format("{} and {} have different numbers for {}; keep one of them",
                                    other.file, file.file, file.name));
     }
-    return;
+    is_there = is_there || other.leading.empty() || other.leading == file.leading;
   }
+  if (is_there) return;
+  std::erase_if(submission.files,
+                [&](const HandedFile& other) { return share_cells(other, file); });
   submission.files.push_back(std::move(file));
 }
 

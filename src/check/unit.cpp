@@ -3,24 +3,24 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check/rounded.hpp"
+
 namespace qkv {
 namespace {
 
 // What numbers of a precision can tell apart at most, relative to the larger of 1 and the matrix's
-// largest; the most decimals that a binary one stands for; how near it is to what was meant.
+// largest; the most decimals that a binary one stands for.
 struct PrecisionRule {
   Precision precision;
   double floor;
   int decimals;
-  double nearness;
   Measure measure;
 };
-constexpr PrecisionRule precision_rules[] = {
-    {Precision::digits, 1e-6, 0, 0, Measure::decimals},
-    {Precision::bfloat16, 1e-2, 2, 0x1p-8, Measure::bfloat16},
-    {Precision::float16, 1e-3, 3, 0x1p-11, Measure::float16},
-    {Precision::float32, 1e-6, 6, 0x1p-24, Measure::float32},
-    {Precision::float64, 1e-12, 12, 0x1p-52, Measure::float64}};
+constexpr PrecisionRule precision_rules[] = {{Precision::digits, 1e-6, 0, Measure::decimals},
+                                             {Precision::bfloat16, 1e-2, 2, Measure::bfloat16},
+                                             {Precision::float16, 1e-3, 3, Measure::float16},
+                                             {Precision::float32, 1e-6, 6, Measure::float32},
+                                             {Precision::float64, 1e-12, 12, Measure::float64}};
 
 const PrecisionRule& rule_of(Precision precision) {
   return *std::find_if(std::begin(precision_rules), std::end(precision_rules),
@@ -43,27 +43,11 @@ bool are_whole(std::span<const double> values) {
   });
 }
 
-// The decimals that all numbers of a binary file were rounded to; nothing where they were not.
-std::optional<int> decimals_of_binary(const Handed& handed) {
-  const PrecisionRule& rule = rule_of(handed.precision);
-  int decimals = 0;
-  double power = 1;
-  for (const Numeral& cell : handed.cells) {
-    const double x = cell.value;
-    if (!std::isfinite(x)) continue;
-    while (std::abs(std::round(x * power) / power - x) > rule.nearness * std::abs(x)) {
-      if (++decimals > rule.decimals) return {};
-      power *= 10;
-    }
-  }
-  return decimals;
-}
-
 Measure measure_of(const Handed& handed, std::span<const double> right, int others,
                    std::optional<int> digits) {
   if (digits) return Measure::asked;
   if (is_binary(handed)) {
-    const auto decimals = decimals_of_binary(handed);
+    const auto decimals = rounded_decimals(handed.cells, handed.precision);
     if (!decimals) return rule_of(handed.precision).measure;
     if (*decimals > 0) return Measure::decimals;
   } else {
@@ -105,7 +89,8 @@ double Units::largest() const {
 
 int most_decimals(const Handed& handed) {
   if (is_binary(handed)) {
-    return decimals_of_binary(handed).value_or(rule_of(handed.precision).decimals);
+    return rounded_decimals(handed.cells, handed.precision)
+        .value_or(rule_of(handed.precision).decimals);
   }
   int plain = 0;
   int scientific = 0;

@@ -615,13 +615,18 @@ class Pen:
 
     def __init__(self, rng):
         pick = lambda *options: options[rng.integers(len(options))]
-        self.form = pick("decimals", "decimals", "decimals", "decimals", "whole", "e", "npy64", "npy32")
+        self.form = pick("decimals", "decimals", "decimals", "whole", "e", "npy64", "npy32",
+                         "npy64 rounded", "npy32 rounded")
         self.mode = pick(*MODES)
         self.decimals = int(rng.integers(1, 9)) if rng.random() < 0.5 else int(rng.integers(2, 5))
         self.trimmed = rng.random() < 0.3
         # Works from what is written, or keeps everything in the calculator and rounds on paper only.
         self.works_from_written = rng.random() < 0.8
-        self.binary = self.form in ("npy64", "npy32")
+        self.binary = self.form.startswith("npy")
+        self.float32 = self.form.startswith("npy32")
+        self.keeps_all = self.form in ("npy64", "npy32")
+        if self.float32:
+            self.decimals = min(self.decimals, 5)
         self.mask = pick("-inf", "-inf", "-1e9", "-1000", "-10000", "-1e30")
 
     def text(self, x):
@@ -629,8 +634,8 @@ class Pen:
             return ""
         if math.isinf(x):
             return ("-inf" if x < 0 else "inf") if self.mask == "-inf" or x > 0 else self.mask
-        if self.binary:
-            return repr(float(np.float32(x))) if self.form == "npy32" else repr(float(x))
+        if self.keeps_all:
+            return repr(float(np.float32(x))) if self.float32 else repr(float(x))
         if self.form == "e":
             return f"{x:.{self.decimals}e}"
         value = Decimal(repr(float(x)))
@@ -646,8 +651,8 @@ class Pen:
     def unit(self, texts, values):
         """The unit of each cell by SPEC, at least."""
         finite = [abs(float(t)) for t in texts.flat if t and not math.isinf(float(t))]
-        floor = (1e-12 if self.form == "npy64" else 1e-6) * max([1.0] + finite)
-        if self.binary:
+        floor = (1e-12 if self.binary and not self.float32 else 1e-6) * max([1.0] + finite)
+        if self.keeps_all:
             return np.full(texts.shape, floor)
         if self.form != "e":
             decimals = max((len(t.partition(".")[2]) for t in texts.flat), default=0)
@@ -797,7 +802,7 @@ class Learner:
             bad = honest.copy()
             if mistake == "slip.digits-swapped":
                 value = swapped_digits(rng, self.pen.text(honest[at])) \
-                    if np.isfinite(honest[at]) and not self.pen.binary and self.pen.form != "e" else None
+                    if np.isfinite(honest[at]) and not self.pen.keeps_all and self.pen.form != "e" else None
             elif mistake == "slip.dropped-term":
                 value = dropped_term(rng, self.lesson, step, self.own, honest, at)
             elif mistake == "slip.decimal-point":
@@ -958,7 +963,7 @@ def write_files(learner, folder):
         stem = (f"{number + 1:02d}-" if rng.random() < 0.5 else "") + \
             ("given-" if name in lesson.givens and rng.random() < 0.5 else "") + name
         if learner.pen.binary and name not in lesson.givens:
-            dtype = np.float32 if learner.pen.form == "npy32" else np.float64
+            dtype = np.float32 if learner.pen.float32 else np.float64
             values = np.vectorize(lambda t: float(t) if t else math.nan, otypes=[float])(texts)
             values = values.astype(dtype)
             if values.ndim == 3 and rng.random() < 0.3:
