@@ -29,17 +29,23 @@ const PrecisionRule& rule_of(Precision precision) {
 
 bool is_binary(const Handed& handed) { return handed.precision != Precision::digits; }
 
-double floor_of(const Handed& handed) {
+// The larger of 1 and the matrix's largest magnitude.
+double scale_of(const Handed& handed) {
   double largest = 1;
   for (const Numeral& cell : handed.cells) {
     if (std::isfinite(cell.value)) largest = std::max(largest, std::abs(cell.value));
   }
-  return rule_of(handed.precision).floor * largest;
+  return largest;
 }
+
+double floor_of(const Handed& handed) { return rule_of(handed.precision).floor * scale_of(handed); }
+
+constexpr double whole_slack = 1e-9;  // relative
 
 bool are_whole(std::span<const double> values) {
   return std::all_of(values.begin(), values.end(), [](double x) {
-    return !std::isfinite(x) || std::abs(x - std::round(x)) <= 1e-9 * std::max(1.0, std::abs(x));
+    const double slack = whole_slack * std::max(1.0, std::abs(x));
+    return !std::isfinite(x) || std::abs(x - std::round(x)) <= slack;
   });
 }
 
@@ -111,6 +117,9 @@ Units units_of(const Handed& handed, std::span<const double> right, int others,
                                                          : most_decimals(handed);
   const double floor = floor_of(handed);
   units.plain = std::max(floor, plain_unit(units));
+  if (units.measure == Measure::whole) {
+    units.plain = std::max(floor, whole_slack * scale_of(handed));
+  }
   if (units.measure != Measure::exponents) return units;
   for (const Numeral& cell : handed.cells) {
     const double own = std::pow(10.0, -cell.decimals);
