@@ -18,7 +18,6 @@ constexpr std::string_view preamble = R"(\documentclass[a4paper]{article}
 \usepackage{amsmath}
 \usepackage{graphicx}
 \setcounter{secnumdepth}{0}
-\setcounter{MaxMatrixCols}{100000}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{6pt plus 2pt}
 \setlength{\oddsidemargin}{0pt}
@@ -53,14 +52,15 @@ std::string label_text(const std::string& label) {
 
 // The numbers alone.
 std::string bracketed(const DocumentTable& table) {
-  std::string text = "\\begin{bmatrix}\n";
+  std::string text =
+      fmt::format("\\left[\\begin{{array}}{{*{{{}}}{{r}}}}\n", table.rows.front().size());
   for (const std::vector<double>& row : table.rows) {
     for (std::size_t j = 0; j < row.size(); ++j) {
       text += (j == 0 ? "  " : " & ") + number_text(row[j], table.style);
     }
     text += " \\\\\n";
   }
-  return text + "\\end{bmatrix}";
+  return text + "\\end{array}\\right]";
 }
 
 // The numbers between their labels.
