@@ -6,6 +6,7 @@
 Each function below is one claim.
 """
 
+import json
 import os
 import pty
 import re
@@ -18,13 +19,16 @@ from claims import Skipped, equal, main, qkv
 BAR = re.compile(rb"(exporting|checking) \[#*\.*\] \d+%")
 ERASED = b"\r\x1b[K"
 
+STEPS = 4
+FILES = STEPS + 2  # the given, and the list
+
 LARGE = '''title = "large"
 [random]
 seed = 0
 [[given]]
 name = "A"
 randn = [1200, 1200]
-''' + "".join(f'[[step]]\nname = "S{i}"\nop = "relu"\nof = ["A"]\n' for i in range(6))
+''' + "".join(f'[[step]]\nname = "S{i}"\nop = "relu"\nof = ["A"]\n' for i in range(STEPS))
 
 
 def on_terminal(*arguments, ended_by=None, term="xterm"):
@@ -63,7 +67,7 @@ def a_long_export_shows_a_bar_and_erases_it(folder):
     if not BAR.search(shown):
         raise Skipped("this machine is too fast for a bar")
     last = list(BAR.finditer(shown))[-1]
-    equal(shown[last.end():], b"\x1b[K" + ERASED + f"8 files in {folder / 'out'}\r\n".encode())
+    equal(shown[last.end():], b"\x1b[K" + ERASED + f"{FILES} files in {folder / 'out'}\r\n".encode())
 
 
 def a_long_check_shows_a_bar_and_erases_it_before_the_report(folder):
@@ -80,7 +84,7 @@ def short_work_and_other_outputs_get_no_bar(folder):
     _, shown, _ = on_terminal("export", "the-fat-cat", "-o", folder / "short")
     assert b"[" not in shown, shown
     done = qkv("export", large(folder), "-o", folder / "out")
-    equal(done.stderr, f"8 files in {folder / 'out'}\n")
+    equal(done.stderr, f"{FILES} files in {folder / 'out'}\n")
     _, shown, _ = on_terminal("export", large(folder), "-o", folder / "out", term="dumb")
     assert b"\x1b" not in shown, shown
 
@@ -97,7 +101,10 @@ def a_signal_ends_it_with_whole_files_and_an_empty_line(folder):
         equal(status, -ended_by)  # a shell says 130 and 143
         assert shown.endswith(ERASED), shown
         names = sorted(path.name for path in out.iterdir())
-        equal([name for name in names if name.startswith(".") or name == "00-lesson.json"], [])
+        equal([name for name in names if name.startswith(".")], [], "temporary files")
+        if "00-lesson.json" in names:  # then it was written after all others
+            equal(len(names), FILES + 1, "files beside a list")
+            assert json.loads((out / "00-lesson.json").read_text())["steps"]
         for path in out.glob("*.csv"):
             equal(path.read_text().count("\n"), 1201, path.name)
 
