@@ -19,7 +19,7 @@ from claims import Skipped, equal, main, qkv
 BAR = re.compile(rb"(exporting|checking) \[#*\.*\] \d+%")
 ERASED = b"\r\x1b[K"
 
-STEPS = 4
+STEPS = 8
 FILES = STEPS + 2  # the given, and the list
 
 LARGE = '''title = "large"

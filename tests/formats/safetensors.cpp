@@ -49,6 +49,12 @@ std::string one(const std::string& dtype, const std::string& shape, const std::s
               data);
 }
 
+std::string two_tensors() {
+  return file(R"({"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"__metadata__":{"k":"v"},)"
+              R"("b":{"dtype":"BF16","shape":[2],"data_offsets":[8,12]}} )",
+              "123456789012");
+}
+
 TEST_CASE("floats of every size are read, and how precise they are") {
   const auto f64 = read(one("F64", "[1]", "\x00\x00\x00\x00\x00\x00\xf8\x3f"s));
   CHECK(f64[0].name == "Q");
@@ -122,6 +128,24 @@ TEST_CASE("a safetensors file that was cut short is refused") {
         "again");
   CHECK(refusal_of(whole + "5") ==
         "w.safetensors: the last 1 bytes belong to no tensor: save the tensors again");
+}
+
+TEST_CASE("a safetensors file cut short anywhere is refused, and no changed byte does harm") {
+  const std::string whole = two_tensors();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    CHECK_THROWS_AS(read(whole.substr(0, size)), InputError);
+  }
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (const int flip : {0x01, 0x11, 0x80}) {
+      std::string changed = whole;
+      changed[at] = static_cast<char>(changed[at] ^ flip);
+      try {
+        const std::vector<NamedWritten> tensors = read(changed);
+        CHECK(tensors.size() <= 2);
+      } catch (const InputError&) {
+      }
+    }
+  }
 }
 
 /// Two tensors of two bytes at those offsets, in a file with that many bytes of numbers.
