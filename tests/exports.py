@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT / "tests" / "reference"))
 import reference  # noqa: E402
 
 HOSTILE = ROOT / "tests" / "exports" / "hostile.toml"
+WIDE = ROOT / "tests" / "exports" / "wide.toml"
 COURSE = sorted((ROOT / "lessons").glob("*.toml"))
 GOOD = sorted((ROOT / "tests" / "lessons" / "good").glob("*.toml"))
 FORMATS = ("csv", "npy", "npz", "json", "safetensors")
@@ -313,7 +314,7 @@ def markdown_tables_hold_every_label_and_number(folder):
 
 def latex_is_a_document_that_pdflatex_sets(folder):
     need("pdflatex")
-    for path in [HOSTILE, *COURSE[:1], *GOOD]:
+    for path in [HOSTILE, WIDE, *COURSE[:1], *GOOD]:
         for more in ([], ["--plain"]):
             here = folder / path.stem
             equal(qkv("export", path, "-o", here, "--format", "latex", *more).returncode, 0)
