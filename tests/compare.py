@@ -156,6 +156,14 @@ def rounded_digits_get_the_tolerance_that_allows_for_them(folder):
     equal(qkv("compare", folder / "r", "the-fat-cat", *hint.group(1).split()).returncode, 0)
 
 
+def a_finite_mask_is_named(folder):
+    masked = lesson_arrays(folder)["masked_scores"]
+    for low, named in ((-1e9, True), (np.finfo("f4").min, True), (-5.0, False)):
+        np.savez(folder / "d.npz", masked_scores=np.where(np.isinf(masked), low, masked))
+        done = qkv("compare", folder / "d.npz", "the-fat-cat")
+        equal((done.returncode, "finite mask" in done.stdout), (1, named), str(low))
+
+
 CLAIMS = [
     the_mismatches_are_numpy_s,
     infinities_and_nan_are_equal_as_numpy_has_it,
@@ -166,6 +174,7 @@ CLAIMS = [
     shapes_that_differ_are_told_in_words,
     bad_input_ends_with_status_2,
     rounded_digits_get_the_tolerance_that_allows_for_them,
+    a_finite_mask_is_named,
 ]
 
 if __name__ == "__main__":
