@@ -127,7 +127,7 @@ std::function<int()> setup(CLI::App& app, const Common&) {
 
 constinit const Command export_command{
     .name = "export",
-    .summary = "every step's matrix as a file: CSV, NumPy, JSON, safetensors, Markdown, LaTeX",
+    .summary = "every step's matrix as a file, for spreadsheets, programs and documents",
     .examples =
         "  qkv export the-fat-cat -o out\n"
         "  qkv export the-fat-cat -o out --plain          numbers only, for numpy.loadtxt\n"

@@ -58,11 +58,12 @@ void append_cells(std::string& text, std::span<const double> cells, const CsvOpt
 
 }  // namespace
 
-std::string to_csv(const CsvMatrix& matrix, const CsvOptions& options) {
+void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& sink) {
   refuse_misfits(matrix, options);
   const bool labelled = options.labels == CsvLabels::written &&
                         !(matrix.row_labels.empty() && matrix.column_labels.empty());
   constexpr std::size_t room_size = 1 << 14;
+  constexpr std::size_t enough = 1 << 18;
   std::vector<char> room(std::max(room_size, widest_cell(options)));
   std::string text;
   if (labelled) append_column_labels(text, matrix);
@@ -70,8 +71,16 @@ std::string to_csv(const CsvMatrix& matrix, const CsvOptions& options) {
     if (labelled && !matrix.row_labels.empty()) text += csv::label_cell(matrix.row_labels[i]);
     if (labelled) text += ',';
     append_cells(text, matrix.values.subspan(i * matrix.columns, matrix.columns), options, room);
-    if (i == 0) text.reserve(text.size() * (matrix.rows + 1));  // rows are about equally long
+    if (text.size() < enough) continue;
+    sink(text);
+    text.clear();
   }
+  sink(text);
+}
+
+std::string to_csv(const CsvMatrix& matrix, const CsvOptions& options) {
+  std::string text;
+  write_csv(matrix, options, [&](std::string_view piece) { text += piece; });
   return text;
 }
 

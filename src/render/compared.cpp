@@ -147,6 +147,22 @@ std::string rounding_hint(const ComparedStep& step) {
   return {};
 }
 
+// Whether one of the two has -inf and the other a number so low that softmax makes 0 of it as well.
+bool is_finite_mask(double one, double other) {
+  constexpr double low = -1000;
+  return (std::isinf(one) && one < 0 && other <= low) ||
+         (std::isinf(other) && other < 0 && one <= low);
+}
+
+std::string mask_hint(const ComparedStep& step) {
+  for (std::size_t i = 0; i < step.difference.elements; ++i) {
+    const double actual = step.actual->tensor.values[i];
+    const double desired = step.desired->tensor.values[i];
+    if (!is_close(actual, desired, step.tolerance) && !is_finite_mask(actual, desired)) return {};
+  }
+  return "Every mismatch is a finite mask where the other has -inf; both hide their keys.\n";
+}
+
 std::string shape_hint(const ComparedStep& step) {
   Shape turned = step.actual->tensor.shape();
   if (turned.size() < 2) return {};
@@ -164,12 +180,12 @@ std::string numbers_text(const ComparedStep& step) {
       "Max absolute difference: {:.9g}\n"
       "Max relative difference: {:.9g}\n"
       "First mismatch: {}, index [{}] from 0\n"
-      " ACTUAL: {}\n DESIRED: {}\n{}",
+      " ACTUAL: {}\n DESIRED: {}\n{}{}",
       tolerance_text(step), difference.mismatched, difference.elements,
       100.0 * static_cast<double>(difference.mismatched) / static_cast<double>(difference.elements),
       difference.largest_absolute, difference.largest_relative, visible(cell_name(step, place)),
       fmt::join(index_of(telling_tensor(step), place), ", "), step.actual->tensor.values[place],
-      step.desired->tensor.values[place], rounding_hint(step));
+      step.desired->tensor.values[place], rounding_hint(step), mask_hint(step));
 }
 
 std::string first_text(const ComparedStep& step) {

@@ -56,13 +56,14 @@ void export_csv(const ExportJob& job, const Sink& sink) {
   const Tensor& tensor = *job.entries.front().tensor;
   const Tensor shown = shown_matrix(tensor, job.matrix, job.trace->convention);
   const MatrixLabels labels = full_labels(tensor, job.matrix, job.trace->convention);
-  sink(to_csv({.rows = shown.rows(),
-               .columns = shown.columns(),
-               .values = shown.values,
-               .row_labels = views(labels.rows),
-               .column_labels = views(labels.columns)},
-              {.labels = job.options.plain ? CsvLabels::left_out : CsvLabels::written,
-               .digits = job.options.digits}));
+  write_csv({.rows = shown.rows(),
+             .columns = shown.columns(),
+             .values = shown.values,
+             .row_labels = views(labels.rows),
+             .column_labels = views(labels.columns)},
+            {.labels = job.options.plain ? CsvLabels::left_out : CsvLabels::written,
+             .digits = job.options.digits},
+            sink);
 }
 
 void export_npy(const ExportJob& job, const Sink& sink) {

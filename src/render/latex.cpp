@@ -18,7 +18,6 @@ constexpr std::string_view preamble = R"(\documentclass[a4paper]{article}
 \usepackage{amsmath}
 \usepackage{graphicx}
 \setcounter{secnumdepth}{0}
-\setcounter{MaxMatrixCols}{100000}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{6pt plus 2pt}
 \setlength{\oddsidemargin}{0pt}
@@ -29,7 +28,7 @@ constexpr std::string_view preamble = R"(\documentclass[a4paper]{article}
   \ifdim\wd\fittedbox>\linewidth\sbox{\fittedbox}{\resizebox{\linewidth}{!}{\usebox{\fittedbox}}}\fi
   \ifdim\dimexpr\ht\fittedbox+\dp\fittedbox>0.9\textheight
     \sbox{\fittedbox}{\resizebox{!}{0.9\textheight}{\usebox{\fittedbox}}}\fi
-  \[\usebox{\fittedbox}\]}
+  \par\nopagebreak{\centering\usebox{\fittedbox}\par}}
 % pdflatex's fonts lack many letters: their code points stand for them. xelatex and lualatex have
 % them, given a font that does: \usepackage{fontspec}\setmainfont{...}
 \ifdefined\Umathchar\newcommand{\unicodechar}[2]{#2}
@@ -47,36 +46,70 @@ std::string number_text(double value, const NumberStyle& style) {
   return fmt::format("{} \\cdot 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
 }
 
+// TeX knows no lengths above 16383pt: a block of a table must stay below, whatever its labels.
+constexpr std::size_t widest_label = 24;
+constexpr std::size_t most_columns = 16;
+constexpr std::size_t most_rows = 40;
+constexpr std::size_t longest_line = 2000;  // of arithmetic, in bytes
+
 std::string label_text(const std::string& label) {
-  return fmt::format("\\text{{{}}}", latex_text(label));
+  return fmt::format("\\text{{{}}}", latex_text(shortened(label, widest_label)));
+}
+
+// A part of a table: these rows and columns, as many as fit a page.
+struct Block {
+  std::size_t row, rows, column, columns;
+};
+
+std::string row_text(const DocumentTable& table, std::size_t row, const Block& block) {
+  std::string text;
+  for (std::size_t j = block.column; j < block.column + block.columns; ++j) {
+    text += (j == block.column ? "" : " & ") + number_text(table.rows[row][j], table.style);
+  }
+  return text + " \\\\\n";
 }
 
 // The numbers alone.
-std::string bracketed(const DocumentTable& table) {
-  std::string text = "\\begin{bmatrix}\n";
-  for (const std::vector<double>& row : table.rows) {
-    for (std::size_t j = 0; j < row.size(); ++j) {
-      text += (j == 0 ? "  " : " & ") + number_text(row[j], table.style);
-    }
-    text += " \\\\\n";
+std::string bracketed(const DocumentTable& table, const Block& block) {
+  std::string text = fmt::format("\\left[\\begin{{array}}{{*{{{}}}{{r}}}}\n", block.columns);
+  for (std::size_t i = block.row; i < block.row + block.rows; ++i) {
+    text += "  " + row_text(table, i, block);
   }
-  return text + "\\end{bmatrix}";
+  return text + "\\end{array}\\right]";
 }
 
 // The numbers between their labels.
-std::string labelled(const DocumentTable& table) {
-  const std::size_t columns = table.rows.front().size();
-  std::string text = fmt::format("\\begin{{array}}{{l|*{{{}}}{{r}}}}\n", columns);
-  for (std::size_t j = 0; j < columns; ++j) {
+std::string labelled(const DocumentTable& table, const Block& block) {
+  std::string text = fmt::format("\\begin{{array}}{{l|*{{{}}}{{r}}}}\n", block.columns);
+  for (std::size_t j = block.column; j < block.column + block.columns; ++j) {
     text += " & " + (j < table.columns.size() ? label_text(table.columns[j]) : "");
   }
   text += " \\\\ \\hline\n";
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    text += "  " + label_text(table.row_labels[i]);
-    for (const double value : table.rows[i]) text += " & " + number_text(value, table.style);
-    text += " \\\\\n";
+  for (std::size_t i = block.row; i < block.row + block.rows; ++i) {
+    text += "  " + label_text(table.row_labels[i]) + " & " + row_text(table, i, block);
   }
   return text + "\\end{array}";
+}
+
+// The table in blocks, each after what it shows where there are several.
+std::string blocks_text(const DocumentTable& table) {
+  const std::size_t columns = table.rows.front().size();
+  const bool one = table.rows.size() <= most_rows && columns <= most_columns;
+  std::string text;
+  for (std::size_t i = 0; i < table.rows.size(); i += most_rows) {
+    for (std::size_t j = 0; j < columns; j += most_columns) {
+      const Block block{i, std::min(most_rows, table.rows.size() - i), j,
+                        std::min(most_columns, columns - j)};
+      if (!one) {
+        text += fmt::format("Rows {}--{}, columns {}--{}:\n", i + 1, i + block.rows, j + 1,
+                            j + block.columns);
+      }
+      const std::string matrix =
+          table.row_labels.empty() ? bracketed(table, block) : labelled(table, block);
+      text += fmt::format("\\fitted{{{}}}\n", matrix);
+    }
+  }
+  return text;
 }
 
 class LatexWriter {
@@ -106,8 +139,7 @@ class LatexWriter {
   std::string operator()(const DocumentTable& table) const {
     const std::string title =
         table.title.empty() ? "" : fmt::format("{}:\n", latex_text(table.title));
-    const std::string matrix = table.row_labels.empty() ? bracketed(table) : labelled(table);
-    return fmt::format("{}\\fitted{{{}}}\n", title, matrix);
+    return title + blocks_text(table);
   }
 
   std::string operator()(const DocumentArithmetic& arithmetic) const {
@@ -120,6 +152,7 @@ class LatexWriter {
     std::string lines;
     std::string start = worked.cell;
     for (const std::string& line : worked.lines) {
+      if (start.size() + line.size() > longest_line) return {};  // labels as long as sentences
       lines += fmt::format("{} &= {} \\\\\n", visible(start), visible(line));
       start.clear();
     }
