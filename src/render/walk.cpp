@@ -240,17 +240,16 @@ std::string cell_text(const Trace& trace, const Step& step, const WalkLook& look
       arithmetic_of(trace, typical_cell(step),
                     {.digits = look.digits, .most_terms = most_terms, .most_names = most_names});
   if (worked.lines.size() < 2) return {};
-  std::string text = "  One cell:\n";
-  std::string start = worked.cell;
-  for (const std::string& line : worked.lines) {
-    const std::vector<std::string> lines =
-        wrapped_arithmetic(visible(fmt::format("{} = {}", start, line)), look.width - 6);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      text += (i == 0 ? "    " : "      ") + lines[i] + "\n";
-    }
-    start.clear();
-  }
-  return text + "\n";
+  return "  One cell:\n" + worked_text(worked, look, 4) + "\n";
+}
+
+// On one line where there is room.
+std::string step_heading(const Lesson& lesson, const Step& step, const WalkLook& look) {
+  const std::string name = fmt::format("{}/{}  {}", step.number, lesson.texts.size(), step.name);
+  const std::string title(step.operation->title);
+  const std::string line = bold(name, look);
+  if (width(name) + 2 + width(title) <= look.width) return fmt::format("{}  {}\n", line, title);
+  return line + "\n" + indented(title, look);
 }
 
 }  // namespace
@@ -263,8 +262,25 @@ std::string indented(const std::string& prose, const WalkLook& look) {
   return text;
 }
 
+std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent) {
+  std::string text;
+  std::string start = worked.cell;
+  for (const std::string& line : worked.lines) {
+    const std::size_t room = std::max(look.width, indent + 12) - indent - 2;
+    std::size_t in = indent;
+    for (const std::string& piece :
+         wrapped_arithmetic(visible(fmt::format("{} = {}", start, line)), room)) {
+      text += std::string(in, ' ') + piece + "\n";
+      in = indent + 2;
+    }
+    start.clear();
+  }
+  return text;
+}
+
 std::string lesson_heading(const Lesson& lesson, const WalkLook& look) {
-  std::string text = bold(visible(lesson.title), look) + "\n";
+  std::string text;
+  for (const std::string& line : wrapped(lesson.title, look.width)) text += bold(line, look) + "\n";
   if (!lesson.summary.empty()) text += indented(lesson.summary, look);
   if (!lesson.source.empty()) text += indented("Numbers from: " + lesson.source, look);
   if (lesson.recipe.convention == Convention::columns) {
@@ -312,9 +328,7 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
                       const WalkLook& look) {
   const StepText& words = lesson.texts[step.number - 1];
   const Operation& operation = *step.operation;
-  std::string text =
-      bold(fmt::format("{}/{}  {}", step.number, lesson.texts.size(), step.name), look) +
-      fmt::format("  {}\n\n", operation.title);
+  std::string text = step_heading(lesson, step, look) + "\n";
   text += indented(formula_text(trace, step), look) + "\n";
   const std::string say =
       words.say.text.empty() ? std::string(operation.says) : live(words.say.text, trace, look);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "lesson/lesson.hpp"
+#include "render/arithmetic.hpp"
 #include "trace/reference.hpp"
 #include "trace/trace.hpp"
 
@@ -42,6 +43,9 @@ std::string formula_text(const Trace& trace, const Step& step);
 
 /// A line of prose or several, indented and broken to the width.
 std::string indented(const std::string& prose, const WalkLook& look);
+
+/// A cell's arithmetic, a line for each stride, broken to the width.
+std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent);
 
 /// The cell that a step is explained by: a row that is neither first nor bare, its largest number.
 CellReference typical_cell(const Step& step);

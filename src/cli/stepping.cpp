@@ -1,0 +1,97 @@
+#include "cli/stepping.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "cli/screen.hpp"
+#include "cli/terminal.hpp"
+#include "formats/write_file.hpp"
+#include "render/exported.hpp"
+#include "render/text.hpp"
+#include "stepping/plain.hpp"
+#include "stepping/stepper.hpp"
+
+namespace qkv {
+namespace {
+
+std::string export_everything(const LoadedLesson& loaded, const std::string& directory) {
+  make_directory(directory);
+  std::size_t count = 0;
+  export_csv(loaded.lesson, loaded.trace, {}, [&](const ExportedFile& file) {
+    write_whole(std::filesystem::path(directory) / file.name, file.bytes);
+    ++count;
+  });
+  return fmt::format("{} file{} in {}", count, count == 1 ? "" : "s", visible(directory));
+}
+
+// A line of standard input, without its end; nothing at the end of the input.
+std::optional<std::string> read_line() {
+  char* bytes = nullptr;
+  std::size_t size = 0;
+  const ssize_t length = getline(&bytes, &size, stdin);
+  std::optional<std::string> line;
+  if (length >= 0) line.emplace(bytes, static_cast<std::size_t>(length));
+  std::free(bytes);
+  if (line && line->ends_with('\n')) line->pop_back();
+  return line;
+}
+
+// What is typed is seen on a terminal; from a pipe it is put beside its prompt, so that the output
+// reads as if it had been typed.
+void by_lines(Walkthrough walk, std::optional<Quiz> quiz, std::size_t columns) {
+  PlainStepper stepper(std::move(walk), std::move(quiz), export_everything, columns);
+  print(stepper.begin());
+  const bool seen = isatty(STDIN_FILENO);
+  while (!stepper.is_over()) {
+    print(stepper.prompt());
+    std::fflush(stdout);
+    const auto line = read_line();
+    if (!line || !seen) print(line ? visible(*line) + "\n" : "\n");
+    print(line ? stepper.answer(*line) : stepper.end());
+  }
+}
+
+// How to come back to where one was.
+std::string way_back(const Walkthrough& walk) {
+  if (walk.at == walk.stretch.first || walk.at == walk.stretch.last) return {};
+  return fmt::format("To go on from here: qkv run {} --from {}\n", visible(walk.now->lesson.where),
+                     walk.step().name);
+}
+
+void on_screen(Walkthrough walk, std::optional<Quiz> quiz) {
+  Stepper stepper(std::move(walk), std::move(quiz), export_everything);
+  std::size_t columns = 0;
+  {
+    Screen screen;
+    while (!stepper.is_over()) {
+      const WindowSize size = screen.size();
+      columns = size.columns;
+      stepper.resize(size);
+      screen.draw(stepper.frame());
+      if (const auto key = screen.wait()) stepper.press(*key);
+    }
+  }
+  if (stepper.quiz()) {
+    print(stepper.quiz()->summary(stepper.walk(), columns));
+  } else {
+    tell(way_back(stepper.walk()));
+  }
+}
+
+}  // namespace
+
+void step_through(Walkthrough walk, const SteppingChoice& choice, std::size_t columns) {
+  std::optional<Quiz> quiz;
+  if (choice.quiz_seed) quiz.emplace(*choice.quiz_seed);
+  if (!choice.plain && can_draw()) {
+    on_screen(std::move(walk), std::move(quiz));
+  } else {
+    by_lines(std::move(walk), std::move(quiz), columns);
+  }
+}
+
+}  // namespace qkv
