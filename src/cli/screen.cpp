@@ -28,7 +28,7 @@ constexpr std::string_view leave_bytes =
     "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[0m\x1b[?25h\x1b[?1049l";
 
 // An arrow key's bytes come at once, over a slow line nearly so: a lone Esc is one after this long.
-constexpr long escape_milliseconds = 50;
+constexpr int escape_milliseconds = 50;
 
 // Signals that end the program. The terminal is put back first; then they do what they always do.
 constexpr int ending[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
@@ -37,7 +37,9 @@ constexpr int ending[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
 // What signal handlers look at: nothing else is safe there.
 termios found;  // the terminal as it was
 volatile std::sig_atomic_t taken = 0;
-volatile std::sig_atomic_t must_redraw = 0;
+// A byte here ends the wait for keys. A signal may be handled by any thread (BLAS has some), so it
+// does not do to be interrupted.
+int wake_up[2] = {-1, -1};
 struct sigaction before_ending[std::size(ending)];
 struct sigaction before_stop, before_continue, before_resize;
 
@@ -81,11 +83,16 @@ void give_back() {
   set_terminal(found);
 }
 
+void ask_for_redraw() {
+  const char byte = 0;
+  (void)!write(wake_up[1], &byte, 1);  // where the pipe is full, the wait has ended already
+}
+
 void unblock(int signal) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, signal);
-  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 void on_end(int signal) {
@@ -113,12 +120,16 @@ void on_continue(int) {
   const int saved = errno;
   if (tcgetpgrp(STDIN_FILENO) == getpgrp()) {
     take();
-    must_redraw = 1;
+    ask_for_redraw();
   }
   errno = saved;
 }
 
-void on_resize(int) { must_redraw = taken; }
+void on_resize(int) {
+  const int saved = errno;
+  if (taken) ask_for_redraw();
+  errno = saved;
+}
 
 void on_terminate() {
   give_back();
@@ -134,6 +145,10 @@ void handle(int signal, void (*handler)(int), struct sigaction& before) {
 }
 
 void install() {
+  if (wake_up[0] < 0 && pipe2(wake_up, O_NONBLOCK | O_CLOEXEC) != 0) {
+    throw InputError(
+        fmt::format("the terminal can't be stepped on ({}); use --plain", std::strerror(errno)));
+  }
   static char spare[64 * 1024];
   const stack_t stack{.ss_sp = spare, .ss_flags = 0, .ss_size = sizeof spare};
   sigaltstack(&stack, nullptr);
@@ -161,23 +176,23 @@ std::size_t from_environment(const char* name, std::size_t otherwise) {
   return result.ec == std::errc() && result.ptr == end && number > 0 ? number : otherwise;
 }
 
-enum class Waited { input, nothing, interrupted };
+enum class Waited { input, nothing, woken };
 
-// Signals are let in only here, so that none slips between looking at what it did and waiting.
-Waited wait_for_input(const timespec* longest) {
-  sigset_t blocked, before;
-  sigemptyset(&blocked);
-  sigaddset(&blocked, SIGWINCH);
-  sigaddset(&blocked, SIGCONT);
-  sigprocmask(SIG_BLOCK, &blocked, &before);
-  Waited waited = Waited::interrupted;
-  if (!must_redraw) {
-    pollfd ready{STDIN_FILENO, POLLIN, 0};
-    const int count = ppoll(&ready, 1, longest, &before);
-    waited = count > 0 ? Waited::input : count == 0 ? Waited::nothing : Waited::interrupted;
+void drain(int pipe) {
+  char bytes[64];
+  while (read(pipe, bytes, sizeof bytes) > 0) {
   }
-  sigprocmask(SIG_SETMASK, &before, nullptr);
-  return waited;
+}
+
+Waited wait_for_input(int longest) {
+  pollfd ready[] = {{STDIN_FILENO, POLLIN, 0}, {wake_up[0], POLLIN, 0}};
+  const int count = poll(ready, std::size(ready), longest);
+  if (count == 0) return Waited::nothing;
+  if (count > 0 && ready[1].revents != 0) {
+    drain(wake_up[0]);
+    return Waited::woken;
+  }
+  return count > 0 && ready[0].revents != 0 ? Waited::input : Waited::woken;
 }
 
 }  // namespace
@@ -217,14 +232,10 @@ WindowSize Screen::size() const {
 void Screen::draw(const Frame& frame) { write_all(drawn(frame, size())); }
 
 std::optional<Key> Screen::wait() {
-  const timespec a_moment{0, escape_milliseconds * 1'000'000};
   for (;;) {
     if (auto key = decoder_.next()) return key;
-    const Waited waited = wait_for_input(decoder_.is_waiting() ? &a_moment : nullptr);
-    if (must_redraw) {
-      must_redraw = 0;
-      return {};
-    }
+    const Waited waited = wait_for_input(decoder_.is_waiting() ? escape_milliseconds : -1);
+    if (waited == Waited::woken) return {};
     if (waited == Waited::nothing) {
       if (auto key = decoder_.flush()) return key;
     }

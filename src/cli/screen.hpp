@@ -27,6 +27,9 @@ class Screen {
   /// and must be drawn anew.
   std::optional<Key> wait();
 
+  /// A key that has come already; nothing where none has.
+  std::optional<Key> next() { return decoder_.next(); }
+
  private:
   KeyDecoder decoder_;
 };

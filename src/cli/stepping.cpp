@@ -72,7 +72,11 @@ void on_screen(Walkthrough walk, std::optional<Quiz> quiz) {
       columns = size.columns;
       stepper.resize(size);
       screen.draw(stepper.frame());
-      if (const auto key = screen.wait()) stepper.press(*key);
+      stepper.look_ahead();
+      // Keys that come faster than frames are pressed before the next one is drawn.
+      for (auto key = screen.wait(); key && !stepper.is_over(); key = screen.next()) {
+        stepper.press(*key);
+      }
     }
   }
   if (stepper.quiz()) {

@@ -406,13 +406,10 @@ class Writer {
 }  // namespace
 
 GridMeasure measured(std::span<const double> values, int digits) {
-  GridMeasure measure{.style = style_for(values, digits)};
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    measure.largest = std::max(measure.largest, std::abs(value));
-    measure.has_negative = measure.has_negative || value < 0;
-  }
-  return measure;
+  const auto is_negative = [](double value) { return value < 0 && std::isfinite(value); };
+  return {.style = style_for(values, digits),
+          .largest = largest_magnitude(values),
+          .has_negative = std::any_of(values.begin(), values.end(), is_negative)};
 }
 
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,

@@ -79,10 +79,14 @@ std::optional<Key> KeyDecoder::next() {
   return character();
 }
 
+// Half a character, or half of what is pasted, is still on its way, however long that takes.
+bool KeyDecoder::is_waiting() const {
+  return waiting_.starts_with('\x1b') && !waiting_.starts_with(paste_begins);
+}
+
 std::optional<Key> KeyDecoder::flush() {
-  if (waiting_.empty()) return {};
+  if (!is_waiting()) return {};
   if (waiting_ == "\x1b") return taken(1, {Kind::escape});
-  if (waiting_.starts_with(paste_begins)) return {};  // the rest is still on its way
   return taken(waiting_.size(), {Kind::unknown});
 }
 

@@ -48,10 +48,10 @@ class KeyDecoder {
   /// The next whole key; nothing where there is none yet.
   std::optional<Key> next();
 
-  /// Whether bytes are left that may be the beginning of a key.
-  bool is_waiting() const { return !waiting_.empty(); }
+  /// Whether there is an Esc that may be the beginning of a longer sequence.
+  bool is_waiting() const;
 
-  /// The beginning was all of it: Esc, or something unknown.
+  /// The beginning was all of it: Esc by itself, or something unknown.
   std::optional<Key> flush();
 
  private:

@@ -28,6 +28,9 @@ class Quiz {
   bool ask(const Walkthrough& walk);
   bool is_open() const { return cell_.has_value(); }
 
+  /// How many questions have been answered or skipped.
+  std::size_t answered() const { return closed().size(); }
+
   /// What is asked, and what is needed to work it out: the formula and the operands.
   std::string question(const Walkthrough& walk, WindowSize window, Showcase& showcase) const;
 

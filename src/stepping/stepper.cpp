@@ -213,34 +213,47 @@ void Stepper::finish_answer(const std::string& text) {
 
 // ---- frames ----------------------------------------------------------------------------------
 
-const std::vector<std::string>& Stepper::page() {
+Stepper::PageOf Stepper::wanted() const {
   const bool question = quiz_ && quiz_->is_open();
-  const PageOf of{.lesson = walk_.now,
-                  .at = walk_.at,
-                  .columns = window_.columns,
-                  .rows = question ? window_.rows : 0,
-                  .digits = walk_.digits,
-                  .picture = walk_.picture,
-                  .shows = shows_,
-                  .question = question};
-  if (page_of_ == of) return page_;
-  page_of_ = of;
-  const WalkLook look = look_of(walk_, window_.columns);
-  const Lesson& lesson = walk_.now->lesson;
+  return {.lesson = walk_.now,
+          .at = walk_.at,
+          .columns = window_.columns,
+          .rows = question ? window_.rows : 0,
+          .digits = walk_.digits,
+          .picture = walk_.picture,
+          .shows = shows_,
+          .question = question,
+          .answered = quiz_ && shows_ == Shows::summary ? quiz_->answered() : 0};
+}
+
+std::string Stepper::text_of(const PageOf& of) {
+  if (of.shows == Shows::keys) return StepperKeys::help(of.columns);
+  if (of.shows == Shows::summary) return quiz_->summary(walk_, of.columns);
+  if (of.question) return quiz_->question(walk_, window_, showcase_);
+  const WalkLook look = look_of(walk_, of.columns);
+  const LoadedLesson& now = *of.lesson;
   std::string text;
-  if (shows_ == Shows::keys) {
-    text = StepperKeys::help(window_.columns);
-  } else if (shows_ == Shows::summary) {
-    text = quiz_->summary(walk_, window_.columns);
-  } else if (question) {
-    text = quiz_->question(walk_, window_, showcase_);
-  } else {
-    if (walk_.at == 0) text = lesson_heading(lesson, look) + "\n";
-    if (!walk_.set.empty()) text += indented(changes_note(walk_), look) + "\n";
-    text += step_text(lesson, walk_.trace(), walk_.step(), look);
-  }
-  page_ = lines_of(text);
-  return page_;
+  if (of.at == 0) text = lesson_heading(now.lesson, look) + "\n";
+  if (!walk_.set.empty()) text += indented(changes_note(walk_), look) + "\n";
+  return text + step_text(now.lesson, now.trace, now.trace.steps[of.at], look);
+}
+
+const std::vector<std::string>& Stepper::page(const PageOf& of) {
+  constexpr std::size_t most_pages = 8;
+  const auto known =
+      std::find_if(pages_.begin(), pages_.end(), [&](const Page& page) { return page.of == of; });
+  if (known != pages_.end()) return known->lines;
+  if (!pages_.empty() && pages_.front().of.lesson != of.lesson) pages_.clear();
+  pages_.push_front({of, lines_of(text_of(of))});
+  if (pages_.size() > most_pages) pages_.pop_back();
+  return pages_.front().lines;
+}
+
+void Stepper::look_ahead() {
+  PageOf next = wanted();
+  if (over_ || next.question || next.shows != Shows::step || next.at == walk_.stretch.last) return;
+  ++next.at;
+  page(next);
 }
 
 std::vector<std::string> Stepper::body(std::size_t rows) {

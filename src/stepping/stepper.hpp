@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -26,6 +27,10 @@ class Stepper {
   void resize(WindowSize window) { window_ = window; }
   void press(const Key& key);
   Frame frame();
+
+  /// Makes ready what the next key will probably ask for, while nobody presses one.
+  void look_ahead();
+
   bool is_over() const { return over_; }
 
   const Walkthrough& walk() const { return walk_; }
@@ -80,14 +85,14 @@ class Stepper {
   void show_cell(const CellReference& cell);
 
   std::size_t body_rows() const { return window_.rows - std::min<std::size_t>(window_.rows, 1); }
-  const std::vector<std::string>& page();
+  const std::vector<std::string>& page() { return page(wanted()); }
   std::vector<std::string> body(std::size_t rows);
   std::vector<std::string> hint() const;
   std::vector<std::string> notes(std::size_t most) const;
   std::string status(std::size_t hidden) const;
   std::string prompt_label() const;
 
-  // What a page was made from.
+  // What a page is made from.
   struct PageOf {
     std::shared_ptr<const LoadedLesson> lesson;
     std::size_t at = 0, columns = 0, rows = 0;
@@ -95,8 +100,16 @@ class Stepper {
     Picture picture = Picture::heatmap;
     Shows shows = Shows::step;
     bool question = false;
+    std::size_t answered = 0;
     bool operator==(const PageOf&) const = default;
   };
+  struct Page {
+    PageOf of;
+    std::vector<std::string> lines;
+  };
+  PageOf wanted() const;
+  const std::vector<std::string>& page(const PageOf& of);
+  std::string text_of(const PageOf& of);
 
   Walkthrough walk_;
   std::optional<Quiz> quiz_;
@@ -110,8 +123,7 @@ class Stepper {
   std::string message_;
   std::size_t scroll_ = 0;
   bool over_ = false;
-  std::optional<PageOf> page_of_;
-  std::vector<std::string> page_;
+  std::deque<Page> pages_;  // the latest first
 };
 
 }  // namespace qkv
