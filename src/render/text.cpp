@@ -416,7 +416,6 @@ std::string visible_label(std::string_view text) {
 
 std::size_t width(std::string_view text) {
   if (is_printable_ascii(text)) return text.size();
-  if (is_printable_ascii(text)) return text.size();
   std::size_t sum = 0;
   for (std::size_t at = 0; at < text.size();) {
     const Cluster cluster = cluster_at(text, at);
