@@ -33,7 +33,6 @@ struct Exhibit {
 struct Block {
   std::vector<std::string> lines;
   std::size_t width = 0;
-  std::size_t rows = 0;  // of the matrix
   bool hides_columns = false;
 };
 
@@ -107,14 +106,15 @@ Block block_of(const Walkthrough& walk, const Exhibit& exhibit, std::size_t colu
                            .mark = mark,
                            .measure = &showcase.measure(walk, exhibit.name, exhibit.matrix)});
   const std::string which = matrix_name(tensor, exhibit.matrix);
-  Block block{.lines = {fmt::format(
-                  "  {} ({}){}{}{}", exhibit.name, shown_shape(tensor, trace.convention),
+  Block block{.lines = {}, .hides_columns = lines.hidden_columns > 0};
+  const std::string caption =
+      fmt::format("{} ({}){}{}{}", exhibit.name, shown_shape(tensor, trace.convention),
                   which.empty() ? "" : ", " + which,
                   span_text("row", lines.first_row, lines.last_row, shown.rows()),
-                  span_text("column", lines.first_column, lines.last_column, shown.columns()))},
-              .rows = shown.rows(),
-              .hides_columns = lines.hidden_columns > 0};
-  block.lines.front() = fitted(block.lines.front(), columns);
+                  span_text("column", lines.first_column, lines.last_column, shown.columns()));
+  for (const std::string& line : wrapped(caption, std::max<std::size_t>(columns, 12) - 2)) {
+    block.lines.push_back("  " + line);
+  }
   for (std::string& line : lines_of(lines.text)) block.lines.push_back(std::move(line));
   for (const std::string& line : block.lines) {
     block.width = std::max(block.width, shown_width(line));

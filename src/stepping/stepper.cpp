@@ -72,6 +72,12 @@ void Stepper::press_in_help(const Key& key) {
   scroll_ = 0;
 }
 
+void Stepper::picture() {
+  message_ = next_picture(walk_);
+  // A cell is explained in numbers.
+  if (shows_ == Shows::cell && walk_.picture == Picture::dots) message_ = next_picture(walk_);
+}
+
 void Stepper::show_keys() {
   shows_ = Shows::keys;
   scroll_ = 0;
@@ -323,7 +329,8 @@ std::string Stepper::status(std::size_t hidden) const {
           : StepperKeys::status({.number = number,
                                  .name = step.name,
                                  .hidden = hidden,
-                                 .in_cell = shows_ == Shows::cell},
+                                 .in_cell = shows_ == Shows::cell,
+                                 .has_heads = step.output.matrices() > 1},
                                 window_.columns);
   return walk_.colour ? fmt::format("\x1b[7m{}\x1b[0m", padded_right(line, window_.columns)) : line;
 }

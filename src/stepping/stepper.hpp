@@ -58,7 +58,7 @@ class Stepper {
   void ask_directory() { ask(Asks::directory); }
   void more() { message_ = more_digits(walk_, 1); }
   void fewer() { message_ = more_digits(walk_, -1); }
-  void picture() { message_ = next_picture(walk_); }
+  void picture();
   void take_back() { message_ = undo(walk_); }
   void show_keys();
   void quit() { over_ = true; }

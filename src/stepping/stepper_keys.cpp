@@ -157,7 +157,8 @@ std::string StepperKeys::help(std::size_t columns) {
 std::string StepperKeys::status(const StatusLine& what, std::size_t columns) {
   std::vector<std::string_view> own, common;
   for (const Binding& row : what.in_cell ? of_cell() : of_step()) {
-    if (!row.brief.empty()) own.push_back(row.brief);
+    const bool idle = row.does == &Stepper::next_matrix && !what.has_heads;
+    if (!row.brief.empty() && !idle) own.push_back(row.brief);
   }
   for (const Binding& row : of_both()) {
     if (!row.brief.empty()) common.push_back(row.brief);
