@@ -42,6 +42,13 @@ Stretch stretch_of(const Trace& trace, const RunOptions& options) {
   return stretch;
 }
 
+constexpr std::string_view changed_note =
+    "The matrices are worked out from what you changed; the lesson's words were written for its "
+    "own "
+    "numbers, and a dash stands where one of them is not there.";
+
+bool is_changed(const LessonChanges& changes) { return changes.text || !changes.set.empty(); }
+
 // A reader at a terminal turns the pages; whoever asks for one step wants just that one.
 bool pauses(const RunOptions& options) {
   if (options.pause || options.quiz) return true;
@@ -51,15 +58,21 @@ bool pauses(const RunOptions& options) {
 void print_all(const LoadedLesson& loaded, const RunOptions& options, const Stretch& stretch,
                const WalkLook& look) {
   if (options.step.empty()) print(lesson_heading(loaded.lesson, look) + "\n");
-  if (options.lesson.changes.text || !options.lesson.changes.set.empty()) {
-    print(
-        "  The matrices are worked out from what you changed; the lesson's words were written for\n"
-        "  its own numbers, and a dash stands where one of them is not there.\n\n");
-  }
+  if (is_changed(options.lesson.changes)) print(indented(std::string(changed_note), look) + "\n");
   for (std::size_t s = stretch.first; s <= stretch.last; ++s) {
     print(step_text(loaded.lesson, loaded.trace, loaded.trace.steps[s], look));
     if (s < stretch.last) print("\n");
   }
+}
+
+// What was typed of the lesson and its changes.
+std::string command_of(const RunOptions& options) {
+  const LessonChanges& changes = options.lesson.changes;
+  const bool plain = options.lesson.name.find_first_of(" '\"$&;") == std::string::npos;
+  std::string command = "qkv run " + (plain ? options.lesson.name : quoted(options.lesson.name));
+  if (changes.text) command += " --text " + quoted(*changes.text);
+  for (const std::string& change : changes.set) command += " --set " + quoted(change);
+  return command;
 }
 
 int run(const RunOptions& options, const Common& common) {
@@ -71,10 +84,13 @@ int run(const RunOptions& options, const Common& common) {
               {.width = output.width, .digits = options.digits, .colour = output.colour});
     return 0;
   }
-  SteppingChoice choice{.plain = options.plain};
+  SteppingChoice choice{.plain = options.plain, .quiz_seed = {}, .command = command_of(options)};
   if (options.quiz) choice.quiz_seed = options.seed;
-  step_through(walkthrough(std::move(loaded), stretch, options.digits, output.colour), choice,
-               output.width);
+  const bool shades = output.colour && (!options.plain || common.colour == ColourChoice::always);
+  Walkthrough walk = walkthrough(std::move(loaded), stretch, options.digits, shades);
+  if (options.plain) walk.picture = Picture::numbers;  // dots are noise to a screen reader
+  if (is_changed(options.lesson.changes)) walk.note = changed_note;
+  step_through(std::move(walk), choice, output.width);
   return 0;
 }
 
@@ -88,10 +104,12 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
   add_digits_option(app, options->digits);
   CLI::Option* pause =
       app.add_flag("--pause", options->pause, "Go step by step, also where no terminal is");
-  app.add_flag("--no-pause", options->no_pause, "Print everything at once")->excludes(pause);
+  CLI::Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
+  no_pause->excludes(pause);
   app.add_flag("--plain", options->plain, "Step by plain lines, as a screen reader likes them");
   CLI::Option* quiz =
       app.add_flag("--quiz", options->quiz, "Ask for one cell of each step before it is shown");
+  quiz->excludes(no_pause);
   app.add_option("--seed", options->seed, "Ask for other cells (0)")->type_name("N")->needs(quiz);
   return [options, &common] { return run(*options, common); };
 }

@@ -56,13 +56,13 @@ void by_lines(Walkthrough walk, std::optional<Quiz> quiz, std::size_t columns) {
 }
 
 // How to come back to where one was.
-std::string way_back(const Walkthrough& walk) {
+std::string way_back(const Walkthrough& walk, std::string command) {
   if (walk.at == walk.stretch.first || walk.at == walk.stretch.last) return {};
-  return fmt::format("To go on from here: qkv run {} --from {}\n", visible(walk.now->lesson.where),
-                     walk.step().name);
+  for (const std::string& change : walk.set) command += fmt::format(" --set {}", quoted(change));
+  return fmt::format("To go on from here: {} --from {}\n", visible(command), walk.step().name);
 }
 
-void on_screen(Walkthrough walk, std::optional<Quiz> quiz) {
+void on_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& command) {
   Stepper stepper(std::move(walk), std::move(quiz), export_everything);
   std::size_t columns = 0;
   {
@@ -82,17 +82,23 @@ void on_screen(Walkthrough walk, std::optional<Quiz> quiz) {
   if (stepper.quiz()) {
     print(stepper.quiz()->summary(stepper.walk(), columns));
   } else {
-    tell(way_back(stepper.walk()));
+    tell(way_back(stepper.walk(), command));
   }
 }
 
 }  // namespace
 
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
 void step_through(Walkthrough walk, const SteppingChoice& choice, std::size_t columns) {
   std::optional<Quiz> quiz;
   if (choice.quiz_seed) quiz.emplace(*choice.quiz_seed);
   if (!choice.plain && can_draw()) {
-    on_screen(std::move(walk), std::move(quiz));
+    on_screen(std::move(walk), std::move(quiz), choice.command);
   } else {
     by_lines(std::move(walk), std::move(quiz), columns);
   }

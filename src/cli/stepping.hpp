@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "stepping/walkthrough.hpp"
 
@@ -11,7 +12,11 @@ namespace qkv {
 struct SteppingChoice {
   bool plain = false;                           ///< lines only: nothing is drawn over
   std::optional<std::uint32_t> quiz_seed = {};  ///< asks before it shows
+  std::string command;                          ///< what was typed, to come back to it
 };
+
+/// A word as a shell must be given it.
+std::string quoted(const std::string& word);
 
 /// Walks on until the person quits, on the whole screen where the terminal can do that, by lines
 /// elsewhere.

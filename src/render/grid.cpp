@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <stdexcept>
 
+#include "render/shade.hpp"
 #include "render/text.hpp"
 
 namespace qkv {
@@ -17,57 +17,6 @@ constexpr std::size_t gap = 2;
 constexpr std::size_t widest_row_label = 14;
 constexpr std::size_t widest_column_label = 10;
 constexpr std::size_t narrowest_row_label = 3;  // "th…" still says which word it is
-
-// ---- colours ---------------------------------------------------------------------------------
-
-constexpr std::string_view reset = "\x1b[0m";
-constexpr std::string_view bold = "\x1b[1m";
-constexpr std::string_view dim = "\x1b[2m";
-constexpr std::string_view reversed = "\x1b[7m";
-
-/// Two of xterm's 256 colours with a contrast of 4.5 or more between them.
-struct Shade {
-  int background, foreground;
-};
-constexpr int black = 16, white = 231;
-
-/// From zero to the largest number, light to dark, so that it reads without colour vision too.
-constexpr std::array<Shade, 7> sequential = {{{231, black},
-                                              {195, black},
-                                              {153, black},
-                                              {111, black},
-                                              {32, black},
-                                              {25, white},
-                                              {18, white}}};
-
-/// From the largest negative number over zero to the largest positive one: blue and brown are told
-/// apart by nearly everybody.
-constexpr std::array<Shade, 9> diverging = {{{18, white},
-                                             {25, white},
-                                             {111, black},
-                                             {195, black},
-                                             {231, black},
-                                             {223, black},
-                                             {215, black},
-                                             {130, white},
-                                             {88, white}}};
-
-/// The shade at `place` of a palette, 0 its beginning and 1 its end.
-template <std::size_t size>
-Shade shade_at(const std::array<Shade, size>& palette, double place) {
-  return palette[static_cast<std::size_t>(std::lround(place * static_cast<double>(size - 1)))];
-}
-
-Shade shade_of(double value, const GridMeasure& scale) {
-  const double part = scale.largest == 0 ? 0 : value / scale.largest;
-  return scale.has_negative ? shade_at(diverging, (part + 1) / 2) : shade_at(sequential, part);
-}
-
-std::string shaded(std::string_view text, double value, const GridMeasure& scale) {
-  if (!std::isfinite(value)) return fmt::format("{}{}{}", dim, text, reset);
-  const Shade shade = shade_of(value, scale);
-  return fmt::format("\x1b[48;5;{};38;5;{}m{}{}", shade.background, shade.foreground, text, reset);
-}
 
 // ---- signs -----------------------------------------------------------------------------------
 
@@ -357,9 +306,9 @@ class Writer {
     if (!sheet_.look.colour) {
       text_ += cell;
     } else if (mark == Mark::picked) {
-      text_ += fmt::format("{}{}{}{}", bold, reversed, cell, reset);
+      text_ += fmt::format("{}{}{}{}", sgr::bold, sgr::reversed, cell, sgr::reset);
     } else {
-      text_ += shaded(cell, value, sheet_.measure);
+      text_ += shaded(cell, value, {sheet_.measure.largest, sheet_.measure.has_negative});
     }
   }
 
@@ -388,13 +337,13 @@ class Writer {
 
   void end() {
     text_.erase(text_.find_last_not_of(' ') + 1);
-    if (sheet_.look.colour) text_ += reset;
+    if (sheet_.look.colour) text_ += sgr::reset;
     text_ += '\n';
   }
 
   std::string emphasised(std::string_view label) const {
     if (!sheet_.look.colour || label.empty()) return std::string(label);
-    return fmt::format("{}{}{}", bold, label, reset);
+    return fmt::format("{}{}{}", sgr::bold, label, sgr::reset);
   }
 
   const Sheet& sheet_;

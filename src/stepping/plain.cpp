@@ -50,9 +50,7 @@ PlainStepper::PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, Exporter 
       exporter_(std::move(exporter)),
       columns_(columns) {}
 
-std::string PlainStepper::begin() {
-  return lesson_heading(walk_.now->lesson, look_of(walk_, columns_)) + "\n" + arrive();
-}
+std::string PlainStepper::begin() { return opening(walk_, columns_) + arrive(); }
 
 std::string PlainStepper::prompt() const {
   if (quiz_ && quiz_->is_open()) return visible(quiz_->prompt(walk_));

@@ -239,7 +239,7 @@ std::string Stepper::text_of(const PageOf& of) {
   const WalkLook look = look_of(walk_, of.columns);
   const LoadedLesson& now = *of.lesson;
   std::string text;
-  if (of.at == 0) text = lesson_heading(now.lesson, look) + "\n";
+  if (of.at == walk_.stretch.first) text = opening(walk_, of.columns);
   if (!walk_.set.empty()) text += indented(changes_note(walk_), look) + "\n";
   return text + step_text(now.lesson, now.trace, now.trace.steps[of.at], look);
 }

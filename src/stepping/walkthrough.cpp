@@ -72,6 +72,12 @@ Walkthrough walkthrough(LoadedLesson loaded, Stretch stretch, int digits, bool c
           .colour = colour};
 }
 
+std::string opening(const Walkthrough& walk, std::size_t width) {
+  const WalkLook look = look_of(walk, width);
+  const std::string note = walk.note.empty() ? "" : indented(walk.note, look) + "\n";
+  return lesson_heading(walk.now->lesson, look) + "\n" + note;
+}
+
 WalkLook look_of(const Walkthrough& walk, std::size_t width) {
   return {.width = width,
           .digits = walk.digits,

@@ -31,6 +31,7 @@ struct Walkthrough {
   int digits = 4;
   Picture picture = Picture::heatmap;
   bool colour = false;
+  std::string note = {};  ///< told under the lesson's title; empty where nothing needs telling
 
   const Trace& trace() const { return now->trace; }
   const Step& step() const { return now->trace.steps[at]; }
@@ -38,6 +39,9 @@ struct Walkthrough {
 
 /// A walk from the stretch's first step.
 Walkthrough walkthrough(LoadedLesson loaded, Stretch stretch, int digits, bool colour);
+
+/// The lesson's title and what it is about, with the walk's note.
+std::string opening(const Walkthrough& walk, std::size_t width);
 
 /// How the walk looks on so many columns.
 WalkLook look_of(const Walkthrough& walk, std::size_t width);
