@@ -176,7 +176,7 @@ std::size_t from_environment(const char* name, std::size_t otherwise) {
   return result.ec == std::errc() && result.ptr == end && number > 0 ? number : otherwise;
 }
 
-enum class Waited { input, nothing, woken };
+enum class Waited { input, nothing, woken, interrupted };
 
 void drain(int pipe) {
   char bytes[64];
@@ -192,7 +192,7 @@ Waited wait_for_input(int longest) {
     drain(wake_up[0]);
     return Waited::woken;
   }
-  return count > 0 && ready[0].revents != 0 ? Waited::input : Waited::woken;
+  return count > 0 ? Waited::input : Waited::interrupted;
 }
 
 }  // namespace
@@ -229,7 +229,9 @@ WindowSize Screen::size() const {
   return window;
 }
 
-void Screen::draw(const Frame& frame) { write_all(drawn(frame, size())); }
+void Screen::draw(const Frame& frame) {
+  if (taken) write_all(drawn(frame, size()));  // in the background, it is the shell's
+}
 
 std::optional<Key> Screen::wait() {
   for (;;) {

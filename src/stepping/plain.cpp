@@ -66,18 +66,25 @@ std::string PlainStepper::answer(std::string_view line) {
     const std::size_t blank = std::min(line.find(' '), line.size());
     const PlainCommands::Command* command = PlainCommands::find(line.substr(0, blank));
     if (!command) {
-      return fmt::format("There is no command \"{}\"; ? lists them.\n",
-                         visible(line.substr(0, blank)));
+      return told(fmt::format("There is no command \"{}\"; ? lists them.", line.substr(0, blank)));
     }
     return (this->*command->does)(trimmed(line.substr(blank)));
   } catch (const InputError& error) {
-    return visible_prose(error.what()) + "\n";
+    return told(error.what());
   }
 }
 
 std::string PlainStepper::end() {
   over_ = true;
   return quiz_ ? "\n" + quiz_->summary(walk_, columns_) : "";
+}
+
+std::string PlainStepper::told(std::string_view message) const {
+  std::string text;
+  for (const std::string& line : broken(visible_prose(message), columns_ - 2)) {
+    text += "  " + line + "\n";
+  }
+  return text;
 }
 
 std::string PlainStepper::shown() {
@@ -97,13 +104,13 @@ std::string PlainStepper::next(std::string_view) {
     ++walk_.at;
     return arrive();
   }
-  if (!quiz_) return "That was the last step: b goes back, q quits.\n";
+  if (!quiz_) return told("That was the last step: b goes back, q quits.");
   over_ = true;
   return quiz_->summary(walk_, columns_);
 }
 
 std::string PlainStepper::back(std::string_view) {
-  if (walk_.at == walk_.stretch.first) return "This is the first step.\n";
+  if (walk_.at == walk_.stretch.first) return told("This is the first step.");
   --walk_.at;
   return shown();
 }
@@ -116,7 +123,7 @@ std::string PlainStepper::go(std::string_view step) {
 std::string PlainStepper::explain(std::string_view text) {
   const CellReference cell = cell_meant(walk_, text);
   if (!walk_.trace().find_step(cell.name)) {
-    return fmt::format("{} is given: there is nothing to work out.\n", visible(cell.name));
+    return told(fmt::format("{} is given: there is nothing to work out.", cell.name));
   }
   return arithmetic(cell);
 }
@@ -128,23 +135,19 @@ std::string PlainStepper::arithmetic(const CellReference& cell) const {
 }
 
 std::string PlainStepper::set(std::string_view change) {
-  if (change.empty()) return "Write the cell and its value behind it: s W_Q[1,2]=0.5\n";
-  return indented(set_cell(walk_, std::string(change)), look_of(walk_, columns_));
+  if (change.empty()) return told("Write the cell and its value behind it: s W_Q[1,2]=0.5");
+  return told(set_cell(walk_, std::string(change)));
 }
 
-std::string PlainStepper::take_back(std::string_view) {
-  return indented(undo(walk_), look_of(walk_, columns_));
-}
+std::string PlainStepper::take_back(std::string_view) { return told(undo(walk_)); }
 
-std::string PlainStepper::more(std::string_view) { return more_digits(walk_, 1) + "\n" + shown(); }
-std::string PlainStepper::fewer(std::string_view) {
-  return more_digits(walk_, -1) + "\n" + shown();
-}
-std::string PlainStepper::picture(std::string_view) { return next_picture(walk_) + "\n" + shown(); }
+std::string PlainStepper::more(std::string_view) { return told(more_digits(walk_, 1)) + shown(); }
+std::string PlainStepper::fewer(std::string_view) { return told(more_digits(walk_, -1)) + shown(); }
+std::string PlainStepper::picture(std::string_view) { return told(next_picture(walk_)) + shown(); }
 
 std::string PlainStepper::export_to(std::string_view directory) {
-  if (directory.empty()) return "Write the directory behind it: x numbers\n";
-  return exporter_(*walk_.now, std::string(directory)) + "\n";
+  if (directory.empty()) return told("Write the directory behind it: x numbers");
+  return told(exporter_(*walk_.now, std::string(directory)));
 }
 
 std::string PlainStepper::help(std::string_view) {
@@ -160,10 +163,7 @@ std::string PlainStepper::quit(std::string_view) { return end(); }
 std::string PlainStepper::answered(std::string_view text) {
   if (text == "q") return end();
   const QuizReply reply = quiz_->answer(walk_, text);
-  std::string out;
-  for (const std::string& said : broken(visible_prose(reply.says), columns_ - 2)) {
-    out += "  " + said + "\n";
-  }
+  std::string out = told(reply.says);
   if (quiz_->is_open()) return out;
   out += "\n";
   if (reply.worked) out += arithmetic(*reply.worked);

@@ -35,6 +35,7 @@ class PlainStepper {
 
   std::string arrive();
   std::string shown();
+  std::string told(std::string_view message) const;
   std::string next(std::string_view);
   std::string back(std::string_view);
   std::string go(std::string_view step);
