@@ -216,8 +216,9 @@ Screen::Screen() {
 }
 
 Screen::~Screen() {
-  uninstall();
   give_back();
+  uninstall();
+  give_back();  // had somebody continued the program just then
 }
 
 WindowSize Screen::size() const {

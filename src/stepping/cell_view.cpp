@@ -34,6 +34,7 @@ struct Block {
   std::vector<std::string> lines;
   std::size_t width = 0;
   bool hides_columns = false;
+  Spot first = {0, 0}, last = {0, 0};  // the corners of what shows
 };
 
 void collect(const Expression& term, std::vector<CellPlace>& places) {
@@ -106,7 +107,10 @@ Block block_of(const Walkthrough& walk, const Exhibit& exhibit, std::size_t colu
                            .mark = mark,
                            .measure = &showcase.measure(walk, exhibit.name, exhibit.matrix)});
   const std::string which = matrix_name(tensor, exhibit.matrix);
-  Block block{.lines = {}, .hides_columns = lines.hidden_columns > 0};
+  Block block{.lines = {},
+              .hides_columns = lines.hidden_columns > 0,
+              .first = {lines.first_row - 1, lines.first_column - 1},
+              .last = {lines.last_row - 1, lines.last_column - 1}};
   const std::string caption =
       fmt::format("{} ({}){}{}{}", exhibit.name, shown_shape(tensor, trace.convention),
                   which.empty() ? "" : ", " + which,
@@ -215,6 +219,30 @@ void append(std::vector<std::string>& lines, std::vector<std::string> more) {
   std::move(more.begin(), more.end(), std::back_inserter(lines));
 }
 
+// The marked numbers by their names, where the window is too narrow for all of them to show.
+std::vector<std::string> unseen_numbers(const Walkthrough& walk, const Exhibit& exhibit,
+                                        const Block& block, std::size_t columns) {
+  const auto shows = [&](const Spot& spot) {
+    return spot.first >= block.first.first && spot.first <= block.last.first &&
+           spot.second >= block.first.second && spot.second <= block.last.second;
+  };
+  if (std::all_of(exhibit.marked.begin(), exhibit.marked.end(), shows)) return {};
+  const Tensor& tensor = walk.trace().at(exhibit.name);
+  std::string text;
+  for (const Spot& seen : exhibit.marked) {
+    const Spot at = as_seen(tensor, walk.trace().convention, seen.first, seen.second);
+    const CellReference cell{exhibit.name, exhibit.matrix, at.first, at.second};
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ",
+                        reference_text(cell, tensor, walk.trace().convention),
+                        brief(tensor.at(cell.matrix, cell.row, cell.column), walk.digits));
+  }
+  std::vector<std::string> lines = {""};
+  for (const std::string& line : broken(visible(text), std::max<std::size_t>(columns, 12) - 2)) {
+    lines.push_back("  " + line);
+  }
+  return lines;
+}
+
 std::vector<Exhibit> few(std::vector<Exhibit> exhibits) {
   if (exhibits.size() > most_operands) exhibits.resize(most_operands);
   return exhibits;
@@ -284,10 +312,16 @@ std::vector<std::string> cell_view(const Walkthrough& walk, const CellReference&
 
 std::vector<std::string> operands_view(const Walkthrough& walk, const CellReference& cell,
                                        WindowSize window, Showcase& showcase) {
-  std::vector<Exhibit> operands = few(used_by(walk.trace(), cell));
-  for (Exhibit& operand : operands) operand.marked.clear();
-  return laid_out(blocks_of(walk, operands, window.columns, most_rows_below, showcase),
-                  window.columns);
+  const std::vector<Exhibit> used = used_by(walk.trace(), cell);
+  std::vector<Exhibit> unmarked = used;
+  for (Exhibit& operand : unmarked) operand.marked.clear();
+  const std::vector<Block> blocks =
+      blocks_of(walk, unmarked, window.columns, most_rows_below, showcase);
+  std::vector<std::string> lines = laid_out(blocks, window.columns);
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    append(lines, unseen_numbers(walk, used[i], blocks[i], window.columns));
+  }
+  return lines;
 }
 
 CellReference moved(const Walkthrough& walk, CellReference cell, const CellMove& move) {

@@ -33,7 +33,8 @@ class Showcase {
 std::vector<std::string> cell_view(const Walkthrough& walk, const CellReference& cell,
                                    WindowSize window, Showcase& showcase);
 
-/// A step's operands with their labels; those that `cell` is made of are kept in view.
+/// The operands of a cell with their labels, without telling which of their numbers it is made of;
+/// those that the window has no room for follow by name.
 std::vector<std::string> operands_view(const Walkthrough& walk, const CellReference& cell,
                                        WindowSize window, Showcase& showcase);
 

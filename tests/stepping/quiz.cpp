@@ -131,3 +131,18 @@ TEST_CASE("what is no number costs no try") {
   for (int i = 0; i < 5; ++i) quiz.answer(walk, "hm");
   CHECK(quiz.is_open());
 }
+
+TEST_CASE("a question shows every number that is needed, in a narrow window, too") {
+  const LoadedLesson lesson = loaded(
+      "[[given]]\nname = \"A\"\nvalue = [[11.5, 12.5, 13.5, 14.5, 15.5, 16.5, 17.5]]\n"
+      "[[step]]\nname = \"S\"\nop = \"score\"\nof = [\"A\", \"A\"]\n");
+  const Walkthrough walk = walkthrough(lesson, {0, 0}, 4, false);
+  Quiz quiz(0);
+  REQUIRE(quiz.ask(walk));
+  Showcase showcase;
+  const std::string narrow = quiz.question(walk, {.rows = 20, .columns = 40}, showcase);
+  CHECK(narrow.find("A[1,7] = 17.5") != std::string::npos);
+  const std::string wide = quiz.question(walk, {.rows = 20, .columns = 80}, showcase);
+  CHECK(wide.find("A[1,7]") == std::string::npos);
+  CHECK(wide.find("17.5") != std::string::npos);
+}
