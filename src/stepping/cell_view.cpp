@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "render/arithmetic.hpp"
@@ -81,22 +82,36 @@ const Tensor* changed_from(const Walkthrough& walk, const std::string& name) {
   return before && before->shape() == after.shape() ? before : nullptr;
 }
 
+std::function<Mark(std::size_t, std::size_t)> marks_of(const Walkthrough& walk,
+                                                       const Exhibit& exhibit) {
+  const Tensor& now = walk.trace().at(exhibit.name);
+  const Tensor* before = changed_from(walk, exhibit.name);
+  const Convention convention = walk.trace().convention;
+  return [&exhibit, &now, before, convention](std::size_t row, std::size_t column) {
+    if (exhibit.marked.contains({row, column})) return exhibit.mark;
+    if (!before) return Mark::none;
+    const auto [r, c] = as_seen(now, convention, row, column);
+    const bool same = before->at(exhibit.matrix, r, c) == now.at(exhibit.matrix, r, c);
+    return same ? Mark::none : Mark::changed;
+  };
+}
+
+// "Q (2×7×2), head 1, rows 3–7 of 7"
+std::string caption_of(const Walkthrough& walk, const Exhibit& exhibit, const Tensor& shown,
+                       const Grid& lines) {
+  const Tensor& tensor = walk.trace().at(exhibit.name);
+  const std::string which = matrix_name(tensor, exhibit.matrix);
+  return fmt::format("{} ({}){}{}{}", exhibit.name, shown_shape(tensor, walk.trace().convention),
+                     which.empty() ? "" : ", " + which,
+                     span_text("row", lines.first_row, lines.last_row, shown.rows()),
+                     span_text("column", lines.first_column, lines.last_column, shown.columns()));
+}
+
 Block block_of(const Walkthrough& walk, const Exhibit& exhibit, std::size_t columns,
                std::size_t rows, Showcase& showcase) {
   const Trace& trace = walk.trace();
-  const Tensor& tensor = trace.at(exhibit.name);
   const Tensor& shown = showcase.shown(walk, exhibit.name);
-  const Tensor* before = changed_from(walk, exhibit.name);
-  const bool turned = is_turned(tensor, trace.convention);
-  const MatrixLabels labels = own_labels(tensor, exhibit.matrix, trace.convention);
-  const auto mark = [&](std::size_t row, std::size_t column) {
-    if (exhibit.marked.contains({row, column})) return exhibit.mark;
-    if (!before) return Mark::none;
-    const std::size_t r = turned ? column : row;
-    const std::size_t c = turned ? row : column;
-    const bool same = before->at(exhibit.matrix, r, c) == tensor.at(exhibit.matrix, r, c);
-    return same ? Mark::none : Mark::changed;
-  };
+  const MatrixLabels labels = own_labels(trace.at(exhibit.name), exhibit.matrix, trace.convention);
   const Grid lines = grid(shown.rows(), shown.columns(), shown.matrix(exhibit.matrix),
                           {labels.rows, labels.columns},
                           {.width = columns,
@@ -104,18 +119,13 @@ Block block_of(const Walkthrough& walk, const Exhibit& exhibit, std::size_t colu
                            .colour = walk.colour && walk.picture != Picture::numbers,
                            .most_rows = rows,
                            .focus = GridFocus{exhibit.focus.first, exhibit.focus.second},
-                           .mark = mark,
+                           .mark = marks_of(walk, exhibit),
                            .measure = &showcase.measure(walk, exhibit.name, exhibit.matrix)});
-  const std::string which = matrix_name(tensor, exhibit.matrix);
   Block block{.lines = {},
               .hides_columns = lines.hidden_columns > 0,
               .first = {lines.first_row - 1, lines.first_column - 1},
               .last = {lines.last_row - 1, lines.last_column - 1}};
-  const std::string caption =
-      fmt::format("{} ({}){}{}{}", exhibit.name, shown_shape(tensor, trace.convention),
-                  which.empty() ? "" : ", " + which,
-                  span_text("row", lines.first_row, lines.last_row, shown.rows()),
-                  span_text("column", lines.first_column, lines.last_column, shown.columns()));
+  const std::string caption = caption_of(walk, exhibit, shown, lines);
   for (const std::string& line : wrapped(caption, std::max<std::size_t>(columns, 12) - 2)) {
     block.lines.push_back("  " + line);
   }

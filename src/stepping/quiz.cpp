@@ -103,6 +103,7 @@ QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
 
 QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const std::string& why) {
   ++tries_;
+  results_.back().outcome = Outcome::missed;  // unless the next try is right
   if (tries_ < tries) {
     const CellArithmetic worked = worked_cell(walk, *cell_);
     return {fmt::format("Not {}.{}\nOnce more: {} = {}", written, why, worked.cell,
@@ -114,8 +115,9 @@ QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const 
   return reply;
 }
 
-std::span<const Quiz::Result> Quiz::closed() const {
-  return std::span(results_).first(results_.size() - (is_open() ? 1 : 0));
+std::span<const Quiz::Result> Quiz::tried() const {
+  const bool untouched = is_open() && tries_ == 0;
+  return std::span(results_).first(results_.size() - (untouched ? 1 : 0));
 }
 
 void Quiz::close(Outcome outcome) {
@@ -125,14 +127,14 @@ void Quiz::close(Outcome outcome) {
 
 std::string Quiz::summary(const Walkthrough& walk, std::size_t columns) const {
   constexpr std::string_view says[] = {"right", "right at the second try", "missed", "skipped"};
-  if (closed().empty()) return "Nothing has been asked.\n";
+  if (tried().empty()) return "Nothing has been asked.\n";
   std::size_t right = 0, widest = 0;
-  for (const Result& result : closed()) {
+  for (const Result& result : tried()) {
     right += result.outcome <= Outcome::second_try ? 1 : 0;
     widest = std::max(widest, width(visible(result.cell)));
   }
-  std::string text = fmt::format("{} of {} right\n", right, closed().size());
-  for (const Result& result : closed()) {
+  std::string text = fmt::format("{} of {} right\n", right, tried().size());
+  for (const Result& result : tried()) {
     const bool told = !result.mistake.empty() && result.outcome != Outcome::first_try;
     text += fitted(fmt::format("  {}  {}{}", padded_right(visible(result.cell), widest),
                                says[static_cast<std::size_t>(result.outcome)],
@@ -147,7 +149,7 @@ std::string Quiz::where_to_read(const Walkthrough& walk) const {
   const Lesson& lesson = walk.now->lesson;
   std::string text;
   std::vector<const Operation*> told;
-  for (const Result& result : closed()) {
+  for (const Result& result : tried()) {
     const bool again = result.outcome == Outcome::missed;
     if (!again || std::find(told.begin(), told.end(), result.operation) != told.end()) continue;
     told.push_back(result.operation);

@@ -28,8 +28,8 @@ class Quiz {
   bool ask(const Walkthrough& walk);
   bool is_open() const { return cell_.has_value(); }
 
-  /// How many questions have been answered or skipped.
-  std::size_t answered() const { return closed().size(); }
+  /// How many questions have been tried or skipped.
+  std::size_t answered() const { return tried().size(); }
 
   /// What is asked, and what is needed to work it out: the formula and the operands.
   std::string question(const Walkthrough& walk, WindowSize window, Showcase& showcase) const;
@@ -56,7 +56,7 @@ class Quiz {
 
   std::string name(const Walkthrough& walk) const;
   QuizReply missed(const Walkthrough& walk, std::string_view written, const std::string& why);
-  std::span<const Result> closed() const;
+  std::span<const Result> tried() const;  ///< those that were tried
   void close(Outcome outcome);
   std::string where_to_read(const Walkthrough& walk) const;
 

@@ -335,6 +335,18 @@ std::string Stepper::status(std::size_t hidden) const {
   return walk_.colour ? fmt::format("\x1b[7m{}\x1b[0m", padded_right(line, window_.columns)) : line;
 }
 
+// What is being typed; what does not fit scrolls out on the left.
+void Stepper::add_prompt(Frame& frame) const {
+  constexpr std::size_t room_to_type = 16;
+  const std::size_t columns = window_.columns;
+  const std::string label = fitted(prompt_label(), columns - std::min(columns / 2, room_to_type));
+  const std::size_t room = columns - std::min(columns, width(label) + 1);
+  std::string before = visible(line_.text.substr(0, line_.cursor));
+  while (width(before) > room) before.erase(0, std::max<std::size_t>(1, utf8_length(before)));
+  frame.lines.push_back(label + before + visible(line_.text.substr(line_.cursor)));
+  frame.cursor = CursorPlace{frame.lines.size() - 1, width(label) + width(before)};
+}
+
 Frame Stepper::frame() {
   if (window_.rows == 0 || window_.columns == 0) return {};
   std::vector<std::string> below = notes(window_.rows / 2);
@@ -346,14 +358,7 @@ Frame Stepper::frame() {
   if (asks_ == Asks::nothing) {
     frame.lines.push_back(status(hidden));
   } else {
-    const std::string label = fitted(prompt_label(), window_.columns / 2);
-    const std::size_t room = window_.columns - width(label) - 1;
-    // What does not fit scrolls out on the left.
-    std::string before = visible(line_.text.substr(0, line_.cursor));
-    while (width(before) > room) before.erase(0, std::max<std::size_t>(1, utf8_length(before)));
-    const std::string after = visible(line_.text.substr(line_.cursor));
-    frame.lines.push_back(label + before + after);
-    frame.cursor = CursorPlace{frame.lines.size() - 1, width(label) + width(before)};
+    add_prompt(frame);
   }
   for (std::string& line : frame.lines) line = fitted(line, window_.columns);
   return frame;

@@ -91,6 +91,7 @@ class Stepper {
   std::vector<std::string> notes(std::size_t most) const;
   std::string status(std::size_t hidden) const;
   std::string prompt_label() const;
+  void add_prompt(Frame& frame) const;
 
   // What a page is made from.
   struct PageOf {
