@@ -126,6 +126,13 @@ class Terminal:
     def state(self):
         return termios.tcgetattr(self.slave)
 
+    def to_front(self):
+        """What fg does: the terminal is the job's again, and it goes on."""
+        os.kill(self.keeper, signal.SIGUSR1)
+        while os.tcgetpgrp(self.master) != self.pid:
+            time.sleep(0.001)
+        os.kill(self.pid, signal.SIGCONT)
+
     def event(self):
         """What the parent tells next: ("stopped" or "ended", the signal or the exit status)."""
         kind, number = struct.unpack("ii", os.read(self.read_end, 8))
@@ -170,10 +177,12 @@ def keep(slave, report, command, environment):
         for stream in range(3):
             os.dup2(slave, stream)
         os.execve(command[0], command, environment)
+    signal.signal(signal.SIGUSR1, lambda *_: os.tcsetpgrp(slave, child))
     os.write(report, struct.pack("i", child))
     while True:
         _, status = os.waitpid(child, os.WUNTRACED)
         if os.WIFSTOPPED(status):
+            os.tcsetpgrp(slave, os.getpid())
             os.write(report, struct.pack("ii", 1, os.WSTOPSIG(status)))
             continue
         number = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
@@ -234,7 +243,7 @@ def ctrl_z_stops_and_fg_draws_again():
             terminal.settle()
             is_given_back(terminal)
             due = terminal.frames() + 1
-            os.kill(terminal.pid, signal.SIGCONT)
+            terminal.to_front()
             terminal.wait_for(lambda t: t.frames() >= due)
             assert terminal.state() != terminal.found
             equal(terminal.lines(), before)
@@ -243,13 +252,27 @@ def ctrl_z_stops_and_fg_draws_again():
         is_given_back(terminal)
 
 
+def in_the_background_nothing_is_drawn():
+    with started("the-fat-cat") as terminal:
+        os.write(terminal.master, b"\x1a")
+        equal(terminal.event(), ("stopped", signal.SIGTSTP))
+        seen = len(terminal.settle().bytes)
+        os.kill(terminal.pid, signal.SIGCONT)  # bg
+        terminal.resize(30, 90)
+        equal(len(terminal.settle().bytes), seen)
+        equal(terminal.state(), terminal.found)
+        terminal.to_front()
+        terminal.wait_for(lambda t: len(t.lines()) == 30)
+        assert terminal.state() != terminal.found
+
+
 def a_stop_that_cannot_be_caught_is_survived():
     with started("the-fat-cat") as terminal:
         os.kill(terminal.pid, signal.SIGSTOP)
         equal(terminal.event(), ("stopped", signal.SIGSTOP))
         termios.tcsetattr(terminal.slave, termios.TCSANOW, terminal.found)  # as a shell does
         due = terminal.frames() + 1
-        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.to_front()
         terminal.wait_for(lambda t: t.frames() >= due)
         assert terminal.state() != terminal.found
         terminal.press(b"n")
