@@ -309,6 +309,22 @@ def nothing_is_wider_than_the_window():
                     measured(terminal)
 
 
+def wide_letters_are_measured_as_terminals_do():
+    with tempfile.TemporaryDirectory() as folder:
+        lesson = Path(folder) / "wide.toml"
+        lesson.write_text('title = "猫はマットの上に座った、そして眠った、それから起きた"\n'
+                          'tokens = ["猫は", "マットの上に", "座った"]\n'
+                          '[[given]]\nname = "X"\nvalue = [[1, 2], [3, 4], [5, 6]]\n'
+                          '[[step]]\nname = "S"\nop = "score"\nof = ["X", "X"]\n'
+                          'say = "猫はマットの上に座った。猫はマットの上に座った。猫は座った。"\n'
+                          '[[step]]\nname = "A"\nop = "softmax"\nof = ["S"]\n', encoding="utf-8")
+        for rows, columns in ((15, 40), (15, 41), (24, 80)):
+            with started(str(lesson), rows=rows, columns=columns) as terminal:
+                for key in (b"e", b"\r", LEFT, UP, b"e", b"n", b"h", b"h", b"e", b"\r", b"b"):
+                    terminal.press(key)
+                    measured(terminal)
+
+
 def measured(terminal):
     equal(len(terminal.lines()), terminal.rows)
     for line in terminal.lines():

@@ -102,6 +102,8 @@ void on_end(int signal) {
   raise(signal);
 }
 
+bool is_in_front() { return tcgetpgrp(STDIN_FILENO) == getpgrp(); }
+
 void on_stop(int signal) {
   const int saved = errno;
   give_back();
@@ -111,6 +113,11 @@ void on_stop(int signal) {
   raise(signal);
   unblock(signal);  // here the program stands still until it is continued
   sigaction(signal, &own, nullptr);
+  // Where no shell would continue the program, it is never stopped: nobody announces its return.
+  if (!taken && is_in_front()) {
+    take();
+    ask_for_redraw();
+  }
   errno = saved;
 }
 
@@ -118,7 +125,7 @@ void on_stop(int signal) {
 // the shell's: fg says when it is ours again.
 void on_continue(int) {
   const int saved = errno;
-  if (tcgetpgrp(STDIN_FILENO) == getpgrp()) {
+  if (is_in_front()) {
     take();
     ask_for_redraw();
   }

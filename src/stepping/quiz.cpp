@@ -142,7 +142,9 @@ std::string Quiz::summary(const Walkthrough& walk, std::size_t columns) const {
                    columns) +
             "\n";
   }
-  return text + where_to_read(walk);
+  const std::string others = fmt::format("\nOther cells: qkv run {} --quiz --seed {}\n",
+                                         visible(walk.now->lesson.where), seed_ + 1);
+  return text + where_to_read(walk) + others;
 }
 
 std::string Quiz::where_to_read(const Walkthrough& walk) const {

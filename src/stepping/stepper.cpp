@@ -12,7 +12,8 @@
 namespace qkv {
 namespace {
 
-constexpr long far = 10;  // rows that PgUp and PgDn move a cell
+const Key end_of_input{Key::Kind::control, "d"};  // Ctrl-D
+constexpr long far = 10;                          // rows that PgUp and PgDn move a cell
 
 // The beginning that all of the names share.
 std::string common_beginning(const std::vector<std::string>& names) {
@@ -52,6 +53,7 @@ void Stepper::press(const Key& key) {
   if (key.kind == Key::Kind::end_of_input) return quit();
   try {
     if (asks_ != Asks::nothing) return press_in_prompt(key);
+    if (key == end_of_input) return quit();
     message_.clear();
     if (shows_ == Shows::keys) return press_in_help(key);
     const auto does = StepperKeys::action(key, shows_ == Shows::cell);
@@ -173,7 +175,7 @@ void Stepper::press_in_prompt(const Key& key) {
     default: break;
   }
   // Ctrl-D on an empty line ends the input, as everywhere.
-  if (key == Key{Key::Kind::control, "d"} && line_.text.empty()) return quit();
+  if (key == end_of_input && line_.text.empty()) return quit();
   line_ = edited(line_, key);
 }
 

@@ -121,7 +121,9 @@ TEST_CASE("a quiz counts what was right at the first and at the second try") {
   CHECK_FALSE(quiz.ask(walk));  // once is enough
   CHECK(quiz.summary(walk, 80) ==
         "1 of 1 right\n"
-        "  scores[cat,cat]  right at the second try (score.not-transposed)\n");
+        "  scores[cat,cat]  right at the second try (score.not-transposed)\n"
+        "\n"
+        "Other cells: qkv run tiny.toml --quiz --seed 1\n");
 }
 
 TEST_CASE("what is no number costs no try") {
