@@ -64,13 +64,12 @@ std::string way_back(const Walkthrough& walk, std::string command) {
 
 void on_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& command) {
   Stepper stepper(std::move(walk), std::move(quiz), export_everything);
-  std::size_t columns = 0;
+  WindowSize window{.rows = 0, .columns = 0};
   {
     Screen screen;
     while (!stepper.is_over()) {
       const WindowSize size = screen.size();
-      columns = size.columns;
-      stepper.resize(size);
+      if (size != window) stepper.resize(window = size);
       screen.draw(stepper.frame());
       stepper.look_ahead();
       // Keys that come faster than frames are pressed before the next one is drawn.
@@ -80,7 +79,7 @@ void on_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& co
     }
   }
   if (stepper.quiz()) {
-    print(stepper.quiz()->summary(stepper.walk(), columns));
+    print(stepper.quiz()->summary(stepper.walk(), window.columns));
   } else {
     tell(way_back(stepper.walk(), command));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "formats/numeral.hpp"
 #include "render/text.hpp"
@@ -47,6 +48,11 @@ Stepper::Stepper(Walkthrough walk, std::optional<Quiz> quiz, Exporter exporter)
   arrive();
 }
 
+void Stepper::resize(WindowSize window) {
+  window_ = window;
+  shown_rows_ = window.rows - std::min<std::size_t>(window.rows, 1);
+}
+
 // ---- keys ------------------------------------------------------------------------------------
 
 void Stepper::press(const Key& key) {
@@ -68,10 +74,10 @@ void Stepper::press_in_help(const Key& key) {
   const auto does = StepperKeys::action(key, false);
   const bool forward =
       does == &Stepper::read_on || does == &Stepper::page_down || does == &Stepper::scroll_down;
-  if (forward && scroll_ + body_rows() < page().size()) return page_down();
+  if (forward && scroll_ + shown_rows_ < page().size()) return page_down();
   if (does == &Stepper::page_up || does == &Stepper::scroll_up) return page_up();
   shows_ = cell_ ? Shows::cell : Shows::step;
-  scroll_ = 0;
+  scroll_ = before_keys_;
 }
 
 void Stepper::picture() {
@@ -82,7 +88,7 @@ void Stepper::picture() {
 
 void Stepper::show_keys() {
   shows_ = Shows::keys;
-  scroll_ = 0;
+  before_keys_ = std::exchange(scroll_, 0);
 }
 
 void Stepper::arrive() {
@@ -94,7 +100,7 @@ void Stepper::arrive() {
 
 void Stepper::read_on() {
   const std::size_t lines = page().size();
-  if (shows_ == Shows::step && scroll_ + body_rows() < lines) return page_down();
+  if (shows_ == Shows::step && scroll_ + shown_rows_ < lines) return page_down();
   next_step();
 }
 
@@ -125,15 +131,15 @@ void Stepper::previous_step() {
 
 void Stepper::scroll_up() { scroll_ -= std::min<std::size_t>(scroll_, 1); }
 void Stepper::scroll_down() { ++scroll_; }  // no further than the end: the frame sees to it
-void Stepper::page_up() { scroll_ -= std::min(scroll_, std::max<std::size_t>(body_rows(), 2) - 1); }
-void Stepper::page_down() { scroll_ += std::max<std::size_t>(body_rows(), 2) - 1; }
+void Stepper::page_up() { scroll_ -= std::min(scroll_, std::max<std::size_t>(shown_rows_, 2) - 1); }
+void Stepper::page_down() { scroll_ += std::max<std::size_t>(shown_rows_, 2) - 1; }
 void Stepper::to_top() { scroll_ = 0; }
 void Stepper::to_end() { scroll_ = page().size(); }
 
 void Stepper::leave_cell() {
   cell_.reset();
   shows_ = Shows::step;
-  scroll_ = 0;
+  scroll_ = before_cell_;
 }
 
 void Stepper::far_up() { move({.rows = -far}); }
@@ -146,7 +152,11 @@ void Stepper::show_cell(const CellReference& cell) {
     throw InputError(
         fmt::format("{} is given: there is nothing to work out; s sets it", cell.name));
   }
-  if (cell.name != walk_.step().name) go_to(walk_, cell.name);
+  if (shows_ == Shows::step) before_cell_ = scroll_;
+  if (cell.name != walk_.step().name) {
+    go_to(walk_, cell.name);
+    before_cell_ = 0;
+  }
   cell_ = cell;
   shows_ = Shows::cell;
   scroll_ = 0;
@@ -353,6 +363,7 @@ Frame Stepper::frame() {
   if (window_.rows == 0 || window_.columns == 0) return {};
   std::vector<std::string> below = notes(window_.rows / 2);
   const std::size_t rows = window_.rows - 1 - std::min(window_.rows - 1, below.size());
+  shown_rows_ = rows;
   Frame frame{.lines = body(rows)};
   const std::size_t hidden = frame.lines.size() - std::min(frame.lines.size(), rows);
   frame.lines.resize(rows);

@@ -24,7 +24,7 @@ class Stepper {
  public:
   Stepper(Walkthrough walk, std::optional<Quiz> quiz, Exporter exporter);
 
-  void resize(WindowSize window) { window_ = window; }
+  void resize(WindowSize window);
   void press(const Key& key);
   Frame frame();
 
@@ -84,7 +84,6 @@ class Stepper {
   void finish_answer(const std::string& text);
   void show_cell(const CellReference& cell);
 
-  std::size_t body_rows() const { return window_.rows - std::min<std::size_t>(window_.rows, 1); }
   const std::vector<std::string>& page() { return page(wanted()); }
   std::vector<std::string> body(std::size_t rows);
   std::vector<std::string> hint() const;
@@ -123,6 +122,8 @@ class Stepper {
   std::optional<CellReference> cell_;
   std::string message_;
   std::size_t scroll_ = 0;
+  std::size_t before_cell_ = 0, before_keys_ = 0;  // where to scroll back to
+  std::size_t shown_rows_ = 0;                     // lines above the messages
   bool over_ = false;
   std::deque<Page> pages_;  // the latest first
 };

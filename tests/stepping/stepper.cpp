@@ -185,6 +185,22 @@ TEST_CASE("+ and - show more decimals and fewer") {
   CHECK(has(after(machine, "+"), "  = 2.5"));
 }
 
+TEST_CASE("no line is skipped behind a message") {
+  Stepper machine = stepper({.rows = 12, .columns = 40});
+  const Lines told = after(machine, "+");
+  CHECK(told[9] == "  given: X (2×2)");
+  CHECK(told[10] == "5 decimals");
+  CHECK(after(machine, " ").front() == "  given: X (2×2)");
+}
+
+TEST_CASE("who leaves a cell or the list of keys is where they were") {
+  Stepper machine = stepper({.rows = 12, .columns = 40});
+  const std::string top = after(machine, " ").front();
+  CHECK(top != "Tiny");
+  CHECK(after(machine, "e\rj\x1b").front() == top);
+  CHECK(after(machine, "?\x1b").front() == top);
+}
+
 TEST_CASE("the keys are listed, and any other key goes back") {
   Stepper machine = stepper({.rows = 40, .columns = 80});
   CHECK(has(after(machine, "?"), "explains a cell"));
