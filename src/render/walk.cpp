@@ -25,14 +25,6 @@ std::string bold(const std::string& text, const WalkLook& look) {
   return look.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
 }
 
-std::string indented(const std::string& prose, const WalkLook& look) {
-  std::string text;
-  for (const std::string& line : wrapped(prose, std::min(look.width, widest_prose + 2) - 2)) {
-    text += line.empty() ? "\n" : "  " + line + "\n";
-  }
-  return text;
-}
-
 std::string live(const std::string& prose, const Trace& trace, const WalkLook& look) {
   std::string text;
   for (const ProsePiece& piece : pieces_of(prose, trace)) {
@@ -42,15 +34,35 @@ std::string live(const std::string& prose, const Trace& trace, const WalkLook& l
   return text;
 }
 
-// The command that shows a matrix whole.
-std::string whole_matrix_command(const Lesson& lesson, const Trace& trace, std::string_view name) {
-  if (trace.find_step(name)) {
-    return fmt::format("qkv export {} --step {} -o -", lesson.name, name);
+// What is shown of a tensor, where the rest of it is to be found, and what it was before somebody
+// changed the lesson.
+struct Exhibit {
+  const Tensor& tensor;
+  std::string whole;
+  const Tensor* before = nullptr;  ///< of the same shape
+};
+
+// How to see a matrix whole.
+std::string way_to_whole(const Lesson& lesson, const Trace& trace, std::string_view name,
+                         const WalkLook& look) {
+  const bool is_step = trace.find_step(name) != nullptr;
+  if (look.reader == Reader::has_keys) {
+    return is_step ? "press e, then the arrows and Tab" : "press x to write it to a file";
   }
-  return fmt::format("qkv export {} -o DIR", lesson.name);
+  return is_step ? fmt::format("qkv export {} --step {} -o -", lesson.name, name)
+                 : fmt::format("qkv export {} -o DIR", lesson.name);
 }
 
-std::string hidden_text(const Grid& shown, const std::string& command) {
+Exhibit exhibit_of(const Lesson& lesson, const Trace& trace, std::string_view name,
+                   const WalkLook& look) {
+  const Tensor& tensor = trace.at(name);
+  const Tensor* before = look.began ? look.began->find(name) : nullptr;
+  const bool differs =
+      before && before->shape() == tensor.shape() && before->values != tensor.values;
+  return {tensor, way_to_whole(lesson, trace, name, look), differs ? before : nullptr};
+}
+
+std::string hidden_text(const Grid& shown, const std::string& whole) {
   const auto span = [](std::size_t first, std::size_t count, std::string_view what) {
     return count == 1 ? fmt::format("{} {}", what, first)
                       : fmt::format("{}s {}–{}", what, first, first + count - 1);
@@ -61,17 +73,52 @@ std::string hidden_text(const Grid& shown, const std::string& command) {
     what += what.empty() ? "" : " and ";
     what += span(shown.first_hidden_column, shown.hidden_columns, "column");
   }
-  return what.empty() ? "" : fmt::format("{} not shown; all of it: {}", what, command);
+  return what.empty() ? "" : fmt::format("{} not shown; all of it: {}", what, whole);
 }
 
-// One row-major matrix as people see it.
-std::string matrix_text(const Tensor& shown, std::size_t index, MatrixLabels labels,
-                        const std::string& command, const WalkLook& look) {
-  const Grid lines = grid(shown.rows(), shown.columns(), shown.matrix(index),
-                          {std::move(labels.rows), std::move(labels.columns)},
-                          {.width = look.width, .digits = look.digits, .colour = look.colour});
-  const std::string hidden = hidden_text(lines, command);
+// One row-major matrix of an exhibit as people see it: laid out as `shown` is.
+struct Sheet {
+  std::size_t rows, columns;
+  std::span<const double> values;
+  std::span<const double> before = {};  ///< empty where nothing has changed
+  MatrixLabels labels;
+};
+
+std::string numbers_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
+  GridLook style{.width = look.width,
+                 .digits = look.digits,
+                 .colour = look.colour && look.picture != Picture::numbers};
+  if (!sheet.before.empty()) {
+    style.mark = [&](std::size_t row, std::size_t column) {
+      const std::size_t i = row * sheet.columns + column;
+      return sheet.values[i] == sheet.before[i] ? Mark::none : Mark::changed;
+    };
+  }
+  const Grid lines = grid(sheet.rows, sheet.columns, sheet.values,
+                          {sheet.labels.rows, sheet.labels.columns}, style);
+  const std::string hidden = hidden_text(lines, whole);
   return lines.text + (hidden.empty() ? "" : indented(hidden, look));
+}
+
+// The dots by themselves; empty where there are none, or no room for them.
+std::string dots_text(const Dots& dotted, const std::vector<std::string>& row_labels,
+                      const WalkLook& look) {
+  if (dotted.rows.empty()) return {};
+  const std::string text = dots_below(dotted, row_labels);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    if (width(std::string_view(text).substr(at, end - at)) > look.width) return {};
+    at = end + 1;
+  }
+  return text;
+}
+
+// Numbers, or where the reader wants dots and they fit, dots.
+std::string matrix_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
+  if (look.picture != Picture::dots) return numbers_text(sheet, whole, look);
+  const Dots dotted = signed_dots(sheet.rows, sheet.columns, sheet.values, sheet.labels.columns);
+  const std::string alone = dots_text(dotted, sheet.labels.rows, look);
+  return alone.empty() ? numbers_text(sheet, whole, look) : alone;
 }
 
 // What a terminal gives columns to. Shaded cells have blanks at their end that plain ones lack, so
@@ -89,50 +136,59 @@ std::string without_colour(const std::string& text) {
 }
 
 // A matrix of weights: its numbers, and its dots on the right of them, or below.
-std::string weights_text(const Tensor& shown, std::size_t index, MatrixLabels labels,
-                         const std::string& command, const WalkLook& look) {
-  const Dots dotted = dots(shown.rows(), shown.columns(), shown.matrix(index), labels.columns);
-  const std::string numbers = matrix_text(shown, index, labels, command, look);
-  if (dotted.rows.empty()) return numbers;
+std::string weights_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
+  const Dots dotted = dots(sheet.rows, sheet.columns, sheet.values, sheet.labels.columns);
+  const std::string below = dots_text(dotted, sheet.labels.rows, look);
+  if (look.picture == Picture::dots && !below.empty()) return below;
+  const std::string numbers = numbers_text(sheet, whole, look);
+  if (dotted.rows.empty() || look.picture == Picture::numbers) return numbers;
   const std::string beside = dots_beside(numbers, without_colour(numbers), dotted, look.width);
-  return beside.empty() ? numbers + dots_below(dotted, labels.rows) : beside;
+  return beside.empty() ? numbers + below : beside;
 }
 
 // The ids of a batch: each sentence under its own words.
-std::string sentences_text(const Tensor& ids, const std::string& command, const WalkLook& look) {
+std::string sentences_text(const Exhibit& exhibit, const WalkLook& look) {
+  const Tensor& ids = exhibit.tensor;
+  const std::size_t columns = ids.columns();
   std::string text;
   for (std::size_t b = 0; b < ids.rows(); ++b) {
     MatrixLabels labels{{fmt::format("batch {}", b + 1)}, {}};
-    for (std::size_t i = 0; i < ids.columns(); ++i) {
+    for (std::size_t i = 0; i < columns; ++i) {
       labels.columns.emplace_back(ids.axes.back().label(i, b));
     }
-    const Tensor row =
-        tensor_of({1, ids.columns()},
-                  std::vector<double>(
-                      ids.values.begin() + static_cast<std::ptrdiff_t>(b * ids.columns()),
-                      ids.values.begin() + static_cast<std::ptrdiff_t>((b + 1) * ids.columns())));
-    text += matrix_text(row, 0, std::move(labels), command, look);
+    const std::span<const double> row = std::span(ids.values).subspan(b * columns, columns);
+    text += matrix_text({1, columns, row, {}, std::move(labels)}, exhibit.whole, look);
   }
   return text;
 }
 
-std::string tensor_text(const Tensor& tensor, const Trace& trace, const std::string& command,
-                        const WalkLook& look, decltype(&matrix_text) one_matrix = matrix_text) {
+std::string tensor_text(const Exhibit& exhibit, const Trace& trace, const WalkLook& look,
+                        decltype(&matrix_text) one_matrix = matrix_text) {
+  const Tensor& tensor = exhibit.tensor;
   if (tensor.rank() == 2 && tensor.axes[1].labels.size() > tensor.columns()) {
-    return sentences_text(tensor, command, look);
+    return sentences_text(exhibit, look);
   }
-  const Tensor shown = as_shown(tensor, trace.convention);
+  // A large matrix is copied only where it must be turned over.
+  const bool turned = is_turned(tensor, trace.convention);
+  const Tensor over = turned ? transposed(tensor) : Tensor{};
+  const Tensor over_before = turned && exhibit.before ? transposed(*exhibit.before) : Tensor{};
+  const Tensor& shown = turned ? over : tensor;
+  const Tensor* before = turned && exhibit.before ? &over_before : exhibit.before;
   const std::size_t count = shown.matrices();
   std::string text;
   for (std::size_t m = 0; m < count; ++m) {
     if (count > most_matrices && m == most_matrices - 1) {
-      text += indented(fmt::format("… {} more, {} to {}; all of them: {}", count - most_matrices,
-                                   matrix_name(tensor, m), matrix_name(tensor, count - 2), command),
-                       look);
+      text += indented(
+          fmt::format("… {} more, {} to {}; all of them: {}", count - most_matrices,
+                      matrix_name(tensor, m), matrix_name(tensor, count - 2), exhibit.whole),
+          look);
       m = count - 1;
     }
     if (count > 1) text += "  " + matrix_name(tensor, m) + "\n";
-    text += one_matrix(shown, m, own_labels(tensor, m, trace.convention), command, look);
+    text += one_matrix({shown.rows(), shown.columns(), shown.matrix(m),
+                        before ? before->matrix(m) : std::span<const double>(),
+                        own_labels(tensor, m, trace.convention)},
+                       exhibit.whole, look);
   }
   return text;
 }
@@ -161,20 +217,21 @@ std::string givens_text(const Lesson& lesson, const Trace& trace, const Step& st
     if (first == trace.steps.end() || first->name != step.name) continue;
     text +=
         fmt::format("  given: {} ({})\n", given.name, shown_shape(given.tensor, trace.convention));
-    text += tensor_text(given.tensor, trace, whole_matrix_command(lesson, trace, given.name), look);
+    text += tensor_text(exhibit_of(lesson, trace, given.name, look), trace, look);
     text += "\n";
   }
   return text;
 }
 
 // The result; one that shares out weights in dots as well, with what they mean once below.
-std::string output_text(const Trace& trace, const Step& step, const std::string& command,
+std::string output_text(const Lesson& lesson, const Trace& trace, const Step& step,
                         const WalkLook& look) {
-  if (!step.operation->makes_weights) return tensor_text(step.output, trace, command, look);
-  const Tensor& weights = step.output;
-  const bool has_dots = !dots(weights.rows(), weights.columns(), weights.values).rows.empty();
-  return tensor_text(weights, trace, command, look, weights_text) +
-         (has_dots ? indented(std::string(dots_legend()), look) : "");
+  const Exhibit exhibit = exhibit_of(lesson, trace, step.name, look);
+  const bool weights = step.operation->makes_weights;
+  const std::string text = tensor_text(exhibit, trace, look, weights ? weights_text : matrix_text);
+  const bool has_dots = text.find("│") != std::string::npos;  // the edges of their rows
+  if (!has_dots) return text;
+  return text + indented(std::string(weights ? dots_legend() : signed_dots_legend()), look);
 }
 
 std::string cell_text(const Trace& trace, const Step& step, const WalkLook& look) {
@@ -183,23 +240,47 @@ std::string cell_text(const Trace& trace, const Step& step, const WalkLook& look
       arithmetic_of(trace, typical_cell(step),
                     {.digits = look.digits, .most_terms = most_terms, .most_names = most_names});
   if (worked.lines.size() < 2) return {};
-  std::string text = "  One cell:\n";
-  std::string start = worked.cell;
-  for (const std::string& line : worked.lines) {
-    const std::vector<std::string> lines =
-        wrapped_arithmetic(visible(fmt::format("{} = {}", start, line)), look.width - 6);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      text += (i == 0 ? "    " : "      ") + lines[i] + "\n";
-    }
-    start.clear();
-  }
-  return text + "\n";
+  return "  One cell:\n" + worked_text(worked, look, 4) + "\n";
+}
+
+// On one line where there is room.
+std::string step_heading(const Lesson& lesson, const Step& step, const WalkLook& look) {
+  const std::string name = fmt::format("{}/{}  {}", step.number, lesson.texts.size(), step.name);
+  const std::string title(step.operation->title);
+  const std::string line = bold(name, look);
+  if (width(name) + 2 + width(title) <= look.width) return fmt::format("{}  {}\n", line, title);
+  return line + "\n" + indented(title, look);
 }
 
 }  // namespace
 
+std::string indented(const std::string& prose, const WalkLook& look) {
+  std::string text;
+  for (const std::string& line : wrapped(prose, std::min(look.width, widest_prose + 2) - 2)) {
+    text += line.empty() ? "\n" : "  " + line + "\n";
+  }
+  return text;
+}
+
+std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent) {
+  std::string text;
+  std::string start = worked.cell;
+  for (const std::string& line : worked.lines) {
+    const std::size_t room = std::max(look.width, indent + 12) - indent - 2;
+    std::size_t in = indent;
+    for (const std::string& piece :
+         wrapped_arithmetic(visible(fmt::format("{} = {}", start, line)), room)) {
+      text += std::string(in, ' ') + piece + "\n";
+      in = indent + 2;
+    }
+    start.clear();
+  }
+  return text;
+}
+
 std::string lesson_heading(const Lesson& lesson, const WalkLook& look) {
-  std::string text = bold(visible(lesson.title), look) + "\n";
+  std::string text;
+  for (const std::string& line : wrapped(lesson.title, look.width)) text += bold(line, look) + "\n";
   if (!lesson.summary.empty()) text += indented(lesson.summary, look);
   if (!lesson.source.empty()) text += indented("Numbers from: " + lesson.source, look);
   if (lesson.recipe.convention == Convention::columns) {
@@ -247,25 +328,23 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
                       const WalkLook& look) {
   const StepText& words = lesson.texts[step.number - 1];
   const Operation& operation = *step.operation;
-  std::string text =
-      bold(fmt::format("{}/{}  {}", step.number, lesson.texts.size(), step.name), look) +
-      fmt::format("  {}\n\n", operation.title);
+  std::string text = step_heading(lesson, step, look) + "\n";
   text += indented(formula_text(trace, step), look) + "\n";
   const std::string say =
       words.say.text.empty() ? std::string(operation.says) : live(words.say.text, trace, look);
   text += indented(say, look) + "\n";
   text += givens_text(lesson, trace, step, look);
-  const std::string command = whole_matrix_command(lesson, trace, step.name);
   if (operation.parts) {
+    const std::string whole = way_to_whole(lesson, trace, step.name, look);
     for (const Part& part : operation.parts(trace.call(step))) {
       text += fmt::format("  on the way: {}\n", part.title);
-      text += tensor_text(part.tensor, trace, command, look) + "\n";
+      text += tensor_text({part.tensor, whole, nullptr}, trace, look) + "\n";
     }
   }
   text +=
       bold(fmt::format("  {} ({})", step.name, shown_shape(step.output, trace.convention)), look) +
       "\n";
-  text += output_text(trace, step, command, look) + "\n";
+  text += output_text(lesson, trace, step, look) + "\n";
   text += cell_text(trace, step, look);
   const std::string notice = words.notice.text.empty() ? std::string(operation.notice)
                                                        : live(words.notice.text, trace, look);
