@@ -44,6 +44,8 @@ class Expression {
   double value() const;
   const CellPlace& place() const;                ///< only of a cell
   const std::vector<Expression>& parts() const;  ///< empty for numbers and cells
+  /// The same for a term and its copies, so that a part used twice can be told from two equal ones.
+  const void* identity() const { return node_.get(); }
 
  private:
   struct Node;
