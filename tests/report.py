@@ -328,6 +328,12 @@ class Report:
                     "rgb(255, 255, 255)")
         least, where = self.browser.run(CONTRAST)
         self.expect(f"contrast of {least:.2f} on paper at {where}", least >= 7, True)
+        for lesson in LESSONS:  # 182 mm are between the margins of A4
+            self.browser.look(688)
+            self.browser.devtools("Emulation.setEmulatedMedia", media="print")
+            self.open(self.write(lesson))
+            wide = "return document.documentElement.scrollWidth"
+            self.expect(f"{lesson.stem}: as wide as paper", self.browser.run(wide), 688)
 
     def bad_places_are_refused(self):
         for place, says in [(self.folder, "directory"), (self.folder / "no" / "x.html", "no")]:

@@ -1,6 +1,9 @@
 #include "render/cell_program.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <unordered_map>
 
 #include "render/arithmetic.hpp"
@@ -25,8 +28,8 @@ bool rounds_alike(Kind kind) {
 
 // One cell's arithmetic laid out flat: what it has in common with other cells, and its own numbers.
 struct Flat {
-  std::vector<std::size_t> skeleton;  // of each term: kind, operand, how many parts, the parts
-  std::vector<double> numbers;        // of each cell matrix, row, column; of each number its value
+  std::vector<std::uint32_t> skeleton;  // of each term: kind, operand, how many parts, the parts
+  std::vector<double> numbers;  // of each cell matrix, row, column; of each number its value
 };
 
 class Flattener {
@@ -43,29 +46,33 @@ class Flattener {
   const Flat& flatten(const Expression& expression) {
     flat_.skeleton.clear();
     flat_.numbers.clear();
-    places_.clear();
+    shared_.clear();
+    count_ = 0;
     place_of(expression);
     return flat_;
   }
 
  private:
-  std::size_t place_of(const Expression& term) {
-    if (const auto known = places_.find(term.identity()); known != places_.end()) {
-      return known->second;
+  // Few terms are used twice, and only they need be remembered.
+  std::uint32_t place_of(const Expression& term) {
+    const bool shared = term.is_shared();
+    if (shared) {
+      const auto known = shared_.find(term.identity());
+      if (known != shared_.end()) return known->second;
     }
-    std::vector<std::size_t> parts;
-    for (const Expression& part : term.parts()) parts.push_back(place_of(part));
-    add(term, parts);
-    const std::size_t place = places_.size();
-    places_.emplace(term.identity(), place);
-    return place;
+    const std::size_t before = parts_.size();  // the parts of the terms around this one
+    for (const Expression& part : term.parts()) parts_.push_back(place_of(part));
+    add(term, std::span(parts_).subspan(before));
+    parts_.resize(before);
+    if (shared) shared_.emplace(term.identity(), count_);
+    return count_++;
   }
 
-  void add(const Expression& term, const std::vector<std::size_t>& parts) {
+  void add(const Expression& term, std::span<const std::uint32_t> parts) {
     const bool is_cell = term.kind() == Kind::cell;
-    flat_.skeleton.push_back(static_cast<std::size_t>(term.kind()));
-    flat_.skeleton.push_back(is_cell ? term.place().operand : 0);
-    flat_.skeleton.push_back(parts.size());
+    flat_.skeleton.push_back(static_cast<std::uint32_t>(term.kind()));
+    flat_.skeleton.push_back(is_cell ? static_cast<std::uint32_t>(term.place().operand) : 0);
+    flat_.skeleton.push_back(static_cast<std::uint32_t>(parts.size()));
     flat_.skeleton.insert(flat_.skeleton.end(), parts.begin(), parts.end());
     if (is_cell) read(term.place());
     if (term.kind() == Kind::number) flat_.numbers.push_back(term.value());
@@ -82,23 +89,27 @@ class Flattener {
   }
 
   void remember(const Expression& term) {
-    std::vector<double> arguments;
-    for (const Expression& part : term.parts()) arguments.push_back(part.value());
-    if (std::any_of(arguments.begin(), arguments.end(), [](double x) { return x != x; })) return;
-    needs_.functions.emplace(std::pair(term.kind(), std::move(arguments)), term.value());
+    FunctionCall call{.kind = term.kind(), .arguments = {}};
+    for (std::size_t i = 0; i < term.parts().size(); ++i) {
+      call.arguments[i] = term.parts()[i].value();
+      if (std::isnan(call.arguments[i])) return;
+    }
+    needs_.functions.emplace(call, term.value());
   }
 
   Call call_;
   ProgramNeeds& needs_;
   std::vector<std::vector<bool>*> read_;
   Flat flat_;
-  std::unordered_map<const void*, std::size_t> places_;
+  std::vector<std::uint32_t> parts_;
+  std::unordered_map<const void*, std::uint32_t> shared_;
+  std::uint32_t count_ = 0;  // of the terms laid out so far
 };
 
 // The cells that share a form, and their numbers: those of the first number for each cell, then
 // those of the second, and so on.
 struct Group {
-  std::vector<std::size_t> skeleton;
+  std::vector<std::uint32_t> skeleton;
   std::vector<ShownCell> cells;
   std::vector<std::vector<double>> numbers;
 
@@ -112,7 +123,7 @@ struct Group {
 ProgramForm form_of(const Group& group, const std::array<std::size_t, 3>& extents) {
   ProgramForm form;
   auto next = group.numbers.begin();
-  const std::vector<std::size_t>& skeleton = group.skeleton;
+  const std::vector<std::uint32_t>& skeleton = group.skeleton;
   for (std::size_t at = 0; at < skeleton.size(); at += 3 + skeleton[at + 2]) {
     const auto first = skeleton.begin() + static_cast<std::ptrdiff_t>(at) + 3;
     ProgramTerm term{.kind = static_cast<Kind>(skeleton[at]),
@@ -129,6 +140,15 @@ ProgramForm form_of(const Group& group, const std::array<std::size_t, 3>& extent
 }
 
 }  // namespace
+
+std::size_t FunctionCall::Hash::operator()(const FunctionCall& call) const {
+  std::size_t hash = static_cast<std::size_t>(call.kind);
+  for (const double argument : call.arguments) {
+    hash = (hash ^ std::bit_cast<std::uint64_t>(argument + 0.0)) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
 
 CellProgram program_of(const Trace& trace, const Step& step, const std::vector<ShownCell>& cells,
                        const std::array<std::size_t, 3>& extents, ProgramNeeds& needs) {

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "render/pattern.hpp"
@@ -34,11 +35,22 @@ struct CellProgram {
   Pattern which;  ///< the form of each cell
 };
 
+/// A function and what it is taken of; those of one argument leave the second 0.
+struct FunctionCall {
+  Expression::Kind kind = Expression::Kind::exponential;
+  std::array<double, 2> arguments = {};
+
+  bool operator==(const FunctionCall&) const = default;
+  struct Hash {
+    std::size_t operator()(const FunctionCall& call) const;
+  };
+};
+
 /// What a page must bring along so that it can work the arithmetic out by itself: the values of
 /// functions that a browser lacks or rounds otherwise, by kind and arguments, and which cells are
 /// read.
 struct ProgramNeeds {
-  std::map<std::pair<Expression::Kind, std::vector<double>>, double> functions;
+  std::unordered_map<FunctionCall, double, FunctionCall::Hash> functions;
   std::map<std::string, std::vector<bool>, std::less<>> cells;  ///< of each tensor, row-major
 };
 

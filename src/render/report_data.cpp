@@ -130,17 +130,23 @@ std::string json_shown(const TensorView& view) {
                      json_indices(view.rows), json_indices(view.columns));
 }
 
+// {"exponential": [x, value, x, value, …]}, sorted, so that a lesson makes one page and no other.
 std::string json_functions(const ProgramNeeds& needs) {
-  std::map<Kind, std::vector<double>> flat;  // the arguments, the value, and so on
+  std::map<Kind, std::vector<std::array<double, 3>>> sorted;
   for (const auto& [call, value] : needs.functions) {
-    std::vector<double>& list = flat[call.first];
-    list.insert(list.end(), call.second.begin(), call.second.end());
-    list.push_back(value);
+    sorted[call.kind].push_back({call.arguments[0], call.arguments[1], value});
   }
   std::string text;
-  for (const auto& [kind, list] : flat) {
+  for (auto& [kind, calls] : sorted) {
+    std::sort(calls.begin(), calls.end());
+    std::vector<double> flat;
+    for (const auto& [x, y, value] : calls) {
+      flat.push_back(x);
+      if (kind == Kind::power) flat.push_back(y);
+      flat.push_back(value);
+    }
     text += fmt::format("{}\"{}\":{}", text.empty() ? "" : ",", kind_name(kind),
-                        json_list(list, json_number));
+                        json_list(flat, json_number));
   }
   return "{" + text + "}";
 }

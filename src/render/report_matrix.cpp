@@ -13,6 +13,11 @@ namespace {
 
 constexpr int shades = 8;
 
+// Of a table with more columns than fit on paper, report.css prints the first 7 and the last 3.
+constexpr std::size_t most_columns_on_paper = 12;
+constexpr std::size_t first_on_paper = 7;
+constexpr std::size_t last_on_paper = 3;
+
 // One table: what it shows, as people see it.
 struct Table {
   std::string attributes;  // which matrix of the report's data it is
@@ -73,17 +78,24 @@ std::string gap_row(const Table& table) {
                      across);
 }
 
+std::string not_printed(const Table& table) {
+  const std::size_t last = table.columns[table.columns.size() - last_on_paper];
+  return fmt::format("<p class=\"only-paper\">On paper, columns {} to {} are left out.</p>\n",
+                     table.columns[first_on_paper - 1] + 2, last);
+}
+
 std::string table_html(const Table& table) {
+  const bool wide = table.columns.size() > most_columns_on_paper;
   std::string text = fmt::format(
-      "<div class=\"scroll\"><table class=\"heat\"{}>\n<caption{}>{}</caption>\n{}<tbody>\n",
-      table.attributes, table.caption_repeats ? " class=\"same\"" : "", html_text(table.caption),
-      header_row(table));
+      "<div class=\"scroll\"><table class=\"heat{}\"{}>\n<caption{}>{}</caption>\n{}<tbody>\n",
+      wide ? " wide" : "", table.attributes, table.caption_repeats ? " class=\"same\"" : "",
+      html_text(table.caption), header_row(table));
   const std::size_t gap = gap_in(table.rows);
   for (std::size_t p = 0; p < table.rows.size(); ++p) {
     if (gap != 0 && p == gap) text += gap_row(table);
     text += body_row(table, table.rows[p]);
   }
-  return text + "</tbody>\n</table></div>\n";
+  return text + "</tbody>\n</table>\n" + (wide ? not_printed(table) : "") + "</div>\n";
 }
 
 std::string span(std::string_view what, const std::vector<std::size_t>& shown) {
@@ -119,7 +131,6 @@ bool has_sentences(const Tensor& tensor) {
 std::string sentences(const TensorView& view, Table table) {
   const Tensor& ids = *view.tensor;
   const std::string attributes = table.attributes;
-  const std::string caption = table.caption;
   std::string text;
   for (const std::size_t b : view.rows) {
     for (std::size_t j = 0; j < ids.columns(); ++j) {
@@ -128,7 +139,7 @@ std::string sentences(const TensorView& view, Table table) {
     if (!attributes.empty()) {
       table.attributes = attributes + fmt::format(" data-matrix=\"0\" data-row=\"{}\"", b);
     }
-    table.caption = fmt::format("{}, {}", caption, table.labels.rows[b]);
+    table.caption = fmt::format("{}, {}", view.name, table.labels.rows[b]);
     table.rows = {b};
     text += table_html(table);
   }

@@ -10,9 +10,10 @@ namespace {
 // What a page shows whole: 64 tokens, four heads. Beyond that, what fits into one look.
 constexpr std::size_t most_whole = 64;
 constexpr std::size_t most_cells = 4 * most_whole * most_whole;
+constexpr std::size_t most_whole_matrices = 16;
 constexpr std::size_t most_rows = 16;
 constexpr std::size_t most_columns = 12;
-constexpr std::size_t most_matrices = 16;
+constexpr std::size_t most_matrices = 4;
 
 // The first and the last ones, as many of each.
 std::vector<std::size_t> ends_of(std::size_t count, std::size_t most) {
@@ -44,12 +45,13 @@ bool reads_little(const Trace& trace, const Step& step) {
 }
 
 TensorView view_of(std::string name, const Tensor& tensor, const Step* step, bool whole) {
-  return {.name = std::move(name),
-          .tensor = &tensor,
-          .step = step,
-          .matrices = first_and_last(tensor.matrices(), most_matrices),
-          .rows = ends_of(tensor.rows(), whole ? most_whole : most_rows),
-          .columns = ends_of(tensor.columns(), whole ? most_whole : most_columns)};
+  return {
+      .name = std::move(name),
+      .tensor = &tensor,
+      .step = step,
+      .matrices = first_and_last(tensor.matrices(), whole ? most_whole_matrices : most_matrices),
+      .rows = ends_of(tensor.rows(), whole ? most_whole : most_rows),
+      .columns = ends_of(tensor.columns(), whole ? most_whole : most_columns)};
 }
 
 }  // namespace
