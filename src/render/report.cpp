@@ -104,36 +104,49 @@ std::string whole_matrix(const Page& page, const TensorView& view) {
                    : fmt::format("qkv export {} -o DIR", page.lesson.name);
 }
 
+const TensorView& view_of(const Page& page, std::string_view name) {
+  return *std::find_if(page.views.begin(), page.views.end(),
+                       [&](const TensorView& view) { return view.name == name; });
+}
+
+// By which the script finds the tensor in its data.
+std::string mark_of(const Page& page, const TensorView& view) {
+  return fmt::format(" data-tensor=\"{}\"", &view - page.views.data());
+}
+
 std::string tensor_html(const Page& page, const TensorView& view) {
   const std::string caption =
       view.tensor->matrices() > 1
           ? view.name
           : fmt::format("{} ({})", view.name, shown_shape(*view.tensor, page.trace.convention));
-  const auto index = static_cast<std::size_t>(&view - page.views.data());
-  return heatmaps(view, page.trace.convention, page.wish.digits, caption, std::to_string(index),
+  return heatmaps(view, page.trace.convention, page.wish.digits, caption, mark_of(page, view),
                   whole_matrix(page, view));
 }
 
 std::string givens_html(const Page& page, const Step& step) {
   std::string text;
   for (const Given* given : first_used_by(page.trace, step)) {
-    const auto view = std::find_if(page.views.begin(), page.views.end(),
-                                   [&](const TensorView& v) { return v.name == given->name; });
-    text +=
-        fmt::format("<h3>Given: {} ({})</h3>\n{}", html_text(given->name),
-                    shown_shape(given->tensor, page.trace.convention), tensor_html(page, *view));
+    text += fmt::format("<h3>Given: {} ({})</h3>\n{}", html_text(given->name),
+                        shown_shape(given->tensor, page.trace.convention),
+                        tensor_html(page, view_of(page, given->name)));
   }
   return text;
 }
 
-// Softmax's exponentials, and whatever else an operation finds worth showing on its way.
+// Softmax's exponentials, and whatever else an operation finds worth showing on its way. Where they
+// lie on the way to one cell each, that cell's arithmetic says how they come about.
 std::string parts_html(const Page& page, const Step& step) {
   if (!step.operation->parts) return {};
+  const TensorView& result = view_of(page, step.name);
   std::string text;
   for (const Part& part : step.operation->parts(page.trace.call(step))) {
-    const TensorView view = view_of(part.title, part.tensor);
+    TensorView view = result;
+    const bool one_for_each = part.tensor.shape() == step.output.shape();
+    if (!one_for_each) view = qkv::view_of(part.title, part.tensor);
+    view.tensor = &part.tensor;
     text += fmt::format("<h3>On the way: {}</h3>\n{}", html_text(part.title),
-                        heatmaps(view, page.trace.convention, page.wish.digits, part.title, "",
+                        heatmaps(view, page.trace.convention, page.wish.digits, part.title,
+                                 one_for_each ? mark_of(page, result) + " data-way" : "",
                                  fmt::format("qkv run {} --step {}", page.lesson.name, step.name)));
   }
   return text;
@@ -167,8 +180,6 @@ std::string step_html(const Page& page, const Step& step) {
   const std::string& own = page.lesson.texts[step.number - 1].say.text;
   const std::string say = own.empty() ? std::string(step.operation->says)
                                       : live_prose(own, page.trace, page.wish.digits);
-  const auto view = std::find_if(page.views.begin(), page.views.end(),
-                                 [&](const TensorView& v) { return v.step == &step; });
   return fmt::format(
       "<section id=\"step-{0}\" aria-labelledby=\"title-{0}\">\n<h2 id=\"title-{0}\"><span "
       "class=\"number\">{0}</span> <span class=\"name\">{1}</span> {2}</h2>\n"
@@ -178,7 +189,7 @@ std::string step_html(const Page& page, const Step& step) {
       mathml(formula_pieces(page.trace, step), step.name,
              shown_shape(step.output, page.trace.convention), formula_text(page.trace, step)),
       html_prose(say), givens_html(page, step), parts_html(page, step),
-      shown_shape(step.output, page.trace.convention), tensor_html(page, *view),
+      shown_shape(step.output, page.trace.convention), tensor_html(page, view_of(page, step.name)),
       worked_html(page, step), notice_html(page, step));
 }
 

@@ -255,8 +255,10 @@
   const linesOf = (tensor) => (tensor.turned ? [tensor.columns, tensor.rows]
     : [tensor.rows, tensor.columns]);
 
-  const tables = new Map();  // "tensor/matrix" or "tensor/matrix/row" → table
-  for (const table of document.querySelectorAll("table[data-tensor]")) {
+  // "tensor/matrix" or "tensor/matrix/row" → table. Tables of what lies on the way to a result have
+  // the result's arithmetic, but are not the place where it stands.
+  const tables = new Map();
+  for (const table of document.querySelectorAll("table[data-tensor]:not([data-way])")) {
     const { tensor, matrix, row } = table.dataset;
     tables.set([tensor, matrix, row].filter((part) => part !== undefined).join("/"), table);
   }
@@ -369,6 +371,7 @@
     panel.querySelector("h2").textContent = unbroken(nameOf(cell));
     panel.querySelector(".lines").replaceChildren(...lines.map(lineOf));
     showSources(places);
+    if (elementOf(cell) !== element) light(elementOf(cell), "lit");
     light(element, "chosen");
     panel.classList.remove("empty");
     panel.scrollTop = 0;
@@ -463,7 +466,7 @@
 
   // ---- begin -----------------------------------------------------------------------------------
 
-  for (const table of tables.values()) {
+  for (const table of document.querySelectorAll("table[data-tensor]")) {
     table.setAttribute("role", "grid");
     table.setAttribute("aria-readonly", "true");
     const first = table.querySelector("tbody td:not(.gap)");

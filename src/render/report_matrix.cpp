@@ -149,14 +149,14 @@ std::string sentences(const TensorView& view, Table table) {
 }  // namespace
 
 std::string heatmaps(const TensorView& view, Convention convention, int digits,
-                     const std::string& caption, const std::string& index,
+                     const std::string& caption, const std::string& mark,
                      const std::string& whole) {
   const Tensor& tensor = *view.tensor;
   if (tensor.values.empty())
     return fmt::format("<p>{}: it has no numbers</p>\n", html_text(caption));
   const Tensor shown = as_shown(tensor, convention);
   const bool turned = is_turned(tensor, convention);
-  Table table{.attributes = index.empty() ? "" : fmt::format(" data-tensor=\"{}\"", index),
+  Table table{.attributes = mark,
               .caption = caption,
               .rows = turned ? view.columns : view.rows,
               .columns = turned ? view.rows : view.columns,
