@@ -15,8 +15,8 @@ struct ReportLook {
 };
 
 /// What a report's script works every cell's arithmetic out from, as JSON: the numbers that are
-/// read, each step's program (see cell_program.hpp), the labels, the values of functions. The
-/// script (report.js) says at its head how it reads this.
+/// read, each step's program (see cell_program.hpp), the labels, the values of functions.
+/// `report_arithmetic.js` says at its head how it reads this.
 std::string report_data(const Trace& trace, const std::vector<TensorView>& views,
                         const ReportLook& look);
 
