@@ -30,6 +30,7 @@ extern const Command run_command;
 extern const Command explain_command;
 extern const Command export_command;
 extern const Command worksheet_command;
+extern const Command report_command;
 extern const Command check_command;
 extern const Command compare_command;
 extern const Command lint_command;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lesson/prose.hpp"
 #include "render/arithmetic.hpp"
 #include "render/dots.hpp"
 #include "render/grid.hpp"
+#include "render/step_words.hpp"
 #include "render/text.hpp"
 #include "trace/labels.hpp"
 
@@ -23,15 +23,6 @@ constexpr std::size_t most_names = 4;
 
 std::string bold(const std::string& text, const WalkLook& look) {
   return look.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
-}
-
-std::string live(const std::string& prose, const Trace& trace, const WalkLook& look) {
-  std::string text;
-  for (const ProsePiece& piece : pieces_of(prose, trace)) {
-    text += piece.text;
-    if (piece.number) text += brief(*piece.number, piece.digits.value_or(look.digits));
-  }
-  return text;
 }
 
 // What is shown of a tensor, where the rest of it is to be found, and what it was before somebody
@@ -193,31 +184,14 @@ std::string tensor_text(const Exhibit& exhibit, const Trace& trace, const WalkLo
   return text;
 }
 
-// "Q (7×2)" for {0}; with a ᵀ behind it "Qᵀ (2×7)".
-std::string operand_text(const Trace& trace, std::string_view name, bool transposed_here) {
-  const Tensor& tensor = trace.at(name);
-  Shape shape = tensor.shape();
-  if (is_turned(tensor, trace.convention) != transposed_here && shape.size() > 1) {
-    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-  }
-  return fmt::format("{}{} ({})", name, transposed_here ? "ᵀ" : "", shape_text(shape));
-}
-
-bool uses(const Step& step, std::string_view name) {
-  return std::find(step.of.begin(), step.of.end(), name) != step.of.end();
-}
-
 // The givens that no step before this one has used.
 std::string givens_text(const Lesson& lesson, const Trace& trace, const Step& step,
                         const WalkLook& look) {
   std::string text;
-  for (const Given& given : trace.givens) {
-    const auto first = std::find_if(trace.steps.begin(), trace.steps.end(),
-                                    [&](const Step& s) { return uses(s, given.name); });
-    if (first == trace.steps.end() || first->name != step.name) continue;
-    text +=
-        fmt::format("  given: {} ({})\n", given.name, shown_shape(given.tensor, trace.convention));
-    text += tensor_text(exhibit_of(lesson, trace, given.name, look), trace, look);
+  for (const Given* given : first_used_by(trace, step)) {
+    text += fmt::format("  given: {} ({})\n", given->name,
+                        shown_shape(given->tensor, trace.convention));
+    text += tensor_text(exhibit_of(lesson, trace, given->name, look), trace, look);
     text += "\n";
   }
   return text;
@@ -290,21 +264,10 @@ std::string lesson_heading(const Lesson& lesson, const WalkLook& look) {
 }
 
 std::string formula_text(const Trace& trace, const Step& step) {
-  const Call call = trace.call(step);
-  const Form form = step.operation->form(call);
-  const bool turned = trace.convention == Convention::columns && !form.turned.empty();
-  const std::string& formula = turned ? form.turned : form.formula;
   std::string text;
-  for (std::size_t i = 0; i < formula.size(); ++i) {
-    const std::size_t end = formula.find('}', i);
-    if (formula[i] != '{' || end == std::string::npos) {
-      text += formula[i];
-      continue;
-    }
-    const auto k = static_cast<std::size_t>(std::stoul(formula.substr(i + 1, end - i - 1)));
-    const bool transposed_here = formula.compare(end + 1, std::string_view("ᵀ").size(), "ᵀ") == 0;
-    text += operand_text(trace, step.of.at(k), transposed_here);
-    i = end + (transposed_here ? std::string_view("ᵀ").size() : 0);
+  for (const FormulaPiece& piece : formula_pieces(trace, step)) {
+    text += piece.text;
+    if (piece.is_operand) text += fmt::format("{} ({})", piece.transposed ? "ᵀ" : "", piece.shape);
   }
   return fmt::format("{} → {} ({})", text, step.name, shown_shape(step.output, trace.convention));
 }
@@ -330,8 +293,8 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
   const Operation& operation = *step.operation;
   std::string text = step_heading(lesson, step, look) + "\n";
   text += indented(formula_text(trace, step), look) + "\n";
-  const std::string say =
-      words.say.text.empty() ? std::string(operation.says) : live(words.say.text, trace, look);
+  const std::string say = words.say.text.empty() ? std::string(operation.says)
+                                                 : live_prose(words.say.text, trace, look.digits);
   text += indented(say, look) + "\n";
   text += givens_text(lesson, trace, step, look);
   if (operation.parts) {
@@ -346,8 +309,9 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
       "\n";
   text += output_text(lesson, trace, step, look) + "\n";
   text += cell_text(trace, step, look);
-  const std::string notice = words.notice.text.empty() ? std::string(operation.notice)
-                                                       : live(words.notice.text, trace, look);
+  const std::string notice = words.notice.text.empty()
+                                 ? std::string(operation.notice)
+                                 : live_prose(words.notice.text, trace, look.digits);
   if (!notice.empty()) text += indented("Notice: " + notice, look);
   return text;
 }

@@ -38,4 +38,8 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Conven
 /// stands at several places is written with its number.
 std::string reference_text(const CellReference& cell, const Tensor& tensor, Convention convention);
 
+/// An index as people would write it in a reference: the label, or the number where there is none,
+/// or where it stands at several places.
+std::string index_word(const Axis& axis, std::size_t i, std::size_t batch);
+
 }  // namespace qkv
