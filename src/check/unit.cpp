@@ -55,7 +55,7 @@ Units units_of(const Handed& handed, std::span<const double> right, int others,
   units.decimals = digits.value_or(most_decimals(handed));
   if (is_binary(handed) && !digits) {
     units.of_cell.assign(handed.cells.size(), floor);
-    units.decimals = static_cast<int>(-std::log10(precision_of(handed.precision)) + 0.5);
+    units.decimals = static_cast<int>(std::lround(-std::log10(precision_of(handed.precision))));
     return units;
   }
   const bool has_exponents = std::any_of(handed.cells.begin(), handed.cells.end(),
