@@ -32,10 +32,10 @@ struct Exporter {
   enum class Unit { matrix, tensor, lesson };
 
   const Format* format = nullptr;
-  Unit unit = Unit::matrix;
   std::string_view says;  ///< for the help: "one file for each matrix, with its labels"
   void (*write)(const ExportJob&, const Sink&) = nullptr;
   std::string (*for_screen)(std::string_view) = nullptr;
+  Unit unit = Unit::matrix;
   bool is_document = false;  ///< for people: it holds the words, and numbers that are rounded
 };
 
