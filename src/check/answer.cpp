@@ -42,20 +42,20 @@ int decimals_shown(const Tensor& tensor, int digits) {
 }
 
 Handed shown_operand(const std::string& name, const Tensor& tensor, int digits) {
-  Handed handed{.name = name, .files = {}, .fits = true, .shape = tensor.shape(), .cells = {}};
   const int decimals = decimals_shown(tensor, digits);
+  std::vector<Numeral> cells;
   for (const double x : tensor.values) {
-    handed.cells.push_back({.value = rounded(x, decimals), .decimals = decimals});
+    cells.push_back({.value = rounded(x, decimals), .decimals = decimals});
   }
-  return handed;
+  return {.name = name, .shape = tensor.shape(), .cells = Cells(std::move(cells))};
 }
 
 Handed lone_cell(const CellReference& cell, const Tensor& tensor, const Numeral& answer) {
-  Handed handed{.name = cell.name, .files = {}, .fits = true, .shape = tensor.shape(), .cells = {}};
-  handed.cells.assign(tensor.values.size(), {.value = std::numeric_limits<double>::quiet_NaN()});
+  constexpr Numeral blank{.value = std::numeric_limits<double>::quiet_NaN()};
+  std::vector<Numeral> cells(tensor.values.size(), blank);
   const std::size_t row = cell.matrix * tensor.rows() + cell.row;
-  handed.cells[row * tensor.columns() + cell.column] = answer;
-  return handed;
+  cells[row * tensor.columns() + cell.column] = answer;
+  return {.name = cell.name, .shape = tensor.shape(), .cells = Cells(std::move(cells))};
 }
 
 // The steps that a step is made of, and the cell that was answered.

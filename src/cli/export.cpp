@@ -2,13 +2,11 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/exporting.hpp"
 #include "cli/lesson_options.hpp"
-#include "cli/progress.hpp"
-#include "formats/write_file.hpp"
 #include "render/exported.hpp"
 #include "render/exporter.hpp"
 #include "render/text.hpp"
@@ -17,52 +15,11 @@
 namespace qkv {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct ExportCommandOptions {
   LessonChoice lesson;
   std::string directory;
   ExportOptions what;
 };
-
-// The list of an earlier export goes first: while this one is on its way, no list says that the
-// files are whole.
-void remove_list(const fs::path& directory) {
-  const fs::path list = directory / manifest_name;
-  std::error_code ignored;
-  if (fs::is_regular_file(fs::symlink_status(list, ignored))) fs::remove(list, ignored);
-}
-
-// Writes a file, and tells of its numbers as their bytes go by.
-void write_file(const PlannedFile& file, const fs::path& directory, Progress& progress) {
-  std::size_t left = file.cells;
-  const auto pass = [&](std::size_t cells) {
-    progress.advance(std::min(cells, left));
-    left -= std::min(cells, left);
-  };
-  write_whole(directory / file.name, [&](const Sink& sink) {
-    file.content([&](std::string_view bytes) {
-      sink(bytes);
-      pass(bytes.size() / sizeof(double));
-    });
-  });
-  pass(left);
-}
-
-void write_files(const std::vector<PlannedFile>& plan, const fs::path& directory) {
-  std::size_t cells = 0;
-  for (const PlannedFile& file : plan) cells += file.cells;
-  Progress progress("exporting", cells);
-  for (const PlannedFile& file : plan) write_file(file, directory, progress);
-}
-
-void to_directory(const std::vector<PlannedFile>& plan, const fs::path& directory) {
-  make_directory(directory);
-  remove_list(directory);
-  write_files(plan, directory);
-  tell(fmt::format("{} file{} in {}\n", plan.size(), plan.size() == 1 ? "" : "s",
-                   visible(directory.string())));
-}
 
 void refuse_for_screen(const PlannedFile& file) {
   throw InputError(
@@ -89,7 +46,7 @@ int run(const ExportCommandOptions& options) {
   if (options.directory == "-") {
     to_output(std::move(plan));
   } else {
-    to_directory(plan, options.directory);
+    tell(export_to_directory(plan, options.directory) + "\n");
   }
   return 0;
 }

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "cli/exporting.hpp"
 #include "cli/screen.hpp"
 #include "cli/terminal.hpp"
-#include "formats/write_file.hpp"
 #include "render/exported.hpp"
 #include "render/text.hpp"
 #include "stepping/plain.hpp"
@@ -19,13 +19,7 @@ namespace qkv {
 namespace {
 
 std::string export_everything(const LoadedLesson& loaded, const std::string& directory) {
-  make_directory(directory);
-  std::size_t count = 0;
-  export_csv(loaded.lesson, loaded.trace, {}, [&](const ExportedFile& file) {
-    write_whole(std::filesystem::path(directory) / file.name, file.bytes);
-    ++count;
-  });
-  return fmt::format("{} file{} in {}", count, count == 1 ? "" : "s", visible(directory));
+  return export_to_directory(export_plan(loaded.lesson, loaded.trace, {}), directory);
 }
 
 // A line of standard input, without its end; nothing at the end of the input.
