@@ -1,11 +1,15 @@
 #include "check/check.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "check/conventions.hpp"
 #include "trace/evaluate.hpp"
+#include "trace/labels.hpp"
 
 namespace qkv {
 namespace {
@@ -22,16 +26,20 @@ struct Reading {
   std::size_t wrong = 0;
 };
 
+constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
+
+// A reading with as many wrong cells as `too_many` is of no use, and not read to its end.
 Reading read_as(std::shared_ptr<const Trace> trace, const Submission& submission, Turned turned,
-                const CheckOptions& options, std::vector<std::string> scaled) {
+                const CheckOptions& options, std::vector<std::string> scaled,
+                std::size_t too_many = any_number) {
   Reading reading{.trace = std::move(trace),
                   .handed = {},
                   .judgement = {},
                   .scaled = std::move(scaled),
                   .turned = turned};
   reading.handed = arrange(submission, *reading.trace, turned);
-  reading.judgement = judge(*reading.trace, reading.handed, options);
-  reading.wrong = reading.judgement.wrong_cells();
+  reading.judgement = judge(*reading.trace, reading.handed, options, too_many);
+  reading.wrong = reading.judgement.given_up ? any_number : reading.judgement.wrong_cells();
   return reading;
 }
 
@@ -42,16 +50,17 @@ std::size_t wrong_in(const Reading& reading, const std::string& name) {
   return 0;
 }
 
-// The first of the steps that scaling early changes that was handed in: that one must come out
-// better. Who forgets to scale has scores that look as if they had been scaled before, but queries
-// that do not.
+// The first of the steps that scaling early changes that was handed in, the scaling aside: that one
+// must come out better. Who forgets to scale has scores that look as if they had been scaled
+// before, but queries that do not.
 std::string first_changed(const Reading& reading, const ScaledEarly& early) {
   const auto is_there = [&](const std::string& name) {
     return std::any_of(reading.handed.begin(), reading.handed.end(),
                        [&](const Handed& handed) { return handed.name == name; });
   };
-  const auto found = std::find_if(early.changed.begin(), early.changed.end(), is_there);
-  return found == early.changed.end() ? "" : *found;
+  const auto scaling = early.changed.end() - 1;
+  const auto found = std::find_if(early.changed.begin(), scaling, is_there);
+  return found == scaling ? "" : *found;
 }
 
 // Turning everything over for the sake of one matrix that lies on its side would spoil the others.
@@ -62,21 +71,23 @@ bool is_better(const Reading& turned, const Reading& plain) {
 
 // The plain reading, unless a convention leaves fewer wrong cells.
 Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Submission& submission,
-                     const CheckOptions& options) {
+                     CheckOptions options) {
   const std::shared_ptr<const Trace> trace(std::shared_ptr<void>(), &lesson_trace);
   Reading plain = read_as(trace, submission, Turned::no, options, {});
   if (plain.wrong == 0 || options.strict) return plain;
-  Reading turned = read_as(trace, submission, Turned::yes, options, {});
+  options.on_matrix = {};  // it has been told already
+  Reading turned = read_as(trace, submission, Turned::yes, options, {}, plain.wrong);
   std::optional<Reading> best;  // of those that scale early
   for (const ScaledEarly& early : scaled_early(lesson.recipe)) {
     const std::string first = first_changed(plain, early);
     for (const Reading* late : {&plain, &turned}) {
-      if (wrong_in(*late, first) == 0) continue;
+      const bool is_turned_for_nothing = late == &turned && !is_better(turned, plain);
+      if (wrong_in(*late, first) == 0 || is_turned_for_nothing) continue;
       const auto other = std::make_shared<const Trace>(evaluate_all(early.recipe).trace);
-      Reading reading = read_as(other, submission, late->turned, options, early.changed);
-      const bool better =
-          reading.wrong < (best ? best->wrong : std::min(plain.wrong, turned.wrong));
-      if (better && wrong_in(reading, first) < wrong_in(*late, first)) best = std::move(reading);
+      const std::size_t to_beat = best ? best->wrong : std::min(plain.wrong, turned.wrong);
+      Reading reading = read_as(other, submission, late->turned, options, early.changed, to_beat);
+      if (reading.wrong < to_beat && wrong_in(reading, first) < wrong_in(*late, first))
+        best = std::move(reading);
     }
   }
   if (best) return std::move(*best);
@@ -152,7 +163,7 @@ double rounded(double x, int digits) {
 
 FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
   // Whole numbers were wanted exactly: then what they should be is told exactly, too.
-  const int digits = node.units.exact ? 12 : node.units.decimals;
+  const int digits = node.units.measure == Measure::whole ? 12 : node.units.decimals;
   return {.cell = cell_at(node, i),
           .given = node.handed->cells[i].value,
           .expected = rounded(node.truth->values[i], digits),
@@ -168,7 +179,7 @@ std::optional<std::string> convention_of(const Reading& reading, const LearnerNo
     return "convention.scaled-queries";
   }
   if (scaled && node.step && node.step->options.has("by")) return "convention.scaled-queries";
-  if (reading.turned == Turned::yes) return "convention.columns";
+  if (reading.turned == Turned::yes && node.truth->rank() >= 2) return "convention.columns";
   return {};
 }
 
@@ -189,10 +200,8 @@ StepReport report_of(const Reading& reading, std::size_t index, const Trace& les
   }
   report.verdict = worst_of(node.verdicts);
   report.digits = node.units.decimals;
-  report.exact = node.units.exact;
-  if (!node.units.of_cell.empty()) {
-    report.unit = *std::max_element(node.units.of_cell.begin(), node.units.of_cell.end());
-  }
+  report.measure = node.units.measure;
+  report.unit = node.units.largest();
   report.convention = convention_of(reading, node, lesson);
   report.cells = counts_of(node.verdicts);
   report.written = written_numbers(node);
@@ -222,12 +231,16 @@ CheckReport check(const Lesson& lesson, const Trace& trace, const Submission& su
   bool complete = true;
   for (std::size_t i = 0; i < reading.judgement.nodes.size(); ++i) {
     const LearnerNode& node = reading.judgement.nodes[i];
+    if (options.on_matrix) options.on_matrix();
     const bool is_there = node.handed || node.misshapen;
     if (!is_there) {
       if (node.step && trace.find_step(node.name)) report.missing.push_back(node.name);
       continue;
     }
     StepReport step = report_of(reading, i, trace);
+    for (const std::size_t m : node.handed ? node.handed->absent : std::vector<std::size_t>()) {
+      report.missing.push_back(fmt::format("{} of {}", matrix_name(*node.truth, m), node.name));
+    }
     const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
     if (!node.step && !bad) continue;  // a given that is copied right says nothing
     complete = complete && step.cells.blank == 0;
@@ -238,7 +251,7 @@ CheckReport check(const Lesson& lesson, const Trace& trace, const Submission& su
   report.outcome = report.first_wrong ? Outcome::wrong
                    : complete         ? Outcome::correct
                                       : Outcome::incomplete;
-  if (report.first_wrong) report.own = learners_trace(reading);
+  report.own = learners_trace(reading);
   return report;
 }
 

@@ -33,7 +33,7 @@ struct StepReport {
   std::string step;
   Verdict verdict = Verdict::correct;
   int digits = 0;
-  bool exact = false;                     ///< judged as whole numbers
+  Measure measure = Measure::decimals;    ///< what the tolerance goes by
   double unit = 0;                        ///< the largest one of its cells
   std::optional<std::string> convention;  ///< "convention.columns", …
   VerdictCounts cells;

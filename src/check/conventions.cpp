@@ -32,14 +32,17 @@ std::vector<std::size_t> chain_back(const Recipe& recipe, const std::string& fro
   }
 }
 
-// What the step divides by, read off the lesson's own numbers.
+// What the step divides by: 1 over what it makes of 1.
 double divisor_of(const Trace& trace, const Step& scale) {
-  const std::vector<double>& before = trace.at(scale.of.front()).values;
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    const double after = scale.output.values[i];
-    if (std::isfinite(before[i]) && after != 0) return before[i] / after;
-  }
-  return 1;
+  Tensor ones = trace.at(scale.of.front());
+  std::fill(ones.values.begin(), ones.values.end(), 1.0);
+  const Call call{.step = scale.name,
+                  .inputs = {&ones},
+                  .names = {scale.of.front()},
+                  .options = &scale.options,
+                  .environment = &trace.environment};
+  const Tensor shares = scale.operation->compute(call);
+  return shares.values.empty() ? 1 : 1 / shares.values.front();
 }
 
 // The lesson with a division by `divisor` put behind step `at`, which keeps its name, and none left

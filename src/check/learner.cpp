@@ -106,11 +106,21 @@ class Ranges {
     Range range = complete ? Range{node.own, node.own} : of_step(node);
     for (std::size_t i = 0; i < range.low.values.size(); ++i) {
       const bool own = node.handed && node.verdicts[i] != Verdict::blank;
-      const double unit = own ? node.units.of_cell[i] : unit_;
+      if (!own && is_whole(range, i)) continue;  // whoever works it out has nothing to round
+      const double unit = own ? node.units.of(i) : unit_;
       range.low.values[i] = (own ? node.own.values[i] : range.low.values[i]) - unit;
       range.high.values[i] = (own ? node.own.values[i] : range.high.values[i]) + unit;
     }
     return range;
+  }
+
+  // For a learner who only writes whole numbers: whole, but for the floor of the unit.
+  bool is_whole(const Range& range, std::size_t i) const {
+    constexpr double certain = 1e-4;
+    if (unit_ != whole_numbers_unit) return false;
+    const double nearest = std::round(range.low.values[i]);
+    return std::abs(range.low.values[i] - nearest) < certain &&
+           std::abs(range.high.values[i] - nearest) < certain;
   }
 
   const Judgement& judgement_;
@@ -147,9 +157,17 @@ class Judge {
     }
   }
 
-  Judgement run() {
-    for (const Given& given : trace_.givens) add(given.name, given.tensor, nullptr);
-    for (const Step& step : trace_.steps) add(step.name, step.output, &step);
+  Judgement run(std::size_t too_many) {
+    std::size_t wrong = 0;
+    const auto add_to = [&](const std::string& name, const Tensor& tensor, const Step* step) {
+      judgement_.given_up = judgement_.given_up || wrong >= too_many;
+      if (judgement_.given_up) return;
+      add(name, tensor, step);
+      wrong += judgement_.nodes.back().wrong_cells();
+    };
+    for (const Given& given : trace_.givens) add_to(given.name, given.tensor, nullptr);
+    for (const Step& step : trace_.steps) add_to(step.name, step.output, &step);
+    judgement_.given_up = judgement_.given_up || wrong >= too_many;
     return std::move(judgement_);
   }
 
@@ -173,6 +191,7 @@ class Judge {
     plant(node);
     index_.emplace(name, judgement_.nodes.size());
     judgement_.nodes.push_back(std::move(node));
+    if (options_.on_matrix) options_.on_matrix();
   }
 
   int decimals_elsewhere(const Handed& handed) const {
@@ -187,6 +206,7 @@ class Judge {
     const Handed& handed = *node.handed;
     const std::vector<std::size_t> masks = finite_masks(node);
     const auto units = [&](const Handed& matrix) {
+      if (!node.step) return units_of_copy(matrix, node.truth->values, options_.digits);
       return units_of(matrix, node.from_yours.values, decimals_elsewhere(handed), options_.digits);
     };
     for (std::size_t i = 0; i < handed.cells.size(); ++i) {
@@ -196,18 +216,17 @@ class Judge {
       node.units = units(handed);
       return;
     }
-    Handed rest = handed;  // the masks say nothing of how the others are written
-    for (const std::size_t i : masks) rest.cells[i] = {.value = -infinity};
-    node.units = units(rest);
+    std::vector<Numeral> rest = handed.cells.copy();
     for (const std::size_t i : masks) {
-      const double value = handed.cells[i].value;
-      const bool due = is_hidden(node, i);
-      const double reach = node.units.reach(i);
-      const bool is_score = !due && (within(value, node.truth->values[i], reach) ||
-                                     within(value, node.from_yours.values[i], reach));
-      if (!is_score) node.own.values[i] = -infinity;
-      node.finite_mask = node.finite_mask || due;
+      rest[i] = {.value = -infinity};
+      node.own.values[i] = -infinity;
+      node.finite_mask = node.finite_mask || is_hidden(node, i);
     }
+    // The masks say nothing of how the others are written.
+    node.units = units({.name = handed.name,
+                        .shape = handed.shape,
+                        .cells = Cells(std::move(rest)),
+                        .precision = handed.precision});
   }
 
   // Whether -inf is due in the lesson, or follows from where the learner has put it before.
@@ -215,11 +234,18 @@ class Judge {
     return node.truth->values[i] == -infinity || node.from_yours.values[i] == -infinity;
   }
 
+  // Whether a low number is near the one that the cell should hold.
+  static bool is_score(const LearnerNode& node, std::size_t i, double value) {
+    const double near = std::abs(value) / 10;
+    return !is_hidden(node, i) && (within(value, node.truth->values[i], near) ||
+                                   within(value, node.from_yours.values[i], near));
+  }
+
   // In a matrix in which -inf is due, very low numbers stand for it, in the wrong places, too.
   std::vector<std::size_t> finite_masks(const LearnerNode& node) const {
     std::vector<std::size_t> masks;
     const std::vector<double>& truth = node.truth->values;
-    const std::vector<Numeral>& cells = node.handed->cells;
+    const Cells& cells = node.handed->cells;
     if (options_.strict || std::find(truth.begin(), truth.end(), -infinity) == truth.end())
       return {};
     const Tensor typed = worked_from_typed(node);
@@ -229,7 +255,7 @@ class Judge {
       const bool follows = is_hidden(node, i) && !typed.values.empty() &&
                            typed.values[i] <= finite_mask / 10 &&
                            within(value, typed.values[i], std::abs(typed.values[i]) / 100);
-      if (value <= finite_mask || follows) masks.push_back(i);
+      if ((value <= finite_mask && !is_score(node, i, value)) || follows) masks.push_back(i);
     }
     return masks;
   }
@@ -263,8 +289,8 @@ class Judge {
       all_right = all_right && (blank || right);
     }
     if (all_right || !node.step) return;
-    const double unit = node.units.of_cell.empty() ? 0 : plain_unit(node);
-    const Range range = Ranges(judgement_, trace_, unit).of_step(node);
+    // Cells in e-notation have smaller units than the matrix as a whole.
+    const Range range = Ranges(judgement_, trace_, node.units.largest()).of_step(node);
     Tensor taint;
     if (inherits(node)) taint = tainted_result(judgement_, trace_, node, planted_);
     for (std::size_t i = 0; i < count; ++i) {
@@ -277,11 +303,6 @@ class Judge {
   bool inherits(const LearnerNode& node) const {
     return std::any_of(node.inputs.begin(), node.inputs.end(),
                        [&](std::size_t k) { return judgement_.nodes[k].tainted; });
-  }
-
-  // The unit of the matrix as a whole: its cells in e-notation have smaller ones.
-  static double plain_unit(const LearnerNode& node) {
-    return *std::max_element(node.units.of_cell.begin(), node.units.of_cell.end());
   }
 
   static bool follows(const LearnerNode& node, const Range& range, std::size_t i) {
@@ -350,9 +371,9 @@ std::size_t Judgement::wrong_cells() const {
   return count;
 }
 
-Judgement judge(const Trace& trace, const std::vector<Handed>& handed,
-                const CheckOptions& options) {
-  return Judge(trace, handed, options).run();
+Judgement judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options,
+                std::size_t too_many) {
+  return Judge(trace, handed, options).run(too_many);
 }
 
 Range range_of_step(const Judgement& judgement, const Trace& trace, std::size_t node, double unit) {

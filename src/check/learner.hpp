@@ -1,16 +1,18 @@
 #pragma once
 
+#include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "check/submission.hpp"
+#include "check/arrange.hpp"
 #include "check/unit.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv {
 
-enum class Verdict { correct, rounding, carried, wrong, blank, shape };
+enum class Verdict : unsigned char { correct, rounding, carried, wrong, blank, shape };
 
 /// "correct", "rounding", … as SPEC names them.
 std::string_view verdict_name(Verdict verdict);
@@ -21,6 +23,8 @@ inline constexpr double finite_mask = -1000;
 struct CheckOptions {
   std::optional<int> digits;
   bool strict = false;  ///< conventions are wrong, too
+  /// Told of each of the lesson's matrices twice: when it is judged, and when it is reported.
+  std::function<void()> on_matrix = {};
 };
 
 /// One matrix of the lesson on the learner's side: what was handed in, and what follows from it.
@@ -44,13 +48,16 @@ struct LearnerNode {
 /// The whole submission judged cell by cell (SPEC, section 5).
 struct Judgement {
   std::vector<LearnerNode> nodes;  ///< the givens, then the steps
+  bool given_up = false;           ///< there were too many wrong cells to go on
 
   std::size_t wrong_cells() const;
   std::size_t wrong_nodes() const;  ///< those with a wrong cell or of a wrong shape
 };
 
-/// Judges the matrices against the lesson. `trace` and `handed` must outlive the result.
-Judgement judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options);
+/// Judges the matrices against the lesson; gives up where as many cells as `too_many` are wrong.
+/// `trace` and `handed` must outlive the result.
+Judgement judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options,
+                std::size_t too_many = std::numeric_limits<std::size_t>::max());
 
 /// The step's range over all that its inputs may be within a unit of the learner's numbers; steps
 /// that were not handed in are taken as worked to `unit`.

@@ -3,28 +3,101 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check/rounded.hpp"
+
 namespace qkv {
 namespace {
 
-double floor_of(const Handed& handed) {
-  double largest = 1;
-  for (const Numeral& cell : handed.cells) {
-    if (std::isfinite(cell.value)) largest = std::max(largest, std::abs(cell.value));
-  }
-  return (handed.precision == Precision::float64 ? 1e-12 : 1e-6) * largest;
-}
+// What numbers of a precision can tell apart at most, relative to the larger of 1 and the matrix's
+// largest; the most decimals that a binary one stands for.
+struct PrecisionRule {
+  Precision precision;
+  double floor;
+  int decimals;
+  Measure measure;
+};
+constexpr PrecisionRule precision_rules[] = {{Precision::digits, 1e-6, 0, Measure::decimals},
+                                             {Precision::bfloat16, 1e-2, 2, Measure::bfloat16},
+                                             {Precision::float16, 1e-3, 3, Measure::float16},
+                                             {Precision::float32, 1e-6, 6, Measure::float32},
+                                             {Precision::float64, 1e-12, 12, Measure::float64}};
 
-bool are_whole(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(), [](double x) {
-    return !std::isfinite(x) || std::abs(x - std::round(x)) <= 1e-9 * std::max(1.0, std::abs(x));
-  });
+const PrecisionRule& rule_of(Precision precision) {
+  return *std::find_if(std::begin(precision_rules), std::end(precision_rules),
+                       [&](const PrecisionRule& rule) { return rule.precision == precision; });
 }
 
 bool is_binary(const Handed& handed) { return handed.precision != Precision::digits; }
 
+// The larger of 1 and the matrix's largest magnitude.
+double scale_of(const Handed& handed) {
+  double largest = 1;
+  for (const Numeral& cell : handed.cells) {
+    if (std::isfinite(cell.value)) largest = std::max(largest, std::abs(cell.value));
+  }
+  return largest;
+}
+
+double floor_of(const Handed& handed) { return rule_of(handed.precision).floor * scale_of(handed); }
+
+constexpr double whole_slack = 1e-9;  // relative
+
+bool are_whole(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double x) {
+    const double slack = whole_slack * std::max(1.0, std::abs(x));
+    return !std::isfinite(x) || std::abs(x - std::round(x)) <= slack;
+  });
+}
+
+Measure measure_of(const Handed& handed, std::span<const double> right, int others,
+                   std::optional<int> digits) {
+  if (digits) return Measure::asked;
+  if (is_binary(handed)) {
+    const auto decimals = rounded_decimals(handed.cells, handed.precision);
+    if (!decimals) return rule_of(handed.precision).measure;
+    if (*decimals > 0) return Measure::decimals;
+  } else {
+    const bool has_exponents = std::any_of(handed.cells.begin(), handed.cells.end(),
+                                           [](const Numeral& cell) { return cell.scientific; });
+    if (has_exponents) return Measure::exponents;
+    if (most_decimals(handed) > 0) return Measure::decimals;
+  }
+  // Whole answers are meant as they are. Where they are not whole, the other matrices tell how far
+  // the learner rounds; if no number has a decimal, they were rounded to whole ones.
+  if (are_whole(right)) return Measure::whole;
+  return others > 0 ? Measure::elsewhere : Measure::rounded;
+}
+
+// The unit of what is written plainly; 0 where only the floor counts.
+double plain_unit(const Units& units) {
+  switch (units.measure) {
+    case Measure::rounded: return whole_numbers_unit;
+    case Measure::whole:
+    case Measure::copied:
+    case Measure::bfloat16:
+    case Measure::float16:
+    case Measure::float32:
+    case Measure::float64: return 0;
+    default: return std::pow(10.0, -units.decimals);
+  }
+}
+
+bool has_more_decimals(double x, int decimals) {
+  const double power = std::pow(10.0, decimals);
+  return std::abs(std::round(x * power) / power - x) > 1e-9 * std::max(1.0, std::abs(x));
+}
+
 }  // namespace
 
+double Units::largest() const {
+  return of_cell.empty() ? plain : *std::max_element(of_cell.begin(), of_cell.end());
+}
+
 int most_decimals(const Handed& handed) {
+  if (is_binary(handed)) {
+    return rounded_decimals(handed.cells, handed.precision)
+        .value_or(rule_of(handed.precision).decimals);
+  }
   int plain = 0;
   int scientific = 0;
   for (const Numeral& cell : handed.cells) {
@@ -38,27 +111,35 @@ int most_decimals(const Handed& handed) {
 Units units_of(const Handed& handed, std::span<const double> right, int others,
                std::optional<int> digits) {
   Units units;
+  units.measure = measure_of(handed, right, others, digits);
+  units.decimals = digits                                ? *digits
+                   : units.measure == Measure::elsewhere ? others
+                                                         : most_decimals(handed);
   const double floor = floor_of(handed);
-  units.decimals = digits.value_or(most_decimals(handed));
-  if (is_binary(handed) && !digits) {
-    units.of_cell.assign(handed.cells.size(), floor);
-    units.decimals = handed.precision == Precision::float64 ? 12 : 6;
-    return units;
+  units.plain = std::max(floor, plain_unit(units));
+  if (units.measure == Measure::whole) {
+    units.plain = std::max(floor, whole_slack * scale_of(handed));
   }
-  const bool has_exponents = std::any_of(handed.cells.begin(), handed.cells.end(),
-                                         [](const Numeral& cell) { return cell.scientific; });
-  double unit = std::pow(10.0, -units.decimals);
-  if (!digits && units.decimals == 0 && !has_exponents) {
-    // A learner who writes no decimals anywhere does not round: those numbers are meant as they
-    // are.
-    units.exact = others == 0 || are_whole(right);
-    if (!units.exact) units.decimals = others;
-    unit = units.exact ? 0 : std::pow(10.0, -others);
-  }
+  if (units.measure != Measure::exponents) return units;
   for (const Numeral& cell : handed.cells) {
-    const bool own = cell.scientific && !digits;
-    units.of_cell.push_back(std::max(floor, own ? std::pow(10.0, -cell.decimals) : unit));
+    const double own = std::pow(10.0, -cell.decimals);
+    units.of_cell.push_back(cell.scientific ? std::max(floor, own) : units.plain);
   }
+  return units;
+}
+
+Units units_of_copy(const Handed& handed, std::span<const double> truth,
+                    std::optional<int> digits) {
+  Units units = units_of(handed, truth, 0, digits);
+  const double floor = floor_of(handed);
+  std::vector<double> own;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    const Numeral& cell = handed.cells[i];
+    const int decimals = units.of_cell.empty() || !cell.scientific ? units.decimals : cell.decimals;
+    own.push_back(has_more_decimals(truth[i], decimals) ? units.of(i) : floor);
+  }
+  units.of_cell = std::move(own);
+  if (units.largest() == floor) units.measure = Measure::copied;
   return units;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/command.hpp"
+#include "cli/generate.hpp"
 #include "lesson/library.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
@@ -15,9 +16,10 @@
 namespace qkv {
 namespace {
 
-constexpr std::array commands = {&lessons_command, &run_command,       &explain_command,
-                                 &export_command,  &worksheet_command, &check_command,
-                                 &lint_command,    &new_command,       &params_command};
+constexpr std::array commands = {
+    &lessons_command,   &run_command,   &explain_command, &export_command, &report_command,
+    &worksheet_command, &check_command, &compare_command, &lint_command,   &new_command,
+    &params_command};
 
 constexpr int bad_usage = 2;
 constexpr std::size_t help_column = 34;  // where descriptions begin
@@ -106,7 +108,7 @@ std::string usage_error(const CLI::App& root, const CLI::ParseError& error) {
 void refuse_unknown_command(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    if (word.starts_with("--color") && word.find('=') == std::string_view::npos) ++i;
+    if (word == "--color" || word == "--generate") ++i;  // the next word is its value
     if (word.starts_with("-")) continue;
     std::vector<std::string_view> names;
     for (const Command* command : commands) {
@@ -130,6 +132,23 @@ void add_common(CLI::App& app, Common& common) {
       ->type_name("WHEN");
 }
 
+void add_generate(CLI::App& app, std::string& wanted) {
+  std::vector<std::string> names;
+  for (const Generated& file : generated_files()) names.emplace_back(file.name);
+  app.add_option("--generate", wanted,
+                 fmt::format("Print a file for the system: {}", fmt::join(names, ", ")))
+      ->check(CLI::IsMember(names).description(""))
+      ->type_name("FILE");
+}
+
+std::string generated(const std::string& wanted, CLI::App& app) {
+  const std::vector<CommandUsage> usage = usage_of(app, commands);
+  for (const Generated& file : generated_files()) {
+    if (file.name == wanted) return file.write(usage);
+  }
+  throw std::logic_error("no such file: " + wanted);
+}
+
 }  // namespace
 
 int run_app(int argc, char** argv) {
@@ -139,6 +158,8 @@ int run_app(int argc, char** argv) {
   app.formatter(std::make_shared<ExamplesFirst>());
   app.set_version_flag("--version", std::string("qkv ") + QKV_VERSION);
   add_common(app, common);
+  std::string wanted;
+  add_generate(app, wanted);
   std::map<std::string_view, std::function<int()>> runs;
   for (const Command* command : commands) {
     CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->summary));
@@ -158,6 +179,10 @@ int run_app(int argc, char** argv) {
     throw InputError(usage_error(app, error));
   }
   const auto chosen = app.get_subcommands();
+  if (!wanted.empty()) {
+    print(generated(wanted, app));
+    return 0;
+  }
   if (chosen.empty()) {
     print(welcome());
     return 0;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -9,6 +11,7 @@
 #include "check/check.hpp"
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/progress.hpp"
 #include "render/checked.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
@@ -25,75 +28,87 @@ struct CheckCommandOptions {
   bool json = false;
   bool no_answers = false;
   bool watch = false;
+  Grids grids = Grids::wrong_ones;
   std::string summary;
 };
 
-// All that was checked, and what could not be.
-struct Round {
-  std::vector<CheckReport> reports;
-  std::vector<std::string> failures;    ///< what could not be read, and why
-  std::vector<std::string> unreadable;  ///< whose work that is
-};
-
-Round check_all(const CheckCommandOptions& options, const LoadedLesson& loaded) {
-  Round round;
+std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const LoadedLesson& loaded) {
+  std::vector<CheckedPath> all;
+  const std::size_t matrices = loaded.trace.givens.size() + loaded.trace.steps.size();
+  Progress progress("checking", 3 * matrices * options.paths.size());  // read, judged, reported
+  CheckOptions rules = options.rules;
+  rules.on_matrix = [&progress] { progress.advance(1); };
   for (const std::string& path : options.paths) {
+    CheckedPath& one = all.emplace_back();
+    one.path = path;
     try {
       const Submission submission = read_submission(path, loaded.trace);
-      round.reports.push_back(check(loaded.lesson, loaded.trace, submission, options.rules));
+      progress.advance(matrices);
+      one.report = check(loaded.lesson, loaded.trace, submission, rules);
     } catch (const InputError& error) {
       if (options.paths.size() == 1) throw;
-      round.failures.push_back(fmt::format("{}: {}", path, error.what()));
-      round.unreadable.push_back(path);
+      one.failure = error.what();
     }
   }
-  return round;
+  return all;
 }
 
-void print_round(const Round& round, const CheckCommandOptions& options, const LoadedLesson& loaded,
-                 const Common& common) {
-  const Answers answers = options.no_answers ? Answers::kept : Answers::shown;
-  for (const CheckReport& report : round.reports) {
-    for (const std::string& note : report.notes) {
-      tell(fmt::format("qkv: {}: {}\n", visible(report.submission), visible(note)));
+void print_messages(const std::vector<CheckedPath>& all) {
+  for (const CheckedPath& one : all) {
+    if (!one.report) tell(fmt::format("qkv: {}\n", visible(one.failure)));
+    for (const std::string& note : one.report ? one.report->notes : std::vector<std::string>()) {
+      tell(fmt::format("qkv: {}\n", visible(note)));
     }
   }
+}
+
+void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& options,
+               const LoadedLesson& loaded, const Common& common) {
+  const Answers answers = options.no_answers ? Answers::kept : Answers::shown;
+  print_messages(all);
   if (!options.summary.empty()) {
-    print(visible_prose(summary_csv(round.reports, round.unreadable, loaded.trace)));
+    print(visible_prose(summary_csv(all, loaded.trace)));
   } else if (options.json) {
-    print(visible_json(checked_json(round.reports, loaded.lesson, answers)));
-  } else if (options.paths.size() > 1) {
-    for (const CheckReport& report : round.reports) print(checked_line(report, loaded.trace));
+    print(visible_json(checked_json(all, loaded.lesson, answers)));
+  } else if (all.size() > 1) {
+    for (const CheckedPath& one : all) print(checked_line(one, loaded.trace));
   } else {
     const Terminal output = terminal(common.colour);
-    for (const CheckReport& report : round.reports) {
-      print(checked_text(report,
-                         {.width = output.width, .colour = output.colour, .answers = answers}));
-    }
-  }
-  for (const std::string& failure : round.failures) {
-    tell(fmt::format("qkv: {}\n", visible(failure)));
+    print(checked_text(*all.front().report, {.width = output.width,
+                                             .colour = output.colour,
+                                             .answers = answers,
+                                             .grids = options.grids}));
   }
 }
 
-int status_of(const Round& round) {
-  if (!round.failures.empty()) return 2;
-  for (const CheckReport& report : round.reports) {
-    if (report.outcome == Outcome::wrong) return 1;
+int status_of(const std::vector<CheckedPath>& all) {
+  const auto is_wrong = [](const CheckedPath& one) {
+    return one.report && one.report->outcome == Outcome::wrong;
+  };
+  if (!std::all_of(all.begin(), all.end(), [](const CheckedPath& one) { return one.report; })) {
+    return 2;
   }
-  return 0;
+  return std::any_of(all.begin(), all.end(), is_wrong) ? 1 : 0;
 }
 
-// Changes whenever a file of the submissions is saved, made or removed.
-std::string fingerprint(const std::vector<std::string>& paths) {
+// Editors keep copies and half-written files beside the one that they save.
+bool is_an_editors(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with('.') || name.starts_with('#') || name.ends_with('~');
+}
+
+// Changes whenever a file of the submissions, or the lesson's, is saved, made or removed.
+std::string fingerprint(const CheckCommandOptions& options) {
   std::string print;
   std::error_code ignored;
   const auto add = [&](const fs::path& path) {
+    if (is_an_editors(path) || fs::is_directory(path, ignored)) return;
     print += fmt::format("{} {} {}\n", path.string(),
                          fs::last_write_time(path, ignored).time_since_epoch().count(),
-                         fs::is_directory(path, ignored) ? 0 : fs::file_size(path, ignored));
+                         fs::file_size(path, ignored));
   };
-  for (const std::string& path : paths) {
+  add(options.lesson.name);
+  for (const std::string& path : options.paths) {
     add(path);
     if (!fs::is_directory(path, ignored)) continue;
     for (const auto& entry : fs::directory_iterator(path, ignored)) add(entry.path());
@@ -101,33 +116,44 @@ std::string fingerprint(const std::vector<std::string>& paths) {
   return print;
 }
 
-// Checks again at every save, until somebody ends it.
-[[noreturn]] void watch(const CheckCommandOptions& options, const LoadedLesson& loaded,
-                        const Common& common) {
+// What a save has left, once it is done with: a file is often there before its contents are.
+std::string settled_fingerprint(const CheckCommandOptions& options) {
   using namespace std::chrono_literals;
+  std::string print = fingerprint(options);
+  while (true) {
+    std::this_thread::sleep_for(200ms);
+    std::string next = fingerprint(options);
+    if (next == print) return print;
+    print = std::move(next);
+  }
+}
+
+// Checks again at every save, until somebody ends it.
+[[noreturn]] void watch(const CheckCommandOptions& options, const Common& common) {
+  const bool is_screen = isatty(STDOUT_FILENO) == 1;
   std::string seen;
   while (true) {
-    const std::string now = fingerprint(options.paths);
-    if (now != seen) {
-      seen = now;
-      try {
-        print_round(check_all(options, loaded), options, loaded, common);
-      } catch (const InputError& error) {  // a file half saved, or for now not there
-        print(fmt::format("{}\n", visible(error.what())));
-      }
-      print("(checking again at the next save; Ctrl-C ends)\n\n");
-      finish_output();
+    const std::string now = settled_fingerprint(options);
+    if (now == seen) continue;
+    seen = now;
+    print(is_screen ? "\033[H\033[2J" : "");
+    try {
+      const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+      print_all(check_all(options, loaded), options, loaded, common);
+    } catch (const InputError& error) {  // for now not there, or not yet right
+      print(fmt::format("qkv: {}\n", visible(error.what())));
     }
-    std::this_thread::sleep_for(200ms);
+    print("(checking again at the next save; Ctrl-C ends)\n\n");
+    finish_output();
   }
 }
 
 int run(const CheckCommandOptions& options, const Common& common) {
+  if (options.watch) watch(options, common);
   const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
-  if (options.watch) watch(options, loaded, common);
-  const Round round = check_all(options, loaded);
-  print_round(round, options, loaded, common);
-  return status_of(round);
+  const std::vector<CheckedPath> all = check_all(options, loaded);
+  print_all(all, options, loaded, common);
+  return status_of(all);
 }
 
 std::function<int()> setup(CLI::App& app, const Common& common) {
@@ -144,8 +170,13 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
   app.add_flag("--strict", options->rules.strict, "Other conventions are wrong, too");
   app.add_flag("--no-answers", options->no_answers, "Which cells and why, never the right value");
   app.add_flag("--watch", options->watch, "Check again at every save");
+  app.add_flag_callback(
+      "--all", [options] { options->grids = Grids::all; },
+      "Every matrix cell by cell, not only those with a wrong cell");
   CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
-  app.add_option("--summary", options->summary, "A table of many submissions: csv")
+  app.add_option(
+         "--summary", options->summary,
+         "A table of many submissions, csv; marks count correct, rounding and carried cells")
       ->check(CLI::IsMember({"csv"}).description(""))
       ->type_name("FORMAT")
       ->excludes(json);

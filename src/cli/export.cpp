@@ -1,12 +1,14 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/exporting.hpp"
 #include "cli/lesson_options.hpp"
-#include "formats/write_file.hpp"
 #include "render/exported.hpp"
+#include "render/exporter.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
 
@@ -16,40 +18,46 @@ namespace {
 struct ExportCommandOptions {
   LessonChoice lesson;
   std::string directory;
-  std::vector<std::string> formats;
   ExportOptions what;
 };
 
-void to_directory(const LoadedLesson& loaded, const ExportCommandOptions& options) {
-  make_directory(options.directory);
-  std::size_t count = 0;
-  export_csv(loaded.lesson, loaded.trace, options.what, [&](const ExportedFile& file) {
-    write_whole(std::filesystem::path(options.directory) / file.name, file.bytes);
-    ++count;
-  });
-  tell(fmt::format("{} file{} in {}\n", count, count == 1 ? "" : "s", visible(options.directory)));
+void refuse_for_screen(const PlannedFile& file) {
+  throw InputError(
+      fmt::format("{} is no text for a screen; name a directory: -o DIR", visible(file.name)));
 }
 
-// Several matrices follow each other, each after a comment with its name: NumPy skips it.
-void to_output(const LoadedLesson& loaded, const ExportOptions& options) {
-  std::vector<ExportedFile> files;
-  export_csv(loaded.lesson, loaded.trace, options, [&](ExportedFile file) {
-    if (file.name.ends_with(".csv")) files.push_back(std::move(file));
-  });
-  for (const ExportedFile& file : files) {
-    if (files.size() > 1) print(fmt::format("# {}\n", file.name));
-    print(visible_prose(file.bytes));  // the screen is no place for a label's escape sequences
+// Several files follow each other, each after a comment with its name: NumPy skips it.
+void to_output(std::vector<PlannedFile> plan) {
+  plan.pop_back();  // the list of files
+  for (const PlannedFile& file : plan) {
+    if (file.for_screen == nullptr) refuse_for_screen(file);
+  }
+  for (const PlannedFile& file : plan) {
+    std::string text;
+    file.content([&](std::string_view bytes) { text += bytes; });
+    if (plan.size() > 1) print(fmt::format("# {}\n", file.name));
+    print(file.for_screen(text));  // the screen is no place for a label's escape sequences
   }
 }
 
 int run(const ExportCommandOptions& options) {
   const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  std::vector<PlannedFile> plan = export_plan(loaded.lesson, loaded.trace, options.what);
   if (options.directory == "-") {
-    to_output(loaded, options.what);
+    to_output(std::move(plan));
   } else {
-    to_directory(loaded, options);
+    tell(export_to_directory(plan, options.directory) + "\n");
   }
   return 0;
+}
+
+std::string formats_help() {
+  std::string text = "csv unless named; several at once: npy,json\n";
+  for (const Exporter& exporter : exporters()) {
+    text += fmt::format("{:<12} {}\n", exporter.format->name, exporter.says);
+  }
+  text.pop_back();
+  return text;
 }
 
 std::function<int()> setup(CLI::App& app, const Common&) {
@@ -58,13 +66,14 @@ std::function<int()> setup(CLI::App& app, const Common&) {
   app.add_option("-o,--output", options->directory, "The directory to write to; - for the screen")
       ->required()
       ->type_name("DIR");
-  app.add_option("--format", options->formats, "csv")
-      ->check(CLI::IsMember({"csv"}).description(""))
-      ->type_name("NAME");
+  app.add_option("--format", options->what.formats, formats_help())
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   app.add_option("--step", options->what.only, "Only this step or given (repeatable)")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  app.add_option("--digits", options->what.digits, "Decimals (all that a double needs)")
+  app.add_option("--digits", options->what.digits,
+                 "Decimals of numbers in text (all that a double needs; in documents 4)")
       ->type_name("N")
       ->check(CLI::Range(0, 17).description(""));
   app.add_flag("--plain", options->what.plain, "Numbers only, without labels");
@@ -75,11 +84,14 @@ std::function<int()> setup(CLI::App& app, const Common&) {
 
 constinit const Command export_command{
     .name = "export",
-    .summary = "every step's matrix as a CSV file",
+    .summary = "every step's matrix as a file, for spreadsheets, programs and documents",
     .examples =
         "  qkv export the-fat-cat -o out\n"
-        "  qkv export the-fat-cat -o out --plain        numbers only, for numpy.loadtxt\n"
-        "  qkv export the-fat-cat --step scores -o -    one matrix, on the screen\n",
+        "  qkv export the-fat-cat -o out --plain          numbers only, for numpy.loadtxt\n"
+        "  qkv export the-fat-cat -o out --format npy     an array for each step, heads and all\n"
+        "  qkv export the-fat-cat -o out --format npz,json,latex\n"
+        "  qkv export the-fat-cat --step scores -o -      one matrix, on the screen\n"
+        "  qkv export the-fat-cat --format markdown -o - > walk.md\n",
     .setup = setup,
 };
 

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "lesson/library.hpp"
+#include "render/step_words.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
 
@@ -13,10 +16,27 @@ namespace qkv {
 namespace {
 
 struct LessonsOptions {
-  std::string name;
+  std::string lesson;  ///< empty for the whole course
   bool source = false;
   bool json = false;
+  bool names = false;
 };
+
+nlohmann::ordered_json json_of(const Lesson& lesson) {
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  for (const StepRecipe& step : lesson.recipe.steps) steps.push_back(step.name);
+  return {{"name", lesson.name},
+          {"title", lesson.title},
+          {"teaches", lesson.summary},
+          {"steps", steps}};
+}
+
+std::string as_json(const std::vector<Lesson>& lessons) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Lesson& lesson : lessons) list.push_back(json_of(lesson));
+  return visible_json(list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
+         "\n";
+}
 
 std::string paragraph(const std::string& prose, std::size_t width) {
   std::string text;
@@ -24,28 +44,39 @@ std::string paragraph(const std::string& prose, std::size_t width) {
   return text;
 }
 
-std::string as_json() {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const BuiltInLesson& built_in : built_in_lessons()) {
-    const Lesson lesson = find_lesson(std::string(built_in.name)).lesson;
-    nlohmann::ordered_json steps = nlohmann::ordered_json::array();
-    for (const StepRecipe& step : lesson.recipe.steps) steps.push_back(step.name);
-    list.push_back({{"name", lesson.name},
-                    {"title", lesson.title},
-                    {"teaches", lesson.summary},
-                    {"steps", steps}});
-  }
-  return list.dump(2) + "\n";
-}
-
-std::string as_text(const Terminal& output) {
+std::string course(const std::vector<Lesson>& lessons, const Terminal& output) {
   std::string text;
-  for (const BuiltInLesson& built_in : built_in_lessons()) {
-    const Lesson lesson = find_lesson(std::string(built_in.name)).lesson;
+  for (const Lesson& lesson : lessons) {
     text += fmt::format("{}  ({} steps)\n", lesson.name, lesson.recipe.steps.size());
     text += paragraph(lesson.title + ". " + lesson.summary, output.width);
   }
-  return text + "\nStart with: qkv run " + std::string(built_in_lessons().front().name) + "\n";
+  return text + "\nStart with: qkv run " + lessons.front().name + "\n";
+}
+
+std::string steps_of(const Lesson& lesson) {
+  std::size_t widest = 0;
+  for (const StepRecipe& step : lesson.recipe.steps) widest = std::max(widest, width(step.name));
+  std::string text;
+  for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
+    const StepRecipe& step = lesson.recipe.steps[s];
+    text += fmt::format("{:4}  {}  {}\n", s + 1, padded_right(visible(step.name), widest),
+                        visible(title_of(lesson.texts[s], *step.operation)));
+  }
+  return text;
+}
+
+// The text that a lesson starts from, and what others it could start from.
+std::string words_of(const Environment& environment, const Terminal& output) {
+  std::string text;
+  if (!environment.texts.empty()) {
+    text += "\nText:\n" +
+            paragraph(fmt::format("{}", fmt::join(environment.texts, " / ")), output.width);
+  }
+  if (!environment.vocabulary.empty()) {
+    text += "\nWords that it knows, for --text (write them just like this, without full stops):\n";
+    text += paragraph(fmt::format("{}", fmt::join(environment.vocabulary, ", ")), output.width);
+  }
+  return text;
 }
 
 // One lesson: what it is about, the words that its text may have, its steps.
@@ -55,24 +86,20 @@ std::string about(const Lesson& lesson, const Terminal& output) {
   if (!lesson.source.empty()) {
     text += paragraph("Numbers from: " + lesson.source, output.width);
   }
-  const Environment& environment = lesson.recipe.environment;
-  if (!environment.texts.empty()) {
-    text += fmt::format(
-        "\nText:\n{}",
-        paragraph(fmt::format("{}", fmt::join(environment.texts, " / ")), output.width));
-  }
-  if (!environment.vocabulary.empty()) {
-    text += "\nWords that it knows, for --text (write them just like this, without full stops):\n";
-    text += paragraph(fmt::format("{}", fmt::join(environment.vocabulary, ", ")), output.width);
-  }
-  text += "\nSteps:\n";
-  for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
-    const StepRecipe& step = lesson.recipe.steps[s];
-    const std::string& title = lesson.texts[s].title;
-    text += fmt::format("{:4}  {:<20}  {}\n", s + 1, step.name,
-                        title.empty() ? step.operation->title : visible(title));
-  }
+  text += words_of(lesson.recipe.environment, output);
+  text += "\nSteps:\n" + steps_of(lesson);
   return text + fmt::format("\nWalk it with: qkv run {}\n", visible(lesson.where));
+}
+
+// One a line, for shells: the lessons of the course, or the steps of one lesson.
+std::string names_of(const LessonsOptions& options, const std::vector<Lesson>& lessons) {
+  std::string text;
+  if (options.lesson.empty()) {
+    for (const Lesson& lesson : lessons) text += lesson.name + "\n";
+  } else {
+    for (const StepRecipe& step : lessons.front().recipe.steps) text += step.name + "\n";
+  }
+  return text;
 }
 
 // The lesson's file as it was written: something to learn from, and to change.
@@ -85,27 +112,44 @@ std::string source_of(const std::string& name) {
       "{} is a file of your own already; --source prints a built-in lesson", visible(name)));
 }
 
-std::string of_one(const LessonsOptions& options, const Terminal& output) {
-  if (options.source) return source_of(options.name);
-  const LessonReading reading = find_lesson(options.name);
-  if (!reading.faults.empty()) {
-    throw InputError(fault_line(reading.lesson, reading.faults.front()));
+std::vector<Lesson> wanted_lessons(const LessonsOptions& options) {
+  if (!options.lesson.empty()) {
+    LessonReading reading = find_lesson(options.lesson);
+    if (!reading.faults.empty()) load_lesson(options.lesson);  // throws them all
+    return {std::move(reading.lesson)};
   }
-  return about(reading.lesson, output);
+  std::vector<Lesson> lessons;
+  for (const BuiltInLesson& built_in : built_in_lessons()) {
+    lessons.push_back(find_lesson(std::string(built_in.name)).lesson);
+  }
+  return lessons;
+}
+
+std::string listing(const LessonsOptions& options, const Common& common) {
+  if (options.source) return source_of(options.lesson);
+  const std::vector<Lesson> lessons = wanted_lessons(options);
+  if (options.names) return names_of(options, lessons);
+  if (options.json) return as_json(lessons);
+  const Terminal output = terminal(common.colour);
+  return options.lesson.empty() ? course(lessons, output) : about(lessons.front(), output);
 }
 
 std::function<int()> setup(CLI::App& app, const Common& common) {
   const auto options = std::make_shared<LessonsOptions>();
-  CLI::Option* name =
-      app.add_option("LESSON", options->name, "One lesson: its words and its steps")->type_name("");
-  app.add_flag("--source", options->source, "Print the lesson's file, to learn from and to change")
-      ->needs(name);
-  app.add_flag("--json", options->json, "The course as JSON, for programs")->excludes(name);
+  CLI::Option* lesson =
+      app.add_option("LESSON", options->lesson, "Only this lesson: its words and its steps");
+  lesson->type_name("");
+  CLI::Option* source = app.add_flag("--source", options->source,
+                                     "Print the lesson's file, to learn from and to change");
+  source->needs(lesson);
+  CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
+  json->excludes(source);
+  app.add_flag("--names", options->names,
+               "Only the names, one a line: of the lessons, of the steps")
+      ->excludes(json)
+      ->excludes(source);
   return [options, &common] {
-    const Terminal output = terminal(common.colour);
-    print(!options->name.empty() ? of_one(*options, output)
-          : options->json        ? as_json()
-                                 : as_text(output));
+    print(listing(*options, common));
     return 0;
   };
 }
@@ -118,7 +162,8 @@ constinit const Command lessons_command{
     .examples =
         "  qkv lessons\n"
         "  qkv lessons the-fat-cat                      its words and its steps\n"
-        "  qkv lessons the-fat-cat --source > mine.toml a lesson file to change\n",
+        "  qkv lessons the-fat-cat --source > mine.toml a lesson file to change\n"
+        "  qkv lessons --json\n",
     .setup = setup,
 };
 

@@ -8,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/shell_word.hpp"
 #include "formats/read_file.hpp"
 #include "formats/write_file.hpp"
 #include "render/text.hpp"
@@ -54,24 +55,10 @@ void refuse_filled_in(const fs::path& directory, const std::vector<ExportedFile>
       filled.size() == 1 ? "" : fmt::format(", and so do {} more files", filled.size() - 1)));
 }
 
-// In quotes where a shell would take it apart.
-std::string for_shell(const std::string& word) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 int run(const WorksheetOptions& options) {
   const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
-  std::string check = "qkv check " + for_shell(options.lesson.name);
-  if (options.lesson.changes.text) check += " --text " + for_shell(*options.lesson.changes.text);
-  for (const std::string& change : options.lesson.changes.set) {
-    check += " --set " + for_shell(change);
-  }
-  check += " " + for_shell(options.directory);
+  const std::string check =
+      fmt::format("qkv check {} {}", shell_words(options.lesson), shell_word(options.directory));
   std::vector<ExportedFile> files;
   worksheet_csv(loaded.trace, [&](ExportedFile file) { files.push_back(std::move(file)); });
   if (!options.force) refuse_filled_in(options.directory, files);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/sink.hpp"
 #include "formats/written.hpp"
 
 namespace qkv {
@@ -45,5 +46,8 @@ struct CsvOptions {
 /// only where there are no labels or they are left out. Infinity is inf, a blank is nan.
 /// Throws std::logic_error where the sizes do not fit.
 std::string to_csv(const CsvMatrix& matrix, const CsvOptions& options = {});
+
+/// The same, handed to the sink in pieces, for a matrix whose text is large.
+void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& sink);
 
 }  // namespace qkv

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "formats/sink.hpp"
 #include "formats/written.hpp"
 
 namespace qkv {
@@ -14,5 +16,11 @@ namespace qkv {
 /// them. `where` opens every message. Throws InputError: text that is no JSON (with line and
 /// column), rows that differ in length, a name that stands twice, arrays nested too deep.
 std::vector<NamedWritten> read_json(std::string_view text, const std::string& where);
+
+/// Writes an object of nested lists, one for each tensor, under their names (which are letters,
+/// digits, _ and dots): the shortest digits that read back to the same double, or so many decimals;
+/// infinities as the strings "inf" and "-inf", NaN as null.
+void write_json(const std::vector<NamedTensor>& tensors, std::optional<int> digits,
+                const Sink& sink);
 
 }  // namespace qkv

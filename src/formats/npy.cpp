@@ -3,14 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <limits>
 #include <optional>
 
+#include "formats/dtype.hpp"
 #include "formats/numeral.hpp"
 #include "tensor/error.hpp"
 
@@ -22,69 +17,9 @@ namespace {
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t largest_rank = 64;  // NumPy's own bound, from version 2 on
 
-static_assert(std::endian::native == std::endian::little, "npy.cpp copies little-endian bytes");
-
 [[noreturn]] void refuse(const std::string& where, std::string_view why) {
   throw InputError(fmt::format("{}: {}", where, why));
 }
-
-// ---------------------------------------------------------------- numbers in bytes
-
-enum class ByteOrder { little, big };
-
-template <class Stored>
-Stored load(const char* bytes, ByteOrder order) {
-  std::array<char, sizeof(Stored)> copy;
-  std::copy_n(bytes, sizeof(Stored), copy.begin());
-  if (order == ByteOrder::big) std::reverse(copy.begin(), copy.end());
-  return std::bit_cast<Stored>(copy);
-}
-
-template <class Stored>
-double load_number(const char* bytes, ByteOrder order) {
-  return static_cast<double>(load<Stored>(bytes, order));
-}
-
-/// IEEE 754 binary16: 1 bit of sign, 5 of exponent, 10 of fraction.
-double load_half(const char* bytes, ByteOrder order) {
-  const auto bits = load<std::uint16_t>(bytes, order);
-  const int exponent = (bits >> 10) & 0x1f;
-  const int fraction = bits & 0x3ff;
-  double magnitude = 0;
-  if (exponent == 0x1f) {
-    magnitude = fraction == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
-  } else if (exponent == 0) {
-    magnitude = std::ldexp(fraction, -24);
-  } else {
-    magnitude = std::ldexp(fraction + 0x400, exponent - 25);
-  }
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
-double load_bool(const char* bytes, ByteOrder) { return *bytes != 0 ? 1.0 : 0.0; }
-
-/// A kind of number that NumPy stores: its code without the byte order.
-struct Dtype {
-  std::string_view code;
-  std::size_t size;
-  double (*load)(const char* bytes, ByteOrder order);
-  Precision precision;
-};
-
-constexpr std::array dtypes = {
-    Dtype{"f8", 8, load_number<double>, Precision::float64},
-    Dtype{"f4", 4, load_number<float>, Precision::float32},
-    Dtype{"f2", 2, load_half, Precision::float16},
-    Dtype{"i1", 1, load_number<std::int8_t>, Precision::digits},
-    Dtype{"i2", 2, load_number<std::int16_t>, Precision::digits},
-    Dtype{"i4", 4, load_number<std::int32_t>, Precision::digits},
-    Dtype{"i8", 8, load_number<std::int64_t>, Precision::digits},
-    Dtype{"u1", 1, load_number<std::uint8_t>, Precision::digits},
-    Dtype{"u2", 2, load_number<std::uint16_t>, Precision::digits},
-    Dtype{"u4", 4, load_number<std::uint32_t>, Precision::digits},
-    Dtype{"u8", 8, load_number<std::uint64_t>, Precision::digits},
-    Dtype{"b1", 1, load_bool, Precision::digits},
-};
 
 // ---------------------------------------------------------------- the header
 
@@ -190,9 +125,10 @@ class HeaderReader {
     const std::string_view descr = string();
     const bool has_order = !descr.empty() && std::string_view("<>|=").find(descr[0]) < 4;
     const std::string_view code = descr.substr(has_order ? 1 : 0);
-    const auto found = std::find_if(dtypes.begin(), dtypes.end(),
-                                    [code](const Dtype& dtype) { return dtype.code == code; });
-    if (found == dtypes.end()) refuse_dtype(descr);
+    const auto found = std::find_if(dtypes().begin(), dtypes().end(), [code](const Dtype& dtype) {
+      return !code.empty() && dtype.npy == code;
+    });
+    if (found == dtypes().end()) refuse_dtype(descr);
     header_.dtype = &*found;
     header_.byte_order = descr[0] == '>' ? ByteOrder::big : ByteOrder::little;
   }
@@ -259,7 +195,7 @@ Header take_header(std::string_view& bytes, const std::string& where) {
 
 // ---------------------------------------------------------------- the numbers
 
-std::size_t checked_count(const Header& header, std::string_view data, const std::string& where) {
+void refuse_wrong_size(const Header& header, std::string_view data, const std::string& where) {
   const std::size_t count = count_of(header.shape, where + ": an array");
   const std::string shape = "shape " + shape_text(header.shape);
   if (count == 0) refuse(where, "the array holds no numbers: its " + shape + " has a size of 0");
@@ -268,19 +204,6 @@ std::size_t checked_count(const Header& header, std::string_view data, const std
     refuse(where, fmt::format("{} needs {} bytes of numbers, the file has {}: save the array again",
                               shape.size() > 6 ? shape : "one number", wanted, data.size()));
   }
-  return count;
-}
-
-std::vector<double> load_values(const Header& header, std::string_view data, std::size_t count) {
-  std::vector<double> values(count);
-  if (header.dtype->precision == Precision::float64 && header.byte_order == ByteOrder::little) {
-    std::memcpy(values.data(), data.data(), data.size());
-    return values;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    values[i] = header.dtype->load(data.data() + i * header.dtype->size, header.byte_order);
-  }
-  return values;
 }
 
 /// Fortran order (the first index runs fastest) put into C order (the last one does).
@@ -315,8 +238,8 @@ std::string shape_tuple(const Shape& shape) {
 
 NpyArray read_npy_array(std::string_view bytes, const std::string& where) {
   const Header header = take_header(bytes, where);
-  const std::size_t count = checked_count(header, bytes, where);
-  std::vector<double> values = load_values(header, bytes, count);
+  refuse_wrong_size(header, bytes, where);
+  std::vector<double> values = load_values(*header.dtype, bytes, header.byte_order);
   if (header.fortran_order && header.shape.size() > 1) values = in_c_order(header.shape, values);
   const Shape shape = header.shape.empty() ? Shape{1} : header.shape;
   return {.tensor = tensor_of(shape, std::move(values)), .precision = header.dtype->precision};
@@ -324,34 +247,30 @@ NpyArray read_npy_array(std::string_view bytes, const std::string& where) {
 
 Written read_npy(std::string_view bytes, const std::string& where) {
   const NpyArray array = read_npy_array(bytes, where);
-  Written written;
-  written.shape = array.tensor.shape();
-  written.precision = array.precision;
-  written.cells.reserve(array.tensor.values.size());
-  for (const double value : array.tensor.values) written.cells.push_back({.value = value});
-  return written;
+  return written_of(array.tensor.shape(), array.tensor.values, array.precision);
 }
 
-std::string to_npy(const Tensor& tensor) {
+std::string npy_header(const Shape& shape) {
   constexpr std::size_t alignment = 64;
   const std::size_t before_header = magic.size() + 4;
-  std::string header = fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': {}, }}",
-                                   shape_tuple(tensor.shape()));
+  std::string header =
+      fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': {}, }}", shape_tuple(shape));
   const std::size_t size = before_header + header.size() + 1;
   header.append((alignment - size % alignment) % alignment, ' ');
   header += '\n';
 
-  std::string bytes;
-  bytes.reserve(before_header + header.size() + tensor.values.size() * sizeof(double));
-  bytes += magic;
+  std::string bytes(magic);
   bytes += '\x01';
   bytes += '\x00';
   bytes += static_cast<char>(header.size() & 0xff);
   bytes += static_cast<char>(header.size() >> 8);
-  bytes += header;
-  bytes.append(reinterpret_cast<const char*>(tensor.values.data()),
-               tensor.values.size() * sizeof(double));
-  return bytes;
+  return bytes + header;
+}
+
+std::string to_npy(const Tensor& tensor) {
+  std::string bytes = npy_header(tensor.shape());
+  bytes.reserve(bytes.size() + tensor.values.size() * sizeof(double));
+  return bytes.append(bytes_of(tensor.values));
 }
 
 }  // namespace qkv

@@ -23,6 +23,9 @@ NpyArray read_npy_array(std::string_view bytes, const std::string& where);
 /// The same as numbers that somebody handed in: NaN is blank, decimals are 0.
 Written read_npy(std::string_view bytes, const std::string& where);
 
+/// What stands before the numbers of a .npy file, version 1.0, <f8 in C order.
+std::string npy_header(const Shape& shape);
+
 /// The bytes of a .npy file, version 1.0, <f8 in C order. Example: `to_npy(tensor_of({1}, {2.0}))`.
 std::string to_npy(const Tensor& tensor);
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/sink.hpp"
 #include "formats/written.hpp"
 
 namespace qkv {
@@ -18,5 +19,10 @@ inline constexpr std::size_t largest_unpacked = std::size_t{1} << 30;
 /// more than `limit` bytes. `where` opens every message. Throws InputError.
 std::vector<NamedWritten> read_npz(std::string_view bytes, const std::string& where,
                                    std::size_t limit = largest_unpacked);
+
+/// Writes tensors as numpy.savez does: an archive of .npy files, <f8, each stored under its
+/// tensor's name, dated 1980 so that the same tensors make the same bytes. Throws InputError where
+/// they take more than 4 GB.
+void write_npz(const std::vector<NamedTensor>& tensors, const Sink& sink);
 
 }  // namespace qkv

@@ -10,59 +10,15 @@
 #include <cerrno>
 #include <cstring>
 
-#include "formats/csv.hpp"
-#include "formats/json.hpp"
-#include "formats/npy.hpp"
-#include "formats/npz.hpp"
+#include "formats/format.hpp"
 #include "formats/numeral.hpp"
-#include "formats/pasted.hpp"
 #include "tensor/error.hpp"
 #include "tensor/nearest.hpp"
 
 namespace qkv {
 namespace {
 
-using Expected = std::optional<std::array<std::size_t, 2>>;
-
 using Matrices = std::vector<NamedWritten>;
-
-Matrices unnamed(Written written) {
-  Matrices matrices;
-  matrices.push_back({.name = {}, .written = std::move(written)});
-  return matrices;
-}
-
-Matrices from_csv(std::string_view bytes, const std::string& where, Expected expected) {
-  return unnamed(read_csv(bytes, where, expected));
-}
-
-Matrices from_text(std::string_view bytes, const std::string& where, Expected expected) {
-  return unnamed(read_pasted(bytes, where, expected));
-}
-
-Matrices from_npy(std::string_view bytes, const std::string& where, Expected) {
-  return unnamed(read_npy(bytes, where));
-}
-
-Matrices from_npz(std::string_view bytes, const std::string& where, Expected) {
-  return read_npz(bytes, where);
-}
-
-Matrices from_json(std::string_view bytes, const std::string& where, Expected) {
-  return read_json(bytes, where);
-}
-
-/// A kind of file of numbers. A new format is one row.
-struct Reader {
-  std::string_view extension;
-  Matrices (*read)(std::string_view bytes, const std::string& where, Expected expected);
-  bool several = false;  ///< it names its matrices, and may have more than one
-};
-
-constexpr std::array readers = {
-    Reader{".csv", from_csv}, Reader{".tsv", from_csv},       Reader{".txt", from_text},
-    Reader{".npy", from_npy}, Reader{".npz", from_npz, true}, Reader{".json", from_json, true},
-};
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string_view why) {
   throw InputError(fmt::format("{}: {}", path.string(), why));
@@ -89,18 +45,31 @@ struct OpenFile {
   refuse(path, fmt::format("the file has more than {} bytes, the most that is read", limit));
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return text;
+std::string shortened_list(const std::vector<std::string>& names) {
+  return printable(fmt::to_string(fmt::join(names, ", ")));
 }
 
-const Reader* reader_of(const std::filesystem::path& path) {
-  const std::string extension = lower(path.extension().string());
-  for (const Reader& reader : readers) {
-    if (reader.extension == extension) return &reader;
+const Format& readable_format(const std::filesystem::path& path) {
+  const Format* format = format_of(path);
+  if (format != nullptr && format->read != nullptr) return *format;
+  const std::string extension = path.extension().string();
+  const std::string why = extension.empty() ? "the name has no extension"
+                          : format == nullptr
+                              ? "\"" + printable(extension) + "\" is not a known extension"
+                              : fmt::format("qkv writes {} but does not read it", format->name);
+  refuse(path, fmt::format("{}: save the numbers as one of {}", why,
+                           fmt::join(readable_extensions(), " ")));
+}
+
+[[noreturn]] void refuse_unknown_key(const std::filesystem::path& path, const std::string& key,
+                                     const std::vector<std::string>& names) {
+  if (names.empty()) {
+    refuse(path, fmt::format("nothing in it is named \"{}\": leave out key", printable(key)));
   }
-  return nullptr;
+  const std::string near = nearest(key, names);
+  const std::string what = near.empty() ? fmt::format("there are {}", shortened_list(names))
+                                        : fmt::format("did you mean \"{}\"?", printable(near));
+  refuse(path, fmt::format("nothing in it is named \"{}\"; {}", printable(key), what));
 }
 
 }  // namespace
@@ -131,51 +100,36 @@ std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {
   return bytes;
 }
 
-std::vector<NamedWritten> read_all_written(const std::filesystem::path& path, Expected expected) {
-  const Reader* reader = reader_of(path);
-  if (!reader) {
-    const std::string extension = path.extension().string();
-    refuse(path, fmt::format("{}: save the numbers as one of {}",
-                             extension.empty()
-                                 ? "the name has no extension"
-                                 : "\"" + printable(extension) + "\" is not a known extension",
-                             fmt::join(readable_extensions(), " ")));
-  }
-  return reader->read(read_bytes(path), path.string(), expected);
+std::vector<NamedWritten> read_all_written(const std::filesystem::path& path,
+                                           const Wanted& wanted) {
+  return readable_format(path).read(path, wanted);
 }
 
 Written read_written(const std::filesystem::path& path, const std::optional<std::string>& key) {
-  Matrices matrices = read_all_written(path);
-  const bool named = !matrices.front().name.empty();
-  if (!key && matrices.size() == 1) return std::move(matrices.front().written);
-  std::vector<std::string_view> names;
-  for (const NamedWritten& matrix : matrices) names.push_back(matrix.name);
-  if (!named)
-    refuse(path, fmt::format("nothing in it is named \"{}\": leave out key", printable(*key)));
-  if (!key) {
+  std::vector<std::string> names;
+  const auto takes = [&](const std::string& name) {
+    names.push_back(name);
+    return key ? name == *key : names.size() == 1;
+  };
+  Matrices matrices = read_all_written(path, {.takes = takes});
+  if (key && (matrices.empty() || names.empty())) refuse_unknown_key(path, *key, names);
+  if (names.size() > 1 && !key) {
     refuse(path, fmt::format("it holds several matrices; write key = \"{}\", or another of {}",
-                             printable(names.front()),
-                             printable(fmt::to_string(fmt::join(names, ", ")))));
+                             printable(names.front()), shortened_list(names)));
   }
-  for (NamedWritten& matrix : matrices) {
-    if (matrix.name == *key) return std::move(matrix.written);
-  }
-  const std::string near = nearest(*key, names);
-  refuse(path, near.empty()
-                   ? fmt::format("nothing in it is named \"{}\"; there are {}", printable(*key),
-                                 printable(fmt::to_string(fmt::join(names, ", "))))
-                   : fmt::format("nothing in it is named \"{}\"; did you mean \"{}\"?",
-                                 printable(*key), printable(near)));
+  return std::move(matrices.front().written);
 }
 
 bool may_hold_several(const std::filesystem::path& path) {
-  const Reader* reader = reader_of(path);
-  return reader && reader->several;
+  const Format* format = format_of(path);
+  return format != nullptr && format->several;
 }
 
 std::vector<std::string_view> readable_extensions() {
   std::vector<std::string_view> extensions;
-  for (const Reader& reader : readers) extensions.push_back(reader.extension);
+  for (const Format* format : all_formats()) {
+    if (format->read != nullptr) extensions.push_back(format->extension);
+  }
   return extensions;
 }
 

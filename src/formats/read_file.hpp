@@ -1,12 +1,12 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "formats/format.hpp"
 #include "formats/written.hpp"
 
 namespace qkv {
@@ -18,12 +18,11 @@ inline constexpr std::size_t largest_file = std::size_t{1} << 31;
 /// directory, cannot be read, or has more than `limit` bytes.
 std::string read_bytes(const std::filesystem::path& path, std::size_t limit = largest_file);
 
-/// All matrices in a file, read by what its extension says. `.npz` files and JSON objects name
-/// theirs; any other file is one matrix without a name. Throws InputError, also for an extension
-/// that is not known. `expected` (rows, columns) tells labels from numbers where the file does not:
-/// see read_csv.
+/// The matrices in a file that are wanted, read by what its extension says. `.npz`, `.safetensors`
+/// and JSON objects name theirs; any other file is one matrix without a name. Throws InputError,
+/// also for an extension that is not known.
 std::vector<NamedWritten> read_all_written(const std::filesystem::path& path,
-                                           std::optional<std::array<std::size_t, 2>> expected = {});
+                                           const Wanted& wanted = {});
 
 /// The one matrix in a file; of several, the one named `key`. Throws InputError as above, and where
 /// `key` names none (with the nearest), is needed, or is given where nothing has a name.

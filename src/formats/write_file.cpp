@@ -5,15 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
-#include <climits>
-#include <csignal>
 #include <cstring>
 #include <string>
+#include <utility>
 
+#include "formats/unfinished.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {
@@ -29,65 +27,6 @@ namespace fs = std::filesystem;
   refuse(path, fmt::format("the file cannot be written: {}", std::strerror(reason)));
 }
 
-// ---------------------------------------------------------------- removal on a signal
-
-/// Names of temporaries for the signal handler, in memory that is always there: a handler may not
-/// allocate. More files at a time than there are slots are written without a handler's care.
-struct Slot {
-  enum State { free, being_named, named };
-  std::atomic<int> state = free;
-  std::array<char, PATH_MAX> name = {};
-};
-std::array<Slot, 16> slots;
-static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait for a lock");
-
-constexpr std::array deadly_signals = {SIGINT, SIGTERM, SIGHUP};
-
-/// Removes the temporaries and ends the program as the signal would have.
-void remove_temporaries(int signal) {
-  for (Slot& slot : slots) {
-    if (slot.state == Slot::named) ::unlink(slot.name.data());
-  }
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
-
-/// Only where the signal would end the program: nohup and a handler set elsewhere keep theirs.
-void install_handlers() {
-  for (const int signal : deadly_signals) {
-    struct sigaction current = {};
-    if (::sigaction(signal, nullptr, &current) != 0 || current.sa_handler != SIG_DFL) continue;
-    struct sigaction removal = {};
-    removal.sa_handler = remove_temporaries;
-    ::sigaction(signal, &removal, nullptr);
-  }
-}
-
-/// The name of a temporary, known to the signal handler as long as this lives.
-class WatchedName {
- public:
-  explicit WatchedName(const std::string& name) {
-    install_handlers();
-    if (name.size() >= PATH_MAX) return;
-    for (Slot& slot : slots) {
-      int expected = Slot::free;
-      if (!slot.state.compare_exchange_strong(expected, Slot::being_named)) continue;
-      std::copy_n(name.c_str(), name.size() + 1, slot.name.begin());
-      slot.state = Slot::named;
-      slot_ = &slot;
-      return;
-    }
-  }
-  WatchedName(const WatchedName&) = delete;
-  WatchedName& operator=(const WatchedName&) = delete;
-  ~WatchedName() {
-    if (slot_ != nullptr) slot_->state = Slot::free;
-  }
-
- private:
-  Slot* slot_ = nullptr;
-};
-
 // ---------------------------------------------------------------- the temporary
 
 /// Writes it all; the reason where that fails, else 0.
@@ -99,13 +38,6 @@ int write_all(int descriptor, std::string_view bytes) {
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
   return 0;
-}
-
-/// Writes and closes: some file systems tell only then that the disk is full.
-int write_and_close(int descriptor, std::string_view bytes) {
-  const int written = write_all(descriptor, bytes);
-  const int closed = ::close(descriptor) == 0 ? 0 : errno;
-  return written != 0 ? written : closed;
 }
 
 /// A name beside `path` that no other thread or process takes. It does not grow with the file's own
@@ -120,8 +52,40 @@ int open_new(const fs::path& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
+/// A file being written. Whoever lets go of it before `close` leaves it as it is.
+class Writing {
+ public:
+  Writing(int descriptor, const fs::path& path) : descriptor_(descriptor), path_(path) {}
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+  ~Writing() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  void append(std::string_view bytes) const {
+    const int reason = write_all(descriptor_, bytes);
+    if (reason != 0) refuse_errno(path_, reason);
+  }
+
+  /// Some file systems tell only now that the disk is full.
+  void close() {
+    const int closed = ::close(std::exchange(descriptor_, -1));
+    if (closed != 0) refuse_errno(path_, errno);
+  }
+
+ private:
+  int descriptor_;
+  const fs::path& path_;
+};
+
+void write_content(int descriptor, const fs::path& path, const FileContent& content) {
+  Writing writing(descriptor, path);
+  content([&](std::string_view bytes) { writing.append(bytes); });
+  writing.close();
+}
+
 /// One try under one name; false where the name was taken.
-bool write_through(const fs::path& temporary, const fs::path& path, std::string_view bytes) {
+bool write_through(const fs::path& temporary, const fs::path& path, const FileContent& content) {
   const WatchedName watched(temporary.string());
   const int descriptor = open_new(temporary);
   if (descriptor < 0 && errno == EEXIST) return false;
@@ -129,11 +93,14 @@ bool write_through(const fs::path& temporary, const fs::path& path, std::string_
     refuse(path, "its directory does not exist: make it first");
   }
   if (descriptor < 0) refuse_errno(path, errno);
-  int reason = write_and_close(descriptor, bytes);
-  if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
-  if (reason == 0) return true;
-  ::unlink(temporary.c_str());
-  refuse_errno(path, reason);
+  try {
+    write_content(descriptor, path, content);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) refuse_errno(path, errno);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  return true;
 }
 
 // ---------------------------------------------------------------- devices
@@ -148,26 +115,29 @@ bool is_device(const fs::path& path) {
   return !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-void write_to_device(const fs::path& path, std::string_view bytes) {
+void write_to_device(const fs::path& path, const FileContent& content) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) refuse_errno(path, errno);
-  const int reason = write_and_close(descriptor, bytes);
-  if (reason != 0) refuse_errno(path, reason);
+  write_content(descriptor, path, content);
 }
 
 }  // namespace
 
-void write_whole(const fs::path& path, std::string_view bytes) {
+void write_whole(const fs::path& path, const FileContent& content) {
   std::error_code ignored;
   if (!path.has_filename() || fs::is_directory(fs::symlink_status(path, ignored))) {
     refuse(path, "this is a directory: name a file in it");
   }
-  if (is_device(path)) return write_to_device(path, bytes);
+  if (is_device(path)) return write_to_device(path, content);
   constexpr int tries = 100;
   for (int i = 0; i < tries; ++i) {
-    if (write_through(temporary_name(path), path, bytes)) return;
+    if (write_through(temporary_name(path), path, content)) return;
   }
   refuse_errno(path, EEXIST);
+}
+
+void write_whole(const fs::path& path, std::string_view bytes) {
+  write_whole(path, [bytes](const Sink& sink) { sink(bytes); });
 }
 
 void make_directory(const fs::path& path) {

@@ -17,7 +17,7 @@ struct Numeral {
 };
 
 /// What kind of numbers a file holds: digits that a person or a program printed, or binary ones.
-enum class Precision { digits, float16, float32, float64 };
+enum class Precision { digits, float16, bfloat16, float32, float64 };
 
 /// Numbers read from a file or a string, with their digits and the labels they came with.
 struct Written {

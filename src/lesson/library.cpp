@@ -130,4 +130,11 @@ LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& c
   return {std::move(lesson), std::move(evaluation.trace)};
 }
 
+LoadedLesson with_cell_set(const LoadedLesson& loaded, const std::string& change) {
+  Lesson lesson = loaded.lesson;
+  set_cell(lesson.recipe, change, loaded.trace);
+  Trace trace = evaluate(lesson.recipe);
+  return {std::move(lesson), std::move(trace)};
+}
+
 }  // namespace qkv

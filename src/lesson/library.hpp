@@ -39,4 +39,8 @@ LessonReading find_lesson(const std::string& name_or_path);
 /// The same, changed and worked out. Throws InputError with all faults, one a line.
 LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes = {});
 
+/// The lesson with one more value set ("W_Q[1,2]=0.5") and worked out again. Throws InputError
+/// where there is no such cell or the steps can't be worked out from it.
+LoadedLesson with_cell_set(const LoadedLesson& loaded, const std::string& change);
+
 }  // namespace qkv

@@ -44,6 +44,10 @@ class Expression {
   double value() const;
   const CellPlace& place() const;                ///< only of a cell
   const std::vector<Expression>& parts() const;  ///< empty for numbers and cells
+  /// The same for a term and its copies, so that a part used twice can be told from two equal ones;
+  /// and whether there are copies of it at all.
+  const void* identity() const { return node_.get(); }
+  bool is_shared() const { return node_.use_count() > 1; }
 
  private:
   struct Node;

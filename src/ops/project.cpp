@@ -85,18 +85,66 @@ std::vector<Tensor> transposed_weight(const Source& step) {
   return {Project::compute(call)};
 }
 
-// Any other matrix of the same size that is used as a weight somewhere.
-std::vector<Tensor> wrong_weight(const Source& step) {
-  std::vector<Tensor> results;
+// The step with another weight and, where there is one to go with it, another bias.
+Tensor with_weight(const Source& step, const Tensor& weight, const Tensor* bias = nullptr) {
+  Call call = call_of(step);
+  call.inputs[1] = &weight;
+  if (bias) call.inputs[2] = bias;
+  return Project::compute(call);
+}
+
+// Every matrix of the tensor exchanged for one of them.
+Tensor only_matrix(const Tensor& tensor, std::size_t chosen) {
+  Tensor result = tensor;
+  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+    const auto from = tensor.matrix(chosen);
+    std::copy(from.begin(), from.end(), result.matrix(m).begin());
+  }
+  return result;
+}
+
+// Any other matrix of the same size that is used as a weight somewhere, with this step's bias.
+void add_other_weights(const Source& step, std::vector<Tensor>& results) {
   const Source& own = *step.inputs[1];
   for (const Source& other : step.all) {
     const bool is_weight = !other.operation && other.tensor->rank() >= 2 &&
                            other.name != own.name && &other != step.inputs[0];
     if (!is_weight || other.tensor->shape() != own.tensor->shape()) continue;
-    Call call = call_of(step);
-    call.inputs[1] = other.tensor;
-    results.push_back(Project::compute(call));
+    results.push_back(with_weight(step, *other.tensor));
   }
+}
+
+// The weight and the bias of another projection.
+void add_other_projections(const Source& step, std::vector<Tensor>& results) {
+  for (const Source& other : step.all) {
+    if (other.operation != step.operation || other.name == step.name) continue;
+    if (step.inputs.size() < 3 || other.inputs.size() < 3) continue;
+    const bool fits = other.inputs[1]->tensor->shape() == step.inputs[1]->tensor->shape() &&
+                      other.inputs[2]->tensor->shape() == step.inputs[2]->tensor->shape();
+    if (fits)
+      results.push_back(with_weight(step, *other.inputs[1]->tensor, other.inputs[2]->tensor));
+  }
+}
+
+// The weight of another head.
+void add_other_heads(const Source& step, std::vector<Tensor>& results) {
+  const Tensor& weight = *step.inputs[1]->tensor;
+  constexpr std::size_t most_heads = 16;
+  if (weight.matrices() < 2 || weight.matrices() > most_heads) return;
+  for (std::size_t head = 0; head < weight.matrices(); ++head) {
+    const Tensor chosen = only_matrix(weight, head);
+    results.push_back(with_weight(step, chosen));
+    if (step.inputs.size() < 3 || step.inputs[2]->tensor->matrices() != weight.matrices()) continue;
+    const Tensor bias = only_matrix(*step.inputs[2]->tensor, head);
+    results.push_back(with_weight(step, chosen, &bias));
+  }
+}
+
+std::vector<Tensor> wrong_weight(const Source& step) {
+  std::vector<Tensor> results;
+  add_other_weights(step, results);
+  add_other_projections(step, results);
+  add_other_heads(step, results);
   return results;
 }
 

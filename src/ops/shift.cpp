@@ -4,6 +4,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/line.hpp"
+#include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
 
 namespace qkv {
@@ -90,6 +91,28 @@ struct Shift {
   }
 };
 
+std::vector<Tensor> of_whole(const Source& step) {
+  Tensor result = *step.inputs[0]->tensor;
+  for (std::size_t m = 0; m < result.matrices(); ++m) {
+    const auto matrix = result.matrix(m);
+    Shift::shift_line(step.inputs[0]->tensor->matrix(m), matrix);
+  }
+  return {std::move(result)};
+}
+
+std::vector<Tensor> unscaled(const Source& step) { return without(step, scale_operation); }
+std::vector<Tensor> unmasked(const Source& step) { return without(step, mask_operation); }
+
+constexpr Mistake shift_mistakes[] = {
+    {"softmax.columns", "The largest number was taken along the wrong axis.",
+     "Softmax takes all keys of one query.", along_other_axis},
+    {"softmax.whole", "The largest number of the whole matrix was subtracted.",
+     "Every query has a largest number of its own.", of_whole},
+    {"softmax.unscaled", "The scores went in before they were scaled.",
+     "Scaling comes before softmax.", unscaled},
+    {"softmax.unmasked", "The mask was ignored.", "What is hidden stays -inf.", unmasked},
+};
+
 }  // namespace
 
 constinit const Operation shift_operation{
@@ -105,6 +128,7 @@ constinit const Operation shift_operation{
     .compute = Shift::compute,
     .cell = readings_of<Shift>(),
     .range = Shift::range,
+    .mistakes = shift_mistakes,
 };
 
 }  // namespace qkv

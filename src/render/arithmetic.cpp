@@ -60,9 +60,9 @@ std::string latex_cell(std::string_view reference) {
 // with every part worked out that takes fewer than s strides.
 class Writer {
  public:
-  Writer(std::size_t stage, const ArithmeticLook& look, bool turned,
+  Writer(std::size_t stage, const ArithmeticLook& look, bool weight_first,
          const std::function<std::string(const CellPlace&)>& name)
-      : stage_(stage), look_(look), turned_(turned), name_(name) {}
+      : stage_(stage), look_(look), weight_first_(weight_first), name_(name) {}
 
   std::string write(const Expression& term) const {
     if (term.kind() == Kind::number) return constant(term.value());
@@ -130,12 +130,9 @@ class Writer {
     return part(term, 0, left) + std::string(sign) + part(term, 1, right);
   }
 
-  // With tokens as columns the weight stands first: W·x, as the formula has it.
   std::string product(const Expression& term) const {
     const std::string_view sign = in_latex() ? " \\cdot " : "·";
-    const bool of_cells =
-        term.parts()[0].kind() == Kind::cell && term.parts()[1].kind() == Kind::cell;
-    if (!turned_ || !of_cells) return joined(term, sign, 3, 3);
+    if (!weight_first_ || !is_product_of_cells(term)) return joined(term, sign, 3, 3);
     return joined(Expression::of(Kind::product, {term.parts()[1], term.parts()[0]}), sign, 3, 3);
   }
 
@@ -161,7 +158,8 @@ class Writer {
   std::string summand(const Expression& term, std::size_t i) const {
     const std::string text = part(term, i, 1);
     if (i == 0 || in_latex() || !text.starts_with('-')) return text;
-    const std::size_t end = std::min(text.find_first_not_of("0123456789.", 1), text.size());
+    if (term.parts()[i].kind() == Kind::negative) return bracketed(text);
+    const std::size_t end = std::min({text.find("·"), text.find(' '), text.size()});
     return "(" + text.substr(0, end) + ")" + text.substr(end);
   }
 
@@ -200,7 +198,7 @@ class Writer {
   std::size_t stage_;
   mutable int depth_ = 0;  // of sums within sums: the inner ones are cut shorter
   const ArithmeticLook& look_;
-  bool turned_;  // the formula has its operands the other way round, tokens being columns
+  bool weight_first_;
   const std::function<std::string(const CellPlace&)>& name_;
 };
 
@@ -222,6 +220,16 @@ Expression expression_of(const Trace& trace, const Step& step, const CellReferen
   return step.operation->cell.expression(cell_at<Expression>(call, step.output, cell));
 }
 
+bool writes_weight_first(const Trace& trace, const Step& step) {
+  return trace.convention == Convention::columns &&
+         !step.operation->form(trace.call(step)).turned.empty();
+}
+
+bool is_product_of_cells(const Expression& term) {
+  return term.kind() == Kind::product && term.parts()[0].kind() == Kind::cell &&
+         term.parts()[1].kind() == Kind::cell;
+}
+
 CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
                              const ArithmeticLook& look) {
   const Tensor& tensor = trace.at(cell.name);
@@ -236,8 +244,7 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
   }
   const Expression expression = expression_of(trace, *step, cell);
   const Call call = trace.call(*step);
-  const bool turned =
-      trace.convention == Convention::columns && !step->operation->form(call).turned.empty();
+  const bool weight_first = writes_weight_first(trace, *step);
   if (step->operation->remark) {
     const CellBase place{.call = &call,
                          .output = &step->output,
@@ -252,12 +259,35 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
         *call.inputs[place.operand], trace.convention);
   };
   for (std::size_t stage = 0; stage <= height(expression) + 1; ++stage) {
-    std::string line = Writer(stage, look, turned, name).write(expression);
+    std::string line = Writer(stage, look, weight_first, name).write(expression);
     if (result.lines.empty() || line != result.lines.back())
       result.lines.push_back(std::move(line));
   }
   return result;
 }
+
+namespace {
+
+// A product of cells that takes more than a line breaks behind its sign.
+std::string with_breaks(const std::string& held, std::size_t columns) {
+  constexpr std::string_view times = "·";
+  std::string text;
+  for (std::size_t at = 0; at < held.size();) {
+    const std::size_t end = std::min(held.find(' ', at), held.size());
+    std::string word = held.substr(at, end - at);
+    if (width(word) > columns) {
+      for (std::size_t i = word.find(times); i != std::string::npos; i = word.find(times, i + 3)) {
+        word.insert(i + times.size(), " ");
+      }
+    }
+    text += word;
+    if (end < held.size()) text += ' ';
+    at = end + 1;
+  }
+  return text;
+}
+
+}  // namespace
 
 std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t columns) {
   // Blanks inside a cell's name don't break: they are no-break spaces until the line is laid out.
@@ -268,7 +298,7 @@ std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t c
     depth += c == '[' ? 1 : c == ']' ? -1 : 0;
     held += c == ' ' && depth > 0 ? std::string(no_break) : std::string(1, c);
   }
-  std::vector<std::string> lines = wrapped(held, columns);
+  std::vector<std::string> lines = wrapped(with_breaks(held, columns), columns);
   for (std::string& piece : lines) {
     for (std::size_t at = piece.find(no_break); at != std::string::npos;
          at = piece.find(no_break)) {

@@ -28,6 +28,11 @@ struct CellArithmetic {
   std::string remark = {};         ///< what the arithmetic can't say: why the cell is hidden
 };
 
+/// Whether the step's products of two cells have their second factor first: with tokens as columns
+/// the weight does, W·x, as the formula has it.
+bool writes_weight_first(const Trace& trace, const Step& step);
+bool is_product_of_cells(const Expression& term);
+
 /// The arithmetic of a cell of a step. A given has one line: its number.
 CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
                              const ArithmeticLook& look);

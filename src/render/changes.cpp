@@ -7,22 +7,13 @@
 #include <vector>
 
 #include "render/number.hpp"
+#include "tensor/change.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv {
 namespace {
 
 constexpr std::size_t most_cells = 6;
-
-// Sums that are added in another order may differ in their last bits.
-bool differs(double a, double b) {
-  if (a == b) return false;
-  return !(std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)));
-}
-
-bool same_labels(const Tensor& a, const Tensor& b) {
-  return std::ranges::equal(a.axes, b.axes, {}, &Axis::labels, &Axis::labels);
-}
 
 CellReference place_of(const std::string& name, const Tensor& tensor, std::size_t index) {
   const std::size_t cells = tensor.rows() * tensor.columns();
@@ -43,7 +34,7 @@ std::string changes_text(const Step& step, const Trace& before, int digits) {
     return fmt::format("changed: this is {} in the lesson itself",
                        shown_shape(then, before.convention));
   }
-  if (!same_labels(now, then)) return "changed: these are other words than the lesson's own";
+  if (!comparable(now, then)) return "changed: these are other words than the lesson's own";
   std::vector<std::size_t> changed;
   for (std::size_t i = 0; i < now.values.size(); ++i) {
     if (differs(now.values[i], then.values[i])) changed.push_back(i);
@@ -62,7 +53,7 @@ std::string changes_text(const Step& step, const Trace& before, int digits) {
 std::optional<CellReference> largest_change(const Step& step, const Trace& before) {
   const Step* own = before.find_step(step.name);
   const Tensor& now = step.output;
-  if (!own || now.shape() != own->output.shape() || !same_labels(now, own->output)) return {};
+  if (!own || !comparable(now, own->output)) return {};
   std::optional<std::size_t> at;
   double most = 0;
   for (std::size_t i = 0; i < now.values.size(); ++i) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "render/arithmetic.hpp"
 #include "render/number.hpp"
@@ -13,8 +12,6 @@
 
 namespace qkv {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Mark {
   Verdict verdict;
@@ -54,22 +51,37 @@ std::string written(double value, int digits) {
   return brief(value, std::max(digits, 1));
 }
 
-std::string tolerance(const StepReport& step) {
-  if (step.exact) return "whole numbers: a cell is right if it is exact";
-  return fmt::format("{}: a cell is right within {}",
-                     step.digits == 0
-                         ? "you wrote whole numbers"
-                         : "you wrote " + plural(static_cast<std::size_t>(step.digits), "decimal"),
-                     fmt::format("{:.2g}", step.unit));
+// What the tolerance goes by, in words.
+std::string measure_text(const StepReport& step) {
+  const std::string decimals =
+      plural(static_cast<std::size_t>(std::max(step.digits, 0)), "decimal");
+  switch (step.measure) {
+    case Measure::decimals: return "you wrote " + decimals;
+    case Measure::exponents: return "you wrote powers of ten";
+    case Measure::whole:
+    case Measure::rounded: return "you wrote whole numbers";
+    case Measure::elsewhere:
+      return fmt::format("you wrote whole numbers here, {} elsewhere", decimals);
+    case Measure::bfloat16: return "bfloat16 numbers";
+    case Measure::float16: return "float16 numbers";
+    case Measure::float32: return "float32 numbers";
+    case Measure::float64: return "float64 numbers";
+    case Measure::copied: return "a given is copied";
+    case Measure::asked: return decimals + " asked for";
+  }
+  throw std::logic_error("a tolerance goes by nothing known");
 }
 
-std::string arithmetic(const Trace& own, const StepReport& step) {
-  if (!step.first || !own.find_step(step.step)) return {};
-  const int digits = step.exact ? 4 : std::clamp(step.digits, 2, 12);
-  const CellArithmetic worked = arithmetic_of(own, step.first->cell, {.digits = digits});
-  if (worked.lines.size() < 2) return {};
-  // The last line is the lesson's own cell where a sum was rounded: say what the numbers give.
-  return fmt::format("{} = {}", worked.lines[1], brief(step.first->from_yours, digits));
+std::string tolerance(const StepReport& step) {
+  const std::string how = measure_text(step);
+  if (step.measure == Measure::whole || step.measure == Measure::copied) {
+    return how + ": a cell is right if it is exact";
+  }
+  const std::string unit = fmt::format("{:.2g}", step.unit);
+  if (step.measure == Measure::exponents) {
+    return fmt::format("{}: a cell is right within one in its last digit, {} at most", how, unit);
+  }
+  return fmt::format("{}: a cell is right within {}", how, unit);
 }
 
 // One matrix of the learner's numbers with a mark behind each.
@@ -146,8 +158,11 @@ std::string paragraph(const std::string& text, const CheckLook& look, std::size_
   return result;
 }
 
-std::string convention_text(std::string_view id) {
-  if (id == "convention.columns") return "Your tokens are columns: taken as they are.";
+std::string convention_text(std::string_view id, Convention lesson) {
+  if (id == "convention.columns") {
+    return fmt::format("Your tokens are {}: taken as they are.",
+                       lesson == Convention::rows ? "columns" : "rows");
+  }
   if (id == "convention.finite-mask") return "A very low number stands for -inf: taken as it is.";
   return "The queries were scaled before the product: taken as it is.";
 }
@@ -171,7 +186,7 @@ std::string first_wrong_text(const StepReport& step, const Trace& own, const Che
   std::string text =
       fmt::format("First wrong cell: {} is {}.", cell, written(first.given, step.digits));
   if (look.answers == Answers::kept) return paragraph(text, look);
-  const std::string sum = visible(arithmetic(own, step));
+  const std::string sum = visible(checked_arithmetic(own, step));
   text += sum.empty()
               ? fmt::format(" It should be {}.", brief(first.from_yours, std::max(step.digits, 4)))
               : fmt::format(" From your numbers: {}.", sum);
@@ -194,8 +209,10 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
   }
   if (step.verdict == Verdict::blank) return text + "\n";
   text += fmt::format(" ({})\n", tolerance(step));
-  if (step.verdict == Verdict::correct || step.verdict == Verdict::blank) return text;
-  text += grids(step, report.own, look);
+  if (step.verdict == Verdict::correct) return text;
+  if (step.verdict == Verdict::wrong || look.grids == Grids::all) {
+    text += grids(step, report.own, look);
+  }
   if (step.first) {
     text += first_wrong_text(step, report.own, look) + mistakes_text(step, look);
   }
@@ -210,96 +227,16 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
   return text;
 }
 
-Json number_json(double value) {
-  if (std::isnan(value)) return nullptr;
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
-Json first_json(const StepReport& step, const Trace& own, Answers answers) {
-  if (!step.first) return nullptr;
-  const FirstWrong& first = *step.first;
-  const bool turned = is_turned(step.written, own.convention);
-  Json json;
-  const std::vector<std::size_t> leading = leading_index(step.written, first.cell.matrix);
-  for (std::size_t a = 0; a < leading.size(); ++a) {
-    const std::string& axis = step.written.axes[a].name;
-    json[axis.empty() ? "head" : axis] = leading[a] + 1;
-  }
-  json["row"] = (turned ? first.cell.column : first.cell.row) + 1;
-  json["column"] = (turned ? first.cell.row : first.cell.column) + 1;
-  json["given"] = number_json(first.given);
-  if (answers == Answers::kept) return json;
-  json["expected"] = number_json(first.expected);
-  json["from_yours"] = number_json(first.from_yours);
-  json["arithmetic"] = arithmetic(own, step);
-  return json;
-}
-
-Json step_json(const StepReport& step, const Trace& own, Answers answers) {
-  Json json;
-  json["step"] = step.step;
-  json["verdict"] = std::string(verdict_name(step.verdict));
-  json["digits"] = step.digits;
-  json["convention"] = step.convention ? Json(*step.convention) : Json(nullptr);
-  json["cells"] = {{"correct", step.cells.correct},
-                   {"rounding", step.cells.rounding},
-                   {"carried", step.cells.carried},
-                   {"wrong", step.cells.wrong},
-                   {"blank", step.cells.blank}};
-  json["first"] = first_json(step, own, answers);
-  json["mistakes"] = Json::array();
-  for (const Diagnosis& mistake : step.mistakes) {
-    json["mistakes"].push_back({{"id", std::string(mistake.id)},
-                                {"cells", mistake.cells},
-                                {"says", std::string(mistake.says)}});
-  }
-  return json;
-}
-
-std::size_t right_cells(const CheckReport& report) {
-  std::size_t count = 0;
-  for (const StepReport& step : report.steps) {
-    count += step.cells.correct + step.cells.rounding + step.cells.carried;
-  }
-  return count;
-}
-
-std::size_t all_cells(const Trace& trace) {
-  std::size_t count = 0;
-  for (const Step& step : trace.steps) count += step.output.values.size();
-  return count;
-}
-
-const StepReport* first_wrong_step(const CheckReport& report) {
-  for (const StepReport& step : report.steps) {
-    if (report.first_wrong && step.step == *report.first_wrong) return &step;
-  }
-  return nullptr;
-}
-
-std::string mistake_ids(const StepReport* step) {
-  std::string ids;
-  if (!step) return ids;
-  for (const Diagnosis& mistake : step->mistakes) {
-    ids += (ids.empty() ? "" : " ") + std::string(mistake.id);
-  }
-  return ids;
-}
-
-// A cell of a CSV table, quoted where it has to be.
-std::string csv_text(const std::string& text) {
-  std::string safe = text;
-  if (!safe.empty() && std::string_view("=+-@\t\r").find(safe.front()) != std::string_view::npos) {
-    safe.insert(safe.begin(), '\'');
-  }
-  if (safe.find_first_of(",\"\r\n") == std::string::npos) return safe;
-  std::string quoted = "\"";
-  for (const char c : safe) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 }  // namespace
+
+std::string checked_arithmetic(const Trace& own, const StepReport& step) {
+  if (!step.first || !own.find_step(step.step)) return {};
+  const int digits = step.measure == Measure::whole ? 4 : std::clamp(step.digits, 2, 12);
+  const CellArithmetic worked = arithmetic_of(own, step.first->cell, {.digits = digits});
+  if (worked.lines.size() < 2) return {};
+  // The last line is the lesson's own cell where a sum was rounded: say what the numbers give.
+  return fmt::format("{} = {}", worked.lines[1], brief(step.first->from_yours, digits));
+}
 
 std::string checked_text(const CheckReport& report, const CheckLook& look) {
   std::string text =
@@ -310,7 +247,7 @@ std::string checked_text(const CheckReport& report, const CheckLook& look) {
   for (const StepReport& step : report.steps) {
     text += step_text(step, report, look);
     if (step.convention && step.convention != convention) {
-      text += paragraph(convention_text(*step.convention), look);
+      text += paragraph(convention_text(*step.convention, report.own.convention), look);
       convention = step.convention;
     }
   }
@@ -318,50 +255,6 @@ std::string checked_text(const CheckReport& report, const CheckLook& look) {
     text += paragraph(fmt::format("Not handed in: {}", fmt::join(report.missing, ", ")), look, 2);
   }
   if (report.outcome != Outcome::correct) text += "  " + legend() + "\n";
-  return text;
-}
-
-std::string checked_json(const std::vector<CheckReport>& reports, const Lesson& lesson,
-                         Answers answers) {
-  Json all = Json::array();
-  for (const CheckReport& report : reports) {
-    Json json;
-    json["lesson"] = lesson.name;
-    if (reports.size() > 1) json["submission"] = report.submission;
-    json["verdict"] = std::string(outcome_name(report.outcome));
-    json["first_wrong"] = report.first_wrong ? Json(*report.first_wrong) : Json(nullptr);
-    json["steps"] = Json::array();
-    for (const StepReport& step : report.steps) {
-      json["steps"].push_back(step_json(step, report.own, answers));
-    }
-    all.push_back(std::move(json));
-  }
-  return (all.size() == 1 ? all.front() : all).dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
-}
-
-std::string checked_line(const CheckReport& report, const Trace& trace) {
-  std::string text =
-      fmt::format("{}: {}", visible(report.submission), outcome_name(report.outcome));
-  if (const StepReport* step = first_wrong_step(report)) {
-    const std::string ids = mistake_ids(step);
-    text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");
-  }
-  return text + fmt::format(", {} of {} cells\n", right_cells(report), all_cells(trace));
-}
-
-std::string summary_csv(const std::vector<CheckReport>& reports,
-                        const std::vector<std::string>& unreadable, const Trace& trace) {
-  std::string text = "submission,verdict,first_wrong,mistakes,marks,cells\n";
-  for (const CheckReport& report : reports) {
-    text += fmt::format("{},{},{},{},{},{}\n", csv_text(report.submission),
-                        outcome_name(report.outcome), csv_text(report.first_wrong.value_or("")),
-                        csv_text(mistake_ids(first_wrong_step(report))), right_cells(report),
-                        all_cells(trace));
-  }
-  for (const std::string& name : unreadable) {
-    text += fmt::format("{},unreadable,,,0,{}\n", csv_text(name), all_cells(trace));
-  }
   return text;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,27 +11,40 @@ namespace qkv {
 /// Whether a report may say what the right numbers are.
 enum class Answers { shown, kept };
 
+/// Which matrices are shown cell by cell.
+enum class Grids { wrong_ones, all };
+
 struct CheckLook {
   std::size_t width = 80;
   bool colour = false;
   Answers answers = Answers::shown;
+  Grids grids = Grids::wrong_ones;
 };
 
-/// The report as a learner reads it: step by step, a mark in each cell of what is not all right,
-/// the first wrong cell with its arithmetic, the mistake that makes it, and what only follows from
-/// it.
+/// A path that was handed in, and what came of it.
+struct CheckedPath {
+  std::string path;
+  std::optional<CheckReport> report;  ///< nothing where it can't be read
+  std::string failure;                ///< why
+};
+
+/// The report as a learner reads it: step by step, a mark in each cell of what is wrong, the first
+/// wrong cell with its arithmetic, the mistake that makes it, and what only follows from it.
 std::string checked_text(const CheckReport& report, const CheckLook& look);
 
-/// The report as SPEC, section 5 lays it down.
-std::string checked_json(const std::vector<CheckReport>& reports, const Lesson& lesson,
+/// The arithmetic of a step's first wrong cell from the learner's own numbers: "0.21 / √2 = 0.148".
+/// Empty where there is none.
+std::string checked_arithmetic(const Trace& own, const StepReport& step);
+
+/// The reports as SPEC, section 5 lays them down: an object or, of several, a list of them.
+std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& lesson,
                          Answers answers);
 
 /// One line: the verdict, the first wrong step and its mistake, how many cells are right.
-std::string checked_line(const CheckReport& report, const Trace& trace);
+std::string checked_line(const CheckedPath& one, const Trace& trace);
 
 /// A CSV table of a class: a row for each submission with its marks (correct, rounding and carried
 /// cells) out of all cells of the lesson's steps. Those that could not be read get none.
-std::string summary_csv(const std::vector<CheckReport>& reports,
-                        const std::vector<std::string>& unreadable, const Trace& trace);
+std::string summary_csv(const std::vector<CheckedPath>& all, const Trace& trace);
 
 }  // namespace qkv

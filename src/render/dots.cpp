@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "ops/tokens.hpp"
 #include "render/text.hpp"
@@ -28,6 +29,17 @@ std::string_view dot_of(double weight) {
   return std::find_if(std::begin(sizes), std::end(sizes) - 1,
                       [&](const Size& size) { return weight >= size.from; })
       ->dot;
+}
+
+// By thirds of the matrix's largest number.
+std::string_view signed_dot_of(double value, double largest) {
+  if (value == 0) return " ";
+  if (!std::isfinite(value)) return "×";
+  constexpr std::string_view above[] = {"·", "•", "●"};
+  constexpr std::string_view below[] = {"-", "◦", "○"};
+  const auto third =
+      std::min<std::size_t>(2, static_cast<std::size_t>(3 * std::abs(value) / largest));
+  return value > 0 ? above[third] : below[third];
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -85,6 +97,20 @@ std::size_t width_of(const Dots& dots) {
   return std::max(width(dots.header), width(dots.rows.front()));
 }
 
+template <class DotOf>
+Dots drawn(std::size_t rows, std::size_t columns, std::span<const double> values,
+           const std::vector<std::string>& column_labels, DotOf dot) {
+  Dots result{.header = header_of(column_labels), .rows = {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::string row = "│";
+    for (std::size_t j = 0; j < columns; ++j) {
+      row.append(j == 0 ? "" : " ").append(dot(values[i * columns + j]));
+    }
+    result.rows.push_back(row + "│");
+  }
+  return result;
+}
+
 void put(std::string& text, std::size_t blanks, std::string_view what) {
   if (!what.empty()) text.append(blanks, ' ').append(what);
   text += '\n';
@@ -98,18 +124,27 @@ std::string_view dots_legend() {
 
 Dots dots(std::size_t rows, std::size_t columns, std::span<const double> weights,
           const std::vector<std::string>& column_labels) {
+  if (rows > most || columns > most || weights.empty()) return {};
   const bool are_weights = std::all_of(weights.begin(), weights.end(),
                                        [](double w) { return w >= 0 && w <= 1 + slack; });
-  if (!are_weights || rows > most || columns > most || weights.empty()) return {};
-  Dots result{.header = header_of(column_labels), .rows = {}};
-  for (std::size_t i = 0; i < rows; ++i) {
-    std::string row = "│";
-    for (std::size_t j = 0; j < columns; ++j) {
-      row.append(j == 0 ? "" : " ").append(dot_of(weights[i * columns + j]));
-    }
-    result.rows.push_back(row + "│");
+  if (!are_weights) return {};
+  return drawn(rows, columns, weights, column_labels, [](double w) { return dot_of(w); });
+}
+
+std::string_view signed_dots_legend() {
+  return "dots: ● • · above zero, ○ ◦ - below it, by thirds of the largest; blank for exactly 0, × "
+         "for what is infinite";
+}
+
+Dots signed_dots(std::size_t rows, std::size_t columns, std::span<const double> values,
+                 const std::vector<std::string>& column_labels) {
+  if (rows > most || columns > most || values.empty()) return {};
+  double largest = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   }
-  return result;
+  return drawn(rows, columns, values, column_labels,
+               [largest](double x) { return signed_dot_of(x, largest); });
 }
 
 std::string dots_beside(const std::string& grid, const std::string& plain, const Dots& dots,

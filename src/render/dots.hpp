@@ -24,6 +24,12 @@ struct Dots {
 Dots dots(std::size_t rows, std::size_t columns, std::span<const double> weights,
           const std::vector<std::string>& column_labels = {});
 
+/// Any matrix as dots that grow with the size of the number, filled above zero and hollow below.
+/// Without rows where there are more than 32 rows or columns.
+Dots signed_dots(std::size_t rows, std::size_t columns, std::span<const double> values,
+                 const std::vector<std::string>& column_labels = {});
+std::string_view signed_dots_legend();
+
 /// The dots to the right of a grid's lines: its header, then one line for each row. `plain` is the
 /// same grid without colours, by which the lines are measured. Empty where there are other lines
 /// than these, or no room in `width` columns.

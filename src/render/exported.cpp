@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "formats/csv.hpp"
-#include "tensor/error.hpp"
+#include "render/exporter.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -15,50 +13,81 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::vector<std::string_view> views(const std::vector<std::string>& texts) {
-  return {texts.begin(), texts.end()};
+// ---------------------------------------------------------------- which files
+
+std::vector<ExportEntry> all_entries(const Trace& trace) {
+  std::vector<ExportEntry> entries;
+  for (const Given& given : trace.givens) {
+    entries.push_back({given.name, exported_stem(given), &given.tensor});
+  }
+  for (const Step& step : trace.steps) {
+    entries.push_back({step.name, exported_stem(trace, step), &step.output});
+  }
+  return entries;
 }
 
-// One named tensor on its way into files.
-struct Entry {
-  std::string stem;  ///< "06-scores"
-  const Tensor* tensor;
-};
+std::vector<ExportEntry> wanted_entries(const Trace& trace, const std::vector<std::string>& only) {
+  for (const std::string& name : only) trace.at(name);  // refuses what is not there
+  std::vector<ExportEntry> entries = all_entries(trace);
+  std::erase_if(entries, [&](const ExportEntry& entry) {
+    return !only.empty() && std::find(only.begin(), only.end(), entry.name) == only.end();
+  });
+  return entries;
+}
 
-void export_tensor(const Entry& entry, Convention convention, const ExportOptions& options,
-                   const std::function<void(ExportedFile)>& take) {
-  const Tensor shown = as_shown(*entry.tensor, convention);
-  const CsvOptions csv{.labels = options.plain ? CsvLabels::left_out : CsvLabels::written,
-                       .digits = options.digits};
-  for (std::size_t m = 0; m < shown.matrices(); ++m) {
-    const MatrixLabels labels = full_labels(*entry.tensor, m, convention);
-    take({entry.stem + exported_suffix(*entry.tensor, m) + ".csv",
-          to_csv({.rows = shown.rows(),
-                  .columns = shown.columns(),
-                  .values = shown.matrix(m),
-                  .row_labels = views(labels.rows),
-                  .column_labels = views(labels.columns)},
-                 csv)});
+// One file of a job.
+PlannedFile planned(const std::string& stem, const Exporter& exporter, ExportJob job) {
+  PlannedFile file{.name = stem + std::string(exporter.format->extension), .content = {}};
+  file.for_screen = exporter.for_screen;
+  for (const ExportEntry& entry : job.entries) {
+    if (!exporter.is_document) file.holds.push_back(entry.name);
+    const std::size_t parts =
+        exporter.unit == Exporter::Unit::matrix ? entry.tensor->matrices() : 1;
+    file.cells += entry.tensor->values.size() / std::max<std::size_t>(1, parts);
+  }
+  file.content = [&exporter, job = std::move(job)](const Sink& sink) { exporter.write(job, sink); };
+  return file;
+}
+
+void plan_entry(const ExportEntry& entry, const Exporter& exporter, ExportJob job,
+                std::vector<PlannedFile>& plan) {
+  job.entries = {entry};
+  if (exporter.unit == Exporter::Unit::tensor) {
+    plan.push_back(planned(entry.stem, exporter, job));
+    return;
+  }
+  for (job.matrix = 0; job.matrix < entry.tensor->matrices(); ++job.matrix) {
+    const std::string stem = entry.stem + exported_suffix(*entry.tensor, job.matrix);
+    plan.push_back(planned(stem, exporter, job));
   }
 }
+
+// ---------------------------------------------------------------- the list of them
 
 Json labels_json(const std::vector<std::string>& labels) {
   return labels.empty() ? Json(nullptr) : Json(labels);
 }
 
-Json entry_json(const Entry& entry, Convention convention) {
-  const Tensor& tensor = *entry.tensor;
+// The files that hold it: none, a name, or a list.
+Json files_json(const std::string& name, const std::vector<PlannedFile>& plan) {
+  Json files = Json::array();
+  for (const PlannedFile& file : plan) {
+    const bool holds = std::find(file.holds.begin(), file.holds.end(), name) != file.holds.end();
+    if (holds) files.push_back(file.name);
+  }
+  if (files.empty()) return nullptr;
+  return files.size() == 1 ? files.front() : files;
+}
+
+Json entry_json(const std::string& name, const Tensor& tensor, Convention convention,
+                const std::vector<PlannedFile>& plan) {
   Shape shape = tensor.shape();
   if (is_turned(tensor, convention)) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   const MatrixLabels labels = own_labels(tensor, 0, convention);
-  Json files = Json::array();
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    files.push_back(entry.stem + exported_suffix(tensor, m) + ".csv");
-  }
   Json json;
   json["shape"] = shape;
   json["labels"] = {{"rows", labels_json(labels.rows)}, {"columns", labels_json(labels.columns)}};
-  json["file"] = files.size() == 1 ? files.front() : files;
+  json["file"] = files_json(name, plan);
   return json;
 }
 
@@ -66,28 +95,42 @@ Json option_json(const OptionValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
-std::string lesson_json(const Lesson& lesson, const Trace& trace) {
+Json step_json(const Step& step, Convention convention, const std::vector<PlannedFile>& plan) {
+  Json entry{{"number", step.number},
+             {"name", step.name},
+             {"op", std::string(step.operation->name)},
+             {"of", step.of}};
+  Json options = Json::object();
+  for (const auto& [name, value] : step.options.all()) options[name] = option_json(value);
+  if (!options.empty()) entry["options"] = std::move(options);
+  entry.update(entry_json(step.name, step.output, convention, plan));
+  return entry;
+}
+
+std::string manifest(const Lesson& lesson, const Trace& trace,
+                     const std::vector<const Exporter*>& formats,
+                     const std::vector<PlannedFile>& plan) {
   Json json;
   json["lesson"] = lesson.name;
   json["title"] = lesson.title;
   json["convention"] = trace.convention == Convention::columns ? "columns" : "rows";
+  json["formats"] = Json::array();
+  for (const Exporter* exporter : formats) {
+    json["formats"].push_back(std::string(exporter->format->name));
+  }
+  json["documents"] = Json::array();
+  for (const PlannedFile& file : plan) {
+    if (file.holds.empty()) json["documents"].push_back(file.name);
+  }
   json["givens"] = Json::array();
   for (const Given& given : trace.givens) {
     Json entry{{"name", given.name}};
-    entry.update(entry_json({exported_stem(given), &given.tensor}, trace.convention));
+    entry.update(entry_json(given.name, given.tensor, trace.convention, plan));
     json["givens"].push_back(std::move(entry));
   }
   json["steps"] = Json::array();
   for (const Step& step : trace.steps) {
-    Json entry{{"number", step.number},
-               {"name", step.name},
-               {"op", std::string(step.operation->name)},
-               {"of", step.of}};
-    Json options = Json::object();
-    for (const auto& [name, value] : step.options.all()) options[name] = option_json(value);
-    if (!options.empty()) entry["options"] = std::move(options);
-    entry.update(entry_json({exported_stem(trace, step), &step.output}, trace.convention));
-    json["steps"].push_back(std::move(entry));
+    json["steps"].push_back(step_json(step, trace.convention, plan));
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -111,24 +154,26 @@ std::string exported_suffix(const Tensor& tensor, std::size_t index) {
   return suffix;
 }
 
-void export_csv(const Lesson& lesson, const Trace& trace, const ExportOptions& options,
-                const std::function<void(ExportedFile)>& take) {
-  for (const std::string& name : options.only) trace.at(name);  // refuses what is not there
-  const auto wanted = [&](const std::string& name) {
-    return options.only.empty() ||
-           std::find(options.only.begin(), options.only.end(), name) != options.only.end();
-  };
-  for (const Given& given : trace.givens) {
-    if (wanted(given.name)) {
-      export_tensor({exported_stem(given), &given.tensor}, trace.convention, options, take);
+std::vector<PlannedFile> export_plan(const Lesson& lesson, const Trace& trace,
+                                     const ExportOptions& options) {
+  const std::vector<const Exporter*> formats =
+      options.formats.empty() ? std::vector{&exporters().front()} : find_exporters(options.formats);
+  const ExportJob job{.lesson = &lesson, .trace = &trace, .options = options, .entries = {}};
+  const std::vector<ExportEntry> entries = wanted_entries(trace, options.only);
+  std::vector<PlannedFile> plan;
+  for (const Exporter* exporter : formats) {
+    if (exporter->unit == Exporter::Unit::lesson) {
+      ExportJob whole = job;
+      whole.entries = entries;
+      plan.push_back(planned("lesson", *exporter, std::move(whole)));
+      continue;
     }
+    for (const ExportEntry& entry : entries) plan_entry(entry, *exporter, job, plan);
   }
-  for (const Step& step : trace.steps) {
-    if (wanted(step.name)) {
-      export_tensor({exported_stem(trace, step), &step.output}, trace.convention, options, take);
-    }
-  }
-  if (options.only.empty()) take({"00-lesson.json", lesson_json(lesson, trace)});
+  std::string list = manifest(lesson, trace, formats, plan);
+  plan.push_back({.name = std::string(manifest_name),
+                  .content = [list = std::move(list)](const Sink& sink) { sink(list); }});
+  return plan;
 }
 
 }  // namespace qkv

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <stdexcept>
 
+#include "render/shade.hpp"
 #include "render/text.hpp"
 
 namespace qkv {
@@ -18,96 +18,68 @@ constexpr std::size_t widest_row_label = 14;
 constexpr std::size_t widest_column_label = 10;
 constexpr std::size_t narrowest_row_label = 3;  // "th…" still says which word it is
 
-// ---- colours ---------------------------------------------------------------------------------
+// ---- signs -----------------------------------------------------------------------------------
 
-constexpr std::string_view reset = "\x1b[0m";
-constexpr std::string_view bold = "\x1b[1m";
-constexpr std::string_view dim = "\x1b[2m";
-
-/// Two of xterm's 256 colours with a contrast of 4.5 or more between them.
-struct Shade {
-  int background, foreground;
-};
-constexpr int black = 16, white = 231;
-
-/// From zero to the largest number, light to dark, so that it reads without colour vision too.
-constexpr std::array<Shade, 7> sequential = {{{231, black},
-                                              {195, black},
-                                              {153, black},
-                                              {111, black},
-                                              {32, black},
-                                              {25, white},
-                                              {18, white}}};
-
-/// From the largest negative number over zero to the largest positive one: blue and brown are told
-/// apart by nearly everybody.
-constexpr std::array<Shade, 9> diverging = {{{18, white},
-                                             {25, white},
-                                             {111, black},
-                                             {195, black},
-                                             {231, black},
-                                             {223, black},
-                                             {215, black},
-                                             {130, white},
-                                             {88, white}}};
-
-/// What the shades of one matrix stand for.
-struct Scale {
-  double largest = 0;
-  bool has_negative = false;
+/// What stands in the gap before and behind a number, one column each.
+struct Signs {
+  char open, close;
 };
 
-Scale scale_of(std::span<const double> values) {
-  Scale scale;
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    scale.largest = std::max(scale.largest, std::abs(value));
-    scale.has_negative = scale.has_negative || value < 0;
-  }
-  return scale;
+constexpr Signs signs_of(Mark mark) {
+  constexpr Signs signs[] = {{' ', ' '}, {'*', ' '}, {'(', ')'}, {'[', ']'}};
+  return signs[static_cast<std::size_t>(mark)];
 }
-
-/// The shade at `place` of a palette, 0 its beginning and 1 its end.
-template <std::size_t size>
-Shade shade_at(const std::array<Shade, size>& palette, double place) {
-  return palette[static_cast<std::size_t>(std::lround(place * static_cast<double>(size - 1)))];
-}
-
-Shade shade_of(double value, const Scale& scale) {
-  const double part = scale.largest == 0 ? 0 : value / scale.largest;
-  return scale.has_negative ? shade_at(diverging, (part + 1) / 2) : shade_at(sequential, part);
-}
-
-std::string shaded(std::string_view text, double value, const Scale& scale) {
-  if (!std::isfinite(value)) return fmt::format("{}{}{}", dim, text, reset);
-  const Shade shade = shade_of(value, scale);
-  return fmt::format("\x1b[48;5;{};38;5;{}m{}{}", shade.background, shade.foreground, text, reset);
-}
+static_assert(gap == 2);  // one column for the sign behind a number, one for that before the next
 
 // ---- which rows and columns ------------------------------------------------------------------
 
-/// The indices shown: some from the beginning, some from the end, the rest hidden between them.
+/// The indices shown, in order, of `count`: some from the beginning and some from the end with the
+/// rest hidden between them, or those around a cell.
 struct Selection {
-  std::size_t front = 0, back = 0, count = 0;
+  std::vector<std::size_t> indices;
+  std::size_t count = 0;
 
-  std::size_t shown() const { return front + back; }
+  std::size_t shown() const { return indices.size(); }
   std::size_t hidden() const { return count - shown(); }
-  std::size_t first_hidden() const { return hidden() == 0 ? 0 : front + 1; }
-  /// The index of the one shown in place `place`.
-  std::size_t operator[](std::size_t place) const {
-    return place < front ? place : count - shown() + place;
+  /// From 1; 0 where none is.
+  std::size_t first_hidden() const {
+    if (hidden() == 0) return 0;
+    std::size_t place = 0;
+    while (place < shown() && indices[place] == place) ++place;
+    return place + 1;
   }
-  bool starts_after_hidden(std::size_t place) const { return hidden() > 0 && place == front; }
+  std::size_t operator[](std::size_t place) const { return indices[place]; }
+  bool starts_after_hidden(std::size_t place) const {
+    return place > 0 && indices[place] != indices[place - 1] + 1;
+  }
 };
 
 Selection selected(std::size_t shown, std::size_t count) {
-  return {.front = shown - shown / 2, .back = shown / 2, .count = count};
+  Selection selection{.indices = {}, .count = count};
+  const std::size_t front = shown - shown / 2;
+  for (std::size_t place = 0; place < shown; ++place) {
+    selection.indices.push_back(place < front ? place : count - shown + place);
+  }
+  return selection;
+}
+
+Selection stretch(std::size_t first, std::size_t shown, std::size_t count) {
+  Selection selection{.indices = {}, .count = count};
+  for (std::size_t i = 0; i < shown; ++i) selection.indices.push_back(first + i);
+  return selection;
 }
 
 /// The line of the ⋮ counts as one of `most`; the first and the last row always show.
 Selection selected_rows(std::size_t rows, std::size_t most) {
   if (rows <= std::max<std::size_t>(most, 2)) return selected(rows, rows);
   return selected(std::max<std::size_t>(most, 3) - 1, rows);
+}
+
+/// The focus stays in the middle, but for the ends.
+Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most) {
+  const std::size_t shown = std::clamp<std::size_t>(most, 1, rows);
+  const std::size_t before = std::min(focus, shown / 2);
+  return stretch(std::min(focus - before, rows - shown), shown, rows);
 }
 
 // ---- labels ----------------------------------------------------------------------------------
@@ -158,8 +130,7 @@ struct Sheet {
   std::span<const double> values;
   const GridLabels& labels;
   const GridLook& look;
-  NumberStyle style;
-  Scale scale;
+  GridMeasure measure;
   Selection shown_rows;
 
   double value(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
@@ -167,11 +138,11 @@ struct Sheet {
 
 Column column_of(const Sheet& sheet, std::size_t index) {
   Column column;
-  column.tail = least_tail(sheet.style);
+  column.tail = least_tail(sheet.measure.style);
   std::size_t head = 0, widest = 0;
   for (std::size_t place = 0; place < sheet.shown_rows.shown(); ++place) {
     const double value = sheet.value(sheet.shown_rows[place], index);
-    const std::string& cell = column.cells.emplace_back(cell_text(value, sheet.style));
+    const std::string& cell = column.cells.emplace_back(cell_text(value, sheet.measure.style));
     widest = std::max(widest, cell.size());
     if (!has_units(cell)) continue;
     head = std::max(head, cell.size() - tail_of(cell));
@@ -215,6 +186,31 @@ Fitting fitting_columns(const Sheet& sheet, std::size_t room) {
   const Selection selection = selected(front.size() + back.size(), sheet.columns);
   std::move(back.rbegin(), back.rend(), std::back_inserter(front));
   return {selection, std::move(front)};
+}
+
+/// Takes columns right and left of the focus in turn, as many as there is room for.
+Fitting columns_around(const Sheet& sheet, std::size_t focus, std::size_t room) {
+  std::vector<Column> left, right;
+  right.push_back(column_of(sheet, focus));
+  std::size_t used = gap + right.back().width;
+  bool more_left = true, more_right = true;
+  const auto take = [&](std::vector<Column>& side, std::size_t index, bool& more) {
+    Column next = column_of(sheet, index);
+    more = used + gap + next.width <= room;
+    if (!more) return;
+    used += gap + next.width;
+    side.push_back(std::move(next));
+  };
+  while (more_left || more_right) {
+    more_right = more_right && focus + right.size() < sheet.columns;
+    if (more_right) take(right, focus + right.size(), more_right);
+    more_left = more_left && left.size() < focus;
+    if (more_left) take(left, focus - 1 - left.size(), more_left);
+  }
+  Fitting fitting{stretch(focus - left.size(), left.size() + right.size(), sheet.columns), {}};
+  std::move(left.rbegin(), left.rend(), std::back_inserter(fitting.columns));
+  std::move(right.begin(), right.end(), std::back_inserter(fitting.columns));
+  return fitting;
 }
 
 // ---- the column of row labels ----------------------------------------------------------------
@@ -301,13 +297,32 @@ class Writer {
   void row(std::size_t place) {
     begin(labels_.texts[place]);
     const std::size_t row = sheet_.shown_rows[place];
+    Signs before = signs_of(Mark::none);
     for (std::size_t i = 0; i < fitting_.columns.size(); ++i) {
-      between(i, "…");
-      const std::string& cell = fitting_.columns[i].cells[place];
-      const double value = sheet_.value(row, fitting_.selection[i]);
-      text_ += sheet_.look.colour ? shaded(cell, value, sheet_.scale) : cell;
+      const Mark mark = mark_at(row, fitting_.selection[i]);
+      text_ += before.close;
+      if (fitting_.selection.starts_after_hidden(i)) text_ += " … ";
+      before = signs_of(mark);
+      number(fitting_.columns[i].cells[place], sheet_.value(row, fitting_.selection[i]), mark);
     }
+    text_ += before.close;
     end();
+  }
+
+  Mark mark_at(std::size_t row, std::size_t column) const {
+    return sheet_.look.mark ? sheet_.look.mark(row, column) : Mark::none;
+  }
+
+  /// The number with the sign that opens it, which stands where a blank would be.
+  void number(const std::string& cell, double value, Mark mark) {
+    text_ += signs_of(mark).open;
+    if (!sheet_.look.colour) {
+      text_ += cell;
+    } else if (mark == Mark::picked) {
+      text_ += fmt::format("{}{}{}{}", sgr::bold, sgr::reversed, cell, sgr::reset);
+    } else {
+      text_ += shaded(cell, value, {sheet_.measure.largest, sheet_.measure.has_negative});
+    }
   }
 
   /// The dots stand where the units of the numbers stand.
@@ -335,13 +350,13 @@ class Writer {
 
   void end() {
     text_.erase(text_.find_last_not_of(' ') + 1);
-    if (sheet_.look.colour) text_ += reset;
+    if (sheet_.look.colour) text_ += sgr::reset;
     text_ += '\n';
   }
 
   std::string emphasised(std::string_view label) const {
     if (!sheet_.look.colour || label.empty()) return std::string(label);
-    return fmt::format("{}{}{}", bold, label, reset);
+    return fmt::format("{}{}{}", sgr::bold, label, sgr::reset);
   }
 
   const Sheet& sheet_;
@@ -352,27 +367,38 @@ class Writer {
 
 }  // namespace
 
+GridMeasure measured(std::span<const double> values, int digits) {
+  const auto is_negative = [](double value) { return value < 0 && std::isfinite(value); };
+  return {.style = style_for(values, digits),
+          .largest = largest_magnitude(values),
+          .has_negative = std::any_of(values.begin(), values.end(), is_negative)};
+}
+
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
           const GridLabels& labels, const GridLook& look) {
   if (values.size() != rows * columns)
     throw std::logic_error(fmt::format("grid: {} values for {}×{}", values.size(), rows, columns));
   if (values.empty()) return {.text = fmt::format("  (empty: {}×{})\n", rows, columns)};
 
+  const std::optional<GridFocus>& focus = look.focus;
   Sheet sheet{.rows = rows,
               .columns = columns,
               .values = values,
               .labels = labels,
               .look = look,
-              .style = style_for(values, look.digits),
-              .scale = look.colour ? scale_of(values) : Scale{},
-              .shown_rows = selected_rows(rows, look.most_rows)};
+              .measure = look.measure ? *look.measure : measured(values, look.digits),
+              .shown_rows = focus ? rows_around(focus->row, rows, look.most_rows)
+                                  : selected_rows(rows, look.most_rows)};
   // Long whole numbers show whole where they fit all together.
-  if (sheet.style.kind == NumberStyle::Kind::grouped && room_beside_all_columns(sheet) == 0) {
-    sheet.style = {NumberStyle::Kind::scientific, look.digits};
+  NumberStyle& style = sheet.measure.style;
+  if (style.kind == NumberStyle::Kind::grouped && room_beside_all_columns(sheet) == 0) {
+    style = {NumberStyle::Kind::scientific, look.digits};
   }
   const RowLabels row_labels = row_labels_of(sheet, room_for_row_labels(sheet));
-  const std::size_t taken = indent + row_labels.width;
-  const Fitting fitting = fitting_columns(sheet, look.width - std::min(look.width, taken));
+  const std::size_t taken = indent + row_labels.width + (look.mark ? 1 : 0);  // the last sign
+  const std::size_t room = look.width - std::min(look.width, taken);
+  const Fitting fitting =
+      focus ? columns_around(sheet, focus->column, room) : fitting_columns(sheet, room);
   const bool shortened_header = std::any_of(fitting.columns.begin(), fitting.columns.end(),
                                             [](const Column& column) { return column.shortened; });
   return {.text = Writer(sheet, row_labels, fitting).text(),
@@ -380,8 +406,12 @@ Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
           .hidden_columns = fitting.selection.hidden(),
           .first_hidden_row = sheet.shown_rows.first_hidden(),
           .first_hidden_column = fitting.selection.first_hidden(),
+          .first_row = sheet.shown_rows.indices.front() + 1,
+          .last_row = sheet.shown_rows.indices.back() + 1,
+          .first_column = fitting.selection.indices.front() + 1,
+          .last_column = fitting.selection.indices.back() + 1,
           .shortened_labels = row_labels.shortened || shortened_header,
-          .style = sheet.style};
+          .style = sheet.measure.style};
 }
 
 }  // namespace qkv

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,12 +11,38 @@
 
 namespace qkv {
 
+/// What sets a cell apart from its neighbours. Each has signs of its own beside the number, so that
+/// none is told by colour alone.
+enum class Mark {
+  none,
+  changed,  ///< `*0.25`
+  used,     ///< `(0.25)`
+  picked,   ///< `[0.25]`
+};
+
+/// What the shades and the decimals of a matrix depend on: all of its numbers. Taking them once
+/// makes a large matrix quick to show again.
+struct GridMeasure {
+  NumberStyle style = {};
+  double largest = 0;
+  bool has_negative = false;
+};
+GridMeasure measured(std::span<const double> values, int digits);
+
+/// A cell that must be seen: the rows and columns around it show, without a break.
+struct GridFocus {
+  std::size_t row = 0, column = 0;
+};
+
 /// How a matrix is to look.
 struct GridLook {
   std::size_t width = 80;      ///< columns of the terminal
   int digits = 4;              ///< decimals of a number that is not whole
   bool colour = false;         ///< shade each number by its size
   std::size_t most_rows = 24;  ///< lines of numbers; a matrix of more rows loses its middle
+  std::optional<GridFocus> focus = {};
+  std::function<Mark(std::size_t row, std::size_t column)> mark = {};  ///< none where empty
+  const GridMeasure* measure = nullptr;  ///< of these values and digits; taken anew where missing
 };
 
 /// What the rows and columns are called, as it came from a file: the grid makes it safe to show.
@@ -30,6 +58,8 @@ struct Grid {
   std::size_t hidden_rows = 0, hidden_columns = 0;
   /// The index, from 1, of the first one hidden; 0 where none is.
   std::size_t first_hidden_row = 0, first_hidden_column = 0;
+  /// With a focus: the rows and columns shown, first and last, from 1.
+  std::size_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
   bool shortened_labels = false;  ///< a shown label ends in `…`
   NumberStyle style = {};
 };
@@ -37,9 +67,9 @@ struct Grid {
 /// Shows one row-major matrix of `rows` × `columns`, numbers aligned at the decimal point. A matrix
 /// that is too wide shows its first and last columns around a `…`, one that is too long its first
 /// and last rows around a `⋮`. Only what is shown is formatted, so size costs nothing but the
-/// search for the style. With colour, white to blue shows how large a number is; where there are
-/// negative ones, blue is below and brown above zero. Throws std::logic_error where `values` has
-/// another size.
+/// search for the style. With a focus, only what is around that cell shows. With colour, white to
+/// blue shows how large a number is; where there are negative ones, blue is below and brown above
+/// zero. Throws std::logic_error where `values` has another size.
 ///
 ///       cat  fat
 ///     1   2    0

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "formats/thousands.hpp"
@@ -92,16 +94,29 @@ std::string brief(double value, int digits) {
   return without_trailing_zeros(scientific(value, std::max(2, digits - 2)));
 }
 
+double largest_magnitude(std::span<const double> values) {
+  // Four at a time, so that none waits for the one before it: large matrices are shown at once.
+  constexpr double most = std::numeric_limits<double>::max();
+  const auto finite = [](double x) { return std::abs(x) <= most ? std::abs(x) : 0.0; };
+  std::array<double, 4> largest = {};
+  std::size_t i = 0;
+  for (; i + 4 <= values.size(); i += 4) {
+    for (std::size_t k = 0; k < 4; ++k) largest[k] = std::max(largest[k], finite(values[i + k]));
+  }
+  for (; i < values.size(); ++i) largest[0] = std::max(largest[0], finite(values[i]));
+  return *std::max_element(largest.begin(), largest.end());
+}
+
 NumberStyle style_for(std::span<const double> values, int digits) {
-  double largest = 0;
   int needed = 1;
   bool whole = true;
   for (const double value : values) {
+    if (!whole && needed >= digits) break;  // the others can't change that any more
     if (!std::isfinite(value)) continue;
-    largest = std::max(largest, std::abs(value));
     whole = whole && is_exact_whole(value);
     while (needed < digits && !ends_within(value, needed)) ++needed;
   }
+  const double largest = largest_magnitude(values);
   if (whole) {
     return {largest < longest_plain ? NumberStyle::Kind::whole : NumberStyle::Kind::grouped, 0};
   }

@@ -5,14 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lesson/prose.hpp"
 #include "render/arithmetic.hpp"
 #include "render/changes.hpp"
 #include "render/dots.hpp"
 #include "render/grid.hpp"
 #include "render/number.hpp"
+#include "render/step_words.hpp"
 #include "render/text.hpp"
 #include "render/worked_cell.hpp"
+#include "tensor/change.hpp"
+#include "tensor/error.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -27,42 +29,34 @@ std::string bold(const std::string& text, const WalkLook& look) {
   return look.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
 }
 
-std::string indented(const std::string& prose, const WalkLook& look) {
-  std::string text;
-  for (const std::string& line : wrapped(prose, std::min(look.width, widest_prose + 2) - 2)) {
-    text += line.empty() ? "\n" : "  " + line + "\n";
+// What is shown of a tensor, where the rest of it is to be found, and what it was before somebody
+// changed the lesson.
+struct Exhibit {
+  const Tensor& tensor;
+  std::string whole;
+  const Tensor* before = nullptr;  ///< nullptr where it is the same, or can't be compared
+};
+
+// How to see a matrix whole.
+std::string way_to_whole(const Lesson& lesson, const Trace& trace, std::string_view name,
+                         const WalkLook& look) {
+  const bool is_step = trace.find_step(name) != nullptr;
+  if (look.reader == Reader::has_keys) {
+    return is_step ? "press e, then the arrows and Tab" : "press x to write it to a file";
   }
-  return text;
+  return is_step ? fmt::format("qkv export {} --step {} -o -", lesson.where, name)
+                 : fmt::format("qkv export {} -o DIR", lesson.where);
 }
 
-// Decimals that the lesson asks for all stand, so that lists line up: 1.0000 is a number rounded.
-std::string number_in_prose(double value, std::optional<int> digits, const WalkLook& look) {
-  const std::string text = brief(value, digits.value_or(look.digits));
-  const bool plain = text.find_first_of("e,n") == std::string::npos && value != 0;
-  return digits && plain ? number(value, *digits) : text;
+Exhibit exhibit_of(const Lesson& lesson, const Trace& trace, std::string_view name,
+                   const WalkLook& look) {
+  const Tensor& tensor = trace.at(name);
+  const Tensor* before = look.began ? look.began->find(name) : nullptr;
+  const bool marked = before && comparable(tensor, *before) && differs(tensor, *before);
+  return {tensor, way_to_whole(lesson, trace, name, look), marked ? before : nullptr};
 }
 
-std::string live(const std::string& prose, const Trace& trace, const WalkLook& look) {
-  std::string text;
-  for (const ProsePiece& piece : pieces_of(prose, trace)) {
-    text += piece.text;
-    if (!piece.number) continue;
-    const std::string written = number_in_prose(*piece.number, piece.digits, look);
-    const bool after_sign = text.ends_with("· ") || text.ends_with("+ ");
-    text += after_sign && written.starts_with('-') ? "(" + written + ")" : written;
-  }
-  return text;
-}
-
-// The command that shows a matrix whole.
-std::string whole_matrix_command(const Lesson& lesson, const Trace& trace, std::string_view name) {
-  if (trace.find_step(name)) {
-    return fmt::format("qkv export {} --step {} -o -", lesson.where, name);
-  }
-  return fmt::format("qkv export {} -o DIR", lesson.where);
-}
-
-std::string hidden_text(const Grid& shown, const std::string& command) {
+std::string hidden_text(const Grid& shown, const std::string& whole) {
   const auto span = [](std::size_t first, std::size_t count, std::string_view what) {
     return count == 1 ? fmt::format("{} {}", what, first)
                       : fmt::format("{}s {}–{}", what, first, first + count - 1);
@@ -73,29 +67,59 @@ std::string hidden_text(const Grid& shown, const std::string& command) {
     what += what.empty() ? "" : " and ";
     what += span(shown.first_hidden_column, shown.hidden_columns, "column");
   }
-  return what.empty() ? "" : fmt::format("{} not shown; all of it: {}", what, command);
+  return what.empty() ? "" : fmt::format("{} not shown; all of it: {}", what, whole);
 }
 
-Grid grid_of(const Tensor& shown, std::size_t index, MatrixLabels labels, const WalkLook& look) {
-  return grid(shown.rows(), shown.columns(), shown.matrix(index),
-              {std::move(labels.rows), std::move(labels.columns)},
-              {.width = look.width, .digits = look.digits, .colour = look.colour});
-}
+// One row-major matrix of an exhibit as people see it: laid out as `shown` is.
+struct Sheet {
+  std::size_t rows, columns;
+  std::span<const double> values;
+  std::span<const double> before = {};  ///< empty where nothing has changed
+  MatrixLabels labels;
+};
 
-// One row-major matrix as people see it.
-std::string matrix_text(const Tensor& shown, std::size_t index, MatrixLabels labels,
-                        const std::string& command, const WalkLook& look) {
-  const Grid lines = grid_of(shown, index, std::move(labels), look);
-  const std::string hidden = hidden_text(lines, command);
-  return lines.text + (hidden.empty() ? "" : indented(hidden, look));
-}
+// It as text, with what that leaves out.
+struct SheetText {
+  std::string text;
+  std::string hidden = {};  ///< part of the text; empty where everything shows
+};
 
-// What is hidden of every matrix alike is said once, below the last.
-void say_once(std::string& text, const std::string& remark) {
-  if (remark.empty()) return;
-  for (std::size_t at = text.find(remark); at != text.rfind(remark); at = text.find(remark)) {
-    text.erase(at, remark.size());
+SheetText numbers_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
+  GridLook style{.width = look.width,
+                 .digits = look.digits,
+                 .colour = look.colour && look.picture != Picture::numbers};
+  if (!sheet.before.empty()) {
+    style.mark = [&](std::size_t row, std::size_t column) {
+      const std::size_t i = row * sheet.columns + column;
+      return differs(sheet.values[i], sheet.before[i]) ? Mark::changed : Mark::none;
+    };
   }
+  const Grid lines = grid(sheet.rows, sheet.columns, sheet.values,
+                          {sheet.labels.rows, sheet.labels.columns}, style);
+  std::string hidden = hidden_text(lines, whole);
+  if (!hidden.empty()) hidden = indented(hidden, look);
+  return {lines.text + hidden, hidden};
+}
+
+// The dots by themselves; empty where there are none, or no room for them.
+std::string dots_text(const Dots& dotted, const std::vector<std::string>& row_labels,
+                      const WalkLook& look) {
+  if (dotted.rows.empty()) return {};
+  const std::string text = dots_below(dotted, row_labels);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    if (width(std::string_view(text).substr(at, end - at)) > look.width) return {};
+    at = end + 1;
+  }
+  return text;
+}
+
+// Numbers, or where the reader wants dots and they fit, dots.
+SheetText matrix_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
+  if (look.picture != Picture::dots) return numbers_text(sheet, whole, look);
+  const Dots dotted = signed_dots(sheet.rows, sheet.columns, sheet.values, sheet.labels.columns);
+  const std::string alone = dots_text(dotted, sheet.labels.rows, look);
+  return alone.empty() ? numbers_text(sheet, whole, look) : SheetText{alone};
 }
 
 // What a terminal gives columns to. Shaded cells have blanks at their end that plain ones lack, so
@@ -113,124 +137,176 @@ std::string without_colour(const std::string& text) {
 }
 
 // A matrix of weights: its numbers, and its dots on the right of them, or below.
-std::string weights_text(const Tensor& shown, std::size_t index, MatrixLabels labels,
-                         const std::string& command, const WalkLook& look) {
-  const Dots dotted = dots(shown.rows(), shown.columns(), shown.matrix(index), labels.columns);
-  const std::string numbers = matrix_text(shown, index, labels, command, look);
-  if (dotted.rows.empty()) return numbers;
-  const std::string beside = dots_beside(numbers, without_colour(numbers), dotted, look.width);
-  return beside.empty() ? numbers + dots_below(dotted, labels.rows) : beside;
+SheetText weights_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
+  const Dots dotted = dots(sheet.rows, sheet.columns, sheet.values, sheet.labels.columns);
+  const std::string below = dots_text(dotted, sheet.labels.rows, look);
+  if (look.picture == Picture::dots && !below.empty()) return {below};
+  SheetText numbers = numbers_text(sheet, whole, look);
+  if (dotted.rows.empty() || look.picture == Picture::numbers) return numbers;
+  const std::string beside =
+      dots_beside(numbers.text, without_colour(numbers.text), dotted, look.width);
+  numbers.text = beside.empty() ? numbers.text + below : beside;
+  return numbers;
 }
 
 // The ids of a batch: each sentence under its own words.
-std::string sentences_text(const Tensor& ids, const std::string& command, const WalkLook& look) {
+std::string sentences_text(const Exhibit& exhibit, const WalkLook& look) {
+  const Tensor& ids = exhibit.tensor;
+  const std::size_t columns = ids.columns();
   std::string text;
   for (std::size_t b = 0; b < ids.rows(); ++b) {
     MatrixLabels labels{{fmt::format("batch {}", b + 1)}, {}};
-    for (std::size_t i = 0; i < ids.columns(); ++i) {
+    for (std::size_t i = 0; i < columns; ++i) {
       labels.columns.emplace_back(ids.axes.back().label(i, b));
     }
-    const Tensor row =
-        tensor_of({1, ids.columns()},
-                  std::vector<double>(
-                      ids.values.begin() + static_cast<std::ptrdiff_t>(b * ids.columns()),
-                      ids.values.begin() + static_cast<std::ptrdiff_t>((b + 1) * ids.columns())));
-    text += matrix_text(row, 0, std::move(labels), command, look);
+    const std::span<const double> row = std::span(ids.values).subspan(b * columns, columns);
+    text += matrix_text({1, columns, row, {}, std::move(labels)}, exhibit.whole, look).text;
   }
   return text;
 }
 
-std::string tensor_text(const Tensor& tensor, const Trace& trace, const std::string& command,
-                        const WalkLook& look, decltype(&matrix_text) one_matrix = matrix_text) {
-  if (tensor.rank() == 2 && tensor.axes[1].labels.size() > tensor.columns()) {
-    return sentences_text(tensor, command, look);
+// What is hidden of every matrix alike is said once, below the last.
+void say_once(std::string& text, const std::string& remark) {
+  if (remark.empty()) return;
+  for (std::size_t at = text.find(remark); at != text.rfind(remark); at = text.find(remark)) {
+    text.erase(at, remark.size());
   }
-  const Tensor shown = as_shown(tensor, trace.convention);
+}
+
+std::string tensor_text(const Exhibit& exhibit, const Trace& trace, const WalkLook& look,
+                        decltype(&matrix_text) one_matrix = matrix_text) {
+  const Tensor& tensor = exhibit.tensor;
+  if (tensor.rank() == 2 && tensor.axes[1].labels.size() > tensor.columns()) {
+    return sentences_text(exhibit, look);
+  }
+  // A large matrix is copied only where it must be turned over.
+  const bool turned = is_turned(tensor, trace.convention);
+  const Tensor over = turned ? transposed(tensor) : Tensor{};
+  const Tensor over_before = turned && exhibit.before ? transposed(*exhibit.before) : Tensor{};
+  const Tensor& shown = turned ? over : tensor;
+  const Tensor* before = turned && exhibit.before ? &over_before : exhibit.before;
   const std::size_t count = shown.matrices();
-  std::string text;
+  std::string text, hidden;
   for (std::size_t m = 0; m < count; ++m) {
     if (count > most_matrices && m == first_matrices) {
-      text +=
-          indented(fmt::format("… {} more, {} to {}; all of them: {}", count - first_matrices - 1,
-                               matrix_name(tensor, m), matrix_name(tensor, count - 2), command),
-                   look);
+      text += indented(
+          fmt::format("… {} more, {} to {}; all of them: {}", count - first_matrices - 1,
+                      matrix_name(tensor, m), matrix_name(tensor, count - 2), exhibit.whole),
+          look);
       m = count - 1;
     }
     if (count > 1) text += "  " + matrix_name(tensor, m) + "\n";
-    text += one_matrix(shown, m, own_labels(tensor, m, trace.convention), command, look);
+    SheetText sheet = one_matrix({shown.rows(), shown.columns(), shown.matrix(m),
+                                  before ? before->matrix(m) : std::span<const double>(),
+                                  own_labels(tensor, m, trace.convention)},
+                                 exhibit.whole, look);
+    text += sheet.text;
+    hidden = std::move(sheet.hidden);
   }
-  if (count > 1) {
-    const Grid last =
-        grid_of(shown, count - 1, own_labels(tensor, count - 1, trace.convention), look);
-    const std::string hidden = hidden_text(last, command);
-    if (!hidden.empty()) say_once(text, indented(hidden, look));
-  }
+  say_once(text, hidden);
   return text;
-}
-
-// "Q (7×2)" for {0}; with a ᵀ behind it "Qᵀ (2×7)".
-std::string operand_text(const Trace& trace, std::string_view name, bool transposed_here) {
-  const Tensor& tensor = trace.at(name);
-  Shape shape = tensor.shape();
-  if (is_turned(tensor, trace.convention) != transposed_here && shape.size() > 1) {
-    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-  }
-  return fmt::format("{}{} ({})", name, transposed_here ? "ᵀ" : "", shape_text(shape));
-}
-
-bool uses(const Step& step, std::string_view name) {
-  return std::find(step.of.begin(), step.of.end(), name) != step.of.end();
-}
-
-bool is_first_use(const Trace& trace, const Step& step, std::string_view given) {
-  const auto first = std::find_if(trace.steps.begin(), trace.steps.end(),
-                                  [&](const Step& s) { return uses(s, given); });
-  return first != trace.steps.end() && first->name == step.name;
 }
 
 // The givens that no step before this one has used; of those that the lesson leaves out, the names.
 std::string givens_text(const Lesson& lesson, const Trace& trace, const Step& step,
                         const WalkLook& look) {
   std::string text, unshown;
-  for (const Given& given : trace.givens) {
-    if (!is_first_use(trace, step, given.name)) continue;
+  for (const Given* given : first_used_by(trace, step)) {
     const std::string title =
-        fmt::format("{} ({})", given.name, shown_shape(given.tensor, trace.convention));
-    if (std::ranges::find(lesson.unshown, given.name) != lesson.unshown.end()) {
+        fmt::format("{} ({})", given->name, shown_shape(given->tensor, trace.convention));
+    if (!is_shown(lesson, *given)) {
       unshown += (unshown.empty() ? "" : ", ") + title;
       continue;
     }
     text += fmt::format("  given: {}\n", title);
-    text += tensor_text(given.tensor, trace, whole_matrix_command(lesson, trace, given.name), look);
-    text += "\n";
+    text += tensor_text(exhibit_of(lesson, trace, given->name, look), trace, look) + "\n";
   }
   if (unshown.empty()) return text;
   return text + indented("given, not shown: " + unshown, look) + "\n";
 }
 
 // The result; one that shares out weights in dots as well, with what they mean once below.
-std::string output_text(const Trace& trace, const Step& step, const std::string& command,
+std::string output_text(const Lesson& lesson, const Trace& trace, const Step& step,
                         const WalkLook& look) {
-  if (!step.operation->makes_weights) return tensor_text(step.output, trace, command, look);
-  const Tensor& weights = step.output;
-  const bool has_dots = !dots(weights.rows(), weights.columns(), weights.values).rows.empty();
-  return tensor_text(weights, trace, command, look, weights_text) +
-         (has_dots ? indented(std::string(dots_legend()), look) : "");
+  const Exhibit exhibit = exhibit_of(lesson, trace, step.name, look);
+  const bool weights = step.operation->makes_weights;
+  const std::string text = tensor_text(exhibit, trace, look, weights ? weights_text : matrix_text);
+  const bool has_dots = text.find("│") != std::string::npos;  // the edges of their rows
+  if (!has_dots) return text;
+  return text + indented(std::string(weights ? dots_legend() : signed_dots_legend()), look);
 }
 
 std::string changed_lines(const Step& step, const WalkLook& look) {
   std::string text;
   for (const std::string& line :
-       wrapped_arithmetic(visible(changes_text(step, *look.before, look.digits)), look.width - 2)) {
+       wrapped_arithmetic(visible(changes_text(step, *look.began, look.digits)), look.width - 2)) {
     text += "  " + line + "\n";
   }
   return text;
 }
 
+// What lies on the way, the step's matrix, what was changed of it and one cell worked out.
+std::string result_text(const Lesson& lesson, const Trace& trace, const Step& step,
+                        const WalkLook& look) {
+  std::string text;
+  if (step.operation->parts) {
+    const std::string whole = way_to_whole(lesson, trace, step.name, look);
+    for (const Part& part : step.operation->parts(trace.call(step))) {
+      text += fmt::format("  on the way: {}\n", part.title);
+      text += tensor_text({part.tensor, whole, nullptr}, trace, look) + "\n";
+    }
+  }
+  const std::string title =
+      fmt::format("  {} ({})", step.name, shown_shape(step.output, trace.convention));
+  text += bold(title, look) + "\n" + output_text(lesson, trace, step, look);
+  if (look.began) text += changed_lines(step, look);
+  return text + "\n" + worked_cell_text(lesson, trace, step, look);
+}
+
+// On one line where there is room.
+std::string step_heading(const Lesson& lesson, const Step& step, const WalkLook& look) {
+  const std::string name = fmt::format("{}/{}  {}", step.number, lesson.texts.size(), step.name);
+  const std::string title = visible(title_of(lesson, step));
+  const std::string line = bold(name, look);
+  if (width(name) + 2 + width(title) <= look.width) return fmt::format("{}  {}\n", line, title);
+  return line + "\n" + indented(title, look);
+}
+
 }  // namespace
 
+std::string indented(const std::string& prose, const WalkLook& look) {
+  std::string text;
+  for (const std::string& line : wrapped(prose, std::min(look.width, widest_prose + 2) - 2)) {
+    text += line.empty() ? "\n" : "  " + line + "\n";
+  }
+  return text;
+}
+
+std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent) {
+  std::string text;
+  std::string start = worked.cell;
+  for (const std::string& line : worked.lines) {
+    const std::size_t room = std::max(look.width, indent + 12) - indent - 2;
+    std::size_t in = indent;
+    for (const std::string& piece :
+         wrapped_arithmetic(visible(fmt::format("{} = {}", start, line)), room)) {
+      text += std::string(in, ' ') + piece + "\n";
+      in = indent + 2;
+    }
+    start.clear();
+  }
+  if (!worked.remark.empty()) {
+    for (const std::string& line :
+         wrapped(worked.remark, std::max(look.width, indent + 12) - indent)) {
+      text += std::string(indent, ' ') + line + "\n";
+    }
+  }
+  return text;
+}
+
 std::string lesson_heading(const Lesson& lesson, const WalkLook& look) {
-  std::string text = bold(visible(lesson.title), look) + "\n";
+  std::string text;
+  for (const std::string& line : wrapped(lesson.title, look.width)) text += bold(line, look) + "\n";
   if (!lesson.summary.empty()) text += indented(lesson.summary, look);
   if (!lesson.source.empty()) text += indented("Numbers from: " + lesson.source, look);
   if (lesson.recipe.convention == Convention::columns) {
@@ -240,23 +316,22 @@ std::string lesson_heading(const Lesson& lesson, const WalkLook& look) {
 }
 
 std::string formula_text(const Trace& trace, const Step& step) {
-  const Call call = trace.call(step);
-  const Form form = step.operation->form(call);
-  const bool turned = trace.convention == Convention::columns && !form.turned.empty();
-  const std::string& formula = turned ? form.turned : form.formula;
   std::string text;
-  for (std::size_t i = 0; i < formula.size(); ++i) {
-    const std::size_t end = formula.find('}', i);
-    if (formula[i] != '{' || end == std::string::npos) {
-      text += formula[i];
-      continue;
-    }
-    const auto k = static_cast<std::size_t>(std::stoul(formula.substr(i + 1, end - i - 1)));
-    const bool transposed_here = formula.compare(end + 1, std::string_view("ᵀ").size(), "ᵀ") == 0;
-    text += operand_text(trace, step.of.at(k), transposed_here);
-    i = end + (transposed_here ? std::string_view("ᵀ").size() : 0);
+  for (const FormulaPiece& piece : formula_pieces(trace, step)) {
+    text += piece.text;
+    if (piece.is_operand) text += fmt::format("{} ({})", piece.transposed ? "ᵀ" : "", piece.shape);
   }
   return fmt::format("{} → {} ({})", text, step.name, shown_shape(step.output, trace.convention));
+}
+
+CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step) {
+  const std::string& chosen = lesson.texts[step.number - 1].cell.text;
+  if (chosen.empty()) return typical_cell(step);
+  try {
+    return find_cell(chosen, trace);
+  } catch (const InputError&) {  // another text may not have its words
+    return typical_cell(step);
+  }
 }
 
 CellReference typical_cell(const Step& step) {
@@ -276,34 +351,13 @@ CellReference typical_cell(const Step& step) {
 
 std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step,
                       const WalkLook& look) {
-  const StepText& words = lesson.texts[step.number - 1];
-  const Operation& operation = *step.operation;
-  std::string text =
-      bold(fmt::format("{}/{}  {}", step.number, lesson.texts.size(), step.name), look) +
-      fmt::format("  {}\n\n", words.title.empty() ? operation.title : visible(words.title));
+  const bool shows = lesson.texts[step.number - 1].show;
+  std::string text = step_heading(lesson, step, look) + "\n";
   text += indented(formula_text(trace, step), look) + "\n";
-  const std::string say =
-      words.say.text.empty() ? std::string(operation.says) : live(words.say.text, trace, look);
-  text += indented(say, look) + "\n";
+  text += indented(said_of(lesson, trace, step, look.digits), look) + "\n";
   text += givens_text(lesson, trace, step, look);
-  const std::string command = whole_matrix_command(lesson, trace, step.name);
-  if (operation.parts && words.show) {
-    for (const Part& part : operation.parts(trace.call(step))) {
-      text += fmt::format("  on the way: {}\n", part.title);
-      text += tensor_text(part.tensor, trace, command, look) + "\n";
-    }
-  }
-  if (words.show) {
-    text += bold(fmt::format("  {} ({})", step.name, shown_shape(step.output, trace.convention)),
-                 look) +
-            "\n";
-    text += output_text(trace, step, command, look);
-    if (look.before) text += changed_lines(step, look);
-    text += "\n";
-    text += worked_cell_text(lesson, trace, step, look);
-  }
-  const std::string notice = words.notice.text.empty() ? std::string(operation.notice)
-                                                       : live(words.notice.text, trace, look);
+  if (shows) text += result_text(lesson, trace, step, look);
+  const std::string notice = noticed_of(lesson, trace, step, look.digits);
   const std::string legend = exponent_legend(text + notice);
   if (!legend.empty()) text += indented(legend, look) + (notice.empty() ? "" : "\n");
   if (!notice.empty()) text += indented("Notice: " + notice, look);

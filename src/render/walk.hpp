@@ -4,17 +4,31 @@
 #include <string>
 
 #include "lesson/lesson.hpp"
+#include "render/arithmetic.hpp"
 #include "trace/reference.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv {
+
+/// What a matrix is drawn as.
+enum class Picture {
+  heatmap,  ///< numbers, shaded where there is colour, with dots beside weights
+  dots,     ///< dots alone, where they fit
+  numbers,  ///< numbers alone
+};
+
+/// What a reader can do about a matrix that is not shown whole.
+enum class Reader { has_commands, has_keys };
 
 /// How a walk looks on this terminal.
 struct WalkLook {
   std::size_t width = 80;
   int digits = 4;
   bool colour = false;
-  const Trace* before = nullptr;  ///< the lesson's own numbers, where some were changed
+  Picture picture = Picture::heatmap;
+  Reader reader = Reader::has_commands;
+  const Trace* began = nullptr;  ///< the numbers from before somebody changed some: what differs
+                                 ///< from these is marked and told
 };
 
 /// A lesson's title, what it is about and where its numbers come from.
@@ -28,7 +42,16 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
 /// `Q (7×2) · Kᵀ (2×7) → scores (7×7)`.
 std::string formula_text(const Trace& trace, const Step& step);
 
-/// The cell that a step is explained by: a row that is neither first nor bare, its largest number.
+/// A line of prose or several, indented and broken to the width.
+std::string indented(const std::string& prose, const WalkLook& look);
+
+/// A cell's arithmetic, a line for each stride, broken to the width.
+std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent);
+
+/// The cell that a step is explained by: the lesson's choice, or where it has none a typical one.
+CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step);
+
+/// A typical cell: a row that is neither first nor bare, its largest number.
 CellReference typical_cell(const Step& step);
 
 }  // namespace qkv

@@ -7,7 +7,6 @@
 #include "render/arithmetic.hpp"
 #include "render/changes.hpp"
 #include "render/text.hpp"
-#include "tensor/error.hpp"
 
 namespace qkv {
 namespace {
@@ -27,16 +26,10 @@ std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::siz
 // Where numbers were changed, the one that this changed most; else the lesson's own choice.
 CellReference cell_to_work_out(const Lesson& lesson, const Trace& trace, const Step& step,
                                const WalkLook& look) {
-  if (look.before) {
-    if (const auto changed = largest_change(step, *look.before)) return *changed;
+  if (look.began) {
+    if (const auto changed = largest_change(step, *look.began)) return *changed;
   }
-  const std::string& chosen = lesson.texts[step.number - 1].cell.text;
-  if (chosen.empty()) return typical_cell(step);
-  try {
-    return find_cell(chosen, trace);
-  } catch (const InputError&) {  // another text may not have its words
-    return typical_cell(step);
-  }
+  return cell_of(lesson, trace, step);
 }
 
 // Of arithmetic that nobody would read to its end the first stages go, all but the cell's name.
@@ -80,9 +73,11 @@ std::string worked_cell_text(const Lesson& lesson, const Trace& trace, const Ste
     }
   }
   if (left_out) {
-    const std::string where =
-        fmt::format("Longer lines are left out; all of them: qkv explain {} '{}'", lesson.where,
-                    visible(worked.cell));
+    const std::string way =
+        look.reader == Reader::has_keys
+            ? "press e and write the cell"
+            : fmt::format("qkv explain {} '{}'", lesson.where, visible(worked.cell));
+    const std::string where = "Longer lines are left out; all of them: " + way;
     for (const std::string& line : wrapped(where, look.width - 2)) text += "  " + line + "\n";
   }
   return text + "\n";

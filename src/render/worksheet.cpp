@@ -9,6 +9,7 @@
 
 #include "formats/csv.hpp"
 #include "formats/numeral.hpp"
+#include "render/html.hpp"
 #include "render/number.hpp"
 #include "render/text.hpp"
 #include "render/walk.hpp"
@@ -51,31 +52,8 @@ code { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 9
        overflow-wrap: anywhere; }
 )";
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      case '\'': result += "&#39;"; break;
-      default: result += c;
-    }
-  }
-  return result;
-}
-
-// Text from a lesson as HTML: nothing in it is a tag, an entity or a control character.
-std::string html(std::string_view text) { return escaped(visible(text)); }
-
-std::string label_html(std::string_view label) {
-  constexpr std::size_t widest = 40;
-  return escaped(shortened(visible_label(label), widest));
-}
-
 std::string paragraph(std::string_view prose) {
-  return prose.empty() ? "" : fmt::format("<p>{}</p>\n", escaped(visible_prose(prose)));
+  return prose.empty() ? "" : fmt::format("<p>{}</p>\n", html_escaped(visible_prose(prose)));
 }
 
 // Where one grid of several begins and ends.
@@ -106,11 +84,11 @@ struct Sheet {
 std::string grid_html(const Sheet& sheet, const Band& rows, const Band& columns) {
   std::string text = "<table><thead><tr><td style=\"border:0;min-width:0\"></td>";
   for (std::size_t j = columns.first; j < columns.last; ++j) {
-    text += fmt::format("<th>{}</th>", label_html(sheet.labels.columns[j]));
+    text += fmt::format("<th>{}</th>", html_label(sheet.labels.columns[j]));
   }
   text += "</tr></thead><tbody>\n";
   for (std::size_t i = rows.first; i < rows.last; ++i) {
-    text += fmt::format("<tr><th>{}</th>", label_html(sheet.labels.rows[i]));
+    text += fmt::format("<tr><th>{}</th>", html_label(sheet.labels.rows[i]));
     for (std::size_t j = columns.first; j < columns.last; ++j) {
       const double value = sheet.values[i * sheet.labels.columns.size() + j];
       text +=
@@ -150,7 +128,7 @@ std::string tensor_html(const Tensor& tensor, Convention convention, Cells cells
       for (const Band& columns : bands(shown.columns(), most_columns)) {
         const std::string name = caption(matrix_name(tensor, m), sheet, rows, columns);
         text += "<figure>";
-        if (!name.empty()) text += fmt::format("<figcaption>{}</figcaption>", html(name));
+        if (!name.empty()) text += fmt::format("<figcaption>{}</figcaption>", html_text(name));
         text += grid_html(sheet, rows, columns) + "</figure>\n";
       }
     }
@@ -162,7 +140,7 @@ std::string heading(const Lesson& lesson) {
   return fmt::format(
       "<header>\n<h1>{}</h1>\n{}{}"
       "<p class=\"who\"><span>Name</span><span>Date</span></p>\n</header>\n",
-      html(lesson.title), paragraph(lesson.summary),
+      html_text(lesson.title), paragraph(lesson.summary),
       paragraph(lesson.source.empty() ? "" : "Source: " + lesson.source));
 }
 
@@ -172,7 +150,7 @@ std::string rules(const std::string& check) {
       "same number of decimals within a matrix. Write -inf for minus infinity, and leave blank "
       "what you have not done. The CSV files beside this page take the same numbers; then "
       "<code>{}</code> says where the first slip is.</p>\n",
-      html(check));
+      html_text(check));
 }
 
 bool reads_text(const Trace& trace) {
@@ -183,17 +161,17 @@ bool reads_text(const Trace& trace) {
 // The text and the ids of its words, where a step reads them.
 std::string words_html(const Trace& trace) {
   if (!reads_text(trace)) return {};
-  std::string html_text;
+  std::string page;
   for (const std::string& text : trace.environment.texts) {
-    html_text += fmt::format("<p>Text: <b>{}</b></p>\n", html(text));
+    page += fmt::format("<p>Text: <b>{}</b></p>\n", html_text(text));
   }
   std::string ids;
   for (std::size_t id = 0; id < trace.environment.vocabulary.size(); ++id) {
     ids += fmt::format("{}{} = {}", id == 0 ? "" : ", ",
-                       label_html(trace.environment.vocabulary[id]), id);
+                       html_label(trace.environment.vocabulary[id]), id);
   }
-  if (ids.empty()) return html_text + "<p>Ids: from 0, in order of appearance.</p>\n";
-  return html_text + fmt::format("<p>Ids: {}</p>\n", ids);
+  if (ids.empty()) return page + "<p>Ids: from 0, in order of appearance.</p>\n";
+  return page + fmt::format("<p>Ids: {}</p>\n", ids);
 }
 
 bool is_rounded(const Tensor& tensor, int digits) {
@@ -208,7 +186,7 @@ std::string givens_html(const Trace& trace, int digits) {
   std::string text = "<section class=\"given\">\n<h2>Given</h2>\n" + words_html(trace);
   bool rounded = false;
   for (const Given& given : trace.givens) {
-    text += fmt::format("<p class=\"lead\"><b>{}</b> ({})</p>\n{}", html(given.name),
+    text += fmt::format("<p class=\"lead\"><b>{}</b> ({})</p>\n{}", html_text(given.name),
                         shown_shape(given.tensor, trace.convention),
                         tensor_html(given.tensor, trace.convention, Cells::filled, digits));
     rounded = rounded || is_rounded(given.tensor, digits);
@@ -228,8 +206,8 @@ std::string step_html(const Trace& trace, const Step& step) {
   return fmt::format(
       "<section>\n<div class=\"lead\">\n<h2>{}. {}: {}</h2>\n<p class=\"formula\">{}</p>\n"
       "<p>{}</p>\n</div>\n{}</section>\n",
-      step.number, html(step.name), html(step.operation->title), html(formula_text(trace, step)),
-      html(first_sentence(step.operation->says)),
+      step.number, html_text(step.name), html_text(step.operation->title),
+      html_text(formula_text(trace, step)), html_text(first_sentence(step.operation->says)),
       tensor_html(step.output, trace.convention, Cells::empty, 0));
 }
 
@@ -274,7 +252,7 @@ std::string worksheet_page(const Lesson& lesson, const Trace& trace, int digits,
       "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width\">\n"
       "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
-      html(lesson.title), style);
+      html_text(lesson.title), style);
   text += heading(lesson) + rules(check) + givens_html(trace, digits);
   for (const Step& step : trace.steps) text += step_html(trace, step);
   return text + "</body>\n</html>\n";

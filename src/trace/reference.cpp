@@ -97,17 +97,6 @@ std::string example_of(const std::string& name, const Tensor& tensor) {
   return fmt::format("{}[{}1,1]", name, inside);
 }
 
-// An index as people would write it: the label where it stands at one place only.
-std::string index_text(const Axis& axis, std::size_t i, std::size_t batch) {
-  const std::string_view label = axis.label(i, batch);
-  if (label.empty() || whole_number(label)) return std::to_string(i + 1);
-  std::size_t places = 0;
-  for (std::size_t j = 0; j < axis.size; ++j) places += axis.label(j, batch) == label ? 1 : 0;
-  if (places > 1) return std::to_string(i + 1);
-  const bool plain = label.find_first_of(",[]\" ") == std::string_view::npos;
-  return plain ? std::string(label) : fmt::format("\"{}\"", label);
-}
-
 }  // namespace
 
 ReferenceText parse_reference(std::string_view text) {
@@ -172,6 +161,16 @@ CellReference resolve(const ReferenceText& text, const Trace& trace) {
   return resolve_in(text, trace.at(text.name), trace.convention);
 }
 
+std::string index_word(const Axis& axis, std::size_t i, std::size_t batch) {
+  const std::string_view label = axis.label(i, batch);
+  if (label.empty() || whole_number(label)) return std::to_string(i + 1);
+  std::size_t places = 0;
+  for (std::size_t j = 0; j < axis.size; ++j) places += axis.label(j, batch) == label ? 1 : 0;
+  if (places > 1) return std::to_string(i + 1);
+  const bool plain = label.find_first_of(",[]\" ") == std::string_view::npos;
+  return plain ? std::string(label) : fmt::format("\"{}\"", label);
+}
+
 std::string reference_text(const CellReference& cell, const Tensor& tensor, Convention convention) {
   std::string inside;
   const std::vector<std::size_t> leading = leading_index(tensor, cell.matrix);
@@ -180,10 +179,10 @@ std::string reference_text(const CellReference& cell, const Tensor& tensor, Conv
                           leading[a] + 1);
   }
   const std::size_t batch = leading.empty() ? cell.row : leading.front();
-  const std::string column = index_text(tensor.axes.back(), cell.column, batch);
+  const std::string column = index_word(tensor.axes.back(), cell.column, batch);
   if (tensor.rank() == 1) return fmt::format("{}[{}]", cell.name, column);
   const std::string row =
-      index_text(tensor.axes[tensor.rank() - 2], cell.row, leading.empty() ? 0 : leading.front());
+      index_word(tensor.axes[tensor.rank() - 2], cell.row, leading.empty() ? 0 : leading.front());
   return is_turned(tensor, convention) ? fmt::format("{}[{}{},{}]", cell.name, inside, column, row)
                                        : fmt::format("{}[{}{},{}]", cell.name, inside, row, column);
 }

@@ -31,8 +31,8 @@ ReferenceText parse_reference(std::string_view text);
 /// size), a label that is not there or stands at several places (with the candidates).
 CellReference resolve(const ReferenceText& text, const Trace& trace);
 
-/// The cell that `text` names. Throws InputError as the two above; where it names a matrix without a
-/// cell, with one of that matrix's own cells as the example.
+/// The cell that `text` names. Throws InputError as the two above; where it names a matrix without
+/// a cell, with one of that matrix's own cells as the example.
 CellReference find_cell(std::string_view text, const Trace& trace);
 
 /// The same for one tensor that is not in a trace yet.
@@ -41,5 +41,9 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Conven
 /// The cell as people write it, with labels where it has them: `scores[cat,fat]`. A label that
 /// stands at several places is written with its number.
 std::string reference_text(const CellReference& cell, const Tensor& tensor, Convention convention);
+
+/// An index as people would write it in a reference: the label, or the number where there is none,
+/// or where it stands at several places.
+std::string index_word(const Axis& axis, std::size_t i, std::size_t batch);
 
 }  // namespace qkv

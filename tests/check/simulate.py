@@ -40,12 +40,12 @@ class Lesson:
     def __init__(self):
         self.convention, self.tokens = "rows", []
         self.givens, self.steps = {}, []
-        self.weights = set()   # givens that projections use
+        self.weights = {}    # givens that projections use
 
     def given(self, name, value, weight=False):
         self.givens[name] = np.asarray(value, float)
         if weight:
-            self.weights.add(name)
+            self.weights[name] = True
         return name
 
     def step(self, name, op, *of, **options):
@@ -561,7 +561,12 @@ def mistakes_of(lesson, step, values):
     if min(right.shape[-2:], default=1) > 1:  # one line may be written as a row or a column
         add("slip.transposed", last_two(right))
     add("slip.sign", -right)
-    return [(i, np.asarray(x, float)) for i, x in out if not np.isnan(x).any() and not np.isposinf(x).any() and x.size]
+    return [(i, np.asarray(x, float)) for i, x in out if is_written(np.asarray(x, float))]
+
+
+def is_written(x):
+    """Whether a learner could write these numbers down without wondering."""
+    return x.size and not np.isnan(x).any() and np.where(np.isneginf(x), 0, np.abs(x)).max() < 1e7
 
 
 def dropped_term(rng, lesson, step, values, right, at):
@@ -610,13 +615,18 @@ class Pen:
 
     def __init__(self, rng):
         pick = lambda *options: options[rng.integers(len(options))]
-        self.form = pick("decimals", "decimals", "decimals", "decimals", "whole", "e", "npy64", "npy32")
+        self.form = pick("decimals", "decimals", "decimals", "whole", "e", "npy64", "npy32",
+                         "npy64 rounded", "npy32 rounded")
         self.mode = pick(*MODES)
         self.decimals = int(rng.integers(1, 9)) if rng.random() < 0.5 else int(rng.integers(2, 5))
         self.trimmed = rng.random() < 0.3
         # Works from what is written, or keeps everything in the calculator and rounds on paper only.
         self.works_from_written = rng.random() < 0.8
-        self.binary = self.form in ("npy64", "npy32")
+        self.binary = self.form.startswith("npy")
+        self.float32 = self.form.startswith("npy32")
+        self.keeps_all = self.form in ("npy64", "npy32")
+        if self.float32:
+            self.decimals = min(self.decimals, 5)
         self.mask = pick("-inf", "-inf", "-1e9", "-1000", "-10000", "-1e30")
 
     def text(self, x):
@@ -624,8 +634,8 @@ class Pen:
             return ""
         if math.isinf(x):
             return ("-inf" if x < 0 else "inf") if self.mask == "-inf" or x > 0 else self.mask
-        if self.binary:
-            return repr(float(np.float32(x))) if self.form == "npy32" else repr(float(x))
+        if self.keeps_all:
+            return repr(float(np.float32(x))) if self.float32 else repr(float(x))
         if self.form == "e":
             return f"{x:.{self.decimals}e}"
         value = Decimal(repr(float(x)))
@@ -641,8 +651,8 @@ class Pen:
     def unit(self, texts, values):
         """The unit of each cell by SPEC, at least."""
         finite = [abs(float(t)) for t in texts.flat if t and not math.isinf(float(t))]
-        floor = (1e-12 if self.form == "npy64" else 1e-6) * max([1.0] + finite)
-        if self.binary:
+        floor = (1e-12 if self.binary and not self.float32 else 1e-6) * max([1.0] + finite)
+        if self.keeps_all:
             return np.full(texts.shape, floor)
         if self.form != "e":
             decimals = max((len(t.partition(".")[2]) for t in texts.flat), default=0)
@@ -720,15 +730,14 @@ class Learner:
             if self.at == name:
                 self.miscopy(name, value)
         scaled_at = self.scaled_at() if self.convention == "scaled-queries" else None
-        by = None
         if scaled_at:
             scale = next(s for s in lesson.steps if s.op == "scale")
-            by = divisor(lesson, scale, self.truth)
+            self.by = divisor(lesson, scale, self.truth)
         for step in lesson.steps:
             honest = compute(lesson, step, self.own)
             raw = honest
             if step.name == scaled_at:
-                raw = honest / by
+                raw = honest / self.by
             elif scaled_at and step.op == "scale":
                 raw = self.own[step.of[0]]
             if step.name == self.at:
@@ -793,7 +802,7 @@ class Learner:
             bad = honest.copy()
             if mistake == "slip.digits-swapped":
                 value = swapped_digits(rng, self.pen.text(honest[at])) \
-                    if np.isfinite(honest[at]) and not self.pen.binary and self.pen.form != "e" else None
+                    if np.isfinite(honest[at]) and not self.pen.keeps_all and self.pen.form != "e" else None
             elif mistake == "slip.dropped-term":
                 value = dropped_term(rng, self.lesson, step, self.own, honest, at)
             elif mistake == "slip.decimal-point":
@@ -863,7 +872,7 @@ class Learner:
 
     def may_be_columns(self):
         """Whether a matrix on its side is all that there is to see: then tokens may be columns."""
-        handed = [n for n in self.handed if n in self.written and self.written[n].ndim >= 2]
+        handed = [n for n in sorted(self.handed) if n in self.written and self.written[n].ndim >= 2]
         return len(handed) <= 2 and self.id in ("slip.transposed", "score.swapped")
 
     def shows_at(self):
@@ -954,7 +963,7 @@ def write_files(learner, folder):
         stem = (f"{number + 1:02d}-" if rng.random() < 0.5 else "") + \
             ("given-" if name in lesson.givens and rng.random() < 0.5 else "") + name
         if learner.pen.binary and name not in lesson.givens:
-            dtype = np.float32 if learner.pen.form == "npy32" else np.float64
+            dtype = np.float32 if learner.pen.float32 else np.float64
             values = np.vectorize(lambda t: float(t) if t else math.nan, otypes=[float])(texts)
             values = values.astype(dtype)
             if values.ndim == 3 and rng.random() < 0.3:
@@ -1124,8 +1133,8 @@ def check_convention(tally, learner, report):
     if learner.convention == "scaled-queries":
         scores = np.asarray(learner.written["scores"])
         apart = np.abs(scores - learner.truth["scores"])
-        if "scores" in learner.handed and (apart > 3 * learner.units["scores"]).any() \
-                and np.isfinite(scores).all():
+        margin = 3 * learner.units["scores"] + 2 * learner.radius("scores", {})
+        if learner.by != 1 and "scores" in learner.handed and (apart > margin).any():
             tally.count("convention named", "convention.scaled-queries" in named, learner, f"{named}")
     elif learner.convention == "columns":
         pass

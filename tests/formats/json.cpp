@@ -113,4 +113,44 @@ TEST_CASE("a million brackets are refused, not followed") {
         "a.json: lists are nested more than 16 deep: write rows of numbers: [[1, 2], [3, 4]]");
 }
 
+std::string written(const std::vector<NamedTensor>& tensors, std::optional<int> digits = {}) {
+  std::string text;
+  write_json(tensors, digits, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+TEST_CASE("matrices are written as nested lists, a row a line, all digits") {
+  const Tensor matrix = tensor_of({2, 2}, {1, 0.1, -infinity, infinity});
+  const Tensor heads = tensor_of({2, 1, 1}, {1e300, std::nan("")});
+  CHECK(written({{"A", &matrix}, {"h0.V", &heads}}) == R"({
+  "A": [
+    [1, 0.1],
+    ["-inf", "inf"]
+  ],
+  "h0.V": [
+    [
+      [1e+300]
+    ],
+    [
+      [null]
+    ]
+  ]
+}
+)");
+  CHECK(written({}) == "{}\n");
+}
+
+TEST_CASE("a vector is one list; digits round") {
+  const Tensor ids = tensor_of({3}, {3, -1e-9, 0.125});
+  CHECK(written({{"ids", &ids}}, 2) == "{\n  \"ids\": [3.00, 0.00, 0.12]\n}\n");
+}
+
+TEST_CASE("what is written as JSON comes back") {
+  const Tensor matrix = tensor_of({1, 3}, {0.1, 5e-324, -infinity});
+  const auto back = read_json(written({{"A", &matrix}}), "a.json");
+  CHECK(back[0].name == "A");
+  CHECK(back[0].written.shape == Shape{1, 3});
+  CHECK(values_of(back[0].written) == Values{0.1, 5e-324, -infinity});
+}
+
 }  // namespace

@@ -161,4 +161,22 @@ TEST_CASE("what is no archive of arrays is told in words") {
              Contains("all.npz, Q: this is not a .npy file"));
 }
 
+TEST_CASE("arrays are written as numpy.savez writes them, the same bytes every time") {
+  const Tensor one = tensor_of({1, 2}, {1, -0.5});
+  const Tensor heads = tensor_of({2, 1, 1}, {3, 4});
+  std::string bytes;
+  write_npz({{"Q", &one}, {"scores", &heads}}, [&](std::string_view piece) { bytes += piece; });
+  // Local header of the first entry: version 2.0, stored, dated 1980-01-01, sizes, name.
+  CHECK(bytes.substr(0, 14) == "PK\x03\x04" + bytes_of(20, 2) + bytes_of(0, 2) + bytes_of(0, 2) +
+                                   bytes_of(0, 2) + bytes_of(0x21, 2));
+  CHECK(bytes.substr(18, 8) == bytes_of(q.size(), 4) + bytes_of(q.size(), 4));
+  CHECK(bytes.substr(30, 5) == "Q.npy");
+  CHECK(bytes.substr(35, q.size()) == q);
+  const auto arrays = read_npz(bytes, "all.npz");
+  REQUIRE(arrays.size() == 2);
+  CHECK(arrays[0].written.cells[1].value == -0.5);
+  CHECK(arrays[1].name == "scores");
+  CHECK(arrays[1].written.shape == Shape{2, 1, 1});
+}
+
 }  // namespace

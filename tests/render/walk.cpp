@@ -95,7 +95,7 @@ TEST_CASE("a step works out the cell that the lesson chose, or the one that chan
   other.trace.givens[0].tensor.values = {1, 2, 9, 4};
   other.trace.steps[0].output.values = {1, 2, 9, 4};
   const std::string text =
-      step_text(other.lesson, other.trace, other.trace.steps[0], {.before = &own.trace});
+      step_text(other.lesson, other.trace, other.trace.steps[0], {.began = &own.trace});
   CHECK(text.find("  changed: 1 of 4 cells: [2,1] 3 → 9\n") != std::string::npos);
   CHECK(text.find("    Y[2,1] = ") != std::string::npos);
 }

@@ -1,0 +1,102 @@
+#include "check/answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "formats/numeral.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr int all_decimals = 15;
+
+[[noreturn]] void refuse(std::string_view text) {
+  throw InputError(fmt::format("\"{}\" is no number: write it like 0.25, 0,25, 3/7, 2.5e-3 or -inf",
+                               printable(text)));
+}
+
+Numeral parse_part(std::string_view text, std::string_view whole) {
+  const bool comma = text.find(',') != std::string_view::npos;
+  const NumeralResult result =
+      parse_numeral(trimmed(text), comma ? DecimalMark::comma : DecimalMark::point);
+  if (result.fault != NumeralFault::none || std::isnan(result.numeral.value)) refuse(whole);
+  return result.numeral;
+}
+
+double power_of_ten(int exponent) { return std::pow(10.0, exponent); }
+
+double rounded(double x, int decimals) {
+  if (!std::isfinite(x) || std::abs(x) >= 1e12) return x;
+  return std::round(x * power_of_ten(decimals)) / power_of_ten(decimals);
+}
+
+// How many decimals of a matrix a walk shows that shows `digits` of them: none of whole numbers.
+int decimals_shown(const Tensor& tensor, int digits) {
+  const bool whole = std::all_of(tensor.values.begin(), tensor.values.end(),
+                                 [](double x) { return !std::isfinite(x) || x == std::trunc(x); });
+  return whole ? 0 : digits;
+}
+
+Handed shown_operand(const std::string& name, const Tensor& tensor, int digits) {
+  const int decimals = decimals_shown(tensor, digits);
+  std::vector<Numeral> cells;
+  for (const double x : tensor.values) {
+    cells.push_back({.value = rounded(x, decimals), .decimals = decimals});
+  }
+  return {.name = name, .shape = tensor.shape(), .cells = Cells(std::move(cells))};
+}
+
+Handed lone_cell(const CellReference& cell, const Tensor& tensor, const Numeral& answer) {
+  constexpr Numeral blank{.value = std::numeric_limits<double>::quiet_NaN()};
+  std::vector<Numeral> cells(tensor.values.size(), blank);
+  const std::size_t row = cell.matrix * tensor.rows() + cell.row;
+  cells[row * tensor.columns() + cell.column] = answer;
+  return {.name = cell.name, .shape = tensor.shape(), .cells = Cells(std::move(cells))};
+}
+
+// The steps that a step is made of, and the cell that was answered.
+std::vector<Handed> handed_in(const Trace& trace, const Step& step, const CellReference& cell,
+                              const Numeral& answer, int digits) {
+  std::vector<Handed> handed;
+  for (const Step& before : trace.steps) {
+    const bool is_operand = std::find(step.of.begin(), step.of.end(), before.name) != step.of.end();
+    if (is_operand) handed.push_back(shown_operand(before.name, before.output, digits));
+  }
+  handed.push_back(lone_cell(cell, step.output, answer));
+  return handed;
+}
+
+}  // namespace
+
+Numeral parse_answer(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return parse_part(text, text);
+  const Numeral above = parse_part(text.substr(0, slash), text);
+  const Numeral below = parse_part(text.substr(slash + 1), text);
+  if (below.value == 0 || !std::isfinite(above.value) || !std::isfinite(below.value)) refuse(text);
+  const int decimals = std::max(above.decimals, below.decimals);
+  return {.value = above.value / below.value, .decimals = decimals > 0 ? decimals : all_decimals};
+}
+
+AnswerReport judge_answer(const Trace& trace, const CellReference& cell, const Numeral& answer,
+                          int digits) {
+  const std::vector<Handed> handed =
+      handed_in(trace, trace.step_at(cell.name), cell, answer, digits);
+  const Judgement judgement = judge(trace, handed, {});
+  const auto node = std::find_if(judgement.nodes.begin(), judgement.nodes.end(),
+                                 [&](const LearnerNode& n) { return n.name == cell.name; });
+  AnswerReport report;
+  for (const Verdict verdict : node->verdicts) {
+    if (verdict != Verdict::blank) report.verdict = verdict;
+  }
+  if (report.is_right()) return report;
+  const auto index = static_cast<std::size_t>(node - judgement.nodes.begin());
+  report.mistakes = diagnose(judgement, trace, index);
+  return report;
+}
+
+}  // namespace qkv

@@ -1,0 +1,124 @@
+#include "check/comparison.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+// From the coarsest on.
+constexpr UsualTolerance usual[] = {
+    {Precision::bfloat16, "bfloat16", {1.6e-2, 1e-5}, "torch.testing.assert_close"},
+    {Precision::float16, "float16", {1e-3, 1e-5}, "torch.testing.assert_close"},
+    {Precision::float32, "float32", {1.3e-6, 1e-5}, "torch.testing.assert_close"},
+    {Precision::float64, "float64", {1e-7, 0}, "numpy.testing.assert_allclose"},
+    {Precision::digits, "numbers in digits", {1e-7, 0}, "numpy.testing.assert_allclose"},
+};
+
+Precision coarser(Precision a, Precision b) {
+  const auto place = [](Precision precision) { return &usual_tolerance(precision); };
+  return place(a) < place(b) ? a : b;
+}
+
+Shape without_leading_ones(Shape shape) {
+  while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
+  return shape;
+}
+
+// The names of both in the lesson's order, as far as a side knows it.
+std::vector<std::string> names_of(const Side& actual, const Side& desired) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    const bool somewhere = actual.find(name) != nullptr || desired.find(name) != nullptr;
+    const bool new_one = std::find(names.begin(), names.end(), name) == names.end();
+    if (somewhere && new_one) names.push_back(name);
+  };
+  const bool by_desired = actual.order.empty() && !desired.order.empty();
+  for (const std::string& name : by_desired ? desired.order : actual.order) add(name);
+  for (const SideMatrix& matrix : actual.matrices) add(matrix.name);
+  for (const SideMatrix& matrix : desired.matrices) add(matrix.name);
+  return names;
+}
+
+void compare_numbers(ComparedStep& step, const ToleranceChoice& choice) {
+  step.precision = coarser(step.actual->precision, step.desired->precision);
+  step.tolerance = usual_tolerance(step.precision).tolerance;
+  step.tolerance.relative = choice.relative.value_or(step.tolerance.relative);
+  step.tolerance.absolute = choice.absolute.value_or(step.tolerance.absolute);
+  const Tensor& actual = step.actual->tensor;
+  const Tensor& desired = step.desired->tensor;
+  if (without_leading_ones(actual.shape()) != without_leading_ones(desired.shape())) {
+    step.sameness = Sameness::other_shape;
+    return;
+  }
+  step.difference = difference_of(actual.values, desired.values, step.tolerance);
+  step.sameness = step.difference.identical         ? Sameness::identical
+                  : step.difference.mismatched == 0 ? Sameness::close
+                                                    : Sameness::differs;
+}
+
+ComparedStep compared(const std::string& name, const Side& actual, const Side& desired,
+                      const ToleranceChoice& choice) {
+  ComparedStep step{.name = name, .actual = actual.find(name), .desired = desired.find(name)};
+  if (step.actual == nullptr) {
+    step.sameness = Sameness::only_desired;
+  } else if (step.desired == nullptr) {
+    step.sameness = Sameness::only_actual;
+  } else {
+    compare_numbers(step, choice);
+  }
+  return step;
+}
+
+bool is_missing(Sameness sameness) {
+  return sameness == Sameness::only_actual || sameness == Sameness::only_desired;
+}
+
+bool counts(Sameness sameness, bool both_whole) {
+  if (is_missing(sameness)) return both_whole;
+  return sameness == Sameness::differs || sameness == Sameness::other_shape;
+}
+
+[[noreturn]] void refuse_strangers(const Side& actual, const Side& desired) {
+  const auto names = [](const Side& side) {
+    constexpr std::size_t most = 8;
+    std::vector<std::string_view> some;
+    for (std::size_t i = 0; i < std::min(most, side.matrices.size()); ++i) {
+      some.push_back(side.matrices[i].name);
+    }
+    return fmt::format("{}{}", fmt::join(some, ", "), side.matrices.size() > most ? ", …" : "");
+  };
+  throw InputError(fmt::format(
+      "{} and {} have no step in common, so there is nothing to compare; the first has {}, the "
+      "second {}: name arrays and files after the lesson's steps",
+      actual.name, desired.name, names(actual), names(desired)));
+}
+
+}  // namespace
+
+const UsualTolerance& usual_tolerance(Precision precision) {
+  return *std::find_if(std::begin(usual), std::end(usual),
+                       [&](const UsualTolerance& one) { return one.precision == precision; });
+}
+
+Comparison compare(const Side& actual, const Side& desired, const ToleranceChoice& choice) {
+  const bool both_whole = actual.whole && desired.whole;
+  Comparison comparison;
+  bool in_common = false;
+  for (const std::string& name : names_of(actual, desired)) {
+    comparison.steps.push_back(compared(name, actual, desired, choice));
+    const Sameness sameness = comparison.steps.back().sameness;
+    in_common = in_common || !is_missing(sameness);
+    if (!comparison.first && counts(sameness, both_whole)) {
+      comparison.first = comparison.steps.size() - 1;
+    }
+  }
+  if (!in_common && !both_whole) refuse_strangers(actual, desired);
+  return comparison;
+}
+
+}  // namespace qkv

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "check/slips.hpp"
+#include "tensor/tensor.hpp"
+
+namespace qkv {
+
+/// Where a version comes from: an operation's own mistakes say more than a slip of the pen that
+/// gives the same numbers.
+enum class VersionKind { mistake, slip };
+
+/// One set of numbers that a mistake would make of a whole matrix; NaN where it has no meaning.
+struct Version {
+  std::string_view id;
+  std::string_view says;
+  std::string_view hint;
+  VersionKind kind = VersionKind::mistake;
+  Reach reach = Reach::anything;
+  Tensor numbers;
+};
+
+/// What is to be explained: the learner's cells of one matrix.
+struct Puzzle {
+  Shape shape;
+  std::vector<double> written;  ///< NaN where blank
+  std::vector<bool> hides;      ///< a very low number that stands for -inf
+  std::vector<double> reach;    ///< a unit, with its slack
+  std::vector<bool> wrong;
+
+  std::size_t rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }
+  std::size_t columns() const { return shape.back(); }
+};
+
+/// A version that explains wrong cells.
+struct Explanation {
+  std::size_t version = 0;  ///< its place among the versions
+  std::size_t cells = 0;    ///< how many of them
+};
+
+/// The versions that explain the puzzle's wrong cells, best first. Those that explain all of them
+/// do so in one part (the whole, a matrix, a row, a column, a cell) in which every attempted cell,
+/// right or wrong, fits within a unit. Where none does, the one that explains the most, at least
+/// two and half of them, and contradicts the right ones in its part no more than half as often;
+/// then, for what it leaves over, the next.
+std::vector<Explanation> explanations(const Puzzle& puzzle, const std::vector<Version>& versions);
+
+}  // namespace qkv

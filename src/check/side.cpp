@@ -1,0 +1,74 @@
+#include "check/side.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace qkv {
+namespace {
+
+Tensor tensor_of_written(const Written& written) {
+  std::vector<double> values;
+  values.reserve(written.cells.size());
+  for (const Numeral& cell : written.cells) values.push_back(cell.value);
+  Tensor tensor = tensor_of(written.shape, std::move(values));
+  if (tensor.rank() == 2) {
+    tensor.axes[0].labels = written.row_labels;
+    tensor.axes[1].labels = written.column_labels;
+  }
+  return tensor;
+}
+
+std::optional<int> decimals_of(const Written& written) {
+  if (written.precision != Precision::digits) return {};
+  int most = 0;
+  for (const Numeral& cell : written.cells) {
+    if (std::isfinite(cell.value)) most = std::max(most, cell.decimals);
+  }
+  return most;
+}
+
+}  // namespace
+
+const SideMatrix* Side::find(std::string_view matrix) const {
+  const auto found = std::find_if(matrices.begin(), matrices.end(),
+                                  [&](const SideMatrix& own) { return own.name == matrix; });
+  return found == matrices.end() ? nullptr : &*found;
+}
+
+Side side_of(const std::string& name, const Trace& trace) {
+  Side side{.name = name, .matrices = {}, .whole = true, .order = {}, .notes = {}};
+  for (const Given& given : trace.givens) {
+    side.matrices.push_back({given.name, as_shown(given.tensor, trace.convention)});
+  }
+  for (const Step& step : trace.steps) {
+    side.matrices.push_back({step.name, as_shown(step.output, trace.convention)});
+  }
+  for (const SideMatrix& matrix : side.matrices) side.order.push_back(matrix.name);
+  return side;
+}
+
+Side side_of(const std::string& name, Dump dump) {
+  Side side{.name = name,
+            .matrices = {},
+            .whole = dump.whole_lesson,
+            .order = std::move(dump.listed),
+            .notes = std::move(dump.notes)};
+  for (NamedWritten& matrix : dump.matrices) {
+    side.matrices.push_back({.name = std::move(matrix.name),
+                             .tensor = tensor_of_written(matrix.written),
+                             .precision = matrix.written.precision,
+                             .decimals = decimals_of(matrix.written)});
+    matrix.written = {};  // two copies of everything are too many
+  }
+  return side;
+}
+
+ExpectedSize sizes_of(const Side& side) {
+  return [&side](const std::string& name) -> std::optional<std::array<std::size_t, 2>> {
+    const SideMatrix* matrix = side.find(name);
+    if (matrix == nullptr) return {};
+    return std::array{matrix->tensor.rows(), matrix->tensor.columns()};
+  };
+}
+
+}  // namespace qkv

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/dump.hpp"
+#include "formats/written.hpp"
+#include "trace/trace.hpp"
+
+namespace qkv {
+
+/// A matrix to be compared.
+struct SideMatrix {
+  std::string name;
+  Tensor tensor;  ///< as people see it, labels and all
+  Precision precision = Precision::float64;
+  /// How many decimals its numbers were written with, where they are digits.
+  std::optional<int> decimals = {};
+};
+
+/// One of the two that are compared: a lesson, or what somebody's program wrote.
+struct Side {
+  std::string name;  ///< the lesson's name, or the path
+  std::vector<SideMatrix> matrices;
+  /// Whether a matrix that it lacks is missing; a dump may hold any part of a lesson.
+  bool whole = false;
+  std::vector<std::string> order;  ///< the steps in the lesson's order, where that is known
+  std::vector<std::string> notes;
+
+  const SideMatrix* find(std::string_view matrix) const;
+};
+
+/// All givens and steps of a lesson.
+Side side_of(const std::string& name, const Trace& trace);
+
+/// What a file or a directory holds. Takes `dump` apart.
+Side side_of(const std::string& name, Dump dump);
+
+/// The sizes of a side's matrices, for reading the files that are compared with it.
+ExpectedSize sizes_of(const Side& side);
+
+}  // namespace qkv

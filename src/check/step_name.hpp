@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/trace.hpp"
+
+namespace qkv {
+
+/// Which step or given a file holds, and which of its matrices.
+struct StepName {
+  std::string name;                       ///< as the lesson has it
+  std::vector<std::size_t> leading = {};  ///< of "scores.head-2": {1}; empty for all matrices
+};
+
+/// What a file's stem, or the key of an array in it, means in the lesson: written as exported
+/// ("06-scores.head-2"), or nearly so ("Scores head 2", "scores_h2"). Nothing where no step has
+/// such a name. Throws InputError, which names `file`, where the step has no such matrix.
+std::optional<StepName> step_name(std::string_view stem, const Trace& trace,
+                                  const std::string& file);
+
+/// The names of all givens and steps, in order.
+std::vector<std::string_view> names_in(const Trace& trace);
+
+/// How the file of one matrix of a step is named: "Q.csv", "Q.head-1.csv".
+std::string example_file(const std::string& name, const Tensor& tensor);
+
+}  // namespace qkv

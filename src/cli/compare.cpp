@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "check/comparison.hpp"
+#include "check/side.hpp"
+#include "cli/command.hpp"
+#include "formats/dump.hpp"
+#include "formats/format.hpp"
+#include "lesson/library.hpp"
+#include "render/compared.hpp"
+#include "render/text.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CompareOptions {
+  std::string actual;
+  std::string desired;
+  LessonChanges changes;
+  ToleranceChoice tolerance;
+  bool json = false;
+};
+
+// Whether the name means a lesson: one of the course, or whatever is no directory and no file of
+// numbers.
+bool is_lesson(const std::string& name) {
+  for (const BuiltInLesson& lesson : built_in_lessons()) {
+    if (lesson.name == name) return true;
+  }
+  std::error_code ignored;
+  if (fs::is_directory(name, ignored)) return false;
+  const Format* format = format_of(name);
+  return format == nullptr || format->read == nullptr;
+}
+
+Side dump_side(const std::string& name, const ExpectedSize& expected) {
+  std::error_code ignored;
+  if (!fs::exists(name, ignored)) {
+    throw InputError(fmt::format("{}: there is no such file or directory", name));
+  }
+  return side_of(name, read_dump(name, expected));
+}
+
+struct Sides {
+  Side actual;
+  Side desired;
+};
+
+// A lesson knows its sizes, so it is read first: they tell labels from numbers in plain files.
+Sides read_sides(const CompareOptions& options) {
+  const auto lesson_side = [&](const std::string& name) {
+    return side_of(name, load_lesson(name, options.changes).trace);
+  };
+  const auto no_size = [](const std::string&) { return std::nullopt; };
+  Sides sides;
+  const bool actual_first = is_lesson(options.actual);
+  const auto read = [&](const std::string& name, const ExpectedSize& expected) {
+    return is_lesson(name) ? lesson_side(name) : dump_side(name, expected);
+  };
+  if (actual_first) {
+    sides.actual = read(options.actual, no_size);
+    sides.desired = read(options.desired, sizes_of(sides.actual));
+  } else {
+    sides.desired = read(options.desired, no_size);
+    sides.actual = read(options.actual, sizes_of(sides.desired));
+  }
+  return sides;
+}
+
+// Only a lesson can tell what went wrong in a dump.
+std::string check_command(const CompareOptions& options) {
+  const bool actual = is_lesson(options.actual);
+  if (actual == is_lesson(options.desired)) return {};
+  return fmt::format("qkv check {} {}", actual ? options.actual : options.desired,
+                     actual ? options.desired : options.actual);
+}
+
+int run(const CompareOptions& options, const Common& common) {
+  const Sides sides = read_sides(options);
+  for (const Side* side : {&sides.actual, &sides.desired}) {
+    for (const std::string& note : side->notes) {
+      tell(fmt::format("qkv: {}: {}\n", visible(side->name), visible(note)));
+    }
+  }
+  const Comparison comparison = compare(sides.actual, sides.desired, options.tolerance);
+  if (options.json) {
+    print(visible_json(compared_json(comparison, sides.actual, sides.desired)));
+  } else {
+    print(compared_text(
+        comparison, sides.actual, sides.desired,
+        {.width = terminal(common.colour).width, .check_command = check_command(options)}));
+  }
+  return comparison.same() ? 0 : 1;
+}
+
+std::function<int()> setup(CLI::App& app, const Common& common) {
+  const auto options = std::make_shared<CompareOptions>();
+  app.add_option("A", options->actual,
+                 "ACTUAL: a lesson, an exported directory, or a file of arrays")
+      ->required()
+      ->type_name("");
+  app.add_option("B", options->desired, "DESIRED: the same; rtol is relative to its numbers")
+      ->required()
+      ->type_name("");
+  app.add_option("--rtol", options->tolerance.relative,
+                 "How far apart, as a part of DESIRED (1e-7; more for float32 and below)")
+      ->type_name("X")
+      ->check(CLI::NonNegativeNumber.description(""));
+  app.add_option("--atol", options->tolerance.absolute, "How far apart besides (0)")
+      ->type_name("X")
+      ->check(CLI::NonNegativeNumber.description(""));
+  app.add_option("--text", options->changes.text, "Another sentence for the lessons")
+      ->type_name("\"…\"");
+  app.add_option("--set", options->changes.set, "Another value for a given's cell of the lessons")
+      ->type_name("CELL=VALUE")
+      ->allow_extra_args(false);
+  app.add_flag("--json", options->json, "As JSON, for programs");
+  return [options, &common] { return run(*options, common); };
+}
+
+}  // namespace
+
+constinit const Command compare_command{
+    .name = "compare",
+    .summary =
+        "two lessons or dumps of arrays, step by step: the first that differs, and by how much",
+    .examples =
+        "  qkv compare dump.npz the-fat-cat              a kernel's arrays against the lesson\n"
+        "  qkv compare out-gpu/ out-cpu/                 two directories of them\n"
+        "  qkv compare mine.toml the-fat-cat --atol 0.01\n"
+        "  qkv compare dump.safetensors the-fat-cat --rtol 1e-3 --json\n",
+    .setup = setup,
+};
+
+}  // namespace qkv

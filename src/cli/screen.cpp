@@ -1,0 +1,262 @@
+#include "cli/screen.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+// The alternate screen, no wrapping at the right edge (what measures wrongly is cut, not wrapped),
+// and marks around what is pasted.
+constexpr std::string_view enter_bytes = "\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[2J";
+constexpr std::string_view leave_bytes =
+    "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[0m\x1b[?25h\x1b[?1049l";
+
+// An arrow key's bytes come at once, over a slow line nearly so: a lone Esc is one after this long.
+constexpr int escape_milliseconds = 50;
+
+// Signals that end the program. The terminal is put back first; then they do what they always do.
+constexpr int ending[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
+                          SIGSEGV, SIGBUS,  SIGFPE, SIGILL};
+
+// What signal handlers look at: nothing else is safe there.
+termios found;  // the terminal as it was
+volatile std::sig_atomic_t taken = 0;
+// A byte here ends the wait for keys. A signal may be handled by any thread (BLAS has some), so it
+// does not do to be interrupted.
+int wake_up[2] = {-1, -1};
+struct sigaction before_ending[std::size(ending)];
+struct sigaction before_stop, before_continue, before_resize;
+
+void write_all(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (written < 0 && errno == EAGAIN) {
+      pollfd ready{STDOUT_FILENO, POLLOUT, 0};
+      poll(&ready, 1, -1);
+    } else if (written < 0 && errno != EINTR) {
+      return;  // nobody is there to see it
+    }
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void set_terminal(const termios& state) {
+  while (tcsetattr(STDIN_FILENO, TCSADRAIN, &state) != 0 && errno == EINTR) {
+  }
+}
+
+// Keys one by one and unseen; Ctrl-C and Ctrl-Z still send their signals.
+termios key_by_key(termios state) {
+  state.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ECHONL | IEXTEN);
+  state.c_iflag &= ~static_cast<tcflag_t>(ICRNL | INLCR | IGNCR | IXON | ISTRIP);
+  state.c_cc[VMIN] = 1;
+  state.c_cc[VTIME] = 0;
+  return state;
+}
+
+void take() {
+  set_terminal(key_by_key(found));
+  write_all(enter_bytes);
+  taken = 1;
+}
+
+void give_back() {
+  if (!taken) return;
+  taken = 0;
+  write_all(leave_bytes);
+  set_terminal(found);
+}
+
+void ask_for_redraw() {
+  const char byte = 0;
+  (void)!write(wake_up[1], &byte, 1);  // where the pipe is full, the wait has ended already
+}
+
+void unblock(int signal) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void on_end(int signal) {
+  give_back();
+  std::signal(signal, SIG_DFL);
+  unblock(signal);
+  raise(signal);
+}
+
+bool is_in_front() { return tcgetpgrp(STDIN_FILENO) == getpgrp(); }
+
+void on_stop(int signal) {
+  const int saved = errno;
+  give_back();
+  struct sigaction own, plain{};
+  plain.sa_handler = SIG_DFL;
+  sigaction(signal, &plain, &own);
+  raise(signal);
+  unblock(signal);  // here the program stands still until it is continued
+  sigaction(signal, &own, nullptr);
+  // Where no shell would continue the program, it is never stopped: nobody announces its return.
+  if (!taken && is_in_front()) {
+    take();
+    ask_for_redraw();
+  }
+  errno = saved;
+}
+
+// After Ctrl-Z and fg, and after a stop that nobody announced. In the background the terminal is
+// the shell's: fg says when it is ours again.
+void on_continue(int) {
+  const int saved = errno;
+  if (is_in_front()) {
+    take();
+    ask_for_redraw();
+  }
+  errno = saved;
+}
+
+void on_resize(int) {
+  const int saved = errno;
+  if (taken) ask_for_redraw();
+  errno = saved;
+}
+
+void on_terminate() {
+  give_back();
+  std::abort();
+}
+
+void handle(int signal, void (*handler)(int), struct sigaction& before) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_ONSTACK;  // a stack that overflowed has no room for a handler
+  sigfillset(&action.sa_mask);   // one handler at a time
+  sigaction(signal, &action, &before);
+}
+
+void install() {
+  if (wake_up[0] < 0 && pipe2(wake_up, O_NONBLOCK | O_CLOEXEC) != 0) {
+    throw InputError(
+        fmt::format("the terminal can't be stepped on ({}); use --plain", std::strerror(errno)));
+  }
+  static char spare[64 * 1024];
+  const stack_t stack{.ss_sp = spare, .ss_flags = 0, .ss_size = sizeof spare};
+  sigaltstack(&stack, nullptr);
+  for (std::size_t i = 0; i < std::size(ending); ++i) handle(ending[i], on_end, before_ending[i]);
+  handle(SIGTSTP, on_stop, before_stop);
+  handle(SIGCONT, on_continue, before_continue);
+  handle(SIGWINCH, on_resize, before_resize);
+}
+
+void uninstall() {
+  for (std::size_t i = 0; i < std::size(ending); ++i) {
+    sigaction(ending[i], &before_ending[i], nullptr);
+  }
+  sigaction(SIGTSTP, &before_stop, nullptr);
+  sigaction(SIGCONT, &before_continue, nullptr);
+  sigaction(SIGWINCH, &before_resize, nullptr);
+}
+
+std::size_t from_environment(const char* name, std::size_t otherwise) {
+  const char* text = std::getenv(name);
+  if (!text) return otherwise;
+  std::size_t number = 0;
+  const char* end = text + std::strlen(text);
+  const auto result = std::from_chars(text, end, number);
+  return result.ec == std::errc() && result.ptr == end && number > 0 ? number : otherwise;
+}
+
+enum class Waited { input, nothing, woken, interrupted };
+
+void drain(int pipe) {
+  char bytes[64];
+  while (read(pipe, bytes, sizeof bytes) > 0) {
+  }
+}
+
+Waited wait_for_input(int longest) {
+  pollfd ready[] = {{STDIN_FILENO, POLLIN, 0}, {wake_up[0], POLLIN, 0}};
+  const int count = poll(ready, std::size(ready), longest);
+  if (count == 0) return Waited::nothing;
+  if (count > 0 && ready[1].revents != 0) {
+    drain(wake_up[0]);
+    return Waited::woken;
+  }
+  return count > 0 ? Waited::input : Waited::interrupted;
+}
+
+}  // namespace
+
+bool is_terminal() { return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO); }
+
+bool can_draw() {
+  const char* term = std::getenv("TERM");
+  return is_terminal() && term && *term && std::string_view(term) != "dumb";
+}
+
+Screen::Screen() {
+  if (tcgetattr(STDIN_FILENO, &found) != 0) {
+    throw InputError(
+        fmt::format("the terminal can't be stepped on ({}); use --plain", std::strerror(errno)));
+  }
+  std::fflush(stdout);
+  install();
+  std::set_terminate(on_terminate);
+  take();
+}
+
+Screen::~Screen() {
+  give_back();
+  uninstall();
+  give_back();  // had somebody continued the program just then
+}
+
+WindowSize Screen::size() const {
+  winsize size{};
+  WindowSize window;
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  window.rows = known && size.ws_row > 0 ? size.ws_row : from_environment("LINES", 24);
+  window.columns = known && size.ws_col > 0 ? size.ws_col : from_environment("COLUMNS", 80);
+  return window;
+}
+
+void Screen::draw(const Frame& frame) {
+  if (taken) write_all(drawn(frame, size()));  // in the background, it is the shell's
+}
+
+std::optional<Key> Screen::wait() {
+  for (;;) {
+    if (auto key = decoder_.next()) return key;
+    const Waited waited = wait_for_input(decoder_.is_waiting() ? escape_milliseconds : -1);
+    if (waited == Waited::woken) return {};
+    if (waited == Waited::nothing) {
+      if (auto key = decoder_.flush()) return key;
+    }
+    if (waited != Waited::input) continue;
+    char bytes[4096];
+    const ssize_t count = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) {
+      return Key{Key::Kind::end_of_input};
+    }
+    if (count > 0) decoder_.feed({bytes, static_cast<std::size_t>(count)});
+  }
+}
+
+}  // namespace qkv

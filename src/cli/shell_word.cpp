@@ -1,0 +1,23 @@
+#include "cli/shell_word.hpp"
+
+#include <string_view>
+
+namespace qkv {
+
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string shell_words(const LessonChoice& lesson) {
+  std::string words = shell_word(lesson.name);
+  if (lesson.changes.text) words += " --text " + shell_word(*lesson.changes.text);
+  for (const std::string& change : lesson.changes.set) words += " --set " + shell_word(change);
+  return words;
+}
+
+}  // namespace qkv

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "stepping/walkthrough.hpp"
+
+namespace qkv {
+
+/// How somebody walks a lesson step by step.
+struct SteppingChoice {
+  bool plain = false;                           ///< lines only: nothing is drawn over
+  std::optional<std::uint32_t> quiz_seed = {};  ///< asks before it shows
+  std::string command;                          ///< what was typed, to come back to it
+};
+
+/// A word as a shell must be given it.
+std::string quoted(const std::string& word);
+
+/// Walks on until the person quits, on the whole screen where the terminal can do that, by lines
+/// elsewhere.
+void step_through(Walkthrough walk, const SteppingChoice& choice, std::size_t columns);
+
+}  // namespace qkv

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "formats/written.hpp"
+
+namespace qkv {
+
+enum class ByteOrder { little, big };
+
+/// A kind of number that binary files hold, by the name that each format gives it.
+struct Dtype {
+  std::string_view npy;          ///< without the byte order: "f8"; empty where NumPy has none
+  std::string_view safetensors;  ///< "F64"
+  std::size_t size;              ///< bytes
+  double (*load)(const char* bytes, ByteOrder order);
+  Precision precision;  ///< whole numbers and truth values are exact: they count as digits
+};
+
+/// Floats of 2, 4 and 8 bytes, integers and bool.
+std::span<const Dtype> dtypes();
+
+/// The numbers in `bytes`, which must be a multiple of the dtype's size long.
+std::vector<double> load_values(const Dtype& dtype, std::string_view bytes,
+                                ByteOrder order = ByteOrder::little);
+
+/// Numbers from a binary file as if somebody had handed them in: NaN is blank, decimals are 0.
+Written written_of(Shape shape, const std::vector<double>& values, Precision precision);
+
+/// The bytes of numbers as they lie in memory: little-endian doubles.
+std::string_view bytes_of(std::span<const double> values);
+
+}  // namespace qkv

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/written.hpp"
+
+namespace qkv {
+
+/// Matrices that lie in a file or in the files of a directory, by name, as somebody's program wrote
+/// them.
+struct Dump {
+  std::vector<NamedWritten> matrices;  ///< heads in files of their own are one array again
+  std::vector<std::string> notes;      ///< what was there but could not be used, in words
+  /// Whether it is an export of a whole lesson, by its own list: what is not there is missing.
+  bool whole_lesson = false;
+  std::vector<std::string> listed;  ///< the names in the export's list, in the lesson's order
+};
+
+/// The size that a matrix of that name is to have, where that is known: see read_csv.
+using ExpectedSize = std::function<std::optional<std::array<std::size_t, 2>>(const std::string&)>;
+
+/// Reads a file or a directory of them; in an export's directory only what its list names. Numbers
+/// in front of names and "given-" are dropped. Throws InputError where there is nothing, and for a
+/// file that can't be read.
+Dump read_dump(const std::filesystem::path& path, const ExpectedSize& expected);
+
+}  // namespace qkv

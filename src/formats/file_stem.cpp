@@ -1,0 +1,44 @@
+#include "formats/file_stem.hpp"
+
+#include <charconv>
+#include <optional>
+#include <system_error>
+
+namespace qkv {
+namespace {
+
+std::optional<std::size_t> number_in(std::string_view text) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+std::string_view without_number(std::string_view stem) {
+  const std::size_t digits = stem.find_first_not_of("0123456789");
+  if (digits == 0 || digits == std::string_view::npos) return stem;
+  return stem[digits] == '-' || stem[digits] == '_' || stem[digits] == ' ' ? stem.substr(digits + 1)
+                                                                           : stem;
+}
+
+}  // namespace
+
+FileStem file_stem(std::string_view text) {
+  FileStem stem;
+  while (true) {  // places stand last
+    const std::size_t dot = text.rfind('.');
+    const std::size_t dash = text.rfind('-');
+    if (dot == std::string_view::npos || dash == std::string_view::npos || dash < dot) break;
+    const auto number = number_in(text.substr(dash + 1));
+    if (!number) break;
+    stem.places.insert(stem.places.begin(),
+                       {std::string(text.substr(dot + 1, dash - dot - 1)), *number});
+    text = text.substr(0, dot);
+  }
+  text = without_number(text);
+  if (text.starts_with("given-")) text.remove_prefix(6);
+  stem.name = text;
+  return stem;
+}
+
+}  // namespace qkv

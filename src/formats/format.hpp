@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/written.hpp"
+
+namespace qkv {
+
+/// What somebody wants of a file of numbers.
+struct Wanted {
+  /// The rows and columns that the file is to have, where that is known: see read_csv.
+  std::optional<std::array<std::size_t, 2>> expected = {};
+  /// Whether the matrix of that name is to be read; asked for each name in the file, in its order.
+  /// Empty: all are.
+  std::function<bool(const std::string&)> takes = {};
+};
+
+/// A kind of file that qkv reads or writes: the one place for its name and extension.
+struct Format {
+  std::string_view name;       ///< "npz", as people and --format call it
+  std::string_view extension;  ///< ".npz"
+  /// Reads a file; nullptr where qkv only writes such files. Throws InputError.
+  std::vector<NamedWritten> (*read)(const std::filesystem::path&, const Wanted&) = nullptr;
+  bool several = false;  ///< its files name their matrices, and may have more than one
+};
+
+namespace formats {
+extern const Format csv;
+extern const Format tsv;
+extern const Format text;
+extern const Format npy;
+extern const Format npz;
+extern const Format json;
+extern const Format safetensors;
+extern const Format markdown;
+extern const Format latex;
+}  // namespace formats
+
+/// Every format, those that are read first.
+std::span<const Format* const> all_formats();
+
+/// The format that a file's extension names, in capitals or not; nullptr where there is none.
+const Format* format_of(const std::filesystem::path& path);
+
+}  // namespace qkv

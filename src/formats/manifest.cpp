@@ -1,0 +1,61 @@
+#include "formats/manifest.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "formats/read_file.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t largest_manifest = std::size_t{1} << 24;
+
+// The texts in a value that is one of them or a list.
+std::vector<std::string> texts_in(const Json& value) {
+  std::vector<std::string> texts;
+  if (value.is_string()) texts.push_back(value.get<std::string>());
+  if (!value.is_array()) return texts;
+  for (const Json& text : value) {
+    if (text.is_string()) texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
+void add_entries(const Json& lesson, const char* key, Manifest& manifest) {
+  for (const Json& entry : lesson.value(key, Json::array())) {
+    if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string()) continue;
+    manifest.entries.push_back(
+        {entry["name"].get<std::string>(), texts_in(entry.value("file", Json()))});
+  }
+}
+
+}  // namespace
+
+bool Manifest::lists(std::string_view file) const {
+  return std::any_of(entries.begin(), entries.end(), [&](const ManifestEntry& entry) {
+    return std::find(entry.files.begin(), entry.files.end(), file) != entry.files.end();
+  });
+}
+
+std::optional<Manifest> read_manifest(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / manifest_name;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return {};
+  try {
+    const Json lesson = Json::parse(read_bytes(path, largest_manifest));
+    if (!lesson.is_object()) return {};
+    Manifest manifest;
+    add_entries(lesson, "givens", manifest);
+    add_entries(lesson, "steps", manifest);
+    return manifest;
+  } catch (const Json::exception&) {
+    return {};
+  } catch (const InputError&) {
+    return {};
+  }
+}
+
+}  // namespace qkv

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace qkv {
+
+/// The bytes of a file without reading them all: a regular file is mapped into memory, so that only
+/// what is looked at is read, whatever its size; a pipe is read to its end. The file must not be
+/// cut short while this lives.
+class MappedFile {
+ public:
+  /// Throws InputError where there is no such file, it is a directory, or cannot be read.
+  explicit MappedFile(const std::filesystem::path& path);
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  std::string_view bytes() const { return bytes_; }
+
+ private:
+  void* mapping_ = nullptr;  ///< nullptr where the bytes are a copy
+  std::string copy_;
+  std::string_view bytes_;
+};
+
+}  // namespace qkv

@@ -1,0 +1,94 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "render/checked.hpp"
+#include "trace/labels.hpp"
+
+namespace qkv {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number_json(double value) {
+  if (std::isnan(value)) return nullptr;
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json first_json(const StepReport& step, const Trace& own, Answers answers) {
+  if (!step.first) return nullptr;
+  const FirstWrong& first = *step.first;
+  const bool turned = is_turned(step.written, own.convention);
+  Json json;
+  const std::vector<std::size_t> leading = leading_index(step.written, first.cell.matrix);
+  for (std::size_t a = 0; a < leading.size(); ++a) {
+    const std::string& axis = step.written.axes[a].name;
+    json[axis.empty() ? "head" : axis] = leading[a] + 1;
+  }
+  json["row"] = (turned ? first.cell.column : first.cell.row) + 1;
+  json["column"] = (turned ? first.cell.row : first.cell.column) + 1;
+  json["given"] = number_json(first.given);
+  if (answers == Answers::kept) return json;
+  json["expected"] = number_json(first.expected);
+  json["from_yours"] = number_json(first.from_yours);
+  json["arithmetic"] = checked_arithmetic(own, step);
+  return json;
+}
+
+Json step_json(const StepReport& step, const Trace& own, Answers answers) {
+  Json json;
+  json["step"] = step.step;
+  json["verdict"] = std::string(verdict_name(step.verdict));
+  json["digits"] = step.digits;
+  json["convention"] = step.convention ? Json(*step.convention) : Json(nullptr);
+  json["cells"] = {{"correct", step.cells.correct},
+                   {"rounding", step.cells.rounding},
+                   {"carried", step.cells.carried},
+                   {"wrong", step.cells.wrong},
+                   {"blank", step.cells.blank}};
+  json["first"] = first_json(step, own, answers);
+  json["mistakes"] = Json::array();
+  for (const Diagnosis& mistake : step.mistakes) {
+    json["mistakes"].push_back({{"id", std::string(mistake.id)},
+                                {"cells", mistake.cells},
+                                {"says", std::string(mistake.says)}});
+  }
+  return json;
+}
+
+Json report_json(const CheckReport& report, Answers answers) {
+  Json json;
+  json["verdict"] = std::string(outcome_name(report.outcome));
+  json["first_wrong"] = report.first_wrong ? Json(*report.first_wrong) : Json(nullptr);
+  json["steps"] = Json::array();
+  for (const StepReport& step : report.steps) {
+    json["steps"].push_back(step_json(step, report.own, answers));
+  }
+  return json;
+}
+
+Json unread_json(const std::string& why) {
+  return {{"verdict", "unreadable"},
+          {"first_wrong", nullptr},
+          {"steps", Json::array()},
+          {"error", why}};
+}
+
+}  // namespace
+
+std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& lesson,
+                         Answers answers) {
+  Json list = Json::array();
+  for (const CheckedPath& one : all) {
+    Json json;
+    json["lesson"] = lesson.name;
+    if (all.size() > 1) json["submission"] = one.path;
+    json.update(one.report ? report_json(*one.report, answers) : unread_json(one.failure));
+    list.push_back(std::move(json));
+  }
+  return (list.size() == 1 ? list.front() : list)
+             .dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace qkv

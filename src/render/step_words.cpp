@@ -1,0 +1,102 @@
+#include "render/step_words.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lesson/prose.hpp"
+#include "render/number.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view transposition = "ᵀ";
+
+FormulaPiece operand_piece(const Trace& trace, const std::string& name, bool transposed) {
+  const Tensor& tensor = trace.at(name);
+  Shape shape = tensor.shape();
+  if (is_turned(tensor, trace.convention) != transposed && shape.size() > 1) {
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  }
+  return {.text = name, .is_operand = true, .transposed = transposed, .shape = shape_text(shape)};
+}
+
+bool uses(const Step& step, std::string_view name) {
+  return std::find(step.of.begin(), step.of.end(), name) != step.of.end();
+}
+
+// Decimals that the lesson asks for all stand, so that lists line up: 1.0000 is a number rounded.
+std::string number_in_prose(double value, std::optional<int> wanted, int digits) {
+  const std::string text = brief(value, wanted.value_or(digits));
+  const bool plain = text.find_first_of("e,n") == std::string::npos && value != 0;
+  return wanted && plain ? number(value, *wanted) : text;
+}
+
+}  // namespace
+
+std::vector<FormulaPiece> formula_pieces(const Trace& trace, const Step& step) {
+  const Form form = step.operation->form(trace.call(step));
+  const bool turned = trace.convention == Convention::columns && !form.turned.empty();
+  const std::string& formula = turned ? form.turned : form.formula;
+  std::vector<FormulaPiece> pieces;
+  std::string text;
+  for (std::size_t i = 0; i < formula.size(); ++i) {
+    const std::size_t end = formula.find('}', i);
+    if (formula[i] != '{' || end == std::string::npos) {
+      text += formula[i];
+      continue;
+    }
+    if (!text.empty()) pieces.push_back({.text = std::exchange(text, {})});
+    const auto k = static_cast<std::size_t>(std::stoul(formula.substr(i + 1, end - i - 1)));
+    const bool transposed = formula.compare(end + 1, transposition.size(), transposition) == 0;
+    pieces.push_back(operand_piece(trace, step.of.at(k), transposed));
+    i = end + (transposed ? transposition.size() : 0);
+  }
+  if (!text.empty()) pieces.push_back({.text = text});
+  return pieces;
+}
+
+std::string title_of(const StepText& words, const Operation& operation) {
+  return words.title.empty() ? std::string(operation.title) : words.title;
+}
+
+std::string title_of(const Lesson& lesson, const Step& step) {
+  return title_of(lesson.texts[step.number - 1], *step.operation);
+}
+
+std::string said_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
+  const std::string& own = lesson.texts[step.number - 1].say.text;
+  return own.empty() ? std::string(step.operation->says) : live_prose(own, trace, digits);
+}
+
+std::string noticed_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
+  const std::string& own = lesson.texts[step.number - 1].notice.text;
+  return own.empty() ? std::string(step.operation->notice) : live_prose(own, trace, digits);
+}
+
+std::string live_prose(std::string_view prose, const Trace& trace, int digits) {
+  std::string text;
+  for (const ProsePiece& piece : pieces_of(prose, trace)) {
+    text += piece.text;
+    if (!piece.number) continue;
+    const std::string written = number_in_prose(*piece.number, piece.digits, digits);
+    const bool after_sign = text.ends_with("· ") || text.ends_with("+ ");
+    text += after_sign && written.starts_with('-') ? "(" + written + ")" : written;
+  }
+  return text;
+}
+
+std::vector<const Given*> first_used_by(const Trace& trace, const Step& step) {
+  std::vector<const Given*> result;
+  for (const Given& given : trace.givens) {
+    const auto first = std::find_if(trace.steps.begin(), trace.steps.end(),
+                                    [&](const Step& s) { return uses(s, given.name); });
+    if (first != trace.steps.end() && first->name == step.name) result.push_back(&given);
+  }
+  return result;
+}
+
+bool is_shown(const Lesson& lesson, const Given& given) {
+  return std::ranges::find(lesson.unshown, given.name) == lesson.unshown.end();
+}
+
+}  // namespace qkv

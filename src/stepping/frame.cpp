@@ -1,0 +1,102 @@
+#include "stepping/frame.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "render/arithmetic.hpp"
+#include "render/text.hpp"
+
+namespace qkv {
+namespace {
+
+// Terminals that know synchronised updates show the frame at once; the others skip what they don't
+// know.
+constexpr std::string_view begin_update = "\x1b[?2026h";
+constexpr std::string_view end_update = "\x1b[?2026l";
+constexpr std::string_view hide_cursor = "\x1b[?25l";
+constexpr std::string_view show_cursor = "\x1b[?25h";
+constexpr std::string_view reset = "\x1b[0m";
+
+// The end of the colour sequence that starts at `at`.
+std::size_t after_sequence(std::string_view line, std::size_t at) {
+  const std::size_t end = line.find('m', at);
+  return end == std::string_view::npos ? line.size() : end + 1;
+}
+
+// The line without its colours.
+std::string plain(std::string_view line) {
+  std::string text;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t escape = std::min(line.find('\x1b', at), line.size());
+    text += line.substr(at, escape - at);
+    at = escape < line.size() ? after_sequence(line, escape) : escape;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::vector<std::string> broken(std::string_view text, std::size_t columns) {
+  std::vector<std::string> lines;
+  for (const std::string& line : lines_of(text)) {
+    for (std::string& piece : wrapped_arithmetic(line, columns)) lines.push_back(std::move(piece));
+  }
+  return lines;
+}
+
+std::size_t shown_width(std::string_view line) { return width(plain(line)); }
+
+std::string fitted(std::string_view line, std::size_t columns) {
+  if (shown_width(line) <= columns) return std::string(line);
+  if (line.find('\x1b') == std::string_view::npos) return shortened(line, columns);
+  std::string text;
+  std::size_t used = 0;
+  for (std::size_t at = 0; at < line.size();) {
+    if (line[at] == '\x1b') {
+      const std::size_t end = after_sequence(line, at);
+      text += line.substr(at, end - at);
+      at = end;
+      continue;
+    }
+    const std::size_t end = std::min(line.find('\x1b', at), line.size());
+    const std::string_view words = line.substr(at, end - at);
+    if (used + width(words) >= columns) {
+      // Room for the … is kept: what follows is cut in any case.
+      text += shortened(std::string(words) + "……", columns - used);
+      break;
+    }
+    text += words;
+    used += width(words);
+    at = end;
+  }
+  return text.append(reset);
+}
+
+std::string drawn(const Frame& frame, WindowSize size) {
+  std::string bytes = std::string(begin_update) + std::string(hide_cursor);
+  for (std::size_t row = 0; row < size.rows; ++row) {
+    const std::string_view line =
+        row < frame.lines.size() ? std::string_view(frame.lines[row]) : std::string_view();
+    bytes += fmt::format("\x1b[{};1H{}", row + 1, line);
+    // Erasing from behind the last column would take the last character with it.
+    if (shown_width(line) < size.columns) bytes += "\x1b[0m\x1b[K";
+  }
+  if (frame.cursor) {
+    bytes +=
+        fmt::format("\x1b[{};{}H{}", frame.cursor->row + 1, frame.cursor->column + 1, show_cursor);
+  }
+  return bytes.append(end_update);
+}
+
+}  // namespace qkv

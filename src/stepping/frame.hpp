@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qkv {
+
+/// The size of a terminal's window.
+struct WindowSize {
+  std::size_t rows = 24;
+  std::size_t columns = 80;
+
+  bool operator==(const WindowSize&) const = default;
+};
+
+/// Where the cursor stands while somebody types, from 0.
+struct CursorPlace {
+  std::size_t row = 0;
+  std::size_t column = 0;
+};
+
+/// All that a window shows: at most its rows, none wider than its columns.
+struct Frame {
+  std::vector<std::string> lines;
+  std::optional<CursorPlace> cursor = {};  ///< hidden where there is none
+};
+
+/// The lines of a text, each ended by a line break.
+std::vector<std::string> lines_of(std::string_view text);
+
+/// Each line of a text broken to so many columns, cells' names in one piece.
+std::vector<std::string> broken(std::string_view text, std::size_t columns);
+
+/// How many columns a line takes, its colours aside.
+std::size_t shown_width(std::string_view line);
+
+/// The line cut to so many columns, its end replaced by `…`; its colours end with it.
+std::string fitted(std::string_view line, std::size_t columns);
+
+/// The bytes that put a frame on a terminal, where the last one was, without flicker: they neither
+/// clear the window first nor end a line behind its last column.
+std::string drawn(const Frame& frame, WindowSize size);
+
+}  // namespace qkv

@@ -1,0 +1,173 @@
+#include "stepping/plain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "formats/numeral.hpp"
+#include "render/arithmetic.hpp"
+#include "render/text.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+
+/// The commands: a letter or a word, and what follows it.
+struct PlainCommands {
+  struct Command {
+    std::string_view letter;
+    std::string_view word;
+    std::string (PlainStepper::*does)(std::string_view);
+    std::string_view says;
+  };
+  static constexpr Command all[] = {
+      {"", "next", &PlainStepper::next, "Enter alone: the next step"},
+      {"b", "back", &PlainStepper::back, "the step before"},
+      {"g", "go", &PlainStepper::go,
+       "goes to a step: g scores, or g 3; alone: shows this one again"},
+      {"e", "explain", &PlainStepper::explain, "explains a cell: e 3,2, or e scores[cat,fat]"},
+      {"s", "set", &PlainStepper::set, "sets a given's cell: s W_Q[1,2]=0.5"},
+      {"u", "undo", &PlainStepper::take_back, "undoes the last of these"},
+      {"+", "more", &PlainStepper::more, "one more decimal"},
+      {"-", "fewer", &PlainStepper::fewer, "one decimal fewer"},
+      {"h", "picture", &PlainStepper::picture, "heatmap, dots or numbers only"},
+      {"x", "export", &PlainStepper::export_to, "exports every matrix to a directory: x numbers"},
+      {"?", "help", &PlainStepper::help, "these commands"},
+      {"q", "quit", &PlainStepper::quit, "quits"},
+  };
+
+  static const Command* find(std::string_view word) {
+    const auto found = std::find_if(std::begin(all), std::end(all), [&](const Command& command) {
+      return command.letter == word || command.word == word;
+    });
+    return found == std::end(all) ? nullptr : found;
+  }
+};
+
+PlainStepper::PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, Exporter exporter,
+                           std::size_t columns)
+    : walk_(std::move(walk)),
+      quiz_(std::move(quiz)),
+      exporter_(std::move(exporter)),
+      columns_(columns) {}
+
+std::string PlainStepper::begin() { return opening(walk_, columns_) + arrive(); }
+
+std::string PlainStepper::prompt() const {
+  if (quiz_ && quiz_->is_open()) return visible(quiz_->prompt(walk_));
+  const bool last = walk_.at == walk_.stretch.last;
+  return fmt::format("({}/{}) {}, b back, e explain, ? all commands, q quit: ", walk_.step().number,
+                     walk_.now->lesson.texts.size(), last ? "last step" : "Enter next");
+}
+
+std::string PlainStepper::answer(std::string_view line) {
+  line = trimmed(line);
+  try {
+    if (quiz_ && quiz_->is_open()) return answered(line);
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    const PlainCommands::Command* command = PlainCommands::find(line.substr(0, blank));
+    if (!command) {
+      return told(fmt::format("There is no command \"{}\"; ? lists them.", line.substr(0, blank)));
+    }
+    return (this->*command->does)(trimmed(line.substr(blank)));
+  } catch (const InputError& error) {
+    return told(error.what());
+  }
+}
+
+std::string PlainStepper::end() {
+  over_ = true;
+  return quiz_ ? "\n" + quiz_->summary(walk_, columns_) : "";
+}
+
+std::string PlainStepper::told(std::string_view message) const {
+  std::string text;
+  for (const std::string& line : broken(visible_prose(message), columns_ - 2)) {
+    text += "  " + line + "\n";
+  }
+  return text;
+}
+
+std::string PlainStepper::shown() {
+  return step_text(walk_.now->lesson, walk_.trace(), walk_.step(), look_of(walk_, columns_)) + "\n";
+}
+
+// The question of the step, or the step. A quiz asks so often that it needs no other pauses.
+std::string PlainStepper::arrive() {
+  if (quiz_ && quiz_->ask(walk_)) {
+    return quiz_->question(walk_, {.rows = 60, .columns = columns_}, showcase_);
+  }
+  return quiz_ ? shown() + next({}) : shown();
+}
+
+std::string PlainStepper::next(std::string_view) {
+  if (walk_.at < walk_.stretch.last) {
+    ++walk_.at;
+    return arrive();
+  }
+  if (!quiz_) return told("That was the last step: b goes back, q quits.");
+  over_ = true;
+  return quiz_->summary(walk_, columns_);
+}
+
+std::string PlainStepper::back(std::string_view) {
+  if (walk_.at == walk_.stretch.first) return told("This is the first step.");
+  --walk_.at;
+  return shown();
+}
+
+std::string PlainStepper::go(std::string_view step) {
+  if (!step.empty()) go_to(walk_, step);
+  return arrive();
+}
+
+std::string PlainStepper::explain(std::string_view text) {
+  const CellReference cell = cell_meant(walk_, text);
+  if (!walk_.trace().find_step(cell.name)) {
+    return told(fmt::format("{} is given: there is nothing to work out.", cell.name));
+  }
+  return arithmetic(cell);
+}
+
+std::string PlainStepper::arithmetic(const CellReference& cell) const {
+  const CellArithmetic worked =
+      arithmetic_of(walk_.trace(), cell, {.digits = walk_.digits, .most_terms = 24});
+  return worked_text(worked, look_of(walk_, columns_), 2) + "\n";
+}
+
+std::string PlainStepper::set(std::string_view change) {
+  if (change.empty()) return told("Write the cell and its value behind it: s W_Q[1,2]=0.5");
+  return told(set_cell(walk_, std::string(change)));
+}
+
+std::string PlainStepper::take_back(std::string_view) { return told(undo(walk_)); }
+
+std::string PlainStepper::more(std::string_view) { return told(more_digits(walk_, 1)) + shown(); }
+std::string PlainStepper::fewer(std::string_view) { return told(more_digits(walk_, -1)) + shown(); }
+std::string PlainStepper::picture(std::string_view) { return told(next_picture(walk_)) + shown(); }
+
+std::string PlainStepper::export_to(std::string_view directory) {
+  if (directory.empty()) return told("Write the directory behind it: x numbers");
+  return told(exporter_(*walk_.now, std::string(directory)));
+}
+
+std::string PlainStepper::help(std::string_view) {
+  std::string text;
+  for (const auto& command : PlainCommands::all) {
+    text += fmt::format("  {:<1}  {:<8} {}\n", command.letter, command.word, command.says);
+  }
+  return text;
+}
+
+std::string PlainStepper::quit(std::string_view) { return end(); }
+
+std::string PlainStepper::answered(std::string_view text) {
+  if (text == "q") return end();
+  const QuizReply reply = quiz_->answer(walk_, text);
+  std::string out = told(reply.says);
+  if (quiz_->is_open()) return out;
+  out += "\n";
+  if (reply.worked) out += arithmetic(*reply.worked);
+  return out + shown() + next({});
+}
+
+}  // namespace qkv

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "lesson/lesson.hpp"
+#include "trace/reference.hpp"
+
+namespace qkv {
+
+/// A cell of the step that is worth asking for: worked out rather than taken over, from few enough
+/// cells for work by hand, and neither hidden nor 0 or 1. The same seed asks for the same cell.
+/// Nothing where the step has no such cell.
+std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
+                                           std::uint32_t seed);
+
+/// The built-in lesson to read about an operation, beside `lesson` itself: the one that says the
+/// most about it, if that is half as much again as `lesson` says. Nothing where none does.
+std::optional<std::string> reading_about(const Operation& operation, const Lesson& lesson);
+
+}  // namespace qkv

@@ -1,0 +1,167 @@
+#include "stepping/quiz.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "check/answer.hpp"
+#include "formats/numeral.hpp"
+#include "render/arithmetic.hpp"
+#include "render/step_words.hpp"
+#include "render/text.hpp"
+#include "stepping/question.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr int tries = 2;
+constexpr std::size_t most_terms = 16;
+
+CellArithmetic worked_cell(const Walkthrough& walk, const CellReference& cell) {
+  return arithmetic_of(walk.trace(), cell, {.digits = walk.digits, .most_terms = most_terms});
+}
+
+// The known mistakes that make the number, those of the operation before slips of the pen: of one
+// number alone, a slip is told only where nothing else makes it.
+std::vector<Diagnosis> likely(std::vector<Diagnosis> mistakes) {
+  const std::vector<std::string_view> slips = slip_ids();
+  const auto is_own = [&](const Diagnosis& d) {
+    return std::find(slips.begin(), slips.end(), d.id) == slips.end();
+  };
+  const auto own_end = std::stable_partition(mistakes.begin(), mistakes.end(), is_own);
+  const auto own = static_cast<std::size_t>(own_end - mistakes.begin());
+  mistakes.resize(
+      std::min<std::size_t>(mistakes.size(), own > 0 ? std::min<std::size_t>(own, 2) : 1));
+  return mistakes;
+}
+
+std::string why_wrong(const std::vector<Diagnosis>& mistakes) {
+  std::string text;
+  for (const Diagnosis& mistake : mistakes) {
+    text += fmt::format("\n{} known mistake makes that number: {} {} ({})",
+                        text.empty() ? "A" : "Another", mistake.says, mistake.hint, mistake.id);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool Quiz::ask(const Walkthrough& walk) {
+  const Step& step = walk.step();
+  const bool known = std::any_of(results_.begin(), results_.end(),
+                                 [&](const Result& result) { return result.step == step.name; });
+  if (known) return false;
+  cell_ = question_cell(walk.trace(), step, seed_);
+  if (!cell_) return false;
+  tries_ = 0;
+  results_.push_back({.step = step.name, .cell = name(walk), .operation = step.operation});
+  return true;
+}
+
+std::string Quiz::name(const Walkthrough& walk) const {
+  return reference_text(*cell_, walk.trace().at(cell_->name), walk.trace().convention);
+}
+
+std::string Quiz::question(const Walkthrough& walk, WindowSize window, Showcase& showcase) const {
+  const Step& step = walk.step();
+  const WalkLook look = look_of(walk, window.columns);
+  std::string text = fmt::format("{}/{}  {}  {}\n\n", step.number, walk.now->lesson.texts.size(),
+                                 step.name, visible(title_of(walk.now->lesson, step)));
+  text += indented(formula_text(walk.trace(), step), look) + "\n";
+  for (const std::string& line : operands_view(walk, *cell_, window, showcase)) text += line + "\n";
+  text += "\n" + indented(fmt::format("Before you see it: what is {}?", name(walk)), look);
+  return text;
+}
+
+std::string Quiz::prompt(const Walkthrough& walk) const { return name(walk) + " = "; }
+
+QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
+  text = trimmed(text);
+  const double value = walk.trace().at(cell_->name).at(cell_->matrix, cell_->row, cell_->column);
+  const std::string worth = fmt::format("{} = {}", name(walk), brief(value, walk.digits));
+  if (text.empty() || text == "s") {
+    close(Outcome::skipped);
+    return {fmt::format("Skipped: {}.", worth)};
+  }
+  Numeral answer;
+  try {
+    answer = parse_answer(text);
+  } catch (const InputError& error) {
+    return {fmt::format("{} (a blank line skips).", error.what())};
+  }
+  const AnswerReport report = judge_answer(walk.trace(), *cell_, answer, walk.digits);
+  if (report.is_right()) {
+    close(tries_ == 0 ? Outcome::first_try : Outcome::second_try);
+    const bool exact = report.verdict == Verdict::correct;
+    return {fmt::format("{}: {}.", exact ? "Right" : "Right, but for rounding", worth)};
+  }
+  const std::vector<Diagnosis> mistakes = likely(report.mistakes);
+  if (!mistakes.empty()) results_.back().mistake = mistakes.front().id;
+  return missed(walk, text, why_wrong(mistakes));
+}
+
+QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const std::string& why) {
+  ++tries_;
+  results_.back().outcome = Outcome::missed;  // unless the next try is right
+  if (tries_ < tries) {
+    const CellArithmetic worked = worked_cell(walk, *cell_);
+    return {fmt::format("Not {}.{}\nOnce more: {} = {}", written, why, worked.cell,
+                        worked.lines.front())};
+  }
+  QuizReply reply{fmt::format("Not {} either.{}\nThis is how it is worked out.", written, why),
+                  cell_};
+  close(Outcome::missed);
+  return reply;
+}
+
+std::span<const Quiz::Result> Quiz::tried() const {
+  const bool untouched = is_open() && tries_ == 0;
+  return std::span(results_).first(results_.size() - (untouched ? 1 : 0));
+}
+
+void Quiz::close(Outcome outcome) {
+  results_.back().outcome = outcome;
+  cell_.reset();
+}
+
+std::string Quiz::summary(const Walkthrough& walk, std::size_t columns) const {
+  constexpr std::string_view says[] = {"right", "right at the second try", "missed", "skipped"};
+  if (tried().empty()) return "Nothing has been asked.\n";
+  std::size_t right = 0, widest = 0;
+  for (const Result& result : tried()) {
+    right += result.outcome <= Outcome::second_try ? 1 : 0;
+    widest = std::max(widest, width(visible(result.cell)));
+  }
+  std::string text = fmt::format("{} of {} right\n", right, tried().size());
+  for (const Result& result : tried()) {
+    const bool told = !result.mistake.empty() && result.outcome != Outcome::first_try;
+    text += fitted(fmt::format("  {}  {}{}", padded_right(visible(result.cell), widest),
+                               says[static_cast<std::size_t>(result.outcome)],
+                               told ? fmt::format(" ({})", result.mistake) : ""),
+                   columns) +
+            "\n";
+  }
+  const std::string others = fmt::format("\nOther cells: qkv run {} --quiz --seed {}\n",
+                                         visible(walk.now->lesson.where), seed_ + 1);
+  return text + where_to_read(walk) + others;
+}
+
+std::string Quiz::where_to_read(const Walkthrough& walk) const {
+  const Lesson& lesson = walk.now->lesson;
+  std::string text;
+  std::vector<const Operation*> told;
+  for (const Result& result : tried()) {
+    const bool again = result.outcome == Outcome::missed;
+    if (!again || std::find(told.begin(), told.end(), result.operation) != told.end()) continue;
+    told.push_back(result.operation);
+    text += fmt::format("  {}\n    qkv run {} --step {}\n", result.operation->title,
+                        visible(lesson.where), result.step);
+    if (const auto other = reading_about(*result.operation, lesson)) {
+      text += fmt::format("    qkv run {}\n", *other);
+    }
+  }
+  return text.empty() ? "" : "\nTo read again:\n" + text;
+}
+
+}  // namespace qkv

@@ -1,0 +1,177 @@
+#include "stepping/walkthrough.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "formats/numeral.hpp"
+#include "tensor/change.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr int most_digits = 17;
+
+// Steps keep their numbers of the whole lesson, of which the trace may lack some.
+std::size_t place_of_number(const Trace& trace, std::size_t number) {
+  const auto found = std::find_if(trace.steps.begin(), trace.steps.end(),
+                                  [&](const Step& step) { return step.number == number; });
+  if (found == trace.steps.end()) {
+    throw InputError(fmt::format("there is no step {}; they count from 1 to {}", number,
+                                 trace.steps.back().number));
+  }
+  return static_cast<std::size_t>(found - trace.steps.begin());
+}
+
+// The message for somebody who has typed no --set.
+[[noreturn]] void throw_plainly(const InputError& error) {
+  std::string_view message = error.what();
+  constexpr std::string_view option = "--set ";
+  if (message.starts_with(option)) message.remove_prefix(option.size());
+  throw InputError(std::string(message));
+}
+
+LoadedLesson changed(const LoadedLesson& loaded, const std::string& change) {
+  try {
+    return with_cell_set(loaded, change);
+  } catch (const InputError& error) {
+    throw_plainly(error);
+  }
+}
+
+std::string told(const std::vector<std::string>& steps) {
+  if (steps.empty()) return "no step changes";
+  constexpr std::size_t most = 8;
+  const std::size_t shown = steps.size() <= most ? steps.size() : most - 1;
+  std::string text = "changed: ";
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + steps[i];
+  if (shown < steps.size()) text += fmt::format(" and {} more", steps.size() - shown);
+  return text;
+}
+
+}  // namespace
+
+std::size_t place_of_step(const Trace& trace, std::string_view text) {
+  text = trimmed(text);
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) {
+    return place_of_number(trace, number);
+  }
+  return static_cast<std::size_t>(&trace.step_at(text) - trace.steps.data());
+}
+
+Walkthrough walkthrough(LoadedLesson loaded, Stretch stretch, int digits, bool colour) {
+  const auto lesson = std::make_shared<const LoadedLesson>(std::move(loaded));
+  return {.began = lesson,
+          .now = lesson,
+          .stretch = stretch,
+          .at = stretch.first,
+          .digits = digits,
+          .colour = colour};
+}
+
+std::string opening(const Walkthrough& walk, std::size_t width) {
+  const WalkLook look = look_of(walk, width);
+  const std::string note = walk.note.empty() ? "" : indented(walk.note, look) + "\n";
+  return lesson_heading(walk.now->lesson, look) + "\n" + note;
+}
+
+WalkLook look_of(const Walkthrough& walk, std::size_t width) {
+  return {.width = width,
+          .digits = walk.digits,
+          .colour = walk.colour,
+          .picture = walk.picture,
+          .reader = Reader::has_keys,
+          .began = walk.set.empty() ? nullptr : &walk.began->trace};
+}
+
+std::vector<std::string> steps_beginning(const Walkthrough& walk, std::string_view prefix) {
+  std::vector<std::string> names;
+  for (std::size_t s = walk.stretch.first; s <= walk.stretch.last; ++s) {
+    const std::string& name = walk.trace().steps[s].name;
+    if (name.starts_with(prefix)) names.push_back(name);
+  }
+  return names;
+}
+
+std::string go_to(Walkthrough& walk, std::string_view step) {
+  const std::size_t place = place_of_step(walk.trace(), step);
+  // Who asks for a step outside the stretch wants to see it.
+  walk.stretch.first = std::min(walk.stretch.first, place);
+  walk.stretch.last = std::max(walk.stretch.last, place);
+  walk.at = place;
+  return {};
+}
+
+std::string set_cell(Walkthrough& walk, const std::string& change) {
+  auto after = std::make_shared<const LoadedLesson>(changed(*walk.now, change));
+  const std::string text = fmt::format("{}; {}", std::string(trimmed(change)),
+                                       told(changed_steps(walk.trace(), after->trace)));
+  walk.now = std::move(after);
+  walk.set.push_back(change);
+  return text + "; u undoes it";
+}
+
+std::string undo(Walkthrough& walk) {
+  if (walk.set.empty()) return "nothing to undo: s sets a value";
+  const std::string last = walk.set.back();
+  auto before = walk.began;
+  for (std::size_t i = 0; i + 1 < walk.set.size(); ++i) {
+    before = std::make_shared<const LoadedLesson>(changed(*before, walk.set[i]));
+  }
+  const std::string text = fmt::format("undone: {}; {}", std::string(trimmed(last)),
+                                       told(changed_steps(walk.trace(), before->trace)));
+  walk.now = std::move(before);
+  walk.set.pop_back();
+  return text;
+}
+
+std::string more_digits(Walkthrough& walk, int more) {
+  walk.digits = std::clamp(walk.digits + more, 0, most_digits);
+  return fmt::format("{} decimal{}", walk.digits, walk.digits == 1 ? "" : "s");
+}
+
+std::string next_picture(Walkthrough& walk) {
+  struct Turn {
+    Picture next;
+    std::string_view says;
+  };
+  constexpr Turn turns[] = {{Picture::dots, "dots: the larger the number, the larger the dot"},
+                            {Picture::numbers, "numbers only"},
+                            {Picture::heatmap, "heatmap: the larger the number, the darker"}};
+  const Turn& turn = turns[static_cast<std::size_t>(walk.picture)];
+  walk.picture = turn.next;
+  const bool shaded = walk.picture == Picture::heatmap && !walk.colour;
+  return shaded ? "numbers, with dots beside weights (a heatmap needs colour)"
+                : std::string(turn.says);
+}
+
+std::vector<std::string> changed_steps(const Trace& before, const Trace& after) {
+  std::vector<std::string> names;
+  for (const Step& step : after.steps) {
+    const Tensor* other = before.find(step.name);
+    if (!other || differs(step.output, *other)) names.push_back(step.name);
+  }
+  return names;
+}
+
+CellReference cell_meant(const Walkthrough& walk, std::string_view text) {
+  text = trimmed(text);
+  const Step& step = walk.step();
+  if (step.output.values.empty()) {
+    throw InputError(fmt::format("{} has no cells", step.name));
+  }
+  if (text.empty()) return cell_of(walk.now->lesson, walk.trace(), step);
+  if (text.find('[') != std::string_view::npos && !text.starts_with('[')) {
+    return resolve(parse_reference(text), walk.trace());
+  }
+  const bool bracketed = text.starts_with('[');
+  return resolve(parse_reference(bracketed ? fmt::format("{}{}", step.name, text)
+                                           : fmt::format("{}[{}]", step.name, text)),
+                 walk.trace());
+}
+
+}  // namespace qkv

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lesson/library.hpp"
+#include "render/walk.hpp"
+
+namespace qkv {
+
+/// The steps to show, by their place in the trace.
+struct Stretch {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+/// The place of the step that `text` names, or numbers as the walk does. Throws InputError with the
+/// nearest name, or the numbers that there are.
+std::size_t place_of_step(const Trace& trace, std::string_view text);
+
+/// Where somebody stands who steps through a lesson, and what they have changed in it. The lesson
+/// and its matrices are shared: copying is cheap.
+struct Walkthrough {
+  std::shared_ptr<const LoadedLesson> began;
+  std::shared_ptr<const LoadedLesson> now;
+  std::vector<std::string> set = {};  ///< what was set since it began
+  Stretch stretch = {};
+  std::size_t at = 0;  ///< the step, by its place in the trace
+  int digits = 4;
+  Picture picture = Picture::heatmap;
+  bool colour = false;
+  std::string note = {};  ///< told under the lesson's title; empty where nothing needs telling
+
+  const Trace& trace() const { return now->trace; }
+  const Step& step() const { return now->trace.steps[at]; }
+};
+
+/// A walk from the stretch's first step.
+Walkthrough walkthrough(LoadedLesson loaded, Stretch stretch, int digits, bool colour);
+
+/// The lesson's title and what it is about, with the walk's note.
+std::string opening(const Walkthrough& walk, std::size_t width);
+
+/// How the walk looks on so many columns.
+WalkLook look_of(const Walkthrough& walk, std::size_t width);
+
+/// The names of the stretch's steps that begin with `prefix`, in their order.
+std::vector<std::string> steps_beginning(const Walkthrough& walk, std::string_view prefix);
+
+/// Each of these does what a key asks for and returns what to tell about it. They throw InputError
+/// where it can't be done; then nothing has changed.
+std::string go_to(Walkthrough& walk, std::string_view step);
+std::string set_cell(Walkthrough& walk, const std::string& change);
+std::string undo(Walkthrough& walk);
+std::string more_digits(Walkthrough& walk, int more);
+std::string next_picture(Walkthrough& walk);
+
+/// The steps whose numbers differ between two states of a lesson.
+std::vector<std::string> changed_steps(const Trace& before, const Trace& after);
+
+/// The cell that somebody means at this step: `scores[3,2]`, or only `3,2`; the one that the walk
+/// works out where the text is blank. It may be another step's. Throws InputError where there is
+/// none.
+CellReference cell_meant(const Walkthrough& walk, std::string_view text);
+
+}  // namespace qkv

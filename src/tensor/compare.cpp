@@ -1,0 +1,46 @@
+#include "tensor/compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace qkv {
+namespace {
+
+bool are_same(double actual, double desired) {
+  return actual == desired || (std::isnan(actual) && std::isnan(desired));
+}
+
+}  // namespace
+
+bool is_close(double actual, double desired, const Tolerance& tolerance) {
+  if (are_same(actual, desired)) return true;
+  if (!std::isfinite(actual) || !std::isfinite(desired)) return false;
+  return std::abs(actual - desired) <= tolerance.absolute + tolerance.relative * std::abs(desired);
+}
+
+Difference difference_of(std::span<const double> actual, std::span<const double> desired,
+                         const Tolerance& tolerance) {
+  if (actual.size() != desired.size()) throw std::logic_error("difference_of: sizes differ");
+  Difference difference{.elements = actual.size(), .first = {}};
+  bool some_desired = false;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    some_desired = some_desired || desired[i] != 0;
+    if (are_same(actual[i], desired[i])) continue;
+    difference.identical = false;
+    const double apart = std::abs(actual[i] - desired[i]);  // NaN loses every comparison
+    if (apart > difference.largest_absolute) difference.largest_absolute = apart;
+    const double relative = desired[i] == 0 ? 0 : apart / std::abs(desired[i]);
+    if (relative > difference.largest_relative) difference.largest_relative = relative;
+    if (is_close(actual[i], desired[i], tolerance)) continue;
+    ++difference.mismatched;
+    if (!difference.first) difference.first = i;
+  }
+  if (!difference.identical && !some_desired) {
+    difference.largest_relative = std::numeric_limits<double>::infinity();
+  }
+  return difference;
+}
+
+}  // namespace qkv

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace qkv {
+
+/// How far numbers may lie apart: |actual − desired| ≤ absolute + relative · |desired|, as NumPy
+/// has it. NaN is close to NaN, an infinity to the same infinity, and to nothing else.
+struct Tolerance {
+  double relative = 0;
+  double absolute = 0;
+};
+
+/// How two arrays of one size differ.
+struct Difference {
+  std::size_t elements = 0;
+  std::size_t mismatched = 0;        ///< not within the tolerance
+  double largest_absolute = 0;       ///< over all elements, those within the tolerance as well
+  double largest_relative = 0;       ///< over those whose desired number is not 0; inf if none is
+  std::optional<std::size_t> first;  ///< the place of the first mismatch
+  bool identical = true;             ///< the same numbers to the last bit (0 and −0 are the same)
+};
+
+bool is_close(double actual, double desired, const Tolerance& tolerance);
+
+/// Compares element by element. Where one of two is NaN, their difference has no size: it counts as
+/// a mismatch only. Throws std::logic_error where the sizes differ.
+Difference difference_of(std::span<const double> actual, std::span<const double> desired,
+                         const Tolerance& tolerance);
+
+}  // namespace qkv

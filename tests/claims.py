@@ -1,0 +1,58 @@
+"""What the tests that look at the program from outside share: claims, one a function, and a runner."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+class Skipped(Exception):
+    """The machine can't stage this."""
+
+
+class Program:
+    """qkv, run with its streams as text."""
+
+    path = ""
+
+    def __call__(self, *arguments, **options):
+        options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True,
+                   "timeout": 120, "env": {**os.environ, "COLUMNS": "80", "TERM": "xterm"},
+                   **options}
+        return subprocess.run([self.path, *map(str, arguments)], check=False, **options)
+
+    def printed(self, *arguments, **options):
+        """What it prints; it must succeed."""
+        done = self(*arguments, **options)
+        equal((done.returncode, done.stderr if done.returncode else ""), (0, ""))
+        return done.stdout
+
+
+qkv = Program()
+
+
+def equal(got, due, what=""):
+    assert got == due, f"{what and what + ': '}got {repr(got)[:600]}, due is {repr(due)[:600]}"
+
+
+def main(claims, usage, arguments):
+    """Runs each claim in a directory of its own; the exit status is 1 where one fails."""
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print(usage.strip(), file=sys.stderr)
+        return 2
+    qkv.path = str(Path(arguments[0]).resolve())
+    failures = 0
+    for claim in claims:
+        name = claim.__name__.replace("_", " ")
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                claim(Path(folder))
+            except Skipped as reason:
+                print(f"skipped: {name} ({reason})")
+            except (AssertionError, OSError, KeyError, ValueError,
+                    subprocess.SubprocessError) as error:
+                failures += 1
+                print(f"FAILED: {name}\n  {type(error).__name__}: {error}")
+    print(f"{len(claims)} claims, {failures or 'no'} failed")
+    return 1 if failures else 0

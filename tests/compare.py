@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+"""qkv compare against numpy.testing.assert_allclose: the same numbers, said of the same arrays.
+
+    compare.py QKV
+
+Each function below is one claim.
+"""
+
+import json
+import re
+import sys
+
+import numpy as np
+
+from claims import equal, main, qkv
+from exports import write_safetensors
+
+
+def lesson_arrays(folder):
+    equal(qkv("export", "the-fat-cat", "-o", folder / "lesson", "--format", "npz").returncode, 0)
+    return dict(np.load(folder / "lesson" / "lesson.npz"))
+
+
+def numbers_of(text):
+    """What a report of either program says of its mismatches."""
+    found = [re.search(pattern, text) for pattern in (
+        r"Mismatched elements: (\d+) / (\d+) \((\S+)%\)",
+        r"Max absolute difference: (\S+)", r"Max relative difference: (\S+)")]
+    assert all(found), text
+    return [float(number) for match in found for number in match.groups()]
+
+
+def numpy_says(actual, desired, **tolerance):
+    try:
+        np.testing.assert_allclose(actual, desired, **tolerance)
+    except AssertionError as error:
+        return numbers_of(str(error))
+    return None
+
+
+def report(actual, desired, *more):
+    done = qkv("compare", actual, desired, "--json", *more)
+    assert done.returncode in (0, 1), done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def the_mismatches_are_numpy_s(folder):
+    rng = np.random.default_rng(5)
+    for case in range(60):
+        shape = tuple(rng.integers(1, 5, size=rng.integers(1, 5)))
+        desired = np.round(rng.normal(size=shape), 2)
+        noise = rng.normal(size=shape) * 10.0 ** rng.integers(-9, 1)
+        actual = desired + noise * (rng.random(shape) < 0.5)
+        rtol, atol = rng.choice([0, 1e-7, 1e-3, 0.5]), rng.choice([0, 1e-8, 0.01, 1.0])
+        np.savez(folder / "a.npz", S=actual)
+        np.savez(folder / "b.npz", S=desired)
+        due = numpy_says(actual, desired, rtol=rtol, atol=atol)
+        done = qkv("compare", folder / "a.npz", folder / "b.npz", "--rtol", rtol, "--atol", atol)
+        equal(done.returncode, 1 if due else 0, f"case {case}: {done.stdout}{done.stderr}")
+        if due:
+            got = numbers_of(done.stdout)
+            assert np.allclose(got, due, rtol=1e-7, atol=1e-8), f"case {case}: {got}, NumPy {due}"
+            place = np.argwhere(~np.isclose(actual, desired, rtol=rtol, atol=atol))[0]
+            assert f"index [{', '.join(map(str, place))}] from 0" in done.stdout, done.stdout
+
+
+def infinities_and_nan_are_equal_as_numpy_has_it(folder):
+    cases = [([np.nan, 1], [np.nan, 1]), ([np.inf, 1], [np.inf, 1]), ([np.nan, 1], [1, 1]),
+             ([np.inf, 1], [-np.inf, 1]), ([-1e9, 1], [-np.inf, 1]), ([0.0], [-0.0])]
+    for actual, desired in cases:
+        np.savez(folder / "a.npz", S=np.array(actual))
+        np.savez(folder / "b.npz", S=np.array(desired))
+        close = bool(np.isclose(actual, desired, rtol=1e-7, atol=0, equal_nan=True).all())
+        status, said = report(folder / "a.npz", folder / "b.npz")
+        equal((status, said["same"]), (0 if close else 1, close), f"{actual}, {desired}")
+
+
+def every_form_of_the_right_numbers_is_the_same(folder):
+    arrays = lesson_arrays(folder)
+    for kind in ("float64", "float32", "float16"):
+        cast = {f"{i + 1:02}-{name}": array.astype(kind)[None] for i, (name, array) in enumerate(arrays.items())}
+        np.savez_compressed(folder / "d.npz", **cast)
+        write_safetensors(folder / "d.safetensors", cast)
+        (folder / kind).mkdir()
+        for name, array in cast.items():
+            np.save(folder / kind / f"{name}.npy", array)
+        for there in (folder / "d.npz", folder / "d.safetensors", folder / kind):
+            for sides in ((there, "the-fat-cat"), ("the-fat-cat", there)):
+                status, said = report(*sides)
+                verdicts = {step["verdict"] for step in said["steps"]}
+                equal((status, len(said["steps"])), (0, len(arrays)), str(sides))
+                assert verdicts <= ({"identical"} if kind == "float64" else {"identical", "close"}), verdicts
+
+
+def a_wrong_cell_is_found_at_its_step(folder):
+    arrays = lesson_arrays(folder)
+    for kind, off in (("float64", 1e-5), ("float32", 1e-3), ("float16", 0.05)):
+        for name in ("W_K", "scaled_scores", "context"):
+            wrong = {key: array.astype(kind) for key, array in arrays.items()}
+            wrong[name].flat[-1] += off
+            np.savez(folder / "d.npz", **wrong)
+            status, said = report(folder / "d.npz", "the-fat-cat")
+            first = next(step for step in said["steps"] if step["step"] == said["first"])
+            equal((status, said["first"], first["mismatched"]), (1, name, 1), kind)
+            equal(first["first"]["index"], [size - 1 for size in arrays[name].shape])
+
+
+def the_cell_is_named_as_the_lesson_names_it(folder):
+    arrays = lesson_arrays(folder)
+    arrays["scores"][1, 2, 3] += 1
+    np.savez(folder / "d.npz", scores=arrays["scores"])
+    _, said = report(folder / "d.npz", "the-fat-cat")
+    equal(next(s for s in said["steps"] if s["step"] == "scores")["first"]["cell"], "scores[head 2,cat,sat]")
+    done = qkv("compare", folder / "d.npz", "the-fat-cat")
+    assert f"qkv check the-fat-cat {folder / 'd.npz'}" in done.stdout.replace("\n", " "), done.stdout
+
+
+def a_step_missing_from_an_export_counts_and_from_a_dump_does_not(folder):
+    qkv("export", "the-fat-cat", "-o", folder / "out", "--format", "npy")
+    (folder / "out" / "12-context.npy").unlink()
+    equal(report(folder / "out", "the-fat-cat")[1]["first"], "context")
+    (folder / "out" / "00-lesson.json").unlink()  # now it is any directory of arrays
+    status, said = report(folder / "out", "the-fat-cat")
+    equal((status, said["first"]), (0, None))
+    qkv("export", "the-fat-cat", "-o", folder / "part", "--step", "Q")
+    equal(report(folder / "part", "the-fat-cat")[0], 0)
+
+
+def shapes_that_differ_are_told_in_words(folder):
+    arrays = lesson_arrays(folder)
+    np.savez(folder / "d.npz", X=arrays["X"].T)
+    done = qkv("compare", folder / "d.npz", "the-fat-cat")
+    equal(done.returncode, 1)
+    assert "The first that differs is X: ACTUAL is 4×7, DESIRED is 7×4." in done.stdout
+    assert "One is the shape of the other's transpose." in done.stdout
+
+
+def bad_input_ends_with_status_2(folder):
+    np.savez(folder / "strange.npz", np.eye(2))
+    (folder / "empty").mkdir()
+    (folder / "broken.npz").write_bytes(b"PK")
+    for name, says in (("strange.npz", "no step in common"), ("empty", "there are no matrices in it"),
+                       ("broken.npz", "broken.npz"), ("nothing.npy", "there is no such file")):
+        done = qkv("compare", folder / name, "the-fat-cat")
+        equal((done.returncode, done.stdout), (2, ""), name)
+        assert says in done.stderr, done.stderr
+    for bad in ("-1", "x"):
+        equal(qkv("compare", "the-fat-cat", "the-fat-cat", "--rtol", bad).returncode, 2, bad)
+
+
+def rounded_digits_get_the_tolerance_that_allows_for_them(folder):
+    qkv("export", "the-fat-cat", "-o", folder / "r", "--digits", "3")
+    done = qkv("compare", folder / "r", "the-fat-cat")
+    equal(done.returncode, 1)
+    hint = re.search(r"half a unit of the 3 decimals of ACTUAL: (--atol \S+) allows", done.stdout)
+    equal(qkv("compare", folder / "r", "the-fat-cat", *hint.group(1).split()).returncode, 0)
+
+
+def a_finite_mask_is_named(folder):
+    masked = lesson_arrays(folder)["masked_scores"]
+    for low, named in ((-1e9, True), (np.finfo("f4").min, True), (-5.0, False)):
+        np.savez(folder / "d.npz", masked_scores=np.where(np.isinf(masked), low, masked))
+        done = qkv("compare", folder / "d.npz", "the-fat-cat")
+        equal((done.returncode, "finite mask" in done.stdout), (1, named), str(low))
+
+
+CLAIMS = [
+    the_mismatches_are_numpy_s,
+    infinities_and_nan_are_equal_as_numpy_has_it,
+    every_form_of_the_right_numbers_is_the_same,
+    a_wrong_cell_is_found_at_its_step,
+    the_cell_is_named_as_the_lesson_names_it,
+    a_step_missing_from_an_export_counts_and_from_a_dump_does_not,
+    shapes_that_differ_are_told_in_words,
+    bad_input_ends_with_status_2,
+    rounded_digits_get_the_tolerance_that_allows_for_them,
+    a_finite_mask_is_named,
+]
+
+if __name__ == "__main__":
+    sys.exit(main(CLAIMS, __doc__, sys.argv[1:]))

@@ -1,0 +1,126 @@
+#include "formats/dump.hpp"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "formats/file_stem.hpp"
+#include "formats/npy.hpp"
+#include "formats/write_file.hpp"
+#include "tensor/error.hpp"
+
+namespace {
+
+using namespace qkv;
+namespace fs = std::filesystem;
+using Catch::Matchers::Contains;
+
+/// An empty directory that goes when the test ends.
+struct Scratch {
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "qkv-test-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() { fs::remove_all(path); }
+  void write(const std::string& name, std::string_view bytes) const {
+    write_whole(path / name, bytes);
+  }
+  fs::path path;
+};
+
+Dump read(const Scratch& scratch) {
+  return read_dump(scratch.path, [](const std::string&) { return std::nullopt; });
+}
+
+std::vector<std::string> names_of(const Dump& dump) {
+  std::vector<std::string> names;
+  for (const NamedWritten& matrix : dump.matrices) names.push_back(matrix.name);
+  return names;
+}
+
+std::vector<double> values_of(const Written& written) {
+  std::vector<double> values;
+  for (const Numeral& cell : written.cells) values.push_back(cell.value);
+  return values;
+}
+
+TEST_CASE("a file's stem names its step, without its number, and which of its matrices it is") {
+  const FileStem stem = file_stem("06-scores.batch-2.head-11");
+  CHECK(stem.name == "scores");
+  CHECK(stem.places ==
+        std::vector<std::pair<std::string, std::size_t>>{{"batch", 2}, {"head", 11}});
+  CHECK(file_stem("given-W_Q").name == "W_Q");
+  CHECK(file_stem("h0.scores").name == "h0.scores");
+  CHECK(file_stem("123").name == "123");
+}
+
+TEST_CASE("heads in files of their own are one array again, in the order of their numbers") {
+  const Scratch scratch;
+  scratch.write("02-scores.head-2.csv", "3,4\n");
+  scratch.write("02-scores.head-1.csv", "1,2\n");
+  scratch.write("01-Q.csv", "9,9\n");
+  scratch.write("03-A.csv", "8,8\n");
+  const Dump dump = read(scratch);
+  CHECK(names_of(dump) == std::vector<std::string>{"Q", "scores", "A"});
+  CHECK(dump.matrices[1].written.shape == Shape{2, 1, 2});
+  CHECK(values_of(dump.matrices[1].written) == std::vector<double>{1, 2, 3, 4});
+  CHECK_FALSE(dump.whole_lesson);
+}
+
+TEST_CASE("heads that don't make up an array are left out, and that is told") {
+  const Scratch scratch;
+  scratch.write("Q.csv", "1,2\n");
+  scratch.write("K.head-1.csv", "1,2\n");
+  scratch.write("K.head-3.csv", "1,2\n");
+  scratch.write("V.head-1.csv", "1,2\n");
+  scratch.write("V.head-2.csv", "1,2,3\n");
+  const Dump dump = read(scratch);
+  CHECK(names_of(dump) == std::vector<std::string>{"Q"});
+  CHECK(dump.notes == std::vector<std::string>{"V was left out: its files differ in shape",
+                                               "K was left out: 2 of its 3 matrices have a file"});
+}
+
+TEST_CASE("of several forms of a matrix the first is taken") {
+  const Scratch scratch;
+  scratch.write("Q.csv", "1,2\n");
+  scratch.write("Q.npy", to_npy(tensor_of({1, 2}, {3, 4})));
+  const Dump dump = read(scratch);
+  REQUIRE(dump.matrices.size() == 1);
+  CHECK(values_of(dump.matrices[0].written) == std::vector<double>{1, 2});
+}
+
+TEST_CASE("in an export's directory only what its list names is read") {
+  const Scratch scratch;
+  scratch.write("01-Q.csv", "1,2\n");
+  scratch.write("02-old.csv", "5,6\n");
+  scratch.write("00-lesson.json",
+                R"({"givens": [], "steps": [{"name": "Q", "file": "01-Q.csv"}]})");
+  const Dump dump = read(scratch);
+  CHECK(names_of(dump) == std::vector<std::string>{"Q"});
+  CHECK(dump.whole_lesson);
+  CHECK(dump.listed == std::vector<std::string>{"Q"});
+}
+
+TEST_CASE("a list that leaves a step out is no whole lesson; one that is broken is no list") {
+  const Scratch scratch;
+  scratch.write("01-Q.csv", "1,2\n");
+  scratch.write("00-lesson.json",
+                R"({"steps": [{"name": "Q", "file": ["01-Q.csv"]}, {"name": "K", "file": null}]})");
+  CHECK_FALSE(read(scratch).whole_lesson);
+  scratch.write("00-lesson.json", "{\"steps\": [");
+  scratch.write("02-K.csv", "1,2\n");
+  CHECK(names_of(read(scratch)) == std::vector<std::string>{"Q", "K"});
+}
+
+TEST_CASE("a directory without matrices is refused") {
+  const Scratch scratch;
+  scratch.write("notes.md", "hello\n");
+  CHECK_THROWS_WITH(read(scratch), Contains("there are no matrices in it; name each file after"));
+}
+
+}  // namespace

@@ -1,0 +1,150 @@
+#include "stepping/quiz.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "check/answer.hpp"
+#include "ops/catalogue.hpp"
+#include "stepping/question.hpp"
+#include "tensor/error.hpp"
+#include "tiny.hpp"
+
+using namespace qkv;
+using namespace qkv::test;
+
+namespace {
+
+AnswerReport judged(const std::string& cell, const std::string& answer) {
+  const LoadedLesson lesson = tiny();
+  const CellReference reference = resolve(parse_reference(cell), lesson.trace);
+  return judge_answer(lesson.trace, reference, parse_answer(answer), 4);
+}
+
+std::string refused(const std::string& answer) {
+  try {
+    parse_answer(answer);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool names(const AnswerReport& report, std::string_view id) {
+  return std::any_of(report.mistakes.begin(), report.mistakes.end(),
+                     [&](const Diagnosis& d) { return d.id == id; });
+}
+
+}  // namespace
+
+TEST_CASE("an answer may have a decimal comma, be a fraction or minus infinity") {
+  CHECK(parse_answer("0,25").value == 0.25);
+  CHECK(parse_answer(" 3/8 ").value == 0.375);
+  CHECK(parse_answer("-inf").value == -std::numeric_limits<double>::infinity());
+  CHECK(parse_answer("−2.5").value == -2.5);
+}
+
+TEST_CASE("what is no number is refused with examples of what is") {
+  CHECK(refused("two") == "\"two\" is no number: write it like 0.25, 0,25, 3/7, 2.5e-3 or -inf");
+  CHECK(refused("1/0").starts_with("\"1/0\" is no number"));
+  CHECK(refused("1.5,2").starts_with("\"1.5,2\" is no number"));
+  CHECK(refused("nan").starts_with("\"nan\" is no number"));
+}
+
+TEST_CASE("an answer is right within one unit of its last digit") {
+  CHECK(judged("halves[cat,cat]", "2.5").verdict == Verdict::correct);
+  CHECK(judged("halves[cat,cat]", "5/2").verdict == Verdict::correct);
+  CHECK(judged("halves[cat,cat]", "2.6").verdict == Verdict::correct);
+  CHECK(judged("halves[cat,cat]", "2.7").verdict == Verdict::wrong);
+  CHECK(judged("halves[cat,cat]", "2.52").verdict == Verdict::wrong);
+}
+
+TEST_CASE("whole numbers are judged exactly") {
+  CHECK(judged("scores[cat,cat]", "5").verdict == Verdict::correct);
+  CHECK(judged("scores[cat,cat]", "6").verdict == Verdict::wrong);
+}
+
+TEST_CASE("the mistake that makes the number is named") {
+  // X·X instead of X·Xᵀ is (1 0; 3 4).
+  CHECK(names(judged("scores[cat,cat]", "4"), "score.not-transposed"));
+  CHECK(names(judged("halves[cat,cat]", "5"), "scale.skipped"));
+  CHECK(names(judged("halves[cat,cat]", "10"), "scale.multiplied"));
+  CHECK(judged("halves[cat,cat]", "77.125").mistakes.empty());
+}
+
+TEST_CASE("a question is never about 0, 1, or what is taken over as it is") {
+  const LoadedLesson lesson = tiny();
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    const auto cell = question_cell(lesson.trace, lesson.trace.steps[0], seed);
+    REQUIRE(cell);
+    CHECK((cell->row == 1 && cell->column == 1));
+  }
+  const LoadedLesson looked_up = loaded(
+      "[[given]]\nname = \"ids\"\nvalue = [1, 0]\n"
+      "[[given]]\nname = \"table\"\nvalue = [[3, 4], [5, 6]]\n"
+      "[[step]]\nname = \"E\"\nop = \"embed\"\nof = [\"ids\", \"table\"]\n");
+  CHECK_FALSE(question_cell(looked_up.trace, looked_up.trace.steps[0], 0));
+}
+
+TEST_CASE("what a mask hides is not asked for") {
+  const LoadedLesson masked = loaded(
+      "[[given]]\nname = \"S\"\nvalue = [[2, 3], [4, 5]]\n"
+      "[[step]]\nname = \"M\"\nop = \"mask\"\nof = [\"S\"]\nkind = \"causal\"\n"
+      "[[step]]\nname = \"A\"\nop = \"softmax\"\nof = [\"M\"]\n");
+  CHECK_FALSE(question_cell(masked.trace, masked.trace.steps[0], 0));
+  // The first row of A is 1 and 0: only the second is left.
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    CHECK(question_cell(masked.trace, masked.trace.steps[1], seed)->row == 1);
+  }
+}
+
+TEST_CASE("a product of hundreds of terms is nothing to ask for") {
+  const LoadedLesson wide = loaded(
+      "[random]\nseed = 1\n[[given]]\nname = \"A\"\nrandn = [3, 200]\n"
+      "[[step]]\nname = \"S\"\nop = \"score\"\nof = [\"A\", \"A\"]\n");
+  CHECK_FALSE(question_cell(wide.trace, wide.trace.steps[0], 0));
+}
+
+TEST_CASE("who missed the mask is sent to the lesson on minus infinity") {
+  const auto lesson = reading_about(mask_operation, find_lesson("the-fat-cat").lesson);
+  CHECK(lesson == "causal");
+}
+
+TEST_CASE("a quiz counts what was right at the first and at the second try") {
+  const Walkthrough walk = tiny_walk();
+  Quiz quiz(0);
+  REQUIRE(quiz.ask(walk));
+  quiz.answer(walk, "4");
+  CHECK(quiz.is_open());
+  CHECK(quiz.answer(walk, "5").says == "Right: scores[cat,cat] = 5.");
+  CHECK_FALSE(quiz.is_open());
+  CHECK_FALSE(quiz.ask(walk));  // once is enough
+  CHECK(quiz.summary(walk, 80) ==
+        "1 of 1 right\n"
+        "  scores[cat,cat]  right at the second try (score.not-transposed)\n"
+        "\n"
+        "Other cells: qkv run tiny.toml --quiz --seed 1\n");
+}
+
+TEST_CASE("what is no number costs no try") {
+  const Walkthrough walk = tiny_walk();
+  Quiz quiz(0);
+  quiz.ask(walk);
+  for (int i = 0; i < 5; ++i) quiz.answer(walk, "hm");
+  CHECK(quiz.is_open());
+}
+
+TEST_CASE("a question shows every number that is needed, in a narrow window, too") {
+  const LoadedLesson lesson = loaded(
+      "[[given]]\nname = \"A\"\nvalue = [[11.5, 12.5, 13.5, 14.5, 15.5, 16.5, 17.5]]\n"
+      "[[step]]\nname = \"S\"\nop = \"score\"\nof = [\"A\", \"A\"]\n");
+  const Walkthrough walk = walkthrough(lesson, {0, 0}, 4, false);
+  Quiz quiz(0);
+  REQUIRE(quiz.ask(walk));
+  Showcase showcase;
+  const std::string narrow = quiz.question(walk, {.rows = 20, .columns = 40}, showcase);
+  CHECK(narrow.find("A[1,7] = 17.5") != std::string::npos);
+  const std::string wide = quiz.question(walk, {.rows = 20, .columns = 80}, showcase);
+  CHECK(wide.find("A[1,7]") == std::string::npos);
+  CHECK(wide.find("17.5") != std::string::npos);
+}

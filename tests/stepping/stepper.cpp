@@ -1,0 +1,264 @@
+#include "stepping/stepper.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "tensor/error.hpp"
+#include "tiny.hpp"
+
+using namespace qkv;
+using namespace qkv::test;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+std::string no_export(const LoadedLesson&, const std::string&) { return "3 files in there"; }
+
+Stepper stepper(WindowSize window, bool colour = false, std::optional<Quiz> quiz = {}) {
+  Stepper machine(tiny_walk(colour), std::move(quiz), no_export);
+  machine.resize(window);
+  return machine;
+}
+
+void press(Stepper& machine, std::string_view bytes) {
+  KeyDecoder decoder;
+  decoder.feed(bytes);
+  while (auto next = decoder.next()) machine.press(*next);
+  if (auto last = decoder.flush()) machine.press(*last);
+}
+
+Lines after(Stepper& machine, std::string_view bytes) {
+  press(machine, bytes);
+  return machine.frame().lines;
+}
+
+bool has(const Lines& lines, std::string_view text) {
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const std::string& line) { return line.find(text) != line.npos; });
+}
+
+std::string last(const Lines& lines) { return lines.back(); }
+
+}  // namespace
+
+TEST_CASE("the first step at 40 columns") {
+  Stepper machine = stepper({.rows = 21, .columns = 40});
+  CHECK(machine.frame().lines == Lines{"Tiny",
+                                       "",
+                                       "1/2  scores",
+                                       "  Score every query against every key",
+                                       "",
+                                       "  X (2×2) · Xᵀ (2×2) → scores (2×2)",
+                                       "",
+                                       "  Every word meets every word.",
+                                       "",
+                                       "  given: X (2×2)",
+                                       "       describes  thing",
+                                       "  fat          1      0",
+                                       "  cat          1      2",
+                                       "",
+                                       "  scores (2×2)",
+                                       "       fat  cat",
+                                       "  fat    1    1",
+                                       "  cat    1    5",
+                                       "",
+                                       "  One cell:",
+                                       "1/2 ↓8  Enter more  ? keys  q quit"});
+}
+
+TEST_CASE("Enter shows the rest of a step before it goes to the next one") {
+  Stepper machine = stepper({.rows = 21, .columns = 40});
+  CHECK(last(after(machine, "\r")) == "1/2 scores  Enter next  ? keys  q quit");
+  CHECK(machine.frame().lines[19] == "  Notice: Five is the most.");
+  CHECK(after(machine, "\r").front() == "2/2  halves  Scale the scores");
+}
+
+TEST_CASE("a cell at 80 columns: the cell, its operands, its arithmetic") {
+  Stepper machine = stepper({.rows = 14, .columns = 80});
+  CHECK(after(machine, "e\r") ==
+        Lines{"  scores (2×2)       X (2×2)", "       fat  cat           describes  thing",
+              "  fat    1    1      fat          1      0",
+              "  cat    1 [  5]     cat (        1)(    2)", "",
+              "  scores[cat,cat] = X[cat,describes]·X[cat,describes] +",
+              "    X[cat,thing]·X[cat,thing]", "  = 1·1 + 2·2", "  = 1 + 4", "  = 5", "",
+              "  [ ] this cell  ( ) what it is made of", "",
+              "1/2 scores  arrows move  ? keys  q quit  e leave  s set  + - digits"});
+}
+
+TEST_CASE("a cell at 40 columns and few rows: the operands come last, below the end") {
+  Stepper machine = stepper({.rows = 9, .columns = 40});
+  CHECK(after(machine, "ecat,fat\r") ==
+        Lines{"  scores (2×2)", "       fat  cat", "  fat    1    1", "  cat [  1]   5", "",
+              "  scores[cat,fat] =", "    X[cat,describes]·X[fat,describes] +",
+              "    X[cat,thing]·X[fat,thing]", "1/2 ↓10  arrows move  ? keys  q quit"});
+  press(machine, "jjjjjjjjjjjjjjjj");
+  CHECK(machine.frame().lines[7] == "  cat (        1)(    2)");
+}
+
+TEST_CASE("a cell at 200 columns in colour: shades, and the cell turned over") {
+  Stepper machine = stepper({.rows = 12, .columns = 200}, true);
+  const Lines lines = after(machine, "e\r");
+  CHECK(lines[3] ==
+        "  \x1b[1mcat\x1b[0m  \x1b[48;5;195;38;5;16m  1\x1b[0m [\x1b[1m\x1b[7m  5\x1b[0m]\x1b[0m"
+        "   "
+        "  \x1b[1mcat\x1b[0m (\x1b[48;5;111;38;5;16m        1\x1b[0m)"
+        "(\x1b[48;5;18;38;5;231m    2\x1b[0m)\x1b[0m");
+  CHECK(lines[5] ==
+        "  scores[cat,cat] = X[cat,describes]·X[cat,describes] + X[cat,thing]·X[cat,thing]");
+}
+
+TEST_CASE("without colour no frame has any sequence in it") {
+  Stepper machine = stepper({.rows = 24, .columns = 80});
+  for (const char* keys :
+       {"e\r", "\x1b[A", "h", "e", "h", "h", "?", "?", "sX[1,1]=2\r", "g", "\x1b"}) {
+    for (const std::string& line : after(machine, keys)) CHECK(line.find('\x1b') == line.npos);
+  }
+}
+
+TEST_CASE("the arrows stop at the edges") {
+  Stepper machine = stepper({.rows = 14, .columns = 80});
+  CHECK(has(after(machine, "e1,1\r\x1b[A\x1b[D"), "scores[fat,fat] ="));
+  CHECK(has(after(machine, "\x1b[B\x1b[B\x1b[B\x1b[C\x1b[C"), "scores[cat,cat] ="));
+}
+
+TEST_CASE("a cell of another step takes the walk there") {
+  Stepper machine = stepper({.rows = 14, .columns = 80});
+  CHECK(has(after(machine, "ehalves[cat,cat]\r"), "halves[cat,cat] = scores[cat,cat] / 2"));
+  CHECK(machine.walk().step().name == "halves");
+}
+
+TEST_CASE("a value that is set marks what it changes, and u takes it back") {
+  Stepper machine = stepper({.rows = 24, .columns = 80});
+  // (1 0; 1 3): only the word with itself changes, from 5 to 10.
+  const Lines changed = after(machine, "e\rsX[cat,thing]=3\r");
+  CHECK(has(changed, "  cat    1 [ 10]     cat (        1)(    3)"));
+  CHECK(has(changed, "X[cat,thing]·X[cat,thing] (was 5)") == false);
+  CHECK(has(changed, "(was 5)"));
+  CHECK(has(changed, "X[cat,thing]=3; changed: scores, halves; u undoes it"));
+  const Lines page = after(machine, "e\x1b[F");
+  CHECK(has(page, "  cat    1 * 10"));
+  CHECK(has(after(machine, "u"), "undone: X[cat,thing]=3; changed: scores, halves"));
+  CHECK(has(after(machine, "\x1b[F"), "  cat    1    5"));
+}
+
+TEST_CASE("what can't be set changes nothing and stays there to be mended") {
+  Stepper machine = stepper({.rows = 24, .columns = 80});
+  const Lines lines = after(machine, "sscores[1,1]=3\r");
+  CHECK(has(lines, "scores is not given; what is given can be set: X"));
+  CHECK(last(lines) == "set: scores[1,1]=3");
+  CHECK(has(after(machine, "\x15X[1,1]=three\r"),
+            "X[1,1]=three: \"three\" is not a number; write it like 0.25"));
+  CHECK(last(after(machine, "\x1b")).starts_with("1/2 scores"));
+}
+
+TEST_CASE("Tab completes what is typed as far as it can be meant") {
+  Stepper machine = stepper({.rows = 24, .columns = 80});
+  CHECK(last(after(machine, "gh\t")) == "go to step: halves");
+  CHECK(after(machine, "\r").front() == "2/2  halves  Scale the scores");
+  CHECK(last(after(machine, "s\t")) == "set: X[");
+}
+
+TEST_CASE("a step goes by its number, its name, or what is near it") {
+  Stepper machine = stepper({.rows = 24, .columns = 80});
+  CHECK(after(machine, "g2\r").front() == "2/2  halves  Scale the scores");
+  CHECK(after(machine, "gscores\r").front() == "Tiny");
+  CHECK(has(after(machine, "gscoers\r"),
+            "there is no step named \"scoers\"; did you mean \"scores\"?"));
+  CHECK(has(after(machine,
+                  "\x15"
+                  "7\r"),
+            "there is no step 7; they count from 1 to 2"));
+}
+
+TEST_CASE("h draws dots, by thirds of the largest number") {
+  Stepper machine = stepper({.rows = 40, .columns = 80});
+  const Lines lines = after(machine, "h");
+  CHECK(has(lines, "  fat   │· ·│"));
+  CHECK(has(lines, "  cat   │· ●│"));
+  CHECK(has(after(machine, "h"), "  cat    1    5"));
+}
+
+TEST_CASE("+ and - show more decimals and fewer") {
+  Stepper machine = stepper({.rows = 40, .columns = 80});
+  CHECK(has(after(machine, "n-----"), "0 decimals"));
+  CHECK(has(machine.frame().lines, "  = 3"));  // 2.5 goes up, as on paper
+  CHECK(has(after(machine, "+"), "  = 2.5"));
+}
+
+TEST_CASE("no line is skipped behind a message") {
+  Stepper machine = stepper({.rows = 12, .columns = 40});
+  const Lines told = after(machine, "+");
+  CHECK(told[9] == "  given: X (2×2)");
+  CHECK(told[10] == "5 decimals");
+  CHECK(after(machine, " ").front() == "  given: X (2×2)");
+}
+
+TEST_CASE("who leaves a cell or the list of keys is where they were") {
+  Stepper machine = stepper({.rows = 12, .columns = 40});
+  const std::string top = after(machine, " ").front();
+  CHECK(top != "Tiny");
+  CHECK(after(machine, "e\rj\x1b").front() == top);
+  CHECK(after(machine, "?\x1b").front() == top);
+}
+
+TEST_CASE("the keys are listed, and any other key goes back") {
+  Stepper machine = stepper({.rows = 40, .columns = 80});
+  CHECK(has(after(machine, "?"), "explains a cell"));
+  CHECK(last(machine.frame().lines) == "Any key goes back");
+  CHECK(after(machine, "x").front() == "Tiny");
+}
+
+TEST_CASE("x exports to the directory that is typed") {
+  Stepper machine = stepper({.rows = 40, .columns = 80});
+  CHECK(has(after(machine, "xthere\r"), "3 files in there"));
+}
+
+TEST_CASE("q and the end of the input end it") {
+  Stepper machine = stepper({.rows = 24, .columns = 80});
+  press(machine, "q");
+  CHECK(machine.is_over());
+  Stepper other = stepper({.rows = 24, .columns = 80});
+  other.press({Key::Kind::end_of_input});
+  CHECK(other.is_over());
+}
+
+TEST_CASE("the smallest windows show what they can") {
+  for (const std::size_t rows : {1, 2, 3}) {
+    for (const std::size_t columns : {1, 2, 10}) {
+      Stepper machine = stepper({.rows = rows, .columns = columns});
+      for (const char* keys : {"", "e", "\r", "\x1b[C", "?", "q", "sX[1,1]=2\r"}) {
+        const Lines lines = after(machine, keys);
+        CHECK(lines.size() == rows);
+        for (const std::string& line : lines) CHECK(shown_width(line) <= columns);
+      }
+    }
+  }
+}
+
+TEST_CASE("a quiz asks before it shows") {
+  Stepper machine = stepper({.rows = 20, .columns = 60}, false, Quiz(0));
+  const Lines question = machine.frame().lines;
+  // 5 is the only number that is neither 0 nor 1.
+  CHECK(last(question) == "scores[cat,cat] = ");
+  CHECK(has(question, "  X (2×2)"));
+  CHECK_FALSE(has(question, "5"));
+  CHECK(has(after(machine, "4.5\r"), "Not 4.5."));
+  CHECK(has(after(machine, "5\r"), "Right: scores[cat,cat] = 5."));
+  CHECK(has(machine.frame().lines, "  cat    1    5"));
+}
+
+TEST_CASE("a quiz shows the arithmetic after two wrong answers") {
+  Stepper machine = stepper({.rows = 24, .columns = 80}, false, Quiz(0));
+  press(machine, "77\r78\r");
+  const Lines lines = machine.frame().lines;
+  CHECK(has(lines, "Not 78 either."));
+  CHECK(has(lines, "  = 1·1 + 2·2"));
+}
+
+TEST_CASE("a quiz ends with what was right") {
+  Stepper machine = stepper({.rows = 24, .columns = 80}, false, Quiz(0));
+  press(machine, "5\rn");
+  CHECK(last(machine.frame().lines).starts_with("halves["));
+  press(machine, "\rn");
+  CHECK(machine.frame().lines.front() == "1 of 2 right");
+}
