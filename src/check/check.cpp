@@ -86,7 +86,7 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
       const auto other = std::make_shared<const Trace>(evaluate_all(early.recipe).trace);
       const std::size_t to_beat = best ? best->wrong : std::min(plain.wrong, turned.wrong);
       Reading reading = read_as(other, submission, late->turned, options, early.changed, to_beat);
-      if (reading.wrong < to_beat && wrong_in(reading, first) < wrong_in(*late, first))
+      if (reading.wrong < to_beat && 2 * wrong_in(reading, first) <= wrong_in(*late, first))
         best = std::move(reading);
     }
   }

@@ -21,7 +21,7 @@ std::string_view verdict_name(Verdict verdict);
 inline constexpr double finite_mask = -1000;
 
 struct CheckOptions {
-  std::optional<int> digits;
+  std::optional<int> digits = {};
   bool strict = false;  ///< conventions are wrong, too
   /// Told of each of the lesson's matrices twice: when it is judged, and when it is reported.
   std::function<void()> on_matrix = {};

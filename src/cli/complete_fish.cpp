@@ -52,7 +52,7 @@ std::string option_line(const CommandUsage& command, const OptionUsage& option) 
     text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
   if (!option.value.empty()) text += " -r" + std::string(files_or_not(option)) + offered(option);
-  return text + " -d " + in_quotes(option.says) + "\n";
+  return text + " -d " + in_quotes(std::string(says_shortly(option))) + "\n";
 }
 
 constexpr std::string_view helpers =

@@ -50,7 +50,7 @@ std::string specifications(const OptionUsage& option) {
         takes_value ? fmt::format(":{}:{}", plain(option.value), action(option)) : "";
     text += "      " +
             in_quotes(fmt::format("{}{}{}[{}]{}", option.repeats ? "*" : "", name, joint,
-                                  plain(option.says), value)) +
+                                  plain(std::string(says_shortly(option))), value)) +
             "\n";
   }
   return text;

@@ -60,6 +60,17 @@ std::string formats_help() {
   return text;
 }
 
+// Empty where `list` names formats; else why not, the names in braces.
+std::string refusal_of_formats(std::string& list) {
+  try {
+    find_exporters({&list, 1});
+    return {};
+  } catch (const InputError& error) {
+    return fmt::format("{}; one or several of {{{}}}", error.what(),
+                       fmt::join(export_format_names(), ","));
+  }
+}
+
 std::function<int()> setup(CLI::App& app, const Common&) {
   const auto options = std::make_shared<ExportCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
@@ -67,6 +78,7 @@ std::function<int()> setup(CLI::App& app, const Common&) {
       ->required()
       ->type_name("DIR");
   app.add_option("--format", options->what.formats, formats_help())
+      ->check(CLI::Validator(refusal_of_formats, ""))
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_option("--step", options->what.only, "Only this step or given (repeatable)")

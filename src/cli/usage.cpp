@@ -80,6 +80,10 @@ std::vector<OptionUsage> options_of(CLI::App& app) {
 
 std::string_view long_name(const OptionUsage& option) { return option.names.back(); }
 
+std::string_view says_shortly(const OptionUsage& option) {
+  return std::string_view(option.says).substr(0, option.says.find('\n'));
+}
+
 std::vector<CommandUsage> usage_of(CLI::App& root, std::span<const Command* const> commands) {
   std::vector<CommandUsage> all = {{"", "", "", options_of(root)}};
   for (const Command* command : commands) {

@@ -43,4 +43,7 @@ std::vector<CommandUsage> usage_of(CLI::App& root, std::span<const Command* cons
 /// The last of an option's names, the long one where there is one.
 std::string_view long_name(const OptionUsage& option);
 
+/// The first line of what an option says: lists of choices stand below it.
+std::string_view says_shortly(const OptionUsage& option);
+
 }  // namespace qkv

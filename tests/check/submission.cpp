@@ -1,0 +1,119 @@
+#include "check/submission.hpp"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "check/step_name.hpp"
+#include "check/submissions.hpp"
+#include "lesson/library.hpp"
+#include "tensor/error.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace qkv;
+using namespace qkv::test;
+
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+// A directory with these files, gone at the end of the test.
+class Directory {
+ public:
+  explicit Directory(const Files& files)
+      : path_(fs::temp_directory_path() / "qkv-submission-test") {
+    fs::remove_all(path_);
+    fs::create_directory(path_);
+    for (const auto& [name, text] : files) std::ofstream(path_ / name) << text;
+  }
+  ~Directory() { fs::remove_all(path_); }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+
+  const fs::path& path() const { return path_; }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+std::string refusal(const fs::path& path, const Trace& trace) {
+  try {
+    read_submission(path, trace);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+const Trace& fat_cat() {
+  static const LoadedLesson loaded = load_lesson("the-fat-cat");
+  return loaded.trace;
+}
+
+std::string meaning(std::string_view stem) {
+  const auto name = step_name(stem, fat_cat(), "file");
+  if (!name) return "nothing";
+  std::string text = name->name;
+  for (const std::size_t place : name->leading) text += " " + std::to_string(place + 1);
+  return text;
+}
+
+TEST_CASE("a file is named after its step as exported, or nearly so") {
+  CHECK(meaning("scores") == "scores");
+  CHECK(meaning("08-scores.head-2") == "scores 2");
+  CHECK(meaning("given-W_Q") == "W_Q");
+  CHECK(meaning("Attention Weights") == "attention_weights");
+  CHECK(meaning("attention-weights head 2") == "attention_weights 2");
+  CHECK(meaning("Q_h1") == "Q 1");
+  CHECK(meaning("q.head_1") == "Q 1");
+  CHECK(meaning("queries") == "nothing");
+}
+
+TEST_CASE("a head that a step does not have is refused with those that it has") {
+  CHECK_THROWS_WITH(meaning("Q.head-3"), "file: there is no head 3; Q has 1 to 2");
+  CHECK_THROWS_WITH(meaning("X.head-1"), "file: X is one matrix, so its files are named X.csv");
+}
+
+TEST_CASE("a directory without anything to check says how files are named") {
+  const Directory directory(Files{});
+  CHECK(refusal(directory.path(), two_words().trace) ==
+        directory.path().string() +
+            ": there is nothing to check; name each file after its step, as in context.csv");
+}
+
+TEST_CASE("two files with different numbers for one step are refused") {
+  const Directory directory(Files{{"1-Q.csv", "5,2\n5,1\n"}, {"Q.csv", "5,2\n5,9\n"}});
+  CHECK(refusal(directory.path(), two_words().trace) ==
+        directory.file("1-Q.csv") + " and " + directory.file("Q.csv") +
+            " have different numbers for Q; keep one of them");
+}
+
+TEST_CASE("two files that agree are one") {
+  const Directory directory(Files{{"scaled_scores.csv", "4.03,9.97\n2.9,7.64\n"},
+                                  {"scaled_scores.txt", "[[4.031 9.970]\n [2.899 7.637]]\n"}});
+  CHECK(read_submission(directory.path(), two_words().trace).files.size() == 1);
+}
+
+TEST_CASE("what fits no step is told, with the nearest name") {
+  const Directory directory(Files{{"Q.csv", "5,2\n5,1\n"}, {"scoress.csv", "1,2\n3,4\n"}});
+  const Submission submission = read_submission(directory.path(), two_words().trace);
+  REQUIRE(submission.notes.size() == 1);
+  CHECK(submission.notes.front() ==
+        directory.file("scoress.csv") + " fits no step of this lesson; did you mean scores.csv?");
+}
+
+TEST_CASE("text in a cell is told by row and column") {
+  const Directory directory(Files{{"Q.csv", "5,two\n5,1\n"}});
+  CHECK(refusal(directory.path(), two_words().trace)
+            .starts_with(directory.file("Q.csv") + ": row 1, column 2: \"two\" is not a number"));
+}
+
+TEST_CASE("copies that editors and systems keep are no part of the work") {
+  const Directory directory(Files{{"Q.csv", "5,2\n5,1\n"}, {"Q.csv~", "x"}, {".Q.csv.swp", "x"}});
+  const Submission submission = read_submission(directory.path(), two_words().trace);
+  CHECK(submission.files.size() == 1);
+  CHECK(submission.notes.empty());
+}
+
+}  // namespace
