@@ -39,6 +39,7 @@ struct StepText {
   bool show = true;   ///< false: the walk says the words and leaves out the matrix
   Prose say;          ///< empty where the operation's own words are to be used
   Prose notice;
+  Prose questions;  ///< what to try, each with its command, and what comes next
 };
 
 /// A published result that the lesson must reproduce to its printed digits.

@@ -69,10 +69,10 @@ std::vector<Fault> lint(const LessonReading& reading) {
   const bool whole = faults.empty();
   for (std::size_t s = 0; s < lesson.texts.size(); ++s) {
     const StepText& text = lesson.texts[s];
-    if (whole) lint_prose(text.say, evaluation.trace, faults);
-    if (whole) lint_prose(text.notice, evaluation.trace, faults);
-    lint_width(text.say, faults);
-    lint_width(text.notice, faults);
+    for (const Prose* prose : {&text.say, &text.notice, &text.questions}) {
+      if (whole) lint_prose(*prose, evaluation.trace, faults);
+      lint_width(*prose, faults);
+    }
     if (whole) lint_cell(text.cell, lesson.recipe.steps[s].name, evaluation.trace, faults);
     if (text.say.text.empty()) {
       faults.push_back({text.place,

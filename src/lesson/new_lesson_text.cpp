@@ -21,7 +21,7 @@ class Words {
 
   struct Said {
     std::string say, notice;
-    std::string end = {};  // what follows the notice as it stands, not filled into lines
+    std::string questions = {};  // as they stand, not filled into lines
   };
 
   Said of(std::string_view step) const {
@@ -142,8 +142,7 @@ class Words {
                     tokens_[1], cell("output", "1")),
         fmt::format("The output has the shape of X, {{output.shape}}. In X, \"{}\" had {} there.",
                     tokens_[1], cell("X", "1")),
-        fmt::format("Try:\n\n"
-                    "How does one score come about?\n\n"
+        fmt::format("How does one score come about?\n\n"
                     "    qkv explain {} 'scores[{}2,1]'\n\n"
                     "Which rows of the output change if the first number of X does?\n\n"
                     "    qkv run {} --set 'X[1,1]=3' --step output\n\n"
@@ -228,8 +227,8 @@ std::string step_toml(const StepRecipe& step, const Words::Said& said) {
     text += fmt::format("{:<6} = \"{}\"\n", name, std::get<std::string>(value));
   }
   text += fmt::format("say    = \"\"\"\n{}\"\"\"\n", broken(said.say));
-  const std::string end = said.end.empty() ? "" : "\n\n" + said.end;
-  text += fmt::format("notice = \"\"\"\n{}{}\"\"\"\n", broken(said.notice), end);
+  text += fmt::format("notice = \"\"\"\n{}\"\"\"\n", broken(said.notice));
+  if (!said.questions.empty()) text += fmt::format("try    = \"\"\"\n{}\"\"\"\n", said.questions);
   return text;
 }
 
@@ -250,7 +249,7 @@ constexpr std::string_view about_givens = R"(
 constexpr std::string_view about_steps = R"(
 # Numbers in braces are live: {Q[cat,1]} is a cell, {Q[head 1,2,1]} one with heads, {Q.shape} a size,
 # {d_k} a width, {scores.max} the largest number (also min, sum, mean, spread). say is what a step
-# tells, notice what to look for in its matrix. A published result goes into [[expect]], with of,
+# tells, notice what to look for in its matrix, try asks at the end. A published result goes into [[expect]], with of,
 # value and source; lint compares it.
 )";
 

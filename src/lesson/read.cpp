@@ -23,8 +23,8 @@ constexpr std::size_t largest_option_file = std::size_t{64} << 20;
 
 constexpr std::string_view random_keys[] = {"generator", "seed"};
 constexpr std::string_view expect_keys[] = {"of", "value", "source"};
-constexpr std::string_view step_keys[] = {"name", "op",     "of",   "title",
-                                          "say",  "notice", "cell", "show"};
+constexpr std::string_view step_keys[] = {"name",   "op",  "of",   "title", "say",
+                                          "notice", "try", "cell", "show"};
 
 // Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
 class LessonFile {
@@ -283,7 +283,8 @@ class LessonFile {
                              .cell = reader_.prose(table, "cell"),
                              .show = reader_.flag(table, "show").value_or(true),
                              .say = reader_.prose(table, "say"),
-                             .notice = reader_.prose(table, "notice")});
+                             .notice = reader_.prose(table, "notice"),
+                             .questions = reader_.prose(table, "try")});
   }
 
   void read_expectation(const toml::table& table) {

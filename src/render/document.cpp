@@ -213,6 +213,8 @@ std::vector<DocumentPart> document_of(const Lesson& lesson, const Trace& trace,
     if (shows) add_step_numbers(parts, lesson, trace, step, look);
     const std::string notice = noticed_of(lesson, trace, step, look.digits);
     if (!notice.empty()) add_prose(parts, "Notice: " + notice);
+    const std::string questions = questions_of(lesson, trace, step, look.digits);
+    if (!questions.empty()) add_prose(parts, "Try:\n\n" + questions);
   }
   return parts;
 }

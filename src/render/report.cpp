@@ -176,10 +176,16 @@ std::string worked_html(const Page& page, const Step& step) {
   return text + "</div>\n";
 }
 
+std::string aside_html(std::string_view heading, const std::string& prose) {
+  if (prose.empty()) return {};
+  return fmt::format("<div class=\"notice\">\n<h3>{}</h3>\n{}</div>\n", heading, html_prose(prose));
+}
+
+// What to notice, and what to try then.
 std::string notice_html(const Page& page, const Step& step) {
-  const std::string notice = noticed_of(page.lesson, page.trace, step, page.wish.digits);
-  if (notice.empty()) return {};
-  return fmt::format("<div class=\"notice\">\n<h3>Notice</h3>\n{}</div>\n", html_prose(notice));
+  const int digits = page.wish.digits;
+  return aside_html("Notice", noticed_of(page.lesson, page.trace, step, digits)) +
+         aside_html("Try", questions_of(page.lesson, page.trace, step, digits));
 }
 
 // What lies on the way, the step's matrix and one cell worked out.

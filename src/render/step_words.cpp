@@ -73,6 +73,10 @@ std::string noticed_of(const Lesson& lesson, const Trace& trace, const Step& ste
   return own.empty() ? std::string(step.operation->notice) : live_prose(own, trace, digits);
 }
 
+std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
+  return live_prose(lesson.texts[step.number - 1].questions.text, trace, digits);
+}
+
 std::string live_prose(std::string_view prose, const Trace& trace, int digits) {
   std::string text;
   for (const ProsePiece& piece : pieces_of(prose, trace)) {

@@ -27,9 +27,10 @@ std::string title_of(const Lesson& lesson, const Step& step);
 std::string title_of(const StepText& words, const Operation& operation);
 
 /// What is said before a step's matrix and what is to be noticed in it, live: the lesson's words,
-/// or the operation's where it has none.
+/// or the operation's where it has none; and what to try then, empty for most steps.
 std::string said_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
 std::string noticed_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
+std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
 
 /// A lesson's prose with its braces filled in from the trace, numbers with `digits` decimals at
 /// most. Decimals that a brace asks for all stand, so that lists line up, and a negative number

@@ -361,6 +361,8 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
   const std::string legend = exponent_legend(text + notice);
   if (!legend.empty()) text += indented(legend, look) + (notice.empty() ? "" : "\n");
   if (!notice.empty()) text += indented("Notice: " + notice, look);
+  const std::string questions = questions_of(lesson, trace, step, look.digits);
+  if (!questions.empty()) text += "\n" + indented("Try:\n\n" + questions, look);
   return text;
 }
 
