@@ -62,6 +62,7 @@ struct Lesson {
   std::vector<Place> given_places;   ///< one for each given of the recipe: of its name
   std::vector<StepText> texts;       ///< one for each step of the recipe
   std::vector<Expectation> expectations;
+  bool changed = false;  ///< its text or numbers are not those that its words were written for
 };
 
 /// A lesson with everything that its file does wrong.

@@ -9,6 +9,7 @@
 
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
+#include "lesson/true_words.hpp"
 #include "tensor/error.hpp"
 #include "tensor/nearest.hpp"
 #include "trace/evaluate.hpp"
@@ -92,6 +93,25 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
           : fmt::format("there is no lesson \"{}\"; did you mean \"{}\"?", name, near));
 }
 
+LoadedLesson load_as_written(const std::string& name_or_path) {
+  LessonReading reading = find_lesson(name_or_path);
+  Lesson& lesson = reading.lesson;
+  Evaluation evaluation = evaluate_all(lesson.recipe);
+  for (const StepFault& fault : evaluation.faults) {
+    reading.faults.push_back({lesson.texts[fault.step].place, fault.message});
+  }
+  if (!reading.faults.empty()) throw InputError(joined(lesson, reading.faults));
+  return {std::move(lesson), std::move(evaluation.trace)};
+}
+
+// The lesson as it was written, with what somebody has made of its recipe.
+LoadedLesson changed(std::shared_ptr<const LoadedLesson> own, Recipe recipe, Trace trace) {
+  Lesson lesson = own->lesson;
+  lesson.recipe = std::move(recipe);
+  lesson = with_true_words(std::move(lesson), own->trace, trace);
+  return {std::move(lesson), std::move(trace), std::move(own)};
+}
+
 }  // namespace
 
 LessonReading find_lesson(const std::string& name_or_path) {
@@ -109,32 +129,30 @@ LessonReading find_lesson(const std::string& name_or_path) {
 }
 
 LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes) {
-  LessonReading reading = find_lesson(name_or_path);
-  Lesson& lesson = reading.lesson;
-  std::vector<Fault> faults = reading.faults;
-  if (faults.empty()) {
-    if (changes.text) set_text(lesson.recipe, *changes.text);
-    const Trace named = changes.set.empty() ? Trace{} : evaluate_all(lesson.recipe).trace;
-    for (const std::string& change : changes.set) set_cell(lesson.recipe, change, named);
+  if (!changes.text && changes.set.empty()) return load_as_written(name_or_path);
+  auto own = std::make_shared<const LoadedLesson>(load_as_written(name_or_path));
+  Recipe recipe = own->lesson.recipe;
+  if (changes.text) set_text(recipe, *changes.text);
+  const bool renamed = changes.text && !changes.set.empty();
+  const Trace named = renamed ? evaluate_all(recipe).trace : Trace{};
+  for (const std::string& change : changes.set) {
+    set_cell(recipe, change, renamed ? named : own->trace);
   }
-  Evaluation evaluation = evaluate_all(lesson.recipe);
+  Evaluation evaluation = evaluate_all(recipe);
   // What is wrong with another text or another number stands nowhere in the lesson's file.
-  if (faults.empty() && !evaluation.faults.empty() && (changes.text || !changes.set.empty())) {
+  if (!evaluation.faults.empty()) {
     throw InputError(fmt::format("{}: {}", changes.text ? "--text" : "--set",
                                  evaluation.faults.front().message));
   }
-  for (const StepFault& fault : evaluation.faults) {
-    faults.push_back({lesson.texts[fault.step].place, fault.message});
-  }
-  if (!faults.empty()) throw InputError(joined(lesson, faults));
-  return {std::move(lesson), std::move(evaluation.trace)};
+  return changed(std::move(own), std::move(recipe), std::move(evaluation.trace));
 }
 
-LoadedLesson with_cell_set(const LoadedLesson& loaded, const std::string& change) {
-  Lesson lesson = loaded.lesson;
-  set_cell(lesson.recipe, change, loaded.trace);
-  Trace trace = evaluate(lesson.recipe);
-  return {std::move(lesson), std::move(trace)};
+LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
+                           const std::string& change) {
+  Recipe recipe = loaded->lesson.recipe;
+  set_cell(recipe, change, loaded->trace);
+  Trace trace = evaluate(recipe);
+  return changed(loaded->own ? loaded->own : loaded, std::move(recipe), std::move(trace));
 }
 
 }  // namespace qkv

@@ -2,11 +2,16 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "trace/reference.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv {
+
+/// What is said of a changed lesson before its steps.
+inline constexpr std::string_view changed_words =
+    "Steps whose numbers were changed are explained in general words.";
 
 /// What a change of the lesson did to one step, in a line: how many cells, and the first of them
 /// with what they were: `changed: 2 of 49 cells: [cat,fat] 4 → 8, [cat,mat] 1 → 2`.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "formats/numeral.hpp"
+#include "render/changes.hpp"
 #include "render/step_words.hpp"
 #include "render/text.hpp"
 #include "render/walk.hpp"
@@ -203,6 +204,7 @@ std::vector<DocumentPart> document_of(const Lesson& lesson, const Trace& trace,
   if (trace.convention == Convention::columns) {
     add_prose(parts, "Here a token is a column: keys run down, queries across.");
   }
+  if (lesson.changed) add_prose(parts, std::string(changed_words));
   std::set<std::string> shown;
   for (const Step& step : trace.steps) {
     const bool whole = wanted(step.name, look);

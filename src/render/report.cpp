@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "render/arithmetic.hpp"
+#include "render/changes.hpp"
 #include "render/html.hpp"
 #include "render/report_data.hpp"
 #include "render/report_matrix.hpp"
@@ -81,12 +82,7 @@ std::string heading(const Page& page) {
   if (page.trace.convention == Convention::columns) {
     text += "<p>Here a token is a column: keys run down, queries across.</p>\n";
   }
-  if (page.wish.changed) {
-    text +=
-        "<p class=\"changed\">The matrices are worked out from what was changed; the lesson's "
-        "words "
-        "were written for its own numbers, and a dash stands where one of them is not there.</p>\n";
-  }
+  if (page.lesson.changed) text += fmt::format("<p class=\"changed\">{}</p>\n", changed_words);
   return text + "</header>\n";
 }
 

@@ -312,6 +312,7 @@ std::string lesson_heading(const Lesson& lesson, const WalkLook& look) {
   if (lesson.recipe.convention == Convention::columns) {
     text += indented("Here a token is a column: keys run down, queries across.", look);
   }
+  if (lesson.changed) text += "\n" + indented(std::string(changed_words), look);
   return text;
 }
 

@@ -27,11 +27,12 @@ struct WalkLook {
   bool colour = false;
   Picture picture = Picture::heatmap;
   Reader reader = Reader::has_commands;
-  const Trace* began = nullptr;  ///< the numbers from before somebody changed some: what differs
-                                 ///< from these is marked and told
+  const Trace* began = nullptr;  ///< the lesson's own numbers, where somebody has changed some:
+                                 ///< what differs from them is marked and told
 };
 
-/// A lesson's title, what it is about and where its numbers come from.
+/// A lesson's title, what it is about and where its numbers come from; of a changed one, which
+/// words explain it.
 std::string lesson_heading(const Lesson& lesson, const WalkLook& look);
 
 /// One step as people read it: title, formula with shapes, explanation, the givens that it is the

@@ -75,10 +75,10 @@ std::string span_text(std::string_view what, std::size_t first, std::size_t last
   return fmt::format(", {}s {}–{} of {}", what, first, last, count);
 }
 
-// Where the numbers have changed since the lesson began; nullptr where none has.
+// The matrix with the lesson's own numbers; nullptr where they are the same, or can't be compared.
 const Tensor* changed_from(const Walkthrough& walk, const std::string& name) {
-  if (walk.set.empty()) return nullptr;
-  const Tensor* before = walk.began->trace.find(name);
+  if (!walk.own()) return nullptr;
+  const Tensor* before = walk.own()->find(name);
   const Tensor& after = walk.trace().at(name);
   return before && comparable(after, *before) ? before : nullptr;
 }
@@ -222,7 +222,7 @@ std::vector<std::string> arithmetic_lines(const Walkthrough& walk, const CellRef
 std::string legend(const Walkthrough& walk, bool has_operands) {
   std::string text = "  [ ] this cell";
   if (has_operands) text += "  ( ) what it is made of";
-  if (!walk.set.empty()) text += "  * changed";
+  if (walk.own()) text += "  * changed";
   return text;
 }
 
