@@ -120,6 +120,20 @@ bool is_readable(const fs::path& path) {
   return std::find(readable.begin(), readable.end(), extension) != readable.end();
 }
 
+// Nobody needs to read a gigabyte to know that it isn't seven by seven numbers.
+void refuse_too_large(const fs::path& path, const Trace& trace) {
+  constexpr std::uintmax_t for_everybody = 1 << 20;
+  constexpr std::uintmax_t for_a_number = 400;  // every digit of a double, and blanks around it
+  std::uintmax_t numbers = 0;
+  for (const std::string_view name : names_in(trace)) numbers += trace.at(name).values.size();
+  std::error_code ignored;
+  const std::uintmax_t size = fs::is_regular_file(path, ignored) ? fs::file_size(path, ignored) : 0;
+  if (size <= for_everybody + for_a_number * numbers) return;
+  throw InputError(fmt::format(
+      "{}: {} MB is more than all {} numbers of the lesson can take; is it the right file?",
+      path.string(), size / 1'000'000, numbers));
+}
+
 // Whether a file that fits nothing by its name was named by the user, or only lies in the
 // directory.
 enum class Chosen { by_name, with_its_directory };
@@ -140,6 +154,7 @@ void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submissio
   if (own) expected = shown_size(trace.at(own->name), trace.convention);
   std::vector<NamedWritten> matrices;
   try {
+    refuse_too_large(path, trace);
     matrices = read_all_written(path, {.expected = expected});
   } catch (const InputError& error) {
     if (own || chosen == Chosen::by_name) throw;

@@ -60,14 +60,13 @@ std::string formats_help() {
   return text;
 }
 
-// Empty where `list` names formats; else why not, the names in braces.
+// Empty where `list` names formats; else why not, and the names in braces, which completions read.
 std::string refusal_of_formats(std::string& list) {
   try {
     find_exporters({&list, 1});
     return {};
   } catch (const InputError& error) {
-    return fmt::format("{}; one or several of {{{}}}", error.what(),
-                       fmt::join(export_format_names(), ","));
+    return error.what();
   }
 }
 

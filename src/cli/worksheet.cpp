@@ -55,13 +55,34 @@ void refuse_filled_in(const fs::path& directory, const std::vector<ExportedFile>
       filled.size() == 1 ? "" : fmt::format(", and so do {} more files", filled.size() - 1)));
 }
 
+// Another lesson's sheets in the same directory would be checked with this one's.
+void refuse_strangers(const fs::path& directory, const std::vector<ExportedFile>& files) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const bool ours = std::any_of(files.begin(), files.end(),
+                                  [&](const ExportedFile& file) { return file.name == name; });
+    if (ours || entry.path().extension() != ".csv") continue;
+    throw InputError(
+        fmt::format("{} is no sheet of this lesson, and the two would be mixed; name another "
+                    "directory, or add --force",
+                    entry.path().string()));
+  }
+}
+
 int run(const WorksheetOptions& options) {
+  if (options.directory == "-") {
+    throw InputError("a worksheet is several files; name a directory: -o DIR");
+  }
   const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
   const std::string check =
       fmt::format("qkv check {} {}", shell_words(options.lesson), shell_word(options.directory));
   std::vector<ExportedFile> files;
   worksheet_csv(loaded.trace, [&](ExportedFile file) { files.push_back(std::move(file)); });
-  if (!options.force) refuse_filled_in(options.directory, files);
+  if (!options.force) {
+    refuse_strangers(options.directory, files);
+    refuse_filled_in(options.directory, files);
+  }
   files.push_back(
       {"worksheet.html", worksheet_page(loaded.lesson, loaded.trace, options.digits, check)});
   make_directory(options.directory);

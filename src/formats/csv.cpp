@@ -158,10 +158,18 @@ std::optional<Written> read_as_decimal_commas(const Table& table,
   return written;
 }
 
-/// Whether a plain matrix has the size that makes its margin labels, or its decimals a column.
+/// Whether a plain matrix has a size that makes its margin labels or surplus, or its decimals a
+/// column.
 bool size_needs_care(const Shape& shape, std::array<std::size_t, 2> expected) {
-  return (shape[0] == expected[0] + 1 && shape[1] == expected[1] + 1) ||
-         (shape[1] == 2 && expected[1] == 1);
+  const bool has_surplus = shape[0] > expected[0] || shape[1] > expected[1];
+  return has_surplus || (shape[1] == 2 && expected[1] == 1);
+}
+
+// "sep=;": a line for Excel, which the table does not need.
+void skip_separator_line(std::string_view& text) {
+  if (!text.starts_with("sep=") && !text.starts_with("SEP=")) return;
+  const std::size_t end = text.find('\n');
+  if (end != std::string_view::npos && end <= 6) text.remove_prefix(end + 1);
 }
 
 }  // namespace
@@ -169,6 +177,7 @@ bool size_needs_care(const Shape& shape, std::array<std::size_t, 2> expected) {
 Written read_csv(std::string_view text, const std::string& where,
                  std::optional<std::array<std::size_t, 2>> expected) {
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  skip_separator_line(text);
   if (auto plain = csv::read_plain_numbers(text, where)) {
     if (!expected || !size_needs_care(plain->shape, *expected)) return *std::move(plain);
   }

@@ -239,6 +239,37 @@ void settle_blank_rows(Table& table, std::optional<std::array<std::size_t, 2>> e
                    std::find_if_not(table.rows.begin(), table.rows.end(), is_blank));
 }
 
+bool is_empty(const Table& table, const Row& row) {
+  const auto first = table.fields.begin() + static_cast<std::ptrdiff_t>(row.first);
+  return std::all_of(first, first + static_cast<std::ptrdiff_t>(row.size),
+                     [](const Field& field) { return field.text.empty() && !field.quoted; });
+}
+
+// The margin of labels that a table seems to have: its first cell is empty, the row is not.
+std::size_t margin_of(const Table& table) {
+  const auto row = std::find_if_not(table.rows.begin(), table.rows.end(),
+                                    [&](const Row& one) { return is_empty(table, one); });
+  return row != table.rows.end() && table.fields[row->first].text.empty() ? 1 : 0;
+}
+
+// Spreadsheets save rows and columns in which nothing stands around those that count: what is empty
+// and more than expected goes.
+void drop_surplus(Table& table, std::array<std::size_t, 2> expected) {
+  const std::size_t margin = margin_of(table);
+  const std::size_t rows = expected[0] + margin;
+  const std::size_t columns = expected[1] + margin;
+  while (table.rows.size() > rows && is_empty(table, table.rows.back())) table.rows.pop_back();
+  while (table.rows.size() > rows && is_empty(table, table.rows.front())) {
+    table.rows.erase(table.rows.begin());
+  }
+  for (Row& row : table.rows) {
+    while (row.size > columns && table.fields[row.first + row.size - 1].text.empty() &&
+           !table.fields[row.first + row.size - 1].quoted) {
+      --row.size;
+    }
+  }
+}
+
 void refuse_empty_table(const Table& table, const std::string& where) {
   const bool something = std::any_of(table.fields.begin(), table.fields.end(),
                                      [](const Field& f) { return !f.text.empty() || f.quoted; });
@@ -271,6 +302,7 @@ Table split(std::string_view text, const std::string& where) {
 void settle_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected,
                  const std::string& where) {
   settle_blank_rows(table, expected);
+  if (expected) drop_surplus(table, *expected);
   refuse_empty_table(table, where);
   refuse_ragged_rows(table, where);
 }

@@ -34,11 +34,19 @@ std::string_view sign_of(Verdict verdict) {
   return "?";
 }
 
-std::string legend() {
+// On as many lines as it takes.
+std::string legend(const CheckLook& look) {
   std::string text;
-  for (const Mark& mark : marks) text += fmt::format("{} {}   ", mark.sign, mark.says);
-  while (text.ends_with(' ')) text.pop_back();
-  return text;
+  std::string line;
+  for (const Mark& mark : marks) {
+    const std::string one = fmt::format("{} {}", mark.sign, mark.says);
+    if (!line.empty() && width(line) + 3 + width(one) > look.width) {
+      text += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "  " : "   ") + one;
+  }
+  return text + line + "\n";
 }
 
 std::string plural(std::size_t count, std::string_view thing) {
@@ -208,7 +216,8 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
     return text + (step.mistakes.empty() ? "" : mistakes_text(step, look));
   }
   if (step.verdict == Verdict::blank) return text + "\n";
-  text += fmt::format(" ({})\n", tolerance(step));
+  const std::string by = fmt::format("({})", tolerance(step));
+  text += width(text) + 1 + width(by) > look.width ? "\n" + paragraph(by, look) : " " + by + "\n";
   if (step.verdict == Verdict::correct) return text;
   if (step.verdict == Verdict::wrong || look.grids == Grids::all) {
     text += grids(step, report.own, look);
@@ -254,7 +263,7 @@ std::string checked_text(const CheckReport& report, const CheckLook& look) {
   if (!report.missing.empty()) {
     text += paragraph(fmt::format("Not handed in: {}", fmt::join(report.missing, ", ")), look, 2);
   }
-  if (report.outcome != Outcome::correct) text += "  " + legend() + "\n";
+  if (report.outcome != Outcome::correct) text += legend(look);
   return text;
 }
 

@@ -9,8 +9,10 @@
 
 #include "formats/csv.hpp"
 #include "formats/numeral.hpp"
+#include "render/arithmetic.hpp"
 #include "render/html.hpp"
 #include "render/number.hpp"
+#include "render/step_words.hpp"
 #include "render/text.hpp"
 #include "render/walk.hpp"
 #include "trace/labels.hpp"
@@ -47,7 +49,8 @@ th { font-weight: normal; padding: 0.6mm 1.2mm; max-width: 24mm; overflow-wrap: 
 tbody th { text-align: right; }
 td { border: 0.25mm solid #000; height: 8mm; min-width: 15mm; padding: 0 1.2mm;
      text-align: right; white-space: nowrap; }
-.given td { height: 5.5mm; min-width: 9mm; }
+.given td { min-width: 9mm; background: #eee; }
+@media print { .given td { background: none; } }
 code { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 9.5pt;
        overflow-wrap: anywhere; }
 )";
@@ -112,10 +115,13 @@ std::string caption(const std::string& name, const Sheet& sheet, const Band& row
   return text;
 }
 
-std::string tensor_html(const Tensor& tensor, Convention convention, Cells cells, int digits) {
+// The grids of a tensor side by side, each under its name.
+std::string tensor_html(const std::string& title, const Tensor& tensor, Convention convention,
+                        Cells cells, int digits) {
   if (tensor.values.size() > most_cells_on_paper) {
-    return fmt::format("<p>Its {} numbers are too many for paper: see the CSV {}.</p>\n",
-                       tensor.values.size(), tensor.matrices() == 1 ? "file" : "files");
+    return fmt::format("<p>{}: its {} numbers are too many for paper: see the CSV {}.</p>\n",
+                       html_text(title), tensor.values.size(),
+                       tensor.matrices() == 1 ? "file" : "files");
   }
   const Tensor shown = as_shown(tensor, convention);
   std::string text;
@@ -126,10 +132,12 @@ std::string tensor_html(const Tensor& tensor, Convention convention, Cells cells
                       .cells = cells};
     for (const Band& rows : bands(shown.rows(), most_rows)) {
       for (const Band& columns : bands(shown.columns(), most_columns)) {
-        const std::string name = caption(matrix_name(tensor, m), sheet, rows, columns);
-        text += "<figure>";
-        if (!name.empty()) text += fmt::format("<figcaption>{}</figcaption>", html_text(name));
-        text += grid_html(sheet, rows, columns) + "</figure>\n";
+        const std::string matrix = matrix_name(tensor, m);
+        const std::string name = title + (matrix.empty() ? "" : ", " + matrix);
+        text += fmt::format("<figure{}><figcaption>{}</figcaption>{}</figure>\n",
+                            cells == Cells::filled ? " class=\"given\"" : "",
+                            html_text(caption(name, sheet, rows, columns)),
+                            grid_html(sheet, rows, columns));
       }
     }
   }
@@ -174,6 +182,17 @@ std::string words_html(const Trace& trace) {
   return page + fmt::format("<p>Ids: {}</p>\n", ids);
 }
 
+// How one cell is worked out, in names: what to do, and no number of the result.
+std::string example_html(const Lesson& lesson, const Trace& trace, const Step& step) {
+  constexpr std::size_t few = 4;
+  if (step.output.values.empty()) return {};
+  const CellArithmetic worked =
+      arithmetic_of(trace, cell_of(lesson, trace, step), {.most_terms = few});
+  if (worked.lines.size() < 2) return {};
+  return fmt::format("<p class=\"formula\">{} = {}</p>\n", html_text(worked.cell),
+                     html_text(worked.lines.front()));
+}
+
 bool is_rounded(const Tensor& tensor, int digits) {
   if (tensor.values.size() > most_cells_on_paper) return false;
   const NumberStyle look = style_for(tensor.values, digits);
@@ -182,19 +201,16 @@ bool is_rounded(const Tensor& tensor, int digits) {
   });
 }
 
-std::string givens_html(const Trace& trace, int digits) {
-  std::string text = "<section class=\"given\">\n<h2>Given</h2>\n" + words_html(trace);
-  bool rounded = false;
-  for (const Given& given : trace.givens) {
-    text += fmt::format("<p class=\"lead\"><b>{}</b> ({})</p>\n{}", html_text(given.name),
-                        shown_shape(given.tensor, trace.convention),
-                        tensor_html(given.tensor, trace.convention, Cells::filled, digits));
-    rounded = rounded || is_rounded(given.tensor, digits);
+// What a step is the first to use stands beside it, so that nobody has to turn back.
+std::string givens_html(const Trace& trace, const Step& step, int digits) {
+  std::string text;
+  for (const Given* given : first_used_by(trace, step)) {
+    const bool rounded = is_rounded(given->tensor, digits);
+    text += tensor_html(
+        given->name + (rounded ? ", given (rounded: its CSV file has all digits)" : ", given"),
+        given->tensor, trace.convention, Cells::filled, digits);
   }
-  if (rounded) {
-    text += "<p>Some of these numbers are rounded here; the CSV files have all their digits.</p>\n";
-  }
-  return text + "</section>\n";
+  return text;
 }
 
 std::string_view first_sentence(std::string_view says) {
@@ -202,13 +218,14 @@ std::string_view first_sentence(std::string_view says) {
   return end == std::string_view::npos ? says : says.substr(0, end + 1);
 }
 
-std::string step_html(const Trace& trace, const Step& step) {
+std::string step_html(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
   return fmt::format(
-      "<section>\n<div class=\"lead\">\n<h2>{}. {}: {}</h2>\n<p class=\"formula\">{}</p>\n"
-      "<p>{}</p>\n</div>\n{}</section>\n",
-      step.number, html_text(step.name), html_text(step.operation->title),
-      html_text(formula_text(trace, step)), html_text(first_sentence(step.operation->says)),
-      tensor_html(step.output, trace.convention, Cells::empty, 0));
+      "<section>\n<div class=\"lead\">\n<h2>{}. {}: {}</h2>\n<p>{}</p>\n"
+      "<p class=\"formula\">{}</p>\n{}</div>\n{}{}</section>\n",
+      step.number, html_text(step.name), html_text(title_of(lesson, step)),
+      html_text(first_sentence(step.operation->says)), html_text(formula_text(trace, step)),
+      example_html(lesson, trace, step), givens_html(trace, step, digits),
+      tensor_html(step.name, step.output, trace.convention, Cells::empty, 0));
 }
 
 std::vector<std::string_view> views(const std::vector<std::string>& texts) {
@@ -253,8 +270,8 @@ std::string worksheet_page(const Lesson& lesson, const Trace& trace, int digits,
       "<meta name=\"viewport\" content=\"width=device-width\">\n"
       "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
       html_text(lesson.title), style);
-  text += heading(lesson) + rules(check) + givens_html(trace, digits);
-  for (const Step& step : trace.steps) text += step_html(trace, step);
+  text += heading(lesson) + rules(check) + words_html(trace);
+  for (const Step& step : trace.steps) text += step_html(lesson, trace, step, digits);
   return text + "</body>\n</html>\n";
 }
 

@@ -296,4 +296,22 @@ TEST_CASE("every kind of double comes back bit for bit") {
   CHECK(std::signbit(written.cells[0].value));
 }
 
+TEST_CASE("rows and columns in which nothing stands are no part of the matrix") {
+  const std::array<std::size_t, 2> expected = {2, 2};
+  for (const char* text :
+       {"1,2\n3,4\n,\n,\n", "1,2,\n3,4,\n", ",,\n1,2,\n3,4,\n,,\n", "1,2\n3,4\n,,,,,,\n",
+        "sep=;\n1;2\n3;4\n", ",a,b,\nx,1,2,\ny,3,4,\n,,,\n"}) {
+    INFO(text);
+    const Written written = read_csv(text, "f.csv", expected);
+    CHECK(written.shape == Shape{2, 2});
+    CHECK(written.cells.back().value == 4);
+  }
+}
+
+TEST_CASE("an empty row that the matrix has room for is a blank one") {
+  const Written written = read_csv("1,2\n,\n", "f.csv", std::array<std::size_t, 2>{2, 2});
+  CHECK(written.shape == Shape{2, 2});
+  CHECK(std::isnan(written.cells.back().value));
+}
+
 }  // namespace
