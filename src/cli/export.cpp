@@ -60,7 +60,7 @@ std::string formats_help() {
   return text;
 }
 
-// Empty where `list` names formats; else why not, and the names in braces, which completions read.
+// Empty where `list` names formats; else why not, and which do, which completions read.
 std::string refusal_of_formats(std::string& list) {
   try {
     find_exporters({&list, 1});
