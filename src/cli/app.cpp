@@ -22,25 +22,51 @@ constexpr std::array commands = {
     &params_command};
 
 constexpr int bad_usage = 2;
+constexpr std::size_t help_column = 34;  // where descriptions begin
+constexpr std::size_t narrowest = 20;    // a column of text that can still be read
+
+// Lines that are too long go on below where their text begins: under the description of an option,
+// or at the margin.
+std::string laid_out(const std::string& text, std::size_t column) {
+  const std::size_t width = terminal(ColourChoice::never).width;
+  std::string result;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t from = line.starts_with("  ") ? column : 0;
+    if (qkv::width(line) <= width || line.size() <= from || width < from + narrowest) {
+      result += line + "\n";
+      continue;
+    }
+    std::string start = line.substr(0, from);
+    for (const std::string& piece : wrapped(line.substr(from), width - from)) {
+      result += start + piece + "\n";
+      start.assign(from, ' ');
+    }
+  }
+  return result;
+}
 
 // Help that starts with what people look for first: examples.
 class ExamplesFirst : public CLI::Formatter {
  public:
-  ExamplesFirst() { column_width(34); }
+  ExamplesFirst() { column_width(help_column); }
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const final {
     std::string examples;
     for (const Command* command : commands) {
       if (command->name == app->get_name()) examples = command->examples;
     }
-    const std::string rest = CLI::Formatter::make_help(app, name, mode);
+    const std::string rest = laid_out(CLI::Formatter::make_help(app, name, mode), help_column);
     return examples.empty() ? rest : fmt::format("Examples:\n{}\n{}", examples, rest);
   }
 };
 
 std::string welcome() {
   std::string text =
-      "qkv walks through attention one matrix at a time, and checks the ones you worked out.\n\n"
+      "qkv walks through attention, one matrix at a time, and checks yours.\n\n"
       "Type this first:\n"
       "  qkv run the-fat-cat              from a sentence to context vectors\n"
       "  qkv explain the-fat-cat 'scores[head 1,cat,fat]'\n\n"
@@ -48,6 +74,7 @@ std::string welcome() {
   for (const Command* command : commands) {
     text += fmt::format("  {:<10} {}\n", command->name, command->summary);
   }
+  text = laid_out(text, 13);
   text += "\nLessons:\n";
   for (const BuiltInLesson& lesson : built_in_lessons()) text += fmt::format("  {}\n", lesson.name);
   return text;

@@ -37,6 +37,7 @@ std::string as_text(const Trace& trace, const CellArithmetic& worked, const Cell
     }
     start.clear();
   }
+  if (!worked.remark.empty()) text += "  " + visible(worked.remark) + "\n";
   return text;
 }
 
@@ -73,6 +74,7 @@ std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmet
   json["column"] = (turned ? cell.row : cell.column) + 1;
   json["value"] = json_number(worked.value);
   json["arithmetic"] = worked.lines;
+  if (!worked.remark.empty()) json["remark"] = worked.remark;
   if (const Step* step = trace.find_step(cell.name)) {
     json["op"] = std::string(step->operation->name);
     json["of"] = step->of;
@@ -84,7 +86,7 @@ std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmet
 
 int run(const ExplainOptions& options, const Common& common) {
   const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
-  const CellReference cell = resolve(parse_reference(options.cell), loaded.trace);
+  const CellReference cell = find_cell(options.cell, loaded.trace);
   const CellArithmetic worked = arithmetic_of(
       loaded.trace, cell,
       {.digits = options.digits, .notation = options.latex ? Notation::latex : Notation::text});
@@ -101,7 +103,8 @@ int run(const ExplainOptions& options, const Common& common) {
 std::function<int()> setup(CLI::App& app, const Common& common) {
   const auto options = std::make_shared<ExplainOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("CELL", options->cell, "The cell: 'scores[cat,fat]' or 'scores[head 2,3,2]'")
+  app.add_option("CELL", options->cell,
+                 "The cell: 'scores[cat,fat]', with heads 'scores[head 2,3,2]'")
       ->required()
       ->type_name("");
   add_digits_option(app, options->digits);

@@ -12,9 +12,11 @@ void add_lesson_options(CLI::App& app, LessonChoice& choice, LessonArgument argu
   } else {
     choice.name = std::string(built_in_lessons().front().name);
   }
-  app.add_option("--text", choice.changes.text, "Another sentence for the lesson")
-      ->type_name("\"…\"");
-  app.add_option("--set", choice.changes.set, "Another value for a given's cell: 'W_Q[1,2]=0.5'")
+  app.add_option("--text", choice.changes.text,
+                 "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)")
+      ->type_name("TEXT");
+  app.add_option("--set", choice.changes.set,
+                 "Another value for a given's cell, such as 'W_Q[head 1,1,2]=0.5'")
       ->type_name("CELL=VALUE")
       ->allow_extra_args(false);
 }

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,13 +8,16 @@
 
 #include "cli/command.hpp"
 #include "lesson/library.hpp"
+#include "render/step_words.hpp"
 #include "render/text.hpp"
+#include "tensor/error.hpp"
 
 namespace qkv {
 namespace {
 
 struct LessonsOptions {
   std::string lesson;  ///< empty for the whole course
+  bool source = false;
   bool json = false;
   bool names = false;
 };
@@ -34,31 +38,57 @@ std::string as_json(const std::vector<Lesson>& lessons) {
          "\n";
 }
 
-std::string heading(const Lesson& lesson, const Terminal& output) {
-  std::string text =
-      fmt::format("{}  ({} steps)\n", visible(lesson.name), lesson.recipe.steps.size());
-  for (const std::string& line : wrapped(lesson.title + ". " + lesson.summary, output.width - 4)) {
-    text += "    " + line + "\n";
-  }
+std::string paragraph(const std::string& prose, std::size_t width) {
+  std::string text;
+  for (const std::string& line : wrapped(prose, width - 4)) text += "    " + line + "\n";
   return text;
 }
 
 std::string course(const std::vector<Lesson>& lessons, const Terminal& output) {
   std::string text;
-  for (const Lesson& lesson : lessons) text += heading(lesson, output);
+  for (const Lesson& lesson : lessons) {
+    text += fmt::format("{}  ({} steps)\n", lesson.name, lesson.recipe.steps.size());
+    text += paragraph(lesson.title + ". " + lesson.summary, output.width);
+  }
   return text + "\nStart with: qkv run " + lessons.front().name + "\n";
 }
 
-std::string steps_of(const Lesson& lesson, const Terminal& output) {
+std::string steps_of(const Lesson& lesson) {
   std::size_t widest = 0;
   for (const StepRecipe& step : lesson.recipe.steps) widest = std::max(widest, width(step.name));
-  std::string text = heading(lesson, output) + "\n";
-  std::size_t number = 0;
-  for (const StepRecipe& step : lesson.recipe.steps) {
-    text += fmt::format("{:>4}  {}  {}\n", ++number, padded_right(visible(step.name), widest),
-                        step.operation->title);
+  std::string text;
+  for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
+    const StepRecipe& step = lesson.recipe.steps[s];
+    text += fmt::format("{:4}  {}  {}\n", s + 1, padded_right(visible(step.name), widest),
+                        visible(title_of(lesson.texts[s], *step.operation)));
   }
   return text;
+}
+
+// The text that a lesson starts from, and what others it could start from.
+std::string words_of(const Environment& environment, const Terminal& output) {
+  std::string text;
+  if (!environment.texts.empty()) {
+    text += "\nText:\n" +
+            paragraph(fmt::format("{}", fmt::join(environment.texts, " / ")), output.width);
+  }
+  if (!environment.vocabulary.empty()) {
+    text += "\nWords that it knows, for --text (write them just like this, without full stops):\n";
+    text += paragraph(fmt::format("{}", fmt::join(environment.vocabulary, ", ")), output.width);
+  }
+  return text;
+}
+
+// One lesson: what it is about, the words that its text may have, its steps.
+std::string about(const Lesson& lesson, const Terminal& output) {
+  std::string text = visible(lesson.title) + "\n";
+  text += paragraph(lesson.summary, output.width);
+  if (!lesson.source.empty()) {
+    text += paragraph("Numbers from: " + lesson.source, output.width);
+  }
+  text += words_of(lesson.recipe.environment, output);
+  text += "\nSteps:\n" + steps_of(lesson);
+  return text + fmt::format("\nWalk it with: qkv run {}\n", visible(lesson.where));
 }
 
 // One a line, for shells: the lessons of the course, or the steps of one lesson.
@@ -70,6 +100,16 @@ std::string names_of(const LessonsOptions& options, const std::vector<Lesson>& l
     for (const StepRecipe& step : lessons.front().recipe.steps) text += step.name + "\n";
   }
   return text;
+}
+
+// The lesson's file as it was written: something to learn from, and to change.
+std::string source_of(const std::string& name) {
+  for (const BuiltInLesson& built_in : built_in_lessons()) {
+    if (built_in.name == name) return std::string(built_in.toml);
+  }
+  find_lesson(name);  // says which name was probably meant, where there is no such file either
+  throw InputError(fmt::format(
+      "{} is a file of your own already; --source prints a built-in lesson", visible(name)));
 }
 
 std::vector<Lesson> wanted_lessons(const LessonsOptions& options) {
@@ -85,27 +125,33 @@ std::vector<Lesson> wanted_lessons(const LessonsOptions& options) {
   return lessons;
 }
 
-int run(const LessonsOptions& options, const Common& common) {
+std::string listing(const LessonsOptions& options, const Common& common) {
+  if (options.source) return source_of(options.lesson);
   const std::vector<Lesson> lessons = wanted_lessons(options);
-  if (options.names) {
-    print(names_of(options, lessons));
-  } else if (options.json) {
-    print(as_json(lessons));
-  } else {
-    const Terminal output = terminal(common.colour);
-    print(options.lesson.empty() ? course(lessons, output) : steps_of(lessons.front(), output));
-  }
-  return 0;
+  if (options.names) return names_of(options, lessons);
+  if (options.json) return as_json(lessons);
+  const Terminal output = terminal(common.colour);
+  return options.lesson.empty() ? course(lessons, output) : about(lessons.front(), output);
 }
 
 std::function<int()> setup(CLI::App& app, const Common& common) {
   const auto options = std::make_shared<LessonsOptions>();
-  app.add_option("LESSON", options->lesson, "Only this lesson, with its steps")->type_name("");
+  CLI::Option* lesson =
+      app.add_option("LESSON", options->lesson, "Only this lesson: its words and its steps");
+  lesson->type_name("");
+  CLI::Option* source = app.add_flag("--source", options->source,
+                                     "Print the lesson's file, to learn from and to change");
+  source->needs(lesson);
   CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
+  json->excludes(source);
   app.add_flag("--names", options->names,
                "Only the names, one a line: of the lessons, of the steps")
-      ->excludes(json);
-  return [options, &common] { return run(*options, common); };
+      ->excludes(json)
+      ->excludes(source);
+  return [options, &common] {
+    print(listing(*options, common));
+    return 0;
+  };
 }
 
 }  // namespace
@@ -115,7 +161,8 @@ constinit const Command lessons_command{
     .summary = "the course: each lesson, what it teaches, its steps",
     .examples =
         "  qkv lessons\n"
-        "  qkv lessons the-fat-cat          its steps\n"
+        "  qkv lessons the-fat-cat                      its words and its steps\n"
+        "  qkv lessons the-fat-cat --source > mine.toml a lesson file to change\n"
         "  qkv lessons --json\n",
     .setup = setup,
 };

@@ -2,14 +2,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
-#include "check/distinct.hpp"
+#include "check/advice.hpp"
 #include "cli/command.hpp"
 #include "lesson/library.hpp"
 #include "lesson/lint.hpp"
+#include "render/operations.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
+#include "trace/evaluate.hpp"
 
 namespace qkv {
 namespace {
@@ -17,45 +20,44 @@ namespace {
 struct LintOptions {
   std::vector<std::string> files;
   bool mistakes = false;
+  bool strict = false;
+  bool operations = false;
 };
 
 bool is_error(const Fault& fault) { return fault.kind == Fault::Kind::error; }
 
-// One line for each step whose numbers stay the same under some known mistakes: a learner who makes
-// one of them there is not found out.
-void add_invisible_mistakes(const Lesson& lesson, std::vector<Fault>& faults) {
-  constexpr double unit = 0.001;  // of work to three decimals
+// What would make a good lesson a better one: for hand work, or wherever it is asked for.
+void add_advice(const Lesson& lesson, const LintOptions& options, std::vector<Fault>& faults) {
   const Trace trace = evaluate(lesson.recipe);
-  const std::vector<Indistinct> invisible = invisible_mistakes(trace, unit);
-  for (std::size_t s = 0; s < trace.steps.size(); ++s) {
-    std::string ids;
-    for (const Indistinct& mistake : invisible) {
-      if (mistake.step != trace.steps[s].name) continue;
-      ids += fmt::format("{}{}", ids.empty() ? "" : ", ", mistake.id);
-    }
-    if (ids.empty()) continue;
-    faults.push_back({lesson.texts[s].place,
-                      fmt::format("{} comes out right with {}; other numbers would show it",
-                                  trace.steps[s].name, ids),
-                      Fault::Kind::advice});
-  }
+  const bool by_hand = is_for_hand_work(trace);
+  if (by_hand || options.mistakes)
+    std::ranges::move(hidden_mistakes(lesson, trace), std::back_inserter(faults));
+  if (by_hand) std::ranges::move(long_numbers(lesson, trace), std::back_inserter(faults));
   std::stable_sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
     return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
   });
 }
 
-// Prints what is wrong with one lesson; whether it is good but for advice.
+// Prints what is wrong with one lesson; whether it is good, but for advice that is not strict.
 bool lint_one(const std::string& file, const LintOptions& options) {
   const LessonReading reading = find_lesson(file);
   std::vector<Fault> faults = lint(reading);
   const bool good = std::none_of(faults.begin(), faults.end(), is_error);
-  if (options.mistakes && good) add_invisible_mistakes(reading.lesson, faults);
+  if (good) add_advice(reading.lesson, options, faults);
   for (const Fault& fault : faults) print(visible(fault_line(reading.lesson, fault)) + "\n");
   if (faults.empty()) print(visible(file) + ": good\n");
-  return good;
+  return good && (faults.empty() || !options.strict);
 }
 
-int run(const LintOptions& options) {
+int run(const LintOptions& options, const Common& common) {
+  if (options.operations) {
+    print(operations_text(terminal(common.colour).width));
+    return 0;
+  }
+  if (options.files.empty()) {
+    throw InputError(
+        "lint needs a lesson: qkv lint my-lesson.toml (qkv new writes one to start from)");
+  }
   bool good = true;
   for (const std::string& file : options.files) {
     try {
@@ -68,14 +70,17 @@ int run(const LintOptions& options) {
   return good ? 0 : 2;
 }
 
-std::function<int()> setup(CLI::App& app, const Common&) {
+std::function<int()> setup(CLI::App& app, const Common& common) {
   const auto options = std::make_shared<LintOptions>();
   app.add_option("FILE", options->files, "Lesson files, or names of built-in lessons")
-      ->required()
       ->type_name("");
+  app.add_flag("--ops", options->operations,
+               "List the operations that a step can have, with operands and options");
+  app.add_flag("--strict", options->strict, "Advice counts as a fault: exit status 2");
   app.add_flag("--mistakes", options->mistakes,
-               "Also say where a known mistake would give the right numbers");
-  return [options] { return run(*options); };
+               "Say where a known mistake would give the right numbers in large lessons, too; "
+               "small ones are always told");
+  return [options, &common] { return run(*options, common); };
 }
 
 }  // namespace
@@ -84,8 +89,9 @@ constinit const Command lint_command{
     .name = "lint",
     .summary = "validates lesson files: every fault with its place and what to write instead",
     .examples =
-        "  qkv lint my-lesson.toml\n  qkv lint lessons/*.toml\n"
-        "  qkv lint --mistakes my-lesson.toml       which mistakes its numbers can't show\n",
+        "  qkv lint my-lesson.toml\n"
+        "  qkv lint lessons/*.toml --strict     advice counts, too\n"
+        "  qkv lint --ops                       what a step of a lesson can do\n",
     .setup = setup,
 };
 

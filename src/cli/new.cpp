@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -27,13 +29,22 @@ std::size_t hidden_at_three_decimals(const Trace& trace) {
   return indistinct_mistakes(trace, unit).size();
 }
 
+// A name that a shell and a lesson file take as it stands; others keep the usual one.
+bool is_plain(const std::string& file) {
+  return std::all_of(file.begin(), file.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '.' || c == '_' || c == '-' || c == '/';
+  });
+}
+
 int run(const NewOptions& options) {
   std::error_code ignored;
   if (options.file != "-" && !options.force && std::filesystem::exists(options.file, ignored)) {
     throw InputError(fmt::format(
         "{} is there already; name another file, or add --force to replace it", options.file));
   }
-  const std::string lesson = new_lesson(options.wishes, hidden_at_three_decimals);
+  NewLesson wishes = options.wishes;
+  if (options.file != "-" && is_plain(options.file)) wishes.file = options.file;
+  const std::string lesson = new_lesson(wishes, hidden_at_three_decimals);
   if (options.file == "-") {
     print(lesson);
     return 0;

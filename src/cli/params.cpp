@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <memory>
@@ -27,8 +28,9 @@ void fill_in(StackSizes& sizes, bool d_k_given, bool d_v_given) {
     if (sizes.d_model % sizes.heads != 0) {
       throw InputError(
           fmt::format("a d_model of {} can't be shared out among {} heads; say how wide a "
-                      "query is: --d-k 64",
-                      in_thousands(sizes.d_model), in_thousands(sizes.heads)));
+                      "query is: --d-k {}",
+                      in_thousands(sizes.d_model), in_thousands(sizes.heads),
+                      std::max<std::uint64_t>(1, sizes.d_model / sizes.heads)));
     }
     sizes.d_k = sizes.d_model / sizes.heads;
   }

@@ -21,15 +21,12 @@ struct ReportOptions {
 
 int run(const ReportOptions& options) {
   const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
-  const LessonChanges& changes = options.lesson.changes;
   const std::string command =
       fmt::format("qkv report {}{} -o {}", shell_words(options.lesson),
                   options.digits == 4 ? "" : fmt::format(" --digits {}", options.digits),
                   options.file == "-" ? "-" : shell_word(options.file));
-  const std::string page = report_page(loaded.lesson, loaded.trace,
-                                       {.digits = options.digits,
-                                        .command = command,
-                                        .changed = changes.text || !changes.set.empty()});
+  const std::string page =
+      report_page(loaded.lesson, loaded.trace, {.digits = options.digits, .command = command});
   if (options.file == "-") {
     print(page);
     return 0;

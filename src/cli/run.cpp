@@ -7,6 +7,7 @@
 #include "cli/lesson_options.hpp"
 #include "cli/screen.hpp"
 #include "cli/stepping.hpp"
+#include "render/changes.hpp"
 #include "render/walk.hpp"
 #include "stepping/walkthrough.hpp"
 #include "tensor/error.hpp"
@@ -42,23 +43,23 @@ Stretch stretch_of(const Trace& trace, const RunOptions& options) {
   return stretch;
 }
 
-constexpr std::string_view changed_note =
-    "The matrices are worked out from what you changed; the lesson's words were written for its "
-    "own "
-    "numbers, and a dash stands where one of them is not there.";
-
-bool is_changed(const LessonChanges& changes) { return changes.text || !changes.set.empty(); }
-
 // A reader at a terminal turns the pages; whoever asks for one step wants just that one.
 bool pauses(const RunOptions& options) {
   if (options.pause || options.quiz) return true;
   return !options.no_pause && options.step.empty() && is_terminal();
 }
 
-void print_all(const LoadedLesson& loaded, const RunOptions& options, const Stretch& stretch,
-               const WalkLook& look) {
-  if (options.step.empty()) print(lesson_heading(loaded.lesson, look) + "\n");
-  if (is_changed(options.lesson.changes)) print(indented(std::string(changed_note), look) + "\n");
+void print_all(const LoadedLesson& loaded, const RunOptions& options, const Terminal& output) {
+  const WalkLook look{.width = output.width,
+                      .digits = options.digits,
+                      .colour = output.colour,
+                      .began = loaded.own ? &loaded.own->trace : nullptr};
+  const Stretch stretch = stretch_of(loaded.trace, options);
+  if (options.step.empty()) {
+    print(lesson_heading(loaded.lesson, look) + "\n");
+  } else if (loaded.lesson.changed) {
+    print(indented(std::string(changed_words), look) + "\n");
+  }
   for (std::size_t s = stretch.first; s <= stretch.last; ++s) {
     print(step_text(loaded.lesson, loaded.trace, loaded.trace.steps[s], look));
     if (s < stretch.last) print("\n");
@@ -78,18 +79,16 @@ std::string command_of(const RunOptions& options) {
 int run(const RunOptions& options, const Common& common) {
   LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
   const Terminal output = terminal(common.colour);
-  const Stretch stretch = stretch_of(loaded.trace, options);
   if (!pauses(options)) {
-    print_all(loaded, options, stretch,
-              {.width = output.width, .digits = options.digits, .colour = output.colour});
+    print_all(loaded, options, output);
     return 0;
   }
+  const Stretch stretch = stretch_of(loaded.trace, options);
   SteppingChoice choice{.plain = options.plain, .quiz_seed = {}, .command = command_of(options)};
   if (options.quiz) choice.quiz_seed = options.seed;
   const bool shades = output.colour && (!options.plain || common.colour == ColourChoice::always);
   Walkthrough walk = walkthrough(std::move(loaded), stretch, options.digits, shades);
   if (options.plain) walk.picture = Picture::numbers;  // dots are noise to a screen reader
-  if (is_changed(options.lesson.changes)) walk.note = changed_note;
   step_through(std::move(walk), choice, output.width);
   return 0;
 }

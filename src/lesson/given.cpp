@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view keys[] = {"name",  "value",     "randn",  "rand",        "eye",  "ones",
                                      "zeros", "tril",      "linear", "linear_bias", "file", "key",
-                                     "seed",  "transpose", "rows",   "columns"};
+                                     "seed",  "transpose", "rows",   "columns",     "show"};
 
 // The numbers of a given before they are turned and labelled, and the labels its file had.
 struct Numbers {

@@ -33,9 +33,13 @@ struct Prose {
 
 /// What the lesson says about one step of its recipe.
 struct StepText {
-  Place place;  ///< of the step's name, for faults of the step as a whole
-  Prose say;    ///< empty where the operation's own words are to be used
+  Place place;        ///< of the step's name, for faults of the step as a whole
+  std::string title;  ///< empty where the operation's own title is true of the step
+  Prose cell;         ///< the one to work out, as `scores[cat,fat]`; empty: a typical one
+  bool show = true;   ///< false: the walk says the words and leaves out the matrix
+  Prose say;          ///< empty where the operation's own words are to be used
   Prose notice;
+  Prose questions;  ///< what to try, each with its command, and what comes next
 };
 
 /// A published result that the lesson must reproduce to its printed digits.
@@ -54,8 +58,11 @@ struct Lesson {
   std::string summary;
   std::string source;
   Recipe recipe;
-  std::vector<StepText> texts;  ///< one for each step of the recipe
+  std::vector<std::string> unshown;  ///< givens that the walk names and does not print
+  std::vector<Place> given_places;   ///< one for each given of the recipe: of its name
+  std::vector<StepText> texts;       ///< one for each step of the recipe
   std::vector<Expectation> expectations;
+  bool changed = false;  ///< its text or numbers are not those that its words were written for
 };
 
 /// A lesson with everything that its file does wrong.

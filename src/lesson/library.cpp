@@ -9,6 +9,7 @@
 
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
+#include "lesson/true_words.hpp"
 #include "tensor/error.hpp"
 #include "tensor/nearest.hpp"
 #include "trace/evaluate.hpp"
@@ -46,7 +47,9 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
     throw InputError(fmt::format("--set {}: write the cell and its value: 'W_Q[1,2]=0.5'", change));
   }
   try {
-    const ReferenceText text = parse_reference(std::string_view(change).substr(0, equals));
+    const std::string_view written = std::string_view(change).substr(0, equals);
+    if (written.find('[') == written.npos) find_cell(written, named);  // says how to write one
+    const ReferenceText text = parse_reference(written);
     const auto given = std::find_if(recipe.givens.begin(), recipe.givens.end(),
                                     [&](const Given& g) { return g.name == text.name; });
     if (given == recipe.givens.end()) {
@@ -90,6 +93,25 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
           : fmt::format("there is no lesson \"{}\"; did you mean \"{}\"?", name, near));
 }
 
+LoadedLesson load_as_written(const std::string& name_or_path) {
+  LessonReading reading = find_lesson(name_or_path);
+  Lesson& lesson = reading.lesson;
+  Evaluation evaluation = evaluate_all(lesson.recipe);
+  for (const StepFault& fault : evaluation.faults) {
+    reading.faults.push_back({lesson.texts[fault.step].place, fault.message});
+  }
+  if (!reading.faults.empty()) throw InputError(joined(lesson, reading.faults));
+  return {std::move(lesson), std::move(evaluation.trace)};
+}
+
+// The lesson as it was written, with what somebody has made of its recipe.
+LoadedLesson changed(std::shared_ptr<const LoadedLesson> own, Recipe recipe, Trace trace) {
+  Lesson lesson = own->lesson;
+  lesson.recipe = std::move(recipe);
+  lesson = with_true_words(std::move(lesson), own->trace, trace);
+  return {std::move(lesson), std::move(trace), std::move(own)};
+}
+
 }  // namespace
 
 LessonReading find_lesson(const std::string& name_or_path) {
@@ -107,27 +129,30 @@ LessonReading find_lesson(const std::string& name_or_path) {
 }
 
 LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes) {
-  LessonReading reading = find_lesson(name_or_path);
-  Lesson& lesson = reading.lesson;
-  std::vector<Fault> faults = reading.faults;
-  if (faults.empty()) {
-    if (changes.text) set_text(lesson.recipe, *changes.text);
-    const Trace named = changes.set.empty() ? Trace{} : evaluate_all(lesson.recipe).trace;
-    for (const std::string& change : changes.set) set_cell(lesson.recipe, change, named);
+  if (!changes.text && changes.set.empty()) return load_as_written(name_or_path);
+  auto own = std::make_shared<const LoadedLesson>(load_as_written(name_or_path));
+  Recipe recipe = own->lesson.recipe;
+  if (changes.text) set_text(recipe, *changes.text);
+  const bool renamed = changes.text && !changes.set.empty();
+  const Trace named = renamed ? evaluate_all(recipe).trace : Trace{};
+  for (const std::string& change : changes.set) {
+    set_cell(recipe, change, renamed ? named : own->trace);
   }
-  Evaluation evaluation = evaluate_all(lesson.recipe);
-  for (const StepFault& fault : evaluation.faults) {
-    faults.push_back({lesson.texts[fault.step].place, fault.message});
+  Evaluation evaluation = evaluate_all(recipe);
+  // What is wrong with another text or another number stands nowhere in the lesson's file.
+  if (!evaluation.faults.empty()) {
+    throw InputError(fmt::format("{}: {}", changes.text ? "--text" : "--set",
+                                 evaluation.faults.front().message));
   }
-  if (!faults.empty()) throw InputError(joined(lesson, faults));
-  return {std::move(lesson), std::move(evaluation.trace)};
+  return changed(std::move(own), std::move(recipe), std::move(evaluation.trace));
 }
 
-LoadedLesson with_cell_set(const LoadedLesson& loaded, const std::string& change) {
-  Lesson lesson = loaded.lesson;
-  set_cell(lesson.recipe, change, loaded.trace);
-  Trace trace = evaluate(lesson.recipe);
-  return {std::move(lesson), std::move(trace)};
+LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
+                           const std::string& change) {
+  Recipe recipe = loaded->lesson.recipe;
+  set_cell(recipe, change, loaded->trace);
+  Trace trace = evaluate(recipe);
+  return changed(loaded->own ? loaded->own : loaded, std::move(recipe), std::move(trace));
 }
 
 }  // namespace qkv

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,17 +31,20 @@ struct LessonChanges {
 struct LoadedLesson {
   Lesson lesson;
   Trace trace;
+  std::shared_ptr<const LoadedLesson> own = {};  ///< what it was, where somebody has changed it
 };
 
 /// Reads a built-in lesson by its name, or a lesson file by its path, faults and all. Throws
 /// InputError where there is no such lesson (with the nearest name) or the file can't be read.
 LessonReading find_lesson(const std::string& name_or_path);
 
-/// The same, changed and worked out. Throws InputError with all faults, one a line.
+/// The same, changed and worked out; a changed one has only those of its words that are still true.
+/// Throws InputError with all faults, one a line.
 LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes = {});
 
-/// The lesson with one more value set ("W_Q[1,2]=0.5") and worked out again. Throws InputError
-/// where there is no such cell or the steps can't be worked out from it.
-LoadedLesson with_cell_set(const LoadedLesson& loaded, const std::string& change);
+/// The lesson with one more value set ("W_Q[1,2]=0.5") and worked out again, in the same way.
+/// Throws InputError where there is no such cell or the steps can't be worked out from it.
+LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
+                           const std::string& change);
 
 }  // namespace qkv

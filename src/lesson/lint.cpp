@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "lesson/expectation.hpp"
 #include "lesson/prose.hpp"
+#include "tensor/error.hpp"
+#include "trace/reference.hpp"
 
 namespace qkv {
 namespace {
@@ -17,6 +20,39 @@ void lint_prose(const Prose& prose, const Trace& trace, std::vector<Fault>& faul
     faults.push_back(
         {{prose.place.line + static_cast<std::size_t>(lines), lines == 0 ? prose.place.column : 1},
          fault.message});
+  }
+}
+
+// Commands and tables stand as they are written, so they must fit a terminal of 80 columns.
+void lint_width(const Prose& prose, std::vector<Fault>& faults) {
+  constexpr std::size_t widest = 78;  // the walk sets prose in by two
+  std::size_t line = prose.place.line;
+  std::istringstream lines(prose.text);
+  for (std::string text; std::getline(lines, text); ++line) {
+    const auto characters = static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; }));
+    const bool has_live_numbers = text.find('{') != std::string::npos;
+    if (!text.starts_with("    ") || has_live_numbers || characters <= widest) continue;
+    faults.push_back({{line, 1},
+                      fmt::format("this line is {} characters long and can't be broken; with more "
+                                  "than {} it doesn't fit into 80 columns",
+                                  characters, widest),
+                      Fault::Kind::advice});
+  }
+}
+
+// The cell that a step wants worked out must be one of its own.
+void lint_cell(const Prose& cell, const std::string& step, const Trace& trace,
+               std::vector<Fault>& faults) {
+  if (cell.text.empty()) return;
+  try {
+    const CellReference found = find_cell(cell.text, trace);
+    if (found.name == step) return;
+    faults.push_back({cell.place, fmt::format("{} is no cell of {}; write one of its own, as in "
+                                              "cell = \"{}[1,1]\"",
+                                              cell.text, step, step)});
+  } catch (const InputError& error) {
+    faults.push_back({cell.place, error.what()});
   }
 }
 
@@ -33,8 +69,11 @@ std::vector<Fault> lint(const LessonReading& reading) {
   const bool whole = faults.empty();
   for (std::size_t s = 0; s < lesson.texts.size(); ++s) {
     const StepText& text = lesson.texts[s];
-    if (whole) lint_prose(text.say, evaluation.trace, faults);
-    if (whole) lint_prose(text.notice, evaluation.trace, faults);
+    for (const Prose* prose : {&text.say, &text.notice, &text.questions}) {
+      if (whole) lint_prose(*prose, evaluation.trace, faults);
+      lint_width(*prose, faults);
+    }
+    if (whole) lint_cell(text.cell, lesson.recipe.steps[s].name, evaluation.trace, faults);
     if (text.say.text.empty()) {
       faults.push_back({text.place,
                         fmt::format("{} has no words of its own; write say = \"…\"",

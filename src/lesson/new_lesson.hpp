@@ -16,6 +16,7 @@ struct NewLesson {
   std::size_t d_model = 3;
   std::size_t heads = 1;
   bool causal = false;
+  std::string file = "lesson.toml";  ///< as the lesson's own commands name it
 };
 
 /// The sizes that can be worked by hand, each from and to.

@@ -119,6 +119,16 @@ std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace) {
   return pieces;
 }
 
+std::vector<std::string> names_in(std::string_view prose) {
+  std::vector<std::string> names;
+  each_piece(
+      prose, [](const std::string&) {},
+      [&](std::string_view inside, std::size_t) {
+        names.emplace_back(inside.substr(0, inside.find_first_of("[.:")));
+      });
+  return names;
+}
+
 std::vector<ProseFault> prose_faults(std::string_view prose, const Trace& trace) {
   std::vector<ProseFault> faults;
   each_piece(

@@ -23,6 +23,9 @@ struct ProsePiece {
 /// text, with another one in its place) becomes a dash.
 std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace);
 
+/// What the prose's braces look up, each before its cell, size or statistic: "scores", "d_k".
+std::vector<std::string> names_in(std::string_view prose);
+
 /// What is wrong with each brace of the prose that can't be looked up; empty where all can.
 struct ProseFault {
   std::size_t offset = 0;  ///< of the brace in the prose

@@ -23,7 +23,8 @@ constexpr std::size_t largest_option_file = std::size_t{64} << 20;
 
 constexpr std::string_view random_keys[] = {"generator", "seed"};
 constexpr std::string_view expect_keys[] = {"of", "value", "source"};
-constexpr std::string_view step_keys[] = {"name", "op", "of", "say", "notice"};
+constexpr std::string_view step_keys[] = {"name",   "op",  "of",   "title", "say",
+                                          "notice", "try", "cell", "show"};
 
 // Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
 class LessonFile {
@@ -165,7 +166,10 @@ class LessonFile {
   void read_one_given(const toml::table& table) {
     const auto name = new_name(table, "given");
     std::optional<Given> given = read_given(table, context_, reader_);
-    if (name && given) lesson_.recipe.givens.push_back(std::move(*given));
+    if (!reader_.flag(table, "show").value_or(true) && name) lesson_.unshown.push_back(*name);
+    if (!name || !given) return;
+    lesson_.recipe.givens.push_back(std::move(*given));
+    lesson_.given_places.push_back(TomlReader::place(*table.get("name")));
   }
 
   const Operation* read_operation(const toml::table& table) {
@@ -275,8 +279,12 @@ class LessonFile {
     lesson_.recipe.steps.push_back(
         {*name, operation, std::move(of), read_options(table, *operation)});
     lesson_.texts.push_back({.place = TomlReader::place(*table.get("name")),
+                             .title = reader_.text(table, "title").value_or(""),
+                             .cell = reader_.prose(table, "cell"),
+                             .show = reader_.flag(table, "show").value_or(true),
                              .say = reader_.prose(table, "say"),
-                             .notice = reader_.prose(table, "notice")});
+                             .notice = reader_.prose(table, "notice"),
+                             .questions = reader_.prose(table, "try")});
   }
 
   void read_expectation(const toml::table& table) {

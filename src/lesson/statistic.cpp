@@ -92,7 +92,7 @@ double of_part(const Statistic& statistic, std::string_view of, const Trace& tra
   std::vector<bool> all;
   for (std::string& index : text.indices) {
     all.push_back(index == "*");
-    if (all.back()) index = "1";
+    if (all.back()) index.assign(1, '1');
   }
   const std::size_t last = all.size() - 1;
   bool rows = last > 0 && all[last - 1];

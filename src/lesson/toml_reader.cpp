@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "formats/numeral.hpp"
@@ -121,7 +122,13 @@ std::optional<Shape> TomlReader::shape(const toml::table& table, std::string_vie
 Prose TomlReader::prose(const toml::table& table, std::string_view key) {
   const auto written = text(table, key);
   if (!written) return {};
-  return {*written, place(*table.get(key))};
+  const toml::node& node = *table.get(key);
+  const auto breaks = std::count(written->begin(), written->end(), '\n');
+  const toml::source_region& source = node.source();
+  // TOML drops a line break right after """: the text then begins on the next line.
+  const bool begins_below =
+      source.end.line == source.begin.line + static_cast<toml::source_index>(breaks) + 1;
+  return {*written, begins_below ? Place{source.begin.line + 1, 1} : place(node)};
 }
 
 bool TomlReader::collect(const toml::node& node, std::size_t depth, Written& into,

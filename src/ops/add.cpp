@@ -46,6 +46,7 @@ constinit const Operation add_operation{
     .title = "Add, cell by cell",
     .says = "Two matrices of the same size are added, each cell to the cell in the same place.",
     .notice = "Every number comes from just two others.",
+    .operands = R"(["A", "B"])",
     .fewest = 2,
     .most = 2,
     .form = Add::form,

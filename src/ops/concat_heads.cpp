@@ -44,6 +44,17 @@ void check_operands(const Call& call) {
   }
 }
 
+// The columns of several matrices keep their names where every one of them has names of its own.
+std::vector<std::string> joined_labels(const Call& call) {
+  std::vector<std::string> labels;
+  for (const Tensor* part : call.inputs) {
+    const Axis& columns = part->axes.back();
+    if (columns.labels.size() != columns.size) return {};
+    labels.insert(labels.end(), columns.labels.begin(), columns.labels.end());
+  }
+  return labels;
+}
+
 struct ConcatHeads {
   static Form form(const Call& call) {
     std::string formula = "the heads of {0} side by side";
@@ -78,7 +89,9 @@ struct ConcatHeads {
       if (axes.size() == 1) axes.insert(axes.begin(), Axis{.name = "", .size = 1});
       for (const Tensor* head : call.inputs) width += head->columns();
     }
-    axes.back() = {.name = "h·" + axes.back().name, .size = width};
+    std::vector<std::string> labels;
+    if (!joins_one_tensor(call)) labels = joined_labels(call);
+    axes.back() = {.name = "h·" + axes.back().name, .size = width, .labels = std::move(labels)};
     return cell_by_cell(call, zeros(std::move(axes)), cell<double>);
   }
 };
@@ -170,6 +183,7 @@ constinit const Operation concat_heads_operation{
         "What the heads found is written next to each other, head 1 first: each token has one "
         "long row again.",
     .notice = "No number changes; the first columns are head 1's.",
+    .operands = R"(["context"] or ["context_1", "context_2"])",
     .fewest = 1,
     .most = 1024,
     .options = concat_options,

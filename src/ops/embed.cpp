@@ -62,6 +62,7 @@ constinit const Operation embed_operation{
         "The table has one row for each id. Each token fetches the row of its id: from here on a "
         "token is a list of numbers.",
     .notice = "The same token always fetches the same row, wherever it stands.",
+    .operands = R"(["token_ids", "table"])",
     .fewest = 2,
     .most = 2,
     .form = Embed::form,

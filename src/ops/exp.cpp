@@ -52,6 +52,7 @@ constinit const Operation exp_operation{
         "e ≈ 2.718 is raised to the power of each number. The result is never negative: 0 turns "
         "into 1, -1 into 0.3679, minus infinity into exactly 0.",
     .notice = "The order of the numbers stays; the gaps between them do not.",
+    .operands = R"(["shifted"])",
     .form = Exp::form,
     .compute = Exp::compute,
     .cell = readings_of<Exp>(),

@@ -64,6 +64,7 @@ constinit const Operation gelu_operation{
         "Large positive numbers pass, large negative ones become 0, and near 0 the change is "
         "smooth.",
     .notice = "Compare with ReLU: small negative numbers leave a little behind.",
+    .operands = R"(["H"])",
     .options = gelu_options,
     .form = Gelu::form,
     .compute = Gelu::compute,

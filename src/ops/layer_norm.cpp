@@ -328,6 +328,7 @@ constinit const Operation layer_norm_operation{
         "From each row its mean is subtracted, and the rest is divided by its standard deviation "
         "(the root of the mean square). Then a learned gain and bias for each feature.",
     .notice = "Rows that differed only in size or offset come out alike.",
+    .operands = R"(["X", "gain", "bias"])",
     .fewest = 3,
     .most = 3,
     .options = layer_norm_options,

@@ -44,6 +44,28 @@ bool is_hidden(const CellBase& c) {
   return keep.at(c.matching(1), keep.rows() == 1 ? 0 : c.row, c.column) == 0;
 }
 
+// "key 3 (cat)", counted as people count.
+std::string place_text(std::string_view what, const Axis& axis, std::size_t i, std::size_t batch) {
+  const std::string_view label = axis.label(i, batch);
+  return label.empty() ? fmt::format("{} {}", what, i + 1)
+                       : fmt::format("{} {} ({})", what, i + 1, label);
+}
+
+std::string why_hidden(const CellBase& c) {
+  if (!is_hidden(c)) return {};
+  const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
+  const std::size_t batch = index.empty() ? 0 : index.front();
+  const std::size_t rank = c.output->rank();
+  const std::string key = place_text("key", c.output->axes[rank - 1], c.column, batch);
+  const std::string_view kind = kind_of(*c.call);
+  if (kind == "padding") return fmt::format("hidden: {} is padding", key);
+  const Axis one_query{.name = "query", .size = 1};
+  const std::string query =
+      place_text("query", rank < 2 ? one_query : c.output->axes[rank - 2], c.row, batch);
+  if (kind == "causal") return fmt::format("hidden: {} comes after {}", key, query);
+  return fmt::format("hidden: {} is 0 for {} and {}", c.call->names[1], query, key);
+}
+
 void check_operands(const Call& call) {
   const std::string_view kind = kind_of(call);
   const std::size_t wanted = kind == "causal" ? 1 : 2;
@@ -178,12 +200,14 @@ constinit const Operation mask_operation{
         "Hidden scores become minus infinity. Softmax turns that into a weight of exactly 0, and "
         "the rest of the row still sums to 1.",
     .notice = "Which cells are -inf, and why those?",
+    .operands = R"(["scores"] or ["scores", "M"])",
     .fewest = 1,
     .most = 2,
     .options = mask_options,
     .form = Mask::form,
     .compute = Mask::compute,
     .cell = readings_of<Mask>(),
+    .remark = why_hidden,
     .mistakes = mask_mistakes,
 };
 

@@ -122,6 +122,7 @@ constinit const Operation matmul_operation{
     .notice =
         "The left matrix mixes the rows of the right one; the right matrix mixes the columns "
         "of the left one.",
+    .operands = R"(["A", "B"])",
     .fewest = 2,
     .most = 2,
     .form = Matmul::form,

@@ -128,6 +128,7 @@ constinit const Operation normalise_operation{
     .title = "Divide each row by its sum",
     .says = "Every number is divided by the sum of its row, so that each row becomes shares of 1.",
     .notice = "Each row sums to 1.",
+    .operands = R"(["exps"])",
     .options = line_options,
     .form = Normalise::form,
     .compute = Normalise::compute,

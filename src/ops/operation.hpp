@@ -146,7 +146,9 @@ struct Operation {
   std::string_view title;   ///< "Weighted sum: mix the values"
   std::string_view says;    ///< what it does and why, where a lesson says nothing
   std::string_view notice;  ///< what to look for in the result
-  std::size_t fewest = 1;   ///< how many operands it takes, at least and at most
+  /// What `of` lists in a lesson file, by example: `["Q", "K"]`; empty where it takes nothing.
+  std::string_view operands = {};
+  std::size_t fewest = 1;  ///< how many operands it takes, at least and at most
   std::size_t most = 1;
   std::span<const OptionRule> options = {};
   Form (*form)(const Call&) = nullptr;
@@ -158,7 +160,9 @@ struct Operation {
                                 const Tensor& result) = nullptr;
   bool makes_weights = false;  ///< the result is shares of 1, line by line: shown as dots as well
   std::vector<Part> (*parts)(const Call&) = nullptr;  ///< none where the result is one stride away
-  std::span<const Mistake> mistakes = {};             ///< the wrong versions that learners compute
+  /// Why a cell is what it is, where its arithmetic can't say it; empty where that says it all.
+  std::string (*remark)(const CellBase&) = nullptr;
+  std::span<const Mistake> mistakes = {};  ///< the wrong versions that learners compute
 };
 
 /// The maths of a cell, written once as `template <class N> static N cell(const Cell<N>&)`.

@@ -26,20 +26,6 @@ bool fits(const OptionRule& rule, const OptionValue& value) {
          (rule.numbers == OptionRule::Numbers::whole && number == std::floor(number));
 }
 
-std::string wanted(const OptionRule& rule) {
-  std::string text;
-  const auto add = [&](std::string_view choice) {
-    text += text.empty() ? "" : " or ";
-    text += choice;
-  };
-  for (const std::string_view word : rule.list) add(fmt::format("\"{}\"", word));
-  if (rule.words == OptionRule::Words::any && rule.list.empty()) add("a word in quotes");
-  if (rule.numbers == OptionRule::Numbers::any) add("a number");
-  if (rule.numbers == OptionRule::Numbers::whole) add("a whole number");
-  if (rule.flag) add("true or false");
-  return text;
-}
-
 }  // namespace
 
 const OptionValue* Options::find(std::string_view name) const {
@@ -71,9 +57,23 @@ std::string_view Options::word(std::string_view name, std::string_view otherwise
   return value ? std::string_view(std::get<std::string>(*value)) : otherwise;
 }
 
+std::string choices(const OptionRule& rule) {
+  std::string text;
+  const auto add = [&](std::string_view choice) {
+    text += text.empty() ? "" : " or ";
+    text += choice;
+  };
+  for (const std::string_view word : rule.list) add(fmt::format("\"{}\"", word));
+  if (rule.words == OptionRule::Words::any && rule.list.empty()) add("a word in quotes");
+  if (rule.numbers == OptionRule::Numbers::any) add("a number");
+  if (rule.numbers == OptionRule::Numbers::whole) add("a whole number");
+  if (rule.flag) add("true or false");
+  return text;
+}
+
 std::string complaint(const OptionRule& rule, const OptionValue& value) {
   if (fits(rule, value)) return {};
-  return fmt::format("{} is {}, not {}", rule.name, wanted(rule), shown(value));
+  return fmt::format("{} is {}, not {}", rule.name, choices(rule), shown(value));
 }
 
 }  // namespace qkv

@@ -49,6 +49,9 @@ class Options {
   std::map<std::string, std::shared_ptr<const std::string>, std::less<>> contents_;
 };
 
+/// What may be written for the option: `"in-out" or "out-in"`.
+std::string choices(const OptionRule& rule);
+
 /// Says in words what is wrong with `value` for this option; empty where nothing is.
 /// Example: `layout is "in-out" or "out-in", not "inout"`.
 std::string complaint(const OptionRule& rule, const OptionValue& value);

@@ -182,6 +182,7 @@ constinit const Operation positions_operation{
         "Attention by itself does not see order. So each position gets a vector of its own, to "
         "be added to the token that stands there.",
     .notice = "No two rows are the same: every position can be told from every other.",
+    .operands = R"(["E"] or ["E", "table"])",
     .fewest = 1,
     .most = 2,
     .options = positions_options,

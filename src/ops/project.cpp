@@ -184,6 +184,7 @@ constinit const Operation project_operation{
         "Each token's vector is multiplied by a matrix of weights. Every token is treated alike "
         "and by itself: tokens do not mix, features do.",
     .notice = "As many tokens as before; each with as many numbers as the weights make.",
+    .operands = R"(["X", "W"] or ["X", "W", "b"])",
     .fewest = 2,
     .most = 3,
     .options = project_options,

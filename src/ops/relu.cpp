@@ -32,6 +32,7 @@ constinit const Operation relu_operation{
     .title = "Keep what is positive (ReLU)",
     .says = "Negative numbers become 0, the others stay as they are.",
     .notice = "How many numbers are left?",
+    .operands = R"(["H"])",
     .form = Relu::form,
     .compute = Relu::compute,
     .cell = readings_of<Relu>(),

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view divisors[] = {"sqrt(d_k)", "d_k", "sqrt(N)"};
 constexpr OptionRule scale_options[] = {
     {.name = "by",
-     .says = "what to divide by: \"sqrt(d_k)\", \"d_k\", \"sqrt(64)\" or a number",
+     .says = "what to divide by; N may be any number, as in \"sqrt(64)\"",
      .words = OptionRule::Words::any,
      .list = divisors,
      .numbers = OptionRule::Numbers::any},
@@ -156,6 +156,7 @@ constinit const Operation scale_operation{
         "of d_k products grows like √d_k; dividing keeps the scores in a range where softmax "
         "still tells large from larger.",
     .notice = "The order within each row has not changed, only the distances have.",
+    .operands = R"(["scores"])",
     .options = scale_options,
     .form = Scale::form,
     .compute = Scale::compute,

@@ -85,6 +85,7 @@ constinit const Operation score_operation{
         "Each query is multiplied with each key, feature by feature, and the products are added: "
         "a dot product. A large score means that the query looks for what this key offers.",
     .notice = "Which key does each query match best?",
+    .operands = R"(["Q", "K"])",
     .fewest = 2,
     .most = 2,
     .form = Score::form,

@@ -122,6 +122,7 @@ constinit const Operation shift_operation{
         "The largest number of each row is subtracted from the whole row. Softmax gives the same "
         "weights either way, but e to the power of 0 or less can never grow too large.",
     .notice = "Each row now has 0 as its largest number.",
+    .operands = R"(["scores"])",
     .options = line_options,
     .form = Shift::form,
     .compute = Shift::compute,

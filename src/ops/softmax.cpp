@@ -113,7 +113,7 @@ struct Softmax {
     Tensor shifted = shift_operation.compute(stride);
     stride.inputs = {&shifted};
     Tensor raised_up = exp_operation.compute(stride);
-    return {{"minus the largest of the line", std::move(shifted)},
+    return {{"minus the largest", std::move(shifted)},
             {"e to that power", std::move(raised_up)}};
   }
 };
@@ -183,6 +183,7 @@ constinit const Operation softmax_operation{
         "Softmax makes every number positive (e to its power) and divides by the sum, so that "
         "the weights of a query add up to 1. Larger scores get more than their share.",
     .notice = "Which weight is the largest for each query, and by how much?",
+    .operands = R"(["scores"])",
     .options = line_options,
     .form = Softmax::form,
     .compute = Softmax::compute,

@@ -43,9 +43,10 @@ Axis shortened(const Axis& axis, std::size_t heads) {
 
 struct SplitHeads {
   static Form form(const Call& call) {
+    const double heads = call.options->number("heads", 1);
     return {{"row column"},
             "row column",
-            fmt::format("{{0}}, cut into {} heads", call.options->number("heads", 1))};
+            fmt::format("{{0}}, cut into {} head{}", heads, heads == 1 ? "" : "s")};
   }
 
   template <class N>
@@ -117,6 +118,7 @@ constinit const Operation split_heads_operation{
         "The columns are cut into equal blocks, one for each head. Each head goes on with its own "
         "few features, as if the others were not there.",
     .notice = "No number changes; only where it stands.",
+    .operands = R"(["Q_all"])",
     .options = split_options,
     .form = SplitHeads::form,
     .compute = SplitHeads::compute,

@@ -53,6 +53,7 @@ constinit const Operation sum_heads_operation{
     .title = "Add up what the heads propose",
     .says = "Each head proposes a change to every token's vector. The changes are added.",
     .notice = "The same as joining the heads and multiplying with the whole of W_O.",
+    .operands = R"(["changes"])",
     .form = SumHeads::form,
     .compute = SumHeads::compute,
     .cell = readings_of<SumHeads>(),

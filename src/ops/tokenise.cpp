@@ -101,11 +101,10 @@ Tokens vocabulary_of(const Call& call, const std::vector<Tokens>& sentences) {
 double id_of(const std::string& token, const Tokens& vocabulary, const Call& call) {
   const auto found = std::find(vocabulary.begin(), vocabulary.end(), token);
   if (found != vocabulary.end()) return static_cast<double>(found - vocabulary.begin());
-  constexpr std::size_t shown = 12;
+  constexpr std::size_t shown = 24;
   const std::size_t count = std::min(shown, vocabulary.size());
   throw InputError(fmt::format(
-      "{}: \"{}\" is not in the vocabulary ({}{}); add it there or change "
-      "the text",
+      "{}: \"{}\" is not in the vocabulary ({}{}); write the text in these words, or add it there",
       call.step, token,
       fmt::join(vocabulary.begin(), vocabulary.begin() + static_cast<std::ptrdiff_t>(count), ", "),
       count < vocabulary.size() ? ", …" : ""));

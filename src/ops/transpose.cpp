@@ -26,6 +26,7 @@ constinit const Operation transpose_operation{
     .title = "Turn rows into columns",
     .says = "The matrix is turned over: its first row becomes the first column, and so on.",
     .notice = "The same numbers, each with its two indices exchanged.",
+    .operands = R"(["A"])",
     .form = Transpose::form,
     .compute = Transpose::compute,
     .cell = readings_of<Transpose>(),

@@ -81,6 +81,7 @@ constinit const Operation weighted_sum_operation{
         "Every token's new vector is the sum of all the value vectors, each taken as often as "
         "its weight says. A weight of 0 leaves a token out; a weight of 1 copies it.",
     .notice = "Each number lies between the smallest and the largest of its column of values.",
+    .operands = R"(["A", "V"])",
     .fewest = 2,
     .most = 2,
     .form = WeightedSum::form,

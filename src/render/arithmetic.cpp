@@ -60,9 +60,9 @@ std::string latex_cell(std::string_view reference) {
 // with every part worked out that takes fewer than s strides.
 class Writer {
  public:
-  Writer(std::size_t stage, const ArithmeticLook& look,
+  Writer(std::size_t stage, const ArithmeticLook& look, bool weight_first,
          const std::function<std::string(const CellPlace&)>& name)
-      : stage_(stage), look_(look), name_(name) {}
+      : stage_(stage), look_(look), weight_first_(weight_first), name_(name) {}
 
   std::string write(const Expression& term) const {
     if (term.kind() == Kind::number) return constant(term.value());
@@ -71,7 +71,7 @@ class Writer {
       case Kind::cell: return in_latex() ? latex_cell(name_(term.place())) : name_(term.place());
       case Kind::sum: return sum(term);
       case Kind::difference: return joined(term, in_latex() ? " - " : " − ", 1, 2);
-      case Kind::product: return joined(term, in_latex() ? " \\cdot " : "·", 3, 3);
+      case Kind::product: return product(term);
       case Kind::quotient: return quotient(term);
       case Kind::negative: return "-" + part(term, 0, 3);
       case Kind::root: return root(term);
@@ -91,11 +91,18 @@ class Writer {
   bool in_latex() const { return look_.notation == Notation::latex; }
 
   // A number of the maths itself, such as 10000, with all its digits.
-  std::string constant(double x) const { return finite_or_sign(x, fmt::format("{}", x)); }
+  std::string constant(double x) const {
+    const bool is_long = std::isfinite(x) && x == std::trunc(x) && std::abs(x) >= 1e5;
+    return finite_or_sign(x, is_long ? brief(x, 0) : fmt::format("{}", x));
+  }
   std::string value(double x) const { return finite_or_sign(x, brief(x, look_.digits)); }
 
   std::string finite_or_sign(double x, std::string text) const {
     if (!in_latex()) return text;
+    // A comma between digits would get the blank of a list.
+    for (std::size_t at = text.find(','); at != std::string::npos; at = text.find(',', at + 3)) {
+      text.replace(at, 1, "{,}");
+    }
     if (std::isinf(x)) return x > 0 ? "\\infty" : "-\\infty";
     const std::size_t e = text.find('e');
     if (e == std::string::npos) return text;
@@ -123,21 +130,37 @@ class Writer {
     return part(term, 0, left) + std::string(sign) + part(term, 1, right);
   }
 
+  std::string product(const Expression& term) const {
+    const std::string_view sign = in_latex() ? " \\cdot " : "·";
+    if (!weight_first_ || !is_product_of_cells(term)) return joined(term, sign, 3, 3);
+    return joined(Expression::of(Kind::product, {term.parts()[1], term.parts()[0]}), sign, 3, 3);
+  }
+
   std::string sum(const Expression& term) const {
+    // Of a sum that is cut the ends stay, fewer of one inside another: what is left out is always
+    // more than what the words for it take.
+    constexpr std::size_t kept_outside = 4, kept_inside = 2;
     const std::size_t count = term.parts().size();
-    const std::size_t outermost = stage_ == 0 ? look_.most_names : look_.most_terms;
-    const std::size_t most = outermost != 0 && depth_ > 0 ? 2 : outermost;
-    const bool cut = most != 0 && count > most;
-    const std::size_t first = cut ? most - 1 : count;
+    const bool cut = look_.most_terms != 0 && count > look_.most_terms;
+    const std::size_t first = cut ? (depth_ > 0 ? kept_inside : kept_outside) - 1 : count;
     std::string text;
     ++depth_;
-    for (std::size_t i = 0; i < first; ++i) text += (i == 0 ? "" : " + ") + part(term, i, 1);
+    for (std::size_t i = 0; i < first; ++i) text += (i == 0 ? "" : " + ") + summand(term, i);
     if (cut) {
       text += in_latex() ? " + \\dots + " : fmt::format(" + … {} more … + ", count - first - 1);
-      text += part(term, count - 1, 1);
+      text += summand(term, count - 1);
     }
     --depth_;
     return text;
+  }
+
+  // Behind a plus a factor with a sign stands in brackets: 2·3 + (-1)·4.
+  std::string summand(const Expression& term, std::size_t i) const {
+    const std::string text = part(term, i, 1);
+    if (i == 0 || in_latex() || !text.starts_with('-')) return text;
+    if (term.parts()[i].kind() == Kind::negative) return bracketed(text);
+    const std::size_t end = std::min({text.find("·"), text.find(' '), text.size()});
+    return "(" + text.substr(0, end) + ")" + text.substr(end);
   }
 
   std::string quotient(const Expression& term) const {
@@ -175,6 +198,7 @@ class Writer {
   std::size_t stage_;
   mutable int depth_ = 0;  // of sums within sums: the inner ones are cut shorter
   const ArithmeticLook& look_;
+  bool weight_first_;
   const std::function<std::string(const CellPlace&)>& name_;
 };
 
@@ -196,6 +220,16 @@ Expression expression_of(const Trace& trace, const Step& step, const CellReferen
   return step.operation->cell.expression(cell_at<Expression>(call, step.output, cell));
 }
 
+bool writes_weight_first(const Trace& trace, const Step& step) {
+  return trace.convention == Convention::columns &&
+         !step.operation->form(trace.call(step)).turned.empty();
+}
+
+bool is_product_of_cells(const Expression& term) {
+  return term.kind() == Kind::product && term.parts()[0].kind() == Kind::cell &&
+         term.parts()[1].kind() == Kind::cell;
+}
+
 CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
                              const ArithmeticLook& look) {
   const Tensor& tensor = trace.at(cell.name);
@@ -210,13 +244,22 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
   }
   const Expression expression = expression_of(trace, *step, cell);
   const Call call = trace.call(*step);
+  const bool weight_first = writes_weight_first(trace, *step);
+  if (step->operation->remark) {
+    const CellBase place{.call = &call,
+                         .output = &step->output,
+                         .matrix = cell.matrix,
+                         .row = cell.row,
+                         .column = cell.column};
+    result.remark = step->operation->remark(place);
+  }
   const std::function<std::string(const CellPlace&)> name = [&](const CellPlace& place) {
     return reference_text(
         {std::string(call.names[place.operand]), place.matrix, place.row, place.column},
         *call.inputs[place.operand], trace.convention);
   };
   for (std::size_t stage = 0; stage <= height(expression) + 1; ++stage) {
-    std::string line = Writer(stage, look, name).write(expression);
+    std::string line = Writer(stage, look, weight_first, name).write(expression);
     if (result.lines.empty() || line != result.lines.back())
       result.lines.push_back(std::move(line));
   }

@@ -14,8 +14,7 @@ enum class Notation { text, latex };
 
 struct ArithmeticLook {
   int digits = 4;              ///< decimals of the numbers worked out
-  std::size_t most_terms = 0;  ///< longer sums lose their middle; 0 keeps all
-  std::size_t most_names = 0;  ///< the same for the line that names the cells
+  std::size_t most_terms = 0;  ///< longer sums lose their middle, on every line; 0 keeps all
   Notation notation = Notation::text;
 };
 
@@ -26,7 +25,13 @@ struct CellArithmetic {
   std::string cell;  ///< `scores[cat,fat]`
   double value = 0;
   std::vector<std::string> lines;  ///< without the cell, without "="
+  std::string remark = {};         ///< what the arithmetic can't say: why the cell is hidden
 };
+
+/// Whether the step's products of two cells have their second factor first: with tokens as columns
+/// the weight does, W·x, as the formula has it.
+bool writes_weight_first(const Trace& trace, const Step& step);
+bool is_product_of_cells(const Expression& term);
 
 /// The arithmetic of a cell of a step. A given has one line: its number.
 CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,

@@ -35,7 +35,7 @@ struct Flat {
 class Flattener {
  public:
   Flattener(const Trace& trace, const Step& step, ProgramNeeds& needs)
-      : call_(trace.call(step)), needs_(needs) {
+      : call_(trace.call(step)), weight_first_(writes_weight_first(trace, step)), needs_(needs) {
     for (std::size_t k = 0; k < call_.inputs.size(); ++k) {
       std::vector<bool>& read = needs.cells[std::string(call_.names[k])];
       read.resize(call_.inputs[k]->values.size());
@@ -62,6 +62,7 @@ class Flattener {
     }
     const std::size_t before = parts_.size();  // the parts of the terms around this one
     for (const Expression& part : term.parts()) parts_.push_back(place_of(part));
+    if (weight_first_ && is_product_of_cells(term)) std::swap(parts_[before], parts_[before + 1]);
     add(term, std::span(parts_).subspan(before));
     parts_.resize(before);
     if (shared) shared_.emplace(term.identity(), count_);
@@ -98,6 +99,7 @@ class Flattener {
   }
 
   Call call_;
+  bool weight_first_;
   ProgramNeeds& needs_;
   std::vector<std::vector<bool>*> read_;
   Flat flat_;

@@ -28,7 +28,7 @@ using ProgramForm = std::vector<ProgramTerm>;
 /// How every shown cell of a step is worked out. The cells of a step mostly have one form, with
 /// other rows and columns; a mask has two. Found by comparing the cells' own arithmetic, so that
 /// nothing needs to be known of the operation: the program gives exactly the terms of
-/// `expression_of`.
+/// `expression_of`, factors in the order in which they are written.
 struct CellProgram {
   std::array<std::size_t, 3> extents = {};  ///< how many matrices, rows, columns are shown
   std::vector<ProgramForm> forms;

@@ -6,7 +6,8 @@
 #include <set>
 
 #include "formats/numeral.hpp"
-#include "lesson/prose.hpp"
+#include "render/changes.hpp"
+#include "render/step_words.hpp"
 #include "render/text.hpp"
 #include "render/walk.hpp"
 #include "trace/labels.hpp"
@@ -17,15 +18,6 @@ namespace {
 using Parts = std::vector<DocumentPart>;
 
 // ---------------------------------------------------------------- words
-
-std::string live(const std::string& prose, const Trace& trace, const DocumentLook& look) {
-  std::string text;
-  for (const ProsePiece& piece : pieces_of(prose, trace)) {
-    text += piece.text;
-    if (piece.number) text += brief(*piece.number, piece.digits.value_or(look.digits));
-  }
-  return text;
-}
 
 constexpr std::string_view code_margin = "    ";
 
@@ -152,6 +144,22 @@ void add_given(Parts& parts, const Given& given, Convention convention, const Do
   add_tensor(parts, given.tensor, convention, look);
 }
 
+// Those that the lesson leaves out are only named, unless somebody asks for them.
+void add_givens(Parts& parts, const Lesson& lesson, const Trace& trace,
+                const std::vector<const Given*>& givens, const DocumentLook& look) {
+  std::string unshown;
+  for (const Given* given : givens) {
+    if (!wanted(given->name, look)) continue;
+    if (!look.only.empty() || is_shown(lesson, *given)) {
+      add_given(parts, *given, trace.convention, look);
+    } else {
+      unshown += fmt::format("{}{} ({})", unshown.empty() ? "Given, not shown: " : ", ",
+                             given->name, shown_shape(given->tensor, trace.convention));
+    }
+  }
+  if (!unshown.empty()) add_prose(parts, unshown + ".");
+}
+
 // The givens that no step has used before this one.
 std::vector<const Given*> new_givens(const Trace& trace, const Step& step,
                                      std::set<std::string>& shown) {
@@ -165,21 +173,15 @@ std::vector<const Given*> new_givens(const Trace& trace, const Step& step,
 
 void add_step_words(Parts& parts, const Lesson& lesson, const Trace& trace, const Step& step,
                     const DocumentLook& look) {
-  const StepText& words = lesson.texts[step.number - 1];
-  const Operation& operation = *step.operation;
-  const std::string say =
-      words.say.text.empty() ? std::string(operation.says) : live(words.say.text, trace, look);
-  add_heading(parts, 2, fmt::format("{}. {}: {}", step.number, step.name, operation.title));
+  add_heading(parts, 2, fmt::format("{}. {}: {}", step.number, step.name, title_of(lesson, step)));
   parts.emplace_back(DocumentFormula{visible(formula_text(trace, step))});
-  add_prose(parts, say);
+  add_prose(parts, said_of(lesson, trace, step, look.digits));
 }
 
 void add_step_numbers(Parts& parts, const Lesson& lesson, const Trace& trace, const Step& step,
                       const DocumentLook& look) {
-  const StepText& words = lesson.texts[step.number - 1];
-  const Operation& operation = *step.operation;
-  if (operation.parts) {
-    for (const Part& part : operation.parts(trace.call(step))) {
+  if (step.operation->parts) {
+    for (const Part& part : step.operation->parts(trace.call(step))) {
       add_heading(parts, 3, fmt::format("On the way: {}", part.title));
       add_tensor(parts, part.tensor, trace.convention, look);
     }
@@ -187,10 +189,8 @@ void add_step_numbers(Parts& parts, const Lesson& lesson, const Trace& trace, co
   add_heading(parts, 3,
               fmt::format("{} ({})", step.name, shown_shape(step.output, trace.convention)));
   add_tensor(parts, step.output, trace.convention, look);
-  if (!step.output.values.empty()) parts.emplace_back(DocumentArithmetic{typical_cell(step)});
-  const std::string notice = words.notice.text.empty() ? std::string(operation.notice)
-                                                       : live(words.notice.text, trace, look);
-  if (!notice.empty()) add_prose(parts, "Notice: " + notice);
+  if (step.output.values.empty()) return;
+  parts.emplace_back(DocumentArithmetic{cell_of(lesson, trace, step)});
 }
 
 }  // namespace
@@ -204,14 +204,19 @@ std::vector<DocumentPart> document_of(const Lesson& lesson, const Trace& trace,
   if (trace.convention == Convention::columns) {
     add_prose(parts, "Here a token is a column: keys run down, queries across.");
   }
+  if (lesson.changed) add_prose(parts, std::string(changed_words));
   std::set<std::string> shown;
   for (const Step& step : trace.steps) {
     const bool whole = wanted(step.name, look);
     if (whole) add_step_words(parts, lesson, trace, step, look);
-    for (const Given* given : new_givens(trace, step, shown)) {
-      if (wanted(given->name, look)) add_given(parts, *given, trace.convention, look);
-    }
-    if (whole) add_step_numbers(parts, lesson, trace, step, look);
+    add_givens(parts, lesson, trace, new_givens(trace, step, shown), look);
+    if (!whole) continue;
+    const bool shows = lesson.texts[step.number - 1].show || !look.only.empty();
+    if (shows) add_step_numbers(parts, lesson, trace, step, look);
+    const std::string notice = noticed_of(lesson, trace, step, look.digits);
+    if (!notice.empty()) add_prose(parts, "Notice: " + notice);
+    const std::string questions = questions_of(lesson, trace, step, look.digits);
+    if (!questions.empty()) add_prose(parts, "Try:\n\n" + questions);
   }
   return parts;
 }

@@ -1,6 +1,7 @@
 #include "render/dots.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "ops/tokens.hpp"
@@ -12,7 +13,7 @@ namespace {
 constexpr std::size_t most = 32;  // rows or columns
 constexpr std::size_t indent = 2;
 constexpr std::size_t gap = 3;
-constexpr std::size_t widest_label = 14;
+constexpr std::size_t widest_label = 30;
 constexpr double slack = 1e-9;  // a sum of shares may miss 1 by a rounding
 
 struct Size {
@@ -56,17 +57,40 @@ std::string label_of(const std::vector<std::string>& labels, std::size_t row) {
   return has_one ? shortened(visible_label(labels[row]), widest_label) : std::to_string(row + 1);
 }
 
-// A letter in the two columns that a dot takes: a wide one fills them, one too wide stays out.
-std::string letter_of(std::string_view label) {
-  const std::string letter = label.empty() ? "" : characters_of(visible_label(label)).front();
+std::string first_letter(const std::string& label) {
+  return label.empty() ? "" : std::string(characters_of(visible_label(label)).front());
+}
+
+// Letters say which column it is where another word means another letter: "t t t t" and "<" don't.
+bool tell_apart(const std::vector<std::string>& labels) {
+  for (const std::string& label : labels) {
+    const std::string letter = first_letter(label);
+    const bool is_mark = letter.size() == 1 && std::ispunct(static_cast<unsigned char>(letter[0]));
+    if (letter.empty() || is_mark) return false;
+    const bool shared = std::any_of(labels.begin(), labels.end(), [&](const std::string& other) {
+      return other != label && first_letter(other) == letter;
+    });
+    if (shared) return false;
+  }
+  return true;
+}
+
+// In the two columns that a dot takes: a wide letter fills them, one too wide stays out.
+std::string padded_letter(const std::string& letter) {
   return padded_right(width(letter) > 2 ? "" : letter, 2);
 }
 
+// The columns' first letters; where they don't say which column it is, the last digits of their
+// numbers.
 std::string header_of(const std::vector<std::string>& labels) {
-  std::string letters;
-  for (const std::string& label : labels) letters += letter_of(label);
-  const std::size_t last = letters.find_last_not_of(' ');
-  return last == std::string::npos ? "" : " " + letters.substr(0, last + 1);
+  const bool letters_will_do = tell_apart(labels);
+  std::string header;
+  for (std::size_t j = 0; j < labels.size(); ++j) {
+    header +=
+        padded_letter(letters_will_do ? first_letter(labels[j]) : std::to_string((j + 1) % 10));
+  }
+  const std::size_t last = header.find_last_not_of(' ');
+  return last == std::string::npos ? "" : " " + header.substr(0, last + 1);
 }
 
 std::size_t width_of(const Dots& dots) {

@@ -12,7 +12,8 @@ namespace qkv {
 std::string_view dots_legend();
 
 /// A matrix of weights as dots that grow with the weight: `│● ·  │` for each row, all of the same
-/// width, and a header of the columns' first letters that stands over them.
+/// width, and a header that stands over them: the columns' first letters, or the last digits of
+/// their numbers where two of the columns' words begin alike.
 struct Dots {
   std::string header;  ///< empty where the columns have no labels
   std::vector<std::string> rows;

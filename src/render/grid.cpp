@@ -244,8 +244,21 @@ RowLabels row_labels_of(const Sheet& sheet, std::size_t room) {
   return labels;
 }
 
-/// Row labels give way to the two columns that must show, down to a few letters.
+/// What all columns leave of the line.
+std::size_t room_beside_all_columns(const Sheet& sheet) {
+  std::size_t used = indent;
+  for (std::size_t j = 0; j < sheet.columns && used < sheet.look.width; ++j) {
+    used += gap + column_of(sheet, j).width;
+  }
+  return sheet.look.width - std::min(sheet.look.width, used);
+}
+
+/// Row labels are as long as they like where every column fits beside them. Else they give way to
+/// the two columns that must show, down to a few letters.
 std::size_t room_for_row_labels(const Sheet& sheet) {
+  if (const std::size_t beside = room_beside_all_columns(sheet); beside > widest_row_label) {
+    return beside;
+  }
   std::size_t used = indent + room_for_hidden(2, sheet.columns) + gap + column_of(sheet, 0).width;
   if (sheet.columns > 1) used += gap + column_of(sheet, sheet.columns - 1).width;
   const std::size_t room = sheet.look.width - std::min(sheet.look.width, used);
@@ -368,14 +381,19 @@ Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
   if (values.empty()) return {.text = fmt::format("  (empty: {}×{})\n", rows, columns)};
 
   const std::optional<GridFocus>& focus = look.focus;
-  const Sheet sheet{.rows = rows,
-                    .columns = columns,
-                    .values = values,
-                    .labels = labels,
-                    .look = look,
-                    .measure = look.measure ? *look.measure : measured(values, look.digits),
-                    .shown_rows = focus ? rows_around(focus->row, rows, look.most_rows)
-                                        : selected_rows(rows, look.most_rows)};
+  Sheet sheet{.rows = rows,
+              .columns = columns,
+              .values = values,
+              .labels = labels,
+              .look = look,
+              .measure = look.measure ? *look.measure : measured(values, look.digits),
+              .shown_rows = focus ? rows_around(focus->row, rows, look.most_rows)
+                                  : selected_rows(rows, look.most_rows)};
+  // Long whole numbers show whole where they fit all together.
+  NumberStyle& style = sheet.measure.style;
+  if (style.kind == NumberStyle::Kind::grouped && room_beside_all_columns(sheet) == 0) {
+    style = {NumberStyle::Kind::scientific, look.digits};
+  }
   const RowLabels row_labels = row_labels_of(sheet, room_for_row_labels(sheet));
   const std::size_t taken = indent + row_labels.width + (look.mark ? 1 : 0);  // the last sign
   const std::size_t room = look.width - std::min(look.width, taken);

@@ -11,7 +11,6 @@ namespace qkv {
 namespace {
 
 constexpr int most_terms = 6;
-constexpr int most_names = 3;
 
 // \fitted{…} shrinks mathematics that is wider or higher than the page, and leaves the rest alone.
 constexpr std::string_view preamble = R"(\documentclass[a4paper]{article}
@@ -143,11 +142,9 @@ class LatexWriter {
   }
 
   std::string operator()(const DocumentArithmetic& arithmetic) const {
-    const CellArithmetic worked = arithmetic_of(trace_, arithmetic.cell,
-                                                {.digits = look_.digits,
-                                                 .most_terms = most_terms,
-                                                 .most_names = most_names,
-                                                 .notation = Notation::latex});
+    const CellArithmetic worked = arithmetic_of(
+        trace_, arithmetic.cell,
+        {.digits = look_.digits, .most_terms = most_terms, .notation = Notation::latex});
     if (worked.lines.size() < 2) return {};
     std::string lines;
     std::string start = worked.cell;

@@ -8,8 +8,7 @@
 namespace qkv {
 namespace {
 
-constexpr int most_terms = 8;
-constexpr int most_names = 4;
+constexpr int most_terms = 9;
 
 // Text in which no character means anything but itself. CommonMark lets every ASCII mark stand
 // after a backslash; pandoc also reads $, ^, ~ and @.
@@ -94,8 +93,7 @@ class MarkdownWriter {
 
   std::string operator()(const DocumentArithmetic& arithmetic) const {
     const CellArithmetic worked =
-        arithmetic_of(trace_, arithmetic.cell,
-                      {.digits = look_.digits, .most_terms = most_terms, .most_names = most_names});
+        arithmetic_of(trace_, arithmetic.cell, {.digits = look_.digits, .most_terms = most_terms});
     if (worked.lines.size() < 2) return {};
     std::string lines;
     std::string start = worked.cell;

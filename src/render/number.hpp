@@ -2,21 +2,26 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace qkv {
 
-/// A number with `digits` decimals. Never "-0.0000": what rounds to zero has no sign. Infinities
-/// are "inf" and "-inf", what is no number is "nan". Example: `number(-1e-9, 4)` is "0.0000".
+/// A number with `digits` decimals, a final 5 rounded away from zero as people do it. Never
+/// "-0.0000": what rounds to zero has no sign. Infinities are "inf" and "-inf", what is no number
+/// is "nan". Examples: `number(-1e-9, 4)` is "0.0000", `number(0.03125, 4)` is "0.0313".
 std::string number(double value, int digits);
 
-/// A number for prose: as many of the `digits` decimals as say something, "0.148" or "2"; with an
-/// exponent from 1e7 on, and where the decimals would show only zeros: "3.29e-06".
+/// A number for prose: as many of the `digits` decimals as say something, "0.148" or "2". From 1e5
+/// on a whole number has its thousands apart, "57,982,058,496", up to 2^53, where doubles stop
+/// telling whole numbers apart; others have an exponent from 1e7 on, and so has what the decimals
+/// would show as zeros: "3.29e-06".
 std::string brief(double value, int digits);
 
 /// How every number of one matrix is written, so that its cells can be compared by eye.
 struct NumberStyle {
   enum class Kind {
     whole,       ///< no decimals: all are whole numbers
+    grouped,     ///< the same with thousands apart, where one of them is long
     fixed,       ///< `digits` decimals, or fewer where all end sooner
     scientific,  ///< `digits` decimals and an exponent
   };
@@ -29,13 +34,18 @@ struct NumberStyle {
 /// The largest of the finite numbers' magnitudes; 0 where there are none.
 double largest_magnitude(std::span<const double> values);
 
-/// The style of a matrix. Whole numbers stay whole up to 1e10; otherwise a largest magnitude of 1e7
-/// or more, or one too small to show in `digits` decimals, takes exponents. Infinities and NaN have
-/// no say.
+/// The style of a matrix. Whole numbers stay whole up to 2^53, with thousands apart from 1e5 on;
+/// otherwise a largest magnitude of 1e7 or more, or one too small to show in `digits` decimals,
+/// takes exponents. Infinities and NaN have no say.
 NumberStyle style_for(std::span<const double> values, int digits);
 
 /// One cell of a matrix. A zero is "0" in every style, so that it differs from "0.0000", which is a
 /// small number rounded.
 std::string cell_text(double value, const NumberStyle& style);
+
+/// What the first number with a negative exponent in a text means, in words:
+/// `(2.26e-06: the point belongs 6 places further to the left, 0.00000226.)`; empty where there is
+/// none.
+std::string exponent_legend(std::string_view text);
 
 }  // namespace qkv

@@ -161,7 +161,7 @@ std::string bytes_text(std::uint64_t bytes) {
   constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;
   double amount = static_cast<double>(bytes);
-  const auto rounded = [&] { return std::round(amount * 10) / 10; };
+  const auto rounded = [&] { return std::round(amount * 1000) / 1000; };
   for (; rounded() >= 1024; amount /= 1024) ++unit;
   return fmt::format("{} {}", rounded(), units[unit]);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "render/arithmetic.hpp"
+#include "render/changes.hpp"
 #include "render/html.hpp"
 #include "render/report_data.hpp"
 #include "render/report_matrix.hpp"
@@ -63,7 +64,7 @@ std::string contents(const Page& page) {
       "<nav aria-labelledby=\"contents\">\n<h2 id=\"contents\">Contents</h2>\n<ol>\n";
   for (const Step& step : page.trace.steps) {
     text += fmt::format("<li><a href=\"#step-{}\"><b>{}</b> <span>{}</span></a></li>\n",
-                        step.number, html_text(step.name), html_text(step.operation->title));
+                        step.number, html_text(step.name), html_text(title_of(page.lesson, step)));
   }
   return text + "</ol>\n</nav>\n";
 }
@@ -81,12 +82,7 @@ std::string heading(const Page& page) {
   if (page.trace.convention == Convention::columns) {
     text += "<p>Here a token is a column: keys run down, queries across.</p>\n";
   }
-  if (page.wish.changed) {
-    text +=
-        "<p class=\"changed\">The matrices are worked out from what was changed; the lesson's "
-        "words "
-        "were written for its own numbers, and a dash stands where one of them is not there.</p>\n";
-  }
+  if (page.lesson.changed) text += fmt::format("<p class=\"changed\">{}</p>\n", changed_words);
   return text + "</header>\n";
 }
 
@@ -100,8 +96,8 @@ constexpr std::string_view how_to_read =
 
 // The command that shows all of a matrix.
 std::string whole_matrix(const Page& page, const TensorView& view) {
-  return view.step ? fmt::format("qkv export {} --step {} -o -", page.lesson.name, view.name)
-                   : fmt::format("qkv export {} -o DIR", page.lesson.name);
+  return view.step ? fmt::format("qkv export {} --step {} -o -", page.lesson.where, view.name)
+                   : fmt::format("qkv export {} -o DIR", page.lesson.where);
 }
 
 const TensorView& view_of(const Page& page, std::string_view name) {
@@ -123,14 +119,21 @@ std::string tensor_html(const Page& page, const TensorView& view) {
                   whole_matrix(page, view));
 }
 
+// Those that the lesson leaves out are only named.
 std::string givens_html(const Page& page, const Step& step) {
-  std::string text;
+  std::string text, unshown;
   for (const Given* given : first_used_by(page.trace, step)) {
-    text += fmt::format("<h3>Given: {} ({})</h3>\n{}", html_text(given->name),
-                        shown_shape(given->tensor, page.trace.convention),
-                        tensor_html(page, view_of(page, given->name)));
+    const std::string title = fmt::format("{} ({})", html_text(given->name),
+                                          shown_shape(given->tensor, page.trace.convention));
+    if (is_shown(page.lesson, *given)) {
+      text += fmt::format("<h3>Given: {}</h3>\n{}", title,
+                          tensor_html(page, view_of(page, given->name)));
+    } else {
+      unshown += (unshown.empty() ? "" : ", ") + title;
+    }
   }
-  return text;
+  if (unshown.empty()) return text;
+  return text + fmt::format("<p>Given, not shown: {}.</p>\n", unshown);
 }
 
 // Softmax's exponentials, and whatever else an operation finds worth showing on its way. Where they
@@ -144,20 +147,20 @@ std::string parts_html(const Page& page, const Step& step) {
     const bool one_for_each = part.tensor.shape() == step.output.shape();
     if (!one_for_each) view = qkv::view_of(part.title, part.tensor);
     view.tensor = &part.tensor;
-    text += fmt::format("<h3>On the way: {}</h3>\n{}", html_text(part.title),
-                        heatmaps(view, page.trace.convention, page.wish.digits, part.title,
-                                 one_for_each ? mark_of(page, result) + " data-way" : "",
-                                 fmt::format("qkv run {} --step {}", page.lesson.name, step.name)));
+    text +=
+        fmt::format("<h3>On the way: {}</h3>\n{}", html_text(part.title),
+                    heatmaps(view, page.trace.convention, page.wish.digits, part.title,
+                             one_for_each ? mark_of(page, result) + " data-way" : "",
+                             fmt::format("qkv run {} --step {}", page.lesson.where, step.name)));
   }
   return text;
 }
 
 std::string worked_html(const Page& page, const Step& step) {
   if (step.output.values.empty()) return {};
-  const CellArithmetic worked = arithmetic_of(page.trace, typical_cell(step),
-                                              {.digits = page.look.digits,
-                                               .most_terms = page.look.most_terms,
-                                               .most_names = page.look.most_names});
+  const CellArithmetic worked =
+      arithmetic_of(page.trace, cell_of(page.lesson, page.trace, step),
+                    {.digits = page.look.digits, .most_terms = page.look.most_terms});
   if (worked.lines.size() < 2) return {};
   std::string text =
       fmt::format("<div class=\"worked\">\n<h3>One cell</h3>\n<p class=\"cell\">{}</p>\n",
@@ -165,32 +168,40 @@ std::string worked_html(const Page& page, const Step& step) {
   for (const std::string& line : worked.lines) {
     text += fmt::format("<p>= {}</p>\n", html_text(line));
   }
+  if (!worked.remark.empty()) text += fmt::format("<p>{}</p>\n", html_text(worked.remark));
   return text + "</div>\n";
 }
 
+std::string aside_html(std::string_view heading, const std::string& prose) {
+  if (prose.empty()) return {};
+  return fmt::format("<div class=\"notice\">\n<h3>{}</h3>\n{}</div>\n", heading, html_prose(prose));
+}
+
+// What to notice, and what to try then.
 std::string notice_html(const Page& page, const Step& step) {
-  const std::string& own = page.lesson.texts[step.number - 1].notice.text;
-  const std::string notice = own.empty() ? std::string(step.operation->notice)
-                                         : live_prose(own, page.trace, page.wish.digits);
-  if (notice.empty()) return {};
-  return fmt::format("<div class=\"notice\">\n<h3>Notice</h3>\n{}</div>\n", html_prose(notice));
+  const int digits = page.wish.digits;
+  return aside_html("Notice", noticed_of(page.lesson, page.trace, step, digits)) +
+         aside_html("Try", questions_of(page.lesson, page.trace, step, digits));
+}
+
+// What lies on the way, the step's matrix and one cell worked out.
+std::string result_html(const Page& page, const Step& step) {
+  if (!page.lesson.texts[step.number - 1].show) return {};
+  return fmt::format("{}<h3>{} ({})</h3>\n{}{}", parts_html(page, step), html_text(step.name),
+                     shown_shape(step.output, page.trace.convention),
+                     tensor_html(page, view_of(page, step.name)), worked_html(page, step));
 }
 
 std::string step_html(const Page& page, const Step& step) {
-  const std::string& own = page.lesson.texts[step.number - 1].say.text;
-  const std::string say = own.empty() ? std::string(step.operation->says)
-                                      : live_prose(own, page.trace, page.wish.digits);
   return fmt::format(
       "<section id=\"step-{0}\" aria-labelledby=\"title-{0}\">\n<h2 id=\"title-{0}\"><span "
       "class=\"number\">{0}</span> <span class=\"name\">{1}</span> {2}</h2>\n"
-      "<div class=\"formula\">{3}</div>\n<div class=\"say\">{4}</div>\n{5}{6}<h3>{1} "
-      "({7})</h3>\n{8}{9}{10}</section>\n",
-      step.number, html_text(step.name), html_text(step.operation->title),
+      "<div class=\"formula\">{3}</div>\n<div class=\"say\">{4}</div>\n{5}{6}{7}</section>\n",
+      step.number, html_text(step.name), html_text(title_of(page.lesson, step)),
       mathml(formula_pieces(page.trace, step), step.name,
              shown_shape(step.output, page.trace.convention), formula_text(page.trace, step)),
-      html_prose(say), givens_html(page, step), parts_html(page, step),
-      shown_shape(step.output, page.trace.convention), tensor_html(page, view_of(page, step.name)),
-      worked_html(page, step), notice_html(page, step));
+      html_prose(said_of(page.lesson, page.trace, step, page.wish.digits)), givens_html(page, step),
+      result_html(page, step), notice_html(page, step));
 }
 
 constexpr std::string_view panel =

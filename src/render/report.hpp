@@ -10,9 +10,8 @@ namespace qkv {
 
 /// What a report says of itself beside the lesson.
 struct ReportWish {
-  int digits = 4;        ///< decimals of the numbers that people see
-  std::string command;   ///< that makes this report, for its last line
-  bool changed = false;  ///< the lesson's text or numbers are not those it was written for
+  int digits = 4;       ///< decimals of the numbers that people see
+  std::string command;  ///< that makes this report, for its last line
 };
 
 /// The walk as one page of HTML that needs nothing else: every step with its formula (MathML), its

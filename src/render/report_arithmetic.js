@@ -1,7 +1,7 @@
 // How a cell comes about, line by line. This knows no operation: the page's data brings, for each
 // step, the arithmetic that its cells share (`program`), and the numbers are put in here.
 //
-// data = {digits, most_terms, most_names,          how numbers and long sums are written
+// data = {digits, most_terms,                      how numbers and long sums are written
 //         functions: {exponential: [x, value, …]}  values of functions: a browser's own differ in
 //                                                  their last digits, and it has no erf
 //         tensors: [{name, shape: [matrices, rows, columns], rank, turned, leading: [[name, size]],
@@ -13,7 +13,7 @@
 // operand, matrix pattern, row pattern, column pattern], or [kind, place of a part, …]. A pattern
 // is a number, [base, by matrix, by row, by column], or {by, table} (see pattern.hpp).
 const arithmeticOver = (data) => {
-  const { asNumber, brief, whole } = numbersWith(data.digits);
+  const { asNumber, brief, constant, exact } = numbersWith(data.digits);
 
   // ---- what the data says of a cell ------------------------------------------------------------
   // A cell is {tensor, matrix, row, column}: the tensor's place in the data, then indices from 0,
@@ -139,19 +139,24 @@ const arithmeticOver = (data) => {
         (stage === 0 && exponent.kind === "cell");
       return plain ? `${base}^${text}` : `${base}^(${text})`;
     };
+    // Behind a plus a factor with a sign stands in brackets: 2·3 + (-1)·4.
+    const summand = (i) => {
+      const text = bracketed(i, 1, depth + 1);
+      if (i === 0 || !text.startsWith("-")) return text;
+      return term.parts[i].kind === "negative" ? `(${text})` : text.replace(/^[^·\s]+/, "($&)");
+    };
     const sum = () => {
+      const [keptOutside, keptInside] = [4, 2];
       const count = term.parts.length;
-      const outermost = stage === 0 ? data.most_names : data.most_terms;
-      const most = outermost !== 0 && depth > 0 ? 2 : outermost;
-      const cut = most !== 0 && count > most;
-      const first = cut ? most - 1 : count;
+      const cut = data.most_terms !== 0 && count > data.most_terms;
+      const first = cut ? (depth > 0 ? keptInside : keptOutside) - 1 : count;
       const texts = [];
-      for (let i = 0; i < first; ++i) texts.push(bracketed(i, 1, depth + 1));
-      if (cut) texts.push(`… ${count - first - 1} more …`, bracketed(count - 1, 1, depth + 1));
+      for (let i = 0; i < first; ++i) texts.push(summand(i));
+      if (cut) texts.push(`… ${count - first - 1} more …`, summand(count - 1));
       return texts.join(" + ");
     };
 
-    if (term.kind === "number") return whole(term.value);
+    if (term.kind === "number") return constant(term.value);
     if (stage > term.height) return brief(term.value);
     switch (term.kind) {
       case "cell": return nameOf(term.place);
@@ -173,7 +178,7 @@ const arithmeticOver = (data) => {
   // {lines, places}: the calculation line by line, and the cells that it reads.
   function arithmeticOf(cell) {
     if (!data.tensors[cell.tensor].program) {
-      return { lines: [`${whole(valueOf(cell))} (given)`], places: [] };
+      return { lines: [`${exact(valueOf(cell))} (given)`], places: [] };
     }
     const terms = expressionOf(cell);
     const result = terms[terms.length - 1];

@@ -208,9 +208,8 @@ std::string report_data(const Trace& trace, const std::vector<TensorView>& views
     tensors += v == 0 ? "\n" : ",\n";
     tensors += json_tensor(trace, views[v], programs[v], views, needs.cells[views[v].name]);
   }
-  return fmt::format(
-      "{{\"digits\":{},\"most_terms\":{},\"most_names\":{},\n\"functions\":{},\n\"tensors\":[{}]}}",
-      look.digits, look.most_terms, look.most_names, json_functions(needs), tensors);
+  return fmt::format("{{\"digits\":{},\"most_terms\":{},\n\"functions\":{},\n\"tensors\":[{}]}}",
+                     look.digits, look.most_terms, json_functions(needs), tensors);
 }
 
 }  // namespace qkv

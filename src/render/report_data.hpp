@@ -10,8 +10,7 @@ namespace qkv {
 /// How far a cell's arithmetic is spelled out.
 struct ReportLook {
   int digits = 4;
-  std::size_t most_terms = 8;  ///< longer sums lose their middle, as in the walk
-  std::size_t most_names = 4;
+  std::size_t most_terms = 9;  ///< longer sums lose their middle, as in the walk
 };
 
 /// What a report's script works every cell's arithmetic out from, as JSON: the numbers that are

@@ -8,6 +8,10 @@ const numbersWith = (digits) => {
 
   const notFinite = (x) => (Number.isNaN(x) ? "nan" : x < 0 ? "-inf" : "inf");
 
+  // As whole numbers of people are: -57,982,058,496, up to 2^53.
+  const isExactWhole = (x) => Number.isInteger(x) && Math.abs(x) <= 2 ** 53;
+  const grouped = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, ",");
+
   // What is exactly halfway goes to the even digit; toFixed and toExponential always go up.
   function halfToEven(format, magnitude, places) {
     const more = 60;
@@ -19,8 +23,16 @@ const numbersWith = (digits) => {
     return exponent === undefined ? kept : `${kept}e${exponent}`;
   }
 
+  // Where the shortest decimals end in a 5 just after the last place, people round it away from zero.
+  function pastTheTie(magnitude, places) {
+    const shortest = exact(magnitude);
+    const ties = new RegExp(`^\\d+\\.\\d{${places}}5$`).test(shortest);
+    return ties ? Number(shortest.replace(/5$/, "9")) : magnitude;
+  }
+
   function fixed(x, places) {
-    const text = halfToEven((value, count) => value.toFixed(count), Math.abs(x), places);
+    const magnitude = pastTheTie(Math.abs(x), places);
+    const text = halfToEven((value, count) => value.toFixed(count), magnitude, places);
     return x < 0 && /[1-9]/.test(text) ? `-${text}` : text;
   }
 
@@ -36,16 +48,20 @@ const numbersWith = (digits) => {
     text.replace(/(\.\d*?)0+(?=e|$)/, "$1").replace(/\.(?=e|$)/, "");
 
   // A number worked out: as many decimals as say something.
-  function brief(x) {
+  function brief(x, places = digits) {
     if (!Number.isFinite(x)) return notFinite(x);
     const magnitude = Math.abs(x);
-    const vanishes = magnitude > 0 && magnitude < Number(`1e-${digits}`);
+    if (magnitude >= 1e5 && isExactWhole(x)) return grouped(x);
+    const vanishes = magnitude > 0 && magnitude < Number(`1e-${places}`);
     return withoutTrailingZeros(magnitude < 1e7 && !vanishes
-      ? fixed(x, digits) : scientific(x, Math.max(2, digits - 2)));
+      ? fixed(x, places) : scientific(x, Math.max(2, places - 2)));
   }
 
-  // A number of the maths itself, with all its digits.
-  function whole(x) {
+  // A number of the maths itself, such as 10000.
+  const constant = (x) => (Number.isInteger(x) && Math.abs(x) >= 1e5 ? brief(x, 0) : exact(x));
+
+  // A number with all its digits.
+  function exact(x) {
     if (!Number.isFinite(x)) return notFinite(x);
     const [mantissa, exponent] = Math.abs(x).toExponential().split("e");
     const sign = x < 0 || Object.is(x, -0) ? "-" : "";
@@ -57,5 +73,5 @@ const numbersWith = (digits) => {
     return sign + units + (figures.length > place + 1 ? `.${figures.slice(place + 1)}` : "");
   }
 
-  return { asNumber, brief, whole };
+  return { asNumber, brief, constant, exact };
 };

@@ -6,20 +6,24 @@
 #include <cmath>
 
 #include "render/arithmetic.hpp"
+#include "render/changes.hpp"
 #include "render/dots.hpp"
 #include "render/grid.hpp"
+#include "render/number.hpp"
 #include "render/step_words.hpp"
 #include "render/text.hpp"
+#include "render/worked_cell.hpp"
+#include "tensor/change.hpp"
+#include "tensor/error.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
 namespace {
 
 constexpr std::size_t widest_prose = 76;
-// Of a tensor with more matrices than this, the walk shows the first ones and the last.
+// Of a tensor with more matrices than this, the walk shows the first two and the last.
 constexpr std::size_t most_matrices = 4;
-constexpr std::size_t most_terms = 8;
-constexpr std::size_t most_names = 4;
+constexpr std::size_t first_matrices = 2;
 
 std::string bold(const std::string& text, const WalkLook& look) {
   return look.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
@@ -30,7 +34,7 @@ std::string bold(const std::string& text, const WalkLook& look) {
 struct Exhibit {
   const Tensor& tensor;
   std::string whole;
-  const Tensor* before = nullptr;  ///< of the same shape
+  const Tensor* before = nullptr;  ///< nullptr where it is the same, or can't be compared
 };
 
 // How to see a matrix whole.
@@ -40,17 +44,16 @@ std::string way_to_whole(const Lesson& lesson, const Trace& trace, std::string_v
   if (look.reader == Reader::has_keys) {
     return is_step ? "press e, then the arrows and Tab" : "press x to write it to a file";
   }
-  return is_step ? fmt::format("qkv export {} --step {} -o -", lesson.name, name)
-                 : fmt::format("qkv export {} -o DIR", lesson.name);
+  return is_step ? fmt::format("qkv export {} --step {} -o -", lesson.where, name)
+                 : fmt::format("qkv export {} -o DIR", lesson.where);
 }
 
 Exhibit exhibit_of(const Lesson& lesson, const Trace& trace, std::string_view name,
                    const WalkLook& look) {
   const Tensor& tensor = trace.at(name);
   const Tensor* before = look.began ? look.began->find(name) : nullptr;
-  const bool differs =
-      before && before->shape() == tensor.shape() && before->values != tensor.values;
-  return {tensor, way_to_whole(lesson, trace, name, look), differs ? before : nullptr};
+  const bool marked = before && comparable(tensor, *before) && differs(tensor, *before);
+  return {tensor, way_to_whole(lesson, trace, name, look), marked ? before : nullptr};
 }
 
 std::string hidden_text(const Grid& shown, const std::string& whole) {
@@ -75,20 +78,27 @@ struct Sheet {
   MatrixLabels labels;
 };
 
-std::string numbers_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
+// It as text, with what that leaves out.
+struct SheetText {
+  std::string text;
+  std::string hidden = {};  ///< part of the text; empty where everything shows
+};
+
+SheetText numbers_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
   GridLook style{.width = look.width,
                  .digits = look.digits,
                  .colour = look.colour && look.picture != Picture::numbers};
   if (!sheet.before.empty()) {
     style.mark = [&](std::size_t row, std::size_t column) {
       const std::size_t i = row * sheet.columns + column;
-      return sheet.values[i] == sheet.before[i] ? Mark::none : Mark::changed;
+      return differs(sheet.values[i], sheet.before[i]) ? Mark::changed : Mark::none;
     };
   }
   const Grid lines = grid(sheet.rows, sheet.columns, sheet.values,
                           {sheet.labels.rows, sheet.labels.columns}, style);
-  const std::string hidden = hidden_text(lines, whole);
-  return lines.text + (hidden.empty() ? "" : indented(hidden, look));
+  std::string hidden = hidden_text(lines, whole);
+  if (!hidden.empty()) hidden = indented(hidden, look);
+  return {lines.text + hidden, hidden};
 }
 
 // The dots by themselves; empty where there are none, or no room for them.
@@ -105,11 +115,11 @@ std::string dots_text(const Dots& dotted, const std::vector<std::string>& row_la
 }
 
 // Numbers, or where the reader wants dots and they fit, dots.
-std::string matrix_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
+SheetText matrix_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
   if (look.picture != Picture::dots) return numbers_text(sheet, whole, look);
   const Dots dotted = signed_dots(sheet.rows, sheet.columns, sheet.values, sheet.labels.columns);
   const std::string alone = dots_text(dotted, sheet.labels.rows, look);
-  return alone.empty() ? numbers_text(sheet, whole, look) : alone;
+  return alone.empty() ? numbers_text(sheet, whole, look) : SheetText{alone};
 }
 
 // What a terminal gives columns to. Shaded cells have blanks at their end that plain ones lack, so
@@ -127,14 +137,16 @@ std::string without_colour(const std::string& text) {
 }
 
 // A matrix of weights: its numbers, and its dots on the right of them, or below.
-std::string weights_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
+SheetText weights_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
   const Dots dotted = dots(sheet.rows, sheet.columns, sheet.values, sheet.labels.columns);
   const std::string below = dots_text(dotted, sheet.labels.rows, look);
-  if (look.picture == Picture::dots && !below.empty()) return below;
-  const std::string numbers = numbers_text(sheet, whole, look);
+  if (look.picture == Picture::dots && !below.empty()) return {below};
+  SheetText numbers = numbers_text(sheet, whole, look);
   if (dotted.rows.empty() || look.picture == Picture::numbers) return numbers;
-  const std::string beside = dots_beside(numbers, without_colour(numbers), dotted, look.width);
-  return beside.empty() ? numbers + below : beside;
+  const std::string beside =
+      dots_beside(numbers.text, without_colour(numbers.text), dotted, look.width);
+  numbers.text = beside.empty() ? numbers.text + below : beside;
+  return numbers;
 }
 
 // The ids of a batch: each sentence under its own words.
@@ -148,9 +160,17 @@ std::string sentences_text(const Exhibit& exhibit, const WalkLook& look) {
       labels.columns.emplace_back(ids.axes.back().label(i, b));
     }
     const std::span<const double> row = std::span(ids.values).subspan(b * columns, columns);
-    text += matrix_text({1, columns, row, {}, std::move(labels)}, exhibit.whole, look);
+    text += matrix_text({1, columns, row, {}, std::move(labels)}, exhibit.whole, look).text;
   }
   return text;
+}
+
+// What is hidden of every matrix alike is said once, below the last.
+void say_once(std::string& text, const std::string& remark) {
+  if (remark.empty()) return;
+  for (std::size_t at = text.find(remark); at != text.rfind(remark); at = text.find(remark)) {
+    text.erase(at, remark.size());
+  }
 }
 
 std::string tensor_text(const Exhibit& exhibit, const Trace& trace, const WalkLook& look,
@@ -166,35 +186,43 @@ std::string tensor_text(const Exhibit& exhibit, const Trace& trace, const WalkLo
   const Tensor& shown = turned ? over : tensor;
   const Tensor* before = turned && exhibit.before ? &over_before : exhibit.before;
   const std::size_t count = shown.matrices();
-  std::string text;
+  std::string text, hidden;
   for (std::size_t m = 0; m < count; ++m) {
-    if (count > most_matrices && m == most_matrices - 1) {
+    if (count > most_matrices && m == first_matrices) {
       text += indented(
-          fmt::format("… {} more, {} to {}; all of them: {}", count - most_matrices,
+          fmt::format("… {} more, {} to {}; all of them: {}", count - first_matrices - 1,
                       matrix_name(tensor, m), matrix_name(tensor, count - 2), exhibit.whole),
           look);
       m = count - 1;
     }
     if (count > 1) text += "  " + matrix_name(tensor, m) + "\n";
-    text += one_matrix({shown.rows(), shown.columns(), shown.matrix(m),
-                        before ? before->matrix(m) : std::span<const double>(),
-                        own_labels(tensor, m, trace.convention)},
-                       exhibit.whole, look);
+    SheetText sheet = one_matrix({shown.rows(), shown.columns(), shown.matrix(m),
+                                  before ? before->matrix(m) : std::span<const double>(),
+                                  own_labels(tensor, m, trace.convention)},
+                                 exhibit.whole, look);
+    text += sheet.text;
+    hidden = std::move(sheet.hidden);
   }
+  say_once(text, hidden);
   return text;
 }
 
-// The givens that no step before this one has used.
+// The givens that no step before this one has used; of those that the lesson leaves out, the names.
 std::string givens_text(const Lesson& lesson, const Trace& trace, const Step& step,
                         const WalkLook& look) {
-  std::string text;
+  std::string text, unshown;
   for (const Given* given : first_used_by(trace, step)) {
-    text += fmt::format("  given: {} ({})\n", given->name,
-                        shown_shape(given->tensor, trace.convention));
-    text += tensor_text(exhibit_of(lesson, trace, given->name, look), trace, look);
-    text += "\n";
+    const std::string title =
+        fmt::format("{} ({})", given->name, shown_shape(given->tensor, trace.convention));
+    if (!is_shown(lesson, *given)) {
+      unshown += (unshown.empty() ? "" : ", ") + title;
+      continue;
+    }
+    text += fmt::format("  given: {}\n", title);
+    text += tensor_text(exhibit_of(lesson, trace, given->name, look), trace, look) + "\n";
   }
-  return text;
+  if (unshown.empty()) return text;
+  return text + indented("given, not shown: " + unshown, look) + "\n";
 }
 
 // The result; one that shares out weights in dots as well, with what they mean once below.
@@ -208,19 +236,37 @@ std::string output_text(const Lesson& lesson, const Trace& trace, const Step& st
   return text + indented(std::string(weights ? dots_legend() : signed_dots_legend()), look);
 }
 
-std::string cell_text(const Trace& trace, const Step& step, const WalkLook& look) {
-  if (step.output.values.empty()) return {};
-  const CellArithmetic worked =
-      arithmetic_of(trace, typical_cell(step),
-                    {.digits = look.digits, .most_terms = most_terms, .most_names = most_names});
-  if (worked.lines.size() < 2) return {};
-  return "  One cell:\n" + worked_text(worked, look, 4) + "\n";
+std::string changed_lines(const Step& step, const WalkLook& look) {
+  std::string text;
+  for (const std::string& line :
+       wrapped_arithmetic(visible(changes_text(step, *look.began, look.digits)), look.width - 2)) {
+    text += "  " + line + "\n";
+  }
+  return text;
+}
+
+// What lies on the way, the step's matrix, what was changed of it and one cell worked out.
+std::string result_text(const Lesson& lesson, const Trace& trace, const Step& step,
+                        const WalkLook& look) {
+  std::string text;
+  if (step.operation->parts) {
+    const std::string whole = way_to_whole(lesson, trace, step.name, look);
+    for (const Part& part : step.operation->parts(trace.call(step))) {
+      text += fmt::format("  on the way: {}\n", part.title);
+      text += tensor_text({part.tensor, whole, nullptr}, trace, look) + "\n";
+    }
+  }
+  const std::string title =
+      fmt::format("  {} ({})", step.name, shown_shape(step.output, trace.convention));
+  text += bold(title, look) + "\n" + output_text(lesson, trace, step, look);
+  if (look.began) text += changed_lines(step, look);
+  return text + "\n" + worked_cell_text(lesson, trace, step, look);
 }
 
 // On one line where there is room.
 std::string step_heading(const Lesson& lesson, const Step& step, const WalkLook& look) {
   const std::string name = fmt::format("{}/{}  {}", step.number, lesson.texts.size(), step.name);
-  const std::string title(step.operation->title);
+  const std::string title = visible(title_of(lesson, step));
   const std::string line = bold(name, look);
   if (width(name) + 2 + width(title) <= look.width) return fmt::format("{}  {}\n", line, title);
   return line + "\n" + indented(title, look);
@@ -249,6 +295,12 @@ std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std:
     }
     start.clear();
   }
+  if (!worked.remark.empty()) {
+    for (const std::string& line :
+         wrapped(worked.remark, std::max(look.width, indent + 12) - indent)) {
+      text += std::string(indent, ' ') + line + "\n";
+    }
+  }
   return text;
 }
 
@@ -260,6 +312,7 @@ std::string lesson_heading(const Lesson& lesson, const WalkLook& look) {
   if (lesson.recipe.convention == Convention::columns) {
     text += indented("Here a token is a column: keys run down, queries across.", look);
   }
+  if (lesson.changed) text += "\n" + indented(std::string(changed_words), look);
   return text;
 }
 
@@ -270,6 +323,16 @@ std::string formula_text(const Trace& trace, const Step& step) {
     if (piece.is_operand) text += fmt::format("{} ({})", piece.transposed ? "ᵀ" : "", piece.shape);
   }
   return fmt::format("{} → {} ({})", text, step.name, shown_shape(step.output, trace.convention));
+}
+
+CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step) {
+  const std::string& chosen = lesson.texts[step.number - 1].cell.text;
+  if (chosen.empty()) return typical_cell(step);
+  try {
+    return find_cell(chosen, trace);
+  } catch (const InputError&) {  // another text may not have its words
+    return typical_cell(step);
+  }
 }
 
 CellReference typical_cell(const Step& step) {
@@ -289,30 +352,18 @@ CellReference typical_cell(const Step& step) {
 
 std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step,
                       const WalkLook& look) {
-  const StepText& words = lesson.texts[step.number - 1];
-  const Operation& operation = *step.operation;
+  const bool shows = lesson.texts[step.number - 1].show;
   std::string text = step_heading(lesson, step, look) + "\n";
   text += indented(formula_text(trace, step), look) + "\n";
-  const std::string say = words.say.text.empty() ? std::string(operation.says)
-                                                 : live_prose(words.say.text, trace, look.digits);
-  text += indented(say, look) + "\n";
+  text += indented(said_of(lesson, trace, step, look.digits), look) + "\n";
   text += givens_text(lesson, trace, step, look);
-  if (operation.parts) {
-    const std::string whole = way_to_whole(lesson, trace, step.name, look);
-    for (const Part& part : operation.parts(trace.call(step))) {
-      text += fmt::format("  on the way: {}\n", part.title);
-      text += tensor_text({part.tensor, whole, nullptr}, trace, look) + "\n";
-    }
-  }
-  text +=
-      bold(fmt::format("  {} ({})", step.name, shown_shape(step.output, trace.convention)), look) +
-      "\n";
-  text += output_text(lesson, trace, step, look) + "\n";
-  text += cell_text(trace, step, look);
-  const std::string notice = words.notice.text.empty()
-                                 ? std::string(operation.notice)
-                                 : live_prose(words.notice.text, trace, look.digits);
+  if (shows) text += result_text(lesson, trace, step, look);
+  const std::string notice = noticed_of(lesson, trace, step, look.digits);
+  const std::string legend = exponent_legend(text + notice);
+  if (!legend.empty()) text += indented(legend, look) + (notice.empty() ? "" : "\n");
   if (!notice.empty()) text += indented("Notice: " + notice, look);
+  const std::string questions = questions_of(lesson, trace, step, look.digits);
+  if (!questions.empty()) text += "\n" + indented("Try:\n\n" + questions, look);
   return text;
 }
 

@@ -27,10 +27,12 @@ struct WalkLook {
   bool colour = false;
   Picture picture = Picture::heatmap;
   Reader reader = Reader::has_commands;
-  const Trace* began = nullptr;  ///< cells that differ from these are marked
+  const Trace* began = nullptr;  ///< the lesson's own numbers, where somebody has changed some:
+                                 ///< what differs from them is marked and told
 };
 
-/// A lesson's title, what it is about and where its numbers come from.
+/// A lesson's title, what it is about and where its numbers come from; of a changed one, which
+/// words explain it.
 std::string lesson_heading(const Lesson& lesson, const WalkLook& look);
 
 /// One step as people read it: title, formula with shapes, explanation, the givens that it is the
@@ -47,7 +49,10 @@ std::string indented(const std::string& prose, const WalkLook& look);
 /// A cell's arithmetic, a line for each stride, broken to the width.
 std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent);
 
-/// The cell that a step is explained by: a row that is neither first nor bare, its largest number.
+/// The cell that a step is explained by: the lesson's choice, or where it has none a typical one.
+CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step);
+
+/// A typical cell: a row that is neither first nor bare, its largest number.
 CellReference typical_cell(const Step& step);
 
 }  // namespace qkv

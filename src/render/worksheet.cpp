@@ -183,10 +183,11 @@ std::string words_html(const Trace& trace) {
 }
 
 // How one cell is worked out, in names: what to do, and no number of the result.
-std::string example_html(const Trace& trace, const Step& step) {
+std::string example_html(const Lesson& lesson, const Trace& trace, const Step& step) {
   constexpr std::size_t few = 4;
-  const CellReference cell = typical_cell(step);
-  const CellArithmetic worked = arithmetic_of(trace, cell, {.most_terms = few, .most_names = few});
+  if (step.output.values.empty()) return {};
+  const CellArithmetic worked =
+      arithmetic_of(trace, cell_of(lesson, trace, step), {.most_terms = few});
   if (worked.lines.size() < 2) return {};
   return fmt::format("<p class=\"formula\">{} = {}</p>\n", html_text(worked.cell),
                      html_text(worked.lines.front()));
@@ -217,13 +218,13 @@ std::string_view first_sentence(std::string_view says) {
   return end == std::string_view::npos ? says : says.substr(0, end + 1);
 }
 
-std::string step_html(const Trace& trace, const Step& step, int digits) {
+std::string step_html(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
   return fmt::format(
       "<section>\n<div class=\"lead\">\n<h2>{}. {}: {}</h2>\n<p>{}</p>\n"
       "<p class=\"formula\">{}</p>\n{}</div>\n{}{}</section>\n",
-      step.number, html_text(step.name), html_text(step.operation->title),
+      step.number, html_text(step.name), html_text(title_of(lesson, step)),
       html_text(first_sentence(step.operation->says)), html_text(formula_text(trace, step)),
-      example_html(trace, step), givens_html(trace, step, digits),
+      example_html(lesson, trace, step), givens_html(trace, step, digits),
       tensor_html(step.name, step.output, trace.convention, Cells::empty, 0));
 }
 
@@ -270,7 +271,7 @@ std::string worksheet_page(const Lesson& lesson, const Trace& trace, int digits,
       "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
       html_text(lesson.title), style);
   text += heading(lesson) + rules(check) + words_html(trace);
-  for (const Step& step : trace.steps) text += step_html(trace, step, digits);
+  for (const Step& step : trace.steps) text += step_html(lesson, trace, step, digits);
   return text + "</body>\n</html>\n";
 }
 

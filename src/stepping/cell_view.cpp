@@ -8,6 +8,7 @@
 
 #include "render/arithmetic.hpp"
 #include "render/text.hpp"
+#include "tensor/change.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -74,12 +75,12 @@ std::string span_text(std::string_view what, std::size_t first, std::size_t last
   return fmt::format(", {}s {}–{} of {}", what, first, last, count);
 }
 
-// Where the numbers have changed since the lesson began; nullptr where none has.
+// The matrix with the lesson's own numbers; nullptr where they are the same, or can't be compared.
 const Tensor* changed_from(const Walkthrough& walk, const std::string& name) {
-  if (walk.set.empty()) return nullptr;
-  const Tensor* before = walk.began->trace.find(name);
+  if (!walk.own()) return nullptr;
+  const Tensor* before = walk.own()->find(name);
   const Tensor& after = walk.trace().at(name);
-  return before && before->shape() == after.shape() ? before : nullptr;
+  return before && comparable(after, *before) ? before : nullptr;
 }
 
 std::function<Mark(std::size_t, std::size_t)> marks_of(const Walkthrough& walk,
@@ -91,8 +92,8 @@ std::function<Mark(std::size_t, std::size_t)> marks_of(const Walkthrough& walk,
     if (exhibit.marked.contains({row, column})) return exhibit.mark;
     if (!before) return Mark::none;
     const auto [r, c] = as_seen(now, convention, row, column);
-    const bool same = before->at(exhibit.matrix, r, c) == now.at(exhibit.matrix, r, c);
-    return same ? Mark::none : Mark::changed;
+    const bool changed = differs(now.at(exhibit.matrix, r, c), before->at(exhibit.matrix, r, c));
+    return changed ? Mark::changed : Mark::none;
   };
 }
 
@@ -207,21 +208,21 @@ std::string changed_text(const Walkthrough& walk, const CellReference& cell) {
   if (!before) return {};
   const double old = before->at(cell.matrix, cell.row, cell.column);
   const double now = walk.trace().at(cell.name).at(cell.matrix, cell.row, cell.column);
-  return old == now ? "" : fmt::format(" (was {})", brief(old, walk.digits));
+  return differs(now, old) ? fmt::format(" (was {})", brief(old, walk.digits)) : "";
 }
 
 std::vector<std::string> arithmetic_lines(const Walkthrough& walk, const CellReference& cell,
                                           WindowSize window) {
   const std::size_t terms = window.rows >= 40 ? 24 : 8;
-  const CellArithmetic worked = arithmetic_of(
-      walk.trace(), cell, {.digits = walk.digits, .most_terms = terms, .most_names = terms / 2});
+  const CellArithmetic worked =
+      arithmetic_of(walk.trace(), cell, {.digits = walk.digits, .most_terms = terms});
   return lines_of(worked_text(worked, look_of(walk, window.columns), 2));
 }
 
 std::string legend(const Walkthrough& walk, bool has_operands) {
   std::string text = "  [ ] this cell";
   if (has_operands) text += "  ( ) what it is made of";
-  if (!walk.set.empty()) text += "  * changed";
+  if (walk.own()) text += "  * changed";
   return text;
 }
 

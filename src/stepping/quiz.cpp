@@ -7,6 +7,7 @@
 #include "check/answer.hpp"
 #include "formats/numeral.hpp"
 #include "render/arithmetic.hpp"
+#include "render/step_words.hpp"
 #include "render/text.hpp"
 #include "stepping/question.hpp"
 #include "tensor/error.hpp"
@@ -18,8 +19,7 @@ constexpr int tries = 2;
 constexpr std::size_t most_terms = 16;
 
 CellArithmetic worked_cell(const Walkthrough& walk, const CellReference& cell) {
-  return arithmetic_of(walk.trace(), cell,
-                       {.digits = walk.digits, .most_terms = most_terms, .most_names = most_terms});
+  return arithmetic_of(walk.trace(), cell, {.digits = walk.digits, .most_terms = most_terms});
 }
 
 // The known mistakes that make the number, those of the operation before slips of the pen: of one
@@ -67,7 +67,7 @@ std::string Quiz::question(const Walkthrough& walk, WindowSize window, Showcase&
   const Step& step = walk.step();
   const WalkLook look = look_of(walk, window.columns);
   std::string text = fmt::format("{}/{}  {}  {}\n\n", step.number, walk.now->lesson.texts.size(),
-                                 step.name, step.operation->title);
+                                 step.name, visible(title_of(walk.now->lesson, step)));
   text += indented(formula_text(walk.trace(), step), look) + "\n";
   for (const std::string& line : operands_view(walk, *cell_, window, showcase)) text += line + "\n";
   text += "\n" + indented(fmt::format("Before you see it: what is {}?", name(walk)), look);

@@ -304,9 +304,9 @@ std::vector<std::string> Stepper::hint() const {
   if (asks_ == Asks::step) {
     text = "a number or a name (Tab completes it): " + joined(steps_beginning(walk_, line_.text));
   } else if (asks_ == Asks::cell && !walk_.step().output.values.empty()) {
-    text = fmt::format(
-        "row,column; Enter alone: {}",
-        reference_text(typical_cell(walk_.step()), walk_.step().output, trace.convention));
+    text =
+        fmt::format("row,column; Enter alone: {}",
+                    reference_text(cell_meant(walk_, ""), walk_.step().output, trace.convention));
   } else if (asks_ == Asks::change) {
     const auto names = givens_beginning(trace, line_.text.substr(0, line_.text.find('[')));
     text = "a given's cell and its value, as in W_Q[1,2]=0.5; given: " +

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "formats/numeral.hpp"
+#include "tensor/change.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {
@@ -32,9 +33,11 @@ std::size_t place_of_number(const Trace& trace, std::size_t number) {
   throw InputError(std::string(message));
 }
 
-LoadedLesson changed(const LoadedLesson& loaded, const std::string& change) {
+using SharedLesson = std::shared_ptr<const LoadedLesson>;
+
+SharedLesson changed(const SharedLesson& loaded, const std::string& change) {
   try {
-    return with_cell_set(loaded, change);
+    return std::make_shared<const LoadedLesson>(with_cell_set(loaded, change));
   } catch (const InputError& error) {
     throw_plainly(error);
   }
@@ -74,8 +77,7 @@ Walkthrough walkthrough(LoadedLesson loaded, Stretch stretch, int digits, bool c
 
 std::string opening(const Walkthrough& walk, std::size_t width) {
   const WalkLook look = look_of(walk, width);
-  const std::string note = walk.note.empty() ? "" : indented(walk.note, look) + "\n";
-  return lesson_heading(walk.now->lesson, look) + "\n" + note;
+  return lesson_heading(walk.now->lesson, look) + "\n";
 }
 
 WalkLook look_of(const Walkthrough& walk, std::size_t width) {
@@ -84,7 +86,7 @@ WalkLook look_of(const Walkthrough& walk, std::size_t width) {
           .colour = walk.colour,
           .picture = walk.picture,
           .reader = Reader::has_keys,
-          .began = walk.set.empty() ? nullptr : &walk.began->trace};
+          .began = walk.own()};
 }
 
 std::vector<std::string> steps_beginning(const Walkthrough& walk, std::string_view prefix) {
@@ -106,7 +108,7 @@ std::string go_to(Walkthrough& walk, std::string_view step) {
 }
 
 std::string set_cell(Walkthrough& walk, const std::string& change) {
-  auto after = std::make_shared<const LoadedLesson>(changed(*walk.now, change));
+  SharedLesson after = changed(walk.now, change);
   const std::string text = fmt::format("{}; {}", std::string(trimmed(change)),
                                        told(changed_steps(walk.trace(), after->trace)));
   walk.now = std::move(after);
@@ -117,10 +119,8 @@ std::string set_cell(Walkthrough& walk, const std::string& change) {
 std::string undo(Walkthrough& walk) {
   if (walk.set.empty()) return "nothing to undo: s sets a value";
   const std::string last = walk.set.back();
-  auto before = walk.began;
-  for (std::size_t i = 0; i + 1 < walk.set.size(); ++i) {
-    before = std::make_shared<const LoadedLesson>(changed(*before, walk.set[i]));
-  }
+  SharedLesson before = walk.began;
+  for (std::size_t i = 0; i + 1 < walk.set.size(); ++i) before = changed(before, walk.set[i]);
   const std::string text = fmt::format("undone: {}; {}", std::string(trimmed(last)),
                                        told(changed_steps(walk.trace(), before->trace)));
   walk.now = std::move(before);
@@ -152,7 +152,7 @@ std::vector<std::string> changed_steps(const Trace& before, const Trace& after) 
   std::vector<std::string> names;
   for (const Step& step : after.steps) {
     const Tensor* other = before.find(step.name);
-    if (!other || other->values != step.output.values) names.push_back(step.name);
+    if (!other || differs(step.output, *other)) names.push_back(step.name);
   }
   return names;
 }
@@ -163,7 +163,7 @@ CellReference cell_meant(const Walkthrough& walk, std::string_view text) {
   if (step.output.values.empty()) {
     throw InputError(fmt::format("{} has no cells", step.name));
   }
-  if (text.empty()) return typical_cell(step);
+  if (text.empty()) return cell_of(walk.now->lesson, walk.trace(), step);
   if (text.find('[') != std::string_view::npos && !text.starts_with('[')) {
     return resolve(parse_reference(text), walk.trace());
   }

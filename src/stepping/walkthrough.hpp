@@ -31,16 +31,17 @@ struct Walkthrough {
   int digits = 4;
   Picture picture = Picture::heatmap;
   bool colour = false;
-  std::string note = {};  ///< told under the lesson's title; empty where nothing needs telling
 
   const Trace& trace() const { return now->trace; }
+  /// The lesson's own numbers, where some were changed: before it began, or since; else nullptr.
+  const Trace* own() const { return now->own ? &now->own->trace : nullptr; }
   const Step& step() const { return now->trace.steps[at]; }
 };
 
 /// A walk from the stretch's first step.
 Walkthrough walkthrough(LoadedLesson loaded, Stretch stretch, int digits, bool colour);
 
-/// The lesson's title and what it is about, with the walk's note.
+/// The lesson's title and what it is about.
 std::string opening(const Walkthrough& walk, std::size_t width);
 
 /// How the walk looks on so many columns.
@@ -60,8 +61,9 @@ std::string next_picture(Walkthrough& walk);
 /// The steps whose numbers differ between two states of a lesson.
 std::vector<std::string> changed_steps(const Trace& before, const Trace& after);
 
-/// The cell that somebody means at this step: `scores[3,2]`, or only `3,2`; the typical one where
-/// the text is blank. It may be another step's. Throws InputError where there is none.
+/// The cell that somebody means at this step: `scores[3,2]`, or only `3,2`; the one that the walk
+/// works out where the text is blank. It may be another step's. Throws InputError where there is
+/// none.
 CellReference cell_meant(const Walkthrough& walk, std::string_view text);
 
 }  // namespace qkv

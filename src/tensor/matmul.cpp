@@ -12,9 +12,10 @@ namespace {
 // Up to here the plain loop costs less than a person notices, and its order of addition is fixed.
 constexpr std::size_t teaching_size = 64 * 64 * 64;
 
-// OpenBLAS 0.3.21 takes a processor that is newer than itself for one of 2004 and is then five times
-// slower than it could be. What the processor can do decides here, unless the user has; it has to be
-// said before the library starts, hence the place among the first things that a program runs.
+// OpenBLAS 0.3.21 takes a processor that is newer than itself for one of 2004 and is then five
+// times slower than it could be. What the processor can do decides here, unless the user has; it
+// has to be said before the library starts, hence the place among the first things that a program
+// runs.
 void choose_kernels() {
   __builtin_cpu_init();
   const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -23,8 +24,8 @@ void choose_kernels() {
   const char* kernels = wide ? "SkylakeX" : fused ? "Haswell" : nullptr;
   if (kernels) setenv("OPENBLAS_CORETYPE", kernels, 0);
 }
-[[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries_start)() =
-    choose_kernels;
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*const before_libraries_start)() = choose_kernels;
 
 void multiply_in_order(const double* a, const double* b, double* out, ProductSize size) {
   for (std::size_t i = 0; i < size.rows; ++i) {

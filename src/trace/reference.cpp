@@ -141,6 +141,22 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Conven
   return cell;
 }
 
+CellReference find_cell(std::string_view text, const Trace& trace) {
+  const std::string_view name = trimmed(text);
+  if (name.find('[') == std::string_view::npos) {
+    const Tensor& tensor = trace.at(name);  // throws, with the nearest name, where there is none
+    if (tensor.values.empty()) return resolve(parse_reference(text), trace);
+    const CellReference cell{.name = std::string(name),
+                             .matrix = 0,
+                             .row = std::min<std::size_t>(2, tensor.rows() - 1),
+                             .column = std::min<std::size_t>(1, tensor.columns() - 1)};
+    throw InputError(fmt::format("{} is a whole {}; write one of its cells: '{}'", name,
+                                 shown_shape(tensor, trace.convention),
+                                 reference_text(cell, tensor, trace.convention)));
+  }
+  return resolve(parse_reference(text), trace);
+}
+
 CellReference resolve(const ReferenceText& text, const Trace& trace) {
   return resolve_in(text, trace.at(text.name), trace.convention);
 }

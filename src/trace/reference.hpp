@@ -31,6 +31,10 @@ ReferenceText parse_reference(std::string_view text);
 /// size), a label that is not there or stands at several places (with the candidates).
 CellReference resolve(const ReferenceText& text, const Trace& trace);
 
+/// The cell that `text` names. Throws InputError as the two above; where it names a matrix without
+/// a cell, with one of that matrix's own cells as the example.
+CellReference find_cell(std::string_view text, const Trace& trace);
+
 /// The same for one tensor that is not in a trace yet.
 CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Convention convention);
 

@@ -4,6 +4,8 @@
 
 #include "lesson/lint.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -12,6 +14,7 @@
 
 #include "formats/read_file.hpp"
 #include "lesson/library.hpp"
+#include "ops/catalogue.hpp"
 
 using namespace qkv;
 namespace fs = std::filesystem;
@@ -131,4 +134,27 @@ TEST_CASE("what can't be changed is told why") {
   CHECK_THROWS_WITH(change("X[4,1]=2"), "--set X[4,1]: there is no row 4; they count from 1 to 3");
   CHECK_THROWS_WITH(load_lesson(columns, {.text = "le chat", .set = {}}),
                     "--text: this lesson does not start from a text; change a given with --set");
+}
+
+TEST_CASE("the lesson in the README is complete and good") {
+  const std::string readme = read_bytes(fs::path(QKV_TEST_LESSONS) / "../../README.md");
+  const std::size_t begin = readme.find("```toml\n") + 8;
+  const LessonReading reading =
+      read_lesson(readme.substr(begin, readme.find("\n```", begin) - begin), "mine", {});
+  for (const Fault& fault : lint(reading)) FAIL_CHECK(fault_line(reading.lesson, fault));
+  CHECK(reading.lesson.recipe.steps.size() == 1);
+}
+
+TEST_CASE("the README lists every operation with its operands and options") {
+  const std::string readme = read_bytes(fs::path(QKV_TEST_LESSONS) / "../../README.md");
+  const std::string table = readme.substr(readme.find("| `op` | `of` |"));
+  for (const Operation* operation : catalogue()) {
+    INFO(operation->name);
+    const std::size_t at = table.find(fmt::format("`{}`", operation->name));
+    REQUIRE(at != std::string::npos);
+    const std::string row = table.substr(at, table.find('\n', at) - at);
+    for (const OptionRule& option : operation->options) {
+      CHECK(row.find(fmt::format("`{}`", option.name)) != std::string::npos);
+    }
+  }
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "check/distinct.hpp"
 #include "lesson/lint.hpp"
@@ -50,6 +51,26 @@ TEST_CASE("weights and embeddings are small whole numbers") {
       CHECK((value == -1 || value == 0 || value == 1 || value == 2));
     }
   }
+}
+
+TEST_CASE("no row of a weight and no column of X is all zeros: a slip there would not show") {
+  const NewLesson wishes = {.seed = 7, .tokens = 3, .d_model = 4, .heads = 2, .causal = true};
+  const LessonReading reading = read_lesson(new_lesson(wishes, hidden), "new.toml", {});
+  for (const Given& given : reading.lesson.recipe.givens) {
+    const Tensor tensor = given.name == "X" ? transposed(given.tensor) : given.tensor;
+    for (std::size_t i = 0; i < tensor.values.size(); i += tensor.columns()) {
+      double sum = 0;
+      for (std::size_t j = 0; j < tensor.columns(); ++j) sum += std::abs(tensor.values[i + j]);
+      INFO(given.name << " " << i / tensor.columns() + 1);
+      CHECK(sum > 0);
+    }
+  }
+}
+
+TEST_CASE("a new lesson says how it is written, and which commands to try on it") {
+  const std::string toml = new_lesson({.file = "mine.toml"}, hidden);
+  CHECK(toml.starts_with("# A lesson file."));
+  CHECK(toml.find("\n    qkv explain mine.toml 'scores[2,1]'\n") != std::string::npos);
 }
 
 }  // namespace

@@ -95,3 +95,8 @@ TEST_CASE("a statistic that is not there is told with those that are") {
   CHECK(fault("{scores[1,2].max}") ==
         "scores[1,2].max: write * for a whole row or column: scores[1,*].max");
 }
+
+TEST_CASE("what braces look up is known by name") {
+  CHECK(qkv::names_in("{{no}} {A[cat,2]:3}, {B.max}, {C[cat,*].sum}, {d_k} and {n[1,1]:,}") ==
+        std::vector<std::string>{"A", "B", "C", "d_k", "n"});
+}

@@ -57,6 +57,13 @@ TEST_CASE("several matrices are joined side by side, of whatever width") {
                    {{1, 3, 4}, {2, 5, 6}}) == "");
 }
 
+TEST_CASE("columns that all have names keep them side by side; else none has") {
+  const qkv::Tensor left = labelled(matrix({{1}, {2}}), {}, {"d_k 1"});
+  const qkv::Tensor right = labelled(matrix({{3, 4}, {5, 6}}), {}, {"d_k 4", "d_k 16"});
+  CHECK(apply("concat_heads", {left, right}).axes[1].labels == Labels{"d_k 1", "d_k 4", "d_k 16"});
+  CHECK(apply("concat_heads", {left, matrix({{3}, {5}})}).axes[1].labels.empty());
+}
+
 TEST_CASE("heads are added cell by cell") {
   CHECK(difference(rows_of(apply("sum_heads", {stack({{{1, 2}}, {{10, 20}}, {{100, 200}}})})),
                    {{111, 222}}) == "");

@@ -46,12 +46,13 @@ TEST_CASE("with a vocabulary an id is the token's place in it, from 0") {
 
 TEST_CASE("a token that the vocabulary lacks is refused by name") {
   CHECK(refusal("tokenise", {}, {}, text("the dog", {"the", "fat", "mat"})) ==
-        "step: \"dog\" is not in the vocabulary (the, fat, mat); add it there or change the text");
+        "step: \"dog\" is not in the vocabulary (the, fat, mat); write the text in these words, or "
+        "add it there");
   Tokens many;
   for (char c = 'a'; c <= 'z'; ++c) many.emplace_back(1, c);
   CHECK(refusal("tokenise", {}, {}, text("dog", many)) ==
-        "step: \"dog\" is not in the vocabulary (a, b, c, d, e, f, g, h, i, j, k, l, …); add it "
-        "there or change the text");
+        "step: \"dog\" is not in the vocabulary (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, "
+        "p, q, r, s, t, u, v, w, x, …); write the text in these words, or add it there");
 }
 
 TEST_CASE("lowercase makes capitals small before the vocabulary is asked") {
@@ -60,7 +61,8 @@ TEST_CASE("lowercase makes capitals small before the vocabulary is asked") {
         std::vector<double>{0, 1, 0});
   CHECK(apply("tokenise", {}, lower, text("The the")).axes[0].labels == Tokens{"the", "the"});
   CHECK(refusal("tokenise", {}, {}, text("The", {"the"})) ==
-        "step: \"The\" is not in the vocabulary (the); add it there or change the text");
+        "step: \"The\" is not in the vocabulary (the); write the text in these words, or add it "
+        "there");
 }
 
 TEST_CASE("method characters makes a token of each character") {
@@ -92,7 +94,8 @@ TEST_CASE("the padding may be a token of the vocabulary or an id") {
   CHECK(difference(rows_of(apply("tokenise", {}, {{"pad", 9.0}}, texts({"a", "b a"}, {"a", "b"}))),
                    {{0, 9}, {1, 0}}) == "");
   CHECK(refusal("tokenise", {}, {}, texts({"a", "b a"}, {"a", "b"})) ==
-        "step: \"<pad>\" is not in the vocabulary (a, b); add it there or change the text");
+        "step: \"<pad>\" is not in the vocabulary (a, b); write the text in these words, or add it "
+        "there");
 }
 
 TEST_CASE("an empty text is refused, and so is none") {

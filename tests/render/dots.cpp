@@ -50,6 +50,15 @@ TEST_CASE("the first letters of the columns stand over their dots") {
   CHECK(dots(1, 3, Values{1, 0, 1}, {"the", "fat", "cat"}).header == " t f c");
   CHECK(dots(1, 3, Values{1, 0, 1}, {"猫", "e\u0301t", " on"}).header == " 猫e\u0301 ␣");
   CHECK(dots(1, 2, Values{1, 0}).header.empty());
+  CHECK(dots(1, 3, Values{1, 0, 1}, {"the", "cat", "the"}).header == " t c t");
+}
+
+TEST_CASE("where letters don't say which column it is, the ends of its number do") {
+  CHECK(dots(1, 3, Values{1, 0, 1}, {"t1", "t2", "t3"}).header == " 1 2 3");
+  CHECK(dots(1, 3, Values{1, 0, 1}, {"cat", "naps", "<pad>"}).header == " 1 2 3");
+  const std::vector<std::string> alike = {"a1", "a2", "a3", "a4",  "a5", "a6",
+                                          "a7", "a8", "a9", "a10", "a11"};
+  CHECK(dots(1, 11, Values(11, 0.5), alike).header == " 1 2 3 4 5 6 7 8 9 0 1");
 }
 
 TEST_CASE("the dots stand to the right of the numbers, row by row") {

@@ -87,7 +87,7 @@ TEST_CASE("hidden rows of a column without any number show too") {
 TEST_CASE("digits sets the decimals") {
   CHECK(grid(1, 2, Values{0.15, 2}, {}, {.digits = 1}).text ==
         "       1    2\n"
-        "  1  0.1  2.0\n");
+        "  1  0.2  2.0\n");
   CHECK(grid(1, 2, Values{0.15, -2}, {}, {.digits = 0}).text ==
         "     1   2\n"
         "  1  0  -2\n");
@@ -128,13 +128,29 @@ TEST_CASE("an empty label is shown as its index, a blank one as a blank") {
 }
 
 TEST_CASE("long labels are shortened, and the grid says so") {
-  const Grid shown = grid(1, 2, Values{1, 2},
-                          {{"antidisestablishmentarianism"}, {"supercalifragilistic", "b"}}, {});
+  const Grid shown =
+      grid(1, 2, Values{1, 2}, {{"antidisestablishmentarianism"}, {"supercalifragilistic", "b"}},
+           {.width = 31});
   CHECK(shown.text ==
         "                  supercali…  b\n"
         "  antidisestabl…           1  2\n");
   CHECK(shown.shortened_labels);
   CHECK_FALSE(grid(1, 1, Values{1}, {{"short"}, {"too"}}, {}).shortened_labels);
+}
+
+TEST_CASE("a row's label is whole where every column fits beside it") {
+  CHECK(grid(1, 2, Values{1, 2}, {{"miniature Eiffel tower"}}, {.width = 30}).text ==
+        "                          1  2\n"
+        "  miniature Eiffel tower  1  2\n");
+}
+
+TEST_CASE("long whole numbers show whole, or with exponents where they would hide a column") {
+  CHECK(grid(1, 2, Values{603979776, 96}, {}, {}).text ==
+        "               1   2\n"
+        "  1  603,979,776  96\n");
+  CHECK(grid(1, 2, Values{603979776, 603979776}, {}, {.width = 28, .digits = 2}).text ==
+        "            1         2\n"
+        "  1  6.04e+08  6.04e+08\n");
 }
 
 TEST_CASE("a matrix too wide for the terminal loses its middle columns") {

@@ -6,6 +6,7 @@
 
 using qkv::brief;
 using qkv::cell_text;
+using qkv::exponent_legend;
 using qkv::number;
 using qkv::NumberStyle;
 using qkv::style_for;
@@ -59,14 +60,40 @@ TEST_CASE("prose writes very large and very small numbers with an exponent") {
   CHECK(brief(-3.2866e-6, 5) == "-3.287e-06");
   CHECK(brief(0.0001, 4) == "0.0001");
   CHECK(brief(0.00009, 4) == "9e-05");
-  CHECK(brief(9999999, 4) == "9999999");
-  CHECK(brief(10000000, 4) == "1e+07");
-  CHECK(brief(-1e9, 4) == "-1e+09");
+  CHECK(brief(9999999.5, 4) == "9999999.5");
+  CHECK(brief(10000000.5, 4) == "1e+07");
+}
+
+TEST_CASE("long whole numbers keep every digit, their thousands apart, as far as a double does") {
+  CHECK(brief(99999, 4) == "99999");
+  CHECK(brief(-100000, 4) == "-100,000");
+  CHECK(brief(57982058496, 4) == "57,982,058,496");
+  CHECK(brief(9007199254740992, 4) == "9,007,199,254,740,992");
+  CHECK(brief(9007199254740994, 4) == "9.01e+15");
+  CHECK(style_for(Values{57982058496, 1}, 4) == NumberStyle{NumberStyle::Kind::grouped, 0});
+  CHECK(cell_text(57982058496, {NumberStyle::Kind::grouped, 0}) == "57,982,058,496");
+  CHECK(cell_text(-inf, {NumberStyle::Kind::grouped, 0}) == "-inf");
+}
+
+TEST_CASE("a final 5 is rounded away from zero, as at school") {
+  CHECK(number(0.03125, 4) == "0.0313");
+  CHECK(number(-0.03125, 4) == "-0.0313");
+  CHECK(number(0.15, 1) == "0.2");
+  CHECK(number(2.5, 0) == "3");
+  CHECK(number(0.25, 2) == "0.25");
+  CHECK(number(0.1249999999, 2) == "0.12");
+}
+
+TEST_CASE("an exponent is put in words, with the first number that has one") {
+  CHECK(exponent_legend("gives 2.26e-06 and 1e-05") ==
+        "(2.26e-06: the point belongs 6 places further to the left, 0.00000226.)");
+  CHECK(exponent_legend("4e-77") == "(4e-77: the point belongs 77 places further to the left.)");
+  CHECK(exponent_legend("the-fat-cat e-mail 1e+07 e^(-2)").empty());
 }
 
 TEST_CASE("a matrix of whole numbers has no decimals") {
   CHECK(style_for(Values{1, 0, -2}, 4) == NumberStyle{whole, 0});
-  CHECK(style_for(Values{0, -1e9}, 4) == NumberStyle{whole, 0});
+  CHECK(style_for(Values{0, -99999}, 4) == NumberStyle{whole, 0});
   CHECK(style_for(Values{1, -inf, not_a_number}, 4) == NumberStyle{whole, 0});
   CHECK(style_for(Values{}, 4) == NumberStyle{whole, 0});
 }

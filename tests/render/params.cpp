@@ -83,7 +83,8 @@ TEST_CASE("bytes are said in powers of 1024") {
   CHECK(bytes_text(1536) == "1.5 KiB");
   CHECK(bytes_text(4'194'304) == "4 MiB");
   CHECK(bytes_text(231'928'233'984) == "216 GiB");
-  CHECK(bytes_text(1'048'575) == "1 MiB");
+  CHECK(bytes_text(1'048'575) == "1023.999 KiB");
+  CHECK(bytes_text(1'073'741'823) == "1 GiB");
   CHECK(bytes_text(18'446'744'073'709'551'615u) == "16 EiB");
 }
 
@@ -91,14 +92,14 @@ TEST_CASE("both tables, as they are printed") {
   CHECK(params_text(parameters_of(tiny), {pattern_of(1024, tiny)}) ==
         "Attention with d_model 4, d_k 2, d_v 3: 2 heads in a block, 5 layers\n"
         "\n"
-        "  parameters              size  count  float32  float16\n"
-        "  W_Q                    4 × 2      8     32 B     16 B\n"
-        "  W_K                    4 × 2      8     32 B     16 B\n"
-        "  W_V (value-down)       4 × 3     12     48 B     24 B\n"
-        "  W_O (value-up)         3 × 4     12     48 B     24 B\n"
-        "  a head            4 matrices     40    160 B     80 B\n"
-        "  a block              2 heads     80    320 B    160 B\n"
-        "  in all              5 blocks    400  1.6 KiB    800 B\n"
+        "  parameters              size  count    float32  float16\n"
+        "  W_Q                    4 × 2      8       32 B     16 B\n"
+        "  W_K                    4 × 2      8       32 B     16 B\n"
+        "  W_V (value-down)       4 × 3     12       48 B     24 B\n"
+        "  W_O (value-up)         3 × 4     12       48 B     24 B\n"
+        "  a head            4 matrices     40      160 B     80 B\n"
+        "  a block              2 heads     80      320 B    160 B\n"
+        "  in all              5 blocks    400  1.563 KiB    800 B\n"
         "\n"
         "The attention pattern of a context of n tokens, 10 heads in all\n"
         "\n"

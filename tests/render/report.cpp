@@ -22,9 +22,10 @@ Pattern pattern_of_grid(std::size_t rows, std::size_t columns, const std::vector
   return pattern_of(values, cells, {1, rows, columns});
 }
 
-// Whether the program's term is the expression, parts and places and all.
+// Whether the program's term is the expression, parts and places and all; with tokens as columns
+// the weight of a product stands first.
 bool is_same(const ProgramForm& form, std::size_t at, const Expression& expression,
-             const ShownCell& cell, const std::array<std::size_t, 3>& extents) {
+             const ShownCell& cell, const std::array<std::size_t, 3>& extents, bool weight_first) {
   const ProgramTerm& term = form[at];
   const auto number = [&](std::size_t i) { return value_at(term.varying[i], cell, extents); };
   if (term.kind != expression.kind() || term.parts.size() != expression.parts().size())
@@ -36,8 +37,10 @@ bool is_same(const ProgramForm& form, std::size_t at, const Expression& expressi
            number(1) == static_cast<double>(place.row) &&
            number(2) == static_cast<double>(place.column);
   }
-  for (std::size_t i = 0; i < term.parts.size(); ++i) {
-    if (!is_same(form, term.parts[i], expression.parts()[i], cell, extents)) return false;
+  std::vector<Expression> parts = expression.parts();
+  if (weight_first && is_product_of_cells(expression)) std::swap(parts[0], parts[1]);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!is_same(form, term.parts[i], parts[i], cell, extents, weight_first)) return false;
   }
   return true;
 }
@@ -52,7 +55,9 @@ std::size_t differing_cells(const Trace& trace, const TensorView& view) {
         expression_of(trace, *view.step, {view.name, cell.index[0], cell.index[1], cell.index[2]});
     const ProgramForm& form =
         program.forms[static_cast<std::size_t>(value_at(program.which, cell, view.extents()))];
-    if (!is_same(form, form.size() - 1, expression, cell, view.extents())) ++differing;
+    const bool same = is_same(form, form.size() - 1, expression, cell, view.extents(),
+                              writes_weight_first(trace, *view.step));
+    if (!same) ++differing;
   }
   return differing;
 }

@@ -181,7 +181,7 @@ TEST_CASE("h draws dots, by thirds of the largest number") {
 TEST_CASE("+ and - show more decimals and fewer") {
   Stepper machine = stepper({.rows = 40, .columns = 80});
   CHECK(has(after(machine, "n-----"), "0 decimals"));
-  CHECK(has(machine.frame().lines, "  = 2"));
+  CHECK(has(machine.frame().lines, "  = 3"));  // 2.5 goes up, as on paper
   CHECK(has(after(machine, "+"), "  = 2.5"));
 }
 

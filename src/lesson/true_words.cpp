@@ -1,0 +1,43 @@
+#include "lesson/true_words.hpp"
+
+#include <algorithm>
+
+#include "lesson/prose.hpp"
+#include "tensor/change.hpp"
+
+namespace qkv {
+namespace {
+
+bool is_changed(const std::string& name, const Trace& own, const Trace& now) {
+  const Tensor* before = own.find(name);
+  const Tensor* after = now.find(name);
+  if (before && after) return differs(*after, *before);
+  return before || after || symbol(own, name) != symbol(now, name);
+}
+
+bool is_any_changed(const std::vector<std::string>& names, const Trace& own, const Trace& now) {
+  return std::ranges::any_of(names,
+                             [&](const std::string& name) { return is_changed(name, own, now); });
+}
+
+bool is_untrue(const StepText& words, const Step& step, const Trace& own, const Trace& now) {
+  return is_changed(step.name, own, now) || is_any_changed(step.of, own, now) ||
+         is_any_changed(names_in(words.say.text), own, now) ||
+         is_any_changed(names_in(words.notice.text), own, now);
+}
+
+}  // namespace
+
+Lesson with_true_words(Lesson lesson, const Trace& own, const Trace& now) {
+  lesson.changed = true;
+  for (const Step& step : now.steps) {
+    StepText& words = lesson.texts[step.number - 1];
+    if (!is_untrue(words, step, own, now)) continue;
+    words.title.clear();
+    words.say.text.clear();
+    words.notice.text.clear();
+  }
+  return lesson;
+}
+
+}  // namespace qkv
