@@ -113,7 +113,9 @@ Handed put_together(const std::string& name, const Submission& submission, const
   std::vector<std::size_t> places;
   for (const HandedFile& file : submission.files) {
     if (file.name != name) continue;
-    handed.precision = file.written.precision;
+    if (pieces.empty()) handed.precision = file.written.precision;
+    // Heads in files of several kinds are judged by the digits that somebody wrote.
+    if (handed.precision != file.written.precision) handed.precision = Precision::digits;
     Piece piece = inside_piece(file, tensor, trace.convention, turned);
     if (file.leading.empty()) {
       take_whole(std::move(piece), tensor, handed);

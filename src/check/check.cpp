@@ -163,7 +163,9 @@ double rounded(double x, int digits) {
 
 FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
   // Whole numbers were wanted exactly: then what they should be is told exactly, too.
-  const int digits = node.units.measure == Measure::whole ? 12 : node.units.decimals;
+  const int digits = node.units.measure == Measure::whole     ? 12
+                     : node.units.measure == Measure::rounded ? 2
+                                                              : node.units.decimals;
   return {.cell = cell_at(node, i),
           .given = node.handed->cells[i].value,
           .expected = rounded(node.truth->values[i], digits),

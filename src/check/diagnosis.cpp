@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "check/fit.hpp"
 #include "check/slips.hpp"
@@ -10,6 +11,8 @@
 
 namespace qkv {
 namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // A whole matrix that was not handed in may have been turned over or have lost its signs.
 void collect_unseen_slips(const World& world, std::size_t at, std::size_t node, int decimals,
@@ -113,7 +116,7 @@ Puzzle puzzle_of(const LearnerNode& node) {
     const double x = handed.cells[i].value;
     puzzle.written.push_back(x);
     puzzle.reach.push_back(node.units.reach(i));
-    puzzle.hides.push_back(node.handed && std::isinf(node.own.values[i]));
+    puzzle.hides.push_back(node.handed && node.own.values[i] == -infinity);
     puzzle.wrong.push_back(node.handed ? node.verdicts[i] == Verdict::wrong : !std::isnan(x));
   }
   return puzzle;

@@ -276,7 +276,11 @@ class Judge {
     }
     Call call = own_call(judgement_, trace_, node);
     for (std::size_t k = 0; k < typed.size(); ++k) call.inputs[k] = &typed[k];
-    return node.step->operation->compute(call);
+    try {
+      return node.step->operation->compute(call);
+    } catch (const InputError&) {
+      return {};
+    }
   }
 
   void judge_cells(LearnerNode& node) {

@@ -38,13 +38,12 @@ std::optional<StepName> name_of(const NamedWritten& matrix, const fs::path& path
   return step_name(path.stem().string(), trace, place);
 }
 
-// Whether a matrix that the submission has already came in another form from the same export.
-bool is_other_form(const HandedFile& one, const std::string& file, const Submission& submission) {
-  const auto own = [](const std::string& place) {
-    return fs::path(place.substr(0, place.find(", "))).filename().string();
+// An older export's file, which lies where a newer one has written and listed its own.
+bool is_stale(const HandedFile& file, const HandedFile& other, const Submission& submission) {
+  const auto listed = [&](const HandedFile& one) {
+    return submission.list->lists(one.path.filename().string());
   };
-  return submission.list && submission.list->lists(own(one.file)) &&
-         submission.list->lists(own(file));
+  return submission.list && listed(other) && !listed(file);
 }
 
 // How far off a number may be for what its file says of it.
@@ -100,7 +99,7 @@ void add_matrix(HandedFile file, const Trace& trace, Submission& submission) {
   bool is_there = false;
   for (const HandedFile& other : submission.files) {
     if (!share_cells(other, file)) continue;
-    if (is_other_form(other, file.file, submission)) return;
+    if (is_stale(file, other, submission)) return;
     if (!agree(other, file, trace.at(file.name))) {
       throw InputError(fmt::format("{} and {} have different numbers for {}; keep one of them",
                                    other.file, file.file, file.name));
@@ -171,6 +170,7 @@ void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submissio
       continue;
     }
     add_matrix({.file = place,
+                .path = path,
                 .name = name->name,
                 .leading = name->leading,
                 .written = std::move(matrix.written)},

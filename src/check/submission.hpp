@@ -14,6 +14,7 @@ namespace qkv {
 /// One matrix as a file holds it, and the step or given that its name means.
 struct HandedFile {
   std::string file;                  ///< for messages
+  std::filesystem::path path = {};   ///< where it was read
   std::string name;                  ///< the step or given
   std::vector<std::size_t> leading;  ///< from ".head-2": which matrix of the step; empty for all
   Written written;

@@ -29,16 +29,26 @@ const PrecisionRule& rule_of(Precision precision) {
 
 bool is_binary(const Handed& handed) { return handed.precision != Precision::digits; }
 
-// The larger of 1 and the matrix's largest magnitude.
-double scale_of(const Handed& handed) {
+// The larger of 1 and the largest finite magnitude.
+template <class Numbers, class Value>
+double scale_of(const Numbers& numbers, const Value& value_of) {
   double largest = 1;
-  for (const Numeral& cell : handed.cells) {
-    if (std::isfinite(cell.value)) largest = std::max(largest, std::abs(cell.value));
+  for (const auto& number : numbers) {
+    const double x = value_of(number);
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
   }
   return largest;
 }
 
-double floor_of(const Handed& handed) { return rule_of(handed.precision).floor * scale_of(handed); }
+double scale_of(std::span<const double> right) {
+  return scale_of(right, [](double x) { return x; });
+}
+
+// By what the learner wrote, but one wild number must not excuse the others.
+double scale_of(const Handed& handed, std::span<const double> right) {
+  const double own = scale_of(handed.cells, [](const Numeral& cell) { return cell.value; });
+  return std::min(own, 10 * scale_of(right));
+}
 
 constexpr double whole_slack = 1e-9;  // relative
 
@@ -115,14 +125,15 @@ Units units_of(const Handed& handed, std::span<const double> right, int others,
   units.decimals = digits                                ? *digits
                    : units.measure == Measure::elsewhere ? others
                                                          : most_decimals(handed);
-  const double floor = floor_of(handed);
+  const double scale = scale_of(handed, right);
+  const double floor = rule_of(handed.precision).floor * scale;
   units.plain = std::max(floor, plain_unit(units));
-  if (units.measure == Measure::whole) {
-    units.plain = std::max(floor, whole_slack * scale_of(handed));
-  }
+  if (units.measure == Measure::whole) units.plain = std::max(floor, whole_slack * scale);
   if (units.measure != Measure::exponents) return units;
+  // The last digit of 1e300 is worth 1e300: that much is no rounding of what is due here.
+  const double most = std::max(1.0, scale_of(right) / 2);
   for (const Numeral& cell : handed.cells) {
-    const double own = std::pow(10.0, -cell.decimals);
+    const double own = std::min(most, std::pow(10.0, -cell.decimals));
     units.of_cell.push_back(cell.scientific ? std::max(floor, own) : units.plain);
   }
   return units;
@@ -131,7 +142,7 @@ Units units_of(const Handed& handed, std::span<const double> right, int others,
 Units units_of_copy(const Handed& handed, std::span<const double> truth,
                     std::optional<int> digits) {
   Units units = units_of(handed, truth, 0, digits);
-  const double floor = floor_of(handed);
+  const double floor = rule_of(handed.precision).floor * scale_of(handed, truth);
   std::vector<double> own;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     const Numeral& cell = handed.cells[i];

@@ -111,7 +111,11 @@ std::string fingerprint(const CheckCommandOptions& options) {
   for (const std::string& path : options.paths) {
     add(path);
     if (!fs::is_directory(path, ignored)) continue;
-    for (const auto& entry : fs::directory_iterator(path, ignored)) add(entry.path());
+    std::error_code error;
+    for (auto entry = fs::directory_iterator(path, error);
+         !error && entry != fs::directory_iterator(); entry.increment(error)) {
+      add(entry->path());
+    }
   }
   return print;
 }
@@ -141,10 +145,10 @@ std::string settled_fingerprint(const CheckCommandOptions& options) {
       const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
       print_all(check_all(options, loaded), options, loaded, common);
     } catch (const InputError& error) {  // for now not there, or not yet right
-      print(fmt::format("qkv: {}\n", visible(error.what())));
+      tell(fmt::format("qkv: {}\n", visible(error.what())));
     }
-    print("(checking again at the next save; Ctrl-C ends)\n\n");
     finish_output();
+    tell("(checking again at the next save; Ctrl-C ends)\n\n");
   }
 }
 

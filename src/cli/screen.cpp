@@ -16,6 +16,7 @@
 #include <exception>
 #include <string>
 
+#include "formats/unfinished.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {
@@ -70,17 +71,18 @@ termios key_by_key(termios state) {
   return state;
 }
 
+// A signal may come at any point between: to give back twice does no harm, never to does.
 void take() {
+  taken = 1;
   set_terminal(key_by_key(found));
   write_all(enter_bytes);
-  taken = 1;
 }
 
 void give_back() {
   if (!taken) return;
-  taken = 0;
   write_all(leave_bytes);
   set_terminal(found);
+  taken = 0;
 }
 
 void ask_for_redraw() {
@@ -96,6 +98,7 @@ void unblock(int signal) {
 }
 
 void on_end(int signal) {
+  remove_unfinished();
   give_back();
   std::signal(signal, SIG_DFL);
   unblock(signal);

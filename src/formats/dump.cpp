@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "formats/file_stem.hpp"
 #include "formats/format.hpp"
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 
 /// One matrix of several that stand in files of their own.
 struct Piece {
+  std::vector<std::string> axes;    ///< "batch", "head"
   std::vector<std::size_t> places;  ///< from 1
   Written written;
 };
@@ -64,8 +66,11 @@ class Collector {
       return;
     }
     if (!pieces_.contains(stem.name)) order_.emplace_back(stem.name, whole_.size());
-    Piece piece{.places = {}, .written = std::move(written)};
-    for (const auto& place : stem.places) piece.places.push_back(place.second);
+    Piece piece{.axes = {}, .places = {}, .written = std::move(written)};
+    for (const auto& [axis, place] : stem.places) {
+      piece.axes.push_back(axis);
+      piece.places.push_back(place);
+    }
     pieces_[stem.name].push_back(std::move(piece));
   }
 
@@ -85,8 +90,9 @@ class Collector {
   static std::optional<Written> join(const std::string& name, const std::vector<Piece>& pieces,
                                      std::vector<std::string>& notes) {
     Shape leading(pieces.front().places.size(), 0);
+    std::set<std::vector<std::size_t>> there;
     for (const Piece& piece : pieces) {
-      if (piece.places.size() != leading.size() ||
+      if (piece.axes != pieces.front().axes ||
           piece.written.shape != pieces.front().written.shape) {
         notes.push_back(name + " was left out: its files differ in shape");
         return {};
@@ -94,11 +100,17 @@ class Collector {
       for (std::size_t a = 0; a < leading.size(); ++a) {
         leading[a] = std::max(leading[a], piece.places[a]);
       }
+      if (!there.insert(piece.places).second ||
+          piece.places.end() != std::find(piece.places.begin(), piece.places.end(), 0)) {
+        notes.push_back(name +
+                        " was left out: its files are numbered twice, or from 0; count from 1");
+        return {};
+      }
     }
     const std::size_t count = count_of(leading, name);
-    if (count != pieces.size()) {
+    if (count != there.size()) {
       notes.push_back(fmt::format("{} was left out: {} of its {} matrices have a file", name,
-                                  pieces.size(), count));
+                                  there.size(), count));
       return {};
     }
     return joined(leading, pieces);

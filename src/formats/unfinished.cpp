@@ -31,9 +31,7 @@ constexpr std::string_view erase_line = "\r\x1b[K";
 /// Removes what is unfinished and ends the program as the signal would have: a shell sees 130 for
 /// SIGINT, 143 for SIGTERM.
 void clean_up(int signal) {
-  for (WatchedName::Slot& slot : slots) {
-    if (slot.state == WatchedName::Slot::named) ::unlink(slot.name.data());
-  }
+  remove_unfinished();
   if (line_on_terminal) {
     [[maybe_unused]] const ssize_t nobody_to_tell =
         ::write(STDERR_FILENO, erase_line.data(), erase_line.size());
@@ -54,6 +52,12 @@ void install_handlers() {
 }
 
 }  // namespace
+
+void remove_unfinished() {
+  for (WatchedName::Slot& slot : slots) {
+    if (slot.state == WatchedName::Slot::named) ::unlink(slot.name.data());
+  }
+}
 
 WatchedName::WatchedName(const std::string& name) {
   install_handlers();

@@ -19,6 +19,10 @@ class WatchedName {
   Slot* slot_ = nullptr;
 };
 
+/// Removes the temporary files that have a WatchedName now. For handlers of signals: it allocates
+/// nothing and waits for nobody.
+void remove_unfinished();
+
 enum class LineOnTerminal { shown, gone };
 
 /// Says whether a line without an end, such as a progress bar, stands on standard error: the same

@@ -77,6 +77,18 @@ TEST_CASE("in e-notation each cell has its own unit") {
                  "scaled_scores") == "cc wc");
 }
 
+TEST_CASE("the last digit of a huge number is no excuse") {
+  CHECK(verdicts(check_two_words({{"scaled_scores", "1e300,9.97e0\n2.90e0,7.64e0\n"}}),
+                 "scaled_scores") == "wc cc");
+  CHECK(verdicts(check_two_words({{"attention_weights", "1e1,1e1\n1e1,1e1\n"}}),
+                 "attention_weights") == "ww ww");
+}
+
+TEST_CASE("one wild number does not excuse the others") {
+  CHECK(verdicts(check_two_words({{"scaled_scores", "1000000000,9.97\n3.5,7.64\n"}}),
+                 "scaled_scores") == "wc wc");
+}
+
 TEST_CASE("whole numbers are exact where whole numbers are right") {
   CHECK(verdicts(check_two_words({{"V", "4,10\n7,6\n"}}), "V") == "cc cw");
 }
