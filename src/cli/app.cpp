@@ -16,10 +16,10 @@
 namespace qkv {
 namespace {
 
-constexpr std::array commands = {
-    &lessons_command,   &run_command,   &explain_command, &export_command, &report_command,
-    &worksheet_command, &check_command, &compare_command, &lint_command,   &new_command,
-    &params_command};
+constexpr std::array commands = {&lessons_command, &run_command,     &explain_command,
+                                 &export_command,  &report_command,  &worksheet_command,
+                                 &check_command,   &compare_command, &lint_command,
+                                 &new_command,     &params_command};
 
 constexpr int bad_usage = 2;
 constexpr std::size_t help_column = 34;  // where descriptions begin

@@ -113,8 +113,7 @@ struct Softmax {
     Tensor shifted = shift_operation.compute(stride);
     stride.inputs = {&shifted};
     Tensor raised_up = exp_operation.compute(stride);
-    return {{"minus the largest", std::move(shifted)},
-            {"e to that power", std::move(raised_up)}};
+    return {{"minus the largest", std::move(shifted)}, {"e to that power", std::move(raised_up)}};
   }
 };
 
