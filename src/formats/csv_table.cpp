@@ -252,22 +252,24 @@ std::size_t margin_of(const Table& table) {
   return row != table.rows.end() && table.fields[row->first].text.empty() ? 1 : 0;
 }
 
-// Spreadsheets save rows and columns in which nothing stands around those that count: what is empty
-// and more than expected goes.
+bool is_blank_field(const Field& field) { return field.text.empty() && !field.quoted; }
+
+// Spreadsheets save rows and columns in which nothing stands around those that count. They go where
+// exactly the expected matrix is left; a matrix of another size, or on its side, stays as it is.
 void drop_surplus(Table& table, std::array<std::size_t, 2> expected) {
   const std::size_t margin = margin_of(table);
   const std::size_t rows = expected[0] + margin;
   const std::size_t columns = expected[1] + margin;
-  while (table.rows.size() > rows && is_empty(table, table.rows.back())) table.rows.pop_back();
-  while (table.rows.size() > rows && is_empty(table, table.rows.front())) {
-    table.rows.erase(table.rows.begin());
+  std::vector<Row> kept = table.rows;
+  while (kept.size() > rows && is_empty(table, kept.back())) kept.pop_back();
+  while (kept.size() > rows && is_empty(table, kept.front())) kept.erase(kept.begin());
+  for (Row& row : kept) {
+    while (row.size > columns && is_blank_field(table.fields[row.first + row.size - 1])) --row.size;
   }
-  for (Row& row : table.rows) {
-    while (row.size > columns && table.fields[row.first + row.size - 1].text.empty() &&
-           !table.fields[row.first + row.size - 1].quoted) {
-      --row.size;
-    }
-  }
+  const bool fits =
+      kept.size() == rows &&
+      std::all_of(kept.begin(), kept.end(), [&](const Row& row) { return row.size == columns; });
+  if (fits) table.rows = std::move(kept);
 }
 
 void refuse_empty_table(const Table& table, const std::string& where) {

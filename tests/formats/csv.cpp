@@ -314,4 +314,10 @@ TEST_CASE("an empty row that the matrix has room for is a blank one") {
   CHECK(std::isnan(written.cells.back().value));
 }
 
+TEST_CASE("a matrix on its side keeps its blank rows and columns") {
+  const std::array<std::size_t, 2> expected = {2, 3};
+  CHECK(read_csv("1,4\n2,5\n,\n", "f.csv", expected).shape == Shape{3, 2});
+  CHECK(read_csv("1,2,3,4\n5,6,7,\n", "f.csv", expected).shape == Shape{2, 4});
+}
+
 }  // namespace
