@@ -19,16 +19,8 @@ bool within(double x, double y, double reach) {
 }
 
 Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
-  Call call{.step = node.name,
-            .inputs = {},
-            .names = {},
-            .options = &node.step->options,
-            .environment = &trace.environment};
-  for (const std::size_t input : node.inputs) {
-    call.inputs.push_back(&judgement.nodes[input].own);
-    call.names.push_back(judgement.nodes[input].name);
-  }
-  return call;
+  return call_of(node, judgement.nodes, trace,
+                 [&](std::size_t input) -> const Tensor& { return judgement.nodes[input].own; });
 }
 
 // The step from the learner's own numbers. Numbers that no step can be made of (an id that no table

@@ -59,6 +59,22 @@ struct Judgement {
 Judgement judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options,
                 std::size_t too_many = std::numeric_limits<std::size_t>::max());
 
+/// The call of a step, each operand a node's tensor by `tensor_of`.
+template <class TensorOf>
+Call call_of(const LearnerNode& node, const std::vector<LearnerNode>& nodes, const Trace& trace,
+             const TensorOf& tensor_of) {
+  Call call{.step = node.name,
+            .inputs = {},
+            .names = {},
+            .options = &node.step->options,
+            .environment = &trace.environment};
+  for (const std::size_t input : node.inputs) {
+    call.inputs.push_back(&tensor_of(input));
+    call.names.push_back(nodes[input].name);
+  }
+  return call;
+}
+
 /// The step's range over all that its inputs may be within a unit of the learner's numbers; steps
 /// that were not handed in are taken as worked to `unit`.
 Range range_of_step(const Judgement& judgement, const Trace& trace, std::size_t node, double unit);

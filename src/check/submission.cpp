@@ -8,7 +8,9 @@
 #include <system_error>
 
 #include "check/arrange.hpp"
+#include "check/precision.hpp"
 #include "check/step_name.hpp"
+#include "formats/file_stem.hpp"
 #include "formats/format.hpp"
 #include "formats/manifest.hpp"
 #include "formats/numeral.hpp"
@@ -49,8 +51,7 @@ bool is_stale(const HandedFile& file, const HandedFile& other, const Submission&
 // How far off a number may be for what its file says of it.
 double fineness(const Written& written, const Numeral& cell) {
   if (written.precision == Precision::digits) return std::pow(10.0, -cell.decimals);
-  return (written.precision == Precision::float64 ? 1e-12 : 1e-6) *
-         std::max(1.0, std::abs(cell.value));
+  return rule_of(written.precision).floor * std::max(1.0, std::abs(cell.value));
 }
 
 // The numbers of `file` that `part` speaks of, too: all of them, or its one matrix.
@@ -183,8 +184,8 @@ bool is_beside_the_point(const fs::path& path) {
   const std::string name = path.filename().string();
   const Format* format = format_of(path);
   const bool only_written = format != nullptr && format->read == nullptr;
-  const bool hidden = name.starts_with('.') || name.ends_with('~') || name.starts_with('#');
-  return hidden || name == manifest_name || only_written || path.extension() == ".html";
+  return is_kept_by_editors(name) || name == manifest_name || only_written ||
+         path.extension() == ".html";
 }
 
 // What an export wrote into a directory goes first: an older export's files, which lie there too,

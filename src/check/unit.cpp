@@ -3,28 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check/precision.hpp"
 #include "check/rounded.hpp"
 
 namespace qkv {
 namespace {
 
-// What numbers of a precision can tell apart at most, relative to the larger of 1 and the matrix's
-// largest; the most decimals that a binary one stands for.
-struct PrecisionRule {
-  Precision precision;
-  double floor;
-  int decimals;
-  Measure measure;
-};
-constexpr PrecisionRule precision_rules[] = {{Precision::digits, 1e-6, 0, Measure::decimals},
-                                             {Precision::bfloat16, 1e-2, 2, Measure::bfloat16},
-                                             {Precision::float16, 1e-3, 3, Measure::float16},
-                                             {Precision::float32, 1e-6, 6, Measure::float32},
-                                             {Precision::float64, 1e-12, 12, Measure::float64}};
-
-const PrecisionRule& rule_of(Precision precision) {
-  return *std::find_if(std::begin(precision_rules), std::end(precision_rules),
-                       [&](const PrecisionRule& rule) { return rule.precision == precision; });
+Measure measure_of(Precision precision) {
+  switch (precision) {
+    case Precision::bfloat16: return Measure::bfloat16;
+    case Precision::float16: return Measure::float16;
+    case Precision::float32: return Measure::float32;
+    case Precision::float64: return Measure::float64;
+    default: return Measure::decimals;
+  }
 }
 
 bool is_binary(const Handed& handed) { return handed.precision != Precision::digits; }
@@ -64,7 +56,7 @@ Measure measure_of(const Handed& handed, std::span<const double> right, int othe
   if (digits) return Measure::asked;
   if (is_binary(handed)) {
     const auto decimals = rounded_decimals(handed.cells, handed.precision);
-    if (!decimals) return rule_of(handed.precision).measure;
+    if (!decimals) return measure_of(handed.precision);
     if (*decimals > 0) return Measure::decimals;
   } else {
     const bool has_exponents = std::any_of(handed.cells.begin(), handed.cells.end(),

@@ -26,17 +26,8 @@ bool has_unseen(const LearnerNode& node) {
 
 Call call_in(const World& world, const Judgement& judgement, const Trace& trace,
              std::size_t index) {
-  const LearnerNode& node = judgement.nodes[index];
-  Call call{.step = node.name,
-            .inputs = {},
-            .names = {},
-            .options = &node.step->options,
-            .environment = &trace.environment};
-  for (const std::size_t input : node.inputs) {
-    call.inputs.push_back(&world.tensor(input));
-    call.names.push_back(judgement.nodes[input].name);
-  }
-  return call;
+  return call_of(judgement.nodes[index], judgement.nodes, trace,
+                 [&](std::size_t input) -> const Tensor& { return world.tensor(input); });
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/progress.hpp"
+#include "formats/file_stem.hpp"
 #include "render/checked.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
@@ -91,18 +92,12 @@ int status_of(const std::vector<CheckedPath>& all) {
   return std::any_of(all.begin(), all.end(), is_wrong) ? 1 : 0;
 }
 
-// Editors keep copies and half-written files beside the one that they save.
-bool is_an_editors(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.starts_with('.') || name.starts_with('#') || name.ends_with('~');
-}
-
 // Changes whenever a file of the submissions, or the lesson's, is saved, made or removed.
 std::string fingerprint(const CheckCommandOptions& options) {
   std::string print;
   std::error_code ignored;
   const auto add = [&](const fs::path& path) {
-    if (is_an_editors(path) || fs::is_directory(path, ignored)) return;
+    if (is_kept_by_editors(path.filename().string()) || fs::is_directory(path, ignored)) return;
     print += fmt::format("{} {} {}\n", path.string(),
                          fs::last_write_time(path, ignored).time_since_epoch().count(),
                          fs::file_size(path, ignored));

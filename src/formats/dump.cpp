@@ -41,7 +41,7 @@ std::vector<fs::path> files_in(const fs::path& directory, const std::optional<Ma
     const std::string name = entry->path().filename().string();
     std::error_code ignored;
     const bool numbers = is_readable(entry->path()) && entry->is_regular_file(ignored) &&
-                         !name.starts_with('.') && name != manifest_name;
+                         !is_kept_by_editors(name) && name != manifest_name;
     if (numbers && (!list || list->lists(name))) files.push_back(entry->path());
   }
   if (error) {

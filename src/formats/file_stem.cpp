@@ -41,4 +41,8 @@ FileStem file_stem(std::string_view text) {
   return stem;
 }
 
+bool is_kept_by_editors(std::string_view name) {
+  return name.starts_with('.') || name.starts_with('#') || name.ends_with('~');
+}
+
 }  // namespace qkv

@@ -17,4 +17,8 @@ struct FileStem {
 /// The number in front and "given-" are dropped. Example: "given-W_Q" is {"W_Q", {}}.
 FileStem file_stem(std::string_view text);
 
+/// Whether a file of that name is one that systems and editors keep beside those that people save:
+/// ".Q.csv.swp", "Q.csv~", "#Q.csv#".
+bool is_kept_by_editors(std::string_view name);
+
 }  // namespace qkv
