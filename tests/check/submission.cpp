@@ -1,5 +1,7 @@
 #include "check/submission.hpp"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -21,7 +23,7 @@ using Files = std::vector<std::pair<std::string, std::string>>;
 class Directory {
  public:
   explicit Directory(const Files& files)
-      : path_(fs::temp_directory_path() / "qkv-submission-test") {
+      : path_(fs::temp_directory_path() / ("qkv-submission-test-" + std::to_string(getpid()))) {
     fs::remove_all(path_);
     fs::create_directory(path_);
     for (const auto& [name, text] : files) std::ofstream(path_ / name) << text;
