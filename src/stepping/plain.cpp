@@ -87,7 +87,7 @@ std::string PlainStepper::told(std::string_view message) const {
   return text;
 }
 
-std::string PlainStepper::shown() {
+std::string PlainStepper::shown() const {
   return step_text(walk_.now->lesson, walk_.trace(), walk_.step(), look_of(walk_, columns_)) + "\n";
 }
 
@@ -96,7 +96,17 @@ std::string PlainStepper::arrive() {
   if (quiz_ && quiz_->ask(walk_)) {
     return quiz_->question(walk_, {.rows = 60, .columns = columns_}, showcase_);
   }
-  return quiz_ ? shown() + next({}) : shown();
+  return quiz_ ? shown_then_next() : shown();
+}
+
+// Of two operands of +, either may be worked out first: what moves on must come by itself.
+std::string PlainStepper::shown_then_next() {
+  std::string text = shown();
+  return text += next({});
+}
+
+std::string PlainStepper::told_then_shown(const std::string& message) const {
+  return told(message) + shown();
 }
 
 std::string PlainStepper::next(std::string_view) {
@@ -141,9 +151,11 @@ std::string PlainStepper::set(std::string_view change) {
 
 std::string PlainStepper::take_back(std::string_view) { return told(undo(walk_)); }
 
-std::string PlainStepper::more(std::string_view) { return told(more_digits(walk_, 1)) + shown(); }
-std::string PlainStepper::fewer(std::string_view) { return told(more_digits(walk_, -1)) + shown(); }
-std::string PlainStepper::picture(std::string_view) { return told(next_picture(walk_)) + shown(); }
+std::string PlainStepper::more(std::string_view) { return told_then_shown(more_digits(walk_, 1)); }
+std::string PlainStepper::fewer(std::string_view) {
+  return told_then_shown(more_digits(walk_, -1));
+}
+std::string PlainStepper::picture(std::string_view) { return told_then_shown(next_picture(walk_)); }
 
 std::string PlainStepper::export_to(std::string_view directory) {
   if (directory.empty()) return told("Write the directory behind it: x numbers");
@@ -167,7 +179,7 @@ std::string PlainStepper::answered(std::string_view text) {
   if (quiz_->is_open()) return out;
   out += "\n";
   if (reply.worked) out += arithmetic(*reply.worked);
-  return out + shown() + next({});
+  return out + shown_then_next();
 }
 
 }  // namespace qkv
