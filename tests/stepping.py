@@ -488,6 +488,32 @@ def by_lines(text, *arguments, **options):
     return done.stdout.decode()
 
 
+def a_head_that_is_left_out_is_the_one_shown():
+    for cell in ("3,2", "cat,fat", "scores[3,2]"):
+        out = by_lines(f"e {cell}\nq\n", "the-fat-cat", "--pause", "--from", "scores")
+        assert "scores[head 1,cat,fat] = " in out, out
+    with started("the-fat-cat") as terminal:
+        terminal.type(b"gscores\r", "8/14  scores  Score")
+        terminal.type(b"e3,2\r", "scores[head 1,cat,fat] =")
+        terminal.type(b"\t", "scores[head 2,cat,fat] =")
+        terminal.type(b"\x1b", "8/14  scores  Score")
+        terminal.type(b"e", "row,column in head 2")
+        terminal.type(b"3,1\r", "scores[head 2,cat,1] =")
+
+
+def the_examples_of_the_commands_work():
+    """Of every lesson, at its first step and at its last."""
+    for name in lessons():
+        for keys in ("", "\n" * 60):
+            told = by_lines(f"{keys}?\nq\n", name, "--pause")
+            examples = [line.split(": ", 1)[1] for line in told.splitlines()
+                        if re.match("  [es]  .*: ", line)]
+            assert examples, told
+            out = by_lines(keys + "\n".join(examples) + "\nq\n", name, "--pause")
+            after = out.rsplit("quit: e ", 1)[1]
+            assert " = " in after and "=0.5; changed: " in after, (name, after)
+
+
 def a_dumb_terminal_gets_plain_lines():
     with Terminal("run", TWO_WORDS, TERM="dumb") as terminal:
         terminal.wait_for(lambda t: b"q quit: " in t.bytes)

@@ -10,23 +10,36 @@
 #include "tensor/error.hpp"
 
 namespace qkv {
+namespace {
 
-/// The commands: a letter or a word, and what follows it.
+// A cell of the step that there is.
+std::string cell_example(const Walkthrough& walk) {
+  const Tensor& output = walk.step().output;
+  if (output.values.empty()) return {};
+  return reference_text(cell_meant(walk, ""), output, walk.trace().convention);
+}
+
+// A letter or a word, what it does, and an example of what follows it.
+struct Command {
+  std::string_view letter;
+  std::string_view word;
+  std::string (PlainStepper::*does)(std::string_view);
+  std::string_view says;
+  std::string (*example)(const Walkthrough& walk) = nullptr;
+};
+
+}  // namespace
+
+/// The commands.
 struct PlainCommands {
-  struct Command {
-    std::string_view letter;
-    std::string_view word;
-    std::string (PlainStepper::*does)(std::string_view);
-    std::string_view says;
-  };
   static constexpr Command all[] = {
       {"", "next", &PlainStepper::next, "Enter alone: the next step"},
       {"b", "back", &PlainStepper::back, "the step before"},
       {"g", "go", &PlainStepper::go,
        "goes to a step: g scores, or g 3; alone: shows this one again"},
-      {"e", "explain", &PlainStepper::explain, "explains a cell: e 3,2, or e scores[cat,fat]"},
-      {"s", "set", &PlainStepper::set, "sets a given's cell: s W_Q[1,2]=0.5"},
-      {"u", "undo", &PlainStepper::take_back, "undoes the last of these"},
+      {"e", "explain", &PlainStepper::explain, "explains a cell", cell_example},
+      {"s", "set", &PlainStepper::set, "sets a given's cell", change_example},
+      {"u", "undo", &PlainStepper::take_back, "undoes the last that was set"},
       {"+", "more", &PlainStepper::more, "one more decimal"},
       {"-", "fewer", &PlainStepper::fewer, "one decimal fewer"},
       {"h", "picture", &PlainStepper::picture, "heatmap, dots or numbers only"},
@@ -64,7 +77,7 @@ std::string PlainStepper::answer(std::string_view line) {
   try {
     if (quiz_ && quiz_->is_open()) return answered(line);
     const std::size_t blank = std::min(line.find(' '), line.size());
-    const PlainCommands::Command* command = PlainCommands::find(line.substr(0, blank));
+    const Command* command = PlainCommands::find(line.substr(0, blank));
     if (!command) {
       return told(fmt::format("There is no command \"{}\"; ? lists them.", line.substr(0, blank)));
     }
@@ -145,7 +158,8 @@ std::string PlainStepper::arithmetic(const CellReference& cell) const {
 }
 
 std::string PlainStepper::set(std::string_view change) {
-  if (change.empty()) return told("Write the cell and its value behind it: s W_Q[1,2]=0.5");
+  if (change.empty())
+    return told("Write the cell and its value behind it: s " + change_example(walk_));
   return told(set_cell(walk_, std::string(change)));
 }
 
@@ -165,7 +179,9 @@ std::string PlainStepper::export_to(std::string_view directory) {
 std::string PlainStepper::help(std::string_view) {
   std::string text;
   for (const auto& command : PlainCommands::all) {
-    text += fmt::format("  {:<1}  {:<8} {}\n", command.letter, command.word, command.says);
+    const std::string example = command.example ? command.example(walk_) : "";
+    text += fmt::format("  {:<1}  {:<8} {}{}\n", command.letter, command.word, command.says,
+                        example.empty() ? "" : fmt::format(": {} {}", command.letter, example));
   }
   return text;
 }
