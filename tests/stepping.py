@@ -488,6 +488,32 @@ def by_lines(text, *arguments, **options):
     return done.stdout.decode()
 
 
+def a_head_that_is_left_out_is_the_one_shown():
+    for cell in ("3,2", "cat,fat", "scores[3,2]"):
+        out = by_lines(f"e {cell}\nq\n", "the-fat-cat", "--pause", "--from", "scores")
+        assert "scores[head 1,cat,fat] = " in out, out
+    with started("the-fat-cat") as terminal:
+        terminal.type(b"gscores\r", "8/14  scores  Score")
+        terminal.type(b"e3,2\r", "scores[head 1,cat,fat] =")
+        terminal.type(b"\t", "scores[head 2,cat,fat] =")
+        terminal.type(b"\x1b", "8/14  scores  Score")
+        terminal.type(b"e", "row,column in head 2")
+        terminal.type(b"3,1\r", "scores[head 2,cat,1] =")
+
+
+def the_examples_of_the_commands_work():
+    """Of every lesson, at its first step and at its last."""
+    for name in lessons():
+        for keys in ("", "\n" * 60):
+            told = by_lines(f"{keys}?\nq\n", name, "--pause")
+            examples = [line.split(": ", 1)[1] for line in told.splitlines()
+                        if re.match("  [es]  .*: ", line)]
+            assert examples, told
+            out = by_lines(keys + "\n".join(examples) + "\nq\n", name, "--pause")
+            after = out.rsplit("quit: e ", 1)[1]
+            assert " = " in after and "=0.5; changed: " in after, (name, after)
+
+
 def a_dumb_terminal_gets_plain_lines():
     with Terminal("run", TWO_WORDS, TERM="dumb") as terminal:
         terminal.wait_for(lambda t: b"q quit: " in t.bytes)
@@ -637,6 +663,28 @@ def skipping_and_quitting():
     assert "Nothing has been asked" in quiz(lambda *_: "q")
 
 
+def a_step_is_shown_once_and_only_after_its_answer():
+    worked = by_hand()
+    out = quiz(lambda name, i, j, _: f"{worked[name][i, j]:.6f}")
+    asked = re.findall(r"what is (\w+)\[", out)
+    assert len(asked) >= 3, out
+    for name in ("Q", "K", "scores", "scaled_scores", "masked_scores", "attention_weights"):
+        headings = [m.start() for m in re.finditer(rf"^\d/7  {name}  ", out, re.M)]
+        equal((name, len(headings)), (name, 2 if name in asked else 1))
+        if name not in asked:
+            continue
+        answered = out.index("Right: ", headings[0])  # between the question and the step
+        assert headings[0] < out.index(f"what is {name}[") < answered < headings[1], out
+
+
+def a_change_of_digits_is_seen_at_once_by_lines():
+    out = by_lines("g attention_weights\n-\n-\nq\n", TWO_WORDS, "--pause")
+    three, two = out.index("  3 decimals"), out.index("  2 decimals")
+    weight = by_hand()["attention_weights"][1, 0]
+    assert re.search(rf"cat +{weight:.3f} ", out[three:two]), out[three:two]
+    assert re.search(rf"cat +{weight:.2f} ", out[two:]), out[two:]
+
+
 def the_same_seed_asks_the_same():
     asked = [re.findall(r"what is (.*)\?", by_lines("\n" * 40, "the-fat-cat", "--quiz", "--seed", s))
              for s in ("1", "1", "2")]
@@ -675,14 +723,14 @@ def lessons():
     return [path.stem[3:] for path in sorted(folder.glob("*.toml"))]
 
 
-HELPERS = ("slack", "by_hand", "lessons")
+BESIDES = ("slack", "by_hand", "lessons")  # they take nothing, but claim nothing either
 
 
 def claims():
     """The functions above that take nothing."""
     return [f for f in globals().values()
             if isinstance(f, types.FunctionType) and f.__code__.co_argcount == 0
-            and not f.__code__.co_flags & 4 and f.__name__ not in (*HELPERS, "claims")]
+            and not f.__code__.co_flags & 4 and f.__name__ not in (*BESIDES, "claims")]
 
 
 def main(arguments):

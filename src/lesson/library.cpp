@@ -40,11 +40,23 @@ double set_value(const std::string& change, std::string_view written) {
   return result.numeral.value;
 }
 
+// A matrix without a cell, or something else without a value.
+[[noreturn]] void throw_how_to_write(const std::string& change, const Trace& named) {
+  try {
+    find_cell(change, named);  // names one of its cells
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--set {}, and its value behind it", error.what()));
+  }
+  throw InputError(fmt::format("--set {}: write the cell and its value", printable(change)));
+}
+
 // `named` is the lesson as it stands: there its givens have got their labels.
 void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
   const std::size_t equals = change.rfind('=');
   if (equals == std::string::npos) {
-    throw InputError(fmt::format("--set {}: write the cell and its value: 'W_Q[1,2]=0.5'", change));
+    if (change.find('[') == std::string::npos) throw_how_to_write(change, named);
+    throw InputError(
+        fmt::format("--set {0}: write the cell and its value: '{0}=0.5'", printable(change)));
   }
   try {
     const std::string_view written = std::string_view(change).substr(0, equals);

@@ -1,6 +1,7 @@
 #include "stepping/line_edit.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "formats/numeral.hpp"
 #include "ops/tokens.hpp"
@@ -69,9 +70,20 @@ LineEdit controlled(LineEdit line, char letter) {
   }
 }
 
+// What is left of a selected line for the key to work on.
+LineEdit unselected(LineEdit line, const Key& key) {
+  constexpr Key::Kind replacing[] = {Key::Kind::text, Key::Kind::paste, Key::Kind::backspace,
+                                     Key::Kind::erase};
+  line.selected = false;
+  const bool gone =
+      std::find(std::begin(replacing), std::end(replacing), key.kind) != std::end(replacing);
+  return gone ? LineEdit{} : line;
+}
+
 }  // namespace
 
 LineEdit edited(LineEdit line, const Key& key) {
+  if (line.selected) return edited(unselected(line, key), key);
   switch (key.kind) {
     case Key::Kind::text:
     case Key::Kind::paste: return with(line, key.text);

@@ -10,23 +10,36 @@
 #include "tensor/error.hpp"
 
 namespace qkv {
+namespace {
 
-/// The commands: a letter or a word, and what follows it.
+// A cell of the step that there is.
+std::string cell_example(const Walkthrough& walk) {
+  const Tensor& output = walk.step().output;
+  if (output.values.empty()) return {};
+  return reference_text(cell_meant(walk, ""), output, walk.trace().convention);
+}
+
+// A letter or a word, what it does, and an example of what follows it.
+struct Command {
+  std::string_view letter;
+  std::string_view word;
+  std::string (PlainStepper::*does)(std::string_view);
+  std::string_view says;
+  std::string (*example)(const Walkthrough& walk) = nullptr;
+};
+
+}  // namespace
+
+/// The commands.
 struct PlainCommands {
-  struct Command {
-    std::string_view letter;
-    std::string_view word;
-    std::string (PlainStepper::*does)(std::string_view);
-    std::string_view says;
-  };
   static constexpr Command all[] = {
       {"", "next", &PlainStepper::next, "Enter alone: the next step"},
       {"b", "back", &PlainStepper::back, "the step before"},
       {"g", "go", &PlainStepper::go,
        "goes to a step: g scores, or g 3; alone: shows this one again"},
-      {"e", "explain", &PlainStepper::explain, "explains a cell: e 3,2, or e scores[cat,fat]"},
-      {"s", "set", &PlainStepper::set, "sets a given's cell: s W_Q[1,2]=0.5"},
-      {"u", "undo", &PlainStepper::take_back, "undoes the last of these"},
+      {"e", "explain", &PlainStepper::explain, "explains a cell", cell_example},
+      {"s", "set", &PlainStepper::set, "sets a given's cell", change_example},
+      {"u", "undo", &PlainStepper::take_back, "undoes the last that was set"},
       {"+", "more", &PlainStepper::more, "one more decimal"},
       {"-", "fewer", &PlainStepper::fewer, "one decimal fewer"},
       {"h", "picture", &PlainStepper::picture, "heatmap, dots or numbers only"},
@@ -64,7 +77,7 @@ std::string PlainStepper::answer(std::string_view line) {
   try {
     if (quiz_ && quiz_->is_open()) return answered(line);
     const std::size_t blank = std::min(line.find(' '), line.size());
-    const PlainCommands::Command* command = PlainCommands::find(line.substr(0, blank));
+    const Command* command = PlainCommands::find(line.substr(0, blank));
     if (!command) {
       return told(fmt::format("There is no command \"{}\"; ? lists them.", line.substr(0, blank)));
     }
@@ -87,7 +100,7 @@ std::string PlainStepper::told(std::string_view message) const {
   return text;
 }
 
-std::string PlainStepper::shown() {
+std::string PlainStepper::shown() const {
   return step_text(walk_.now->lesson, walk_.trace(), walk_.step(), look_of(walk_, columns_)) + "\n";
 }
 
@@ -96,7 +109,17 @@ std::string PlainStepper::arrive() {
   if (quiz_ && quiz_->ask(walk_)) {
     return quiz_->question(walk_, {.rows = 60, .columns = columns_}, showcase_);
   }
-  return quiz_ ? shown() + next({}) : shown();
+  return quiz_ ? shown_then_next() : shown();
+}
+
+// Of two operands of +, either may be worked out first: what moves on must come by itself.
+std::string PlainStepper::shown_then_next() {
+  std::string text = shown();
+  return text += next({});
+}
+
+std::string PlainStepper::told_then_shown(const std::string& message) const {
+  return told(message) + shown();
 }
 
 std::string PlainStepper::next(std::string_view) {
@@ -135,15 +158,18 @@ std::string PlainStepper::arithmetic(const CellReference& cell) const {
 }
 
 std::string PlainStepper::set(std::string_view change) {
-  if (change.empty()) return told("Write the cell and its value behind it: s W_Q[1,2]=0.5");
+  if (change.empty())
+    return told("Write the cell and its value behind it: s " + change_example(walk_));
   return told(set_cell(walk_, std::string(change)));
 }
 
 std::string PlainStepper::take_back(std::string_view) { return told(undo(walk_)); }
 
-std::string PlainStepper::more(std::string_view) { return told(more_digits(walk_, 1)) + shown(); }
-std::string PlainStepper::fewer(std::string_view) { return told(more_digits(walk_, -1)) + shown(); }
-std::string PlainStepper::picture(std::string_view) { return told(next_picture(walk_)) + shown(); }
+std::string PlainStepper::more(std::string_view) { return told_then_shown(more_digits(walk_, 1)); }
+std::string PlainStepper::fewer(std::string_view) {
+  return told_then_shown(more_digits(walk_, -1));
+}
+std::string PlainStepper::picture(std::string_view) { return told_then_shown(next_picture(walk_)); }
 
 std::string PlainStepper::export_to(std::string_view directory) {
   if (directory.empty()) return told("Write the directory behind it: x numbers");
@@ -153,7 +179,9 @@ std::string PlainStepper::export_to(std::string_view directory) {
 std::string PlainStepper::help(std::string_view) {
   std::string text;
   for (const auto& command : PlainCommands::all) {
-    text += fmt::format("  {:<1}  {:<8} {}\n", command.letter, command.word, command.says);
+    const std::string example = command.example ? command.example(walk_) : "";
+    text += fmt::format("  {:<1}  {:<8} {}{}\n", command.letter, command.word, command.says,
+                        example.empty() ? "" : fmt::format(": {} {}", command.letter, example));
   }
   return text;
 }
@@ -167,7 +195,7 @@ std::string PlainStepper::answered(std::string_view text) {
   if (quiz_->is_open()) return out;
   out += "\n";
   if (reply.worked) out += arithmetic(*reply.worked);
-  return out + shown() + next({});
+  return out + shown_then_next();
 }
 
 }  // namespace qkv

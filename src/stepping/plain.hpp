@@ -34,7 +34,9 @@ class PlainStepper {
   friend struct PlainCommands;
 
   std::string arrive();
-  std::string shown();
+  std::string shown() const;
+  std::string shown_then_next();
+  std::string told_then_shown(const std::string& message) const;
   std::string told(std::string_view message) const;
   std::string next(std::string_view);
   std::string back(std::string_view);

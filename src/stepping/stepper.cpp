@@ -9,6 +9,7 @@
 #include "render/text.hpp"
 #include "stepping/stepper_keys.hpp"
 #include "tensor/error.hpp"
+#include "trace/labels.hpp"
 
 namespace qkv {
 namespace {
@@ -66,6 +67,7 @@ void Stepper::press(const Key& key) {
     if (does) (this->*does)();
   } catch (const InputError& error) {
     message_ = error.what();
+    line_.selected = !line_.text.empty();  // there to be mended, or to be typed over
   }
 }
 
@@ -137,9 +139,14 @@ void Stepper::to_top() { scroll_ = 0; }
 void Stepper::to_end() { scroll_ = page().size(); }
 
 void Stepper::leave_cell() {
-  cell_.reset();
+  left_ = std::exchange(cell_, {});
   shows_ = Shows::step;
   scroll_ = before_cell_;
+}
+
+// The head, say, of the cell that was explained last of this step.
+std::size_t Stepper::left_matrix() const {
+  return left_ && left_->name == walk_.step().name ? left_->matrix : 0;
 }
 
 void Stepper::far_up() { move({.rows = -far}); }
@@ -205,7 +212,7 @@ void Stepper::finish_prompt() {
   const bool nothing_typed = text.find_first_not_of(' ') == std::string::npos;
   if (asked == Asks::answer) return finish_answer(text);
   if (asked == Asks::cell) {
-    show_cell(cell_meant(walk_, text));  // where it throws, the line is there to be mended
+    show_cell(cell_meant(walk_, text, left_matrix()));
   } else if (!nothing_typed && asked == Asks::step) {
     go_to(walk_, text);
     asks_ = Asks::nothing;
@@ -304,13 +311,15 @@ std::vector<std::string> Stepper::hint() const {
   if (asks_ == Asks::step) {
     text = "a number or a name (Tab completes it): " + joined(steps_beginning(walk_, line_.text));
   } else if (asks_ == Asks::cell && !walk_.step().output.values.empty()) {
+    const std::string head = matrix_name(walk_.step().output, left_matrix());
     text =
-        fmt::format("row,column; Enter alone: {}",
+        fmt::format("row,column{}; Enter alone: {}", head.empty() ? "" : " in " + head,
                     reference_text(cell_meant(walk_, ""), walk_.step().output, trace.convention));
   } else if (asks_ == Asks::change) {
     const auto names = givens_beginning(trace, line_.text.substr(0, line_.text.find('[')));
-    text = "a given's cell and its value, as in W_Q[1,2]=0.5; given: " +
-           joined(names.empty() ? givens_beginning(trace, "") : names);
+    const std::string example = change_example(walk_);
+    text = "a given's cell and its value" + (example.empty() ? "" : ", as in " + example) +
+           "; given: " + joined(names.empty() ? givens_beginning(trace, "") : names);
   } else if (asks_ == Asks::directory) {
     text = "every matrix as CSV, with all its digits; Esc leaves it";
   } else if (asks_ == Asks::answer) {
@@ -355,7 +364,9 @@ void Stepper::add_prompt(Frame& frame) const {
   const std::size_t room = columns - std::min(columns, width(label) + 1);
   std::string before = visible(line_.text.substr(0, line_.cursor));
   while (width(before) > room) before.erase(0, std::max<std::size_t>(1, utf8_length(before)));
-  frame.lines.push_back(label + before + visible(line_.text.substr(line_.cursor)));
+  const std::string typed = before + visible(line_.text.substr(line_.cursor));
+  const bool shaded = walk_.colour && line_.selected;
+  frame.lines.push_back(label + (shaded ? fmt::format("\x1b[7m{}\x1b[0m", typed) : typed));
   frame.cursor = CursorPlace{frame.lines.size() - 1, width(label) + width(before)};
 }
 

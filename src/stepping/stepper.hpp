@@ -83,6 +83,7 @@ class Stepper {
   void finish_prompt();
   void finish_answer(const std::string& text);
   void show_cell(const CellReference& cell);
+  std::size_t left_matrix() const;
 
   const std::vector<std::string>& page() { return page(wanted()); }
   std::vector<std::string> body(std::size_t rows);
@@ -120,6 +121,7 @@ class Stepper {
   Asks asks_ = Asks::nothing;
   LineEdit line_;
   std::optional<CellReference> cell_;
+  std::optional<CellReference> left_;  // the cell that was explained last
   std::string message_;
   std::size_t scroll_ = 0;
   std::size_t before_cell_ = 0, before_keys_ = 0;  // where to scroll back to

@@ -102,7 +102,7 @@ std::span<const StepperKeys::Binding> StepperKeys::of_both() {
       {{{letter('s')}},
        &Stepper::ask_change,
        "s",
-       "sets a given's cell (W_Q[1,2]=0.5); what changes is marked with *",
+       "sets a given's cell; numbers that change are marked with *",
        "s set"},
       {{{letter('u')}}, &Stepper::take_back, "u", "undoes the last of these"},
       {{{letter('+'), letter('=')}}, &Stepper::more, "+ -", "more decimals, fewer", "+ - digits"},

@@ -6,8 +6,10 @@
 #include <charconv>
 
 #include "formats/numeral.hpp"
+#include "render/step_words.hpp"
 #include "tensor/change.hpp"
 #include "tensor/error.hpp"
+#include "trace/labels.hpp"
 
 namespace qkv {
 namespace {
@@ -51,6 +53,28 @@ std::string told(const std::vector<std::string>& steps) {
   for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + steps[i];
   if (shown < steps.size()) text += fmt::format(" and {} more", steps.size() - shown);
   return text;
+}
+
+// The cell that is written out; where the heads are left out, that of the given matrix.
+CellReference resolve_near(const std::string& written, const Walkthrough& walk,
+                           std::size_t matrix) {
+  ReferenceText text = parse_reference(written);
+  const Tensor& tensor = walk.trace().at(text.name);
+  if (tensor.leading_axes() > 0 && text.indices.size() + tensor.leading_axes() == tensor.rank()) {
+    std::vector<std::string> leading;
+    for (const std::size_t place : leading_index(tensor, matrix < tensor.matrices() ? matrix : 0)) {
+      leading.push_back(std::to_string(place + 1));
+    }
+    text.indices.insert(text.indices.begin(), leading.begin(), leading.end());
+  }
+  return resolve(text, walk.trace());
+}
+
+// Of vectors and of a batch's sentences, which have words for each row, nobody knows whether they
+// are the numbers of words.
+bool holds_numbers(const Tensor& tensor) {
+  return tensor.rank() >= 2 && !tensor.values.empty() &&
+         tensor.axes.back().labels.size() <= tensor.columns();
 }
 
 }  // namespace
@@ -157,20 +181,35 @@ std::vector<std::string> changed_steps(const Trace& before, const Trace& after) 
   return names;
 }
 
-CellReference cell_meant(const Walkthrough& walk, std::string_view text) {
+CellReference cell_meant(const Walkthrough& walk, std::string_view text, std::size_t matrix) {
   text = trimmed(text);
   const Step& step = walk.step();
   if (step.output.values.empty()) {
     throw InputError(fmt::format("{} has no cells", step.name));
   }
   if (text.empty()) return cell_of(walk.now->lesson, walk.trace(), step);
-  if (text.find('[') != std::string_view::npos && !text.starts_with('[')) {
-    return resolve(parse_reference(text), walk.trace());
-  }
-  const bool bracketed = text.starts_with('[');
-  return resolve(parse_reference(bracketed ? fmt::format("{}{}", step.name, text)
-                                           : fmt::format("{}[{}]", step.name, text)),
-                 walk.trace());
+  if (text.starts_with('['))
+    return resolve_near(fmt::format("{}{}", step.name, text), walk, matrix);
+  const bool whole = text.find('[') != std::string_view::npos;
+  return resolve_near(whole ? std::string(text) : fmt::format("{}[{}]", step.name, text), walk,
+                      matrix);
+}
+
+std::string change_example(const Walkthrough& walk) {
+  const Trace& trace = walk.trace();
+  if (trace.givens.empty()) return {};
+  const auto may_be_halves = [](const Given& given) { return holds_numbers(given.tensor); };
+  const std::vector<const Given*> used = first_used_by(trace, walk.step());
+  const auto nearest = std::find_if(used.begin(), used.end(),
+                                    [&](const Given* given) { return may_be_halves(*given); });
+  const auto any = std::find_if(trace.givens.begin(), trace.givens.end(), may_be_halves);
+  const Given& given = nearest != used.end()       ? **nearest
+                       : any != trace.givens.end() ? *any
+                                                   : trace.givens.front();
+  if (given.tensor.values.empty()) return {};
+  const CellReference cell{.name = given.name,
+                           .column = std::min<std::size_t>(1, given.tensor.columns() - 1)};
+  return reference_text(cell, given.tensor, trace.convention) + "=0.5";
 }
 
 }  // namespace qkv

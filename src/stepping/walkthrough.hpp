@@ -62,8 +62,12 @@ std::string next_picture(Walkthrough& walk);
 std::vector<std::string> changed_steps(const Trace& before, const Trace& after);
 
 /// The cell that somebody means at this step: `scores[3,2]`, or only `3,2`; the one that the walk
-/// works out where the text is blank. It may be another step's. Throws InputError where there is
-/// none.
-CellReference cell_meant(const Walkthrough& walk, std::string_view text);
+/// works out where the text is blank. It may be another step's. Where the heads are left out, that
+/// of `matrix` is meant. Throws InputError where there is none.
+CellReference cell_meant(const Walkthrough& walk, std::string_view text, std::size_t matrix = 0);
+
+/// How to set a cell of what this step is given, or else the lesson: `W_Q[head 1,1,2]=0.5`; empty
+/// where nothing is given.
+std::string change_example(const Walkthrough& walk);
 
 }  // namespace qkv

@@ -124,7 +124,7 @@ TEST_CASE("what can't be changed is told why") {
   const auto change = [&](const std::string& set) {
     return load_lesson(columns, {.text = {}, .set = {set}});
   };
-  CHECK_THROWS_WITH(change("X[1,1]"), "--set X[1,1]: write the cell and its value: 'W_Q[1,2]=0.5'");
+  CHECK_THROWS_WITH(change("X[1,1]"), "--set X[1,1]: write the cell and its value: 'X[1,1]=0.5'");
   CHECK_THROWS_WITH(change("X[1,1]=one"),
                     "--set X[1,1]=one: \"one\" is not a number; write it like 0.25");
   CHECK_THROWS_WITH(change("X[1,1]=nan"),

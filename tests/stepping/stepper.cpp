@@ -151,6 +151,21 @@ TEST_CASE("what can't be set changes nothing and stays there to be mended") {
   CHECK(last(after(machine, "\x1b")).starts_with("1/2 scores"));
 }
 
+TEST_CASE("what was refused is typed over, or mended from its end") {
+  Stepper machine = stepper({.rows = 24, .columns = 80});
+  CHECK(last(after(machine, "ecat,dog\r")) == "cell: cat,dog");
+  CHECK(last(after(machine, "c")) == "cell: c");
+  CHECK(last(after(machine, "at,dog\r\x1b[D")) == "cell: cat,dog");
+  CHECK(last(after(machine, "\x7f")) == "cell: cat,dg");
+  CHECK(last(after(machine, "\r\x7f")) == "cell: ");
+}
+
+TEST_CASE("how a value is set is shown with a cell of the lesson, and works") {
+  Stepper machine = stepper({.rows = 24, .columns = 80});
+  CHECK(has(after(machine, "s"), "as in X[fat,thing]=0.5; given: X"));
+  CHECK(has(after(machine, "X[fat,thing]=0.5\r"), "X[fat,thing]=0.5; changed: scores, halves"));
+}
+
 TEST_CASE("Tab completes what is typed as far as it can be meant") {
   Stepper machine = stepper({.rows = 24, .columns = 80});
   CHECK(last(after(machine, "gh\t")) == "go to step: halves");
