@@ -10,6 +10,7 @@ own script, must say what `qkv explain` says.
 import json
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -347,8 +348,27 @@ class Report:
             wide = "return document.documentElement.scrollWidth"
             self.expect(f"{lesson.stem}: as wide as paper", self.browser.run(wide), 688)
 
+    def nothing_but_an_older_page_is_replaced(self):
+        lesson, own, page = self.folder / "own.toml", self.folder / "own.txt", self.folder / "p.html"
+        equal = self.expect
+        shutil.copy(LESSONS[0], lesson)
+        shutil.copy(lesson, own)
+        for arguments, file, says in [
+            ((lesson, "-o", lesson), lesson, "own.toml is the lesson itself"),
+            ((lesson, "-o", lesson, "--force"), lesson, "own.toml is the lesson itself"),
+            ((lesson, "-o", own), own, "own.txt is there already and is no page of qkv's"),
+        ]:
+            ran = self.qkv("report", *arguments)
+            equal(f"{arguments}: {ran.stderr}", (ran.returncode, says in ran.stderr), (2, True))
+            equal(f"{file} afterwards", file.read_bytes(), LESSONS[0].read_bytes())
+        for arguments in [(lesson, "-o", own, "--force"), (lesson, "-o", page),
+                          (lesson, "-o", page, "--digits", "2")]:
+            equal(f"{arguments}", self.qkv("report", *arguments).returncode, 0)
+        equal("the forced page", own.read_text(encoding="utf-8")[:15], "<!DOCTYPE html>")
+
     def bad_places_are_refused(self):
-        for place, says in [(self.folder, "directory"), (self.folder / "no" / "x.html", "no")]:
+        for place, says in [(self.folder, "directory"),
+                            (self.folder / "no" / "x.html", "x.html: its directory does not exist")]:
             ran = self.qkv("report", "counting", "-o", place)
             self.expect(f"-o {place}: {ran.stderr}", (ran.returncode, says in ran.stderr), (2, True))
         ran = self.qkv("report", "counting", "-o", "-")
@@ -368,6 +388,7 @@ TESTS = [
     Report.the_policy_keeps_other_scripts_out,
     Report.colours_can_be_told_from_their_ground,
     Report.it_prints_without_what_is_for_screens,
+    Report.nothing_but_an_older_page_is_replaced,
     Report.bad_places_are_refused,
 ]
 

@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/progress.hpp"
+#include "cli/shell_word.hpp"
 #include "formats/file_stem.hpp"
 #include "render/checked.hpp"
 #include "render/text.hpp"
@@ -78,7 +79,8 @@ void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& o
     print(checked_text(*all.front().report, {.width = output.width,
                                              .colour = output.colour,
                                              .answers = answers,
-                                             .grids = options.grids}));
+                                             .grids = options.grids,
+                                             .lesson = shell_words(options.lesson)}));
   }
 }
 

@@ -14,10 +14,14 @@
 namespace qkv {
 namespace {
 
+constexpr std::size_t usual_terms = 64;
+
 struct ExplainOptions {
   LessonChoice lesson;
   std::string cell;
   int digits = 4;
+  std::size_t terms = 0;  // 0: as many as can be read
+  bool all = false;
   bool latex = false;
   bool json = false;
 };
@@ -38,6 +42,9 @@ std::string as_text(const Trace& trace, const CellArithmetic& worked, const Cell
     start.clear();
   }
   if (!worked.remark.empty()) text += "  " + visible(worked.remark) + "\n";
+  if (worked.lines.front().find(" more … + ") != std::string::npos) {
+    text += "\nLong sums lost their middle; all terms: --all\n";
+  }
   return text;
 }
 
@@ -84,12 +91,28 @@ std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmet
          "\n";
 }
 
+// Nobody reads a line longer than this, and a sum within a sum makes one of few terms.
+constexpr std::size_t longest_line = 8000;
+
+CellArithmetic worked_out(const ExplainOptions& options, const Trace& trace,
+                          const CellReference& cell) {
+  ArithmeticLook look{.digits = options.digits,
+                      .most_terms = options.terms,
+                      .notation = options.latex ? Notation::latex : Notation::text};
+  if (options.all || options.terms > 0) return arithmetic_of(trace, cell, look);
+  CellArithmetic worked;
+  for (const std::size_t most_terms : {usual_terms, usual_terms / 4, usual_terms / 16}) {
+    look.most_terms = most_terms;
+    worked = arithmetic_of(trace, cell, look);
+    if (worked.lines.front().size() <= longest_line) break;
+  }
+  return worked;
+}
+
 int run(const ExplainOptions& options, const Common& common) {
   const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
   const CellReference cell = find_cell(options.cell, loaded.trace);
-  const CellArithmetic worked = arithmetic_of(
-      loaded.trace, cell,
-      {.digits = options.digits, .notation = options.latex ? Notation::latex : Notation::text});
+  const CellArithmetic worked = worked_out(options, loaded.trace, cell);
   if (options.json) {
     print(as_json(loaded.lesson, loaded.trace, worked, cell));
   } else if (options.latex) {
@@ -108,6 +131,12 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
       ->required()
       ->type_name("");
   add_digits_option(app, options->digits);
+  CLI::Option* terms =
+      app.add_option("--terms", options->terms,
+                     fmt::format("Sums of more terms lose their middle ({})", usual_terms))
+          ->type_name("N")
+          ->check(CLI::Range(std::size_t{4}, std::size_t{1000000}).description(""));
+  app.add_flag("--all", options->all, "Every term of every sum, however long")->excludes(terms);
   CLI::Option* latex = app.add_flag("--latex", options->latex, "As LaTeX, to paste into a page");
   app.add_flag("--json", options->json, "As JSON, for programs")->excludes(latex);
   return [options, &common] { return run(*options, common); };

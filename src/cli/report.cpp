@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -9,6 +11,7 @@
 #include "formats/write_file.hpp"
 #include "render/report.hpp"
 #include "render/text.hpp"
+#include "tensor/error.hpp"
 
 namespace qkv {
 namespace {
@@ -17,9 +20,41 @@ struct ReportOptions {
   LessonChoice lesson;
   std::string file;
   int digits = 4;
+  bool force = false;
 };
 
+namespace fs = std::filesystem;
+
+// A page says what made it in its head, behind a description of any length.
+constexpr std::size_t largest_head = 65536;
+
+// Whether a file begins as a page of qkv's own does.
+bool is_report(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string start(largest_head, '\0');
+  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(stream.gcount()));
+  return start.starts_with("<!DOCTYPE html>") &&
+         start.find("<meta name=\"generator\" content=\"qkv ") != std::string::npos;
+}
+
+// An older page makes room for a newer one, and nothing else does unless that is asked for.
+void refuse_to_replace(const ReportOptions& options) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(options.file, ignored)) return;
+  if (fs::equivalent(options.file, options.lesson.name, ignored)) {
+    throw InputError(
+        fmt::format("{} is the lesson itself; name another file for the page", options.file));
+  }
+  if (options.force || is_report(options.file)) return;
+  throw InputError(
+      fmt::format("{} is there already and is no page of qkv's; name another file, or add --force "
+                  "to replace it",
+                  options.file));
+}
+
 int run(const ReportOptions& options) {
+  if (options.file != "-") refuse_to_replace(options);
   const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
   const std::string command =
       fmt::format("qkv report {}{} -o {}", shell_words(options.lesson),
@@ -43,6 +78,7 @@ std::function<int()> setup(CLI::App& app, const Common&) {
       ->required()
       ->type_name("FILE");
   add_digits_option(app, options->digits);
+  app.add_flag("--force", options->force, "Replace the file even if it is no page of qkv's");
   return [options] { return run(*options); };
 }
 

@@ -13,6 +13,10 @@
 namespace qkv {
 namespace {
 
+// The arithmetic of a wrong cell takes so many lines at most, of so many columns.
+constexpr std::size_t longest_arithmetic = 6;
+constexpr std::size_t arithmetic_width = 100;
+
 struct Mark {
   Verdict verdict;
   std::string_view sign;
@@ -160,7 +164,7 @@ std::string grids(const StepReport& step, const Trace& own, const CheckLook& loo
 std::string paragraph(const std::string& text, const CheckLook& look, std::size_t indent = 4) {
   std::string result;
   for (const std::string& line :
-       wrapped_arithmetic(text, std::min<std::size_t>(look.width, 100) - indent)) {
+       wrapped_arithmetic(text, std::min(look.width, arithmetic_width) - indent)) {
     result += std::string(indent, ' ') + line + "\n";
   }
   return result;
@@ -194,10 +198,14 @@ std::string first_wrong_text(const StepReport& step, const Trace& own, const Che
   std::string text =
       fmt::format("First wrong cell: {} is {}.", cell, written(first.given, step.digits));
   if (look.answers == Answers::kept) return paragraph(text, look);
-  const std::string sum = visible(checked_arithmetic(own, step));
-  text += sum.empty()
-              ? fmt::format(" It should be {}.", brief(first.from_yours, std::max(step.digits, 4)))
-              : fmt::format(" From your numbers: {}.", sum);
+  const std::size_t line = std::min(look.width, arithmetic_width) - 4;
+  const std::string sum = visible(checked_arithmetic(own, step, longest_arithmetic * line));
+  if (!sum.empty()) return paragraph(fmt::format("{} From your numbers: {}.", text, sum), look);
+  text += fmt::format(" It should be {}.", brief(first.from_yours, std::max(step.digits, 4)));
+  const bool too_long = !checked_arithmetic(own, step, std::string::npos).empty();
+  if (too_long && !look.lesson.empty()) {
+    text += fmt::format(" How such a cell is worked out: qkv explain {} '{}'", look.lesson, cell);
+  }
   return paragraph(text, look);
 }
 
@@ -238,13 +246,19 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
 
 }  // namespace
 
-std::string checked_arithmetic(const Trace& own, const StepReport& step) {
+std::string checked_arithmetic(const Trace& own, const StepReport& step, std::size_t longest) {
   if (!step.first || !own.find_step(step.step)) return {};
   const int digits = step.measure == Measure::whole ? 4 : std::clamp(step.digits, 2, 12);
-  const CellArithmetic worked = arithmetic_of(own, step.first->cell, {.digits = digits});
-  if (worked.lines.size() < 2) return {};
-  // The last line is the lesson's own cell where a sum was rounded: say what the numbers give.
-  return fmt::format("{} = {}", worked.lines[1], brief(step.first->from_yours, digits));
+  for (const std::size_t most_terms : {std::size_t{8}, std::size_t{4}}) {
+    const CellArithmetic worked =
+        arithmetic_of(own, step.first->cell, {.digits = digits, .most_terms = most_terms});
+    if (worked.lines.size() < 2) return {};
+    // The last line is the lesson's own cell where a sum was rounded: say what the numbers give.
+    std::string sum =
+        fmt::format("{} = {}", worked.lines[1], brief(step.first->from_yours, digits));
+    if (width(sum) <= longest) return sum;
+  }
+  return {};
 }
 
 std::string checked_text(const CheckReport& report, const CheckLook& look) {

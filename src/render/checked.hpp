@@ -19,6 +19,7 @@ struct CheckLook {
   bool colour = false;
   Answers answers = Answers::shown;
   Grids grids = Grids::wrong_ones;
+  std::string lesson = {};  ///< as `qkv explain` takes it; empty where nothing can be explained
 };
 
 /// A path that was handed in, and what came of it.
@@ -33,8 +34,8 @@ struct CheckedPath {
 std::string checked_text(const CheckReport& report, const CheckLook& look);
 
 /// The arithmetic of a step's first wrong cell from the learner's own numbers: "0.21 / √2 = 0.148".
-/// Empty where there is none.
-std::string checked_arithmetic(const Trace& own, const StepReport& step);
+/// Long sums lose their middle. Empty where there is none, or none of at most `longest` columns.
+std::string checked_arithmetic(const Trace& own, const StepReport& step, std::size_t longest);
 
 /// The reports as SPEC, section 5 lays them down: an object or, of several, a list of them.
 std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& lesson,

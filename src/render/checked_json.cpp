@@ -9,6 +9,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// As much as a person may want to read of it: `qkv explain` has all.
+constexpr std::size_t longest_arithmetic = 600;
+
 Json number_json(double value) {
   if (std::isnan(value)) return nullptr;
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
@@ -31,7 +34,7 @@ Json first_json(const StepReport& step, const Trace& own, Answers answers) {
   if (answers == Answers::kept) return json;
   json["expected"] = number_json(first.expected);
   json["from_yours"] = number_json(first.from_yours);
-  json["arithmetic"] = checked_arithmetic(own, step);
+  json["arithmetic"] = checked_arithmetic(own, step, longest_arithmetic);
   return json;
 }
 
