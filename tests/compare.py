@@ -144,8 +144,33 @@ def bad_input_ends_with_status_2(folder):
         done = qkv("compare", folder / name, "the-fat-cat")
         equal((done.returncode, done.stdout), (2, ""), name)
         assert says in done.stderr, done.stderr
-    for bad in ("-1", "x"):
-        equal(qkv("compare", "the-fat-cat", "the-fat-cat", "--rtol", bad).returncode, 2, bad)
+    for bad in ("-1", "x", "nan", "inf"):
+        done = qkv("compare", "the-fat-cat", "the-fat-cat", "--rtol=" + bad)
+        equal(done.returncode, 2, bad)
+        assert f'"{bad}" is no tolerance; write a number of 0 or more' in done.stderr, done.stderr
+        equal(done.stderr.count("\n"), 1, done.stderr)
+
+
+def one_tolerance_alone_leaves_the_other_to_numpy(folder):
+    desired = np.array([1e-6, 1], dtype="f4")
+    for actual in ([2e-6, 1], [1e-6, 1.000001], [1e-6, 1.01]):
+        actual = np.array(actual, dtype="f4")
+        np.savez(folder / "a.npz", S=actual)
+        np.savez(folder / "b.npz", S=desired)
+        for tolerance in ({"rtol": 1e-3}, {"atol": 1e-7}, {"atol": 1e-4}):
+            options = [word for key, value in tolerance.items() for word in (f"--{key}", value)]
+            close = numpy_says(actual.astype("f8"), desired.astype("f8"), **tolerance) is None
+            equal(report(folder / "a.npz", folder / "b.npz", *options)[0], 0 if close else 1,
+                  f"{actual}, {tolerance}")
+
+
+def nan_on_one_side_is_said_and_counted(folder):
+    np.savez(folder / "a.npz", S=[np.nan, 1, np.nan, 4])
+    np.savez(folder / "b.npz", S=[1.0, 1, np.nan, 4])
+    done = qkv("compare", folder / "a.npz", folder / "b.npz")
+    equal(re.search(r"^S .*", done.stdout, re.M).group().split(), ["S", "4", "nan", "nan", "DIFFERS"])
+    assert "nan location mismatch: 1 of these" in done.stdout, done.stdout
+    equal(report(folder / "a.npz", folder / "b.npz")[1]["steps"][0]["nan_mismatched"], 1)
 
 
 def rounded_digits_get_the_tolerance_that_allows_for_them(folder):
@@ -173,6 +198,8 @@ CLAIMS = [
     a_step_missing_from_an_export_counts_and_from_a_dump_does_not,
     shapes_that_differ_are_told_in_words,
     bad_input_ends_with_status_2,
+    one_tolerance_alone_leaves_the_other_to_numpy,
+    nan_on_one_side_is_said_and_counted,
     rounded_digits_get_the_tolerance_that_allows_for_them,
     a_finite_mask_is_named,
 ]

@@ -47,8 +47,11 @@ std::vector<std::string> names_of(const Side& actual, const Side& desired) {
 void compare_numbers(ComparedStep& step, const ToleranceChoice& choice) {
   step.precision = coarser(step.actual->precision, step.desired->precision);
   step.tolerance = usual_tolerance(step.precision).tolerance;
-  step.tolerance.relative = choice.relative.value_or(step.tolerance.relative);
-  step.tolerance.absolute = choice.absolute.value_or(step.tolerance.absolute);
+  if (choice.relative || choice.absolute) {  // what is not asked for is NumPy's, whatever the bits
+    const Tolerance& numpy = usual_tolerance(Precision::float64).tolerance;
+    step.tolerance = {.relative = choice.relative.value_or(numpy.relative),
+                      .absolute = choice.absolute.value_or(numpy.absolute)};
+  }
   const Tensor& actual = step.actual->tensor;
   const Tensor& desired = step.desired->tensor;
   if (without_leading_ones(actual.shape()) != without_leading_ones(desired.shape())) {

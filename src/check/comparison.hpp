@@ -9,7 +9,8 @@
 
 namespace qkv {
 
-/// What is asked for; without it, what suits the precision of the numbers.
+/// What is asked for; without either, what suits the precision of the numbers. Of one alone the
+/// other is as numpy.testing.assert_allclose has it: rtol 1e-7, atol 0.
 struct ToleranceChoice {
   std::optional<double> relative = {};
   std::optional<double> absolute = {};

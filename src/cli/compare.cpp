@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -99,6 +101,15 @@ int run(const CompareOptions& options, const Common& common) {
   return comparison.same() ? 0 : 1;
 }
 
+// Empty where `text` is a number of 0 or more that has an end.
+std::string refusal_of_tolerance(std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool number = error == std::errc() && end == text.data() + text.size();
+  if (number && std::isfinite(value) && value >= 0) return {};
+  return fmt::format("\"{}\" is no tolerance; write a number of 0 or more, such as 1e-5", text);
+}
+
 std::function<int()> setup(CLI::App& app, const Common& common) {
   const auto options = std::make_shared<CompareOptions>();
   app.add_option("A", options->actual,
@@ -109,12 +120,14 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
       ->required()
       ->type_name("");
   app.add_option("--rtol", options->tolerance.relative,
-                 "How far apart, as a part of DESIRED (1e-7; more for float32 and below)")
+                 "How far apart, as a part of DESIRED (1e-7; without --atol too, more for float32 "
+                 "and below)")
       ->type_name("X")
-      ->check(CLI::NonNegativeNumber.description(""));
-  app.add_option("--atol", options->tolerance.absolute, "How far apart besides (0)")
+      ->check(CLI::Validator(refusal_of_tolerance, ""));
+  app.add_option("--atol", options->tolerance.absolute,
+                 "How far apart besides (0; without --rtol too, 1e-5 for float32 and below)")
       ->type_name("X")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(CLI::Validator(refusal_of_tolerance, ""));
   app.add_option("--text", options->changes.text, "Another sentence for the lessons")
       ->type_name("\"…\"");
   app.add_option("--set", options->changes.set, "Another value for a given's cell of the lessons")

@@ -83,13 +83,24 @@ std::string shape_of(const ComparedStep& step) {
   return shape_text((step.actual != nullptr ? step.actual : step.desired)->tensor.shape());
 }
 
+// A difference from NaN has no size.
+std::string largest_text(const ComparedStep& step, double largest) {
+  if (!has_numbers(step)) return {};
+  return step.difference.nan_mismatched > 0 ? "nan" : fmt::format("{:.3g}", largest);
+}
+
+std::string nan_text(const Difference& difference) {
+  if (difference.nan_mismatched == 0) return {};
+  return fmt::format("nan location mismatch: {} of these, with nan on one side only\n",
+                     difference.nan_mismatched);
+}
+
 std::string table_text(const Comparison& comparison) {
   std::vector<std::vector<std::string>> rows = {{"step", "shape", "max abs", "max rel", ""}};
   for (const ComparedStep& step : comparison.steps) {
-    const bool numbers = has_numbers(step);
     rows.push_back({visible(step.name), shape_of(step),
-                    numbers ? fmt::format("{:.3g}", step.difference.largest_absolute) : "",
-                    numbers ? fmt::format("{:.3g}", step.difference.largest_relative) : "",
+                    largest_text(step, step.difference.largest_absolute),
+                    largest_text(step, step.difference.largest_relative),
                     std::string(words_of(step.sameness).says)});
   }
   std::vector<std::size_t> widths(rows.front().size(), 0);
@@ -176,16 +187,17 @@ std::string numbers_text(const ComparedStep& step) {
   const std::size_t place = *difference.first;
   return fmt::format(
       "Not equal to tolerance {}\n\n"
-      "Mismatched elements: {} / {} ({:.3g}%)\n"
+      "Mismatched elements: {} / {} ({:.3g}%)\n{}"
       "Max absolute difference: {:.9g}\n"
       "Max relative difference: {:.9g}\n"
       "First mismatch: {}, index [{}] from 0\n"
       " ACTUAL: {}\n DESIRED: {}\n{}{}",
       tolerance_text(step), difference.mismatched, difference.elements,
       100.0 * static_cast<double>(difference.mismatched) / static_cast<double>(difference.elements),
-      difference.largest_absolute, difference.largest_relative, visible(cell_name(step, place)),
-      fmt::join(index_of(telling_tensor(step), place), ", "), step.actual->tensor.values[place],
-      step.desired->tensor.values[place], rounding_hint(step), mask_hint(step));
+      nan_text(difference), difference.largest_absolute, difference.largest_relative,
+      visible(cell_name(step, place)), fmt::join(index_of(telling_tensor(step), place), ", "),
+      step.actual->tensor.values[place], step.desired->tensor.values[place], rounding_hint(step),
+      mask_hint(step));
 }
 
 std::string first_text(const ComparedStep& step) {
@@ -241,6 +253,7 @@ Json step_json(const ComparedStep& step) {
   json["atol"] = step.tolerance.absolute;
   json["elements"] = difference.elements;
   json["mismatched"] = difference.mismatched;
+  json["nan_mismatched"] = difference.nan_mismatched;
   json["max_absolute"] = number_json(difference.largest_absolute);
   json["max_relative"] = number_json(difference.largest_relative);
   json["first"] = nullptr;

@@ -35,6 +35,7 @@ Difference difference_of(std::span<const double> actual, std::span<const double>
     if (relative > difference.largest_relative) difference.largest_relative = relative;
     if (is_close(actual[i], desired[i], tolerance)) continue;
     ++difference.mismatched;
+    if (std::isnan(actual[i]) || std::isnan(desired[i])) ++difference.nan_mismatched;
     if (!difference.first) difference.first = i;
   }
   if (!difference.identical && !some_desired) {

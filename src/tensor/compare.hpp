@@ -17,6 +17,7 @@ struct Tolerance {
 struct Difference {
   std::size_t elements = 0;
   std::size_t mismatched = 0;        ///< not within the tolerance
+  std::size_t nan_mismatched = 0;    ///< of these, where one of the two is NaN
   double largest_absolute = 0;       ///< over all elements, those within the tolerance as well
   double largest_relative = 0;       ///< over those whose desired number is not 0; inf if none is
   std::optional<std::size_t> first;  ///< the place of the first mismatch
