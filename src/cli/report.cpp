@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/progress.hpp"
 #include "cli/shell_word.hpp"
 #include "formats/write_file.hpp"
 #include "render/report.hpp"
@@ -60,8 +61,14 @@ int run(const ReportOptions& options) {
       fmt::format("qkv report {}{} -o {}", shell_words(options.lesson),
                   options.digits == 4 ? "" : fmt::format(" --digits {}", options.digits),
                   options.file == "-" ? "-" : shell_word(options.file));
-  const std::string page =
-      report_page(loaded.lesson, loaded.trace, {.digits = options.digits, .command = command});
+  std::string page;
+  {
+    Progress progress("writing the page", loaded.trace.steps.size());
+    page = report_page(loaded.lesson, loaded.trace,
+                       {.digits = options.digits,
+                        .command = command,
+                        .on_step = [&progress] { progress.advance(1); }});
+  }
   if (options.file == "-") {
     print(page);
     return 0;

@@ -222,7 +222,10 @@ std::string report_page(const Lesson& lesson, const Trace& trace, const ReportWi
   text += "<body>\n<a class=\"skip\" href=\"#step-1\">Skip to the first step</a>\n";
   text += "<div id=\"page\">\n" + heading(page) + contents(page) + "<main>\n";
   text.append(how_to_read);
-  for (const Step& step : trace.steps) text += step_html(page, step);
+  for (const Step& step : trace.steps) {
+    text += step_html(page, step);
+    if (wish.on_step) wish.on_step();
+  }
   text += fmt::format(
       "</main>\n<footer><p>Made by <code>{}</code> (qkv {}). Everything is worked out "
       "in double precision and shown rounded.</p></footer>\n</div>\n",

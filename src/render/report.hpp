@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@ namespace qkv {
 struct ReportWish {
   int digits = 4;       ///< decimals of the numbers that people see
   std::string command;  ///< that makes this report, for its last line
+  std::function<void()> on_step = {};  ///< told when a step is on the page
 };
 
 /// The walk as one page of HTML that needs nothing else: every step with its formula (MathML), its
