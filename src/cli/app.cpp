@@ -8,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/generate.hpp"
+#include "cli/option_list.hpp"
 #include "lesson/library.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
@@ -161,10 +162,11 @@ int run_app(int argc, char** argv) {
   std::string wanted;
   add_generate(app, wanted);
   std::map<std::string_view, std::function<int()>> runs;
+  std::deque<OptionList> options;  // a command may ask how often one was given
   for (const Command* command : commands) {
     CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->summary));
     sub->fallthrough();
-    runs[command->name] = command->setup(*sub, common);
+    runs[command->name] = command->setup(options.emplace_back(*sub), common);
   }
   try {
     app.parse(argc, argv);

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.hpp"
 #include "cli/exporting.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
 #include "render/exported.hpp"
 #include "render/exporter.hpp"
 #include "render/text.hpp"
@@ -70,14 +70,14 @@ std::string refusal_of_formats(std::string& list) {
   }
 }
 
-std::function<int()> setup(CLI::App& app, const Common&) {
+std::function<int()> setup(OptionList& app, const Common&) {
   const auto options = std::make_shared<ExportCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->directory, "The directory to write to; - for the screen")
       ->required()
       ->type_name("DIR");
   app.add_option("--format", options->what.formats, formats_help())
-      ->check(CLI::Validator(refusal_of_formats, ""))
+      ->check(refusal_of_formats)
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_option("--step", options->what.only, "Only this step or given (repeatable)")
@@ -86,7 +86,7 @@ std::function<int()> setup(CLI::App& app, const Common&) {
   app.add_option("--digits", options->what.digits,
                  "Decimals of numbers in text (all that a double needs; in documents 4)")
       ->type_name("N")
-      ->check(CLI::Range(0, 17).description(""));
+      ->within(0, 17);
   app.add_flag("--plain", options->what.plain, "Numbers only, without labels");
   return [options] { return run(*options); };
 }

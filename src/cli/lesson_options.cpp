@@ -1,11 +1,10 @@
 #include "cli/lesson_options.hpp"
-
-#include <CLI/CLI.hpp>
+#include "cli/option_list.hpp"
 
 namespace qkv {
 
-void add_lesson_options(CLI::App& app, LessonChoice& choice, LessonArgument argument) {
-  CLI::Option* lesson = app.add_option("LESSON", choice.name, "A lesson's name, or a lesson file");
+void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument argument) {
+  Option* lesson = app.add_option("LESSON", choice.name, "A lesson's name, or a lesson file");
   lesson->type_name("");
   if (argument == LessonArgument::required) {
     lesson->required();
@@ -21,10 +20,8 @@ void add_lesson_options(CLI::App& app, LessonChoice& choice, LessonArgument argu
       ->allow_extra_args(false);
 }
 
-void add_digits_option(CLI::App& app, int& digits) {
-  app.add_option("--digits", digits, "Decimals to show (4)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 17).description(""));
+void add_digits_option(OptionList& app, int& digits) {
+  app.add_option("--digits", digits, "Decimals to show (4)")->type_name("N")->within(0, 17);
 }
 
 }  // namespace qkv

@@ -4,11 +4,9 @@
 
 #include "lesson/library.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace qkv {
+
+class OptionList;
 
 /// Which lesson a command works on, and what is changed in it.
 struct LessonChoice {
@@ -19,9 +17,9 @@ struct LessonChoice {
 enum class LessonArgument { required, first_lesson_otherwise };
 
 /// Declares LESSON, --text and --set.
-void add_lesson_options(CLI::App& app, LessonChoice& choice, LessonArgument argument);
+void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument argument);
 
 /// Declares --digits, the decimals that people see.
-void add_digits_option(CLI::App& app, int& digits);
+void add_digits_option(OptionList& app, int& digits);
 
 }  // namespace qkv

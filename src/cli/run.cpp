@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
 #include "cli/screen.hpp"
 #include "cli/stepping.hpp"
 #include "render/changes.hpp"
@@ -93,20 +93,20 @@ int run(const RunOptions& options, const Common& common) {
   return 0;
 }
 
-std::function<int()> setup(CLI::App& app, const Common& common) {
+std::function<int()> setup(OptionList& app, const Common& common) {
   const auto options = std::make_shared<RunOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::first_lesson_otherwise);
-  CLI::Option* step = app.add_option("--step", options->step, "Only this step (name or number)");
+  Option* step = app.add_option("--step", options->step, "Only this step (name or number)");
   step->type_name("NAME");
   app.add_option("--from", options->from, "Start at this step")->type_name("NAME")->excludes(step);
   app.add_option("--to", options->to, "Stop after this step")->type_name("NAME")->excludes(step);
   add_digits_option(app, options->digits);
-  CLI::Option* pause =
+  Option* pause =
       app.add_flag("--pause", options->pause, "Go step by step, also where no terminal is");
-  CLI::Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
+  Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
   no_pause->excludes(pause);
   app.add_flag("--plain", options->plain, "Step by plain lines, as a screen reader likes them");
-  CLI::Option* quiz =
+  Option* quiz =
       app.add_flag("--quiz", options->quiz, "Ask for one cell of each step before it is shown");
   quiz->excludes(no_pause);
   app.add_option("--seed", options->seed, "Ask for other cells (0)")->type_name("N")->needs(quiz);
