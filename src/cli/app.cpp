@@ -13,6 +13,7 @@
 #include "render/text.hpp"
 #include "tensor/error.hpp"
 #include "tensor/nearest.hpp"
+#include "tensor/parallel.hpp"
 
 namespace qkv {
 namespace {
@@ -109,7 +110,8 @@ std::string usage_error(const CLI::App& root, const CLI::ParseError& error) {
 void refuse_unknown_command(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    if (word == "--color" || word == "--generate") ++i;  // the next word is its value
+    if (word == "--color" || word == "--generate" || word == "--threads")
+      ++i;  // the next word is its value
     if (word.starts_with("-")) continue;
     std::vector<std::string_view> names;
     for (const Command* command : commands) {
@@ -131,6 +133,12 @@ void add_common(CLI::App& app, Common& common) {
   app.add_option("--color", common.colour, "Shade numbers by their size: auto, always or never")
       ->transform(CLI::CheckedTransformer(choices).description(""))
       ->type_name("WHEN");
+}
+
+void add_threads(CLI::App& app, std::size_t& threads) {
+  app.add_option("--threads", threads, "For large matrices: how many threads (all cores)")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{64}).description(""))
+      ->type_name("N");
 }
 
 void add_generate(CLI::App& app, std::string& wanted) {
@@ -159,6 +167,8 @@ int run_app(int argc, char** argv) {
   app.formatter(std::make_shared<ExamplesFirst>());
   app.set_version_flag("--version", std::string("qkv ") + QKV_VERSION);
   add_common(app, common);
+  std::size_t threads = 0;
+  add_threads(app, threads);
   std::string wanted;
   add_generate(app, wanted);
   std::map<std::string_view, std::function<int()>> runs;
@@ -180,6 +190,7 @@ int run_app(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw InputError(usage_error(app, error));
   }
+  use_threads(threads);
   const auto chosen = app.get_subcommands();
   if (!wanted.empty()) {
     print(generated(wanted, app));
