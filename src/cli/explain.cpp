@@ -110,7 +110,8 @@ CellArithmetic worked_out(const ExplainOptions& options, const Trace& trace,
 }
 
 int run(const ExplainOptions& options, const Common& common) {
-  const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  const std::string step = options.cell.substr(0, options.cell.find('['));
+  const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes, {step});
   const CellReference cell = find_cell(options.cell, loaded.trace);
   const CellArithmetic worked = worked_out(options, loaded.trace, cell);
   if (options.json) {

@@ -41,7 +41,8 @@ void to_output(std::vector<PlannedFile> plan) {
 }
 
 int run(const ExportCommandOptions& options) {
-  const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  const LoadedLesson loaded =
+      load_lesson(options.lesson.name, options.lesson.changes, options.what.only);
   std::vector<PlannedFile> plan = export_plan(loaded.lesson, loaded.trace, options.what);
   if (options.directory == "-") {
     to_output(std::move(plan));

@@ -77,7 +77,8 @@ std::string command_of(const RunOptions& options) {
 }
 
 int run(const RunOptions& options, const Common& common) {
-  LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  const WantedSteps wanted = options.step.empty() ? WantedSteps{} : WantedSteps{options.step};
+  LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes, wanted);
   const Terminal output = terminal(common.colour);
   if (!pauses(options)) {
     print_all(loaded, options, output);

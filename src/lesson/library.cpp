@@ -9,6 +9,7 @@
 
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
+#include "lesson/prose.hpp"
 #include "lesson/true_words.hpp"
 #include "tensor/error.hpp"
 #include "tensor/nearest.hpp"
@@ -105,10 +106,27 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
           : fmt::format("there is no lesson \"{}\"; did you mean \"{}\"?", name, near));
 }
 
-LoadedLesson load_as_written(const std::string& name_or_path) {
+// What is wanted, and the matrices that its words speak of. All there is where somebody wants what
+// is not there: the message names what is near.
+WantedSteps with_words(const WantedSteps& asked, const Lesson& lesson) {
+  WantedSteps wanted = asked;
+  for (const std::string& name : asked) {
+    const auto is_given = [&](const Given& given) { return given.name == name; };
+    if (std::ranges::any_of(lesson.recipe.givens, is_given)) continue;
+    const std::optional<std::size_t> step = find_step(lesson.recipe, name);
+    if (!step) return {};
+    const StepText& text = lesson.texts[*step];
+    for (const Prose* prose : {&text.say, &text.notice, &text.questions}) {
+      std::ranges::move(names_in(prose->text), std::back_inserter(wanted));
+    }
+  }
+  return wanted;
+}
+
+LoadedLesson load_as_written(const std::string& name_or_path, const WantedSteps& wanted) {
   LessonReading reading = find_lesson(name_or_path);
   Lesson& lesson = reading.lesson;
-  Evaluation evaluation = evaluate_all(lesson.recipe);
+  Evaluation evaluation = evaluate_all(lesson.recipe, with_words(wanted, lesson));
   for (const StepFault& fault : evaluation.faults) {
     reading.faults.push_back({lesson.texts[fault.step].place, fault.message});
   }
@@ -140,9 +158,10 @@ LessonReading find_lesson(const std::string& name_or_path) {
   return read_lesson(read_bytes(path, largest_lesson), name_or_path, path.parent_path());
 }
 
-LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes) {
-  if (!changes.text && changes.set.empty()) return load_as_written(name_or_path);
-  auto own = std::make_shared<const LoadedLesson>(load_as_written(name_or_path));
+LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes,
+                         const WantedSteps& wanted) {
+  if (!changes.text && changes.set.empty()) return load_as_written(name_or_path, wanted);
+  auto own = std::make_shared<const LoadedLesson>(load_as_written(name_or_path, wanted));
   Recipe recipe = own->lesson.recipe;
   if (changes.text) set_text(recipe, *changes.text);
   const bool renamed = changes.text && !changes.set.empty();
@@ -150,7 +169,7 @@ LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& c
   for (const std::string& change : changes.set) {
     set_cell(recipe, change, renamed ? named : own->trace);
   }
-  Evaluation evaluation = evaluate_all(recipe);
+  Evaluation evaluation = evaluate_all(recipe, with_words(wanted, own->lesson));
   // What is wrong with another text or another number stands nowhere in the lesson's file.
   if (!evaluation.faults.empty()) {
     throw InputError(fmt::format("{}: {}", changes.text ? "--text" : "--set",
