@@ -12,12 +12,25 @@ class OptionList;
 struct LessonChoice {
   std::string name;
   LessonChanges changes;
+  std::string model;  ///< the model that is walked in place of a lesson; then `name` is the same
+  ModelSettings settings;
 };
+
+/// The lesson, or the model, changed and worked out as far as is wanted. Throws InputError as
+/// library.hpp says.
+LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted = {});
+
+/// The same for one step that is all that somebody wants to see; of a model no more layers are read
+/// than that takes.
+LoadedLesson load_for_step(LessonChoice choice, const std::string& step);
 
 enum class LessonArgument { required, first_lesson_otherwise };
 
-/// Declares LESSON, --text and --set.
+/// Declares LESSON, --text, --set and --model with what goes with it.
 void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument argument);
+
+/// Declares --model and what goes with it alone.
+void add_model_options(OptionList& app, LessonChoice& choice);
 
 /// Declares --digits, the decimals that people see.
 void add_digits_option(OptionList& app, int& digits);

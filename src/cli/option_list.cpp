@@ -31,6 +31,16 @@ Option* Option::allow_extra_args(bool several) {
   return this;
 }
 
+Option* Option::delimiter(char mark) {
+  option_->delimiter(mark);
+  return this;
+}
+
+Option* Option::positive() {
+  option_->check(CLI::PositiveNumber.description(""));
+  return this;
+}
+
 Option* Option::check(const Refusal& refusal) {
   option_->check(CLI::Validator(refusal, ""));
   return this;
@@ -81,6 +91,7 @@ template Option* OptionList::add_option(Name, Words&, Name);
 template Option* OptionList::add_option(Name, int&, Name);
 template Option* OptionList::add_option(Name, std::optional<int>&, Name);
 template Option* OptionList::add_option(Name, std::optional<double>&, Name);
+template Option* OptionList::add_option(Name, std::optional<std::size_t>&, Name);
 template Option* OptionList::add_option(Name, std::size_t&, Name);
 template Option* OptionList::add_option(Name, std::uint32_t&, Name);
 template Option* OptionList::add_option_function(Name,

@@ -77,8 +77,9 @@ std::string command_of(const RunOptions& options) {
 }
 
 int run(const RunOptions& options, const Common& common) {
-  const WantedSteps wanted = options.step.empty() ? WantedSteps{} : WantedSteps{options.step};
-  LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes, wanted);
+  const bool is_one_step = !options.step.empty() && !pauses(options);  // nobody goes on from there
+  LoadedLesson loaded =
+      is_one_step ? load_for_step(options.lesson, options.step) : load(options.lesson);
   const Terminal output = terminal(common.colour);
   if (!pauses(options)) {
     print_all(loaded, options, output);
@@ -128,6 +129,7 @@ constinit const Command run_command{
         "  qkv run the-fat-cat --set 'W_Q[head 1,1,2]=0.5' --from Q\n"
         "  qkv run my-lesson.toml\n",
     .setup = setup,
+    .model = ModelPlace::first,
 };
 
 }  // namespace qkv

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
@@ -108,25 +109,42 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
 
 // What is wanted, and the matrices that its words speak of. All there is where somebody wants what
 // is not there: the message names what is near.
-WantedSteps with_words(const WantedSteps& asked, const Lesson& lesson) {
+WantedSteps with_words(const WantedSteps& asked, const Recipe& recipe,
+                       const std::vector<StepText>& texts) {
   WantedSteps wanted = asked;
   for (const std::string& name : asked) {
     const auto is_given = [&](const Given& given) { return given.name == name; };
-    if (std::ranges::any_of(lesson.recipe.givens, is_given)) continue;
-    const std::optional<std::size_t> step = find_step(lesson.recipe, name);
+    if (std::ranges::any_of(recipe.givens, is_given)) continue;
+    const std::optional<std::size_t> step = find_step(recipe, name);
     if (!step) return {};
-    const StepText& text = lesson.texts[*step];
-    for (const Prose* prose : {&text.say, &text.notice, &text.questions}) {
+    for (const Prose* prose : {&texts[*step].say, &texts[*step].notice, &texts[*step].questions}) {
       std::ranges::move(names_in(prose->text), std::back_inserter(wanted));
     }
   }
   return wanted;
 }
 
+// Works the recipe out as far as is wanted and leaves it without its givens: the trace has them
+// then, and a model's take gigabytes.
+Evaluation evaluate_once(Recipe& recipe, const WantedSteps& wanted = {}) {
+  std::vector<Given> givens = std::exchange(recipe.givens, {});
+  Recipe whole = recipe;
+  whole.givens = std::move(givens);
+  return evaluate_all(std::move(whole), wanted);
+}
+
+// The recipe again, with its givens.
+Recipe recipe_of(const LoadedLesson& loaded) {
+  Recipe recipe = loaded.lesson.recipe;
+  recipe.givens = loaded.trace.givens;
+  return recipe;
+}
+
 LoadedLesson load_as_written(const std::string& name_or_path, const WantedSteps& wanted) {
   LessonReading reading = find_lesson(name_or_path);
   Lesson& lesson = reading.lesson;
-  Evaluation evaluation = evaluate_all(lesson.recipe, with_words(wanted, lesson));
+  Evaluation evaluation =
+      evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
   for (const StepFault& fault : evaluation.faults) {
     reading.faults.push_back({lesson.texts[fault.step].place, fault.message});
   }
@@ -137,9 +155,27 @@ LoadedLesson load_as_written(const std::string& name_or_path, const WantedSteps&
 // The lesson as it was written, with what somebody has made of its recipe.
 LoadedLesson changed(std::shared_ptr<const LoadedLesson> own, Recipe recipe, Trace trace) {
   Lesson lesson = own->lesson;
-  lesson.recipe = std::move(recipe);
+  lesson.recipe = std::move(recipe);  // without its givens
   lesson = with_true_words(std::move(lesson), own->trace, trace);
   return {std::move(lesson), std::move(trace), std::move(own)};
+}
+
+LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonChanges& changes,
+                          const WantedSteps& wanted) {
+  Recipe recipe = recipe_of(*own);
+  if (changes.text) set_text(recipe, *changes.text);
+  const bool renamed = changes.text && !changes.set.empty();
+  const Trace named = renamed ? evaluate_all(recipe).trace : Trace{};
+  for (const std::string& change : changes.set) {
+    set_cell(recipe, change, renamed ? named : own->trace);
+  }
+  Evaluation evaluation = evaluate_once(recipe, with_words(wanted, recipe, own->lesson.texts));
+  // What is wrong with another text or another number stands nowhere in the lesson's file.
+  if (!evaluation.faults.empty()) {
+    throw InputError(fmt::format("{}: {}", changes.text ? "--text" : "--set",
+                                 evaluation.faults.front().message));
+  }
+  return changed(std::move(own), std::move(recipe), std::move(evaluation.trace));
 }
 
 }  // namespace
@@ -161,29 +197,34 @@ LessonReading find_lesson(const std::string& name_or_path) {
 LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes,
                          const WantedSteps& wanted) {
   if (!changes.text && changes.set.empty()) return load_as_written(name_or_path, wanted);
-  auto own = std::make_shared<const LoadedLesson>(load_as_written(name_or_path, wanted));
-  Recipe recipe = own->lesson.recipe;
-  if (changes.text) set_text(recipe, *changes.text);
-  const bool renamed = changes.text && !changes.set.empty();
-  const Trace named = renamed ? evaluate_all(recipe).trace : Trace{};
-  for (const std::string& change : changes.set) {
-    set_cell(recipe, change, renamed ? named : own->trace);
+  return with_changes(std::make_shared<const LoadedLesson>(load_as_written(name_or_path, wanted)),
+                      changes, wanted);
+}
+
+LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
+                        const ModelSettings& settings, const WantedSteps& wanted) {
+  if (!changes.text) {
+    throw InputError(
+        fmt::format("{}: a model needs a text to read; add --text \"…\"", printable(path)));
   }
-  Evaluation evaluation = evaluate_all(recipe, with_words(wanted, own->lesson));
-  // What is wrong with another text or another number stands nowhere in the lesson's file.
-  if (!evaluation.faults.empty()) {
-    throw InputError(fmt::format("{}: {}", changes.text ? "--text" : "--set",
-                                 evaluation.faults.front().message));
-  }
-  return changed(std::move(own), std::move(recipe), std::move(evaluation.trace));
+  Lesson lesson = lesson_of_model(path, *changes.text, settings);
+  Evaluation evaluation =
+      evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
+  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
+  LoadedLesson loaded{std::move(lesson), std::move(evaluation.trace)};
+  if (changes.set.empty()) return loaded;
+  return with_changes(std::make_shared<const LoadedLesson>(std::move(loaded)),
+                      {.text = {}, .set = changes.set}, wanted);
 }
 
 LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
                            const std::string& change) {
-  Recipe recipe = loaded->lesson.recipe;
+  Recipe recipe = recipe_of(*loaded);
   set_cell(recipe, change, loaded->trace);
-  Trace trace = evaluate(recipe);
-  return changed(loaded->own ? loaded->own : loaded, std::move(recipe), std::move(trace));
+  Evaluation evaluation = evaluate_once(recipe);
+  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
+  return changed(loaded->own ? loaded->own : loaded, std::move(recipe),
+                 std::move(evaluation.trace));
 }
 
 }  // namespace qkv
