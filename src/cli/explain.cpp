@@ -110,7 +110,9 @@ CellArithmetic worked_out(const ExplainOptions& options, const Trace& trace,
 }
 
 int run(const ExplainOptions& options, const Common& common) {
-  const LoadedLesson loaded = load(options.lesson);
+  LessonChoice lesson = options.lesson;
+  lesson.settings.last_step = options.cell;
+  const LoadedLesson loaded = load(lesson);
   const CellReference cell = find_cell(options.cell, loaded.trace);
   const CellArithmetic worked = worked_out(options, loaded.trace, cell);
   if (options.json) {

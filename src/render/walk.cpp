@@ -173,6 +173,16 @@ void say_once(std::string& text, const std::string& remark) {
   }
 }
 
+// Those of the head that is looked at; where there are no heads, or all are wanted, all of them.
+std::vector<std::size_t> wanted_matrices(const Tensor& tensor, const WalkLook& look) {
+  std::vector<std::size_t> wanted;
+  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+    const std::optional<std::size_t> head = head_of(tensor, m);
+    if (!look.head || !head || head == look.head) wanted.push_back(m);
+  }
+  return wanted;
+}
+
 std::string tensor_text(const Exhibit& exhibit, const Trace& trace, const WalkLook& look,
                         decltype(&matrix_text) one_matrix = matrix_text) {
   const Tensor& tensor = exhibit.tensor;
@@ -185,17 +195,19 @@ std::string tensor_text(const Exhibit& exhibit, const Trace& trace, const WalkLo
   const Tensor over_before = turned && exhibit.before ? transposed(*exhibit.before) : Tensor{};
   const Tensor& shown = turned ? over : tensor;
   const Tensor* before = turned && exhibit.before ? &over_before : exhibit.before;
-  const std::size_t count = shown.matrices();
+  const std::vector<std::size_t> wanted = wanted_matrices(tensor, look);
+  const std::size_t count = wanted.size();
   std::string text, hidden;
-  for (std::size_t m = 0; m < count; ++m) {
-    if (count > most_matrices && m == first_matrices) {
-      text += indented(
-          fmt::format("… {} more, {} to {}; all of them: {}", count - first_matrices - 1,
-                      matrix_name(tensor, m), matrix_name(tensor, count - 2), exhibit.whole),
-          look);
-      m = count - 1;
+  for (std::size_t w = 0; w < count; ++w) {
+    if (count > most_matrices && w == first_matrices) {
+      text += indented(fmt::format("… {} more, {} to {}; all of them: {}",
+                                   count - first_matrices - 1, matrix_name(tensor, wanted[w]),
+                                   matrix_name(tensor, wanted[count - 2]), exhibit.whole),
+                       look);
+      w = count - 1;
     }
-    if (count > 1) text += "  " + matrix_name(tensor, m) + "\n";
+    const std::size_t m = wanted[w];
+    if (tensor.matrices() > 1) text += "  " + matrix_name(tensor, m) + "\n";
     SheetText sheet = one_matrix({shown.rows(), shown.columns(), shown.matrix(m),
                                   before ? before->matrix(m) : std::span<const double>(),
                                   own_labels(tensor, m, trace.convention)},
@@ -333,6 +345,16 @@ CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step
   } catch (const InputError&) {  // another text may not have its words
     return typical_cell(step);
   }
+}
+
+CellReference in_head(CellReference cell, const Trace& trace, const WalkLook& look) {
+  const Tensor& tensor = trace.at(cell.name);
+  for (std::size_t m = 0; look.head && m < tensor.matrices(); ++m) {
+    if (head_of(tensor, m) != look.head) continue;
+    cell.matrix = m;
+    break;
+  }
+  return cell;
 }
 
 CellReference typical_cell(const Step& step) {
