@@ -425,6 +425,23 @@ def a_changed_value_is_seen_downstream():
         assert ["cat", "3", "5"] in [line.split() for line in terminal.lines()], terminal.text()
 
 
+def what_lies_on_the_way_is_marked_too():
+    """With "thing" gone cat scores 1 with each word: minus the largest 0 and 0, e to that 1 and 1."""
+    out = by_lines("", TWO_WORDS, "--set", "X[cat,thing]=0", "--step", "attention_weights")
+    way, whole = out.split("  attention_weights (2×2)\n")
+    assert re.search(r"cat +\* +0 +0\n", way), way
+    assert re.search(r"cat +\* +1 +1\n", way), way
+    assert re.search(r"cat +\*0.5 +\*0.5 ", whole), whole
+    assert "*" not in by_lines("", TWO_WORDS, "--step", "attention_weights")
+
+
+def dots_say_where_the_marks_are():
+    with started(TWO_WORDS) as terminal:
+        terminal.type(b"gscores\r", "3/7  scores  Score")
+        terminal.type(b"sX[cat,thing]=0\r", "* marks numbers that differ")
+        terminal.type(b"h", "h shows numbers, where * marks")
+
+
 def x_writes_what_export_writes():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([QKV, "export", TWO_WORDS, "-o", f"{folder}/a"], check=True,
