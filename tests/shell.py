@@ -35,6 +35,8 @@ TYPED = [
     ("qkv --generate complete-f", ["complete-fish"]),
     ("qkv report the-fat-cat -o pa", ["page.html"]),
     ("qkv check the-fat-cat page.html my-w", ["my-work/"]),
+    ("qkv compare the-f", ["the-fat-cat"]),
+    ("qkv compare the-fat-cat pa", ["page.html"]),
     ("qkv run ow", ["own.toml"]),
 ]
 OWN_LESSON = """title = "Own"

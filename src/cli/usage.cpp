@@ -14,9 +14,10 @@ struct Known {
   Offer offer;
 };
 constexpr Known known[] = {
-    {"--step", Offer::steps}, {"--from", Offer::steps},    {"--to", Offer::steps},
-    {"CELL", Offer::cells},   {"LESSON", Offer::lessons},  {"FILE", Offer::files},
-    {"PATH", Offer::files},   {"DIR", Offer::directories},
+    {"--step", Offer::steps},        {"--from", Offer::steps},        {"--to", Offer::steps},
+    {"CELL", Offer::cells},          {"LESSON", Offer::lessons},      {"FILE", Offer::files},
+    {"A", Offer::lessons_and_files}, {"B", Offer::lessons_and_files}, {"PATH", Offer::files},
+    {"DIR", Offer::directories},
 };
 
 Offer offer_for(std::string_view name) {
