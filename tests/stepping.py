@@ -476,16 +476,27 @@ def keys_are_answered_within_a_frame_of_film():
 
 
 def fast_enough(terminal, keys, name):
+    """A machine that is busy with something else is asked again; what is slow stays slow."""
+    for _ in range(3):
+        best = quarter_of_times(terminal, keys, name)
+        if best < 0.016 * slack():
+            return
+        time.sleep(1)
+    raise AssertionError(f"{name}, {keys[0]!r}: {best * 1000:.1f} ms")
+
+
+def quarter_of_times(terminal, keys, name):
+    """The time that a quarter of the keys keep to, in seconds."""
     times = []
     for key in keys:
         terminal.settle(0.01)
         start = time.monotonic()
         terminal.press(key)
         times.append(time.monotonic() - start)
-    best = sorted(times)[len(times) // 4]  # other programs run on this machine, too
+    best = sorted(times)[len(times) // 4]
     if os.environ.get("QKV_TIMES"):
         print(f"{name} {keys[0]!r}: {best * 1000:.1f} ms, at most {max(times) * 1000:.1f}")
-    assert best < 0.016 * slack(), f"{name}, {keys[0]!r}: {best * 1000:.1f} ms"
+    return best
 
 
 def slack():

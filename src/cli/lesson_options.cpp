@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/values.hpp"
+
 namespace qkv {
 
 void add_lesson_options(CLI::App& app, LessonChoice& choice, LessonArgument argument) {
@@ -22,9 +24,7 @@ void add_lesson_options(CLI::App& app, LessonChoice& choice, LessonArgument argu
 }
 
 void add_digits_option(CLI::App& app, int& digits) {
-  app.add_option("--digits", digits, "Decimals to show (4)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 17).description(""));
+  app.add_option("--digits", digits, "Decimals to show (4)")->type_name("N")->check(decimals());
 }
 
 }  // namespace qkv

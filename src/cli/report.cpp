@@ -65,9 +65,9 @@ int run(const ReportOptions& options) {
   {
     Progress progress("writing the page", loaded.trace.steps.size());
     page = report_page(loaded.lesson, loaded.trace,
-                       {.digits = options.digits,
-                        .command = command,
-                        .on_step = [&progress] { progress.advance(1); }});
+                       {.digits = options.digits, .command = command, .on_step = [&progress] {
+                          progress.advance(1);
+                        }});
   }
   if (options.file == "-") {
     print(page);
