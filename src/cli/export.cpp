@@ -100,7 +100,7 @@ constinit const Command export_command{
     .examples =
         "  qkv export the-fat-cat -o out\n"
         "  qkv export the-fat-cat -o out --plain         numbers only, for numpy.loadtxt\n"
-        "  qkv export the-fat-cat -o out --format npy    an array for each step, all heads\n"
+        "  qkv export the-fat-cat -o out --format npy    an array a step, with all heads\n"
         "  qkv export the-fat-cat -o out --format npz,json,latex\n"
         "  qkv export the-fat-cat --step scores -o -     one matrix, on the screen\n"
         "  qkv export the-fat-cat --format markdown -o - > walk.md\n",
