@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/values.hpp"
+
 namespace qkv {
 
 void add_lesson_options(CLI::App& app, LessonChoice& choice, LessonArgument argument) {
@@ -56,9 +58,7 @@ LoadedLesson load(const LessonChoice& choice) {
 }
 
 void add_digits_option(CLI::App& app, int& digits) {
-  app.add_option("--digits", digits, "Decimals to show (4)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 17).description(""));
+  app.add_option("--digits", digits, "Decimals to show (4)")->type_name("N")->check(decimals());
 }
 
 }  // namespace qkv

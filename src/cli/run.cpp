@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "cli/lesson_options.hpp"
 #include "cli/screen.hpp"
 #include "cli/stepping.hpp"
+#include "cli/values.hpp"
 #include "render/changes.hpp"
 #include "render/walk.hpp"
 #include "stepping/walkthrough.hpp"
@@ -164,7 +166,10 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
   CLI::Option* quiz =
       app.add_flag("--quiz", options->quiz, "Ask for one cell of each step before it is shown");
   quiz->excludes(no_pause);
-  app.add_option("--seed", options->seed, "Ask for other cells (0)")->type_name("N")->needs(quiz);
+  app.add_option("--seed", options->seed, "Ask for other cells (0)")
+      ->type_name("N")
+      ->needs(quiz)
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()));
   return [options, &common] { return run(*options, common); };
 }
 
@@ -174,7 +179,7 @@ constinit const Command run_command{
     .name = "run",
     .summary = "walks a lesson: every matrix with its shape and an explanation",
     .examples =
-        "  qkv run the-fat-cat                     on a terminal: step by step, ? lists the keys\n"
+        "  qkv run the-fat-cat                     at a terminal: by steps, ? lists keys\n"
         "  qkv run the-fat-cat --quiz              asks for one cell of each step first\n"
         "  qkv run the-fat-cat --no-pause | less   all of it\n"
         "  qkv run the-fat-cat --step scores --digits 2\n"

@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/shell_word.hpp"
+#include "cli/values.hpp"
 #include "formats/read_file.hpp"
 #include "formats/write_file.hpp"
 #include "render/text.hpp"
@@ -102,7 +103,7 @@ std::function<int()> setup(CLI::App& app, const Common&) {
       ->type_name("DIR");
   app.add_option("--digits", options->digits, "Decimals of the givens on the printable page (4)")
       ->type_name("N")
-      ->check(CLI::Range(0, 17).description(""));
+      ->check(decimals());
   app.add_flag("--force", options->force, "Replace files that are filled in");
   return [options] { return run(*options); };
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "render/arithmetic.hpp"
 #include "render/changes.hpp"
@@ -257,17 +258,39 @@ std::string changed_lines(const Step& step, const WalkLook& look) {
   return text;
 }
 
+// What lies on the way to the step's result, in a trace that may lack the step.
+std::vector<Part> parts_of(const Trace& trace, const std::string& name) {
+  const Step* step = trace.find_step(name);
+  if (!step || !step->operation->parts) return {};
+  return step->operation->parts(trace.call(*step));
+}
+
+// The same in the lesson as it was, where there is anything to compare.
+const Tensor* before_of(const Part& part, std::span<const Part> before, std::size_t place) {
+  if (place >= before.size() || before[place].title != part.title) return nullptr;
+  const Tensor& tensor = before[place].tensor;
+  return comparable(part.tensor, tensor) && differs(part.tensor, tensor) ? &tensor : nullptr;
+}
+
+std::string parts_text(const Lesson& lesson, const Trace& trace, const Step& step,
+                       const WalkLook& look) {
+  const std::string whole = way_to_whole(lesson, trace, step.name, look);
+  const std::vector<Part> parts = parts_of(trace, step.name);
+  const std::vector<Part> before =
+      look.began ? parts_of(*look.began, step.name) : std::vector<Part>();
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += fmt::format("  on the way: {}\n", parts[i].title);
+    text += tensor_text({parts[i].tensor, whole, before_of(parts[i], before, i)}, trace, look);
+    text += "\n";
+  }
+  return text;
+}
+
 // What lies on the way, the step's matrix, what was changed of it and one cell worked out.
 std::string result_text(const Lesson& lesson, const Trace& trace, const Step& step,
                         const WalkLook& look) {
-  std::string text;
-  if (step.operation->parts) {
-    const std::string whole = way_to_whole(lesson, trace, step.name, look);
-    for (const Part& part : step.operation->parts(trace.call(step))) {
-      text += fmt::format("  on the way: {}\n", part.title);
-      text += tensor_text({part.tensor, whole, nullptr}, trace, look) + "\n";
-    }
-  }
+  std::string text = parts_text(lesson, trace, step, look);
   const std::string title =
       fmt::format("  {} ({})", step.name, shown_shape(step.output, trace.convention));
   text += bold(title, look) + "\n" + output_text(lesson, trace, step, look);
