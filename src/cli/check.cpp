@@ -13,6 +13,7 @@
 #include "cli/option_list.hpp"
 #include "cli/progress.hpp"
 #include "cli/shell_word.hpp"
+#include "cli/values.hpp"
 #include "formats/file_stem.hpp"
 #include "render/checked.hpp"
 #include "render/text.hpp"
@@ -167,7 +168,7 @@ std::function<int()> setup(OptionList& app, const Common& common) {
   app.add_option("--digits", options->rules.digits,
                  "Judge by this many decimals, whatever was written")
       ->type_name("N")
-      ->within(0, 17);
+      ->check(decimals());
   app.add_flag("--strict", options->rules.strict, "Other conventions are wrong, too");
   app.add_flag("--no-answers", options->no_answers, "Which cells and why, never the right value");
   app.add_flag("--watch", options->watch, "Check again at every save");
@@ -178,7 +179,7 @@ std::function<int()> setup(OptionList& app, const Common& common) {
   app.add_option(
          "--summary", options->summary,
          "A table of many submissions, csv; marks count correct, rounding and carried cells")
-      ->one_of({"csv"})
+      ->check(one_of({"csv"}))
       ->type_name("FORMAT")
       ->excludes(json);
   return [options, &common] { return run(*options, common); };

@@ -151,8 +151,8 @@ constinit const Command compare_command{
     .summary =
         "two lessons or dumps of arrays, step by step: the first that differs, and by how much",
     .examples =
-        "  qkv compare dump.npz the-fat-cat              a kernel's arrays against the lesson\n"
-        "  qkv compare out-gpu/ out-cpu/                 two directories of them\n"
+        "  qkv compare dump.npz the-fat-cat         a kernel's arrays against the lesson\n"
+        "  qkv compare out-gpu/ out-cpu/            two directories of them\n"
         "  qkv compare mine.toml the-fat-cat --atol 0.01\n"
         "  qkv compare dump.safetensors the-fat-cat --rtol 1e-3 --json\n",
     .setup = setup,

@@ -7,6 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
+#include "cli/values.hpp"
 #include "render/arithmetic.hpp"
 #include "render/text.hpp"
 #include "render/walk.hpp"
@@ -136,7 +137,7 @@ std::function<int()> setup(OptionList& app, const Common& common) {
       app.add_option("--terms", options->terms,
                      fmt::format("Sums of more terms lose their middle ({})", usual_terms))
           ->type_name("N")
-          ->within(std::size_t{4}, std::size_t{1000000});
+          ->check(whole_number(4, 1000000));
   app.add_flag("--all", options->all, "Every term of every sum, however long")->excludes(terms);
   Option* latex = app.add_flag("--latex", options->latex, "As LaTeX, to paste into a page");
   app.add_flag("--json", options->json, "As JSON, for programs")->excludes(latex);

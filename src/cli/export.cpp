@@ -7,6 +7,7 @@
 #include "cli/exporting.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
+#include "cli/values.hpp"
 #include "render/exported.hpp"
 #include "render/exporter.hpp"
 #include "render/text.hpp"
@@ -86,7 +87,7 @@ std::function<int()> setup(OptionList& app, const Common&) {
   app.add_option("--digits", options->what.digits,
                  "Decimals of numbers in text (all that a double needs; in documents 4)")
       ->type_name("N")
-      ->within(0, 17);
+      ->check(decimals());
   app.add_flag("--plain", options->what.plain, "Numbers only, without labels");
   return [options] { return run(*options); };
 }
@@ -98,10 +99,10 @@ constinit const Command export_command{
     .summary = "every step's matrix as a file, for spreadsheets, programs and documents",
     .examples =
         "  qkv export the-fat-cat -o out\n"
-        "  qkv export the-fat-cat -o out --plain          numbers only, for numpy.loadtxt\n"
-        "  qkv export the-fat-cat -o out --format npy     an array for each step, heads and all\n"
+        "  qkv export the-fat-cat -o out --plain         numbers only, for numpy.loadtxt\n"
+        "  qkv export the-fat-cat -o out --format npy    an array a step, with all heads\n"
         "  qkv export the-fat-cat -o out --format npz,json,latex\n"
-        "  qkv export the-fat-cat --step scores -o -      one matrix, on the screen\n"
+        "  qkv export the-fat-cat --step scores -o -     one matrix, on the screen\n"
         "  qkv export the-fat-cat --format markdown -o - > walk.md\n",
     .setup = setup,
     .model = ModelPlace::first,

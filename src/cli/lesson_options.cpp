@@ -5,6 +5,8 @@
 
 #include "cli/option_list.hpp"
 
+#include "cli/values.hpp"
+
 namespace qkv {
 
 void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument argument) {
@@ -40,7 +42,7 @@ void add_model_options(OptionList& app, LessonChoice& choice) {
   app.add_option("--model-heads", choice.settings.heads,
                  "How many heads a layer has, where the model's file does not tell")
       ->type_name("N")
-      ->positive();
+      ->check(whole_number(1, 1 << 20));
   std::vector<std::string> names;
   for (const Family& family : families()) names.emplace_back(family.name);
   app.add_option("--family", choice.settings.family,
@@ -61,7 +63,7 @@ LoadedLesson load_for_step(LessonChoice choice, const std::string& step) {
 }
 
 void add_digits_option(OptionList& app, int& digits) {
-  app.add_option("--digits", digits, "Decimals to show (4)")->type_name("N")->within(0, 17);
+  app.add_option("--digits", digits, "Decimals to show (4)")->type_name("N")->check(decimals());
 }
 
 }  // namespace qkv

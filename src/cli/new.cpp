@@ -9,6 +9,7 @@
 #include "check/distinct.hpp"
 #include "cli/command.hpp"
 #include "cli/option_list.hpp"
+#include "cli/values.hpp"
 #include "formats/write_file.hpp"
 #include "lesson/new_lesson.hpp"
 #include "render/text.hpp"
@@ -60,7 +61,7 @@ void add_size(OptionList& app, const std::string& name, Size& size, Size fewest,
               const std::string& says) {
   app.add_option(name, size, fmt::format("{}, {} to {} ({})", says, fewest, most, size))
       ->type_name("N")
-      ->within(fewest, most);
+      ->check(whole_number(fewest, most));
 }
 
 std::function<int()> setup(OptionList& app, const Common&) {
@@ -71,7 +72,7 @@ std::function<int()> setup(OptionList& app, const Common&) {
   NewLesson& wishes = options->wishes;
   app.add_option("--seed", wishes.seed, "Other numbers (0); the same seed gives the same lesson")
       ->type_name("N")
-      ->within(std::uint32_t{0}, std::numeric_limits<std::uint32_t>::max());
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()));
   add_size(app, "--tokens", wishes.tokens, fewest_tokens, most_tokens, "How many tokens");
   add_size(app, "--d-model", wishes.d_model, smallest_d_model, largest_d_model,
            "The width of an embedding");

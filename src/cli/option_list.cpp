@@ -36,24 +36,8 @@ Option* Option::delimiter(char mark) {
   return this;
 }
 
-Option* Option::positive() {
-  option_->check(CLI::PositiveNumber.description(""));
-  return this;
-}
-
 Option* Option::check(const Refusal& refusal) {
   option_->check(CLI::Validator(refusal, ""));
-  return this;
-}
-
-Option* Option::one_of(const std::vector<std::string>& words) {
-  option_->check(CLI::IsMember(words).description(""));
-  return this;
-}
-
-template <class Number>
-Option* Option::within(Number least, Number most) {
-  option_->check(CLI::Range(least, most).description(""));
   return this;
 }
 
@@ -99,8 +83,5 @@ template Option* OptionList::add_option_function(Name,
                                                  Name);
 template Option* OptionList::add_option_function(Name, const std::function<void(const Words&)>&,
                                                  Name);
-template Option* Option::within(int, int);
-template Option* Option::within(std::size_t, std::size_t);
-template Option* Option::within(std::uint32_t, std::uint32_t);
 
 }  // namespace qkv

@@ -27,11 +27,6 @@ class Option {
   Option* allow_extra_args(bool several);  ///< whether one mention takes several values
   Option* delimiter(char mark);            ///< parts several values in one word
   Option* check(const Refusal& refusal);
-  Option* one_of(const std::vector<std::string>& words);
-  Option* positive();  ///< a number above 0
-  /// A number from `least` to `most`; one of int, std::size_t, std::uint32_t.
-  template <class Number>
-  Option* within(Number least, Number most);
 
   std::size_t count() const;  ///< how often it was given
 

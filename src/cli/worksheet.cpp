@@ -9,6 +9,7 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/shell_word.hpp"
+#include "cli/values.hpp"
 #include "formats/read_file.hpp"
 #include "formats/write_file.hpp"
 #include "render/text.hpp"
@@ -102,7 +103,7 @@ std::function<int()> setup(OptionList& app, const Common&) {
       ->type_name("DIR");
   app.add_option("--digits", options->digits, "Decimals of the givens on the printable page (4)")
       ->type_name("N")
-      ->within(0, 17);
+      ->check(decimals());
   app.add_flag("--force", options->force, "Replace files that are filled in");
   return [options] { return run(*options); };
 }

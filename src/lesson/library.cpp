@@ -183,7 +183,7 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
 LessonReading find_lesson(const std::string& name_or_path) {
   for (const BuiltInLesson& lesson : built_in_lessons()) {
     if (lesson.name == name_or_path) {
-      return read_lesson(lesson.toml, std::string(lesson.name), std::filesystem::path());
+      return read_lesson(lesson.toml, std::string(lesson.name), LessonFiles(built_in_files()));
     }
   }
   const std::filesystem::path path(name_or_path);

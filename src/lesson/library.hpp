@@ -19,6 +19,9 @@ struct BuiltInLesson {
   std::string_view toml;
 };
 
+/// The files that the course's lessons name.
+std::span<const BuiltInFile> built_in_files();
+
 /// The course, in its order.
 std::span<const BuiltInLesson> built_in_lessons();
 

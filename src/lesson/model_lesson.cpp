@@ -30,6 +30,7 @@ void add_model(Lesson& lesson, Model model, Place place) {
     lesson.texts.push_back({.place = place,
                             .title = std::string(words.title),
                             .cell = {},
+                            .general = true,
                             .say = {std::string(words.say), place},
                             .notice = {std::string(words.notice), place},
                             .questions = {}});
