@@ -10,11 +10,13 @@
 
 #include "cli/command.hpp"
 #include "cli/generate.hpp"
+#include "cli/option_list.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/values.hpp"
 #include "lesson/library.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
+#include "tensor/parallel.hpp"
 
 namespace qkv {
 namespace {
@@ -100,8 +102,14 @@ void add_common(CLI::App& app, Common& common) {
   };
   app.add_option_function<std::string>(
          "--color", choose, fmt::format("Shade numbers by their size: {}", fmt::join(names, ", ")))
-      ->check(one_of(names))
+      ->check(CLI::Validator(one_of(names), ""))
       ->type_name("WHEN");
+}
+
+void add_threads(CLI::App& app, std::size_t& threads) {
+  app.add_option("--threads", threads, "For large matrices: how many threads (all cores)")
+      ->check(CLI::Validator(whole_number(1, 64), ""))
+      ->type_name("N");
 }
 
 void add_generate(CLI::App& app, std::string& wanted) {
@@ -109,7 +117,7 @@ void add_generate(CLI::App& app, std::string& wanted) {
   for (const Generated& file : generated_files()) names.emplace_back(file.name);
   app.add_option("--generate", wanted,
                  fmt::format("Print a file for the system: {}", fmt::join(names, ", ")))
-      ->check(one_of(names))
+      ->check(CLI::Validator(one_of(names), ""))
       ->type_name("FILE");
 }
 
@@ -160,13 +168,16 @@ int run_app(int argc, char** argv) {
   app.formatter(std::make_shared<ExamplesFirst>());
   app.set_version_flag("--version", std::string("qkv ") + QKV_VERSION);
   add_common(app, common);
+  std::size_t threads = 0;
+  add_threads(app, threads);
   std::string wanted;
   add_generate(app, wanted);
   std::map<std::string_view, std::function<int()>> runs;
+  std::deque<OptionList> options;  // a command may ask how often one was given
   for (const Command* command : commands) {
     CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->summary));
     sub->fallthrough();
-    runs[command->name] = command->setup(*sub, common);
+    runs[command->name] = command->setup(options.emplace_back(*sub), common);
   }
   refuse_unknown_command(app, words);
   try {
@@ -183,6 +194,7 @@ int run_app(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw InputError(usage_error(app, error));
   }
+  use_threads(threads);
   const auto chosen = app.get_subcommands();
   if (!wanted.empty()) {
     print(generated(wanted, app));

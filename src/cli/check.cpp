@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include "check/check.hpp"
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
 #include "cli/progress.hpp"
 #include "cli/shell_word.hpp"
 #include "cli/values.hpp"
@@ -158,7 +158,7 @@ int run(const CheckCommandOptions& options, const Common& common) {
   return status_of(all);
 }
 
-std::function<int()> setup(CLI::App& app, const Common& common) {
+std::function<int()> setup(OptionList& app, const Common& common) {
   const auto options = std::make_shared<CheckCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("PATH", options->paths,
@@ -175,7 +175,7 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
   app.add_flag_callback(
       "--all", [options] { options->grids = Grids::all; },
       "Every matrix cell by cell, not only those with a wrong cell");
-  CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
+  Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
   app.add_option(
          "--summary", options->summary,
          "A table of many submissions, csv; marks count correct, rounding and carried cells")

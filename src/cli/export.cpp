@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.hpp"
 #include "cli/exporting.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
 #include "cli/values.hpp"
 #include "render/exported.hpp"
 #include "render/exporter.hpp"
@@ -42,7 +42,7 @@ void to_output(std::vector<PlannedFile> plan) {
 }
 
 int run(const ExportCommandOptions& options) {
-  const LoadedLesson loaded = load(options.lesson);
+  const LoadedLesson loaded = load(options.lesson, options.what.only);
   std::vector<PlannedFile> plan = export_plan(loaded.lesson, loaded.trace, options.what);
   if (options.directory == "-") {
     to_output(std::move(plan));
@@ -71,14 +71,14 @@ std::string refusal_of_formats(std::string& list) {
   }
 }
 
-std::function<int()> setup(CLI::App& app, const Common&) {
+std::function<int()> setup(OptionList& app, const Common&) {
   const auto options = std::make_shared<ExportCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->directory, "The directory to write to; - for the screen")
       ->required()
       ->type_name("DIR");
   app.add_option("--format", options->what.formats, formats_help())
-      ->check(CLI::Validator(refusal_of_formats, ""))
+      ->check(refusal_of_formats)
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_option("--step", options->what.only, "Only this step or given (repeatable)")

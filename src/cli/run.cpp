@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -8,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
 #include "cli/screen.hpp"
 #include "cli/stepping.hpp"
 #include "cli/values.hpp"
@@ -68,10 +68,10 @@ std::optional<std::size_t> head_to_show(const Trace& trace, const RunOptions& op
                 : fmt::format("--head {}: the heads count from 1 to {}", *options.head, most));
 }
 
-// The last step that is looked at, where that is clear before a model is read.
-std::string last_step(const RunOptions& options) {
-  if (options.layer) return fmt::format("h{}.residual2", *options.layer);
-  return options.step.empty() ? options.to : options.step;
+// What the walk needs, where that is clear beforehand: a layer's last step needs all of it.
+WantedSteps wanted_by(const RunOptions& options) {
+  if (options.layer) return {fmt::format("h{}.residual2", *options.layer)};
+  return options.step.empty() ? WantedSteps{} : WantedSteps{options.step};
 }
 
 Stretch stretch_of(const Trace& trace, const RunOptions& options) {
@@ -125,9 +125,7 @@ std::string command_of(const RunOptions& options) {
 }
 
 int run(const RunOptions& options, const Common& common) {
-  LessonChoice choice_of_lesson = options.lesson;
-  choice_of_lesson.settings.last_step = last_step(options);
-  LoadedLesson loaded = load(choice_of_lesson);
+  LoadedLesson loaded = load(options.lesson, wanted_by(options));
   const Terminal output = terminal(common.colour);
   if (!pauses(options)) {
     print_all(loaded, options, output);
@@ -145,10 +143,10 @@ int run(const RunOptions& options, const Common& common) {
   return 0;
 }
 
-std::function<int()> setup(CLI::App& app, const Common& common) {
+std::function<int()> setup(OptionList& app, const Common& common) {
   const auto options = std::make_shared<RunOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::first_lesson_otherwise);
-  CLI::Option* step = app.add_option("--step", options->step, "Only this step (name or number)");
+  Option* step = app.add_option("--step", options->step, "Only this step (name or number)");
   step->type_name("NAME");
   app.add_option("--from", options->from, "Start at this step")->type_name("NAME")->excludes(step);
   app.add_option("--to", options->to, "Stop after this step")->type_name("NAME")->excludes(step);
@@ -158,12 +156,12 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
   app.add_option("--head", options->head, "Of what has heads, only this one; the first is 1")
       ->type_name("N");
   add_digits_option(app, options->digits);
-  CLI::Option* pause =
+  Option* pause =
       app.add_flag("--pause", options->pause, "Go step by step, also where no terminal is");
-  CLI::Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
+  Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
   no_pause->excludes(pause);
   app.add_flag("--plain", options->plain, "Step by plain lines, as a screen reader likes them");
-  CLI::Option* quiz =
+  Option* quiz =
       app.add_flag("--quiz", options->quiz, "Ask for one cell of each step before it is shown");
   quiz->excludes(no_pause);
   app.add_option("--seed", options->seed, "Ask for other cells (0)")

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 
@@ -11,28 +10,26 @@
 
 namespace qkv {
 
-CLI::Validator one_of(std::vector<std::string> names) {
-  const auto refusal = [names = std::move(names)](const std::string& wanted) -> std::string {
+Refusal one_of(std::vector<std::string> names) {
+  return [names = std::move(names)](const std::string& wanted) -> std::string {
     if (std::find(names.begin(), names.end(), wanted) != names.end()) return {};
     const std::string near = nearest(wanted, names);
     return near.empty()
                ? fmt::format("\"{}\" is not possible; there are {}", wanted, fmt::join(names, ", "))
                : fmt::format("\"{}\" is not possible; did you mean \"{}\"?", wanted, near);
   };
-  return {refusal, ""};
 }
 
-CLI::Validator whole_number(std::uint64_t fewest, std::uint64_t most) {
-  const auto refusal = [fewest, most](const std::string& text) -> std::string {
+Refusal whole_number(std::uint64_t fewest, std::uint64_t most) {
+  return [fewest, most](const std::string& text) -> std::string {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool whole = error == std::errc() && end == text.data() + text.size();
     if (whole && number >= fewest && number <= most) return {};
     return fmt::format("\"{}\" is no whole number from {} to {}", text, fewest, most);
   };
-  return {refusal, ""};
 }
 
-CLI::Validator decimals() { return whole_number(0, 17); }
+Refusal decimals() { return whole_number(0, 17); }
 
 }  // namespace qkv

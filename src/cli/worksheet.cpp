@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -8,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
 #include "cli/shell_word.hpp"
 #include "cli/values.hpp"
 #include "formats/read_file.hpp"
@@ -95,7 +95,7 @@ int run(const WorksheetOptions& options) {
   return 0;
 }
 
-std::function<int()> setup(CLI::App& app, const Common&) {
+std::function<int()> setup(OptionList& app, const Common&) {
   const auto options = std::make_shared<WorksheetOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->directory, "The directory to write to")
