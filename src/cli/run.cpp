@@ -9,6 +9,7 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/screen.hpp"
+#include "cli/shell_word.hpp"
 #include "cli/stepping.hpp"
 #include "cli/values.hpp"
 #include "render/changes.hpp"
@@ -114,16 +115,6 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
   }
 }
 
-// What was typed of the lesson and its changes.
-std::string command_of(const RunOptions& options) {
-  const LessonChanges& changes = options.lesson.changes;
-  const bool plain = options.lesson.name.find_first_of(" '\"$&;") == std::string::npos;
-  std::string command = "qkv run " + (plain ? options.lesson.name : quoted(options.lesson.name));
-  if (changes.text) command += " --text " + quoted(*changes.text);
-  for (const std::string& change : changes.set) command += " --set " + quoted(change);
-  return command;
-}
-
 int run(const RunOptions& options, const Common& common) {
   LoadedLesson loaded = load(options.lesson, wanted_by(options));
   const Terminal output = terminal(common.colour);
@@ -132,7 +123,8 @@ int run(const RunOptions& options, const Common& common) {
     return 0;
   }
   const Stretch stretch = stretch_of(loaded.trace, options);
-  SteppingChoice choice{.plain = options.plain, .quiz_seed = {}, .command = command_of(options)};
+  SteppingChoice choice{
+      .plain = options.plain, .quiz_seed = {}, .command = "qkv run " + shell_words(options.lesson)};
   if (options.quiz) choice.quiz_seed = options.seed;
   const bool shades = output.colour && (!options.plain || common.colour == ColourChoice::always);
   const std::optional<std::size_t> head = head_to_show(loaded.trace, options);
