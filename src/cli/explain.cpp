@@ -111,8 +111,8 @@ CellArithmetic worked_out(const ExplainOptions& options, const Trace& trace,
 }
 
 int run(const ExplainOptions& options, const Common& common) {
-  const std::string step = options.cell.substr(0, options.cell.find('['));
-  const LoadedLesson loaded = load_for_step(options.lesson, step);
+  const LoadedLesson loaded =
+      load(options.lesson, {options.cell.substr(0, options.cell.find('['))});
   const CellReference cell = find_cell(options.cell, loaded.trace);
   const CellArithmetic worked = worked_out(options, loaded.trace, cell);
   if (options.json) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <limits>
+
 #include "cli/option_list.hpp"
 
 #include "cli/values.hpp"
@@ -42,7 +44,7 @@ void add_model_options(OptionList& app, LessonChoice& choice) {
   app.add_option("--model-heads", choice.settings.heads,
                  "How many heads a layer has, where the model's file does not tell")
       ->type_name("N")
-      ->check(whole_number(1, 1 << 20));
+      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
   std::vector<std::string> names;
   for (const Family& family : families()) names.emplace_back(family.name);
   app.add_option("--family", choice.settings.family,
@@ -55,11 +57,6 @@ LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
   return choice.model.empty() && !is_model_file(choice.name)
              ? load_lesson(choice.name, choice.changes, wanted)
              : load_model(choice.name, choice.changes, choice.settings, wanted);
-}
-
-LoadedLesson load_for_step(LessonChoice choice, const std::string& step) {
-  choice.settings.last_step = step;
-  return load(choice, {step});
 }
 
 void add_digits_option(OptionList& app, int& digits) {

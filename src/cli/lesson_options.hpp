@@ -16,13 +16,9 @@ struct LessonChoice {
   ModelSettings settings;
 };
 
-/// The lesson, or the model, changed and worked out as far as is wanted. Throws InputError as
-/// library.hpp says.
+/// The lesson, or the model, changed and worked out, as far as the wanted steps need it. Throws
+/// InputError as library.hpp says.
 LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted = {});
-
-/// The same for one step that is all that somebody wants to see; of a model no more layers are read
-/// than that takes.
-LoadedLesson load_for_step(LessonChoice choice, const std::string& step);
 
 enum class LessonArgument { required, first_lesson_otherwise };
 

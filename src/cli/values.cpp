@@ -11,25 +11,23 @@
 namespace qkv {
 
 Refusal one_of(std::vector<std::string> names) {
-  const auto refusal = [names = std::move(names)](const std::string& wanted) -> std::string {
+  return [names = std::move(names)](const std::string& wanted) -> std::string {
     if (std::find(names.begin(), names.end(), wanted) != names.end()) return {};
     const std::string near = nearest(wanted, names);
     return near.empty()
                ? fmt::format("\"{}\" is not possible; there are {}", wanted, fmt::join(names, ", "))
                : fmt::format("\"{}\" is not possible; did you mean \"{}\"?", wanted, near);
   };
-  return refusal;
 }
 
 Refusal whole_number(std::uint64_t fewest, std::uint64_t most) {
-  const auto refusal = [fewest, most](const std::string& text) -> std::string {
+  return [fewest, most](const std::string& text) -> std::string {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool whole = error == std::errc() && end == text.data() + text.size();
     if (whole && number >= fewest && number <= most) return {};
     return fmt::format("\"{}\" is no whole number from {} to {}", text, fewest, most);
   };
-  return refusal;
 }
 
 Refusal decimals() { return whole_number(0, 17); }

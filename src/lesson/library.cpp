@@ -124,9 +124,9 @@ WantedSteps with_words(const WantedSteps& asked, const Recipe& recipe,
   return wanted;
 }
 
-// Works the recipe out as far as is wanted and leaves it without its givens: the trace has them
-// then, and a model's take gigabytes.
-Evaluation evaluate_once(Recipe& recipe, const WantedSteps& wanted = {}) {
+// Works the recipe out and leaves it without its givens: the trace has them then, and a model's
+// take gigabytes.
+Evaluation evaluate_once(Recipe& recipe, const WantedSteps& wanted) {
   std::vector<Given> givens = std::exchange(recipe.givens, {});
   Recipe whole = recipe;
   whole.givens = std::move(givens);
@@ -207,7 +207,7 @@ LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
     throw InputError(
         fmt::format("{}: a model needs a text to read; add --text \"…\"", printable(path)));
   }
-  Lesson lesson = lesson_of_model(path, *changes.text, settings);
+  Lesson lesson = lesson_of_model(path, *changes.text, settings, wanted);
   Evaluation evaluation =
       evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
@@ -221,7 +221,7 @@ LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
                            const std::string& change) {
   Recipe recipe = recipe_of(*loaded);
   set_cell(recipe, change, loaded->trace);
-  Evaluation evaluation = evaluate_once(recipe);
+  Evaluation evaluation = evaluate_once(recipe, {});
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
   return changed(loaded->own ? loaded->own : loaded, std::move(recipe),
                  std::move(evaluation.trace));

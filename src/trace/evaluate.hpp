@@ -27,10 +27,8 @@ using WantedSteps = std::vector<std::string>;
 std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name_or_number);
 
 /// Works out every step that can be worked out and says of the others what is wrong. A step that
-/// nothing wanted needs is left out where its operands are large, and a large step that was needed
-/// on the way alone is let go of: small ones cost nothing, and a lesson's words may speak of them.
-/// The operands of what is wanted are kept. A wanted name that the recipe doesn't have is no fault
-/// here.
+/// nothing wanted needs is left out where its operands are large: small ones cost nothing, and a
+/// lesson's words may speak of them. A wanted name that the recipe doesn't have is no fault here.
 Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted = {});
 
 /// Works out the whole recipe. Throws InputError for the first step that fails.
