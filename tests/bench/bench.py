@@ -5,7 +5,8 @@ Usage: bench.py QKV [--quick] [--json] [NAME]…
 NAME picks rows by a part of their name. Each round of a row runs ours and every peer in turn; what
 the table says are medians, and the ratio is taken round by round. "× (whole)" is how many times as
 long the peer's process takes as ours; "× (work)" is the peer's work alone, without starting Python
-and importing, over our whole process. Nothing is subtracted from ours.
+and importing, over our whole process; "× (cpu)" compares processor time in user mode, which other
+programs on the machine disturb least. Nothing is subtracted from ours.
 """
 
 import json

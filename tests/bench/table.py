@@ -6,7 +6,7 @@ import statistics
 from measuring import median, ratios
 
 HEADING = ["work", "size", "threads", "ours ms", "MiB", "of kept", "of limit", "peer", "peer ms",
-           "its work ms", "× (whole)", "spread", "× (work)", "goal"]
+           "its work ms", "× (whole)", "spread", "× (work)", "× (cpu)", "goal"]
 
 
 def figures(row, runs, peaks, limit):
@@ -24,6 +24,7 @@ def figures(row, runs, peaks, limit):
             "ratio": statistics.median(whole),
             "spread": [min(whole), max(whole)],
             "ratio to its work": statistics.median(inner),
+            "ratio of processor time": median(runs[name], "user") / max(1e-4, median(ours, "user")),
             "goal": row.goals.get(name),
         }
     return {
@@ -52,7 +53,8 @@ def lines_of(entry):
         goal = "–" if peer["goal"] is None else f"≥ {peer['goal']:.3g}"
         lines.append((own if not lines else [""] * len(own)) + [
             name, shown(peer["ms"]), shown(peer["work ms"]), shown(peer["ratio"]),
-            f"{low:.2f}–{high:.2f}", shown(peer["ratio to its work"]), goal])
+            f"{low:.2f}–{high:.2f}", shown(peer["ratio to its work"]),
+            shown(peer["ratio of processor time"]), goal])
     return lines
 
 
