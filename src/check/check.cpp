@@ -78,12 +78,14 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
   options.on_matrix = {};  // it has been told already
   Reading turned = read_as(trace, submission, Turned::yes, options, {}, plain.wrong);
   std::optional<Reading> best;  // of those that scale early
-  for (const ScaledEarly& early : scaled_early(lesson.recipe)) {
+  for (const ScaledEarly& early : scaled_early(lesson.recipe, lesson_trace)) {
     const std::string first = first_changed(plain, early);
     for (const Reading* late : {&plain, &turned}) {
       const bool is_turned_for_nothing = late == &turned && !is_better(turned, plain);
       if (wrong_in(*late, first) == 0 || is_turned_for_nothing) continue;
-      const auto other = std::make_shared<const Trace>(evaluate_all(early.recipe).trace);
+      Recipe recipe = early.recipe;
+      recipe.givens = lesson_trace.givens;
+      const auto other = std::make_shared<const Trace>(evaluate_all(std::move(recipe)).trace);
       const std::size_t to_beat = best ? best->wrong : std::min(plain.wrong, turned.wrong);
       Reading reading = read_as(other, submission, late->turned, options, early.changed, to_beat);
       if (reading.wrong < to_beat && 2 * wrong_in(reading, first) <= wrong_in(*late, first))

@@ -5,7 +5,6 @@
 
 #include "ops/catalogue.hpp"
 #include "tensor/error.hpp"
-#include "trace/evaluate.hpp"
 
 namespace qkv {
 namespace {
@@ -48,7 +47,11 @@ double divisor_of(const Trace& trace, const Step& scale) {
 // The lesson with a division by `divisor` put behind step `at`, which keeps its name, and none left
 // at step `scale`.
 Recipe with_division_at(const Recipe& recipe, std::size_t at, std::size_t scale, double divisor) {
-  Recipe result = recipe;
+  Recipe result{.convention = recipe.convention,
+                .environment = recipe.environment,
+                .tokens = recipe.tokens,
+                .givens = {},
+                .steps = recipe.steps};
   Options by_one;
   by_one.set("by", 1.0);
   result.steps[scale].options = by_one;
@@ -67,9 +70,8 @@ Recipe with_division_at(const Recipe& recipe, std::size_t at, std::size_t scale,
 
 }  // namespace
 
-std::vector<ScaledEarly> scaled_early(const Recipe& recipe) {
+std::vector<ScaledEarly> scaled_early(const Recipe& recipe, const Trace& trace) {
   std::vector<ScaledEarly> results;
-  const Trace trace = evaluate_all(recipe).trace;
   for (std::size_t scale = 0; scale < recipe.steps.size(); ++scale) {
     if (recipe.steps[scale].operation != &scale_operation) continue;
     const std::vector<std::size_t> to_scores =

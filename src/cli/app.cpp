@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -149,6 +150,27 @@ std::string generated(const std::string& wanted, CLI::App& app) {
   throw std::logic_error("no such file: " + wanted);
 }
 
+// `--model FILE` stands for LESSON: FILE goes where a command looks for its lesson, first or (the
+// side to compare with) last.
+std::vector<std::string> with_model_as_lesson(std::vector<std::string> words) {
+  constexpr std::string_view option = "--model";
+  const auto found = std::ranges::find_if(words, [&](const std::string& word) {
+    return word == option || word.starts_with(std::string(option) + "=");
+  });
+  const auto command = std::ranges::find_if(words, [](const std::string& word) {
+    return std::ranges::any_of(commands, [&](const Command* c) { return c->name == word; });
+  });
+  if (found == words.end() || command == words.end()) return words;
+  const bool apart = *found == option;
+  if (apart && found + 1 == words.end()) return words;
+  std::string file = apart ? *(found + 1) : found->substr(option.size() + 1);
+  const auto which =
+      std::ranges::find_if(commands, [&](const Command* c) { return c->name == *command; });
+  if ((*which)->model == ModelPlace::first) words.insert(command + 1, std::move(file));
+  if ((*which)->model == ModelPlace::last) words.push_back(std::move(file));
+  return words;
+}
+
 }  // namespace
 
 int run_app(int argc, char** argv) {
@@ -167,7 +189,9 @@ int run_app(int argc, char** argv) {
     runs[command->name] = command->setup(*sub, common);
   }
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = with_model_as_lesson({argv + 1, argv + argc});
+    std::ranges::reverse(words);  // as the parser wants them
+    app.parse(std::move(words));
   } catch (const CLI::CallForVersion& version) {
     print(std::string(version.what()) + "\n");
     return 0;

@@ -139,7 +139,7 @@ std::string settled_fingerprint(const CheckCommandOptions& options) {
     seen = now;
     print(is_screen ? "\033[H\033[2J" : "");
     try {
-      const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+      const LoadedLesson loaded = load(options.lesson);
       print_all(check_all(options, loaded), options, loaded, common);
     } catch (const InputError& error) {  // for now not there, or not yet right
       tell(fmt::format("qkv: {}\n", visible(error.what())));
@@ -151,7 +151,7 @@ std::string settled_fingerprint(const CheckCommandOptions& options) {
 
 int run(const CheckCommandOptions& options, const Common& common) {
   if (options.watch) watch(options, common);
-  const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  const LoadedLesson loaded = load(options.lesson);
   const std::vector<CheckedPath> all = check_all(options, loaded);
   print_all(all, options, loaded, common);
   return status_of(all);
@@ -195,6 +195,7 @@ constinit const Command check_command{
         "  qkv check the-fat-cat my-work --no-answers where to look, not what to write\n"
         "  qkv check the-fat-cat class/* --summary csv > marks.csv\n",
     .setup = setup,
+    .model = ModelPlace::first,
 };
 
 }  // namespace qkv

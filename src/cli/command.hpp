@@ -16,6 +16,9 @@ struct Common {
   ColourChoice colour = ColourChoice::automatic;
 };
 
+/// Where `--model FILE` puts the model among the command's arguments.
+enum class ModelPlace { nowhere, first, last };
+
 /// One subcommand: its name, a line of help, examples, and `setup`, which declares its options and
 /// returns what runs it (the exit status is its result).
 struct Command {
@@ -23,6 +26,7 @@ struct Command {
   std::string_view summary;
   std::string_view examples;
   std::function<int()> (*setup)(CLI::App&, const Common&) = nullptr;
+  ModelPlace model = ModelPlace::nowhere;
 };
 
 extern const Command lessons_command;

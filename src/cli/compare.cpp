@@ -9,6 +9,7 @@
 #include "check/comparison.hpp"
 #include "check/side.hpp"
 #include "cli/command.hpp"
+#include "cli/lesson_options.hpp"
 #include "formats/dump.hpp"
 #include "formats/format.hpp"
 #include "lesson/library.hpp"
@@ -24,14 +25,15 @@ namespace fs = std::filesystem;
 struct CompareOptions {
   std::string actual;
   std::string desired;
-  LessonChanges changes;
+  LessonChoice lesson;  ///< the model, and what is changed in a lesson or in it
   ToleranceChoice tolerance;
   bool json = false;
 };
 
 // Whether the name means a lesson: one of the course, or whatever is no directory and no file of
 // numbers.
-bool is_lesson(const std::string& name) {
+bool is_lesson(const std::string& name, const CompareOptions& options) {
+  if (!options.lesson.model.empty() && name == options.lesson.model) return true;
   for (const BuiltInLesson& lesson : built_in_lessons()) {
     if (lesson.name == name) return true;
   }
@@ -57,13 +59,16 @@ struct Sides {
 // A lesson knows its sizes, so it is read first: they tell labels from numbers in plain files.
 Sides read_sides(const CompareOptions& options) {
   const auto lesson_side = [&](const std::string& name) {
-    return side_of(name, load_lesson(name, options.changes).trace);
+    LessonChoice choice = options.lesson;
+    choice.name = name;
+    if (name != choice.model) choice.model.clear();
+    return side_of(name, load(choice).trace);
   };
   const auto no_size = [](const std::string&) { return std::nullopt; };
   Sides sides;
-  const bool actual_first = is_lesson(options.actual);
+  const bool actual_first = is_lesson(options.actual, options);
   const auto read = [&](const std::string& name, const ExpectedSize& expected) {
-    return is_lesson(name) ? lesson_side(name) : dump_side(name, expected);
+    return is_lesson(name, options) ? lesson_side(name) : dump_side(name, expected);
   };
   if (actual_first) {
     sides.actual = read(options.actual, no_size);
@@ -77,8 +82,8 @@ Sides read_sides(const CompareOptions& options) {
 
 // Only a lesson can tell what went wrong in a dump.
 std::string check_command(const CompareOptions& options) {
-  const bool actual = is_lesson(options.actual);
-  if (actual == is_lesson(options.desired)) return {};
+  const bool actual = is_lesson(options.actual, options);
+  if (actual == is_lesson(options.desired, options)) return {};
   return fmt::format("qkv check {} {}", actual ? options.actual : options.desired,
                      actual ? options.desired : options.actual);
 }
@@ -128,11 +133,13 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
                  "How far apart besides (0; without --rtol too, 1e-5 for float32 and below)")
       ->type_name("X")
       ->check(CLI::Validator(refusal_of_tolerance, ""));
-  app.add_option("--text", options->changes.text, "Another sentence for the lessons")
+  app.add_option("--text", options->lesson.changes.text, "Another sentence for the lessons")
       ->type_name("\"…\"");
-  app.add_option("--set", options->changes.set, "Another value for a given's cell of the lessons")
+  app.add_option("--set", options->lesson.changes.set,
+                 "Another value for a given's cell of the lessons")
       ->type_name("CELL=VALUE")
       ->allow_extra_args(false);
+  add_model_options(app, options->lesson);
   app.add_flag("--json", options->json, "As JSON, for programs");
   return [options, &common] { return run(*options, common); };
 }
@@ -149,6 +156,7 @@ constinit const Command compare_command{
         "  qkv compare mine.toml the-fat-cat --atol 0.01\n"
         "  qkv compare dump.safetensors the-fat-cat --rtol 1e-3 --json\n",
     .setup = setup,
+    .model = ModelPlace::last,
 };
 
 }  // namespace qkv

@@ -110,7 +110,7 @@ CellArithmetic worked_out(const ExplainOptions& options, const Trace& trace,
 }
 
 int run(const ExplainOptions& options, const Common& common) {
-  const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  const LoadedLesson loaded = load(options.lesson);
   const CellReference cell = find_cell(options.cell, loaded.trace);
   const CellArithmetic worked = worked_out(options, loaded.trace, cell);
   if (options.json) {
@@ -152,6 +152,7 @@ constinit const Command explain_command{
         "  qkv explain the-fat-cat 'attention_weights[head 1,3,2]' --digits 6\n"
         "  qkv explain the-fat-cat 'context[head 2,3,1]' --latex\n",
     .setup = setup,
+    .model = ModelPlace::first,
 };
 
 }  // namespace qkv

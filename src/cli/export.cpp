@@ -41,7 +41,7 @@ void to_output(std::vector<PlannedFile> plan) {
 }
 
 int run(const ExportCommandOptions& options) {
-  const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  const LoadedLesson loaded = load(options.lesson);
   std::vector<PlannedFile> plan = export_plan(loaded.lesson, loaded.trace, options.what);
   if (options.directory == "-") {
     to_output(std::move(plan));
@@ -104,6 +104,7 @@ constinit const Command export_command{
         "  qkv export the-fat-cat --step scores -o -      one matrix, on the screen\n"
         "  qkv export the-fat-cat --format markdown -o - > walk.md\n",
     .setup = setup,
+    .model = ModelPlace::first,
 };
 
 }  // namespace qkv

@@ -1,5 +1,8 @@
 #include "cli/lesson_options.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 
 namespace qkv {
@@ -19,6 +22,37 @@ void add_lesson_options(CLI::App& app, LessonChoice& choice, LessonArgument argu
                  "Another value for a given's cell, such as 'W_Q[head 1,1,2]=0.5'")
       ->type_name("CELL=VALUE")
       ->allow_extra_args(false);
+  add_model_options(app, choice);
+}
+
+void add_model_options(CLI::App& app, LessonChoice& choice) {
+  app.add_option("--model", choice.model,
+                 "In place of a lesson, a trained model: minGPT, nanoGPT or GPT-2 as .safetensors")
+      ->type_name("FILE");
+  app.add_option("--tokenizer", choice.settings.tokenizer,
+                 "The model's tokenizer.json, or the directory of vocab.json and merges.txt")
+      ->type_name("PATH");
+  app.add_option("--vocabulary", choice.settings.vocabulary,
+                 "The model's tokens, that of id 0 first: A,B,C")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--model-heads", choice.settings.heads,
+                 "How many heads a layer has, where the model's file does not tell")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""));
+  std::vector<std::string> names;
+  for (const Family& family : families()) names.emplace_back(family.name);
+  app.add_option("--family", choice.settings.family,
+                 fmt::format("How the model is stored, where the file does not tell: {}",
+                             fmt::join(names, ", ")))
+      ->type_name("NAME");
+}
+
+LoadedLesson load(const LessonChoice& choice) {
+  return choice.model.empty() && !is_model_file(choice.name)
+             ? load_lesson(choice.name, choice.changes)
+             : load_model(choice.name, choice.changes, choice.settings);
 }
 
 void add_digits_option(CLI::App& app, int& digits) {

@@ -14,12 +14,20 @@ namespace qkv {
 struct LessonChoice {
   std::string name;
   LessonChanges changes;
+  std::string model;  ///< the model that is walked in place of a lesson; then `name` is the same
+  ModelSettings settings;
 };
+
+/// The lesson, or the model, changed and worked out. Throws InputError as library.hpp says.
+LoadedLesson load(const LessonChoice& choice);
 
 enum class LessonArgument { required, first_lesson_otherwise };
 
-/// Declares LESSON, --text and --set.
+/// Declares LESSON, --text, --set and --model with what goes with it.
 void add_lesson_options(CLI::App& app, LessonChoice& choice, LessonArgument argument);
+
+/// Declares --model and what goes with it alone.
+void add_model_options(CLI::App& app, LessonChoice& choice);
 
 /// Declares --digits, the decimals that people see.
 void add_digits_option(CLI::App& app, int& digits);

@@ -56,7 +56,7 @@ void refuse_to_replace(const ReportOptions& options) {
 
 int run(const ReportOptions& options) {
   if (options.file != "-") refuse_to_replace(options);
-  const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  const LoadedLesson loaded = load(options.lesson);
   const std::string command =
       fmt::format("qkv report {}{} -o {}", shell_words(options.lesson),
                   options.digits == 4 ? "" : fmt::format(" --digits {}", options.digits),
@@ -65,9 +65,9 @@ int run(const ReportOptions& options) {
   {
     Progress progress("writing the page", loaded.trace.steps.size());
     page = report_page(loaded.lesson, loaded.trace,
-                       {.digits = options.digits,
-                        .command = command,
-                        .on_step = [&progress] { progress.advance(1); }});
+                       {.digits = options.digits, .command = command, .on_step = [&progress] {
+                          progress.advance(1);
+                        }});
   }
   if (options.file == "-") {
     print(page);
@@ -99,6 +99,7 @@ constinit const Command report_command{
         "  qkv report the-fat-cat -o - --text \"the cat sat\" > cat.html\n"
         "  qkv report my-lesson.toml -o my-lesson.html --digits 2\n",
     .setup = setup,
+    .model = ModelPlace::first,
 };
 
 }  // namespace qkv

@@ -77,7 +77,7 @@ std::string command_of(const RunOptions& options) {
 }
 
 int run(const RunOptions& options, const Common& common) {
-  LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  LoadedLesson loaded = load(options.lesson);
   const Terminal output = terminal(common.colour);
   if (!pauses(options)) {
     print_all(loaded, options, output);
@@ -127,6 +127,7 @@ constinit const Command run_command{
         "  qkv run the-fat-cat --set 'W_Q[head 1,1,2]=0.5' --from Q\n"
         "  qkv run my-lesson.toml\n",
     .setup = setup,
+    .model = ModelPlace::first,
 };
 
 }  // namespace qkv

@@ -74,7 +74,7 @@ int run(const WorksheetOptions& options) {
   if (options.directory == "-") {
     throw InputError("a worksheet is several files; name a directory: -o DIR");
   }
-  const LoadedLesson loaded = load_lesson(options.lesson.name, options.lesson.changes);
+  const LoadedLesson loaded = load(options.lesson);
   const std::string check =
       fmt::format("qkv check {} {}", shell_words(options.lesson), shell_word(options.directory));
   std::vector<ExportedFile> files;
@@ -118,6 +118,7 @@ constinit const Command worksheet_command{
         "  qkv check the-fat-cat my-work\n"
         "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
     .setup = setup,
+    .model = ModelPlace::first,
 };
 
 }  // namespace qkv

@@ -241,21 +241,36 @@ SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& wh
   return {.tensors = std::move(header.tensors), .metadata = std::move(header.metadata)};
 }
 
-Written read_safetensor(const SafetensorsEntry& entry, const std::string& where) {
-  const std::string place = fmt::format("{}, {}", where, printable(entry.name));
+namespace {
+
+const Dtype& readable_dtype(const SafetensorsEntry& entry, const std::string& place) {
   const Dtype* dtype = dtype_of(entry);
   if (dtype == nullptr) {
     refuse(place, fmt::format("dtype {} is not read: save it as F64, F32, F16 or BF16",
                               printable(entry.dtype)));
   }
   if (entry.shape.size() > largest_rank) refuse(place, "it has more axes than are read");
-  const std::size_t count = count_of(entry.shape, place + ": a tensor");
-  if (count == 0) {
+  if (count_of(entry.shape, place + ": a tensor") == 0) {
     refuse(place, fmt::format("it holds no numbers: its shape {} has a size of 0",
                               shape_text(entry.shape)));
   }
+  return *dtype;
+}
+
+std::string place_of(const SafetensorsEntry& entry, const std::string& where) {
+  return fmt::format("{}, {}", where, printable(entry.name));
+}
+
+}  // namespace
+
+std::vector<double> safetensor_values(const SafetensorsEntry& entry, const std::string& where) {
+  return load_values(readable_dtype(entry, place_of(entry, where)), entry.data);
+}
+
+Written read_safetensor(const SafetensorsEntry& entry, const std::string& where) {
+  const Dtype& dtype = readable_dtype(entry, place_of(entry, where));
   const Shape shape = entry.shape.empty() ? Shape{1} : entry.shape;
-  return written_of(shape, load_values(*dtype, entry.data), dtype->precision);
+  return written_of(shape, load_values(dtype, entry.data), dtype.precision);
 }
 
 std::vector<NamedWritten> read_safetensors(std::string_view bytes, const std::string& where,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
@@ -105,10 +106,26 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
           : fmt::format("there is no lesson \"{}\"; did you mean \"{}\"?", name, near));
 }
 
+// Works the recipe out and leaves it without its givens: the trace has them then, and a model's
+// take gigabytes.
+Evaluation evaluate_once(Recipe& recipe) {
+  std::vector<Given> givens = std::exchange(recipe.givens, {});
+  Recipe whole = recipe;
+  whole.givens = std::move(givens);
+  return evaluate_all(std::move(whole));
+}
+
+// The recipe again, with its givens.
+Recipe recipe_of(const LoadedLesson& loaded) {
+  Recipe recipe = loaded.lesson.recipe;
+  recipe.givens = loaded.trace.givens;
+  return recipe;
+}
+
 LoadedLesson load_as_written(const std::string& name_or_path) {
   LessonReading reading = find_lesson(name_or_path);
   Lesson& lesson = reading.lesson;
-  Evaluation evaluation = evaluate_all(lesson.recipe);
+  Evaluation evaluation = evaluate_once(lesson.recipe);
   for (const StepFault& fault : evaluation.faults) {
     reading.faults.push_back({lesson.texts[fault.step].place, fault.message});
   }
@@ -119,9 +136,26 @@ LoadedLesson load_as_written(const std::string& name_or_path) {
 // The lesson as it was written, with what somebody has made of its recipe.
 LoadedLesson changed(std::shared_ptr<const LoadedLesson> own, Recipe recipe, Trace trace) {
   Lesson lesson = own->lesson;
-  lesson.recipe = std::move(recipe);
+  lesson.recipe = std::move(recipe);  // without its givens
   lesson = with_true_words(std::move(lesson), own->trace, trace);
   return {std::move(lesson), std::move(trace), std::move(own)};
+}
+
+LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonChanges& changes) {
+  Recipe recipe = recipe_of(*own);
+  if (changes.text) set_text(recipe, *changes.text);
+  const bool renamed = changes.text && !changes.set.empty();
+  const Trace named = renamed ? evaluate_all(recipe).trace : Trace{};
+  for (const std::string& change : changes.set) {
+    set_cell(recipe, change, renamed ? named : own->trace);
+  }
+  Evaluation evaluation = evaluate_once(recipe);
+  // What is wrong with another text or another number stands nowhere in the lesson's file.
+  if (!evaluation.faults.empty()) {
+    throw InputError(fmt::format("{}: {}", changes.text ? "--text" : "--set",
+                                 evaluation.faults.front().message));
+  }
+  return changed(std::move(own), std::move(recipe), std::move(evaluation.trace));
 }
 
 }  // namespace
@@ -142,29 +176,32 @@ LessonReading find_lesson(const std::string& name_or_path) {
 
 LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes) {
   if (!changes.text && changes.set.empty()) return load_as_written(name_or_path);
-  auto own = std::make_shared<const LoadedLesson>(load_as_written(name_or_path));
-  Recipe recipe = own->lesson.recipe;
-  if (changes.text) set_text(recipe, *changes.text);
-  const bool renamed = changes.text && !changes.set.empty();
-  const Trace named = renamed ? evaluate_all(recipe).trace : Trace{};
-  for (const std::string& change : changes.set) {
-    set_cell(recipe, change, renamed ? named : own->trace);
+  return with_changes(std::make_shared<const LoadedLesson>(load_as_written(name_or_path)), changes);
+}
+
+LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
+                        const ModelSettings& settings) {
+  if (!changes.text) {
+    throw InputError(
+        fmt::format("{}: a model needs a text to read; add --text \"…\"", printable(path)));
   }
-  Evaluation evaluation = evaluate_all(recipe);
-  // What is wrong with another text or another number stands nowhere in the lesson's file.
-  if (!evaluation.faults.empty()) {
-    throw InputError(fmt::format("{}: {}", changes.text ? "--text" : "--set",
-                                 evaluation.faults.front().message));
-  }
-  return changed(std::move(own), std::move(recipe), std::move(evaluation.trace));
+  Lesson lesson = lesson_of_model(path, *changes.text, settings);
+  Evaluation evaluation = evaluate_once(lesson.recipe);
+  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
+  LoadedLesson loaded{std::move(lesson), std::move(evaluation.trace)};
+  if (changes.set.empty()) return loaded;
+  return with_changes(std::make_shared<const LoadedLesson>(std::move(loaded)),
+                      {.text = {}, .set = changes.set});
 }
 
 LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
                            const std::string& change) {
-  Recipe recipe = loaded->lesson.recipe;
+  Recipe recipe = recipe_of(*loaded);
   set_cell(recipe, change, loaded->trace);
-  Trace trace = evaluate(recipe);
-  return changed(loaded->own ? loaded->own : loaded, std::move(recipe), std::move(trace));
+  Evaluation evaluation = evaluate_once(recipe);
+  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
+  return changed(loaded->own ? loaded->own : loaded, std::move(recipe),
+                 std::move(evaluation.trace));
 }
 
 }  // namespace qkv

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lesson/lesson.hpp"
+#include "lesson/model_lesson.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv {
@@ -41,6 +42,11 @@ LessonReading find_lesson(const std::string& name_or_path);
 /// The same, changed and worked out; a changed one has only those of its words that are still true.
 /// Throws InputError with all faults, one a line.
 LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes = {});
+
+/// A trained model and the text of `changes` as a lesson, worked out. Throws InputError where there
+/// is no text, and as model.hpp says.
+LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
+                        const ModelSettings& settings);
 
 /// The lesson with one more value set ("W_Q[1,2]=0.5") and worked out again, in the same way.
 /// Throws InputError where there is no such cell or the steps can't be worked out from it.

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "formats/thousands.hpp"
@@ -50,6 +53,27 @@ std::string known_statistics() {
   return names;
 }
 
+constexpr std::string_view likeliest = ".likeliest";
+
+// The largest weights of the last row with their columns: "B (97.5 %), A (2.4 %), C (0.1 %)".
+std::string likeliest_text(const Tensor& weights) {
+  const std::span<const double> row =
+      std::span(weights.values).last(std::min(weights.columns(), weights.values.size()));
+  std::vector<std::size_t> columns(row.size());
+  std::iota(columns.begin(), columns.end(), std::size_t{0});
+  const auto most = std::min<std::ptrdiff_t>(3, std::ssize(columns));
+  std::ranges::partial_sort(columns, columns.begin() + most, std::greater<>(),
+                            [&](std::size_t column) { return row[column]; });
+  std::string text;
+  for (const std::size_t column : std::span(columns).first(static_cast<std::size_t>(most))) {
+    const std::string_view label = weights.axes.back().label(column, 0);
+    text += fmt::format("{}{} ({:.1f} %)", text.empty() ? "" : ", ",
+                        label.empty() ? fmt::format("id {}", column) : std::string(label),
+                        100 * row[column]);
+  }
+  return text;
+}
+
 ProsePiece piece_of(std::string_view inside, const Trace& trace) {
   ProsePiece piece;
   if (inside.ends_with(":,")) {
@@ -71,6 +95,8 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
   } else if (inside.ends_with(".shape")) {
     const Tensor& tensor = trace.at(inside.substr(0, inside.size() - 6));
     piece.text = shown_shape(tensor, trace.convention);
+  } else if (inside.ends_with(likeliest)) {
+    piece.text = likeliest_text(trace.at(inside.substr(0, inside.size() - likeliest.size())));
   } else if (const auto size = symbol(trace, inside)) {
     piece.text = std::to_string(*size);
   } else {

@@ -17,10 +17,11 @@ struct ProsePiece {
 };
 
 /// The prose with its braces looked up in the trace: {scores.shape}, {scores[cat,fat]}, {d_k}, and
-/// what statistic.hpp knows of a matrix, a row or a column: {scores.spread}, {A[cat,*].entropy}.
-/// Each with a number of decimals if wanted, {scores[1,2]:2}, or as a whole number with its
-/// thousands apart, {cells[1,1]:,}; {{ is a brace. What is not there (a word of the lesson's own
-/// text, with another one in its place) becomes a dash.
+/// what statistic.hpp knows of a matrix, a row or a column: {scores.spread}, {A[cat,*].entropy};
+/// and what comes next by the last row of a matrix of weights: {probabilities.likeliest}. Each with
+/// a number of decimals if wanted, {scores[1,2]:2}, or as a whole number with its thousands apart,
+/// {cells[1,1]:,}; {{ is a brace. What is not there (a word of the lesson's own text, with another
+/// one in its place) becomes a dash.
 std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace);
 
 /// What the prose's braces look up, each before its cell, size or statistic: "scores", "d_k".

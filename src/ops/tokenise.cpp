@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "formats/numeral.hpp"
 #include "ops/bpe.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/tokens.hpp"
@@ -16,6 +17,9 @@ constexpr std::string_view methods[] = {"words", "characters", "bpe"};
 constexpr OptionRule tokenise_options[] = {
     {.name = "method", .says = "what a token is", .list = methods},
     {.name = "lowercase", .says = "whether capitals are made small first", .flag = true},
+    {.name = "blanks",
+     .says = "whether a blank is a character of its own, for method = \"characters\"",
+     .flag = true},
     {.name = "pad",
      .says = "the token or the id that fills up the shorter texts of a batch",
      .words = OptionRule::Words::any,
@@ -64,8 +68,11 @@ std::vector<Tokens> tokens_of(const Call& call) {
   std::vector<Tokens> sentences;
   for (const std::string& text : call.environment->texts) {
     const std::string read = text_to_read(call, text);
-    sentences.push_back(call.options->word("method", "words") == "characters" ? characters_of(read)
-                                                                              : words_of(read));
+    const bool by_character = call.options->word("method", "words") == "characters";
+    sentences.push_back(by_character ? characters_of(read) : words_of(read));
+    if (by_character && !call.options->flag("blanks", true)) {
+      std::erase_if(sentences.back(), [](const std::string& c) { return trimmed(c).empty(); });
+    }
     refuse_empty(sentences.back().empty(), call);
   }
   return sentences;

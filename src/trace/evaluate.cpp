@@ -98,12 +98,12 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::s
 
 }  // namespace
 
-Evaluation evaluate_all(const Recipe& recipe) {
+Evaluation evaluate_all(Recipe recipe) {
   Evaluation result;
   Trace& trace = result.trace;
   trace.convention = recipe.convention;
   trace.environment = recipe.environment;
-  trace.givens = recipe.givens;
+  trace.givens = std::move(recipe.givens);
   for (Given& given : trace.givens) name_matrix(given.tensor, usual_axes(given.name));
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     const StepRecipe& step = recipe.steps[s];

@@ -19,7 +19,7 @@ struct Evaluation {
 };
 
 /// Works out every step that can be worked out and says of the others what is wrong.
-Evaluation evaluate_all(const Recipe& recipe);
+Evaluation evaluate_all(Recipe recipe);
 
 /// Works out the whole recipe. Throws InputError for the first step that fails.
 Trace evaluate(const Recipe& recipe);

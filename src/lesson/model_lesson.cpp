@@ -1,0 +1,61 @@
+#include "lesson/model_lesson.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace qkv {
+
+bool is_model_file(const std::string& name_or_path) {
+  return name_or_path.ends_with(".safetensors");
+}
+
+std::optional<std::size_t> layers_before(std::string_view step) {
+  if (!step.starts_with('h')) return {};
+  std::size_t layer = 0;
+  const char* last = step.data() + step.size();
+  const auto [end, error] = std::from_chars(step.data() + 1, last, layer);
+  if (error != std::errc() || end == last || *end != '.') return {};
+  return layer + 1;
+}
+
+void add_model(Lesson& lesson, Model model, Place place) {
+  for (Given& given : model.recipe.givens) {
+    lesson.unshown.push_back(given.name);
+    lesson.given_places.push_back(place);
+    lesson.recipe.givens.push_back(std::move(given));
+  }
+  for (std::size_t s = 0; s < model.recipe.steps.size(); ++s) {
+    lesson.recipe.steps.push_back(std::move(model.recipe.steps[s]));
+    const ModelWords& words = model.words[s];
+    lesson.texts.push_back({.place = place,
+                            .title = std::string(words.title),
+                            .cell = {},
+                            .say = {std::string(words.say), place},
+                            .notice = {std::string(words.notice), place},
+                            .questions = {}});
+  }
+  if (lesson.recipe.environment.vocabulary.empty()) {
+    lesson.recipe.environment.vocabulary = std::move(model.recipe.environment.vocabulary);
+  }
+}
+
+Lesson lesson_of_model(const std::string& path, const std::string& text,
+                       const ModelSettings& settings) {
+  ModelChoice choice{.file = path,
+                     .where = path,
+                     .architecture = {settings.family, settings.heads},
+                     .tokeniser = {settings.vocabulary, settings.tokenizer},
+                     .layers = {},
+                     .enough_layers = layers_before(settings.last_step)};
+  Model model = read_model(choice);
+  Lesson lesson;
+  lesson.name = choice.file.stem().string();
+  lesson.where = path;
+  lesson.title = model.title;
+  lesson.source = model.source;
+  lesson.recipe.environment.texts = {text};
+  add_model(lesson, std::move(model), {});
+  return lesson;
+}
+
+}  // namespace qkv

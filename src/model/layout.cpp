@@ -1,0 +1,196 @@
+#include "model/layout.hpp"
+
+#include <fmt/format.h>
+
+#include "model/words.hpp"
+#include "ops/catalogue.hpp"
+
+namespace qkv {
+namespace {
+
+using Storage = Family::Storage;
+
+// Writes a model down step by step. Names within a layer have its number before them: "h0.Q".
+class Layout {
+ public:
+  Layout(Model& model, const Weights& weights, const Tokeniser& tokeniser)
+      : model_(model), size_(model.architecture), weights_(weights), tokeniser_(tokeniser) {
+    model.recipe.environment.vocabulary = tokeniser.vocabulary;
+  }
+
+  void embeddings() {
+    table("token_table", size_.prefix + "wte.weight", Axis{"id", size_.vocabulary}, true);
+    table("position_table", size_.prefix + "wpe.weight", Axis{"position", size_.positions}, false);
+    step("token_ids", tokenise_operation, {}, tokeniser_.options);
+    step("token_embeddings", embed_operation, {"token_ids", "token_table"});
+    step("position_embeddings", positions_operation, {"token_embeddings", "position_table"},
+         one_word("method", "learned"));
+    step("X", add_operation, {"token_embeddings", "position_embeddings"});
+    stream_ = "X";
+  }
+
+  void layer(std::size_t number) {
+    layer_ = fmt::format("h{}.", number);
+    file_ = fmt::format("{}h.{}.", size_.prefix, number);
+    attention();
+    mlp();
+    layer_.clear();
+  }
+
+  void readout() {
+    file_ = size_.prefix;
+    norm("norm", stream_, "gain", "bias", "ln_f");
+    const bool tied = size_.unembedding == size_.prefix + "wte.weight";
+    if (!tied) table("W_vocabulary", size_.unembedding, Axis{"id", size_.vocabulary}, true);
+    step("logits", project_operation, {"norm", tied ? "token_table" : "W_vocabulary"},
+         one_word("layout", "out-in"));
+    step("probabilities", softmax_operation, {"logits"});
+  }
+
+ private:
+  void attention() {
+    norm("norm1", stream_, "gain1", "bias1", "ln_1");
+    const std::vector<double> weight =
+        weights_.values(file_ + "attn.c_attn.weight", stored(size_.d_model, 3 * size_.d_model));
+    const std::vector<double> bias = bias_of("attn.c_attn.bias", 3 * size_.d_model);
+    const char* const names[] = {"Q", "K", "V"};
+    for (std::size_t part = 0; part < 3; ++part) projection(names[part], part, weight, bias);
+    step("scores", score_operation, {"Q", "K"});
+    step("scaled_scores", scale_operation, {"scores"});
+    step("masked_scores", mask_operation, {"scaled_scores"}, one_word("kind", "causal"));
+    step("attention_weights", softmax_operation, {"masked_scores"});
+    step("context", weighted_sum_operation, {"attention_weights", "V"});
+    step("concat", concat_heads_operation, {"context"});
+    linear("output", "concat", "O", "attn.c_proj", {"h·d_v", size_.d_model},
+           {"d_model", size_.d_model});
+    add("residual1", "output");
+  }
+
+  void mlp() {
+    norm("norm2", stream_, "gain2", "bias2", "ln_2");
+    linear("mlp_in", "norm2", "in", "mlp.c_fc", {"d_model", size_.d_model}, {"d_mlp", size_.d_mlp});
+    step("gelu", gelu_operation, {"mlp_in"}, one_word("form", size_.gelu));
+    linear("mlp_out", "gelu", "out", "mlp.c_proj", {"d_mlp", size_.d_mlp},
+           {"d_model", size_.d_model});
+    add("residual2", "mlp_out");
+  }
+
+  // Q, K or V of all heads. Head by head the weight is d_model × d_k, whichever way it is stored.
+  void projection(const std::string& name, std::size_t part, const std::vector<double>& weight,
+                  const std::vector<double>& bias) {
+    const std::size_t d = size_.d_model;
+    const std::size_t d_k = size_.d_k();
+    const std::string width = name == "V" ? "d_v" : "d_k";
+    Tensor heads = zeros({{"head", size_.heads}, {"d_model", d}, {width, d_k}});
+    const bool out_in = size_.family->storage == Storage::out_in;
+    for (std::size_t head = 0; head < size_.heads; ++head) {
+      const std::size_t first = part * d + head * d_k;  // among the 3 · d_model columns
+      for (std::size_t i = 0; i < d; ++i) {
+        for (std::size_t j = 0; j < d_k; ++j) {
+          heads.values[(head * d + i) * d_k + j] =
+              out_in ? weight[(first + j) * d + i] : weight[i * 3 * d + first + j];
+        }
+      }
+    }
+    std::vector<std::string> of = {"norm1", given("W_" + name, std::move(heads))};
+    if (!bias.empty()) {
+      const auto begin = bias.begin() + static_cast<std::ptrdiff_t>(part * d);
+      Tensor shifts{.axes = {{"head", size_.heads}, {"", 1}, {width, d_k}},
+                    .values = {begin, begin + static_cast<std::ptrdiff_t>(d)}};
+      of.push_back(given("b_" + name, std::move(shifts)));
+    }
+    step(name, project_operation, std::move(of));
+  }
+
+  void linear(const std::string& name, const std::string& input, const std::string& weight,
+              const std::string& file, Axis in, Axis out) {
+    Tensor matrix{.axes = {in, out},
+                  .values = weights_.values(file_ + file + ".weight", stored(in.size, out.size))};
+    if (size_.family->storage == Storage::out_in) {
+      std::swap(matrix.axes[0], matrix.axes[1]);
+      matrix = transposed(matrix);
+    }
+    std::vector<std::string> of = {input, given("W_" + weight, std::move(matrix))};
+    std::vector<double> bias = bias_of(file + ".bias", out.size);
+    if (!bias.empty()) {
+      of.push_back(given("b_" + weight, {.axes = {out}, .values = std::move(bias)}));
+    }
+    step(name, project_operation, std::move(of));
+  }
+
+  void norm(const std::string& name, const std::string& input, const std::string& gain,
+            const std::string& bias, const std::string& file) {
+    const Axis width{"d_model", size_.d_model};
+    std::vector<double> shifts = bias_of(file + ".bias", width.size);
+    if (shifts.empty()) shifts.assign(width.size, 0);
+    given(gain,
+          {.axes = {width}, .values = weights_.values(file_ + file + ".weight", {width.size})});
+    given(bias, {.axes = {width}, .values = std::move(shifts)});
+    Options eps;
+    eps.set("eps", size_.eps);
+    step(name, layer_norm_operation, {input, gain, bias}, std::move(eps));
+  }
+
+  void add(const std::string& name, const std::string& proposal) {
+    step(name, add_operation, {stream_, proposal});
+    stream_ = layer_ + name;
+  }
+
+  void table(const std::string& name, const std::string& file, Axis rows, bool of_tokens) {
+    const Axis width{"d_model", size_.d_model};
+    if (of_tokens && tokeniser_.vocabulary.size() == rows.size) rows.labels = tokeniser_.vocabulary;
+    const Shape shape{rows.size, width.size};
+    given(name, {.axes = {std::move(rows), width}, .values = weights_.values(file, shape)});
+  }
+
+  Shape stored(std::size_t in, std::size_t out) const {
+    return size_.family->storage == Storage::out_in ? Shape{out, in} : Shape{in, out};
+  }
+
+  // Empty where the model has none.
+  std::vector<double> bias_of(const std::string& file, std::size_t width) const {
+    return weights_.find(file_ + file) ? weights_.values(file_ + file, {width})
+                                       : std::vector<double>{};
+  }
+
+  static Options one_word(std::string option, std::string word) {
+    Options options;
+    options.set(std::move(option), std::move(word));
+    return options;
+  }
+
+  // Returns the short name, by which the layer's own steps call it.
+  std::string given(const std::string& name, Tensor tensor) {
+    model_.recipe.givens.push_back({layer_ + name, std::move(tensor)});
+    return name;
+  }
+
+  // Operands are names of this layer, but for the stream, whose name is whole already.
+  void step(const std::string& name, const Operation& operation, std::vector<std::string> of,
+            Options options = {}) {
+    for (std::string& operand : of) {
+      if (operand != stream_) operand.insert(0, layer_);
+    }
+    model_.recipe.steps.push_back({layer_ + name, &operation, std::move(of), std::move(options)});
+    model_.words.push_back(model_words(name));
+  }
+
+  Model& model_;
+  const Architecture& size_;
+  const Weights& weights_;
+  const Tokeniser& tokeniser_;
+  std::string layer_;   // "h0."; empty outside the layers
+  std::string file_;    // how the file begins the names of this layer
+  std::string stream_;  // the step that holds the stream as it is now
+};
+
+}  // namespace
+
+void lay_out(Model& model, const Weights& weights, const Tokeniser& tokeniser, std::size_t layers) {
+  Layout layout(model, weights, tokeniser);
+  layout.embeddings();
+  for (std::size_t layer = 0; layer < layers; ++layer) layout.layer(layer);
+  if (layers == model.architecture.layers) layout.readout();
+}
+
+}  // namespace qkv

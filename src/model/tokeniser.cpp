@@ -1,0 +1,135 @@
+#include "model/tokeniser.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "formats/numeral.hpp"
+#include "formats/read_file.hpp"
+#include "ops/tokens.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+using Path = std::filesystem::path;
+
+// Vocabularies and merges of trained models are a few megabytes.
+constexpr std::size_t largest_tokenizer = std::size_t{64} << 20;
+constexpr std::size_t letters = 26;
+
+// One set of files that tells how to cut: the option of `tokenise` that takes each.
+struct FileSet {
+  struct Part {
+    std::string_view option, file;
+  };
+  std::vector<Part> parts;
+};
+
+const std::vector<FileSet>& file_sets() {
+  static const std::vector<FileSet> sets = {
+      {{{"tokenizer", "tokenizer.json"}}},
+      {{{"vocab", "vocab.json"}, {"merges", "merges.txt"}}},
+      {{{"vocab", "encoder.json"}, {"merges", "vocab.bpe"}}},  // as OpenAI named them
+  };
+  return sets;
+}
+
+void set_file(Options& options, std::string_view option, const Path& path) {
+  options.set(std::string(option), path.filename().string());
+  options.set_contents(std::string(option), read_bytes(path, largest_tokenizer));
+}
+
+Tokeniser byte_pairs() {
+  Tokeniser tokeniser;
+  tokeniser.options.set("method", std::string("bpe"));
+  return tokeniser;
+}
+
+std::optional<Tokeniser> from_directory(const Path& directory) {
+  for (const FileSet& set : file_sets()) {
+    const bool whole = std::ranges::all_of(set.parts, [&](const FileSet::Part& part) {
+      std::error_code ignored;
+      return std::filesystem::is_regular_file(directory / part.file, ignored);
+    });
+    if (!whole) continue;
+    Tokeniser tokeniser = byte_pairs();
+    for (const auto& [option, file] : set.parts) {
+      set_file(tokeniser.options, option, directory / file);
+    }
+    return tokeniser;
+  }
+  return {};
+}
+
+Tokeniser from_path(const Path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    if (auto found = from_directory(path)) return *found;
+    throw InputError(
+        fmt::format("{}: there is neither tokenizer.json nor vocab.json with "
+                    "merges.txt in it",
+                    printable(path.string())));
+  }
+  Tokeniser tokeniser = byte_pairs();
+  set_file(tokeniser.options, "tokenizer", path);
+  return tokeniser;
+}
+
+// Words of one letter each need no blanks between them.
+Tokeniser from_words(std::vector<std::string> words) {
+  Tokeniser tokeniser;
+  const bool is_letters = std::ranges::all_of(
+      words, [](const std::string& word) { return characters_of(word).size() == 1; });
+  tokeniser.options.set("method", std::string(is_letters ? "characters" : "words"));
+  if (is_letters) {
+    tokeniser.options.set("blanks", std::ranges::find(words, " ") != words.end());
+  }
+  tokeniser.vocabulary = std::move(words);
+  return tokeniser;
+}
+
+std::vector<std::string> words_in(std::string_view json) {
+  const auto list = nlohmann::json::parse(json, nullptr, false);
+  if (!list.is_array()) return {};
+  std::vector<std::string> words;
+  for (const auto& word : list) {
+    if (!word.is_string()) return {};
+    words.push_back(word.get<std::string>());
+  }
+  return words;
+}
+
+std::vector<std::string> numbered(std::size_t count) {
+  std::vector<std::string> words;
+  for (std::size_t id = 0; id < count; ++id) words.push_back(std::to_string(id));
+  return words;
+}
+
+std::vector<std::string> first_letters(std::size_t count) {
+  std::vector<std::string> words;
+  for (std::size_t id = 0; id < count; ++id) words.emplace_back(1, static_cast<char>('A' + id));
+  return words;
+}
+
+}  // namespace
+
+Tokeniser tokeniser_of(const Architecture& model, const Facts& facts, const Path& file,
+                       const TokeniserChoice& choice) {
+  std::vector<std::string> words = choice.vocabulary;
+  if (words.empty() && choice.tokenizer) return from_path(*choice.tokenizer);
+  if (const auto told = facts.find("vocabulary"); words.empty() && told != facts.end()) {
+    words = words_in(told->second);
+  }
+  if (words.size() > model.vocabulary) {
+    throw InputError(fmt::format("the vocabulary has {} words, but the model has embeddings for {}",
+                                 words.size(), model.vocabulary));
+  }
+  if (!words.empty()) return from_words(std::move(words));
+  if (auto found = from_directory(file.parent_path())) return *found;
+  return from_words(model.vocabulary <= letters ? first_letters(model.vocabulary)
+                                                : numbered(model.vocabulary));
+}
+
+}  // namespace qkv

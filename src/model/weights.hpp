@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/mapped_file.hpp"
+#include "formats/safetensors.hpp"
+#include "tensor/tensor.hpp"
+
+namespace qkv {
+
+/// A trained model's tensors by their names, in a .safetensors file that is mapped into memory:
+/// opening it costs the same whatever its size, and only the tensors that are asked for are read.
+class Weights {
+ public:
+  /// `where` is the file as messages name it. Throws InputError where it can't be read, or is no
+  /// .safetensors file.
+  Weights(const std::filesystem::path& path, std::string where);
+
+  const std::string& where() const { return where_; }
+  const std::map<std::string, std::string>& metadata() const { return index_.metadata; }
+  const std::vector<SafetensorsEntry>& tensors() const { return index_.tensors; }
+
+  const SafetensorsEntry* find(std::string_view name) const;  ///< nullptr where there is none
+  /// The numbers of the tensor. Throws InputError where there is none of this name and shape: the
+  /// message says both shapes.
+  std::vector<double> values(const std::string& name, const Shape& shape) const;
+  /// Throws as above, without reading a number.
+  const SafetensorsEntry& checked(const std::string& name, const Shape& shape) const;
+
+ private:
+  std::string where_;
+  std::shared_ptr<const MappedFile> file_;
+  SafetensorsIndex index_;
+  std::map<std::string_view, const SafetensorsEntry*> by_name_;
+};
+
+}  // namespace qkv

@@ -1,0 +1,134 @@
+#include "model/words.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace qkv {
+namespace {
+
+struct Entry {
+  std::string_view step;
+  ModelWords words;
+};
+
+constexpr Entry entries[] = {
+    {"token_ids",
+     {"Cut the text into the model's tokens",
+      "The model knows a fixed list of tokens, its vocabulary. The text is cut into tokens of that "
+      "list, and each becomes its id: its place in the list, counted from 0.",
+      "The same token has the same id wherever it stands."}},
+    {"token_embeddings",
+     {"Look up what each token means",
+      "Training has given every token of the vocabulary a row of numbers, its embedding. Each "
+      "token of the text fetches the row of its id.",
+      "Equal tokens have equal rows: so far nothing tells where a token stands."}},
+    {"position_embeddings",
+     {"Look up where each token stands",
+      "Training has also given every position a row of numbers. The first token gets the first "
+      "row, whatever it says.",
+      "These rows are the same for every text."}},
+    {"X",
+     {"What and where, in one row",
+      "Meaning and position are added. This row is what flows through the layers: each part of a "
+      "layer reads it and adds something to it. It is called the residual stream.",
+      "Equal tokens at different places now have different rows."}},
+    {"norm1",
+     {"Even out each row before attention",
+      "Each row is shifted to mean 0 and scaled to spread 1, then multiplied by a trained gain and "
+      "shifted by a trained bias. So attention meets numbers of the same size in every layer.",
+      "The stream itself stays as it is: only this copy is evened out."}},
+    {"Q",
+     {"Queries: what each token looks for",
+      "Each head has weights of its own. Each token's row times W_Q is its query in that head.",
+      "One matrix for each head: the heads look for different things."}},
+    {"K",
+     {"Keys: what each token can be found by",
+      "The same rows times W_K. A query will be compared with every key of its own head.",
+      "Queries and keys are equally wide, since they are to be multiplied."}},
+    {"V",
+     {"Values: what each token hands over",
+      "The same rows times W_V: what a token gives to those that look at it.",
+      "Values take no part in the choice of where to look."}},
+    {"scores",
+     {"Scores: how well each query fits each key",
+      "Row i, column j is the product of token i's query and token j's key: large where the two "
+      "point the same way.",
+      "A row belongs to the token that looks, a column to the token that is looked at."}},
+    {"scaled_scores",
+     {"Scale by √d_k",
+      "A product of d_k terms grows with d_k. Dividing by √d_k keeps softmax from giving "
+      "everything to one token.",
+      "The order within a row stays."}},
+    {"masked_scores",
+     {"Hide what comes later",
+      "The model writes from left to right, so a token may look at itself and at what stands "
+      "before it. What comes later gets −∞.",
+      "The first token sees only itself."}},
+    {"attention_weights",
+     {"Softmax: shares of attention",
+      "Each row becomes positive numbers that add up to 1: how the token's attention is shared "
+      "out.",
+      "Here one can see what a head does: before itself, at the first token, at equal tokens."}},
+    {"context",
+     {"Mix the values",
+      "Each row is the mean of the values that the token looks at, weighted by its attention.",
+      "A token that looks at one other alone takes over that one's value."}},
+    {"concat",
+     {"Join the heads", "What the heads have found is put side by side, head 1 first.",
+      "The columns belong to the heads in turn."}},
+    {"output",
+     {"Mix what the heads found",
+      "The joined row times W_O is what attention proposes to add to the stream.",
+      "It is as wide as the stream again."}},
+    {"residual1",
+     {"Add it to the stream",
+      "Attention replaces nothing: its proposal is added to what was there.",
+      "What the token was is still part of the row."}},
+    {"norm2",
+     {"Even out each row before the MLP", "As before attention, with a gain and a bias of its own.",
+      "Again only a copy: the stream stays."}},
+    {"mlp_in",
+     {"The MLP's first layer",
+      "Each token by itself: its row times W_in, usually four times as wide. Each column is a "
+      "pattern that training has found worth looking for.",
+      "Tokens do not mix here."}},
+    {"gelu",
+     {"Keep what was found",
+      "GELU lets large positive numbers pass and turns negative ones into nearly 0.",
+      "Most of what is left comes from few columns."}},
+    {"mlp_out",
+     {"The MLP's second layer",
+      "What was found, times W_out, is what the MLP proposes to add to the stream.",
+      "As wide as the stream again."}},
+    {"residual2",
+     {"Add it to the stream",
+      "The layer's result: what came in, what attention added, and what the MLP added.",
+      "The next layer reads this."}},
+    {"norm",
+     {"Even out the last rows",
+      "Once more mean 0, spread 1, gain and bias, before the stream is read out.",
+      "From here on each row is about the token to come."}},
+    {"logits",
+     {"A score for every token of the vocabulary",
+      "Each row is compared with a row of weights for each token of the vocabulary: the larger the "
+      "product, the likelier that token comes next.",
+      "One column for each token of the vocabulary."}},
+    {"probabilities",
+     {"Softmax: what comes next",
+      "The scores become shares of 1: how likely each token is to come after the one that its row "
+      "belongs to.",
+      "After the whole text, the likeliest next: {probabilities.likeliest}."}},
+};
+
+}  // namespace
+
+const ModelWords& model_words(std::string_view step) {
+  const auto found = std::ranges::find(entries, step, &Entry::step);
+  if (found == std::end(entries)) {
+    throw std::logic_error("no words for the model's step " + std::string(step));
+  }
+  return found->words;
+}
+
+}  // namespace qkv

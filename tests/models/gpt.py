@@ -1,0 +1,141 @@
+"""A GPT in PyTorch, float32, that keeps every intermediate under the names that qkv gives them.
+
+Written from the papers and the models' own module names; it shares nothing with qkv. The weights
+are a state dict: those of minGPT and nanoGPT (nn.Linear, out × in) or of Hugging Face's GPT-2
+(Conv1D, in × out).
+"""
+
+import json
+import struct
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+DTYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16}
+
+
+def read_safetensors(path):
+    """The tensors by name, and the metadata: the published layout, read without its library."""
+    with open(path, "rb") as file:
+        data = file.read()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    metadata = header.pop("__metadata__", {})
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = (8 + length + offset for offset in entry["data_offsets"])
+        if entry["dtype"] == "BF16":
+            bits = np.frombuffer(data[begin:end], np.uint16).astype(np.uint32) << 16
+            array = bits.view(np.float32)
+        else:
+            array = np.frombuffer(data[begin:end], DTYPES[entry["dtype"]])
+        tensors[name] = torch.tensor(array.reshape(entry["shape"]).copy()).float()
+    return tensors, metadata
+
+
+def write_safetensors(path, tensors, metadata=None, dtype="F32"):
+    header, blobs, end = ({"__metadata__": metadata} if metadata else {}), [], 0
+    for name, tensor in tensors.items():
+        if dtype == "BF16":
+            blob = tensor.to(torch.bfloat16).view(torch.int16).numpy().tobytes()
+        else:
+            blob = tensor.numpy().astype(DTYPES[dtype]).tobytes()
+        header[name] = {
+            "dtype": dtype,
+            "shape": list(tensor.shape),
+            "data_offsets": [end, end + len(blob)],
+        }
+        blobs.append(blob)
+        end += len(blob)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+
+
+def forward(weights, ids, heads, layout="out-in", gelu="tanh", eps=1e-5):
+    """Every step of a decoder-only transformer, by name, as float32 tensors."""
+    prefix = "transformer." if "transformer.wte.weight" in weights else ""
+    get = lambda name: weights.get(prefix + name)  # noqa: E731
+    steps = {"token_ids": torch.tensor(ids, dtype=torch.float32)}
+    ids = torch.tensor(ids)
+    n = len(ids)
+
+    def linear(x, name):
+        weight = get(name + ".weight")
+        x = x @ (weight.T if layout == "out-in" else weight)
+        bias = get(name + ".bias")
+        return x if bias is None else x + bias
+
+    def norm(x, name):
+        weight = get(name + ".weight")
+        return F.layer_norm(x, weight.shape, weight, get(name + ".bias"), eps)
+
+    steps["token_embeddings"] = get("wte.weight")[ids]
+    steps["position_embeddings"] = get("wpe.weight")[:n]
+    x = steps["X"] = steps["token_embeddings"] + steps["position_embeddings"]
+    layers = {name.split("h.")[1].split(".")[0] for name in weights if prefix + "h." in name}
+    for layer in range(len(layers)):
+        h, own = f"h{layer}.", f"h.{layer}."
+        steps[h + "norm1"] = norm(x, own + "ln_1")
+        both = linear(steps[h + "norm1"], own + "attn.c_attn")
+        d = x.shape[1]
+        for name, part in zip("QKV", both.split(d, dim=1)):
+            steps[h + name] = part.view(n, heads, d // heads).transpose(0, 1)
+        q, k, v = (steps[h + name] for name in "QKV")
+        steps[h + "scores"] = q @ k.transpose(1, 2)
+        steps[h + "scaled_scores"] = steps[h + "scores"] / (d // heads) ** 0.5
+        later = torch.triu(torch.ones(n, n, dtype=torch.bool), 1)
+        steps[h + "masked_scores"] = steps[h + "scaled_scores"].masked_fill(later, -torch.inf)
+        steps[h + "attention_weights"] = steps[h + "masked_scores"].softmax(-1)
+        steps[h + "context"] = steps[h + "attention_weights"] @ v
+        steps[h + "concat"] = steps[h + "context"].transpose(0, 1).reshape(n, d)
+        steps[h + "output"] = linear(steps[h + "concat"], own + "attn.c_proj")
+        x = steps[h + "residual1"] = x + steps[h + "output"]
+        steps[h + "norm2"] = norm(x, own + "ln_2")
+        steps[h + "mlp_in"] = linear(steps[h + "norm2"], own + "mlp.c_fc")
+        approximate = "tanh" if gelu == "tanh" else "none"
+        steps[h + "gelu"] = F.gelu(steps[h + "mlp_in"], approximate=approximate)
+        steps[h + "mlp_out"] = linear(steps[h + "gelu"], own + "mlp.c_proj")
+        x = steps[h + "residual2"] = x + steps[h + "mlp_out"]
+    steps["norm"] = norm(x, "ln_f")
+    head = weights.get("lm_head.weight")
+    steps["logits"] = steps["norm"] @ (get("wte.weight") if head is None else head).T
+    steps["probabilities"] = steps["logits"].softmax(-1)
+    return steps
+
+
+def random_weights(layers, d, vocabulary, positions, layout, seed, prefix="transformer.",
+                   biases=True, tied=False, spread=0.02):
+    """A state dict with random numbers, in the order in which its modules have them."""
+    torch.manual_seed(seed)
+    weights = {}
+
+    def put(name, *shape, centre=0.0):
+        weights[name] = centre + spread * torch.randn(*shape)
+
+    def linear(name, inputs, outputs):
+        put(name + ".weight", *((outputs, inputs) if layout == "out-in" else (inputs, outputs)))
+        if biases:
+            put(name + ".bias", outputs)
+
+    def norm(name):
+        put(name + ".weight", d, centre=1.0)
+        if biases:
+            put(name + ".bias", d)
+
+    put(prefix + "wte.weight", vocabulary, d)
+    put(prefix + "wpe.weight", positions, d)
+    for layer in range(layers):
+        own = f"{prefix}h.{layer}."
+        norm(own + "ln_1")
+        linear(own + "attn.c_attn", d, 3 * d)
+        linear(own + "attn.c_proj", d, d)
+        norm(own + "ln_2")
+        linear(own + "mlp.c_fc", d, 4 * d)
+        linear(own + "mlp.c_proj", 4 * d, d)
+    norm(prefix + "ln_f")
+    if not tied:
+        put("lm_head.weight", vocabulary, d)
+    return weights
