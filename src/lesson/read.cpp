@@ -6,6 +6,7 @@
 #include "formats/pasted.hpp"
 #include "formats/read_file.hpp"
 #include "lesson/given.hpp"
+#include "lesson/key_depth.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/toml_reader.hpp"
 #include "ops/catalogue.hpp"
@@ -352,6 +353,13 @@ LessonReading read_lesson(std::string_view toml, const std::string& where,
   result.lesson.name = std::filesystem::path(where).stem().string();
   if (const auto fault = utf8_fault(toml)) {
     result.faults.push_back(*fault);
+    return result;
+  }
+  if (const auto place = too_deep_key(toml)) {
+    result.faults.push_back(
+        {*place, fmt::format("this key has more than {} parts; a lesson's keys have one, as in "
+                             "name = \"Q\"",
+                             deepest_key)});
     return result;
   }
   try {

@@ -15,8 +15,8 @@ import seeds
 
 HERE = pathlib.Path(__file__).parent
 LONGEST = {"lesson": 8192, "walk": 8192, "reference": 100, "set": 100, "name": 100, "npy": 600,
-           "csv": 400, "csv_size": 400, "keys": 200, "npz": 1200}
-DICTIONARY = {"lesson": "toml", "walk": "toml", "csv_size": "csv"}
+           "csv": 400, "csv_size": 400, "keys": 200, "npz": 1200, "model": 6000}
+DICTIONARY = {"lesson": "toml", "walk": "toml", "csv_size": "csv", "model": "safetensors"}
 LIMITS = ["-rss_limit_mb=1024", "-malloc_limit_mb=1024"]
 # BLAS's threads would have no work; a short memory of who allocated what makes runs a third faster.
 ENVIRONMENT = dict(os.environ, OPENBLAS_NUM_THREADS="1",

@@ -92,6 +92,48 @@ def bpe():
     yield json.dumps(tokenizer).encode() + b"\0\0 a'll  b\n12 \xc3\xa9"
 
 
+def model(layers, conv1d=False, biases=True, tied=False, prefix="transformer.", **metadata):
+    """The header of a GPT of width 2 with three tokens."""
+    header, end = {"__metadata__": metadata} if metadata else {}, 0
+
+    def put(name, *shape):
+        nonlocal end
+        size = 4 * numpy.prod(shape, dtype=int).item()
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + size]}
+        end += size
+
+    def linear(name, inputs, outputs):
+        put(name + ".weight", *((inputs, outputs) if conv1d else (outputs, inputs)))
+        if biases:
+            put(name + ".bias", outputs)
+
+    def norm(name):
+        put(name + ".weight", 2)
+        if biases:
+            put(name + ".bias", 2)
+
+    put(prefix + "wte.weight", 3, 2)
+    put(prefix + "wpe.weight", 4, 2)
+    for layer in range(layers):
+        own = f"{prefix}h.{layer}."
+        norm(own + "ln_1")
+        linear(own + "attn.c_attn", 2, 6)
+        linear(own + "attn.c_proj", 2, 2)
+        norm(own + "ln_2")
+        linear(own + "mlp.c_fc", 2, 3)
+        linear(own + "mlp.c_proj", 3, 2)
+    norm(prefix + "ln_f")
+    if not tied:
+        put("lm_head.weight", 3, 2)
+    return json.dumps(header, separators=(",", ":")).encode()
+
+
+def models():
+    yield model(1, n_head="2")
+    yield model(1, conv1d=True, tied=True, prefix="", n_head="1", activation_function="gelu_new")
+    yield model(2, biases=False, n_head="1", family="nanogpt", vocabulary='["A","B"," "]')
+
+
 def lessons():
     """Lessons whole where they are small; of larger ones the first steps and the givens."""
     paths = [*ROOT.glob("lessons/*.toml"), *ROOT.glob("examples/*.toml"),
@@ -133,7 +175,7 @@ def keys():
 
 SEEDS = {
     "bpe": bpe, "csv": csv, "csv_size": lambda: (b"\2\2" + text for text in csv()),
-    "json": json_texts, "keys": keys, "lesson": lessons, "name": names, "npy": npy, "npz": npz,
+    "json": json_texts, "keys": keys, "lesson": lessons, "model": models, "name": names, "npy": npy, "npz": npz,
     "pasted": pasted, "reference": references, "safetensors": safetensors, "set": settings,
     "walk": lessons,
 }
