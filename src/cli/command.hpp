@@ -5,11 +5,9 @@
 
 #include "cli/terminal.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace qkv {
+
+class OptionList;
 
 /// What every subcommand shares.
 struct Common {
@@ -25,7 +23,7 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   std::string_view examples;
-  std::function<int()> (*setup)(CLI::App&, const Common&) = nullptr;
+  std::function<int()> (*setup)(OptionList&, const Common&) = nullptr;
   ModelPlace model = ModelPlace::nowhere;
 };
 

@@ -39,7 +39,9 @@ std::string changes_note(const Walkthrough& walk) {
   if (walk.set.empty()) return {};
   std::string text = "Changed:";
   for (const std::string& change : walk.set) text += " " + change;
-  return text + " (* marks numbers that differ, u undoes)";
+  return text + (walk.picture == Picture::dots
+                     ? " (u undoes; h shows numbers, where * marks those that differ)"
+                     : " (* marks numbers that differ, u undoes)");
 }
 
 }  // namespace
@@ -269,7 +271,7 @@ const std::vector<std::string>& Stepper::page(const PageOf& of) {
       std::find_if(pages_.begin(), pages_.end(), [&](const Page& page) { return page.of == of; });
   if (known != pages_.end()) return known->lines;
   if (!pages_.empty() && pages_.front().of.lesson != of.lesson) pages_.clear();
-  pages_.push_front({of, lines_of(text_of(of))});
+  pages_.push_front({of, page_lines(text_of(of), of.columns)});
   if (pages_.size() > most_pages) pages_.pop_back();
   return pages_.front().lines;
 }

@@ -53,6 +53,14 @@ MatrixLabels full_labels(const Tensor& tensor, std::size_t index, Convention con
   return labels;
 }
 
+std::optional<std::size_t> head_of(const Tensor& tensor, std::size_t index) {
+  const std::vector<std::size_t> leading = leading_index(tensor, index);
+  for (std::size_t a = 0; a < leading.size(); ++a) {
+    if (tensor.axes[a].name == "head") return leading[a];
+  }
+  return {};
+}
+
 std::string matrix_name(const Tensor& tensor, std::size_t index) {
   std::string name;
   const std::vector<std::size_t> leading = leading_index(tensor, index);

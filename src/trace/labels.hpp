@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention conv
 /// The same, with a label made up from what the axis counts where there is none: "d1", "token 3".
 /// None of them is a number, so that a file of them can be told from a file of numbers.
 MatrixLabels full_labels(const Tensor& tensor, std::size_t index, Convention convention);
+
+/// The place of matrix `index` among the heads; nothing where the tensor has no heads.
+std::optional<std::size_t> head_of(const Tensor& tensor, std::size_t index);
 
 /// "head 2", "batch 1, head 2"; empty where the tensor is one matrix.
 std::string matrix_name(const Tensor& tensor, std::size_t index);
