@@ -163,7 +163,8 @@ CellReference resolve(const ReferenceText& text, const Trace& trace) {
 
 std::string index_word(const Axis& axis, std::size_t i, std::size_t batch) {
   const std::string_view label = axis.label(i, batch);
-  if (label.empty() || whole_number(label)) return std::to_string(i + 1);
+  const bool ends_its_quotes = label.find('"') != label.npos && label.find(',') != label.npos;
+  if (label.empty() || whole_number(label) || ends_its_quotes) return std::to_string(i + 1);
   std::size_t places = 0;
   for (std::size_t j = 0; j < axis.size; ++j) places += axis.label(j, batch) == label ? 1 : 0;
   if (places > 1) return std::to_string(i + 1);

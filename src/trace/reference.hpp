@@ -43,7 +43,7 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Conven
 std::string reference_text(const CellReference& cell, const Tensor& tensor, Convention convention);
 
 /// An index as people would write it in a reference: the label, or the number where there is none,
-/// or where it stands at several places.
+/// where it stands at several places, or where quotes can't keep it together.
 std::string index_word(const Axis& axis, std::size_t i, std::size_t batch);
 
 }  // namespace qkv

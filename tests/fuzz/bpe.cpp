@@ -1,5 +1,8 @@
 #include "ops/bpe.hpp"
 
+#include <algorithm>
+
+#include "ops/gpt2_words.hpp"
 #include "target.hpp"
 
 namespace qkv::fuzz {
@@ -9,6 +12,11 @@ namespace {
 // tokenizer.json and a text.
 BytePairEncoder encoder_of(std::string_view vocabulary, std::string_view merges) {
   return merges.empty() ? BytePairEncoder(vocabulary) : BytePairEncoder(vocabulary, merges);
+}
+
+// Of other characters a token may hold a part, and tokenizer.json may add tokens that take blanks.
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 void call(std::string_view bytes) {
@@ -21,7 +29,8 @@ void call(std::string_view bytes) {
   for (const BpeToken& token : encoder_of(files[0], files[1]).encode(files[2])) {
     tokens += token.text;
   }
-  law(tokens == files[2], "the tokens are the text");
+  const bool may_differ = files[1].empty() || !is_plain(files[2]);
+  law(may_differ || tokens == files[2], "the tokens are the text");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ text = "the fat cat, the \"2\""
 [[given]]
 name = "table"
 value = [[1, 0], [0.5, 2], [0, -1], [3, 1], [1, 1], [0, 0.25]]
-columns = ["a,b", "thing"]
+columns = ["a,b", 'x",y']
 [[given]]
 name = "W"
 value = [[[1, 2], [0, 1]], [[0, 1], [1, 0.5]]]

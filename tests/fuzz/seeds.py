@@ -149,13 +149,13 @@ def lessons():
 
 
 def references():
-    for text in ("scores[head 1,cat,2]", "X[2,thing]", 'table[1,"a,b"]', "token_ids[1]", "W[2,1,1]",
+    for text in ("scores[head 1,cat,2]", "X[2,2]", 'table[1,"a,b"]', "token_ids[1]", "W[2,1,1]",
                  'X["the",1]', "weights[head 2, 3 ,4]", "Q", "scores"):
         yield text.encode()
 
 
 def settings():
-    for text in ("W[head 1,1,2]=0.5", "table[3,thing]=-1e-3", 'table[1,"a,b"]=inf', "X[1,1]=2"):
+    for text in ("W[head 1,1,2]=0.5", "table[3,2]=-1e-3", 'table[1,"a,b"]=inf', "X[1,1]=2"):
         yield text.encode()
 
 

@@ -169,6 +169,14 @@ TEST_CASE("a cell is written with its labels, and with a number where they repea
   CHECK(again("S[2,1,2,1]", batch_of_heads()) == "S[batch 2,head 1,is,it]");
 }
 
+TEST_CASE("a label with both a comma and a quote is written as its number") {
+  const Tensor tensor = labelled(matrix({{1, 2, 3}}), {"x"}, {"a\",b", "a,b", "a\"b"});
+  CHECK(again("M[x,1]", tensor) == "M[x,1]");
+  CHECK(again("M[x,2]", tensor) == "M[x,\"a,b\"]");
+  CHECK(again("M[x,3]", tensor) == "M[x,\"a\"b\"]");
+  CHECK(place("M[x,\"a\"b\"]", tensor) == "0 0 2");
+}
+
 TEST_CASE("a matrix that is not there gets the nearest name") {
   Recipe recipe;
   recipe.givens = {{"X", matrix({{1, 2}})}};
