@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
+#include "cli/shell_word.hpp"
 #include "formats/dump.hpp"
 #include "formats/format.hpp"
 #include "lesson/library.hpp"
@@ -84,18 +85,25 @@ Sides read_sides(const CompareOptions& options) {
 std::string check_command(const CompareOptions& options) {
   const bool actual = is_lesson(options.actual, options);
   if (actual == is_lesson(options.desired, options)) return {};
-  return fmt::format("qkv check {} {}", actual ? options.actual : options.desired,
-                     actual ? options.desired : options.actual);
+  LessonChoice lesson = options.lesson;
+  lesson.name = actual ? options.actual : options.desired;
+  return fmt::format("qkv check {} {}", shell_words(lesson),
+                     shell_word(actual ? options.desired : options.actual));
+}
+
+void tell_notes(const Side& side) {
+  for (const std::string& note : side.notes) {
+    tell(fmt::format("qkv: {}: {}\n", visible(side.name), visible(note)));
+  }
+  for (const UnreadFile& file : side.unread) {
+    tell(fmt::format("qkv: skipped, since it holds no matrix: {}\n", visible(file.why)));
+  }
 }
 
 int run(const CompareOptions& options, const Common& common) {
   const Sides sides = read_sides(options);
-  for (const Side* side : {&sides.actual, &sides.desired}) {
-    for (const std::string& note : side->notes) {
-      tell(fmt::format("qkv: {}: {}\n", visible(side->name), visible(note)));
-    }
-  }
   const Comparison comparison = compare(sides.actual, sides.desired, options.tolerance);
+  for (const Side* side : {&sides.actual, &sides.desired}) tell_notes(*side);
   if (options.json) {
     print(visible_json(compared_json(comparison, sides.actual, sides.desired)));
   } else {

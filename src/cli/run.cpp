@@ -9,8 +9,10 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/screen.hpp"
+#include "cli/shell_word.hpp"
 #include "cli/stepping.hpp"
 #include "cli/values.hpp"
+#include "model/words.hpp"
 #include "render/changes.hpp"
 #include "render/walk.hpp"
 #include "stepping/walkthrough.hpp"
@@ -68,9 +70,9 @@ std::optional<std::size_t> head_to_show(const Trace& trace, const RunOptions& op
                 : fmt::format("--head {}: the heads count from 1 to {}", *options.head, most));
 }
 
-// What the walk needs, where that is clear beforehand: a layer's last step needs all of it.
+// What the walk needs, where that is clear beforehand.
 WantedSteps wanted_by(const RunOptions& options) {
-  if (options.layer) return {fmt::format("h{}.residual2", *options.layer)};
+  if (options.layer) return layer_steps(*options.layer);
   return options.step.empty() ? WantedSteps{} : WantedSteps{options.step};
 }
 
@@ -114,16 +116,6 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
   }
 }
 
-// What was typed of the lesson and its changes.
-std::string command_of(const RunOptions& options) {
-  const LessonChanges& changes = options.lesson.changes;
-  const bool plain = options.lesson.name.find_first_of(" '\"$&;") == std::string::npos;
-  std::string command = "qkv run " + (plain ? options.lesson.name : quoted(options.lesson.name));
-  if (changes.text) command += " --text " + quoted(*changes.text);
-  for (const std::string& change : changes.set) command += " --set " + quoted(change);
-  return command;
-}
-
 int run(const RunOptions& options, const Common& common) {
   LoadedLesson loaded = load(options.lesson, wanted_by(options));
   const Terminal output = terminal(common.colour);
@@ -132,7 +124,8 @@ int run(const RunOptions& options, const Common& common) {
     return 0;
   }
   const Stretch stretch = stretch_of(loaded.trace, options);
-  SteppingChoice choice{.plain = options.plain, .quiz_seed = {}, .command = command_of(options)};
+  SteppingChoice choice{
+      .plain = options.plain, .quiz_seed = {}, .command = "qkv run " + shell_words(options.lesson)};
   if (options.quiz) choice.quiz_seed = options.seed;
   const bool shades = output.colour && (!options.plain || common.colour == ColourChoice::always);
   const std::optional<std::size_t> head = head_to_show(loaded.trace, options);

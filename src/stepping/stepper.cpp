@@ -342,6 +342,12 @@ std::vector<std::string> Stepper::notes(std::size_t most) const {
   return lines;
 }
 
+// What stands in place of "Enter next" on the last step.
+std::string_view Stepper::at_end() const {
+  if (walk_.at < walk_.stretch.last) return {};
+  return quiz_ ? "Enter result" : "last step";
+}
+
 std::string Stepper::status(std::size_t hidden) const {
   const Step& step = walk_.step();
   const std::string number = fmt::format("{}/{}", step.number, walk_.now->lesson.texts.size());
@@ -353,6 +359,7 @@ std::string Stepper::status(std::size_t hidden) const {
                                  .name = step.name,
                                  .hidden = hidden,
                                  .in_cell = shows_ == Shows::cell,
+                                 .at_end = at_end(),
                                  .has_heads = step.output.matrices() > 1},
                                 window_.columns);
   return walk_.colour ? fmt::format("\x1b[7m{}\x1b[0m", padded_right(line, window_.columns)) : line;
