@@ -23,7 +23,8 @@ void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument ar
                  "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)")
       ->type_name("TEXT");
   app.add_option("--set", choice.changes.set,
-                 "Another value for a given's cell, such as 'W_Q[head 1,1,2]=0.5'")
+                 "Another value for a given's cell, such as 'W_Q[head 1,1,2]=0.5'; "
+                 "'W_V[head 1,*,*]=0' sets all that head 1 has")
       ->type_name("CELL=VALUE")
       ->allow_extra_args(false);
   add_model_options(app, choice);

@@ -82,6 +82,7 @@ struct BuiltInFile {
 
 /// Where the files are that a lesson names: in its directory, or in the program.
 struct LessonFiles {
+  LessonFiles() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a directory is what nearly all lessons have.
   LessonFiles(std::filesystem::path its_directory) : directory(std::move(its_directory)) {}
   LessonFiles() = default;

@@ -75,9 +75,10 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
     }
     Tensor& tensor = given->tensor;
     const double value = set_value(change, std::string_view(change).substr(equals + 1));
-    const CellReference cell = resolve(text, named);
-    tensor.values[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column] =
-        value;
+    for (const CellReference& cell : resolve_all(text, named)) {
+      tensor.values[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column] =
+          value;
+    }
   } catch (const InputError& error) {
     const std::string_view message = error.what();
     throw InputError(message.starts_with("--set") ? std::string(message)

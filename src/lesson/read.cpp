@@ -27,7 +27,7 @@ constexpr std::size_t largest_option_file = std::size_t{64} << 20;
 constexpr std::string_view random_keys[] = {"generator", "seed"};
 constexpr std::string_view expect_keys[] = {"of", "value", "source"};
 constexpr std::string_view step_keys[] = {"name",   "op",  "of",   "title", "say",
-                                          "notice", "try", "cell", "show"};
+                                          "notice", "try", "cell", "show",  "general"};
 
 // Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
 class LessonFile {
@@ -299,7 +299,8 @@ class LessonFile {
     const std::string name = reader_.text(table, "name").value_or("");
     for (std::size_t s = 0; s < model_steps_; ++s) {
       if (lesson_.recipe.steps[s].name != name) continue;
-      constexpr std::string_view keys[] = {"name", "title", "say", "notice", "try", "cell", "show"};
+      constexpr std::string_view keys[] = {"name", "title", "say",  "notice",
+                                           "try",  "cell",  "show", "general"};
       reader_.refuse_unknown_keys(table, keys, "the words for a model's step");
       StepText own = read_words(table);
       StepText& words = lesson_.texts[s];
@@ -317,6 +318,7 @@ class LessonFile {
             .title = reader_.text(table, "title").value_or(""),
             .cell = reader_.prose(table, "cell"),
             .show = reader_.flag(table, "show").value_or(true),
+            .general = reader_.flag(table, "general").value_or(false),
             .say = reader_.prose(table, "say"),
             .notice = reader_.prose(table, "notice"),
             .questions = reader_.prose(table, "try")};

@@ -175,6 +175,28 @@ CellReference resolve(const ReferenceText& text, const Trace& trace) {
   return resolve_in(text, trace.at(text.name), trace.convention);
 }
 
+std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& trace) {
+  const auto star = std::find(text.indices.begin(), text.indices.end(), "*");
+  if (star == text.indices.end()) return {resolve(text, trace)};
+  const auto place = static_cast<std::size_t>(star - text.indices.begin());
+  ReferenceText one = text;
+  const auto at = [&](std::size_t i) {
+    one.indices[place] = std::to_string(i + 1);
+    return resolve_all(one, trace);
+  };
+  std::vector<CellReference> cells = at(0);  // throws where the other indices are wrong
+  const Tensor& tensor = trace.at(text.name);
+  const std::size_t rank = tensor.rank();
+  const bool is_row = rank == 1 && place + 1 < text.indices.size();
+  const bool swaps = is_turned(tensor, trace.convention) && place + 2 >= rank;
+  const std::size_t axis = swaps ? 2 * rank - 3 - place : std::min(place, rank - 1);
+  for (std::size_t i = 1; !is_row && i < tensor.axes[axis].size; ++i) {
+    const std::vector<CellReference> more = at(i);
+    cells.insert(cells.end(), more.begin(), more.end());
+  }
+  return cells;
+}
+
 std::string index_word(const Axis& axis, std::size_t i, std::size_t batch) {
   const std::string_view label = axis.label(i, batch);
   const bool ends_its_quotes = label.find('"') != label.npos && label.find(',') != label.npos;

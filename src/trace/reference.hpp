@@ -32,6 +32,9 @@ ReferenceText parse_reference(std::string_view text);
 /// is not there or stands at several places (with the candidates).
 CellReference resolve(const ReferenceText& text, const Trace& trace);
 
+/// The same where * stands for all places along an axis: `W_V[head 2,*,*]` is all of head 2.
+std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& trace);
+
 /// The cell that `text` names. Throws InputError as the two above; where it names a matrix without
 /// a cell, with one of that matrix's own cells as the example.
 CellReference find_cell(std::string_view text, const Trace& trace);

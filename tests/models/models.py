@@ -62,6 +62,55 @@ def the_sorting_model_agrees_with_pytorch_in_every_step(folder):
         agree(steps, arrays)
 
 
+def the_courses_own_model_agrees_with_pytorch_in_every_step(folder):
+    path = ROOT / "lessons" / "adjectives.safetensors"
+    weights, facts = gpt.read_safetensors(path)
+    words = json.loads(facts["vocabulary"])
+    for text in ("the smooth red bird shines above while a very fluffy and blue creature drifts",
+                 "a green prickly snail hides along .", "fish"):
+        arrays = exported(folder, "--model", path, "--text", text)
+        ids = [words.index(word) for word in text.split()]
+        agree(gpt.forward(weights, ids, heads=int(facts["n_head"]), gelu="erf"), arrays)
+
+
+def courses_own_model():
+    sys.path.insert(0, str(ROOT / "models"))
+    import train_adjectives
+
+    torch.set_num_threads(1)
+    model = train_adjectives.Model()
+    weights = train_adjectives.read_safetensors(ROOT / "lessons" / "adjectives.safetensors")
+    model.load_state_dict(weights)
+    return train_adjectives, model
+
+
+def the_lesson_without_head_3_agrees_with_pytorch_without_it(folder):
+    trainer, model = courses_own_model()
+    arrays = exported(folder, "trained-adjectives")
+    ids = torch.tensor(arrays["token_ids"].astype(int).reshape(1, -1))
+    model.transformer["h"][0].attn.off = 2
+    with torch.no_grad():
+        logits = model(ids)[0]
+    agree({"off_logits": logits, "off_probabilities": logits.softmax(-1)}, arrays)
+    words = np.array(trainer.VOCABULARY)[arrays["token_ids"].astype(int).ravel()]
+    equal(" ".join(words), "a fluffy blue creature drifts around while the prickly red bird", "text")
+
+
+def the_record_of_the_courses_own_model_is_what_its_weights_measure(folder):
+    train_adjectives, model = courses_own_model()
+    record = json.loads((ROOT / "models" / "adjectives.json").read_text())
+    close_to(record, train_adjectives.measured(model))
+
+
+def close_to(record, measured, where="record"):
+    """Every figure that was measured stands in the record; a close call may fall otherwise."""
+    for name, value in measured.items():
+        if isinstance(value, dict):
+            close_to(record[name], value, f"{where}: {name}")
+        elif abs(record[name] - value) > 0.002:
+            raise AssertionError(f"{where}: {name} is {record[name]}, and {value} was measured")
+
+
 def the_sorting_model_sorts(folder):
     path = sorting_model()
     text = "CBABBC"
@@ -243,6 +292,9 @@ def a_model_checks_its_own_numbers(folder):
 
 CLAIMS = [
     the_sorting_model_agrees_with_pytorch_in_every_step,
+    the_courses_own_model_agrees_with_pytorch_in_every_step,
+    the_lesson_without_head_3_agrees_with_pytorch_without_it,
+    the_record_of_the_courses_own_model_is_what_its_weights_measure,
     the_sorting_model_sorts,
     a_hugging_face_model_agrees_with_pytorch,
     a_hugging_face_model_with_its_head_agrees_with_pytorch,
