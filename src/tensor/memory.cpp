@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -24,13 +25,21 @@ void keep_what_is_freed() {
   static_cast<void>(once);
 }
 
+// Asks for huge pages inside the block. The block itself is not aligned to them: freed, it would
+// then be too small for the next of its size, since aligning takes more than is used.
+void wish_for_huge_pages(void* memory, std::size_t size) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t first = (begin + huge_page - 1) / huge_page * huge_page;
+  const std::uintptr_t last = (begin + size) / huge_page * huge_page;
+  if (first >= last) return;
+  madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // no harm if it fails
+}
+
 void* allocate(std::size_t size) {
   if (size < worth_it) return std::malloc(size == 0 ? 1 : size);
-  const std::size_t whole = (size + huge_page - 1) / huge_page * huge_page;
-  if (whole < size) return nullptr;
   keep_what_is_freed();
-  void* memory = std::aligned_alloc(huge_page, whole);
-  if (memory) madvise(memory, whole, MADV_HUGEPAGE);  // a wish: nothing is lost if it fails
+  void* memory = std::malloc(size);
+  if (memory) wish_for_huge_pages(memory, size);
   return memory;
 }
 

@@ -36,8 +36,8 @@ def main():
             for prepare in row.prepare:
                 prepare()
             contestants = [("ours", row.ours, row.environment()), *row.peers]
-            runs = interleaved(contestants, 2 if quick else row.rounds)
-            entries.append(table.figures(row, runs, limits.seconds(row.need, row.threads)))
+            runs, peaks = interleaved(contestants, 2 if quick else row.rounds)
+            entries.append(table.figures(row, runs, peaks, limits.seconds(row.need, row.threads)))
     record = {"machine": about, "limits": limits.known, "rows": entries,
               "exponents": table.exponents(entries)}
     if as_json:

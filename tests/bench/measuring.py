@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import resource  # noqa: F401  (os.wait4 fills its structure)
 import statistics
 import subprocess
 import tempfile
@@ -11,16 +10,15 @@ import time
 
 @dataclasses.dataclass
 class Run:
-    """One process: what the clock, the processor and the kernel say of it."""
+    """One process: what the clock and the processor say of it."""
 
     wall: float
     user: float
-    peak: int  # bytes resident at most
     inner: float  # seconds of the work alone, where a peer tells: without its imports
 
 
 def run_once(command, env):
-    """Runs it to its end, its output kept; a process that fails ends the benchmark."""
+    """Runs it to its end; a process that fails ends the benchmark."""
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
         process = subprocess.Popen(command, env={**os.environ, **env}, stdout=output,
@@ -33,19 +31,26 @@ def run_once(command, env):
     if process.returncode != 0:
         raise SystemExit(f"{' '.join(command)}\nended with {process.returncode}:\n{text.decode()}")
     inner = [float(line.split()[1]) for line in text.splitlines() if line.startswith(b"inner ")]
-    return Run(wall, usage.ru_utime, usage.ru_maxrss * 1024, inner[0] if inner else float("nan"))
+    return Run(wall, usage.ru_utime, inner[0] if inner else float("nan"))
+
+
+def peak_bytes(command, env):
+    """The most that it has resident. The kernel counts what a process had before it became another
+    program, so that it must be started by a small one: GNU time."""
+    with tempfile.NamedTemporaryFile("r") as report:
+        run_once(["/usr/bin/time", "-f", "%M", "-o", report.name, *command], env)
+        return 1024 * int(report.read().split()[-1])
 
 
 def interleaved(contestants, rounds):
-    """{name: [Run, …]}: each round runs all in turn, so that a slow moment hits all. The first
-    round warms up and does not count."""
+    """({name: [Run, …]}, {name: peak bytes}): each round runs all in turn, so that a slow moment
+    hits all. A first round, for the memory, warms up and is not timed."""
+    peaks = {name: peak_bytes(command, env) for name, command, env in contestants}
     runs = {name: [] for name, _, _ in contestants}
-    for round_ in range(rounds + 1):
+    for _ in range(rounds):
         for name, command, env in contestants:
-            run = run_once(command, env)
-            if round_ > 0:
-                runs[name].append(run)
-    return runs
+            runs[name].append(run_once(command, env))
+    return runs, peaks
 
 
 def median(runs, field):

@@ -29,17 +29,34 @@ def attention(directory, n, d, h):
                     "concat": concat, "output": output}
 
 
-def attention_numpy(directory, n, d, h, out):
-    import numpy as np
+def attention_numpy(directory, n, d, h):
+    import numpy  # noqa: F401  (before the clock starts)
 
     start = time.perf_counter()
     output, kept = attention(directory, n, d, h)
-    assert len(kept) == 10
-    np.save(out, output)
+    print(output, len(kept))
     return start
 
 
-def attention_torch(directory, n, d, h, out):
+def lean_numpy(directory, n, d, h, out):
+    """The output alone: what is on the way is worked out in place."""
+    import numpy as np
+
+    start = time.perf_counter()
+    x, *weights = (np.load(f"{directory}/{name}.npy") for name in ("X", "W_Q", "W_K", "W_V", "W_O"))
+    mask = np.triu(np.ones((n, n), dtype=bool), 1)
+    q, k, v = ((x @ w).reshape(n, h, d // h).transpose(1, 0, 2) for w in weights[:3])
+    shares = q @ k.transpose(0, 2, 1)
+    shares /= np.sqrt(d // h)
+    shares[:, mask] = -np.inf
+    shares -= shares.max(-1, keepdims=True)
+    np.exp(shares, out=shares)
+    shares /= shares.sum(-1, keepdims=True)
+    np.save(out, (shares @ v).transpose(1, 0, 2).reshape(n, d) @ weights[3])
+    return start
+
+
+def attention_torch(directory, n, d, h):
     import numpy as np
     import torch
 
@@ -55,7 +72,7 @@ def attention_torch(directory, n, d, h, out):
     context = kept @ v
     concat = context.transpose(0, 1).reshape(n, d)
     output = concat @ weights[3]
-    np.save(out, output.numpy())
+    print(output, len((scores, scaled, masked, kept, context, concat)))
     return start
 
 

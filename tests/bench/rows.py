@@ -60,18 +60,18 @@ def start_up(qkv, scratch):
 
 
 def attention_row(qkv, scratch, n, d, h, threads):
+    """Every step worked out and kept, the last one looked at."""
     files = lessons.attention(scratch, n, d, h)
     directory = files.directory
-    out = directory / "out"
-    arguments = (directory, n, d, h, directory / "peer.npy")
+    arguments = (directory, n, d, h)
     kinds = [("numpy", threads_in(threads), ""), ("torch", threads_in(threads), ""),
              ("numpy", best(threads), " " + best_core_type())]
     small = n < 128
     large = n >= 1024
     tuned = "numpy " + best_core_type()
     return Row("attention, all kept", f"{n}×{d}, {h} heads",
-               [qkv, "export", str(directory / "lesson.toml"), "--step", "output",
-                "--format", "npy", "-o", str(out), "--threads", str(threads)],
+               [qkv, "run", str(directory / "lesson.toml"), "--from", "output",
+                "--threads", str(threads)],
                [peer(kind + core, "attention", kind, *arguments, env=env)
                 for kind, env, core in kinds],
                {"numpy": 2.8, "torch": 3, tuned: 0.95 if not large else 1.6 if threads > 1 else 1.1}
@@ -81,9 +81,26 @@ def attention_row(qkv, scratch, n, d, h, threads):
                prepare=[files.ready])
 
 
+def output_row(qkv, scratch, n, d, h, threads):
+    """The output alone, into a file: nothing on the way need be kept."""
+    row = attention_row(qkv, scratch, n, d, h, threads)
+    directory = lessons.attention(scratch, n, d, h).directory
+    arguments = (directory, n, d, h, directory / "peer.npy")
+    return dataclasses.replace(
+        row, name="attention, output alone",
+        ours=[qkv, "export", str(directory / "lesson.toml"), "--step", "output", "--format", "npy",
+              "-o", str(directory / "out"), "--threads", str(threads)],
+        peers=[peer("numpy in place", "lean", "numpy", *arguments, env=threads_in(threads)),
+               peer(f"numpy in place {best_core_type()}", "lean", "numpy", *arguments,
+                    env=best(threads))],
+        goals={}, need={"flops": row.need["flops"]})
+
+
 def attention(qkv, scratch):
     sizes = [(8, 16, 2), (128, 768, 12), (512, 768, 12), (1024, 768, 12), (2048, 1024, 16)]
-    return [attention_row(qkv, scratch, *size, threads) for size in sizes for threads in (1, 2)]
+    kept = [attention_row(qkv, scratch, *size, threads) for size in sizes for threads in (1, 2)]
+    alone = [output_row(qkv, scratch, *size, threads) for size in sizes[3:] for threads in (1, 2)]
+    return kept + alone
 
 
 def gpt2_row(qkv, scratch, n, threads):

@@ -9,7 +9,7 @@ HEADING = ["work", "size", "threads", "ours ms", "MiB", "of kept", "of limit", "
            "its work ms", "× (whole)", "spread", "× (work)", "goal"]
 
 
-def figures(row, runs, limit):
+def figures(row, runs, peaks, limit):
     """What one row measured, as plain data."""
     ours = runs["ours"]
     best = min(run.wall for run in ours)
@@ -20,7 +20,7 @@ def figures(row, runs, limit):
         peers[name] = {
             "ms": 1000 * median(runs[name], "wall"),
             "work ms": 1000 * median(runs[name], "inner"),
-            "MiB": max(run.peak for run in runs[name]) / 2**20,
+            "MiB": peaks[name] / 2**20,
             "ratio": statistics.median(whole),
             "spread": [min(whole), max(whole)],
             "ratio to its work": statistics.median(inner),
@@ -29,8 +29,8 @@ def figures(row, runs, limit):
     return {
         "work": row.name, "size": row.size, "threads": row.threads,
         "ms": 1000 * median(ours, "wall"), "user ms": 1000 * median(ours, "user"),
-        "MiB": max(run.peak for run in ours) / 2**20,
-        "of kept": max(run.peak for run in ours) / row.kept if row.kept > 1 << 24 else None,
+        "MiB": peaks["ours"] / 2**20,
+        "of kept": peaks["ours"] / row.kept if row.kept > 1 << 24 else None,
         "of limit": limit / best if limit else None,
         "peers": peers,
     }
