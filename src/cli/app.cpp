@@ -10,8 +10,10 @@
 #include "cli/command.hpp"
 #include "cli/generate.hpp"
 #include "lesson/library.hpp"
+#include "lesson/own_directory.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
+#include "tensor/memory_limit.hpp"
 #include "tensor/nearest.hpp"
 
 namespace qkv {
@@ -109,7 +111,8 @@ std::string usage_error(const CLI::App& root, const CLI::ParseError& error) {
 void refuse_unknown_command(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    if (word == "--color" || word == "--generate") ++i;  // the next word is its value
+    const bool takes_value = word == "--color" || word == "--memory" || word == "--generate";
+    if (takes_value) ++i;  // the next word
     if (word.starts_with("-")) continue;
     std::vector<std::string_view> names;
     for (const Command* command : commands) {
@@ -124,6 +127,14 @@ void refuse_unknown_command(int argc, char** argv) {
   }
 }
 
+// Empty where `text` is a size; else why not.
+std::string refusal_of_memory(std::string& text) {
+  constexpr std::size_t least = std::size_t{16} << 20;
+  const auto size = size_from(text);
+  if (!size) return fmt::format("\"{}\" is no size; write it like 8G or 512M", text);
+  return *size < least ? fmt::format("{} is too little to work with; 16M is the least", text) : "";
+}
+
 void add_common(CLI::App& app, Common& common) {
   static const std::map<std::string, ColourChoice> choices = {{"auto", ColourChoice::automatic},
                                                               {"always", ColourChoice::always},
@@ -131,6 +142,19 @@ void add_common(CLI::App& app, Common& common) {
   app.add_option("--color", common.colour, "Shade numbers by their size: auto, always or never")
       ->transform(CLI::CheckedTransformer(choices).description(""))
       ->type_name("WHEN");
+  app.add_option("--memory", common.memory,
+                 "The most memory to use (8G, or less on a small machine)")
+      ->check(CLI::Validator(refusal_of_memory, ""))
+      ->type_name("SIZE");
+  app.add_flag("--allow-outside-files", common.outside_files,
+               "Let a lesson read files outside its own directory");
+}
+
+// What bounds every lesson, whichever command reads it.
+void apply(const Common& common) {
+  const auto wanted = size_from(common.memory);
+  set_memory_limit(wanted ? *wanted : memory_limit_of_machine());
+  if (common.outside_files) allow_outside_files();
 }
 
 void add_generate(CLI::App& app, std::string& wanted) {
@@ -211,6 +235,7 @@ int run_app(int argc, char** argv) {
     print(welcome());
     return 0;
   }
+  apply(common);
   return runs.at(chosen.front()->get_name())();
 }
 

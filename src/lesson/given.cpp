@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <new>
 
 #include "formats/pasted.hpp"
 #include "formats/read_file.hpp"
+#include "lesson/own_directory.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {
@@ -59,7 +61,8 @@ std::optional<Numbers> read_from_file(const toml::table& table, std::string_view
                                       GivenContext& context, TomlReader& reader) {
   const auto file = reader.text(table, key);
   if (!file) return {};
-  return from_written(read_written(context.directory / *file, reader.text(table, "key")), *file);
+  return from_written(
+      read_written(file_of_lesson(context.directory, *file), reader.text(table, "key")), *file);
 }
 
 std::optional<Shape> square(const toml::table& table, std::string_view key, TomlReader& reader) {
@@ -256,12 +259,15 @@ std::optional<Given> read_given(const toml::table& table, GivenContext& context,
         !label_axis(tensor.axes[tensor.rank() - 2], table, "rows", source->rows, name, reader)) {
       return {};
     }
+    context.held.add(tensor, kind->key);
     if (context.convention == Convention::columns) tensor = transposed(tensor);
     return Given{name, std::move(tensor)};
   } catch (const InputError& error) {
     reader.fault(*table.get(kind->key), fmt::format("{}: {}", name, error.what()));
-    return {};
+  } catch (const std::bad_alloc&) {
+    reader.fault(*table.get(kind->key), fmt::format("{}: {}", name, out_of_memory()));
   }
+  return {};
 }
 
 }  // namespace qkv

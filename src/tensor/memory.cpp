@@ -1,13 +1,18 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
 
+#include "tensor/memory_limit.hpp"
+
 /// Memory for large tensors comes in huge pages where the system has them, and once it is there it
 /// is kept for the next tensor: touching a page for the first time costs more than filling it, and
-/// is most of what a large attention costs otherwise. Small allocations are malloc's as ever.
+/// is most of what a large attention costs otherwise. Small allocations are malloc's as ever. No
+/// more is given than `memory_limit` allows: a lesson that asks for too much ends with a message,
+/// before the machine does.
 
 namespace {
 
@@ -24,7 +29,11 @@ void keep_what_is_freed() {
   static_cast<void>(once);
 }
 
-void* allocate(std::size_t size) {
+// Blocks below this are not counted: no number of them that a file can ask for is a danger.
+constexpr std::size_t worth_counting = 4096;
+std::atomic<std::size_t> taken = 0;
+
+void* take(std::size_t size) {
   if (size < worth_it) return std::malloc(size == 0 ? 1 : size);
   const std::size_t whole = (size + huge_page - 1) / huge_page * huge_page;
   if (whole < size) return nullptr;
@@ -34,7 +43,21 @@ void* allocate(std::size_t size) {
   return memory;
 }
 
-[[gnu::noinline]] void release(void* memory) noexcept { std::free(memory); }
+void* allocate(std::size_t size) {
+  if (size >= worth_counting && (taken + size < size || taken + size > qkv::memory_limit())) {
+    return nullptr;
+  }
+  void* memory = take(size);
+  const std::size_t got = memory ? malloc_usable_size(memory) : 0;
+  if (got >= worth_counting) taken += got;
+  return memory;
+}
+
+[[gnu::noinline]] void release(void* memory) noexcept {
+  const std::size_t got = memory ? malloc_usable_size(memory) : 0;
+  if (got >= worth_counting) taken -= got;
+  std::free(memory);
+}
 
 }  // namespace
 

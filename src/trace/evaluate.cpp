@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <set>
 
 #include "tensor/error.hpp"
+#include "tensor/memory_limit.hpp"
 #include "trace/words.hpp"
 
 namespace qkv {
@@ -100,6 +102,8 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::s
 
 Evaluation evaluate_all(Recipe recipe) {
   Evaluation result;
+  Held held;
+  for (const Given& given : recipe.givens) held.add(given.tensor, given.name);
   Trace& trace = result.trace;
   trace.convention = recipe.convention;
   trace.environment = recipe.environment;
@@ -111,10 +115,14 @@ Evaluation evaluate_all(Recipe recipe) {
                                                      [&](const auto& n) { return trace.find(n); });
     if (!ready) continue;
     try {
-      trace.steps.push_back(worked_out(step, trace, recipe.tokens));
-      trace.steps.back().number = s + 1;
+      Step made = worked_out(step, trace, recipe.tokens);
+      held.add(made.output, made.name);
+      made.number = s + 1;
+      trace.steps.push_back(std::move(made));
     } catch (const InputError& error) {
       result.faults.push_back({s, error.what()});
+    } catch (const std::bad_alloc&) {
+      result.faults.push_back({s, fmt::format("{}: {}", step.name, out_of_memory())});
     }
   }
   for (Given& given : trace.givens) {  // those that no step uses

@@ -18,7 +18,8 @@ struct Evaluation {
   std::vector<StepFault> faults;  ///< one for each step that failed by itself
 };
 
-/// Works out every step that can be worked out and says of the others what is wrong.
+/// Works out every step that can be worked out and says of the others what is wrong. Throws
+/// InputError where the givens alone are more than `memory_limit` allows.
 Evaluation evaluate_all(Recipe recipe);
 
 /// Works out the whole recipe. Throws InputError for the first step that fails.
