@@ -8,6 +8,7 @@ Each function below is one claim.
 
 import json
 import re
+import shlex
 import sys
 
 import numpy as np
@@ -42,6 +43,41 @@ def report(actual, desired, *more):
     done = qkv("compare", actual, desired, "--json", *more)
     assert done.returncode in (0, 1), done.stderr
     return done.returncode, json.loads(done.stdout)
+
+
+def what_is_no_matrix_is_skipped_and_said(folder):
+    """Notes and settings lie in many dumps; a broken matrix does not pass for one of them."""
+    for side in "ab":
+        (folder / side).mkdir()
+        np.save(folder / side / "scores.npy", np.eye(2))
+        (folder / side / "README.txt").write_text("Run of Friday, 8 heads\n")
+    (folder / "a" / "config.json").write_text('{"model": "tiny"}')
+    done = qkv("compare", folder / "a", folder / "b")
+    equal(done.returncode, 0, done.stderr)
+    skipped = [line.split(": ")[2] for line in done.stderr.splitlines()]
+    equal(skipped, [str(folder / place) for place in
+                    ("a/README.txt", "a/config.json, model", "b/README.txt")])
+    (folder / "a" / "scores.npy").unlink()
+    (folder / "a" / "Q.csv").write_text("1,2\n")
+    (folder / "a" / "scores.csv").write_text("1,O\n0,1\n")
+    equal(qkv("compare", folder / "a", folder / "b").returncode, 2, "a broken matrix")
+    (folder / "a" / "scores.csv").unlink()
+    (folder / "a" / "K.npy").write_bytes(b"\x93NUMPY")
+    equal(qkv("compare", folder / "a", folder / "b").returncode, 2, "a broken array")
+    (folder / "c").mkdir()
+    (folder / "c" / "README.txt").write_text("nothing here\n")
+    done = qkv("compare", folder / "c", folder / "b")
+    equal((done.returncode, "README.txt" in done.stderr), (2, True), "nothing to read")
+
+
+def the_advice_can_be_pasted(folder):
+    (folder / "my dump").mkdir()
+    np.save(folder / "my dump" / "scores.npy", np.ones((2, 3, 3)))
+    done = qkv("compare", folder / "my dump", "the-fat-cat", "--text", "the cat sat",
+               "--set", "W_Q[head 1,1,2]=0.5")
+    command = done.stdout.splitlines()[-1].split(": ", 1)[1]
+    equal(shlex.split(command), ["qkv", "check", "the-fat-cat", "--text", "the cat sat", "--set",
+                                 "W_Q[head 1,1,2]=0.5", str(folder / "my dump")])
 
 
 def the_mismatches_are_numpy_s(folder):
@@ -190,6 +226,8 @@ def a_finite_mask_is_named(folder):
 
 
 CLAIMS = [
+    what_is_no_matrix_is_skipped_and_said,
+    the_advice_can_be_pasted,
     the_mismatches_are_numpy_s,
     infinities_and_nan_are_equal_as_numpy_has_it,
     every_form_of_the_right_numbers_is_the_same,

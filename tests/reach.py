@@ -74,6 +74,22 @@ def a_tokenizer_is_read_from_the_own_directory_too(folder):
         assert REMEDY in done.stderr and "leads out of" in done.stderr, done.stderr
 
 
+def a_model_is_read_from_the_own_directory_too(folder):
+    home = staged(folder)
+    (folder / "model.safetensors").write_bytes(b"")
+    (home / "own.safetensors").write_bytes(b"")
+    lesson = home / "lesson.toml"
+    for keys in ('file = "../model.safetensors"', 'file = "up/model.safetensors"',
+                 f'file = "{folder}/model.safetensors"',
+                 'file = "own.safetensors"\ntokenizer = "../tokens"'):
+        lesson.write_text(f'text = "a"\n[model]\n{keys}\n')
+        done = qkv("run", lesson)
+        equal(done.returncode, 2)
+        assert REMEDY in done.stderr and "leads out of" in done.stderr, done.stderr
+    lesson.write_text('text = "a"\n[model]\nfile = "own.safetensors"\n')
+    assert "this is not a .safetensors file" in qkv("run", lesson).stderr
+
+
 def who_trusts_a_lesson_says_so(folder):
     home = staged(folder)
     for file in ("../secret.csv", folder / "secret.csv", "leak.csv", "up/secret.csv"):
@@ -125,6 +141,7 @@ CLAIMS = [
     a_lesson_reads_its_own_directory,
     a_lesson_reads_nothing_outside,
     a_tokenizer_is_read_from_the_own_directory_too,
+    a_model_is_read_from_the_own_directory_too,
     who_trusts_a_lesson_says_so,
     links_in_the_directory_are_replaced_not_followed,
     a_page_replaces_a_link_and_not_what_it_names,

@@ -7,6 +7,7 @@ are installed), and where `cmake --install` puts them.
 
 import os
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -35,6 +36,8 @@ TYPED = [
     ("qkv --generate complete-f", ["complete-fish"]),
     ("qkv report the-fat-cat -o pa", ["page.html"]),
     ("qkv check the-fat-cat page.html my-w", ["my-work/"]),
+    ("qkv compare the-f", ["the-fat-cat"]),
+    ("qkv compare the-fat-cat pa", ["page.html"]),
     ("qkv run ow", ["own.toml"]),
 ]
 OWN_LESSON = """title = "Own"
@@ -174,6 +177,18 @@ def man_page(program, folder):
         expect("mandoc", [line for line in told.splitlines() if "missing date" not in line], [])
 
 
+def helps(program):
+    listed = output_of(program, "help").split("Commands", 1)[1].split("Lessons:")[0]
+    commands = re.findall(r"^  (\w+) ", listed, re.MULTILINE)
+    expect("commands in the list", "params" in commands, True)
+    for command in commands:
+        text = output_of(program, command, "--help", env={**os.environ, "COLUMNS": "80"})
+        expect(f"lines of {command} --help over 80 columns",
+               [line for line in text.splitlines() if len(line) > 80], [])
+        expect(f"qkv help {command}",
+               output_of(program, "help", command, env={**os.environ, "COLUMNS": "80"}), text)
+
+
 def installed(build, folder):
     output_of("cmake", "--install", build, "--prefix", str(folder / "prefix"))
     for file in ["bin/qkv", "share/man/man1/qkv.1", "share/bash-completion/completions/qkv",
@@ -191,6 +206,7 @@ def main(arguments):
         offers(program, folder)
         offers_in_zsh(program, folder)
         man_page(program, folder)
+        helps(program)
         if build:
             installed(build, folder)
         os.chdir("/")

@@ -425,6 +425,23 @@ def a_changed_value_is_seen_downstream():
         assert ["cat", "3", "5"] in [line.split() for line in terminal.lines()], terminal.text()
 
 
+def what_lies_on_the_way_is_marked_too():
+    """With "thing" gone cat scores 1 with each word: minus the largest 0 and 0, e to that 1 and 1."""
+    out = by_lines("", TWO_WORDS, "--set", "X[cat,thing]=0", "--step", "attention_weights")
+    way, whole = out.split("  attention_weights (2×2)\n")
+    assert re.search(r"cat +\* +0 +0\n", way), way
+    assert re.search(r"cat +\* +1 +1\n", way), way
+    assert re.search(r"cat +\*0.5 +\*0.5 ", whole), whole
+    assert "*" not in by_lines("", TWO_WORDS, "--step", "attention_weights")
+
+
+def dots_say_where_the_marks_are():
+    with started(TWO_WORDS) as terminal:
+        terminal.type(b"gscores\r", "3/7  scores  Score")
+        terminal.type(b"sX[cat,thing]=0\r", "* marks numbers that differ")
+        terminal.type(b"h", "h shows numbers, where * marks")
+
+
 def x_writes_what_export_writes():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([QKV, "export", TWO_WORDS, "-o", f"{folder}/a"], check=True,
@@ -459,21 +476,33 @@ def keys_are_answered_within_a_frame_of_film():
 
 
 def fast_enough(terminal, keys, name):
+    """A machine that is busy with something else is asked again; what is slow stays slow."""
+    for _ in range(3):
+        best = quarter_of_times(terminal, keys, name)
+        if best < 0.016 * slack():
+            return
+        time.sleep(1)
+    raise AssertionError(f"{name}, {keys[0]!r}: {best * 1000:.1f} ms")
+
+
+def quarter_of_times(terminal, keys, name):
+    """The time that a quarter of the keys keep to, in seconds."""
     times = []
     for key in keys:
         terminal.settle(0.01)
         start = time.monotonic()
         terminal.press(key)
         times.append(time.monotonic() - start)
-    best = sorted(times)[len(times) // 4]  # other programs run on this machine, too
+    best = sorted(times)[len(times) // 4]
     if os.environ.get("QKV_TIMES"):
         print(f"{name} {keys[0]!r}: {best * 1000:.1f} ms, at most {max(times) * 1000:.1f}")
-    assert best < 0.016 * slack(), f"{name}, {keys[0]!r}: {best * 1000:.1f} ms"
+    return best
 
 
 def slack():
-    """Sanitizers make everything slower."""
-    return 20 if b"__asan_init" in Path(QKV).read_bytes() else 1
+    """Sanitizers make everything slower, and so do others who want the same processors."""
+    shared = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return shared * (20 if b"__asan_init" in Path(QKV).read_bytes() else 1)
 
 
 # ---- by lines --------------------------------------------------------------------------------

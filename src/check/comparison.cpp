@@ -101,6 +101,14 @@ bool counts(Sameness sameness, bool both_whole) {
       actual.name, desired.name, names(actual), names(desired)));
 }
 
+// A file that does not read as numbers is somebody's notes, unless the other side has a matrix of
+// its name.
+void refuse_unread(const Side& side, const Side& other) {
+  for (const UnreadFile& file : side.unread) {
+    if (other.find(file.name) != nullptr) throw InputError(file.why);
+  }
+}
+
 }  // namespace
 
 const UsualTolerance& usual_tolerance(Precision precision) {
@@ -109,6 +117,8 @@ const UsualTolerance& usual_tolerance(Precision precision) {
 }
 
 Comparison compare(const Side& actual, const Side& desired, const ToleranceChoice& choice) {
+  refuse_unread(actual, desired);
+  refuse_unread(desired, actual);
   const bool both_whole = actual.whole && desired.whole;
   Comparison comparison;
   bool in_common = false;

@@ -58,7 +58,8 @@ struct Comparison {
 
 /// Compares two sides step by step, matched by name; leading axes of size 1 don't count. The sides
 /// must outlive the result. A matrix that only one has counts as a difference where both are whole
-/// lessons. Throws InputError where a dump has nothing in common with the other side.
+/// lessons. Throws InputError where a dump has nothing in common with the other side, and where a
+/// file could not be read whose matrix the other side has.
 Comparison compare(const Side& actual, const Side& desired, const ToleranceChoice& choice);
 
 }  // namespace qkv

@@ -41,6 +41,7 @@ class Ranges {
 
   // What the step's own maths gives, before anybody rounds it.
   Range of_step(const LearnerNode& node) {
+    if (node.inputs.empty()) return {node.from_yours, node.from_yours};  // nothing to round
     const Call call = own_call(judgement_, trace_, node);
     std::vector<const Range*> inputs;
     for (const std::size_t input : node.inputs) inputs.push_back(&of_node(input));

@@ -36,7 +36,7 @@ const SideMatrix* Side::find(std::string_view matrix) const {
 }
 
 Side side_of(const std::string& name, const Trace& trace) {
-  Side side{.name = name, .matrices = {}, .whole = true, .order = {}, .notes = {}};
+  Side side{.name = name, .matrices = {}, .whole = true, .order = {}, .notes = {}, .unread = {}};
   for (const Given& given : trace.givens) {
     side.matrices.push_back({given.name, as_shown(given.tensor, trace.convention)});
   }
@@ -52,7 +52,8 @@ Side side_of(const std::string& name, Dump dump) {
             .matrices = {},
             .whole = dump.whole_lesson,
             .order = std::move(dump.listed),
-            .notes = std::move(dump.notes)};
+            .notes = std::move(dump.notes),
+            .unread = std::move(dump.unread)};
   for (NamedWritten& matrix : dump.matrices) {
     side.matrices.push_back({.name = std::move(matrix.name),
                              .tensor = tensor_of_written(matrix.written),

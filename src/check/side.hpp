@@ -27,6 +27,7 @@ struct Side {
   bool whole = false;
   std::vector<std::string> order;  ///< the steps in the lesson's order, where that is known
   std::vector<std::string> notes;
+  std::vector<UnreadFile> unread;  ///< files of a directory that are no numbers
 
   const SideMatrix* find(std::string_view matrix) const;
 };

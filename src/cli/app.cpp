@@ -1,6 +1,7 @@
 #include "cli/app.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,12 +10,15 @@
 
 #include "cli/command.hpp"
 #include "cli/generate.hpp"
+#include "cli/option_list.hpp"
+#include "cli/usage_error.hpp"
+#include "cli/values.hpp"
 #include "lesson/library.hpp"
 #include "lesson/own_directory.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
 #include "tensor/memory_limit.hpp"
-#include "tensor/nearest.hpp"
+#include "tensor/parallel.hpp"
 
 namespace qkv {
 namespace {
@@ -24,7 +28,6 @@ constexpr std::array commands = {&lessons_command, &run_command,     &explain_co
                                  &check_command,   &compare_command, &lint_command,
                                  &new_command,     &params_command};
 
-constexpr int bad_usage = 2;
 constexpr std::size_t help_column = 34;  // where descriptions begin
 constexpr std::size_t narrowest = 20;    // a column of text that can still be read
 
@@ -73,7 +76,7 @@ std::string welcome() {
       "Type this first:\n"
       "  qkv run the-fat-cat              from a sentence to context vectors\n"
       "  qkv explain the-fat-cat 'scores[head 1,cat,fat]'\n\n"
-      "Commands (qkv COMMAND --help shows examples):\n";
+      "Commands (qkv help COMMAND shows examples):\n";
   for (const Command* command : commands) {
     text += fmt::format("  {:<10} {}\n", command->name, command->summary);
   }
@@ -83,49 +86,13 @@ std::string welcome() {
   return text;
 }
 
-std::string first_line(std::string text) { return text.substr(0, text.find('\n')); }
-
-// What was probably meant by an option that the command does not have.
-std::string nearest_option(const CLI::App& app, const std::string& wanted) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return nearest(wanted.substr(0, wanted.find('=')), names);
-}
-
-std::string usage_error(const CLI::App& root, const CLI::ParseError& error) {
-  const std::vector<CLI::App*> chosen = root.get_subcommands();
-  const CLI::App& app = chosen.empty() ? root : *chosen.front();
-  std::string message = first_line(error.what());
-  const std::vector<std::string> extra = root.remaining(true);
-  if (!extra.empty() && dynamic_cast<const CLI::ExtrasError*>(&error)) {
-    const std::string near = nearest_option(app, extra.front());
-    message = fmt::format("\"{}\" is not expected here{}", visible(extra.front()),
-                          near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
-  }
-  return fmt::format("{} (qkv {}{}--help shows examples)", message, app.get_name(),
-                     app.get_name().empty() ? "" : " ");
-}
-
-void refuse_unknown_command(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    const bool takes_value = word == "--color" || word == "--memory" || word == "--generate";
-    if (takes_value) ++i;  // the next word
-    if (word.starts_with("-")) continue;
-    std::vector<std::string_view> names;
-    for (const Command* command : commands) {
-      if (command->name == word) return;
-      names.push_back(command->name);
-    }
-    const std::string near = nearest(word, names);
-    throw InputError(
-        near.empty()
-            ? fmt::format("there is no command \"{}\"; there are {}", word, fmt::join(names, ", "))
-            : fmt::format("there is no command \"{}\"; did you mean \"{}\"?", word, near));
-  }
-}
+struct ColourName {
+  std::string_view name;
+  ColourChoice choice;
+};
+constexpr ColourName colour_names[] = {{"auto", ColourChoice::automatic},
+                                       {"always", ColourChoice::always},
+                                       {"never", ColourChoice::never}};
 
 // Empty where `text` is a size; else why not.
 std::string refusal_of_memory(std::string& text) {
@@ -136,11 +103,16 @@ std::string refusal_of_memory(std::string& text) {
 }
 
 void add_common(CLI::App& app, Common& common) {
-  static const std::map<std::string, ColourChoice> choices = {{"auto", ColourChoice::automatic},
-                                                              {"always", ColourChoice::always},
-                                                              {"never", ColourChoice::never}};
-  app.add_option("--color", common.colour, "Shade numbers by their size: auto, always or never")
-      ->transform(CLI::CheckedTransformer(choices).description(""))
+  std::vector<std::string> names;
+  for (const ColourName& colour : colour_names) names.emplace_back(colour.name);
+  const auto choose = [&common](const std::string& name) {
+    for (const ColourName& colour : colour_names) {
+      if (colour.name == name) common.colour = colour.choice;
+    }
+  };
+  app.add_option_function<std::string>(
+         "--color", choose, fmt::format("Shade numbers by their size: {}", fmt::join(names, ", ")))
+      ->check(CLI::Validator(one_of(names), ""))
       ->type_name("WHEN");
   app.add_option("--memory", common.memory,
                  "The most memory to use (8G, or less on a small machine)")
@@ -157,12 +129,18 @@ void apply(const Common& common) {
   if (common.outside_files) allow_outside_files();
 }
 
+void add_threads(CLI::App& app, std::size_t& threads) {
+  app.add_option("--threads", threads, "For large matrices: how many threads (all cores)")
+      ->check(CLI::Validator(whole_number(1, 64), ""))
+      ->type_name("N");
+}
+
 void add_generate(CLI::App& app, std::string& wanted) {
   std::vector<std::string> names;
   for (const Generated& file : generated_files()) names.emplace_back(file.name);
   app.add_option("--generate", wanted,
                  fmt::format("Print a file for the system: {}", fmt::join(names, ", ")))
-      ->check(CLI::IsMember(names).description(""))
+      ->check(CLI::Validator(one_of(names), ""))
       ->type_name("FILE");
 }
 
@@ -172,6 +150,15 @@ std::string generated(const std::string& wanted, CLI::App& app) {
     if (file.name == wanted) return file.write(usage);
   }
   throw std::logic_error("no such file: " + wanted);
+}
+
+// `help run` is `run --help`.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty() || words.front() != "help") return words;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+  return words;
 }
 
 // `--model FILE` stands for LESSON: FILE goes where a command looks for its lesson, first or (the
@@ -198,22 +185,26 @@ std::vector<std::string> with_model_as_lesson(std::vector<std::string> words) {
 }  // namespace
 
 int run_app(int argc, char** argv) {
-  refuse_unknown_command(argc, argv);
+  std::vector<std::string> words = words_of(argc, argv);
   Common common;
-  CLI::App app("qkv walks through attention one matrix at a time.");
+  CLI::App app("qkv walks through attention one matrix at a time.", "qkv");
   app.formatter(std::make_shared<ExamplesFirst>());
   app.set_version_flag("--version", std::string("qkv ") + QKV_VERSION);
   add_common(app, common);
+  std::size_t threads = 0;
+  add_threads(app, threads);
   std::string wanted;
   add_generate(app, wanted);
   std::map<std::string_view, std::function<int()>> runs;
+  std::deque<OptionList> options;  // a command may ask how often one was given
   for (const Command* command : commands) {
     CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->summary));
     sub->fallthrough();
-    runs[command->name] = command->setup(*sub, common);
+    runs[command->name] = command->setup(options.emplace_back(*sub), common);
   }
+  refuse_unknown_command(app, words);
   try {
-    std::vector<std::string> words = with_model_as_lesson({argv + 1, argv + argc});
+    words = with_model_as_lesson(std::move(words));
     std::ranges::reverse(words);  // as the parser wants them
     app.parse(std::move(words));
   } catch (const CLI::CallForVersion& version) {
@@ -226,6 +217,7 @@ int run_app(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw InputError(usage_error(app, error));
   }
+  use_threads(threads);
   const auto chosen = app.get_subcommands();
   if (!wanted.empty()) {
     print(generated(wanted, app));

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -11,8 +10,10 @@
 #include "check/check.hpp"
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
 #include "cli/progress.hpp"
 #include "cli/shell_word.hpp"
+#include "cli/values.hpp"
 #include "formats/file_stem.hpp"
 #include "render/checked.hpp"
 #include "render/text.hpp"
@@ -157,7 +158,7 @@ int run(const CheckCommandOptions& options, const Common& common) {
   return status_of(all);
 }
 
-std::function<int()> setup(CLI::App& app, const Common& common) {
+std::function<int()> setup(OptionList& app, const Common& common) {
   const auto options = std::make_shared<CheckCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("PATH", options->paths,
@@ -167,18 +168,18 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
   app.add_option("--digits", options->rules.digits,
                  "Judge by this many decimals, whatever was written")
       ->type_name("N")
-      ->check(CLI::Range(0, 17).description(""));
+      ->check(decimals());
   app.add_flag("--strict", options->rules.strict, "Other conventions are wrong, too");
   app.add_flag("--no-answers", options->no_answers, "Which cells and why, never the right value");
   app.add_flag("--watch", options->watch, "Check again at every save");
   app.add_flag_callback(
       "--all", [options] { options->grids = Grids::all; },
       "Every matrix cell by cell, not only those with a wrong cell");
-  CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
+  Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
   app.add_option(
          "--summary", options->summary,
          "A table of many submissions, csv; marks count correct, rounding and carried cells")
-      ->check(CLI::IsMember({"csv"}).description(""))
+      ->check(one_of({"csv"}))
       ->type_name("FORMAT")
       ->excludes(json);
   return [options, &common] { return run(*options, common); };

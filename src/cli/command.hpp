@@ -6,11 +6,9 @@
 
 #include "cli/terminal.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace qkv {
+
+class OptionList;
 
 /// What every subcommand shares.
 struct Common {
@@ -28,7 +26,7 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   std::string_view examples;
-  std::function<int()> (*setup)(CLI::App&, const Common&) = nullptr;
+  std::function<int()> (*setup)(OptionList&, const Common&) = nullptr;
   ModelPlace model = ModelPlace::nowhere;
 };
 

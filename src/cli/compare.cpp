@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -10,6 +9,8 @@
 #include "check/side.hpp"
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
+#include "cli/shell_word.hpp"
 #include "formats/dump.hpp"
 #include "formats/format.hpp"
 #include "lesson/library.hpp"
@@ -84,18 +85,25 @@ Sides read_sides(const CompareOptions& options) {
 std::string check_command(const CompareOptions& options) {
   const bool actual = is_lesson(options.actual, options);
   if (actual == is_lesson(options.desired, options)) return {};
-  return fmt::format("qkv check {} {}", actual ? options.actual : options.desired,
-                     actual ? options.desired : options.actual);
+  LessonChoice lesson = options.lesson;
+  lesson.name = actual ? options.actual : options.desired;
+  return fmt::format("qkv check {} {}", shell_words(lesson),
+                     shell_word(actual ? options.desired : options.actual));
+}
+
+void tell_notes(const Side& side) {
+  for (const std::string& note : side.notes) {
+    tell(fmt::format("qkv: {}: {}\n", visible(side.name), visible(note)));
+  }
+  for (const UnreadFile& file : side.unread) {
+    tell(fmt::format("qkv: skipped, since it holds no matrix: {}\n", visible(file.why)));
+  }
 }
 
 int run(const CompareOptions& options, const Common& common) {
   const Sides sides = read_sides(options);
-  for (const Side* side : {&sides.actual, &sides.desired}) {
-    for (const std::string& note : side->notes) {
-      tell(fmt::format("qkv: {}: {}\n", visible(side->name), visible(note)));
-    }
-  }
   const Comparison comparison = compare(sides.actual, sides.desired, options.tolerance);
+  for (const Side* side : {&sides.actual, &sides.desired}) tell_notes(*side);
   if (options.json) {
     print(visible_json(compared_json(comparison, sides.actual, sides.desired)));
   } else {
@@ -115,7 +123,7 @@ std::string refusal_of_tolerance(std::string& text) {
   return fmt::format("\"{}\" is no tolerance; write a number of 0 or more, such as 1e-5", text);
 }
 
-std::function<int()> setup(CLI::App& app, const Common& common) {
+std::function<int()> setup(OptionList& app, const Common& common) {
   const auto options = std::make_shared<CompareOptions>();
   app.add_option("A", options->actual,
                  "ACTUAL: a lesson, an exported directory, or a file of arrays")
@@ -128,11 +136,11 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
                  "How far apart, as a part of DESIRED (1e-7; without --atol too, more for float32 "
                  "and below)")
       ->type_name("X")
-      ->check(CLI::Validator(refusal_of_tolerance, ""));
+      ->check(refusal_of_tolerance);
   app.add_option("--atol", options->tolerance.absolute,
                  "How far apart besides (0; without --rtol too, 1e-5 for float32 and below)")
       ->type_name("X")
-      ->check(CLI::Validator(refusal_of_tolerance, ""));
+      ->check(refusal_of_tolerance);
   app.add_option("--text", options->lesson.changes.text, "Another sentence for the lessons")
       ->type_name("\"…\"");
   app.add_option("--set", options->lesson.changes.set,
@@ -151,8 +159,8 @@ constinit const Command compare_command{
     .summary =
         "two lessons or dumps of arrays, step by step: the first that differs, and by how much",
     .examples =
-        "  qkv compare dump.npz the-fat-cat              a kernel's arrays against the lesson\n"
-        "  qkv compare out-gpu/ out-cpu/                 two directories of them\n"
+        "  qkv compare dump.npz the-fat-cat         a kernel's arrays against the lesson\n"
+        "  qkv compare out-gpu/ out-cpu/            two directories of them\n"
         "  qkv compare mine.toml the-fat-cat --atol 0.01\n"
         "  qkv compare dump.safetensors the-fat-cat --rtol 1e-3 --json\n",
     .setup = setup,

@@ -9,6 +9,7 @@ std::string kind_of(const OptionUsage& option) {
   switch (option.offer) {
     case Offer::choices: return fmt::format("choices:{}", fmt::join(option.choices, ","));
     case Offer::lessons: return "lessons";
+    case Offer::lessons_and_files: return "lessons_and_files";
     case Offer::steps: return "steps";
     case Offer::cells: return "cells";
     case Offer::files: return "files";
@@ -116,6 +117,9 @@ _qkv() {
       _qkv_offer < <(_qkv_names)
       _qkv_offer_files -f -X '!*.toml'
       _qkv_offer_files -d ;;
+    lessons_and_files)
+      _qkv_offer < <(_qkv_names)
+      _qkv_offer_files -f ;;
     steps) _qkv_offer < <(_qkv_names "${lesson:-$(_qkv_names | head -n 1)}") ;;
     cells)
       compopt -o nospace 2>/dev/null

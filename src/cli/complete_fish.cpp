@@ -18,7 +18,8 @@ std::string in_quotes(std::string_view text) {
 std::string offered(const OptionUsage& option) {
   switch (option.offer) {
     case Offer::choices: return fmt::format(" -a '{}'", fmt::join(option.choices, " "));
-    case Offer::lessons: return " -a '(__qkv_lessons)'";
+    case Offer::lessons:
+    case Offer::lessons_and_files: return " -a '(__qkv_lessons)'";
     case Offer::steps: return " -a '(__qkv_steps)'";
     case Offer::cells: return " -a '(__qkv_steps)\"[\"'";
     case Offer::directories: return " -a '(__fish_complete_directories)'";
@@ -30,7 +31,8 @@ std::string offered(const OptionUsage& option) {
 
 // Whether a value is a file: of anything else fish is to offer no files.
 std::string_view files_or_not(const OptionUsage& option) {
-  return option.offer == Offer::files ? " -F" : " -f";
+  const bool files = option.offer == Offer::files || option.offer == Offer::lessons_and_files;
+  return files ? " -F" : " -f";
 }
 
 std::string when(const CommandUsage& command) {
@@ -55,7 +57,7 @@ std::string option_line(const CommandUsage& command, const OptionUsage& option) 
   return text + " -d " + in_quotes(std::string(says_shortly(option))) + "\n";
 }
 
-constexpr std::string_view helpers =
+constexpr std::string_view functions =
     R"fish(# fish completion for qkv; made by: qkv --generate complete-fish
 
 function __qkv_lessons
@@ -103,7 +105,7 @@ end
 }  // namespace
 
 std::string fish_completion(const std::vector<CommandUsage>& usage) {
-  std::string text(helpers), with_value = " ", lines;
+  std::string text(functions), with_value = " ", lines;
   for (const CommandUsage& command : usage) {
     if (!command.name.empty()) {
       lines += fmt::format("complete -c qkv -n __fish_use_subcommand -f -a {} -d {}\n",

@@ -25,6 +25,7 @@ std::string action(const OptionUsage& option) {
   switch (option.offer) {
     case Offer::choices: return fmt::format("({})", fmt::join(option.choices, " "));
     case Offer::lessons: return "_qkv_lessons";
+    case Offer::lessons_and_files: return "_qkv_lessons_and_files";
     case Offer::steps: return "_qkv_steps";
     case Offer::cells: return "_qkv_cells";
     case Offer::files: return "_files";
@@ -62,13 +63,19 @@ std::string specifications(const CommandUsage& command) {
   return text;
 }
 
-constexpr std::string_view helpers = R"zsh(#compdef qkv
+constexpr std::string_view functions = R"zsh(#compdef qkv
 # zsh completion for qkv; made by: qkv --generate complete-zsh
 
 _qkv_lessons() {
   local -a lessons
   lessons=(${(f)"$(_call_program lessons qkv lessons --names 2>/dev/null)"})
   _alternative "lessons:lesson:compadd -a lessons" "files:lesson file:_files -g '*.toml'"
+}
+
+_qkv_lessons_and_files() {
+  local -a lessons
+  lessons=(${(f)"$(_call_program lessons qkv lessons --names 2>/dev/null)"})
+  _alternative "lessons:lesson:compadd -a lessons" "files:file:_files"
 }
 
 # The names of the steps of the lesson on the line, or of the first lesson where there is none.
@@ -103,7 +110,7 @@ _qkv_cells() {
 }  // namespace
 
 std::string zsh_completion(const std::vector<CommandUsage>& usage) {
-  std::string text(helpers), commands, cases;
+  std::string text(functions), commands, cases;
   for (const CommandUsage& command : usage) {
     if (command.name.empty()) continue;
     commands += "    " + in_quotes(command.name + ":" + command.summary) + "\n";

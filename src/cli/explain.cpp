@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
+#include "cli/values.hpp"
 #include "render/arithmetic.hpp"
 #include "render/text.hpp"
 #include "render/walk.hpp"
@@ -110,7 +111,8 @@ CellArithmetic worked_out(const ExplainOptions& options, const Trace& trace,
 }
 
 int run(const ExplainOptions& options, const Common& common) {
-  const LoadedLesson loaded = load(options.lesson);
+  const LoadedLesson loaded =
+      load(options.lesson, {options.cell.substr(0, options.cell.find('['))});
   const CellReference cell = find_cell(options.cell, loaded.trace);
   const CellArithmetic worked = worked_out(options, loaded.trace, cell);
   if (options.json) {
@@ -123,7 +125,7 @@ int run(const ExplainOptions& options, const Common& common) {
   return 0;
 }
 
-std::function<int()> setup(CLI::App& app, const Common& common) {
+std::function<int()> setup(OptionList& app, const Common& common) {
   const auto options = std::make_shared<ExplainOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("CELL", options->cell,
@@ -131,13 +133,13 @@ std::function<int()> setup(CLI::App& app, const Common& common) {
       ->required()
       ->type_name("");
   add_digits_option(app, options->digits);
-  CLI::Option* terms =
+  Option* terms =
       app.add_option("--terms", options->terms,
                      fmt::format("Sums of more terms lose their middle ({})", usual_terms))
           ->type_name("N")
-          ->check(CLI::Range(std::size_t{4}, std::size_t{1000000}).description(""));
+          ->check(whole_number(4, 1000000));
   app.add_flag("--all", options->all, "Every term of every sum, however long")->excludes(terms);
-  CLI::Option* latex = app.add_flag("--latex", options->latex, "As LaTeX, to paste into a page");
+  Option* latex = app.add_flag("--latex", options->latex, "As LaTeX, to paste into a page");
   app.add_flag("--json", options->json, "As JSON, for programs")->excludes(latex);
   return [options, &common] { return run(*options, common); };
 }

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.hpp"
 #include "cli/exporting.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
+#include "cli/values.hpp"
 #include "render/exported.hpp"
 #include "render/exporter.hpp"
 #include "render/text.hpp"
@@ -41,7 +42,7 @@ void to_output(std::vector<PlannedFile> plan) {
 }
 
 int run(const ExportCommandOptions& options) {
-  const LoadedLesson loaded = load(options.lesson);
+  const LoadedLesson loaded = load(options.lesson, options.what.only);
   std::vector<PlannedFile> plan = export_plan(loaded.lesson, loaded.trace, options.what);
   if (options.directory == "-") {
     to_output(std::move(plan));
@@ -70,14 +71,14 @@ std::string refusal_of_formats(std::string& list) {
   }
 }
 
-std::function<int()> setup(CLI::App& app, const Common&) {
+std::function<int()> setup(OptionList& app, const Common&) {
   const auto options = std::make_shared<ExportCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->directory, "The directory to write to; - for the screen")
       ->required()
       ->type_name("DIR");
   app.add_option("--format", options->what.formats, formats_help())
-      ->check(CLI::Validator(refusal_of_formats, ""))
+      ->check(refusal_of_formats)
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_option("--step", options->what.only, "Only this step or given (repeatable)")
@@ -86,7 +87,7 @@ std::function<int()> setup(CLI::App& app, const Common&) {
   app.add_option("--digits", options->what.digits,
                  "Decimals of numbers in text (all that a double needs; in documents 4)")
       ->type_name("N")
-      ->check(CLI::Range(0, 17).description(""));
+      ->check(decimals());
   app.add_flag("--plain", options->what.plain, "Numbers only, without labels");
   return [options] { return run(*options); };
 }
@@ -98,10 +99,10 @@ constinit const Command export_command{
     .summary = "every step's matrix as a file, for spreadsheets, programs and documents",
     .examples =
         "  qkv export the-fat-cat -o out\n"
-        "  qkv export the-fat-cat -o out --plain          numbers only, for numpy.loadtxt\n"
-        "  qkv export the-fat-cat -o out --format npy     an array for each step, heads and all\n"
+        "  qkv export the-fat-cat -o out --plain         numbers only, for numpy.loadtxt\n"
+        "  qkv export the-fat-cat -o out --format npy    an array a step, with all heads\n"
         "  qkv export the-fat-cat -o out --format npz,json,latex\n"
-        "  qkv export the-fat-cat --step scores -o -      one matrix, on the screen\n"
+        "  qkv export the-fat-cat --step scores -o -     one matrix, on the screen\n"
         "  qkv export the-fat-cat --format markdown -o - > walk.md\n",
     .setup = setup,
     .model = ModelPlace::first,

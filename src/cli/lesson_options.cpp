@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
+#include <limits>
+
+#include "cli/option_list.hpp"
+
+#include "cli/values.hpp"
 
 namespace qkv {
 
-void add_lesson_options(CLI::App& app, LessonChoice& choice, LessonArgument argument) {
-  CLI::Option* lesson = app.add_option("LESSON", choice.name, "A lesson's name, or a lesson file");
+void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument argument) {
+  Option* lesson = app.add_option("LESSON", choice.name, "A lesson's name, or a lesson file");
   lesson->type_name("");
   if (argument == LessonArgument::required) {
     lesson->required();
@@ -25,7 +29,7 @@ void add_lesson_options(CLI::App& app, LessonChoice& choice, LessonArgument argu
   add_model_options(app, choice);
 }
 
-void add_model_options(CLI::App& app, LessonChoice& choice) {
+void add_model_options(OptionList& app, LessonChoice& choice) {
   app.add_option("--model", choice.model,
                  "In place of a lesson, a trained model: minGPT, nanoGPT or GPT-2 as .safetensors")
       ->type_name("FILE");
@@ -40,7 +44,7 @@ void add_model_options(CLI::App& app, LessonChoice& choice) {
   app.add_option("--model-heads", choice.settings.heads,
                  "How many heads a layer has, where the model's file does not tell")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
   std::vector<std::string> names;
   for (const Family& family : families()) names.emplace_back(family.name);
   app.add_option("--family", choice.settings.family,
@@ -49,16 +53,14 @@ void add_model_options(CLI::App& app, LessonChoice& choice) {
       ->type_name("NAME");
 }
 
-LoadedLesson load(const LessonChoice& choice) {
+LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
   return choice.model.empty() && !is_model_file(choice.name)
-             ? load_lesson(choice.name, choice.changes)
-             : load_model(choice.name, choice.changes, choice.settings);
+             ? load_lesson(choice.name, choice.changes, wanted)
+             : load_model(choice.name, choice.changes, choice.settings, wanted);
 }
 
-void add_digits_option(CLI::App& app, int& digits) {
-  app.add_option("--digits", digits, "Decimals to show (4)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 17).description(""));
+void add_digits_option(OptionList& app, int& digits) {
+  app.add_option("--digits", digits, "Decimals to show (4)")->type_name("N")->check(decimals());
 }
 
 }  // namespace qkv

@@ -4,11 +4,9 @@
 
 #include "lesson/library.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace qkv {
+
+class OptionList;
 
 /// Which lesson a command works on, and what is changed in it.
 struct LessonChoice {
@@ -18,18 +16,19 @@ struct LessonChoice {
   ModelSettings settings;
 };
 
-/// The lesson, or the model, changed and worked out. Throws InputError as library.hpp says.
-LoadedLesson load(const LessonChoice& choice);
+/// The lesson, or the model, changed and worked out, as far as the wanted steps need it. Throws
+/// InputError as library.hpp says.
+LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted = {});
 
 enum class LessonArgument { required, first_lesson_otherwise };
 
 /// Declares LESSON, --text, --set and --model with what goes with it.
-void add_lesson_options(CLI::App& app, LessonChoice& choice, LessonArgument argument);
+void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument argument);
 
 /// Declares --model and what goes with it alone.
-void add_model_options(CLI::App& app, LessonChoice& choice);
+void add_model_options(OptionList& app, LessonChoice& choice);
 
 /// Declares --digits, the decimals that people see.
-void add_digits_option(CLI::App& app, int& digits);
+void add_digits_option(OptionList& app, int& digits);
 
 }  // namespace qkv

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/option_list.hpp"
 #include "lesson/library.hpp"
 #include "render/step_words.hpp"
 #include "render/text.hpp"
@@ -134,15 +134,15 @@ std::string listing(const LessonsOptions& options, const Common& common) {
   return options.lesson.empty() ? course(lessons, output) : about(lessons.front(), output);
 }
 
-std::function<int()> setup(CLI::App& app, const Common& common) {
+std::function<int()> setup(OptionList& app, const Common& common) {
   const auto options = std::make_shared<LessonsOptions>();
-  CLI::Option* lesson =
+  Option* lesson =
       app.add_option("LESSON", options->lesson, "Only this lesson: its words and its steps");
   lesson->type_name("");
-  CLI::Option* source = app.add_flag("--source", options->source,
-                                     "Print the lesson's file, to learn from and to change");
+  Option* source = app.add_flag("--source", options->source,
+                                "Print the lesson's file, to learn from and to change");
   source->needs(lesson);
-  CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
+  Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
   json->excludes(source);
   app.add_flag("--names", options->names,
                "Only the names, one a line: of the lessons, of the steps")

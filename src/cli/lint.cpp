@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <memory>
 
 #include "check/advice.hpp"
 #include "cli/command.hpp"
+#include "cli/option_list.hpp"
 #include "lesson/library.hpp"
 #include "lesson/lint.hpp"
 #include "render/operations.hpp"
@@ -70,7 +70,7 @@ int run(const LintOptions& options, const Common& common) {
   return good ? 0 : 2;
 }
 
-std::function<int()> setup(CLI::App& app, const Common& common) {
+std::function<int()> setup(OptionList& app, const Common& common) {
   const auto options = std::make_shared<LintOptions>();
   app.add_option("FILE", options->files, "Lesson files, or names of built-in lessons")
       ->type_name("");

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -9,6 +8,8 @@
 
 #include "check/distinct.hpp"
 #include "cli/command.hpp"
+#include "cli/option_list.hpp"
+#include "cli/values.hpp"
 #include "formats/write_file.hpp"
 #include "lesson/new_lesson.hpp"
 #include "render/text.hpp"
@@ -56,14 +57,14 @@ int run(const NewOptions& options) {
 }
 
 template <class Size>
-void add_size(CLI::App& app, const std::string& name, Size& size, Size fewest, Size most,
+void add_size(OptionList& app, const std::string& name, Size& size, Size fewest, Size most,
               const std::string& says) {
   app.add_option(name, size, fmt::format("{}, {} to {} ({})", says, fewest, most, size))
       ->type_name("N")
-      ->check(CLI::Range(fewest, most).description(""));
+      ->check(whole_number(fewest, most));
 }
 
-std::function<int()> setup(CLI::App& app, const Common&) {
+std::function<int()> setup(OptionList& app, const Common&) {
   const auto options = std::make_shared<NewOptions>();
   app.add_option("FILE", options->file, "The lesson file to write; - for the screen")
       ->required()
@@ -71,8 +72,7 @@ std::function<int()> setup(CLI::App& app, const Common&) {
   NewLesson& wishes = options->wishes;
   app.add_option("--seed", wishes.seed, "Other numbers (0); the same seed gives the same lesson")
       ->type_name("N")
-      ->check(
-          CLI::Range(std::uint32_t{0}, std::numeric_limits<std::uint32_t>::max()).description(""));
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()));
   add_size(app, "--tokens", wishes.tokens, fewest_tokens, most_tokens, "How many tokens");
   add_size(app, "--d-model", wishes.d_model, smallest_d_model, largest_d_model,
            "The width of an embedding");

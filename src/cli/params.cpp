@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <limits>
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/option_list.hpp"
 #include "formats/thousands.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
@@ -57,13 +57,13 @@ std::uint64_t size_in(const std::string& text, const std::string& option) {
                                visible(text)));
 }
 
-CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& size,
-                      const std::string& says) {
+Option* add_size(OptionList& app, const std::string& name, std::uint64_t& size,
+                 const std::string& says) {
   const auto read = [&size, name](const std::string& text) { size = size_in(text, name); };
   return app.add_option_function<std::string>(name, read, says)->type_name("N");
 }
 
-std::function<int()> setup(CLI::App& app, const Common&) {
+std::function<int()> setup(OptionList& app, const Common&) {
   const auto options = std::make_shared<ParamsOptions>();
   StackSizes& sizes = options->sizes;
   add_size(app, "--d-model", sizes.d_model, "How many numbers stand for a token")->required();

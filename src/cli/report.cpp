@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
 #include "cli/progress.hpp"
 #include "cli/shell_word.hpp"
 #include "formats/write_file.hpp"
@@ -78,7 +78,7 @@ int run(const ReportOptions& options) {
   return 0;
 }
 
-std::function<int()> setup(CLI::App& app, const Common&) {
+std::function<int()> setup(OptionList& app, const Common&) {
   const auto options = std::make_shared<ReportOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->file, "The page to write; - for standard output")

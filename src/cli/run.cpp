@@ -1,12 +1,17 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
 #include <memory>
+#include <optional>
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
 #include "cli/screen.hpp"
+#include "cli/shell_word.hpp"
 #include "cli/stepping.hpp"
+#include "cli/values.hpp"
 #include "render/changes.hpp"
 #include "render/walk.hpp"
 #include "stepping/walkthrough.hpp"
@@ -21,6 +26,8 @@ struct RunOptions {
   std::string step;
   std::string from;
   std::string to;
+  std::optional<std::size_t> layer;  ///< from 0, as a model's weights count
+  std::optional<std::size_t> head;   ///< from 1
   bool pause = false;
   bool no_pause = false;
   bool plain = false;
@@ -28,7 +35,48 @@ struct RunOptions {
   std::uint32_t seed = 0;
 };
 
+Stretch layer_of(const Trace& trace, std::size_t layer) {
+  const auto is_in = [](std::size_t wanted) {
+    return [start = fmt::format("h{}.", wanted)](const Step& step) {
+      return step.name.starts_with(start);
+    };
+  };
+  const auto first = std::ranges::find_if(trace.steps, is_in(layer));
+  if (first != trace.steps.end()) {
+    const auto end = std::find_if_not(first, trace.steps.end(), is_in(layer));
+    return {static_cast<std::size_t>(first - trace.steps.begin()),
+            static_cast<std::size_t>(end - trace.steps.begin()) - 1};
+  }
+  std::size_t layers = 0;
+  while (std::ranges::any_of(trace.steps, is_in(layers))) ++layers;
+  throw InputError(
+      layers == 0 ? "--layer is for models, and this lesson has no layers; leave it out"
+                  : fmt::format("--layer {}: the layers count from 0 to {}", layer, layers - 1));
+}
+
+// The head to show, from 0. Throws InputError where no step has one of that number.
+std::optional<std::size_t> head_to_show(const Trace& trace, const RunOptions& options) {
+  if (!options.head) return {};
+  std::size_t most = 0;
+  for (const Step& step : trace.steps) {
+    for (const Axis& axis : step.output.axes) {
+      if (axis.name == "head") most = std::max(most, axis.size);
+    }
+  }
+  if (*options.head >= 1 && *options.head <= most) return *options.head - 1;
+  throw InputError(
+      most == 0 ? "--head: nothing in this lesson has heads; leave it out"
+                : fmt::format("--head {}: the heads count from 1 to {}", *options.head, most));
+}
+
+// What the walk needs, where that is clear beforehand: a layer's last step needs all of it.
+WantedSteps wanted_by(const RunOptions& options) {
+  if (options.layer) return {fmt::format("h{}.residual2", *options.layer)};
+  return options.step.empty() ? WantedSteps{} : WantedSteps{options.step};
+}
+
 Stretch stretch_of(const Trace& trace, const RunOptions& options) {
+  if (options.layer) return layer_of(trace, *options.layer);
   if (!options.step.empty()) {
     const std::size_t place = place_of_step(trace, options.step);
     return {place, place};
@@ -53,6 +101,7 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
   const WalkLook look{.width = output.width,
                       .digits = options.digits,
                       .colour = output.colour,
+                      .head = head_to_show(loaded.trace, options),
                       .began = loaded.own ? &loaded.own->trace : nullptr};
   const Stretch stretch = stretch_of(loaded.trace, options);
   if (options.step.empty()) {
@@ -66,50 +115,51 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
   }
 }
 
-// What was typed of the lesson and its changes.
-std::string command_of(const RunOptions& options) {
-  const LessonChanges& changes = options.lesson.changes;
-  const bool plain = options.lesson.name.find_first_of(" '\"$&;") == std::string::npos;
-  std::string command = "qkv run " + (plain ? options.lesson.name : quoted(options.lesson.name));
-  if (changes.text) command += " --text " + quoted(*changes.text);
-  for (const std::string& change : changes.set) command += " --set " + quoted(change);
-  return command;
-}
-
 int run(const RunOptions& options, const Common& common) {
-  LoadedLesson loaded = load(options.lesson);
+  LoadedLesson loaded = load(options.lesson, wanted_by(options));
   const Terminal output = terminal(common.colour);
   if (!pauses(options)) {
     print_all(loaded, options, output);
     return 0;
   }
   const Stretch stretch = stretch_of(loaded.trace, options);
-  SteppingChoice choice{.plain = options.plain, .quiz_seed = {}, .command = command_of(options)};
+  SteppingChoice choice{
+      .plain = options.plain, .quiz_seed = {}, .command = "qkv run " + shell_words(options.lesson)};
   if (options.quiz) choice.quiz_seed = options.seed;
   const bool shades = output.colour && (!options.plain || common.colour == ColourChoice::always);
+  const std::optional<std::size_t> head = head_to_show(loaded.trace, options);
   Walkthrough walk = walkthrough(std::move(loaded), stretch, options.digits, shades);
+  walk.head = head;
   if (options.plain) walk.picture = Picture::numbers;  // dots are noise to a screen reader
   step_through(std::move(walk), choice, output.width);
   return 0;
 }
 
-std::function<int()> setup(CLI::App& app, const Common& common) {
+std::function<int()> setup(OptionList& app, const Common& common) {
   const auto options = std::make_shared<RunOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::first_lesson_otherwise);
-  CLI::Option* step = app.add_option("--step", options->step, "Only this step (name or number)");
+  Option* step = app.add_option("--step", options->step, "Only this step (name or number)");
   step->type_name("NAME");
   app.add_option("--from", options->from, "Start at this step")->type_name("NAME")->excludes(step);
   app.add_option("--to", options->to, "Stop after this step")->type_name("NAME")->excludes(step);
+  app.add_option("--layer", options->layer, "Only this layer of a model; the first is 0")
+      ->type_name("N")
+      ->excludes(step);
+  app.add_option("--head", options->head, "Of what has heads, only this one; the first is 1")
+      ->type_name("N");
   add_digits_option(app, options->digits);
-  CLI::Option* pause =
+  Option* pause =
       app.add_flag("--pause", options->pause, "Go step by step, also where no terminal is");
-  CLI::Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
+  Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
   no_pause->excludes(pause);
   app.add_flag("--plain", options->plain, "Step by plain lines, as a screen reader likes them");
-  CLI::Option* quiz =
+  Option* quiz =
       app.add_flag("--quiz", options->quiz, "Ask for one cell of each step before it is shown");
   quiz->excludes(no_pause);
-  app.add_option("--seed", options->seed, "Ask for other cells (0)")->type_name("N")->needs(quiz);
+  app.add_option("--seed", options->seed, "Ask for other cells (0)")
+      ->type_name("N")
+      ->needs(quiz)
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()));
   return [options, &common] { return run(*options, common); };
 }
 
@@ -119,13 +169,14 @@ constinit const Command run_command{
     .name = "run",
     .summary = "walks a lesson: every matrix with its shape and an explanation",
     .examples =
-        "  qkv run the-fat-cat                     on a terminal: step by step, ? lists the keys\n"
+        "  qkv run the-fat-cat                     at a terminal: by steps, ? lists keys\n"
         "  qkv run the-fat-cat --quiz              asks for one cell of each step first\n"
         "  qkv run the-fat-cat --no-pause | less   all of it\n"
         "  qkv run the-fat-cat --step scores --digits 2\n"
         "  qkv run the-fat-cat --text \"the cat sat\"\n"
         "  qkv run the-fat-cat --set 'W_Q[head 1,1,2]=0.5' --from Q\n"
-        "  qkv run my-lesson.toml\n",
+        "  qkv run my-lesson.toml\n"
+        "  qkv run --model model.safetensors --text \"…\" --layer 0 --head 2\n",
     .setup = setup,
     .model = ModelPlace::first,
 };

@@ -1,5 +1,8 @@
 #include "cli/shell_word.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <string_view>
 
 namespace qkv {
@@ -17,6 +20,13 @@ std::string shell_words(const LessonChoice& lesson) {
   std::string words = shell_word(lesson.name);
   if (lesson.changes.text) words += " --text " + shell_word(*lesson.changes.text);
   for (const std::string& change : lesson.changes.set) words += " --set " + shell_word(change);
+  const ModelSettings& model = lesson.settings;
+  if (model.tokenizer) words += " --tokenizer " + shell_word(*model.tokenizer);
+  if (!model.vocabulary.empty()) {
+    words += " --vocabulary " + shell_word(fmt::to_string(fmt::join(model.vocabulary, ",")));
+  }
+  if (model.heads) words += fmt::format(" --model-heads {}", *model.heads);
+  if (model.family) words += " --family " + shell_word(*model.family);
   return words;
 }
 

@@ -10,7 +10,7 @@ namespace qkv {
 /// `'it'\''s'`.
 std::string shell_word(const std::string& word);
 
-/// LESSON, --text and --set as somebody would type them.
+/// LESSON, --text, --set and what goes with a model, as somebody would type them.
 std::string shell_words(const LessonChoice& lesson);
 
 }  // namespace qkv

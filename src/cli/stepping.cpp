@@ -9,6 +9,7 @@
 
 #include "cli/exporting.hpp"
 #include "cli/screen.hpp"
+#include "cli/shell_word.hpp"
 #include "cli/terminal.hpp"
 #include "render/exported.hpp"
 #include "render/text.hpp"
@@ -52,7 +53,8 @@ void by_lines(Walkthrough walk, std::optional<Quiz> quiz, std::size_t columns) {
 // How to come back to where one was.
 std::string way_back(const Walkthrough& walk, std::string command) {
   if (walk.at == walk.stretch.first || walk.at == walk.stretch.last) return {};
-  for (const std::string& change : walk.set) command += fmt::format(" --set {}", quoted(change));
+  for (const std::string& change : walk.set)
+    command += fmt::format(" --set {}", shell_word(change));
   return fmt::format("To go on from here: {} --from {}\n", visible(command), walk.step().name);
 }
 
@@ -80,12 +82,6 @@ void on_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& co
 }
 
 }  // namespace
-
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
 
 void step_through(Walkthrough walk, const SteppingChoice& choice, std::size_t columns) {
   std::optional<Quiz> quiz;

@@ -15,9 +15,6 @@ struct SteppingChoice {
   std::string command;                          ///< what was typed, to come back to it
 };
 
-/// A word as a shell must be given it.
-std::string quoted(const std::string& word);
-
 /// Walks on until the person quits, on the whole screen where the terminal can do that, by lines
 /// elsewhere.
 void step_through(Walkthrough walk, const SteppingChoice& choice, std::size_t columns);

@@ -14,9 +14,10 @@ struct Known {
   Offer offer;
 };
 constexpr Known known[] = {
-    {"--step", Offer::steps}, {"--from", Offer::steps},    {"--to", Offer::steps},
-    {"CELL", Offer::cells},   {"LESSON", Offer::lessons},  {"FILE", Offer::files},
-    {"PATH", Offer::files},   {"DIR", Offer::directories},
+    {"--step", Offer::steps},        {"--from", Offer::steps},        {"--to", Offer::steps},
+    {"CELL", Offer::cells},          {"LESSON", Offer::lessons},      {"FILE", Offer::files},
+    {"A", Offer::lessons_and_files}, {"B", Offer::lessons_and_files}, {"PATH", Offer::files},
+    {"DIR", Offer::directories},
 };
 
 Offer offer_for(std::string_view name) {
@@ -26,8 +27,8 @@ Offer offer_for(std::string_view name) {
   return Offer::nothing;
 }
 
-// The words that an option lets in, as it tells them to somebody who gives another:
-// "? not in {csv,npy}", "? value in {auto->0,always->1} …", "there are csv, npy".
+// The words that an option lets in, as it tells them to somebody who gives another: "…; there are
+// csv, npy".
 std::vector<std::string> choices_of(CLI::Option& option) {
   std::string wrong = "?";
   std::string refusal;
@@ -37,17 +38,10 @@ std::vector<std::string> choices_of(CLI::Option& option) {
     return {};
   }
   constexpr std::string_view listing = "there are ";
-  std::vector<std::string> choices;
-  const std::size_t open = refusal.find('{');
-  const std::size_t close = refusal.find('}', open);
-  if (open != std::string::npos && close != std::string::npos) {
-    choices = CLI::detail::split(refusal.substr(open + 1, close - open - 1), ',');
-  } else if (const std::size_t list = refusal.find(listing); list != std::string::npos) {
-    choices = CLI::detail::split(refusal.substr(list + listing.size()), ',');
-  }
-  for (std::string& choice : choices) {
-    choice = CLI::detail::trim_copy(choice.substr(0, choice.find("->")));
-  }
+  const std::size_t list = refusal.find(listing);
+  if (list == std::string::npos) return {};
+  std::vector<std::string> choices = CLI::detail::split(refusal.substr(list + listing.size()), ',');
+  for (std::string& choice : choices) CLI::detail::trim(choice);
   return choices;
 }
 

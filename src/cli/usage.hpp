@@ -14,7 +14,7 @@ namespace qkv {
 struct Command;
 
 /// What a shell can offer for a value.
-enum class Offer { nothing, choices, lessons, steps, cells, files, directories };
+enum class Offer { nothing, choices, lessons, lessons_and_files, steps, cells, files, directories };
 
 /// An option or an argument of a command, as the command declared it.
 struct OptionUsage {

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -8,7 +7,9 @@
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
 #include "cli/shell_word.hpp"
+#include "cli/values.hpp"
 #include "formats/read_file.hpp"
 #include "formats/write_file.hpp"
 #include "render/text.hpp"
@@ -94,7 +95,7 @@ int run(const WorksheetOptions& options) {
   return 0;
 }
 
-std::function<int()> setup(CLI::App& app, const Common&) {
+std::function<int()> setup(OptionList& app, const Common&) {
   const auto options = std::make_shared<WorksheetOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->directory, "The directory to write to")
@@ -102,7 +103,7 @@ std::function<int()> setup(CLI::App& app, const Common&) {
       ->type_name("DIR");
   app.add_option("--digits", options->digits, "Decimals of the givens on the printable page (4)")
       ->type_name("N")
-      ->check(CLI::Range(0, 17).description(""));
+      ->check(decimals());
   app.add_flag("--force", options->force, "Replace files that are filled in");
   return [options] { return run(*options); };
 }

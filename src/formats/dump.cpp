@@ -146,6 +146,17 @@ void add_file(const fs::path& path, const ExpectedSize& expected, Collector& col
   }
 }
 
+/// A directory's own file: where it may be somebody's notes or settings, it is put aside.
+void add_file_of(const fs::path& path, const ExpectedSize& expected, bool is_listed,
+                 Collector& collector, Dump& dump) {
+  try {
+    add_file(path, expected, collector);
+  } catch (const InputError& error) {
+    if (is_listed || !format_of(path)->is_text) throw;
+    dump.unread.push_back({file_stem(path.stem().string()).name, error.what()});
+  }
+}
+
 /// The names of an export's list, and whether it left nothing out.
 void take_list(const Manifest& list, Dump& dump) {
   dump.whole_lesson = true;
@@ -166,9 +177,12 @@ Dump read_dump(const fs::path& path, const ExpectedSize& expected) {
   } else {
     const std::optional<Manifest> list = read_manifest(path);
     if (list) take_list(*list, dump);
-    for (const fs::path& file : files_in(path, list)) add_file(file, expected, collector);
+    for (const fs::path& file : files_in(path, list)) {
+      add_file_of(file, expected, list.has_value(), collector, dump);
+    }
   }
   dump.matrices = collector.take(dump.notes);
+  if (dump.matrices.empty() && !dump.unread.empty()) throw InputError(dump.unread.front().why);
   if (dump.matrices.empty()) {
     throw InputError(
         fmt::format("{}: there are no matrices in it; name each file after its step, "

@@ -72,13 +72,14 @@ constexpr std::array table = {
 }  // namespace
 
 namespace formats {
-constinit const Format csv{.name = "csv", .extension = ".csv", .read = from_csv};
-constinit const Format tsv{.name = "tsv", .extension = ".tsv", .read = from_csv};
-constinit const Format text{.name = "text", .extension = ".txt", .read = from_text};
+constinit const Format csv{.name = "csv", .extension = ".csv", .read = from_csv, .is_text = true};
+constinit const Format tsv{.name = "tsv", .extension = ".tsv", .read = from_csv, .is_text = true};
+constinit const Format text{
+    .name = "text", .extension = ".txt", .read = from_text, .is_text = true};
 constinit const Format npy{.name = "npy", .extension = ".npy", .read = from_npy};
 constinit const Format npz{.name = "npz", .extension = ".npz", .read = from_npz, .several = true};
 constinit const Format json{
-    .name = "json", .extension = ".json", .read = from_json, .several = true};
+    .name = "json", .extension = ".json", .read = from_json, .several = true, .is_text = true};
 constinit const Format safetensors{
     .name = "safetensors", .extension = ".safetensors", .read = from_safetensors, .several = true};
 constinit const Format markdown{.name = "markdown", .extension = ".md"};

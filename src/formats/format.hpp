@@ -30,6 +30,7 @@ struct Format {
   /// Reads a file; nullptr where qkv only writes such files. Throws InputError.
   std::vector<NamedWritten> (*read)(const std::filesystem::path&, const Wanted&) = nullptr;
   bool several = false;  ///< its files name their matrices, and may have more than one
+  bool is_text = false;  ///< its extension is also that of notes, settings and other tables
 };
 
 namespace formats {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,9 @@ struct StepText {
   std::string title;  ///< empty where the operation's own title is true of the step
   Prose cell;         ///< the one to work out, as `scores[cat,fat]`; empty: a typical one
   bool show = true;   ///< false: the walk says the words and leaves out the matrix
-  Prose say;          ///< empty where the operation's own words are to be used
+  bool general =
+      false;  ///< its words are true of any numbers: they stay when somebody changes some
+  Prose say;  ///< empty where the operation's own words are to be used
   Prose notice;
   Prose questions;  ///< what to try, each with its command, and what comes next
 };
@@ -71,10 +74,29 @@ struct LessonReading {
   std::vector<Fault> faults;
 };
 
-/// Reads a lesson file (SPEC: TOML). `where` opens messages; files named in it are looked for in
-/// `directory`. Never throws for what the file says: that is in the faults.
+/// A file that is part of the program: a built-in lesson's weights.
+struct BuiltInFile {
+  std::string_view name;
+  std::string_view bytes;
+};
+
+/// Where the files are that a lesson names: in its directory, or in the program.
+struct LessonFiles {
+  // NOLINTNEXTLINE(google-explicit-constructor): a directory is what nearly all lessons have.
+  LessonFiles(std::filesystem::path its_directory) : directory(std::move(its_directory)) {}
+  explicit LessonFiles(std::span<const BuiltInFile> in_program) : program(in_program) {}
+
+  std::filesystem::path directory;
+  std::span<const BuiltInFile> program;
+
+  /// The bytes of a file in the program; nothing where the lesson's files are not there.
+  std::optional<std::string_view> built_in(std::string_view name) const;
+};
+
+/// Reads a lesson file (SPEC: TOML). `where` opens messages; `files` is where the files are that it
+/// names. Never throws for what the file says: that is in the faults.
 LessonReading read_lesson(std::string_view toml, const std::string& where,
-                          const std::filesystem::path& directory);
+                          const LessonFiles& files);
 
 /// "lesson.toml:12:3: there is no op \"sofmax\"; did you mean \"softmax\"?"
 std::string fault_line(const Lesson& lesson, const Fault& fault);

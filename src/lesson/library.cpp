@@ -10,6 +10,7 @@
 
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
+#include "lesson/prose.hpp"
 #include "lesson/true_words.hpp"
 #include "tensor/error.hpp"
 #include "tensor/nearest.hpp"
@@ -110,13 +111,30 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
           : fmt::format("there is no lesson \"{}\"; did you mean \"{}\"?", name, near));
 }
 
+// What is wanted, and the matrices that its words speak of. All there is where somebody wants what
+// is not there: the message names what is near.
+WantedSteps with_words(const WantedSteps& asked, const Lesson& lesson) {
+  WantedSteps wanted = asked;
+  for (const std::string& name : asked) {
+    const auto is_given = [&](const Given& given) { return given.name == name; };
+    if (std::ranges::any_of(lesson.recipe.givens, is_given)) continue;
+    const std::optional<std::size_t> step = find_step(lesson.recipe, name);
+    if (!step) return {};
+    const StepText& text = lesson.texts[*step];
+    for (const Prose* prose : {&text.say, &text.notice, &text.questions}) {
+      std::ranges::move(names_in(prose->text), std::back_inserter(wanted));
+    }
+  }
+  return wanted;
+}
+
 // Works the recipe out and leaves it without its givens: the trace has them then, and a model's
 // take gigabytes.
-Evaluation evaluate_once(Recipe& recipe) {
+Evaluation evaluate_once(Recipe& recipe, const WantedSteps& wanted) {
   std::vector<Given> givens = std::exchange(recipe.givens, {});
   Recipe whole = recipe;
   whole.givens = std::move(givens);
-  return evaluate_all(std::move(whole));
+  return evaluate_all(std::move(whole), wanted);
 }
 
 // The recipe again, with its givens.
@@ -126,10 +144,10 @@ Recipe recipe_of(const LoadedLesson& loaded) {
   return recipe;
 }
 
-LoadedLesson load_as_written(const std::string& name_or_path) {
+LoadedLesson load_as_written(const std::string& name_or_path, const WantedSteps& wanted) {
   LessonReading reading = find_lesson(name_or_path);
   Lesson& lesson = reading.lesson;
-  Evaluation evaluation = evaluate_once(lesson.recipe);
+  Evaluation evaluation = evaluate_once(lesson.recipe, with_words(wanted, lesson));
   for (const StepFault& fault : evaluation.faults) {
     reading.faults.push_back({lesson.texts[fault.step].place, fault.message});
   }
@@ -145,7 +163,8 @@ LoadedLesson changed(std::shared_ptr<const LoadedLesson> own, Recipe recipe, Tra
   return {std::move(lesson), std::move(trace), std::move(own)};
 }
 
-LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonChanges& changes) {
+LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonChanges& changes,
+                          const WantedSteps& wanted) {
   Recipe recipe = recipe_of(*own);
   if (changes.text) set_text(recipe, *changes.text);
   const bool renamed = changes.text && !changes.set.empty();
@@ -153,7 +172,7 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
   for (const std::string& change : changes.set) {
     set_cell(recipe, change, renamed ? named : own->trace);
   }
-  Evaluation evaluation = evaluate_once(recipe);
+  Evaluation evaluation = evaluate_once(recipe, with_words(wanted, own->lesson));
   // What is wrong with another text or another number stands nowhere in the lesson's file.
   if (!evaluation.faults.empty()) {
     throw InputError(fmt::format("{}: {}", changes.text ? "--text" : "--set",
@@ -167,7 +186,7 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
 LessonReading find_lesson(const std::string& name_or_path) {
   for (const BuiltInLesson& lesson : built_in_lessons()) {
     if (lesson.name == name_or_path) {
-      return read_lesson(lesson.toml, std::string(lesson.name), std::filesystem::path());
+      return read_lesson(lesson.toml, std::string(lesson.name), LessonFiles(built_in_files()));
     }
   }
   const std::filesystem::path path(name_or_path);
@@ -178,31 +197,33 @@ LessonReading find_lesson(const std::string& name_or_path) {
   return read_lesson(read_bytes(path, largest_lesson), name_or_path, path.parent_path());
 }
 
-LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes) {
-  if (!changes.text && changes.set.empty()) return load_as_written(name_or_path);
-  return with_changes(std::make_shared<const LoadedLesson>(load_as_written(name_or_path)), changes);
+LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes,
+                         const WantedSteps& wanted) {
+  if (!changes.text && changes.set.empty()) return load_as_written(name_or_path, wanted);
+  return with_changes(std::make_shared<const LoadedLesson>(load_as_written(name_or_path, wanted)),
+                      changes, wanted);
 }
 
 LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
-                        const ModelSettings& settings) {
+                        const ModelSettings& settings, const WantedSteps& wanted) {
   if (!changes.text) {
     throw InputError(
         fmt::format("{}: a model needs a text to read; add --text \"…\"", printable(path)));
   }
-  Lesson lesson = lesson_of_model(path, *changes.text, settings);
-  Evaluation evaluation = evaluate_once(lesson.recipe);
+  Lesson lesson = lesson_of_model(path, *changes.text, settings, wanted);
+  Evaluation evaluation = evaluate_once(lesson.recipe, with_words(wanted, lesson));
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
   LoadedLesson loaded{std::move(lesson), std::move(evaluation.trace)};
   if (changes.set.empty()) return loaded;
   return with_changes(std::make_shared<const LoadedLesson>(std::move(loaded)),
-                      {.text = {}, .set = changes.set});
+                      {.text = {}, .set = changes.set}, wanted);
 }
 
 LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
                            const std::string& change) {
   Recipe recipe = recipe_of(*loaded);
   set_cell(recipe, change, loaded->trace);
-  Evaluation evaluation = evaluate_once(recipe);
+  Evaluation evaluation = evaluate_once(recipe, {});
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
   return changed(loaded->own ? loaded->own : loaded, std::move(recipe),
                  std::move(evaluation.trace));

@@ -9,7 +9,7 @@
 
 #include "lesson/lesson.hpp"
 #include "lesson/model_lesson.hpp"
-#include "trace/trace.hpp"
+#include "trace/evaluate.hpp"
 
 namespace qkv {
 
@@ -18,6 +18,9 @@ struct BuiltInLesson {
   std::string_view name;  ///< "the-fat-cat"
   std::string_view toml;
 };
+
+/// The files that the course's lessons name.
+std::span<const BuiltInFile> built_in_files();
 
 /// The course, in its order.
 std::span<const BuiltInLesson> built_in_lessons();
@@ -40,13 +43,15 @@ struct LoadedLesson {
 LessonReading find_lesson(const std::string& name_or_path);
 
 /// The same, changed and worked out; a changed one has only those of its words that are still true.
-/// Throws InputError with all faults, one a line.
-LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes = {});
+/// Where steps or givens are `wanted`, a large step that neither they nor their words need is left
+/// out. Throws InputError with all faults, one a line.
+LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes = {},
+                         const WantedSteps& wanted = {});
 
 /// A trained model and the text of `changes` as a lesson, worked out. Throws InputError where there
 /// is no text, and as model.hpp says.
 LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
-                        const ModelSettings& settings);
+                        const ModelSettings& settings, const WantedSteps& wanted = {});
 
 /// The lesson with one more value set ("W_Q[1,2]=0.5") and worked out again, in the same way.
 /// Throws InputError where there is no such cell or the steps can't be worked out from it.

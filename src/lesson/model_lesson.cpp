@@ -9,6 +9,9 @@ bool is_model_file(const std::string& name_or_path) {
   return name_or_path.ends_with(".safetensors");
 }
 
+namespace {
+
+// The number of layers up to the one that the step is in.
 std::optional<std::size_t> layers_before(std::string_view step) {
   if (!step.starts_with('h')) return {};
   std::size_t layer = 0;
@@ -16,6 +19,18 @@ std::optional<std::size_t> layers_before(std::string_view step) {
   const auto [end, error] = std::from_chars(step.data() + 1, last, layer);
   if (error != std::errc() || end == last || *end != '.') return {};
   return layer + 1;
+}
+
+}  // namespace
+
+std::optional<std::size_t> layers_needed(const std::vector<std::string>& steps) {
+  std::optional<std::size_t> most;
+  for (const std::string& step : steps) {
+    const auto layers = layers_before(step);
+    if (!layers) return {};
+    most = std::max(most.value_or(0), *layers);
+  }
+  return most;
 }
 
 void add_model(Lesson& lesson, Model model, Place place) {
@@ -30,6 +45,7 @@ void add_model(Lesson& lesson, Model model, Place place) {
     lesson.texts.push_back({.place = place,
                             .title = std::string(words.title),
                             .cell = {},
+                            .general = true,
                             .say = {std::string(words.say), place},
                             .notice = {std::string(words.notice), place},
                             .questions = {}});
@@ -40,13 +56,13 @@ void add_model(Lesson& lesson, Model model, Place place) {
 }
 
 Lesson lesson_of_model(const std::string& path, const std::string& text,
-                       const ModelSettings& settings) {
+                       const ModelSettings& settings, const std::vector<std::string>& wanted) {
   ModelChoice choice{.file = path,
                      .where = path,
                      .architecture = {settings.family, settings.heads},
                      .tokeniser = {settings.vocabulary, settings.tokenizer},
                      .layers = {},
-                     .enough_layers = layers_before(settings.last_step)};
+                     .enough_layers = layers_needed(wanted)};
   Model model = read_model(choice);
   Lesson lesson;
   lesson.name = choice.file.stem().string();

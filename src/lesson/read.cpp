@@ -7,6 +7,8 @@
 #include "formats/read_file.hpp"
 #include "lesson/given.hpp"
 #include "lesson/lesson.hpp"
+#include "lesson/model_lesson.hpp"
+#include "lesson/model_table.hpp"
 #include "lesson/own_directory.hpp"
 #include "lesson/toml_reader.hpp"
 #include "ops/catalogue.hpp"
@@ -16,9 +18,9 @@
 namespace qkv {
 namespace {
 
-constexpr std::string_view lesson_keys[] = {"title",  "summary",    "source",     "text",
-                                            "tokens", "vocabulary", "convention", "random",
-                                            "given",  "step",       "expect"};
+constexpr std::string_view lesson_keys[] = {"title",      "summary",    "source", "text",
+                                            "tokens",     "vocabulary", "model",  "random",
+                                            "convention", "given",      "step",   "expect"};
 // Vocabularies and merges of trained models are a few megabytes.
 constexpr std::size_t largest_option_file = std::size_t{64} << 20;
 
@@ -30,10 +32,9 @@ constexpr std::string_view step_keys[] = {"name",   "op",  "of",   "title", "say
 // Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
 class LessonFile {
  public:
-  LessonFile(const toml::table& document, const std::filesystem::path& directory,
-             LessonReading& result)
-      : document_(document), lesson_(result.lesson), reader_(result.faults) {
-    context_.directory = directory;
+  LessonFile(const toml::table& document, const LessonFiles& files, LessonReading& result)
+      : document_(document), files_(files), lesson_(result.lesson), reader_(result.faults) {
+    context_.directory = files.directory;
   }
 
   void read() {
@@ -42,12 +43,14 @@ class LessonFile {
     read_text();
     read_convention();
     read_random();
+    read_model();
     collect_names();
     each("given", [this](const toml::table& table) { read_one_given(table); });
     each("step", [this](const toml::table& table) { read_step(table); });
     each("expect", [this](const toml::table& table) { read_expectation(table); });
     const toml::node* steps = document_.get("step");
-    if (!steps || (steps->is_array() && steps->as_array()->empty())) {
+    const bool none = !steps || (steps->is_array() && steps->as_array()->empty());
+    if (none && !document_.contains("model")) {
       reader_.fault(document_, "the lesson has no steps; write [[step]] with name, op and of");
     }
   }
@@ -110,6 +113,24 @@ class LessonFile {
       reader_.fault(random->contains("seed") ? *random->get("seed") : *node, error.what());
       context_.generator.reset();
     }
+  }
+
+  void read_model() {
+    const toml::node* node = document_.get("model");
+    if (!node) return;
+    if (!node->is_table()) {
+      reader_.fault(*node, "write [model] with file = \"model.safetensors\" below it");
+      return;
+    }
+    auto model =
+        read_model_table(*node->as_table(), files_, lesson_.recipe.environment.vocabulary, reader_);
+    if (!model) return;
+    if (lesson_.source.empty()) lesson_.source = model->source;
+    add_model(lesson_, std::move(*model), TomlReader::place(*node));
+    for (const Given& given : lesson_.recipe.givens) names_.push_back(given.name);
+    for (const StepRecipe& step : lesson_.recipe.steps) names_.push_back(step.name);
+    all_names_ = names_;
+    model_steps_ = lesson_.recipe.steps.size();
   }
 
   template <class Read>
@@ -273,20 +294,44 @@ class LessonFile {
     return std::get<std::string>(value) == "rows" ? std::string("columns") : std::string("rows");
   }
 
+  // The lesson's own words for one of the model's steps; false where the table is no such thing.
+  bool read_words_of_model(const toml::table& table) {
+    if (model_steps_ == 0 || table.contains("op") || !table.contains("name")) return false;
+    const std::string name = reader_.text(table, "name").value_or("");
+    for (std::size_t s = 0; s < model_steps_; ++s) {
+      if (lesson_.recipe.steps[s].name != name) continue;
+      constexpr std::string_view keys[] = {"name", "title", "say", "notice", "try", "cell", "show"};
+      reader_.refuse_unknown_keys(table, keys, "the words for a model's step");
+      StepText own = read_words(table);
+      StepText& words = lesson_.texts[s];
+      if (own.title.empty()) own.title = words.title;
+      if (own.say.text.empty()) own.say.text = words.say.text;
+      if (own.notice.text.empty()) own.notice.text = words.notice.text;
+      words = std::move(own);
+      return true;
+    }
+    return false;
+  }
+
+  StepText read_words(const toml::table& table) {
+    return {.place = TomlReader::place(*table.get("name")),
+            .title = reader_.text(table, "title").value_or(""),
+            .cell = reader_.prose(table, "cell"),
+            .show = reader_.flag(table, "show").value_or(true),
+            .say = reader_.prose(table, "say"),
+            .notice = reader_.prose(table, "notice"),
+            .questions = reader_.prose(table, "try")};
+  }
+
   void read_step(const toml::table& table) {
+    if (read_words_of_model(table)) return;
     const Operation* operation = read_operation(table);
     std::vector<std::string> of = read_operands(table);  // before its own name is known
     const auto name = new_name(table, "step");
     if (!name || !operation) return;
     lesson_.recipe.steps.push_back(
         {*name, operation, std::move(of), read_options(table, *operation)});
-    lesson_.texts.push_back({.place = TomlReader::place(*table.get("name")),
-                             .title = reader_.text(table, "title").value_or(""),
-                             .cell = reader_.prose(table, "cell"),
-                             .show = reader_.flag(table, "show").value_or(true),
-                             .say = reader_.prose(table, "say"),
-                             .notice = reader_.prose(table, "notice"),
-                             .questions = reader_.prose(table, "try")});
+    lesson_.texts.push_back(read_words(table));
   }
 
   void read_expectation(const toml::table& table) {
@@ -320,11 +365,13 @@ class LessonFile {
   }
 
   const toml::table& document_;
+  const LessonFiles& files_;
   Lesson& lesson_;
   TomlReader reader_;
   GivenContext context_;
   std::vector<std::string> all_names_;
   std::vector<std::string> names_;  // met so far
+  std::size_t model_steps_ = 0;     // so many of the steps are a model's
 };
 
 // Where the text stops being UTF-8; toml++ would only say so, and not always in the right place.
@@ -357,7 +404,7 @@ std::string beginning_of(std::string_view message) {
 }  // namespace
 
 LessonReading read_lesson(std::string_view toml, const std::string& where,
-                          const std::filesystem::path& directory) {
+                          const LessonFiles& files) {
   LessonReading result;
   result.lesson.where = where;
   result.lesson.name = std::filesystem::path(where).stem().string();
@@ -367,12 +414,17 @@ LessonReading read_lesson(std::string_view toml, const std::string& where,
   }
   try {
     const toml::table document = toml::parse(toml, where);
-    LessonFile(document, directory, result).read();
+    LessonFile(document, files, result).read();
   } catch (const toml::parse_error& error) {
     const toml::source_position& begin = error.source().begin;
     result.faults.push_back({{begin.line, begin.column}, std::string(error.description())});
   }
   return result;
+}
+
+std::optional<std::string_view> LessonFiles::built_in(std::string_view name) const {
+  const auto found = std::ranges::find(program, name, &BuiltInFile::name);
+  return found == program.end() ? std::nullopt : std::optional(found->bytes);
 }
 
 std::string fault_line(const Lesson& lesson, const Fault& fault) {

@@ -32,7 +32,7 @@ Lesson with_true_words(Lesson lesson, const Trace& own, const Trace& now) {
   lesson.changed = true;
   for (const Step& step : now.steps) {
     StepText& words = lesson.texts[step.number - 1];
-    if (!is_untrue(words, step, own, now)) continue;
+    if (words.general || !is_untrue(words, step, own, now)) continue;
     words.title.clear();
     words.say.text.clear();
     words.notice.text.clear();

@@ -24,7 +24,8 @@ std::string title_of(const Architecture& model) {
 }  // namespace
 
 Model read_model(const ModelChoice& choice) {
-  const Weights weights(choice.file, choice.where);
+  const Weights weights = choice.built_in ? Weights(*choice.built_in, choice.where)
+                                          : Weights(choice.file, choice.where);
   const Facts facts = facts_of(weights, choice.file);
   Model model;
   model.architecture = architecture_of(weights, facts, choice.architecture);

@@ -15,7 +15,8 @@ namespace qkv {
 /// Which model is to be walked, and what is said of it beside its file.
 struct ModelChoice {
   std::filesystem::path file;
-  std::string where;  ///< the file as messages name it
+  std::string where;                              ///< the file as messages name it
+  std::optional<std::string_view> built_in = {};  ///< its bytes, where they are in the program
   ArchitectureChoice architecture;
   TokeniserChoice tokeniser;
   std::optional<std::size_t> layers;  ///< only the first so many, without what comes after them

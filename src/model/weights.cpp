@@ -10,8 +10,17 @@ namespace qkv {
 
 Weights::Weights(const std::filesystem::path& path, std::string where)
     : where_(std::move(where)),
-      file_(std::make_shared<const MappedFile>(path)),
+      file_(std::make_unique<const MappedFile>(path)),
       index_(safetensors_index(file_->bytes(), where_)) {
+  list_names();
+}
+
+Weights::Weights(std::string_view bytes, std::string where)
+    : where_(std::move(where)), index_(safetensors_index(bytes, where_)) {
+  list_names();
+}
+
+void Weights::list_names() {
   for (const SafetensorsEntry& entry : index_.tensors) by_name_[entry.name] = &entry;
 }
 

@@ -21,6 +21,11 @@ class Weights {
   /// .safetensors file.
   Weights(const std::filesystem::path& path, std::string where);
 
+  /// The same of bytes that outlive this.
+  Weights(std::string_view bytes, std::string where);
+  Weights(const Weights&) = delete;
+  Weights& operator=(const Weights&) = delete;
+
   const std::string& where() const { return where_; }
   const std::map<std::string, std::string>& metadata() const { return index_.metadata; }
   const std::vector<SafetensorsEntry>& tensors() const { return index_.tensors; }
@@ -33,8 +38,10 @@ class Weights {
   const SafetensorsEntry& checked(const std::string& name, const Shape& shape) const;
 
  private:
+  void list_names();
+
   std::string where_;
-  std::shared_ptr<const MappedFile> file_;
+  std::unique_ptr<const MappedFile> file_;
   SafetensorsIndex index_;
   std::map<std::string_view, const SafetensorsEntry*> by_name_;
 };

@@ -3,87 +3,18 @@
 #include <fmt/format.h>
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
-#include <optional>
+#include <deque>
+#include <mutex>
+#include <queue>
+#include <tuple>
 
+#include "ops/gpt2_words.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {
 namespace {
-
-using Json = nlohmann::json;
-
-enum class Kind { letter, digit, blank, mark };
-
-struct Character {
-  Kind kind;
-  std::size_t bytes;
-};
-
-// As \p{L}, \p{N} and \s of the pattern see them.
-Kind kind_of(utf8proc_int32_t code) {
-  if ((code >= 0x09 && code <= 0x0d) || (code >= 0x1c && code <= 0x1f) || code == 0x85) {
-    return Kind::blank;
-  }
-  switch (utf8proc_category(code)) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO: return Kind::letter;
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_NO: return Kind::digit;
-    case UTF8PROC_CATEGORY_ZS:
-    case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP: return Kind::blank;
-    default: return Kind::mark;
-  }
-}
-
-Character character_at(std::string_view text) {
-  utf8proc_int32_t code = 0;
-  const auto bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                      static_cast<utf8proc_ssize_t>(text.size()), &code);
-  if (bytes <= 0) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
-  return {kind_of(code), static_cast<std::size_t>(bytes)};
-}
-
-// How long the run of that kind is at the start of the text.
-std::size_t run_of(std::string_view text, Kind kind) {
-  std::size_t length = 0;
-  while (length < text.size()) {
-    const Character next = character_at(text.substr(length));
-    if (next.kind != kind) break;
-    length += next.bytes;
-  }
-  return length;
-}
-
-std::size_t contraction(std::string_view text) {
-  for (const std::string_view ending : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"}) {
-    if (text.starts_with(ending)) return ending.size();
-  }
-  return 0;
-}
-
-// Blanks go alone, but the last one before a word goes with the word (if it is a plain blank).
-std::size_t blanks(std::string_view text) {
-  const std::size_t run = run_of(text, Kind::blank);
-  if (run == text.size()) return run;
-  std::size_t last = 0;
-  for (std::size_t at = 0; at < run; at += character_at(text.substr(at)).bytes) last = at;
-  return last == 0 ? run : last;
-}
-
-std::size_t word_length(std::string_view text) {
-  if (const std::size_t length = contraction(text)) return length;
-  const std::size_t blank = text.front() == ' ' && text.size() > 1 ? 1 : 0;
-  const Kind kind = character_at(text.substr(blank)).kind;
-  if (kind == Kind::blank) return blanks(text);
-  return blank + run_of(text.substr(blank), kind);
-}
 
 // GPT-2 writes every byte as a visible character: printable ones as themselves, the others from
 // U+0100 on.
@@ -101,124 +32,211 @@ std::array<std::string, 256> byte_letters() {
   return letters;
 }
 
-const std::array<std::string, 256>& letters() {
-  static const std::array<std::string, 256> all = byte_letters();
-  return all;
+// A piece has a letter for each byte.
+std::size_t bytes_of(std::string_view letters) {
+  return static_cast<std::size_t>(std::count_if(letters.begin(), letters.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
+  }));
 }
 
-Json parsed(std::string_view text, std::string_view what) {
-  Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) {
-    throw InputError(fmt::format("{} is not a JSON object", what));
-  }
-  return json;
-}
-
-std::unordered_map<std::string, double> ids_from(const Json& vocab) {
-  std::unordered_map<std::string, double> ids;
-  for (const auto& [token, id] : vocab.items()) {
-    if (!id.is_number_unsigned()) {
-      throw InputError(fmt::format("vocab: the id of \"{}\" is not a whole number", token));
+// The bytes as text. A character that is cut in two, as those of many scripts are, stands in
+// neither piece: its bytes are written out, <0xF0>.
+std::string written(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    utf8proc_int32_t code = 0;
+    const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(bytes.data()),
+                                         static_cast<utf8proc_ssize_t>(bytes.size()), &code);
+    if (length <= 0) {
+      text += fmt::format("<0x{:02X}>", static_cast<unsigned char>(bytes.front()));
+    } else {
+      text += bytes.substr(0, static_cast<std::size_t>(length));
     }
-    ids.emplace(token, id.get<double>());
+    bytes.remove_prefix(length <= 0 ? 1 : static_cast<std::size_t>(length));
   }
-  return ids;
+  return text;
 }
 
 }  // namespace
 
-std::vector<std::string_view> gpt2_words(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    words.push_back(text.substr(0, word_length(text)));
-    text.remove_prefix(words.back().size());
+// A word while its pairs are joined: a list of symbols, and the pairs that could be joined next.
+class BytePairEncoder::Word {
+ public:
+  Word(const BytePairEncoder& encoder, std::string_view word) : encoder_(encoder) {
+    for (const char byte : word) {
+      const std::size_t place = parts_.size();
+      parts_.push_back({encoder.bytes_[static_cast<unsigned char>(byte)], place - 1, place + 1});
+    }
+    for (std::size_t place = 0; place + 1 < parts_.size(); ++place) propose(place);
   }
-  return words;
+
+  Symbols joined() {
+    while (!pairs_.empty()) {
+      const Pair pair = pairs_.top();
+      pairs_.pop();
+      if (stands(pair)) join(pair);
+    }
+    Symbols symbols;
+    for (const Part& part : parts_) {
+      if (part.symbol != gone) symbols.push_back(part.symbol);
+    }
+    return symbols;
+  }
+
+ private:
+  static constexpr Symbol gone = ~Symbol{0};
+
+  struct Part {
+    Symbol symbol;
+    std::size_t before, after;
+  };
+  struct Pair {
+    std::uint32_t rank;
+    std::size_t place;
+    Symbol left, right, joined;
+    // The lowest rank is on top of the queue, and of its places the leftmost.
+    bool operator<(const Pair& other) const {
+      return std::tie(rank, place) > std::tie(other.rank, other.place);
+    }
+  };
+
+  void propose(std::size_t place) {
+    const std::size_t after = parts_[place].after;
+    if (after >= parts_.size()) return;
+    const Symbol left = parts_[place].symbol;
+    const Symbol right = parts_[after].symbol;
+    if (const Merge* merge = encoder_.merge_of(left, right)) {
+      pairs_.push({merge->rank, place, left, right, merge->joined});
+    }
+  }
+
+  // One of the two may have been joined with its other neighbour since.
+  bool stands(const Pair& pair) const {
+    const Part& left = parts_[pair.place];
+    return left.symbol == pair.left && left.after < parts_.size() &&
+           parts_[left.after].symbol == pair.right;
+  }
+
+  void join(const Pair& pair) {
+    Part& left = parts_[pair.place];
+    Part& right = parts_[left.after];
+    left.symbol = pair.joined;
+    left.after = right.after;
+    right.symbol = gone;
+    if (left.after < parts_.size()) parts_[left.after].before = pair.place;
+    if (left.before < parts_.size()) propose(left.before);
+    propose(pair.place);
+  }
+
+  const BytePairEncoder& encoder_;
+  std::vector<Part> parts_;
+  std::priority_queue<Pair> pairs_;
+};
+
+BytePairEncoder::BytePairEncoder(const BpeFiles& files)
+    : added_(files.added), adds_blank_(files.adds_blank) {
+  symbols_.reserve(files.merges.size() + 256);
+  merges_.reserve(files.merges.size());
+  for (const std::string& letter : byte_letters()) bytes_.push_back(symbol_of(letter, files));
+  std::uint32_t rank = 0;
+  for (const auto& [left, right] : files.merges) {
+    const std::uint64_t pair =
+        std::uint64_t{symbol_of(left, files)} << 32U | symbol_of(right, files);
+    merges_.insert_or_assign(pair, Merge{rank++, symbol_of(left + right, files)});
+  }
+  std::stable_sort(added_.begin(), added_.end(), [](const AddedToken& a, const AddedToken& b) {
+    return a.text.size() > b.text.size();
+  });
 }
 
-void BytePairEncoder::add_merge(std::string_view line) {
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  if (line.empty() || line.starts_with("#version")) return;
-  const std::size_t blank = line.find(' ');
-  if (blank == std::string_view::npos || line.find(' ', blank + 1) != std::string_view::npos) {
-    throw InputError(
-        fmt::format("merges: \"{}\" is not two pieces with a blank between them", line));
-  }
-  ranks_.emplace(line, ranks_.size());
+BytePairEncoder::Symbol BytePairEncoder::symbol_of(const std::string& letters,
+                                                   const BpeFiles& files) {
+  const auto [found, is_new] = symbols_.emplace(letters, static_cast<Symbol>(pieces_.size()));
+  if (!is_new) return found->second;
+  const auto id = files.ids.find(letters);
+  pieces_.push_back({letters, id == files.ids.end() ? std::nullopt : std::optional(id->second),
+                     bytes_of(letters)});
+  return found->second;
 }
 
-BytePairEncoder::BytePairEncoder(std::string_view vocab_json, std::string_view merges_txt)
-    : ids_(ids_from(parsed(vocab_json, "vocab"))) {
-  while (!merges_txt.empty()) {
-    const std::size_t end = std::min(merges_txt.find('\n'), merges_txt.size());
-    add_merge(merges_txt.substr(0, end));
-    merges_txt.remove_prefix(std::min(end + 1, merges_txt.size()));
-  }
+const BytePairEncoder::Merge* BytePairEncoder::merge_of(Symbol left, Symbol right) const {
+  const auto found = merges_.find(std::uint64_t{left} << 32U | right);
+  return found == merges_.end() ? nullptr : &found->second;
 }
 
-BytePairEncoder::BytePairEncoder(std::string_view tokenizer_json) {
-  const Json json = parsed(tokenizer_json, "tokenizer");
-  const auto model = json.find("model");
-  if (model == json.end() || !model->is_object() || !model->contains("vocab") ||
-      !model->contains("merges") || !(*model)["vocab"].is_object() ||
-      !(*model)["merges"].is_array()) {
-    throw InputError("tokenizer: it has no model with vocab and merges; only BPE can be read");
-  }
-  ids_ = ids_from((*model)["vocab"]);
-  for (const Json& merge : (*model)["merges"]) {
-    if (merge.is_string()) {
-      add_merge(merge.get<std::string>());
-    } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() &&
-               merge[1].is_string()) {
-      add_merge(merge[0].get<std::string>() + ' ' + merge[1].get<std::string>());
-    } else {
-      throw InputError("tokenizer: a merge is not two pieces");
+void BytePairEncoder::encode_part(std::string_view text, Known& known,
+                                  std::vector<BpeToken>& tokens) const {
+  for (std::string_view word : gpt2_words(text)) {
+    const auto [found, is_new] = known.try_emplace(word);
+    if (is_new) found->second = Word(*this, word).joined();
+    for (const Symbol symbol : found->second) {
+      const Piece& piece = pieces_[symbol];
+      if (!piece.id) {
+        throw InputError(
+            fmt::format("the vocabulary has no \"{}\", which the text needs", piece.letters));
+      }
+      tokens.push_back({*piece.id, written(word.substr(0, piece.bytes))});
+      word.remove_prefix(piece.bytes);
     }
   }
 }
 
-// Joins the pair of the lowest rank, everywhere, until none is left.
-std::vector<std::string> BytePairEncoder::merged(std::vector<std::string> pieces) const {
-  while (pieces.size() > 1) {
-    std::optional<std::size_t> best;
-    std::pair<std::string, std::string> pair;
-    for (std::size_t i = 0; i + 1 < pieces.size(); ++i) {
-      const auto rank = ranks_.find(pieces[i] + ' ' + pieces[i + 1]);
-      if (rank == ranks_.end() || (best && rank->second >= *best)) continue;
-      best = rank->second;
-      pair = {pieces[i], pieces[i + 1]};
-    }
-    if (!best) break;
-    std::vector<std::string> joined;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const bool here =
-          i + 1 < pieces.size() && pieces[i] == pair.first && pieces[i + 1] == pair.second;
-      joined.push_back(here ? pieces[i] + pieces[i + 1] : pieces[i]);
-      if (here) ++i;
-    }
-    pieces = std::move(joined);
-  }
-  return pieces;
+const AddedToken* BytePairEncoder::added_at(std::string_view text) const {
+  const auto found = std::find_if(added_.begin(), added_.end(), [&](const AddedToken& token) {
+    return text.starts_with(token.text);
+  });
+  return found == added_.end() ? nullptr : &*found;
 }
 
 std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
   std::vector<BpeToken> tokens;
-  for (std::string_view word : gpt2_words(text)) {
-    std::vector<std::string> pieces;
-    for (const char byte : word) pieces.push_back(letters()[static_cast<unsigned char>(byte)]);
-    for (const std::string& piece : merged(std::move(pieces))) {
-      const auto id = ids_.find(piece);
-      if (id == ids_.end()) {
-        throw InputError(fmt::format("the vocabulary has no \"{}\", which the text needs", piece));
-      }
-      // As many bytes as the piece has letters stand at the start of what is left of the word.
-      std::size_t bytes = 0;
-      for (const char c : piece) bytes += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U ? 1 : 0;
-      tokens.push_back({id->second, std::string(word.substr(0, bytes))});
-      word.remove_prefix(bytes);
+  Known known;
+  std::deque<std::string> with_blank;  // what `known` names must stay where it is
+  const auto encode_between = [&](std::string_view part) {
+    if (part.empty()) return;
+    if (!adds_blank_ || part.starts_with(' ')) return encode_part(part, known, tokens);
+    encode_part(with_blank.emplace_back(' ' + std::string(part)), known, tokens);
+  };
+  std::size_t start = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const AddedToken* added = added_at(text.substr(at));
+    if (!added) {
+      ++at;
+      continue;
     }
+    std::string_view before = text.substr(start, at - start);
+    if (added->takes_blanks_before) before.remove_suffix(blanks_after(before));
+    encode_between(before);
+    tokens.push_back({added->id, added->text});
+    at += added->text.size();
+    if (added->takes_blanks_after) at += blanks_before(text.substr(at));
+    start = at;
   }
+  encode_between(text.substr(start));
   return tokens;
+}
+
+std::shared_ptr<const BytePairEncoder> byte_pair_encoder(
+    std::string_view vocab_or_tokenizer_json, std::optional<std::string_view> merges_txt) {
+  struct Entry {
+    std::string json;
+    std::optional<std::string> merges;
+    std::shared_ptr<const BytePairEncoder> encoder;
+  };
+  static std::mutex mutex;
+  static std::vector<Entry> entries;
+  const std::scoped_lock lock(mutex);
+  for (const Entry& entry : entries) {
+    if (entry.json == vocab_or_tokenizer_json && entry.merges == merges_txt) return entry.encoder;
+  }
+  auto encoder = std::make_shared<const BytePairEncoder>(
+      merges_txt ? bpe_files(vocab_or_tokenizer_json, *merges_txt)
+                 : bpe_files(vocab_or_tokenizer_json));
+  constexpr std::size_t kept = 2;  // compare has two lessons; no command has more
+  if (entries.size() == kept) entries.erase(entries.begin());
+  entries.push_back({std::string(vocab_or_tokenizer_json), std::nullopt, encoder});
+  if (merges_txt) entries.back().merges = std::string(*merges_txt);
+  return encoder;
 }
 
 }  // namespace qkv

@@ -1,14 +1,19 @@
 #pragma once
 
-#include <map>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "ops/bpe_files.hpp"
+
 namespace qkv {
 
-/// One token of a byte-pair encoding: its id, and the text that it stands for.
+/// One token of a byte-pair encoding: its id, and the text that it stands for; bytes that are only
+/// a part of a character are written out, "<0xF0><0x9F>".
 struct BpeToken {
   double id = 0;
   std::string text;
@@ -16,27 +21,55 @@ struct BpeToken {
 
 /// GPT-2's byte-level byte-pair encoding (Radford et al. 2019; Sennrich, Haddow and Birch 2016):
 /// the text is cut into words by GPT-2's own pattern, each word into bytes, and the pairs that
-/// stand earliest in the list of merges are joined first.
+/// stand earliest in the list of merges are joined first. Added tokens are taken out before, the
+/// longest where several begin at one place.
 class BytePairEncoder {
  public:
+  explicit BytePairEncoder(const BpeFiles& files);
   /// From vocab.json and merges.txt. Throws InputError where they are no such files.
-  BytePairEncoder(std::string_view vocab_json, std::string_view merges_txt);
+  BytePairEncoder(std::string_view vocab_json, std::string_view merges_txt)
+      : BytePairEncoder(bpe_files(vocab_json, merges_txt)) {}
   /// From Hugging Face's tokenizer.json, which holds both.
-  explicit BytePairEncoder(std::string_view tokenizer_json);
+  explicit BytePairEncoder(std::string_view tokenizer_json)
+      : BytePairEncoder(bpe_files(tokenizer_json)) {}
 
-  /// Throws InputError for a piece that the vocabulary does not have.
+  /// In time that grows with the text (a single word of k bytes: k log k). Throws InputError for a
+  /// piece that the vocabulary does not have.
   std::vector<BpeToken> encode(std::string_view text) const;
 
  private:
-  void add_merge(std::string_view line);
-  std::vector<std::string> merged(std::vector<std::string> pieces) const;
+  using Symbol = std::uint32_t;
+  using Symbols = std::vector<Symbol>;
+  struct Merge {
+    std::uint32_t rank;
+    Symbol joined;
+  };
+  struct Piece {  // what a symbol stands for
+    std::string letters;
+    std::optional<double> id;
+    std::size_t bytes;
+  };
+  class Word;
+  using Known = std::unordered_map<std::string_view, Symbols>;
 
-  std::unordered_map<std::string, double> ids_;
-  std::unordered_map<std::string, std::size_t> ranks_;  // of "left right"
+  Symbol symbol_of(const std::string& letters, const BpeFiles& files);
+  const Merge* merge_of(Symbol left, Symbol right) const;
+  void encode_part(std::string_view text, Known& known, std::vector<BpeToken>& tokens) const;
+  const AddedToken* added_at(std::string_view text) const;
+
+  std::vector<Piece> pieces_;
+  std::unordered_map<std::string, Symbol> symbols_;
+  std::unordered_map<std::uint64_t, Merge> merges_;  // of left and right
+  std::vector<Symbol> bytes_;
+  std::vector<AddedToken> added_;  // the longest first
+  bool adds_blank_ = false;
 };
 
-/// The words of GPT-2's pattern: contractions, letters, digits and other marks, each with the blank
-/// before it, and runs of blanks. Together they are the text.
-std::vector<std::string_view> gpt2_words(std::string_view text);
+/// The encoder of vocab.json and merges.txt, or of a tokenizer.json alone. The latest ones are
+/// kept, so that files are read once however often a lesson is worked out. Throws like the
+/// constructors.
+std::shared_ptr<const BytePairEncoder> byte_pair_encoder(
+    std::string_view vocab_or_tokenizer_json,
+    std::optional<std::string_view> merges_txt = std::nullopt);
 
 }  // namespace qkv

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "ops/catalogue.hpp"
+#include "ops/rows.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {
@@ -92,7 +93,18 @@ struct ConcatHeads {
     std::vector<std::string> labels;
     if (!joins_one_tensor(call)) labels = joined_labels(call);
     axes.back() = {.name = "h·" + axes.back().name, .size = width, .labels = std::move(labels)};
-    return cell_by_cell(call, zeros(std::move(axes)), cell<double>);
+    Tensor joined = zeros(std::move(axes));
+    if (!joins_one_tensor(call)) return cell_by_cell(call, std::move(joined), cell<double>);
+    const Tensor& heads = *call.inputs[0];
+    const std::size_t count = heads_in(heads);
+    const std::size_t each = heads.columns();
+    row_by_row(joined, 1, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
+      for (std::size_t head = 0; head < count; ++head) {
+        const auto from = heads.matrix(matrix * count + head).subspan(row * each, each);
+        std::copy(from.begin(), from.end(), cells.subspan(head * each).begin());
+      }
+    });
+    return joined;
   }
 };
 

@@ -1,5 +1,7 @@
 #include "ops/line.hpp"
 
+#include "ops/rows.hpp"
+
 namespace qkv {
 bool goes_down(const Call& call) { return call.options->word("axis", "rows") == "columns"; }
 
@@ -16,10 +18,12 @@ Tensor line_by_line(const Call& call, Tensor output,
     output.values = transposed(turned).values;
     return output;
   }
+  const std::size_t rows = output.rows();
   const std::size_t width = output.columns();
-  for (std::size_t i = 0; i < output.values.size(); i += width) {
-    kernel(std::span(operand.values).subspan(i, width), std::span(output.values).subspan(i, width));
-  }
+  constexpr std::size_t operations = 4;
+  row_by_row(output, operations, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
+    kernel(std::span(operand.values).subspan((matrix * rows + row) * width, width), cells);
+  });
   return output;
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ops/catalogue.hpp"
+#include "ops/rows.hpp"
 #include "ops/shape_rule.hpp"
 #include "tensor/error.hpp"
 
@@ -42,6 +43,19 @@ bool is_hidden(const CellBase& c) {
   if (kind == "padding") return is_padding(c);
   const Tensor& keep = c.input(1);
   return keep.at(c.matching(1), keep.rows() == 1 ? 0 : c.row, c.column) == 0;
+}
+
+// Puts -inf where the row's keys are hidden.
+void hide(CellBase at, std::span<double> cells) {
+  constexpr double hidden = -std::numeric_limits<double>::infinity();
+  if (kind_of(*at.call) == "causal") {  // every key behind its query, without asking one by one
+    std::fill(cells.begin() + static_cast<std::ptrdiff_t>(std::min(at.row + 1, cells.size())),
+              cells.end(), hidden);
+    return;
+  }
+  for (at.column = 0; at.column < cells.size(); ++at.column) {
+    if (is_hidden(at)) cells[at.column] = hidden;
+  }
 }
 
 // "key 3 (cat)", counted as people count.
@@ -124,7 +138,13 @@ struct Mask {
     }
     Tensor result = output_of(shaped, form(shaped));
     result.dot_width = call.inputs[0]->dot_width;
-    return cell_by_cell(call, std::move(result), cell<double>);
+    row_by_row(result, 4, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
+      CellBase at{.call = &call, .output = &result, .matrix = matrix, .row = row};
+      const auto scores = call.inputs[0]->matrix(at.matching(0)).subspan(row * cells.size());
+      std::copy_n(scores.begin(), cells.size(), cells.begin());
+      hide(at, cells);
+    });
+    return result;
   }
 };
 

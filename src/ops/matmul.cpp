@@ -10,14 +10,14 @@ namespace qkv {
 
 Tensor product(const Call& call, const Form& form) {
   Tensor result = output_of(call, form);
-  CellBase at{.call = &call, .output = &result};
   const Tensor& a = *call.inputs[0];
   const Tensor& b = *call.inputs[1];
   const ProductSize size{a.rows(), a.columns(), b.columns()};
-  for (at.matrix = 0; at.matrix < result.matrices(); ++at.matrix) {
-    multiply(a.matrix(at.matching(0)), b.matrix(at.matching(1)), result.matrix(at.matrix), size,
+  multiply_each(result.matrices(), size, [&](std::size_t m) {
+    const CellBase at{.call = &call, .output = &result, .matrix = m};
+    multiply(a.matrix(at.matching(0)), b.matrix(at.matching(1)), result.matrix(m), size,
              RightSide::as_is);
-  }
+  });
   return result;
 }
 

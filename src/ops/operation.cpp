@@ -1,5 +1,10 @@
 #include "ops/operation.hpp"
 
+#include <algorithm>
+
+#include "ops/rows.hpp"
+#include "tensor/parallel.hpp"
+
 namespace qkv {
 
 std::size_t CellBase::matching(std::size_t k) const {
@@ -17,20 +22,32 @@ std::size_t CellBase::matching(std::size_t k) const {
   return result;
 }
 
-Tensor cell_by_cell(const Call& call, Tensor output, double (*cell)(const Cell<double>&)) {
+void row_by_row(Tensor& output, std::size_t operations,
+                const std::function<void(std::size_t, std::size_t, std::span<double>)>& fill) {
   const std::size_t rows = output.rows();
   const std::size_t columns = output.columns();
-  Cell<double> at;
-  at.call = &call;
-  at.output = &output;
-  for (at.matrix = 0; at.matrix < output.matrices(); ++at.matrix) {
-    const std::span<double> values = output.matrix(at.matrix);
-    for (at.row = 0; at.row < rows; ++at.row) {
-      for (at.column = 0; at.column < columns; ++at.column) {
-        values[at.row * columns + at.column] = cell(at);
-      }
-    }
-  }
+  if (rows == 0 || columns == 0) return;
+  constexpr std::size_t numbers_at_a_time = std::size_t{1} << 14;
+  const std::size_t block = std::max<std::size_t>(1, numbers_at_a_time / columns);
+  in_blocks(output.values.size() / columns, block, operations * columns,
+            [&](std::size_t begin, std::size_t end) {
+              for (std::size_t line = begin; line < end; ++line) {
+                fill(line / rows, line % rows,
+                     std::span(output.values).subspan(line * columns, columns));
+              }
+            });
+}
+
+Tensor cell_by_cell(const Call& call, Tensor output, double (*cell)(const Cell<double>&)) {
+  constexpr std::size_t operations = 8;  // finding a cell's operands costs more than its maths
+  row_by_row(output, operations, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
+    Cell<double> at;
+    at.call = &call;
+    at.output = &output;
+    at.matrix = matrix;
+    at.row = row;
+    for (at.column = 0; at.column < cells.size(); ++at.column) cells[at.column] = cell(at);
+  });
   return output;
 }
 

@@ -43,18 +43,17 @@ struct Project {
 
   static Tensor compute(const Call& call) {
     Tensor result = output_of(call, form(call));  // [row inner]·[inner column] → [row column]
-    CellBase at{.call = &call, .output = &result};
     const Tensor& x = *call.inputs[0];
     const Tensor& w = *call.inputs[1];
     const ProductSize size{result.rows(), x.columns(), result.columns()};
     const RightSide right = stored_out_in(call) ? RightSide::transposed : RightSide::as_is;
-    for (at.matrix = 0; at.matrix < result.matrices(); ++at.matrix) {
-      multiply(x.matrix(at.matching(0)), w.matrix(at.matching(1)), result.matrix(at.matrix), size,
-               right);
+    multiply_each(result.matrices(), size, [&](std::size_t m) {
+      const CellBase at{.call = &call, .output = &result, .matrix = m};
+      multiply(x.matrix(at.matching(0)), w.matrix(at.matching(1)), result.matrix(m), size, right);
       if (call.inputs.size() == 3) {
-        add_to_each_row(result.matrix(at.matrix), call.inputs[2]->matrix(at.matching(2)));
+        add_to_each_row(result.matrix(m), call.inputs[2]->matrix(at.matching(2)));
       }
-    }
+    });
     return result;
   }
 
@@ -72,7 +71,9 @@ struct Project {
   }
 
   static void add_to_each_row(std::span<double> matrix, std::span<const double> bias) {
-    for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] += bias[i % bias.size()];
+    for (std::size_t i = 0; i < matrix.size(); i += bias.size()) {
+      for (std::size_t j = 0; j < bias.size(); ++j) matrix[i + j] += bias[j];
+    }
   }
 };
 

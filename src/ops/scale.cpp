@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ops/catalogue.hpp"
+#include "ops/rows.hpp"
 #include "ops/shape_rule.hpp"
 #include "tensor/error.hpp"
 
@@ -86,8 +87,11 @@ struct Scale {
     result.dot_width = call.inputs[0]->dot_width;
     const Divisor by = divisor_of(call);
     const double divisor = by.root ? std::sqrt(by.inside) : by.inside;
-    const std::vector<double>& scores = call.inputs[0]->values;
-    for (std::size_t i = 0; i < scores.size(); ++i) result.values[i] = scores[i] / divisor;
+    const std::size_t rows = result.rows();
+    row_by_row(result, 1, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
+      const double* scores = &call.inputs[0]->values[(matrix * rows + row) * cells.size()];
+      for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = scores[j] / divisor;
+    });
     return result;
   }
 

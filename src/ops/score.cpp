@@ -19,14 +19,14 @@ struct Score {
 
   static Tensor compute(const Call& call) {
     Tensor scores = output_of(call, form(call));  // [query d_k]·[d_k key] → [query key]
-    CellBase at{.call = &call, .output = &scores};
     const Tensor& q = *call.inputs[0];
     const Tensor& k = *call.inputs[1];
     const ProductSize size{q.rows(), q.columns(), k.rows()};
-    for (at.matrix = 0; at.matrix < scores.matrices(); ++at.matrix) {
-      multiply(q.matrix(at.matching(0)), k.matrix(at.matching(1)), scores.matrix(at.matrix), size,
+    multiply_each(scores.matrices(), size, [&](std::size_t m) {
+      const CellBase at{.call = &call, .output = &scores, .matrix = m};
+      multiply(q.matrix(at.matching(0)), k.matrix(at.matching(1)), scores.matrix(m), size,
                RightSide::transposed);
-    }
+    });
     scores.dot_width = q.columns();
     return scores;
   }

@@ -10,6 +10,7 @@
 #include "ops/catalogue.hpp"
 #include "ops/tokens.hpp"
 #include "tensor/error.hpp"
+#include "tensor/nearest.hpp"
 
 namespace qkv {
 namespace {
@@ -37,11 +38,11 @@ using Tokens = std::vector<std::string>;
 
 bool is_bpe(const Call& call) { return call.options->word("method", "words") == "bpe"; }
 
-BytePairEncoder encoder_of(const Call& call) {
+std::shared_ptr<const BytePairEncoder> encoder_of(const Call& call) {
   const Options& options = *call.options;
-  if (options.has("tokenizer")) return BytePairEncoder(options.contents("tokenizer"));
+  if (options.has("tokenizer")) return byte_pair_encoder(options.contents("tokenizer"));
   if (options.has("vocab") && options.has("merges")) {
-    return BytePairEncoder(options.contents("vocab"), options.contents("merges"));
+    return byte_pair_encoder(options.contents("vocab"), options.contents("merges"));
   }
   throw InputError(
       fmt::format("{}: bpe needs its files: vocab = \"vocab.json\" and merges = "
@@ -123,11 +124,14 @@ double id_of(const std::string& token, const Vocabulary& known, const Call& call
   const Tokens& vocabulary = known.tokens;
   constexpr std::size_t shown = 24;
   const std::size_t count = std::min(shown, vocabulary.size());
+  const std::string near = nearest(token, std::span<const std::string>(vocabulary));
   throw InputError(fmt::format(
-      "{}: \"{}\" is not in the vocabulary ({}{}); write the text in these words, or add it there",
+      "{}: \"{}\" is not in the vocabulary ({}{}); {}write the text in these words, or add it "
+      "there",
       call.step, token,
       fmt::join(vocabulary.begin(), vocabulary.begin() + static_cast<std::ptrdiff_t>(count), ", "),
-      count < vocabulary.size() ? ", …" : ""));
+      count < vocabulary.size() ? ", …" : "",
+      near.empty() ? "" : fmt::format("did you mean \"{}\"? Else ", near)));
 }
 
 double pad_id(const Vocabulary& vocabulary, const Call& call) {
@@ -157,11 +161,11 @@ std::vector<Sentence> looked_up(const Call& call) {
 }
 
 std::vector<Sentence> encoded(const Call& call) {
-  const BytePairEncoder encoder = encoder_of(call);
+  const std::shared_ptr<const BytePairEncoder> encoder = encoder_of(call);
   std::vector<Sentence> sentences;
   for (const std::string& text : call.environment->texts) {
     Sentence sentence;
-    for (BpeToken& token : encoder.encode(text_to_read(call, text))) {
+    for (BpeToken& token : encoder->encode(text_to_read(call, text))) {
       sentence.tokens.push_back(std::move(token.text));
       sentence.ids.push_back(token.id);
     }

@@ -95,15 +95,19 @@ Json option_json(const OptionValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
-Json step_json(const Step& step, Convention convention, const std::vector<PlannedFile>& plan) {
-  Json entry{{"number", step.number},
+// A large step that nobody wanted was not worked out: its shape is not known.
+Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
+               const std::vector<PlannedFile>& plan) {
+  Json entry{{"number", number},
              {"name", step.name},
              {"op", std::string(step.operation->name)},
              {"of", step.of}};
   Json options = Json::object();
   for (const auto& [name, value] : step.options.all()) options[name] = option_json(value);
   if (!options.empty()) entry["options"] = std::move(options);
-  entry.update(entry_json(step.name, step.output, convention, plan));
+  const Tensor* tensor = trace.find(step.name);
+  entry.update(tensor ? entry_json(step.name, *tensor, trace.convention, plan)
+                      : Json{{"shape", nullptr}, {"labels", nullptr}, {"file", nullptr}});
   return entry;
 }
 
@@ -129,8 +133,8 @@ std::string manifest(const Lesson& lesson, const Trace& trace,
     json["givens"].push_back(std::move(entry));
   }
   json["steps"] = Json::array();
-  for (const Step& step : trace.steps) {
-    json["steps"].push_back(step_json(step, trace.convention, plan));
+  for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
+    json["steps"].push_back(step_json(s + 1, lesson.recipe.steps[s], trace, plan));
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -140,8 +144,7 @@ std::string manifest(const Lesson& lesson, const Trace& trace,
 std::string exported_stem(const Given& given) { return "given-" + given.name; }
 
 std::string exported_stem(const Trace& trace, const Step& step) {
-  const std::size_t last = trace.steps.empty() ? 0 : trace.steps.back().number;
-  return fmt::format("{:0{}}-{}", step.number, last >= 100 ? 3 : 2, step.name);
+  return fmt::format("{:0{}}-{}", step.number, trace.length >= 100 ? 3 : 2, step.name);
 }
 
 std::string exported_suffix(const Tensor& tensor, std::size_t index) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "render/arithmetic.hpp"
 #include "render/changes.hpp"
@@ -173,6 +174,16 @@ void say_once(std::string& text, const std::string& remark) {
   }
 }
 
+// Those of the head that is looked at; where there are no heads, or all are wanted, all of them.
+std::vector<std::size_t> wanted_matrices(const Tensor& tensor, const WalkLook& look) {
+  std::vector<std::size_t> wanted;
+  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+    const std::optional<std::size_t> head = head_of(tensor, m);
+    if (!look.head || !head || head == look.head) wanted.push_back(m);
+  }
+  return wanted;
+}
+
 std::string tensor_text(const Exhibit& exhibit, const Trace& trace, const WalkLook& look,
                         decltype(&matrix_text) one_matrix = matrix_text) {
   const Tensor& tensor = exhibit.tensor;
@@ -185,17 +196,19 @@ std::string tensor_text(const Exhibit& exhibit, const Trace& trace, const WalkLo
   const Tensor over_before = turned && exhibit.before ? transposed(*exhibit.before) : Tensor{};
   const Tensor& shown = turned ? over : tensor;
   const Tensor* before = turned && exhibit.before ? &over_before : exhibit.before;
-  const std::size_t count = shown.matrices();
+  const std::vector<std::size_t> wanted = wanted_matrices(tensor, look);
+  const std::size_t count = wanted.size();
   std::string text, hidden;
-  for (std::size_t m = 0; m < count; ++m) {
-    if (count > most_matrices && m == first_matrices) {
-      text += indented(
-          fmt::format("… {} more, {} to {}; all of them: {}", count - first_matrices - 1,
-                      matrix_name(tensor, m), matrix_name(tensor, count - 2), exhibit.whole),
-          look);
-      m = count - 1;
+  for (std::size_t w = 0; w < count; ++w) {
+    if (count > most_matrices && w == first_matrices) {
+      text += indented(fmt::format("… {} more, {} to {}; all of them: {}",
+                                   count - first_matrices - 1, matrix_name(tensor, wanted[w]),
+                                   matrix_name(tensor, wanted[count - 2]), exhibit.whole),
+                       look);
+      w = count - 1;
     }
-    if (count > 1) text += "  " + matrix_name(tensor, m) + "\n";
+    const std::size_t m = wanted[w];
+    if (tensor.matrices() > 1) text += "  " + matrix_name(tensor, m) + "\n";
     SheetText sheet = one_matrix({shown.rows(), shown.columns(), shown.matrix(m),
                                   before ? before->matrix(m) : std::span<const double>(),
                                   own_labels(tensor, m, trace.convention)},
@@ -245,17 +258,39 @@ std::string changed_lines(const Step& step, const WalkLook& look) {
   return text;
 }
 
+// What lies on the way to the step's result, in a trace that may lack the step.
+std::vector<Part> parts_of(const Trace& trace, const std::string& name) {
+  const Step* step = trace.find_step(name);
+  if (!step || !step->operation->parts) return {};
+  return step->operation->parts(trace.call(*step));
+}
+
+// The same in the lesson as it was, where there is anything to compare.
+const Tensor* before_of(const Part& part, std::span<const Part> before, std::size_t place) {
+  if (place >= before.size() || before[place].title != part.title) return nullptr;
+  const Tensor& tensor = before[place].tensor;
+  return comparable(part.tensor, tensor) && differs(part.tensor, tensor) ? &tensor : nullptr;
+}
+
+std::string parts_text(const Lesson& lesson, const Trace& trace, const Step& step,
+                       const WalkLook& look) {
+  const std::string whole = way_to_whole(lesson, trace, step.name, look);
+  const std::vector<Part> parts = parts_of(trace, step.name);
+  const std::vector<Part> before =
+      look.began ? parts_of(*look.began, step.name) : std::vector<Part>();
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += fmt::format("  on the way: {}\n", parts[i].title);
+    text += tensor_text({parts[i].tensor, whole, before_of(parts[i], before, i)}, trace, look);
+    text += "\n";
+  }
+  return text;
+}
+
 // What lies on the way, the step's matrix, what was changed of it and one cell worked out.
 std::string result_text(const Lesson& lesson, const Trace& trace, const Step& step,
                         const WalkLook& look) {
-  std::string text;
-  if (step.operation->parts) {
-    const std::string whole = way_to_whole(lesson, trace, step.name, look);
-    for (const Part& part : step.operation->parts(trace.call(step))) {
-      text += fmt::format("  on the way: {}\n", part.title);
-      text += tensor_text({part.tensor, whole, nullptr}, trace, look) + "\n";
-    }
-  }
+  std::string text = parts_text(lesson, trace, step, look);
   const std::string title =
       fmt::format("  {} ({})", step.name, shown_shape(step.output, trace.convention));
   text += bold(title, look) + "\n" + output_text(lesson, trace, step, look);
@@ -333,6 +368,16 @@ CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step
   } catch (const InputError&) {  // another text may not have its words
     return typical_cell(step);
   }
+}
+
+CellReference in_head(CellReference cell, const Trace& trace, const WalkLook& look) {
+  const Tensor& tensor = trace.at(cell.name);
+  for (std::size_t m = 0; look.head && m < tensor.matrices(); ++m) {
+    if (head_of(tensor, m) != look.head) continue;
+    cell.matrix = m;
+    break;
+  }
+  return cell;
 }
 
 CellReference typical_cell(const Step& step) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "lesson/lesson.hpp"
@@ -27,6 +28,7 @@ struct WalkLook {
   bool colour = false;
   Picture picture = Picture::heatmap;
   Reader reader = Reader::has_commands;
+  std::optional<std::size_t> head = {};  ///< of what has heads, only this one
   const Trace* began = nullptr;  ///< the lesson's own numbers, where somebody has changed some:
                                  ///< what differs from them is marked and told
 };
@@ -51,6 +53,9 @@ std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std:
 
 /// The cell that a step is explained by: the lesson's choice, or where it has none a typical one.
 CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step);
+
+/// The same cell in the head that is looked at, if its matrix has heads.
+CellReference in_head(CellReference cell, const Trace& trace, const WalkLook& look);
 
 /// A typical cell: a row that is neither first nor bare, its largest number.
 CellReference typical_cell(const Step& step);

@@ -29,7 +29,7 @@ CellReference cell_to_work_out(const Lesson& lesson, const Trace& trace, const S
   if (look.began) {
     if (const auto changed = largest_change(step, *look.began)) return *changed;
   }
-  return cell_of(lesson, trace, step);
+  return in_head(cell_of(lesson, trace, step), trace, look);
 }
 
 // Of arithmetic that nobody would read to its end the first stages go, all but the cell's name.

@@ -55,6 +55,25 @@ std::vector<std::string> broken(std::string_view text, std::size_t columns) {
   return lines;
 }
 
+std::vector<std::string> page_lines(std::string_view text, std::size_t columns) {
+  constexpr std::size_t fewest = 12;  // columns that are worth it
+  std::vector<std::string> lines;
+  for (std::string& line : lines_of(text)) {
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const bool fits = shown_width(line) <= columns || line.find('\x1b') != std::string::npos;
+    if (fits || columns < indent + fewest) {
+      lines.push_back(std::move(line));
+      continue;
+    }
+    std::size_t in = indent;
+    for (const std::string& piece : broken(line.substr(indent), columns - indent - 2)) {
+      lines.push_back(std::string(in, ' ') + piece);
+      in = indent + 2;
+    }
+  }
+  return lines;
+}
+
 std::size_t shown_width(std::string_view line) { return width(plain(line)); }
 
 std::string fitted(std::string_view line, std::size_t columns) {

@@ -34,6 +34,10 @@ std::vector<std::string> lines_of(std::string_view text);
 /// Each line of a text broken to so many columns, cells' names in one piece.
 std::vector<std::string> broken(std::string_view text, std::size_t columns);
 
+/// The lines of a page for so many columns. What is wider, as commands are, goes on further in on
+/// the next line; lines in colour stay as they are.
+std::vector<std::string> page_lines(std::string_view text, std::size_t columns);
+
 /// How many columns a line takes, its colours aside.
 std::size_t shown_width(std::string_view line);
 

@@ -33,7 +33,7 @@ struct Command {
 /// The commands.
 struct PlainCommands {
   static constexpr Command all[] = {
-      {"", "next", &PlainStepper::next, "Enter alone: the next step"},
+      {"n", "next", &PlainStepper::next, "the next step, as Enter alone"},
       {"b", "back", &PlainStepper::back, "the step before"},
       {"g", "go", &PlainStepper::go,
        "goes to a step: g scores, or g 3; alone: shows this one again"},
@@ -49,6 +49,7 @@ struct PlainCommands {
   };
 
   static const Command* find(std::string_view word) {
+    if (word.empty()) return &all[0];  // Enter alone
     const auto found = std::find_if(std::begin(all), std::end(all), [&](const Command& command) {
       return command.letter == word || command.word == word;
     });

@@ -40,7 +40,9 @@ std::string changes_note(const Walkthrough& walk) {
   if (walk.set.empty()) return {};
   std::string text = "Changed:";
   for (const std::string& change : walk.set) text += " " + change;
-  return text + " (* marks numbers that differ, u undoes)";
+  return text + (walk.picture == Picture::dots
+                     ? " (u undoes; h shows numbers, where * marks those that differ)"
+                     : " (* marks numbers that differ, u undoes)");
 }
 
 }  // namespace
@@ -270,7 +272,7 @@ const std::vector<std::string>& Stepper::page(const PageOf& of) {
       std::find_if(pages_.begin(), pages_.end(), [&](const Page& page) { return page.of == of; });
   if (known != pages_.end()) return known->lines;
   if (!pages_.empty() && pages_.front().of.lesson != of.lesson) pages_.clear();
-  pages_.push_front({of, lines_of(text_of(of))});
+  pages_.push_front({of, page_lines(text_of(of), of.columns)});
   if (pages_.size() > most_pages) pages_.pop_back();
   return pages_.front().lines;
 }
@@ -341,6 +343,12 @@ std::vector<std::string> Stepper::notes(std::size_t most) const {
   return lines;
 }
 
+// What stands in place of "Enter next" on the last step.
+std::string_view Stepper::at_end() const {
+  if (walk_.at < walk_.stretch.last) return {};
+  return quiz_ ? "Enter result" : "last step";
+}
+
 std::string Stepper::status(std::size_t hidden) const {
   const Step& step = walk_.step();
   const std::string number = fmt::format("{}/{}", step.number, walk_.now->lesson.texts.size());
@@ -352,6 +360,7 @@ std::string Stepper::status(std::size_t hidden) const {
                                  .name = step.name,
                                  .hidden = hidden,
                                  .in_cell = shows_ == Shows::cell,
+                                 .at_end = at_end(),
                                  .has_heads = step.output.matrices() > 1},
                                 window_.columns);
   return walk_.colour ? fmt::format("\x1b[7m{}\x1b[0m", padded_right(line, window_.columns)) : line;

@@ -90,6 +90,7 @@ class Stepper {
   std::vector<std::string> hint() const;
   std::vector<std::string> notes(std::size_t most) const;
   std::string status(std::size_t hidden) const;
+  std::string_view at_end() const;
   std::string prompt_label() const;
   void add_prompt(Frame& frame) const;
 

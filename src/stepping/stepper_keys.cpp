@@ -163,6 +163,7 @@ std::string StepperKeys::status(const StatusLine& what, std::size_t columns) {
   for (const Binding& row : of_both()) {
     if (!row.brief.empty()) common.push_back(row.brief);
   }
+  if (!what.in_cell && !what.at_end.empty()) own.front() = what.at_end;
   if (!what.in_cell && what.hidden > 0) own.front() = "Enter more";
   // In the order in which they get room: how to go on, how to find out more, how to end.
   std::vector<std::string_view> wanted = {own[0], common[0], common[1]};
@@ -171,7 +172,8 @@ std::string StepperKeys::status(const StatusLine& what, std::size_t columns) {
   std::size_t needed = 0;
   for (std::size_t i = 0; i < 3; ++i) needed += 2 + width(wanted[i]);
   std::string text = fmt::format("{} {}", what.number, what.name);
-  if (what.hidden > 0) text += fmt::format(" ({} more lines)", what.hidden);
+  if (what.hidden > 0)
+    text += fmt::format(" ({} more line{})", what.hidden, what.hidden == 1 ? "" : "s");
   if (width(text) + needed > columns) {
     text = what.hidden > 0 ? fmt::format("{} ↓{}", what.number, what.hidden) : what.number;
   }

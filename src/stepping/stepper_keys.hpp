@@ -14,7 +14,8 @@ struct StatusLine {
   std::string_view name;    ///< of the step; gives way where there is little room
   std::size_t hidden = 0;   ///< lines below the window
   bool in_cell = false;
-  bool has_heads = false;  ///< there are matrices for Tab to go to
+  std::string_view at_end = {};  ///< in place of "Enter next", where there is no next step
+  bool has_heads = false;        ///< there are matrices for Tab to go to
 };
 
 /// What the keys of a stepper do: one table for the keys themselves, the help and the last line of

@@ -110,6 +110,7 @@ WalkLook look_of(const Walkthrough& walk, std::size_t width) {
           .colour = walk.colour,
           .picture = walk.picture,
           .reader = Reader::has_keys,
+          .head = walk.head,
           .began = walk.own()};
 }
 
@@ -187,7 +188,9 @@ CellReference cell_meant(const Walkthrough& walk, std::string_view text, std::si
   if (step.output.values.empty()) {
     throw InputError(fmt::format("{} has no cells", step.name));
   }
-  if (text.empty()) return cell_of(walk.now->lesson, walk.trace(), step);
+  if (text.empty()) {
+    return in_head(cell_of(walk.now->lesson, walk.trace(), step), walk.trace(), look_of(walk, 0));
+  }
   if (text.starts_with('['))
     return resolve_near(fmt::format("{}{}", step.name, text), walk, matrix);
   const bool whole = text.find('[') != std::string_view::npos;

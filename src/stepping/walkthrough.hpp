@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,7 @@ struct Walkthrough {
   int digits = 4;
   Picture picture = Picture::heatmap;
   bool colour = false;
+  std::optional<std::size_t> head = {};  ///< of what has heads, only this one is shown
 
   const Trace& trace() const { return now->trace; }
   /// The lesson's own numbers, where some were changed: before it began, or since; else nullptr.

@@ -7,6 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "tensor/parallel.hpp"
+
 namespace qkv {
 namespace {
 
@@ -24,6 +26,7 @@ void choose_kernels() {
   const bool fused = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   const char* kernels = wide ? "SkylakeX" : fused ? "Haswell" : nullptr;
   if (kernels) setenv("OPENBLAS_CORETYPE", kernels, 0);
+  setenv("OPENBLAS_NUM_THREADS", "1", 1);  // no pool to start: whole blocks of rows are shared out
 }
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const before_libraries_start)() = choose_kernels;
@@ -68,6 +71,23 @@ void multiply_with_blas(const double* a, const double* b, double* out, ProductSi
               1.0, a, inner, b, turned ? inner : columns, 0.0, out, columns);
 }
 
+// The blocks are the same for any number of threads, and so is each sum.
+void multiply_in_blocks(const double* a, const double* b, double* out, ProductSize size,
+                        RightSide right) {
+  static const bool one_thread = [] {
+    openblas_set_num_threads(1);  // where it is linked dynamically, the environment came too late
+    return true;
+  }();
+  static_cast<void>(one_thread);
+  constexpr std::size_t block = 256;
+  constexpr std::size_t products_a_copy = 8;  // what BLAS does in the time of one plain operation
+  in_blocks(size.rows, block, size.inner * size.columns / products_a_copy,
+            [&](std::size_t begin, std::size_t end) {
+              multiply_with_blas(a + begin * size.inner, b, out + begin * size.columns,
+                                 {end - begin, size.inner, size.columns}, right);
+            });
+}
+
 }  // namespace
 
 void multiply(std::span<const double> a, std::span<const double> b, std::span<double> out,
@@ -78,12 +98,20 @@ void multiply(std::span<const double> a, std::span<const double> b, std::span<do
   }
   if (out.empty()) return;
   if (size.rows * size.inner * size.columns > teaching_size && fits_blas(size)) {
-    multiply_with_blas(a.data(), b.data(), out.data(), size, right);
+    multiply_in_blocks(a.data(), b.data(), out.data(), size, right);
   } else if (right == RightSide::transposed) {
     multiply_transposed_in_order(a.data(), b.data(), out.data(), size);
   } else {
     multiply_in_order(a.data(), b.data(), out.data(), size);
   }
+}
+
+void multiply_each(std::size_t count, ProductSize size,
+                   const std::function<void(std::size_t)>& one) {
+  const std::size_t products = size.rows * size.inner * size.columns;
+  in_blocks(count, 1, products / 8, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t m = begin; m < end; ++m) one(m);
+  });
 }
 
 }  // namespace qkv

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 
 namespace qkv {
@@ -20,5 +21,10 @@ struct ProductSize {
 /// larger ones go to BLAS. Throws std::logic_error where the spans do not fit the size.
 void multiply(std::span<const double> a, std::span<const double> b, std::span<double> out,
               ProductSize size, RightSide right);
+
+/// Calls `one(m)` for each of `count` products of that size, several at a time where they are
+/// large.
+void multiply_each(std::size_t count, ProductSize size,
+                   const std::function<void(std::size_t)>& one);
 
 }  // namespace qkv

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <new>
 #include <set>
 
 #include "tensor/error.hpp"
 #include "tensor/memory_limit.hpp"
+#include "tensor/parallel.hpp"
+#include "tensor/row_kernels.hpp"
 #include "trace/words.hpp"
 
 namespace qkv {
@@ -64,10 +67,19 @@ void learn_axes(Trace& trace, const Step& step, const std::vector<std::string>& 
   }
 }
 
+// Asked of every number of every step: on several threads where they are many.
+bool has_no_number(const Tensor& tensor) {
+  std::atomic<bool> found = false;
+  in_blocks(tensor.values.size(), std::size_t{1} << 16, 1, [&](std::size_t begin, std::size_t end) {
+    if (has_nan(std::span(tensor.values).subspan(begin, end - begin))) found = true;
+  });
+  return found;
+}
+
 void refuse_no_number(const Tensor& tensor, std::string_view step) {
+  if (!has_no_number(tensor)) return;
   const auto found = std::find_if(tensor.values.begin(), tensor.values.end(),
                                   [](double value) { return std::isnan(value); });
-  if (found == tensor.values.end()) return;
   const auto place = static_cast<std::size_t>(found - tensor.values.begin());
   throw InputError(fmt::format(
       "{}: row {}, column {} is not a number: infinities met (inf − inf or 0 · inf); look for inf "
@@ -98,9 +110,41 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::s
   return step;
 }
 
+// ---------------------------------------------------------------- what is wanted
+
+// Of each step whether something wanted needs it; a step's operands stand before it.
+std::vector<bool> needed_steps(const Recipe& recipe, const WantedSteps& wanted) {
+  if (wanted.empty()) return std::vector<bool>(recipe.steps.size(), true);
+  std::vector<bool> needed(recipe.steps.size());
+  for (const std::string& name : wanted) {
+    if (const auto step = find_step(recipe, name)) needed[*step] = true;
+  }
+  std::set<std::string_view> operands;
+  for (std::size_t s = needed.size(); s-- > 0;) {
+    const StepRecipe& step = recipe.steps[s];
+    if (operands.contains(step.name)) needed[s] = true;
+    if (needed[s]) operands.insert(step.of.begin(), step.of.end());
+  }
+  return needed;
+}
+
+// Whether the operands of a step hold more numbers than a lesson shows.
+bool is_large(const StepRecipe& step, const Trace& trace) {
+  std::size_t numbers = 0;
+  for (const std::string& name : step.of) numbers += trace.find(name)->values.size();
+  return numbers > teaching_numbers;
+}
+
 }  // namespace
 
-Evaluation evaluate_all(Recipe recipe) {
+std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name_or_number) {
+  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
+    if (recipe.steps[s].name == name_or_number || std::to_string(s + 1) == name_or_number) return s;
+  }
+  return {};
+}
+
+Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   Evaluation result;
   Held held;
   for (const Given& given : recipe.givens) held.add(given.tensor, given.name);
@@ -108,12 +152,14 @@ Evaluation evaluate_all(Recipe recipe) {
   trace.convention = recipe.convention;
   trace.environment = recipe.environment;
   trace.givens = std::move(recipe.givens);
+  trace.length = recipe.steps.size();
+  const std::vector<bool> needed = needed_steps(recipe, wanted);
   for (Given& given : trace.givens) name_matrix(given.tensor, usual_axes(given.name));
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     const StepRecipe& step = recipe.steps[s];
     const bool ready = step.operation && std::all_of(step.of.begin(), step.of.end(),
                                                      [&](const auto& n) { return trace.find(n); });
-    if (!ready) continue;
+    if (!ready || (!needed[s] && is_large(step, trace))) continue;
     try {
       Step made = worked_out(step, trace, recipe.tokens);
       held.add(made.output, made.name);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/trace.hpp"
@@ -18,9 +20,17 @@ struct Evaluation {
   std::vector<StepFault> faults;  ///< one for each step that failed by itself
 };
 
-/// Works out every step that can be worked out and says of the others what is wrong. Throws
-/// InputError where the givens alone are more than `memory_limit` allows.
-Evaluation evaluate_all(Recipe recipe);
+/// Steps, by name or by number ("3"), and givens that somebody wants to see; none: all of them.
+using WantedSteps = std::vector<std::string>;
+
+/// The index of the step of that name or number; nothing where there is none.
+std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name_or_number);
+
+/// Works out every step that can be worked out and says of the others what is wrong. A step that
+/// nothing wanted needs is left out where its operands are large: small ones cost nothing, and a
+/// lesson's words may speak of them. A wanted name that the recipe doesn't have is no fault here.
+/// Throws InputError where the givens alone are more than `memory_limit` allows.
+Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted = {});
 
 /// Works out the whole recipe. Throws InputError for the first step that fails.
 Trace evaluate(const Recipe& recipe);

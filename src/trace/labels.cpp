@@ -12,16 +12,10 @@ std::vector<std::string> labels_of(const Axis& axis, std::size_t batch) {
   return labels;
 }
 
-std::string made_up(const Axis& axis, std::size_t i, std::string_view otherwise) {
-  if (axis.name.empty()) return fmt::format("{} {}", otherwise, i + 1);
-  const bool is_feature = axis.name.starts_with("d_") || axis.name.starts_with("h·");
-  return is_feature ? fmt::format("d{}", i + 1) : fmt::format("{} {}", axis.name, i + 1);
-}
-
 void fill(std::vector<std::string>& labels, const Axis& axis, std::string_view otherwise) {
   labels.resize(axis.size);
   for (std::size_t i = 0; i < axis.size; ++i) {
-    if (labels[i].empty()) labels[i] = made_up(axis, i, otherwise);
+    if (labels[i].empty()) labels[i] = made_up_label(axis, i, otherwise);
   }
 }
 
@@ -35,6 +29,12 @@ bool words_differ_by_row(const Tensor& tensor) {
 }
 
 }  // namespace
+
+std::string made_up_label(const Axis& axis, std::size_t i, std::string_view otherwise) {
+  if (axis.name.empty()) return fmt::format("{} {}", otherwise, i + 1);
+  const bool is_feature = axis.name.starts_with("d_") || axis.name.starts_with("h·");
+  return is_feature ? fmt::format("d{}", i + 1) : fmt::format("{} {}", axis.name, i + 1);
+}
 
 MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention convention) {
   const std::vector<std::size_t> leading = leading_index(tensor, index);
@@ -51,6 +51,14 @@ MatrixLabels full_labels(const Tensor& tensor, std::size_t index, Convention con
   fill(turned ? labels.columns : labels.rows, row_axis(tensor), turned ? "column" : "row");
   fill(turned ? labels.rows : labels.columns, tensor.axes.back(), turned ? "row" : "column");
   return labels;
+}
+
+std::optional<std::size_t> head_of(const Tensor& tensor, std::size_t index) {
+  const std::vector<std::size_t> leading = leading_index(tensor, index);
+  for (std::size_t a = 0; a < leading.size(); ++a) {
+    if (tensor.axes[a].name == "head") return leading[a];
+  }
+  return {};
 }
 
 std::string matrix_name(const Tensor& tensor, std::size_t index) {

@@ -10,6 +10,7 @@
 
 #include "tensor/error.hpp"
 #include "tensor/nearest.hpp"
+#include "trace/labels.hpp"
 
 namespace qkv {
 namespace {
@@ -51,6 +52,18 @@ std::size_t checked(std::size_t number, std::size_t size, std::string_view what,
                   size == 0 ? "there are none" : fmt::format("they count from 1 to {}", size)));
 }
 
+// The place whose made-up label this is, as files and pages show it where the lesson has no word:
+// "d2", "token 3".
+std::optional<std::size_t> made_up_place(std::string_view label, const Axis& axis,
+                                         std::size_t batch, std::string_view what) {
+  const std::size_t digits = label.find_last_not_of("0123456789") + 1;
+  const auto number = whole_number(label.substr(digits));
+  if (digits == 0 || !number || *number < 1 || *number > axis.size) return {};
+  const std::size_t place = *number - 1;
+  if (!axis.label(place, batch).empty() || made_up_label(axis, place, what) != label) return {};
+  return place;
+}
+
 // The place that a label stands for along an axis.
 std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch,
                      std::string_view what, const std::string& where) {
@@ -65,6 +78,7 @@ std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch
     throw InputError(fmt::format("{}: \"{}\" stands at {} {}; write the number", where, label,
                                  what == "row" ? "rows" : "columns", fmt::join(places, " and ")));
   }
+  if (const auto place = made_up_place(label, axis, batch, what)) return *place;
   const std::string near = axis.labels.empty() ? "" : nearest(label, known);
   throw InputError(fmt::format("{}: no {} is called \"{}\"{}", where, what, label,
                                near.empty() ? fmt::format("; they count from 1 to {}", axis.size)

@@ -27,8 +27,9 @@ struct ReferenceText {
 ReferenceText parse_reference(std::string_view text);
 
 /// Finds the cell in the trace. Indices count from 1, as people see the matrix; a label may stand
-/// for an index. Throws InputError: an unknown name (with the nearest), an index outside (with the
-/// size), a label that is not there or stands at several places (with the candidates).
+/// for an index, also one that is made up where the lesson has none: "d2", "token 3". Throws
+/// InputError: an unknown name (with the nearest), an index outside (with the size), a label that
+/// is not there or stands at several places (with the candidates).
 CellReference resolve(const ReferenceText& text, const Trace& trace);
 
 /// The cell that `text` names. Throws InputError as the two above; where it names a matrix without

@@ -28,6 +28,7 @@ struct Trace {
   Environment environment;
   std::vector<Given> givens;
   std::vector<Step> steps;
+  std::size_t length = 0;  ///< how many steps the lesson has: some may not be worked out here
 
   const Tensor* find(std::string_view name) const;  ///< nullptr where there is none
   const Step* find_step(std::string_view name) const;

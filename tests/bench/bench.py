@@ -1,67 +1,52 @@
-"""Compares qkv with its peers: each row runs ours and the peer in turn, and prints the ratio.
+"""Compares qkv with its peers, whole process against whole process.
 
-Usage: bench.py QKV [NAME]...   A figure never stands without its peer's beside it.
+Usage: bench.py QKV [--quick] [--json] [NAME]…
+
+NAME picks rows by a part of their name. Each round of a row runs ours and every peer in turn; what
+the table says are medians, and the ratio is taken round by round. "× (whole)" is how many times as
+long the peer's process takes as ours; "× (work)" is the peer's work alone, without starting Python
+and importing, over our whole process. Nothing is subtracted from ours.
 """
 
-import os
-import statistics
-import subprocess
+import json
+import pathlib
 import sys
-import time
+import tempfile
 
-PYTHON = "/usr/bin/python3"
-ROUNDS = 25
-
-# name: (ours, peer, the ratio that we mean to stay below)
-ROWS = {
-    "start-up: help": (["QKV"], [PYTHON, "-c", "pass"], 0.2),
-    "start-up: the first lesson whole": (
-        ["QKV", "run", "the-fat-cat"],
-        [PYTHON, "-c", "import numpy"],
-        0.05,
-    ),
-}
-
-
-def milliseconds(command):
-    """Wall time of one whole process, its output read through a pipe."""
-    start = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
-    return (time.perf_counter() - start) * 1000
-
-
-def measure(ours, peer):
-    """The times of both, interleaved, so that a slow moment of the machine hits both."""
-    times = ([], [])
-    for command in (ours, peer):
-        milliseconds(command)
-    for _ in range(ROUNDS):
-        for command, results in zip((ours, peer), times):
-            results.append(milliseconds(command))
-    return times
-
-
-def machine():
-    with open("/proc/cpuinfo", encoding="utf-8") as lines:
-        names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return f"{names[0] if names else 'unknown processor'}, {os.cpu_count()} cores"
+import machine
+import rows
+import table
+from measuring import interleaved
 
 
 def main():
-    qkv, wanted = sys.argv[1], sys.argv[2:]
-    print(machine())
-    print(f"{'work':36} {'ours ms':>9} {'peer ms':>9} {'ratio':>7} {'spread':>15} {'goal':>7}")
-    for name, (ours, peer, goal) in ROWS.items():
-        if wanted and not any(word in name for word in wanted):
-            continue
-        ours = [qkv if word == "QKV" else word for word in ours]
-        mine, theirs = measure(ours, peer)
-        ratios = [a / b for a, b in zip(mine, theirs)]
-        spread = f"{min(ratios):.3f}–{max(ratios):.3f}"
-        print(
-            f"{name:36} {statistics.median(mine):9.2f} {statistics.median(theirs):9.2f} "
-            f"{statistics.median(ratios):7.3f} {spread:>15} {'≤ ' + str(goal):>7}"
-        )
+    qkv, *words = sys.argv[1:]
+    qkv = str(pathlib.Path(qkv).resolve())
+    quick, as_json = "--quick" in words, "--json" in words
+    wanted = [word for word in words if not word.startswith("--")]
+    about = machine.description(qkv)
+    entries = []
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+        scratch = pathlib.Path(directory)
+        limits = machine.Limits(scratch)
+        for row in (row for group in rows.GROUPS for row in group(qkv, scratch)):
+            if (quick and not row.quick) or (wanted and not any(w in row.name for w in wanted)):
+                continue
+            print(f"  {row.name} {row.size}, {row.threads} thread(s)", file=sys.stderr, flush=True)
+            for prepare in row.prepare:
+                prepare()
+            contestants = [("ours", row.ours, row.environment()), *row.peers]
+            runs = interleaved(contestants, 2 if quick else row.rounds)
+            entries.append(table.figures(row, runs, limits.seconds(row.need, row.threads)))
+    record = {"machine": about, "limits": limits.known, "rows": entries,
+              "exponents": table.exponents(entries)}
+    if as_json:
+        print(json.dumps(record, indent=1, ensure_ascii=False))
+        return
+    print(", ".join(f"{key} {value}" for key, value in about.items()) + "\n")
+    print(table.text(entries))
+    for name, slope in record["exponents"].items():
+        print(f"\n{name} grows like n^{slope:.2f} (the last two doublings)")
 
 
 main()

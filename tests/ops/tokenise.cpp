@@ -55,14 +55,20 @@ TEST_CASE("a token that the vocabulary lacks is refused by name") {
         "p, q, r, s, t, u, v, w, x, …); write the text in these words, or add it there");
 }
 
+TEST_CASE("a slip of the keys in a token is told with the word that was meant") {
+  CHECK(refusal("tokenise", {}, {}, text("the fluffi", {"the", "fluffy", "mat"})) ==
+        "step: \"fluffi\" is not in the vocabulary (the, fluffy, mat); did you mean \"fluffy\"? "
+        "Else write the text in these words, or add it there");
+}
+
 TEST_CASE("lowercase makes capitals small before the vocabulary is asked") {
   const OptionMap lower = {{"lowercase", true}};
   CHECK(apply("tokenise", {}, lower, text("The ÉTÉ the", {"the", "été"})).values ==
         std::vector<double>{0, 1, 0});
   CHECK(apply("tokenise", {}, lower, text("The the")).axes[0].labels == Tokens{"the", "the"});
   CHECK(refusal("tokenise", {}, {}, text("The", {"the"})) ==
-        "step: \"The\" is not in the vocabulary (the); write the text in these words, or add it "
-        "there");
+        "step: \"The\" is not in the vocabulary (the); did you mean \"the\"? Else write the text in "
+        "these words, or add it there");
 }
 
 TEST_CASE("method characters makes a token of each character") {

@@ -4,6 +4,12 @@
 
 using namespace qkv;
 
+TEST_CASE("a command that is wider than the window goes on below, further in") {
+  CHECK(page_lines("Try:\n    qkv run the-fat-cat --set 'W_Q[head 1,1,2]=0.5'\n    ls\n", 36) ==
+        std::vector<std::string>{"Try:", "    qkv run the-fat-cat --set",
+                                 "      'W_Q[head 1,1,2]=0.5'", "    ls"});
+}
+
 TEST_CASE("colours take no columns") { CHECK(shown_width("\x1b[7mcat\x1b[0m 猫") == 6); }
 
 TEST_CASE("a line that is too wide ends in an ellipsis") {

@@ -77,6 +77,41 @@ TEST_CASE("a step that fails is told once, and those that need it keep silent") 
   CHECK_THROWS_WITH(evaluate(steps.recipe), "bad: inner is 2 in A (1×2) but 1 in A (1×2)");
 }
 
+// 300 × 300 numbers are more than a lesson shows.
+Steps large_recipe() {
+  Steps steps;
+  steps.given("A", qkv::zeros({{"row", 300}, {"column", 300}}))
+      .step("B", "transpose", {"A"})
+      .step("C", "add", {"A", "B"})
+      .step("D", "relu", {"A"})
+      .step("E", "exp", {"D"});
+  return steps;
+}
+
+TEST_CASE("of a large recipe only what is wanted is worked out, and what that needs") {
+  const Trace trace = evaluate_all(large_recipe().recipe, {"C"}).trace;
+  CHECK(trace.find("B") != nullptr);
+  CHECK(trace.find("C") != nullptr);
+  CHECK(trace.find("D") == nullptr);
+  CHECK(trace.find("E") == nullptr);
+  CHECK(trace.step_at("C").number == 2);
+  CHECK(trace.length == 4);
+}
+
+TEST_CASE("a step can be wanted by its number, a given by its name") {
+  const Trace fourth = evaluate_all(large_recipe().recipe, {"4"}).trace;
+  CHECK(fourth.find("E") != nullptr);
+  CHECK(fourth.find("B") == nullptr);
+  CHECK(evaluate_all(large_recipe().recipe, {"A"}).trace.steps.empty());
+  CHECK(evaluate_all(large_recipe().recipe).trace.steps.size() == 4);
+}
+
+TEST_CASE("a small step is worked out, whatever is wanted: words may speak of it") {
+  Steps steps;
+  steps.given("A", matrix({{1, 2}})).step("B", "relu", {"A"}).step("C", "exp", {"A"});
+  CHECK(evaluate_all(steps.recipe, {"B"}).trace.find("C") != nullptr);
+}
+
 TEST_CASE("an operation with too few or too many operands is refused") {
   Steps steps;
   steps.given("A", matrix({{1}}))

@@ -112,6 +112,20 @@ TEST_CASE("a token that is not there gets the nearest, or how the rows count") {
   CHECK(place("X[cat,]", words()) == "X[cat,]: no column is called \"\"; they count from 1 to 2");
 }
 
+TEST_CASE("a label that files and pages make up stands for its index") {
+  const Tensor features = labelled(zeros({{"query", 2}, {"d_k", 3}}), {}, {});
+  CHECK(place("Q[query 2,d3]", features) == "0 1 2");
+  CHECK(place("Q[\"query 2\",1]", features) == "0 1 0");
+  CHECK(place("Q[1,d4]", features) ==
+        "Q[1,d4]: no column is called \"d4\"; they count from 1 to 3");
+  CHECK(place("Q[1,d0]", features) ==
+        "Q[1,d0]: no column is called \"d0\"; they count from 1 to 3");
+  const Tensor plain = zeros({{"", 2}, {"", 3}});
+  CHECK(place("A[row 2,column 3]", plain) == "0 1 2");
+  CHECK(place("A[column 2,1]", plain) ==
+        "A[column 2,1]: no row is called \"column 2\"; they count from 1 to 2");
+}
+
 TEST_CASE("a label that is a number is meant by quoting it") {
   const Tensor years = labelled(zeros({{"", 2}, {"", 2}}), {"2", "1"}, {"a,b", "]"});
   CHECK(place("Y[2,1]", years) == "0 1 0");

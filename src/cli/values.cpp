@@ -1,0 +1,35 @@
+#include "cli/values.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "tensor/nearest.hpp"
+
+namespace qkv {
+
+Refusal one_of(std::vector<std::string> names) {
+  return [names = std::move(names)](const std::string& wanted) -> std::string {
+    if (std::find(names.begin(), names.end(), wanted) != names.end()) return {};
+    const std::string near = nearest(wanted, names);
+    return near.empty()
+               ? fmt::format("\"{}\" is not possible; there are {}", wanted, fmt::join(names, ", "))
+               : fmt::format("\"{}\" is not possible; did you mean \"{}\"?", wanted, near);
+  };
+}
+
+Refusal whole_number(std::uint64_t fewest, std::uint64_t most) {
+  return [fewest, most](const std::string& text) -> std::string {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    if (whole && number >= fewest && number <= most) return {};
+    return fmt::format("\"{}\" is no whole number from {} to {}", text, fewest, most);
+  };
+}
+
+Refusal decimals() { return whole_number(0, 17); }
+
+}  // namespace qkv

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace qkv {
+
+/// The words of GPT-2's pattern: contractions, letters, digits and other marks, each with the blank
+/// before it, and runs of blanks. Together they are the text. Letters and digits are Unicode's
+/// (\p{L} and \p{N}), blanks are its White_Space. Throws InputError where the text is not UTF-8.
+/// Example: "it's  3 cats" → it, 's, ␣, ␣3, ␣cats.
+std::vector<std::string_view> gpt2_words(std::string_view text);
+
+/// How many bytes at the start of the text, and at its end, are blanks.
+std::size_t blanks_before(std::string_view text);
+std::size_t blanks_after(std::string_view text);
+
+}  // namespace qkv

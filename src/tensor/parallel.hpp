@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace qkv {
+
+/// Above so many numbers a tensor is no longer one that a lesson shows, and may be worked out by
+/// faster ways whose last bits differ from those of the plain loops.
+inline constexpr std::size_t teaching_numbers = std::size_t{1} << 16;
+
+/// How many threads large work may use; 0: as many as the machine has cores, which is so unless
+/// somebody says otherwise. To be called before any work.
+void use_threads(std::size_t count);
+
+/// Calls `work(begin, end)` for each block of `block` indices of 0 … count, on several threads
+/// where all of it takes longer than starting them: `operations` is about how many additions or
+/// copies one index costs. The blocks do not depend on the number of threads, so neither does any
+/// result. Blocks within a block that several threads share run one after the other. An exception
+/// of `work` is thrown on.
+void in_blocks(std::size_t count, std::size_t block, std::size_t operations,
+               const std::function<void(std::size_t begin, std::size_t end)>& work);
+
+}  // namespace qkv

@@ -1,0 +1,142 @@
+"""What a peer does for the same work, as a program of its own: peers.py WORK LIBRARY ARGUMENT…
+
+It prints "inner SECONDS", the time without its imports. Everything that it makes on the way is
+kept, as qkv keeps it, and numbers are float64.
+"""
+
+import sys
+import time
+
+
+def attention(directory, n, d, h):
+    """The output, and everything on the way by name."""
+    import numpy as np
+
+    x, *weights = (np.load(f"{directory}/{name}.npy") for name in ("X", "W_Q", "W_K", "W_V", "W_O"))
+    mask = np.triu(np.ones((n, n), dtype=bool), 1)
+    q, k, v = ((x @ w).reshape(n, h, d // h).transpose(1, 0, 2) for w in weights[:3])
+    scores = q @ k.transpose(0, 2, 1)
+    scaled = scores / np.sqrt(d // h)
+    masked = np.where(mask, -np.inf, scaled)
+    shares = masked - masked.max(-1, keepdims=True)
+    np.exp(shares, out=shares)
+    shares /= shares.sum(-1, keepdims=True)
+    context = shares @ v
+    concat = context.transpose(1, 0, 2).reshape(n, d)
+    output = concat @ weights[3]
+    return output, {"Q": q, "K": k, "V": v, "scores": scores, "scaled_scores": scaled,
+                    "masked_scores": masked, "attention_weights": shares, "context": context,
+                    "concat": concat, "output": output}
+
+
+def attention_numpy(directory, n, d, h, out):
+    import numpy as np
+
+    start = time.perf_counter()
+    output, kept = attention(directory, n, d, h)
+    assert len(kept) == 10
+    np.save(out, output)
+    return start
+
+
+def attention_torch(directory, n, d, h, out):
+    import numpy as np
+    import torch
+
+    start = time.perf_counter()
+    names = ("X", "W_Q", "W_K", "W_V", "W_O")
+    x, *weights = (torch.from_numpy(np.load(f"{directory}/{name}.npy")) for name in names)
+    mask = torch.ones(n, n, dtype=torch.bool).triu(1)
+    q, k, v = ((x @ w).reshape(n, h, d // h).transpose(0, 1) for w in weights[:3])
+    scores = q @ k.transpose(1, 2)
+    scaled = scores / (d // h) ** 0.5
+    masked = scaled.masked_fill(mask, float("-inf"))
+    kept = torch.softmax(masked, -1)
+    context = kept @ v
+    concat = context.transpose(0, 1).reshape(n, d)
+    output = concat @ weights[3]
+    np.save(out, output.numpy())
+    return start
+
+
+def write_numpy(form, matrix, out):
+    import numpy as np
+
+    start = time.perf_counter()
+    numbers = np.load(matrix)
+    if form == "npy":
+        np.save(out, numbers)
+    else:
+        np.savetxt(out, numbers, fmt="%.17g", delimiter=",")
+    return start
+
+
+def write_pandas(form, matrix, out):
+    import numpy as np
+    import pandas
+
+    start = time.perf_counter()
+    pandas.DataFrame(np.load(matrix)).to_csv(out, header=False, index=False)
+    return start
+
+
+def read_numpy(form, path):
+    import numpy as np
+
+    start = time.perf_counter()
+    np.load(path) if form == "npy" else np.loadtxt(path, delimiter=",")
+    return start
+
+
+def read_pandas(form, path):
+    import pandas
+
+    start = time.perf_counter()
+    pandas.read_csv(path, header=None, float_precision="round_trip").to_numpy()
+    return start
+
+
+def cell_numpy(directory):
+    """One cell by hand: a row of X times a column of W_Q."""
+    import numpy as np
+
+    start = time.perf_counter()
+    print(np.load(f"{directory}/X.npy")[899] @ np.load(f"{directory}/W_Q.npy")[:, 4])
+    return start
+
+
+def check_numpy(directory, n, d, h, handed_in):
+    """Whether the weights handed in are the right ones."""
+    import numpy as np
+
+    start = time.perf_counter()
+    x, w_q, w_k = (np.load(f"{directory}/{name}.npy") for name in ("X", "W_Q", "W_K"))
+    q, k = ((x @ w).reshape(n, h, d // h).transpose(1, 0, 2) for w in (w_q, w_k))
+    scores = q @ k.transpose(0, 2, 1) / np.sqrt(d // h)
+    scores[:, np.triu(np.ones((n, n), dtype=bool), 1)] = -np.inf
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    assert np.allclose(np.load(handed_in), weights)
+    return start
+
+
+def page_numpy(directory, n, d, h, out):
+    """The same steps, each as JSON in one page."""
+    import json
+
+    start = time.perf_counter()
+    _, kept = attention(directory, n, d, h)
+    arrays = json.dumps({name: array.tolist() for name, array in kept.items()})
+    with open(f"{out}.html", "w", encoding="ascii") as page:
+        page.write(f"<script>const steps = {arrays};</script>")
+    return start
+
+
+def main():
+    work, library, *arguments = sys.argv[1:]
+    arguments = [int(word) if word.isdigit() else word for word in arguments]
+    start = globals()[f"{work}_{library}"](*arguments)
+    print(f"inner {time.perf_counter() - start}")
+
+
+main()

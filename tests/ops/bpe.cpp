@@ -1,0 +1,138 @@
+#include "ops/bpe.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "ops/gpt2_words.hpp"
+#include "tensor/error.hpp"
+
+using Words = std::vector<std::string_view>;
+
+namespace {
+
+// Bytes are letters, but for the blank, which is Ġ; 👍 is ð Ł ĳ į.
+constexpr std::string_view vocab = R"({"a": 0, "b": 1, "c": 2, "Ġ": 3, "<": 4, ">": 5, "ab": 6,
+  "abc": 7, "Ġa": 8, "aa": 9, "x": 10, "ð": 20, "Ł": 21, "ĳ": 22, "į": 23, "ðŁ": 24})";
+constexpr std::string_view merges = "#version: 0.2\r\na b\r\nab c\r\nĠ a\r\na a\r\nb c\r\nð Ł\r\n";
+
+std::string tokenizer(const std::string& changed = "", const std::string& added = "",
+                      const std::string& blank_first = "false") {
+  return R"({"added_tokens": [)" + added +
+         R"(], "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": )" + blank_first +
+         R"(}, "model": {"type": "BPE", "vocab": )" + std::string(vocab) +
+         R"(, "merges": ["a b", ["ab", "c"], "Ġ a", ["ð", "Ł"]]})" + changed + "}";
+}
+
+std::vector<double> ids(const qkv::BytePairEncoder& encoder, std::string_view text) {
+  std::vector<double> all;
+  for (const qkv::BpeToken& token : encoder.encode(text)) all.push_back(token.id);
+  return all;
+}
+
+std::vector<std::string> texts(const qkv::BytePairEncoder& encoder, std::string_view text) {
+  std::vector<std::string> all;
+  for (const qkv::BpeToken& token : encoder.encode(text)) all.push_back(token.text);
+  return all;
+}
+
+std::string refusal_of(const std::string& tokenizer_json) {
+  try {
+    qkv::BytePairEncoder{tokenizer_json};
+    return "";
+  } catch (const qkv::InputError& error) {
+    return error.what();
+  }
+}
+
+const std::string only =
+    "; only GPT-2's kind can be read: byte-level BPE that changes nothing of the text";
+
+}  // namespace
+
+TEST_CASE("GPT-2's pattern keeps a blank with the word after it, and contractions apart") {
+  CHECK(qkv::gpt2_words("it's  3 cats!") == Words{"it", "'s", " ", " 3", " cats", "!"});
+  CHECK(qkv::gpt2_words("IT'S we'll'") == Words{"IT", "'", "S", " we", "'ll", "'"});
+  CHECK(qkv::gpt2_words("a\n\n b \n") == Words{"a", "\n\n", " b", " \n"});
+  CHECK(qkv::gpt2_words("x²½Ⅷ१ हि") == Words{"x", "²½Ⅷ१", " ह", "ि"});
+}
+
+TEST_CASE("a blank is Unicode's White_Space: a next line is one, a unit separator is a mark") {
+  CHECK(qkv::gpt2_words("a\u0085b") == Words{"a", "\u0085", "b"});
+  CHECK(qkv::gpt2_words("a\u0085\u0085b") == Words{"a", "\u0085", "\u0085", "b"});
+  CHECK(qkv::gpt2_words("a \x1f!") == Words{"a", " \x1f!"});
+  CHECK(qkv::gpt2_words("a \ufeff!") == Words{"a", " \ufeff!"});
+}
+
+TEST_CASE("the pair that stands first in the merges is joined first, from the left") {
+  const qkv::BytePairEncoder encoder(vocab, merges);
+  CHECK(ids(encoder, "abc") == std::vector<double>{7});  // a b, ab c; never b c
+  CHECK(ids(encoder, "aab") == std::vector<double>{0, 6});
+  CHECK(ids(encoder, "aaa") == std::vector<double>{9, 0});
+  CHECK(ids(encoder, " a b") == std::vector<double>{8, 3, 1});
+  CHECK(ids(encoder, " ab") == std::vector<double>{3, 6});  // a b comes before Ġ a
+}
+
+TEST_CASE("a character that is cut in two is written as its bytes") {
+  const qkv::BytePairEncoder encoder(vocab, merges);
+  CHECK(ids(encoder, "👍") == std::vector<double>{24, 22, 23});
+  CHECK(texts(encoder, "a👍") == std::vector<std::string>{"a", "<0xF0><0x9F>", "<0x91>", "<0x8D>"});
+}
+
+TEST_CASE("what the vocabulary lacks is refused by name") {
+  CHECK_THROWS_WITH(qkv::BytePairEncoder(vocab, merges).encode("ad"),
+                    "the vocabulary has no \"d\", which the text needs");
+  CHECK_THROWS_WITH(qkv::BytePairEncoder(vocab, merges).encode("bc"),
+                    "the vocabulary has no \"bc\", which the text needs");
+}
+
+TEST_CASE("a tokenizer.json holds the same, its merges as text or as pairs") {
+  const qkv::BytePairEncoder encoder(tokenizer());
+  CHECK(ids(encoder, "abc a") == std::vector<double>{7, 8});
+  CHECK(texts(encoder, "abc a") == std::vector<std::string>{"abc", " a"});
+}
+
+TEST_CASE("an added token is taken out before the text is cut, the longest first") {
+  const qkv::BytePairEncoder encoder(tokenizer("", R"({"id": 30, "content": "<x>"},
+    {"id": 31, "content": "<x>a", "lstrip": true}, {"id": 32, "content": "<b>", "rstrip": true})"));
+  CHECK(ids(encoder, "ab<x>c") == std::vector<double>{6, 30, 2});
+  CHECK(ids(encoder, "b \t<x>a") == std::vector<double>{1, 31});
+  CHECK(ids(encoder, " <b> \u00a0a") == std::vector<double>{3, 32, 0});
+  CHECK(ids(encoder, "<x") == std::vector<double>{4, 10});
+}
+
+TEST_CASE("add_prefix_space puts a blank before the text and after each added token") {
+  const qkv::BytePairEncoder encoder(tokenizer("", R"({"id": 30, "content": "<x>"})", "true"));
+  CHECK(ids(encoder, "a a") == std::vector<double>{8, 8});
+  CHECK(ids(encoder, " a<x>a") == std::vector<double>{8, 30, 8});
+  CHECK(ids(encoder, "<x>") == std::vector<double>{30});
+}
+
+TEST_CASE("a tokenizer of another kind is refused with what it has") {
+  CHECK(refusal_of(R"({"model": {"type": "WordPiece", "vocab": {}}})") ==
+        "tokenizer: its model is WordPiece" + only);
+  CHECK(refusal_of(R"({"model": {"type": "Unigram", "vocab": []}})") ==
+        "tokenizer: its model is Unigram" + only);
+  CHECK(refusal_of(R"({"model": {"vocab": {}, "merges": []}})") ==
+        "tokenizer: its pre_tokenizer is none" + only);
+  CHECK(refusal_of(R"({"model": {"type": "BPE", "vocab": {}, "merges": []},
+                       "pre_tokenizer": {"type": "Sequence", "pretokenizers": []}})") ==
+        "tokenizer: its pre_tokenizer is Sequence" + only);
+  CHECK(refusal_of(tokenizer(R"(, "normalizer": {"type": "NFC"})")) ==
+        "tokenizer: its normalizer is NFC" + only);
+  CHECK(refusal_of(tokenizer(R"(, "post_processor": {"type": "RobertaProcessing"})")) ==
+        "tokenizer: its post_processor, RobertaProcessing, adds tokens" + only);
+  CHECK(refusal_of(tokenizer("", R"({"id": 30, "content": "<x>", "single_word": true})")) ==
+        "tokenizer: its added token <x> has single_word = true" + only);
+  CHECK(refusal_of(R"({"model": {"vocab": {}, "merges": [], "ignore_merges": true}})") ==
+        "tokenizer: its model has ignore_merges = true" + only);
+  CHECK(refusal_of(R"({"vocab": {}})") == "tokenizer: it has no model" + only);
+  CHECK(refusal_of("[1]") == "tokenizer is not a JSON object");
+}
+
+TEST_CASE("a file is read once, whoever asks") {
+  const auto encoder = qkv::byte_pair_encoder(vocab, merges);
+  CHECK(qkv::byte_pair_encoder(std::string(vocab), merges) == encoder);
+  CHECK(qkv::byte_pair_encoder(tokenizer()) != encoder);
+  CHECK(qkv::byte_pair_encoder(vocab, merges) == encoder);
+}
