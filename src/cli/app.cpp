@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::array commands = {&lessons_command, &run_command,     &explain_command,
                                  &export_command,  &report_command,  &worksheet_command,
-                                 &check_command,   &compare_command, &lint_command,
-                                 &new_command,     &params_command};
+                                 &check_command,   &compare_command, &heads_command,
+                                 &lint_command,    &new_command,     &params_command};
 
 constexpr std::size_t help_column = 34;  // where descriptions begin
 constexpr std::size_t narrowest = 20;    // a column of text that can still be read

@@ -34,6 +34,7 @@ extern const Command lessons_command;
 extern const Command run_command;
 extern const Command explain_command;
 extern const Command export_command;
+extern const Command heads_command;
 extern const Command worksheet_command;
 extern const Command report_command;
 extern const Command check_command;

@@ -50,7 +50,8 @@ void add_model_options(OptionList& app, LessonChoice& choice) {
   app.add_option("--family", choice.settings.family,
                  fmt::format("How the model is stored, where the file does not tell: {}",
                              fmt::join(names, ", ")))
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(one_of(names));
 }
 
 LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {

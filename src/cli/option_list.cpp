@@ -31,13 +31,13 @@ Option* Option::allow_extra_args(bool several) {
   return this;
 }
 
-Option* Option::check(const Refusal& refusal) {
-  option_->check(CLI::Validator(refusal, ""));
+Option* Option::delimiter(char mark) {
+  option_->delimiter(mark);
   return this;
 }
 
-Option* Option::delimiter(char between) {
-  option_->delimiter(between);
+Option* Option::check(const Refusal& refusal) {
+  option_->check(CLI::Validator(refusal, ""));
   return this;
 }
 

@@ -25,8 +25,8 @@ class Option {
   Option* excludes(const Option* other);
   Option* needs(const Option* other);
   Option* allow_extra_args(bool several);  ///< whether one mention takes several values
+  Option* delimiter(char mark);            ///< parts several values in one word
   Option* check(const Refusal& refusal);
-  Option* delimiter(char between);  ///< what stands between the values of one mention
 
   std::size_t count() const;  ///< how often it was given
 

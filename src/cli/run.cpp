@@ -12,6 +12,7 @@
 #include "cli/shell_word.hpp"
 #include "cli/stepping.hpp"
 #include "cli/values.hpp"
+#include "model/words.hpp"
 #include "render/changes.hpp"
 #include "render/walk.hpp"
 #include "stepping/walkthrough.hpp"
@@ -69,9 +70,9 @@ std::optional<std::size_t> head_to_show(const Trace& trace, const RunOptions& op
                 : fmt::format("--head {}: the heads count from 1 to {}", *options.head, most));
 }
 
-// What the walk needs, where that is clear beforehand: a layer's last step needs all of it.
+// What the walk needs, where that is clear beforehand.
 WantedSteps wanted_by(const RunOptions& options) {
-  if (options.layer) return {fmt::format("h{}.residual2", *options.layer)};
+  if (options.layer) return layer_steps(*options.layer);
   return options.step.empty() ? WantedSteps{} : WantedSteps{options.step};
 }
 

@@ -5,6 +5,7 @@
 #include "formats/csv.hpp"
 #include "formats/csv_label.hpp"
 #include "formats/digits.hpp"
+#include "tensor/parallel.hpp"
 
 namespace qkv {
 namespace {
@@ -56,26 +57,49 @@ void append_cells(std::string& text, std::span<const double> cells, const CsvOpt
   text.append(start, out);
 }
 
-}  // namespace
+bool is_labelled(const CsvMatrix& matrix, const CsvOptions& options) {
+  return options.labels == CsvLabels::written &&
+         !(matrix.row_labels.empty() && matrix.column_labels.empty());
+}
 
-void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& sink) {
-  refuse_misfits(matrix, options);
-  const bool labelled = options.labels == CsvLabels::written &&
-                        !(matrix.row_labels.empty() && matrix.column_labels.empty());
+/// The rows from `begin` to `end` as text.
+std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::size_t begin,
+                      std::size_t end) {
   constexpr std::size_t room_size = 1 << 14;
-  constexpr std::size_t enough = 1 << 18;
   std::vector<char> room(std::max(room_size, widest_cell(options)));
+  const bool labelled = is_labelled(matrix, options);
   std::string text;
-  if (labelled) append_column_labels(text, matrix);
-  for (std::size_t i = 0; i < matrix.rows; ++i) {
+  for (std::size_t i = begin; i < end; ++i) {
     if (labelled && !matrix.row_labels.empty()) text += csv::label_cell(matrix.row_labels[i]);
     if (labelled) text += ',';
     append_cells(text, matrix.values.subspan(i * matrix.columns, matrix.columns), options, room);
-    if (text.size() < enough) continue;
-    sink(text);
-    text.clear();
   }
-  sink(text);
+  return text;
+}
+
+}  // namespace
+
+// Pieces of rows become text side by side; a batch of pieces goes to the sink in their order.
+void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& sink) {
+  refuse_misfits(matrix, options);
+  if (is_labelled(matrix, options)) {
+    std::string labels;
+    append_column_labels(labels, matrix);
+    sink(labels);
+  }
+  constexpr std::size_t numbers_in_piece = 1 << 14;
+  constexpr std::size_t pieces_in_batch = 16;
+  constexpr std::size_t operations = 64;  // for the digits of one number
+  const std::size_t rows = std::max<std::size_t>(1, numbers_in_piece / (matrix.columns + 1));
+  for (std::size_t first = 0; first < matrix.rows; first += rows * pieces_in_batch) {
+    const std::size_t last = std::min(matrix.rows, first + rows * pieces_in_batch);
+    std::vector<std::string> pieces((last - first + rows - 1) / rows);
+    in_blocks(last - first, rows, operations * matrix.columns,
+              [&](std::size_t begin, std::size_t end) {
+                pieces[begin / rows] = rows_text(matrix, options, first + begin, first + end);
+              });
+    for (const std::string& piece : pieces) sink(piece);
+  }
 }
 
 std::string to_csv(const CsvMatrix& matrix, const CsvOptions& options) {

@@ -7,10 +7,13 @@
 #include <cmath>
 #include <new>
 
+#include "formats/mapped_file.hpp"
+#include "formats/npy.hpp"
 #include "formats/pasted.hpp"
 #include "formats/read_file.hpp"
 #include "lesson/own_directory.hpp"
 #include "tensor/error.hpp"
+#include "tensor/row_kernels.hpp"
 
 namespace qkv {
 namespace {
@@ -32,6 +35,7 @@ using Read = std::optional<Numbers> (*)(const toml::table&, std::string_view key
 std::optional<Numbers> from_written(const Written& written, std::string_view where) {
   Numbers source;
   std::vector<double> values;
+  values.reserve(written.cells.size());
   for (std::size_t i = 0; i < written.cells.size(); ++i) {
     if (std::isnan(written.cells[i].value)) {
       const std::size_t width = written.shape.back();
@@ -57,12 +61,24 @@ std::optional<Numbers> read_value(const toml::table& table, std::string_view key
   return written ? from_written(*written, "value") : std::nullopt;
 }
 
+// A .npy file of nothing but numbers, which may be large, without a stop at cells that could be
+// blank.
+std::optional<Tensor> whole_array(const std::filesystem::path& path,
+                                  const std::optional<std::string>& key) {
+  if (key || path.extension() != ".npy") return {};
+  Tensor tensor = read_npy_array(MappedFile(path).bytes(), path.string()).tensor;
+  if (has_nan(tensor.values)) return {};
+  return tensor;
+}
+
 std::optional<Numbers> read_from_file(const toml::table& table, std::string_view key,
                                       GivenContext& context, TomlReader& reader) {
   const auto file = reader.text(table, key);
   if (!file) return {};
-  return from_written(
-      read_written(file_of_lesson(context.directory, *file), reader.text(table, "key")), *file);
+  const std::filesystem::path path = file_of_lesson(context.directory, *file);
+  const auto key_in_file = reader.text(table, "key");
+  if (auto array = whole_array(path, key_in_file)) return Numbers{*std::move(array)};
+  return from_written(read_written(path, key_in_file), *file);
 }
 
 std::optional<Shape> square(const toml::table& table, std::string_view key, TomlReader& reader) {

@@ -113,15 +113,15 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
 
 // What is wanted, and the matrices that its words speak of. All there is where somebody wants what
 // is not there: the message names what is near.
-WantedSteps with_words(const WantedSteps& asked, const Lesson& lesson) {
+WantedSteps with_words(const WantedSteps& asked, const Recipe& recipe,
+                       const std::vector<StepText>& texts) {
   WantedSteps wanted = asked;
   for (const std::string& name : asked) {
     const auto is_given = [&](const Given& given) { return given.name == name; };
-    if (std::ranges::any_of(lesson.recipe.givens, is_given)) continue;
-    const std::optional<std::size_t> step = find_step(lesson.recipe, name);
+    if (std::ranges::any_of(recipe.givens, is_given)) continue;
+    const std::optional<std::size_t> step = find_step(recipe, name);
     if (!step) return {};
-    const StepText& text = lesson.texts[*step];
-    for (const Prose* prose : {&text.say, &text.notice, &text.questions}) {
+    for (const Prose* prose : {&texts[*step].say, &texts[*step].notice, &texts[*step].questions}) {
       std::ranges::move(names_in(prose->text), std::back_inserter(wanted));
     }
   }
@@ -147,7 +147,8 @@ Recipe recipe_of(const LoadedLesson& loaded) {
 LoadedLesson load_as_written(const std::string& name_or_path, const WantedSteps& wanted) {
   LessonReading reading = find_lesson(name_or_path);
   Lesson& lesson = reading.lesson;
-  Evaluation evaluation = evaluate_once(lesson.recipe, with_words(wanted, lesson));
+  Evaluation evaluation =
+      evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
   for (const StepFault& fault : evaluation.faults) {
     reading.faults.push_back({lesson.texts[fault.step].place, fault.message});
   }
@@ -172,7 +173,7 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
   for (const std::string& change : changes.set) {
     set_cell(recipe, change, renamed ? named : own->trace);
   }
-  Evaluation evaluation = evaluate_once(recipe, with_words(wanted, own->lesson));
+  Evaluation evaluation = evaluate_once(recipe, with_words(wanted, recipe, own->lesson.texts));
   // What is wrong with another text or another number stands nowhere in the lesson's file.
   if (!evaluation.faults.empty()) {
     throw InputError(fmt::format("{}: {}", changes.text ? "--text" : "--set",
@@ -211,7 +212,8 @@ LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
         fmt::format("{}: a model needs a text to read; add --text \"…\"", printable(path)));
   }
   Lesson lesson = lesson_of_model(path, *changes.text, settings, wanted);
-  Evaluation evaluation = evaluate_once(lesson.recipe, with_words(wanted, lesson));
+  Evaluation evaluation =
+      evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
   LoadedLesson loaded{std::move(lesson), std::move(evaluation.trace)};
   if (changes.set.empty()) return loaded;

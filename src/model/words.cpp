@@ -123,6 +123,16 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
+std::vector<std::string> layer_steps(std::size_t layer) {
+  const auto first = std::ranges::find(entries, "norm1", &Entry::step);
+  const auto last = std::ranges::find(entries, "residual2", &Entry::step);
+  std::vector<std::string> names;
+  for (auto entry = first; entry <= last; ++entry) {
+    names.push_back("h" + std::to_string(layer) + "." + std::string(entry->step));
+  }
+  return names;
+}
+
 const ModelWords& model_words(std::string_view step) {
   const auto found = std::ranges::find(entries, step, &Entry::step);
   if (found == std::end(entries)) {

@@ -95,7 +95,7 @@ Json option_json(const OptionValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
-// A large step that nobody wanted was not worked out: its shape is not known.
+// A large step that nobody wanted is not there: its shape is not known.
 Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
                const std::vector<PlannedFile>& plan) {
   Json entry{{"number", number},

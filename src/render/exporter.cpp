@@ -45,20 +45,20 @@ class Shown {
   std::vector<NamedTensor> tensors_;
 };
 
-/// One matrix of a tensor, turned over where tokens are columns.
-Tensor shown_matrix(const Tensor& tensor, std::size_t index, Convention convention) {
+/// One matrix of a tensor, turned over.
+Tensor turned_matrix(const Tensor& tensor, std::size_t index) {
   const auto values = tensor.matrix(index);
-  Tensor matrix = tensor_of({tensor.rows(), tensor.columns()}, {values.begin(), values.end()});
-  return is_turned(tensor, convention) ? transposed(matrix) : matrix;
+  return transposed(tensor_of({tensor.rows(), tensor.columns()}, {values.begin(), values.end()}));
 }
 
 void export_csv(const ExportJob& job, const Sink& sink) {
   const Tensor& tensor = *job.entries.front().tensor;
-  const Tensor shown = shown_matrix(tensor, job.matrix, job.trace->convention);
+  const bool turned = is_turned(tensor, job.trace->convention);
+  const Tensor copy = turned ? turned_matrix(tensor, job.matrix) : Tensor{};
   const MatrixLabels labels = full_labels(tensor, job.matrix, job.trace->convention);
-  write_csv({.rows = shown.rows(),
-             .columns = shown.columns(),
-             .values = shown.values,
+  write_csv({.rows = turned ? tensor.columns() : tensor.rows(),
+             .columns = turned ? tensor.rows() : tensor.columns(),
+             .values = turned ? std::span<const double>(copy.values) : tensor.matrix(job.matrix),
              .row_labels = views(labels.rows),
              .column_labels = views(labels.columns)},
             {.labels = job.options.plain ? CsvLabels::left_out : CsvLabels::written,

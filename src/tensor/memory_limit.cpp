@@ -113,6 +113,12 @@ std::size_t count_of(const Shape& shape, std::string_view what) {
 
 Held::~Held() { held -= numbers_; }
 
+void Held::recount(std::size_t numbers) {
+  held -= numbers_;
+  held += numbers;
+  numbers_ = numbers;
+}
+
 void Held::add(const Tensor& tensor, std::string_view name) {
   const std::size_t count = tensor.values.size();
   if (held + count > most_numbers()) {

@@ -41,6 +41,9 @@ class Held {
   /// Throws InputError, naming `name`, where all numbers held are more than the limit allows.
   void add(const Tensor& tensor, std::string_view name);
 
+  /// Some were let go: this many are left.
+  void recount(std::size_t numbers);
+
  private:
   std::size_t numbers_ = 0;
 };

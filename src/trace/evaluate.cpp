@@ -128,6 +128,41 @@ std::vector<bool> needed_steps(const Recipe& recipe, const WantedSteps& wanted) 
   return needed;
 }
 
+// The names of what is looked at in the end: what is wanted, and what its arithmetic is made of.
+std::set<std::string_view> names_to_keep(const Recipe& recipe, const WantedSteps& wanted) {
+  std::set<std::string_view> names(wanted.begin(), wanted.end());
+  for (const std::string& name : wanted) {
+    const auto step = find_step(recipe, name);
+    if (!step) continue;
+    names.insert(recipe.steps[*step].name);
+    names.insert(recipe.steps[*step].of.begin(), recipe.steps[*step].of.end());
+  }
+  return names;
+}
+
+// Lets go of the large operands of step `s` that neither a later step needs nor anybody looks at.
+void let_go(Trace& trace, const Recipe& recipe, std::size_t s, const std::vector<bool>& needed,
+            const std::set<std::string_view>& kept) {
+  std::set<std::string_view> still_used = kept;
+  for (std::size_t later = s + 1; later < recipe.steps.size(); ++later) {
+    const std::vector<std::string>& of = recipe.steps[later].of;
+    if (needed[later]) still_used.insert(of.begin(), of.end());
+  }
+  for (const std::string& name : recipe.steps[s].of) {
+    if (still_used.contains(name)) continue;
+    std::erase_if(trace.steps, [&](const Step& step) {
+      return step.name == name && step.output.values.size() > teaching_numbers;
+    });
+  }
+}
+
+std::size_t numbers_in(const Trace& trace) {
+  std::size_t numbers = 0;
+  for (const Given& given : trace.givens) numbers += given.tensor.values.size();
+  for (const Step& step : trace.steps) numbers += step.output.values.size();
+  return numbers;
+}
+
 // Whether the operands of a step hold more numbers than a lesson shows.
 bool is_large(const StepRecipe& step, const Trace& trace) {
   std::size_t numbers = 0;
@@ -154,6 +189,7 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   trace.givens = std::move(recipe.givens);
   trace.length = recipe.steps.size();
   const std::vector<bool> needed = needed_steps(recipe, wanted);
+  const std::set<std::string_view> kept = names_to_keep(recipe, wanted);
   for (Given& given : trace.givens) name_matrix(given.tensor, usual_axes(given.name));
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     const StepRecipe& step = recipe.steps[s];
@@ -165,6 +201,9 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
       held.add(made.output, made.name);
       made.number = s + 1;
       trace.steps.push_back(std::move(made));
+      if (wanted.empty()) continue;
+      let_go(trace, recipe, s, needed, kept);
+      held.recount(numbers_in(trace));
     } catch (const InputError& error) {
       result.faults.push_back({s, error.what()});
     } catch (const std::bad_alloc&) {

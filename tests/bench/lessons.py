@@ -1,6 +1,8 @@
 """The lessons and the numbers that rows work on, written into a scratch directory."""
 
+import json
 import shutil
+import struct
 import subprocess
 
 import numpy as np
@@ -63,6 +65,48 @@ def kept_bytes(n, d, h):
 
 def flops(n, d, h):
     return 8 * n * d * d + 4 * n * n * d + 0 * h
+
+
+GPT2 = {"layers": 12, "heads": 12, "d": 768, "vocabulary": 50257, "positions": 1024}
+
+
+def gpt2(scratch):
+    """Random weights in the shape of GPT-2 small, named as Hugging Face names them: 498 MB."""
+    return Prepared(scratch / "gpt2", write_gpt2)
+
+
+def gpt2_tensors():
+    """(name, shape, centre) of each: weights in × out, as Conv1D stores them."""
+    d = GPT2["d"]
+    yield "wte.weight", (GPT2["vocabulary"], d), 0
+    yield "wpe.weight", (GPT2["positions"], d), 0
+    for layer in range(GPT2["layers"]):
+        for name, inputs, outputs in (("attn.c_attn", d, 3 * d), ("attn.c_proj", d, d),
+                                      ("mlp.c_fc", d, 4 * d), ("mlp.c_proj", 4 * d, d)):
+            yield f"h.{layer}.{name}.weight", (inputs, outputs), 0
+            yield f"h.{layer}.{name}.bias", (outputs,), 0
+        for name in ("ln_1", "ln_2"):
+            yield f"h.{layer}.{name}.weight", (d,), 1
+            yield f"h.{layer}.{name}.bias", (d,), 0
+    yield "ln_f.weight", (d,), 1
+    yield "ln_f.bias", (d,), 0
+
+
+def write_gpt2(directory):
+    tensors = list(gpt2_tensors())
+    header, end = {"__metadata__": {"n_head": str(GPT2["heads"])}}, 0
+    for name, shape, _ in tensors:
+        size = 4 * int(np.prod(shape))
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + size]}
+        end += size
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    draw = np.random.RandomState(2)
+    with open(directory / "model.safetensors", "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for _, shape, centre in tensors:
+            numbers = centre + 0.02 * draw.randn(*shape)
+            file.write(numbers.astype("<f4").tobytes())
 
 
 def one_matrix(scratch, n):

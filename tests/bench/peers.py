@@ -59,6 +59,102 @@ def attention_torch(directory, n, d, h, out):
     return start
 
 
+def safetensors(path):
+    """Every tensor of the file in float64, by name."""
+    import json
+    import struct
+
+    import numpy as np
+
+    data = np.memmap(path, np.uint8, "r")
+    (length,) = struct.unpack("<Q", data[:8].tobytes())
+    header = json.loads(data[8 : 8 + length].tobytes())
+    header.pop("__metadata__", None)
+    for name, entry in header.items():
+        begin, end = (8 + length + offset for offset in entry["data_offsets"])
+        array = data[begin:end].view("<f4").reshape(entry["shape"])
+        yield name, array.astype(np.float64)
+
+
+def gpt2_numpy(path, n, heads, layers, out):
+    import numpy as np
+
+    start = time.perf_counter()
+    w = dict(safetensors(path))
+    kept = []
+
+    def keep(array):
+        kept.append(array)
+        return array
+
+    def norm(x, name):
+        shifted = x - x.mean(-1, keepdims=True)
+        spread = np.sqrt((shifted**2).mean(-1, keepdims=True) + 1e-5)
+        return keep(shifted / spread * w[name + ".weight"] + w[name + ".bias"])
+
+    def linear(x, name):
+        return keep(x @ w[name + ".weight"] + w[name + ".bias"])
+
+    ids = np.arange(n) * 7
+    x = keep(keep(w["wte.weight"][ids]) + w["wpe.weight"][:n])
+    mask = np.triu(np.ones((n, n), dtype=bool), 1)
+    for layer in range(layers):
+        own = f"h.{layer}."
+        parts = np.split(linear(norm(x, own + "ln_1"), own + "attn.c_attn"), 3, axis=-1)
+        q, k, v = (part.reshape(n, heads, -1).transpose(1, 0, 2) for part in parts)
+        scores = keep(q @ k.transpose(0, 2, 1))
+        scaled = keep(scores / np.sqrt(q.shape[-1]))
+        masked = keep(np.where(mask, -np.inf, scaled))
+        shares = masked - masked.max(-1, keepdims=True)
+        np.exp(shares, out=shares)
+        shares /= shares.sum(-1, keepdims=True)
+        context = keep(keep(shares) @ v)
+        joined = keep(context.transpose(1, 0, 2).reshape(n, -1))
+        x = keep(x + linear(joined, own + "attn.c_proj"))
+        inside = linear(norm(x, own + "ln_2"), own + "mlp.c_fc")
+        raised = np.tanh(np.sqrt(2 / np.pi) * (inside + 0.044715 * inside * inside * inside))
+        x = keep(x + linear(keep(0.5 * inside * (1 + raised)), own + "mlp.c_proj"))
+    np.save(out, norm(x, "ln_f"))
+    return start
+
+
+def gpt2_torch(path, n, heads, layers, out):
+    import numpy as np
+    import torch
+    import torch.nn.functional as F
+
+    start = time.perf_counter()
+    w = {name: torch.from_numpy(array) for name, array in safetensors(path)}
+    kept = []
+
+    def keep(tensor):
+        kept.append(tensor)
+        return tensor
+
+    def norm(x, name):
+        return keep(F.layer_norm(x, x.shape[-1:], w[name + ".weight"], w[name + ".bias"]))
+
+    def linear(x, name):
+        return keep(torch.addmm(w[name + ".bias"], x, w[name + ".weight"]))
+
+    ids = torch.arange(n) * 7
+    x = keep(keep(w["wte.weight"][ids]) + w["wpe.weight"][:n])
+    mask = torch.ones(n, n, dtype=torch.bool).triu(1)
+    for layer in range(layers):
+        own = f"h.{layer}."
+        parts = linear(norm(x, own + "ln_1"), own + "attn.c_attn").chunk(3, -1)
+        q, k, v = (part.reshape(n, heads, -1).transpose(0, 1) for part in parts)
+        scores = keep(q @ k.transpose(1, 2))
+        masked = keep(keep(scores / q.shape[-1] ** 0.5).masked_fill(mask, float("-inf")))
+        context = keep(keep(torch.softmax(masked, -1)) @ v)
+        joined = keep(context.transpose(0, 1).reshape(n, -1))
+        x = keep(x + linear(joined, own + "attn.c_proj"))
+        inside = linear(norm(x, own + "ln_2"), own + "mlp.c_fc")
+        x = keep(x + linear(keep(F.gelu(inside, approximate="tanh")), own + "mlp.c_proj"))
+    np.save(out, norm(x, "ln_f").numpy())
+    return start
+
+
 def write_numpy(form, matrix, out):
     import numpy as np
 

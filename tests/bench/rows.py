@@ -86,6 +86,28 @@ def attention(qkv, scratch):
     return [attention_row(qkv, scratch, *size, threads) for size in sizes for threads in (1, 2)]
 
 
+def gpt2_row(qkv, scratch, n, threads):
+    model = lessons.gpt2(scratch)
+    directory, shape = model.directory, lessons.GPT2
+    path = directory / "model.safetensors"
+    arguments = (path, n, shape["heads"], shape["layers"], directory / "peer.npy")
+    text = " ".join(str(7 * i) for i in range(n))  # without a tokeniser, the ids themselves
+    d = shape["d"]
+    return Row("GPT-2 small, to its last norm", f"{n} tokens",
+               [qkv, "export", "--model", str(path), "--text", text, "--step", "norm", "--format",
+                "npy", "-o", str(directory / "out"), "--threads", str(threads)],
+               [peer(kind + core, "gpt2", kind, *arguments, env=env) for kind, env, core in
+                (("numpy", threads_in(threads), ""), ("torch", threads_in(threads), ""),
+                 ("numpy", best(threads), " " + best_core_type()))],
+               {"numpy": 1, "torch": 1}, threads,
+               {"flops": shape["layers"] * (24 * n * d * d + 4 * n * n * d)}, rounds=2,
+               quick=False, prepare=[model.ready])
+
+
+def gpt2(qkv, scratch):
+    return [gpt2_row(qkv, scratch, n, threads) for n in (64, 1024) for threads in (1, 2)]
+
+
 def write_row(qkv, matrix, form, n, threads):
     directory = matrix.directory
     out = directory / f"out-{form}"
@@ -161,4 +183,4 @@ def growth(qkv, scratch):
     return rows
 
 
-GROUPS = [start_up, attention, files, parts, growth]
+GROUPS = [start_up, attention, gpt2, files, parts, growth]

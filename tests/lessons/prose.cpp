@@ -28,7 +28,7 @@ name = "masked"
 op = "mask"
 of = "scores"
 )",
-                                                      "lesson.toml", ".");
+                                                      "lesson.toml", {});
   REQUIRE(reading.faults.empty());
   return qkv::evaluate(reading.lesson.recipe);
 }

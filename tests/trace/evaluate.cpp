@@ -98,6 +98,15 @@ TEST_CASE("of a large recipe only what is wanted is worked out, and what that ne
   CHECK(trace.length == 4);
 }
 
+TEST_CASE("what was needed on the way alone is let go of when it has been used") {
+  Steps steps = large_recipe();
+  steps.step("F", "exp", {"E"});
+  const Trace trace = evaluate_all(steps.recipe, {"F"}).trace;
+  CHECK(trace.find("D") == nullptr);  // E was made of it
+  CHECK(trace.find("E") != nullptr);  // F's own arithmetic
+  CHECK(trace.find("F") != nullptr);
+}
+
 TEST_CASE("a step can be wanted by its number, a given by its name") {
   const Trace fourth = evaluate_all(large_recipe().recipe, {"4"}).trace;
   CHECK(fourth.find("E") != nullptr);

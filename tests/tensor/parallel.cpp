@@ -1,0 +1,117 @@
+#include "tensor/parallel.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "calls.hpp"
+#include "samples.hpp"
+#include "tensor/row_kernels.hpp"
+
+using namespace qkv;
+using namespace qkv::test;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr std::size_t much = std::size_t{1} << 22;  // operations that are worth several threads
+
+// Random numbers in the shape of a large tensor.
+Tensor large(std::size_t heads, std::size_t rows, std::size_t columns) {
+  Tensor tensor = zeros({{"head", heads}, {"", rows}, {"", columns}});
+  Dice dice(3);
+  for (double& value : tensor.values) value = 4 * dice.uniform();
+  return tensor;
+}
+
+// An operation's result on one thread and on four.
+void check_same_bits(std::string_view operation, const std::vector<Tensor>& inputs,
+                     const OptionMap& options = {}) {
+  use_threads(1);
+  const std::vector<double> alone = apply(operation, inputs, options).values;
+  use_threads(4);
+  const std::vector<double> together = apply(operation, inputs, options).values;
+  use_threads(0);
+  CHECK(alone == together);
+}
+
+}  // namespace
+
+TEST_CASE("every index is in one block, whatever the number of threads") {
+  for (const std::size_t threads : {1, 2, 7}) {
+    use_threads(threads);
+    std::vector<int> visits(1000);
+    in_blocks(visits.size(), 7, much, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) ++visits[i];
+    });
+    CHECK(visits == std::vector<int>(1000, 1));
+  }
+  use_threads(0);
+}
+
+TEST_CASE("what a block throws is thrown on") {
+  use_threads(3);
+  CHECK_THROWS_WITH(in_blocks(100, 1, much,
+                              [](std::size_t begin, std::size_t) {
+                                if (begin == 42) throw std::runtime_error("forty-two");
+                              }),
+                    "forty-two");
+  use_threads(0);
+}
+
+TEST_CASE("large steps have the same bits for any number of threads") {
+  const Tensor a = large(3, 300, 200);
+  const Tensor b = large(3, 300, 200);
+  check_same_bits("score", {a, b});
+  check_same_bits("softmax", {a});
+  check_same_bits("mask", {large(3, 300, 300)});
+  check_same_bits("scale", {a}, {{"by", 3.0}});
+  check_same_bits("gelu", {a});
+  check_same_bits("add", {a, b});
+  check_same_bits("concat_heads", {a});
+  check_same_bits("matmul", {a, large(3, 200, 300)});
+  check_same_bits("layer_norm", {a, vector(std::vector<double>(200, 1.5)),
+                                 vector(std::vector<double>(200, 0.5))});
+}
+
+TEST_CASE("the softmax of a long row is that of its definition, to the last few bits") {
+  const Tensor scores = large(1, 1, 1003);
+  std::vector<double> weights(1003);
+  CHECK(softmax_row(scores.values, weights));
+  const double top = *std::max_element(scores.values.begin(), scores.values.end());
+  long double total = 0;
+  for (const double score : scores.values) total += std::exp(static_cast<long double>(score) - top);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const long double due = std::exp(static_cast<long double>(scores.values[i]) - top) / total;
+    CHECK(std::abs(weights[i] - static_cast<double>(due)) <= 4e-15 * static_cast<double>(due));
+  }
+}
+
+TEST_CASE("in a long row a hidden score and one too low for a double have weight 0") {
+  std::vector<double> scores(20, -inf);
+  scores[3] = 1;
+  scores[7] = -800;
+  std::vector<double> weights(20);
+  CHECK(softmax_row(scores, weights));
+  std::vector<double> due(20);
+  due[3] = 1;
+  CHECK(weights == due);
+}
+
+TEST_CASE("a long row without a finite largest score is left to the plain way") {
+  std::vector<double> weights(10);
+  CHECK_FALSE(softmax_row(std::vector<double>(10, -inf), weights));
+  CHECK_FALSE(softmax_row(std::vector<double>(10, inf), weights));
+  CHECK(weights == std::vector<double>(10));
+}
+
+TEST_CASE("one NaN among many numbers is found") {
+  std::vector<double> values(5000);
+  CHECK_FALSE(has_nan(values));
+  values[4999] = std::nan("");
+  CHECK(has_nan(values));
+}
