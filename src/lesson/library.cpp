@@ -87,10 +87,14 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
 }
 
 std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
+  constexpr std::size_t most = 20;  // nobody mends more at a time
   std::string lines;
-  for (const Fault& fault : faults) {
+  for (std::size_t f = 0; f < std::min(most, faults.size()); ++f) {
     if (!lines.empty()) lines += '\n';
-    lines += fault_line(lesson, fault);
+    lines += fault_line(lesson, faults[f]);
+  }
+  if (faults.size() > most) {
+    lines += fmt::format("\n… and {} more faults: qkv lint {}", faults.size() - most, lesson.where);
   }
   return lines;
 }

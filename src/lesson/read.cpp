@@ -10,6 +10,7 @@
 #include "lesson/lesson.hpp"
 #include "lesson/model_lesson.hpp"
 #include "lesson/model_table.hpp"
+#include "lesson/own_directory.hpp"
 #include "lesson/toml_reader.hpp"
 #include "ops/catalogue.hpp"
 #include "tensor/error.hpp"
@@ -271,8 +272,9 @@ class LessonFile {
   void read_option_file(const toml::node& node, const OptionRule& rule, const std::string& file,
                         Options& options) {
     try {
-      options.set_contents(std::string(rule.name),
-                           read_bytes(context_.directory / file, largest_option_file));
+      options.set_contents(
+          std::string(rule.name),
+          read_bytes(file_of_lesson(context_.directory, file), largest_option_file));
     } catch (const InputError& error) {
       reader_.fault(node, error.what());
     }
@@ -393,6 +395,15 @@ std::optional<Fault> utf8_fault(std::string_view toml) {
   return {};
 }
 
+// A name may have megabytes, and a message quotes it.
+std::string beginning_of(std::string_view message) {
+  constexpr std::size_t longest = 1000;
+  if (message.size() <= longest) return std::string(message);
+  std::size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0U) == 0x80U) --end;
+  return std::string(message.substr(0, end)) + "…";
+}
+
 }  // namespace
 
 LessonReading read_lesson(std::string_view toml, const std::string& where,
@@ -428,7 +439,8 @@ std::optional<std::string_view> LessonFiles::built_in(std::string_view name) con
 
 std::string fault_line(const Lesson& lesson, const Fault& fault) {
   return fmt::format("{}:{}:{}: {}{}", lesson.where, fault.place.line, fault.place.column,
-                     fault.kind == Fault::Kind::advice ? "advice: " : "", fault.message);
+                     fault.kind == Fault::Kind::advice ? "advice: " : "",
+                     beginning_of(fault.message));
 }
 
 }  // namespace qkv

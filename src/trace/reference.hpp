@@ -50,4 +50,7 @@ std::string reference_text(const CellReference& cell, const Tensor& tensor, Conv
 /// where it stands at several places, or where quotes can't keep it together.
 std::string index_word(const Axis& axis, std::size_t i, std::size_t batch);
 
+/// The same for every index of the axis.
+std::vector<std::string> index_words(const Axis& axis, std::size_t batch);
+
 }  // namespace qkv
