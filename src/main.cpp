@@ -9,6 +9,7 @@
 #include "cli/terminal.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
+#include "tensor/memory_limit.hpp"
 
 namespace {
 
@@ -32,7 +33,7 @@ int main(int argc, char** argv) {
   } catch (const qkv::InputError& error) {
     tell_each_line(error.what());
   } catch (const std::bad_alloc&) {
-    tell_each_line("there is not enough memory for this");
+    tell_each_line(qkv::out_of_memory());
   } catch (const std::exception& error) {
     tell_each_line(fmt::format("this is a mistake in qkv itself: {}", error.what()));
     return 3;

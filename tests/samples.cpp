@@ -217,6 +217,14 @@ Made for_concat_heads(Extent extent, Dice& dice) {
 
 Made for_sum_heads(Extent extent, Dice& dice) { return {.inputs = {with_heads(extent, dice)}}; }
 
+Made for_switch_off(Extent extent, Dice& dice) {
+  Made made{.inputs = {with_heads(extent, dice)}};
+  const Tensor& all = made.inputs.front();
+  made.options["head"] =
+      1.0 + static_cast<double>(dice.below(all.axes[all.leading_axes() - 1].size));
+  return made;
+}
+
 // Operations whose inputs are more than matrices that fit.
 struct Special {
   std::string_view name;
@@ -232,6 +240,7 @@ constexpr Special specials[] = {
     {"split_heads", for_split_heads},
     {"concat_heads", for_concat_heads},
     {"sum_heads", for_sum_heads},
+    {"switch_off", for_switch_off},
 };
 
 }  // namespace

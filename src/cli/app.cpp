@@ -14,8 +14,10 @@
 #include "cli/usage_error.hpp"
 #include "cli/values.hpp"
 #include "lesson/library.hpp"
+#include "lesson/own_directory.hpp"
 #include "render/text.hpp"
 #include "tensor/error.hpp"
+#include "tensor/memory_limit.hpp"
 #include "tensor/parallel.hpp"
 
 namespace qkv {
@@ -23,8 +25,8 @@ namespace {
 
 constexpr std::array commands = {&lessons_command, &run_command,     &explain_command,
                                  &export_command,  &report_command,  &worksheet_command,
-                                 &check_command,   &compare_command, &lint_command,
-                                 &new_command,     &params_command};
+                                 &check_command,   &compare_command, &heads_command,
+                                 &lint_command,    &new_command,     &params_command};
 
 constexpr std::size_t help_column = 34;  // where descriptions begin
 constexpr std::size_t narrowest = 20;    // a column of text that can still be read
@@ -92,6 +94,14 @@ constexpr ColourName colour_names[] = {{"auto", ColourChoice::automatic},
                                        {"always", ColourChoice::always},
                                        {"never", ColourChoice::never}};
 
+// Empty where `text` is a size; else why not.
+std::string refusal_of_memory(std::string& text) {
+  constexpr std::size_t least = std::size_t{16} << 20;
+  const auto size = size_from(text);
+  if (!size) return fmt::format("\"{}\" is no size; write it like 8G or 512M", text);
+  return *size < least ? fmt::format("{} is too little to work with; 16M is the least", text) : "";
+}
+
 void add_common(CLI::App& app, Common& common) {
   std::vector<std::string> names;
   for (const ColourName& colour : colour_names) names.emplace_back(colour.name);
@@ -104,6 +114,19 @@ void add_common(CLI::App& app, Common& common) {
          "--color", choose, fmt::format("Shade numbers by their size: {}", fmt::join(names, ", ")))
       ->check(CLI::Validator(one_of(names), ""))
       ->type_name("WHEN");
+  app.add_option("--memory", common.memory,
+                 "The most memory to use (8G, or less on a small machine)")
+      ->check(CLI::Validator(refusal_of_memory, ""))
+      ->type_name("SIZE");
+  app.add_flag("--allow-outside-files", common.outside_files,
+               "Let a lesson read files outside its own directory");
+}
+
+// What bounds every lesson, whichever command reads it.
+void apply(const Common& common) {
+  const auto wanted = size_from(common.memory);
+  set_memory_limit(wanted ? *wanted : memory_limit_of_machine());
+  if (common.outside_files) allow_outside_files();
 }
 
 void add_threads(CLI::App& app, std::size_t& threads) {
@@ -204,6 +227,7 @@ int run_app(int argc, char** argv) {
     print(welcome());
     return 0;
   }
+  apply(common);
   return runs.at(chosen.front()->get_name())();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "cli/terminal.hpp"
@@ -12,6 +13,8 @@ class OptionList;
 /// What every subcommand shares.
 struct Common {
   ColourChoice colour = ColourChoice::automatic;
+  std::string memory;  ///< "8G"; empty: what suits the machine
+  bool outside_files = false;
 };
 
 /// Where `--model FILE` puts the model among the command's arguments.
@@ -31,6 +34,7 @@ extern const Command lessons_command;
 extern const Command run_command;
 extern const Command explain_command;
 extern const Command export_command;
+extern const Command heads_command;
 extern const Command worksheet_command;
 extern const Command report_command;
 extern const Command check_command;

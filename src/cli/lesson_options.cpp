@@ -23,7 +23,8 @@ void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument ar
                  "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)")
       ->type_name("TEXT");
   app.add_option("--set", choice.changes.set,
-                 "Another value for a given's cell, such as 'W_Q[head 1,1,2]=0.5'")
+                 "Another value for a given's cell, such as 'W_Q[head 1,1,2]=0.5'; "
+                 "'W_V[head 1,*,*]=0' sets all that head 1 has")
       ->type_name("CELL=VALUE")
       ->allow_extra_args(false);
   add_model_options(app, choice);
@@ -50,7 +51,8 @@ void add_model_options(OptionList& app, LessonChoice& choice) {
   app.add_option("--family", choice.settings.family,
                  fmt::format("How the model is stored, where the file does not tell: {}",
                              fmt::join(names, ", ")))
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(one_of(names));
 }
 
 LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {

@@ -1,17 +1,37 @@
 #include "formats/csv_label.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace qkv::csv {
 namespace {
 
-bool runs_as_formula(char c) {
-  return std::string_view("=+-@\t\r\n").find(c) != std::string_view::npos;
+using namespace std::string_view_literals;
+
+// What begins a formula, and its full-width twins, which some spreadsheets read alike.
+constexpr std::array starts = {"="sv,  "+"sv,  "-"sv,  "@"sv,  "\t"sv, "\r"sv,
+                               "\n"sv, "＝"sv, "＋"sv, "－"sv, "＠"sv};
+
+// Blanks and marks without a shape of their own, which a spreadsheet may pass over: a blank, the
+// no-break, wide and zero-width ones, and the byte order mark.
+constexpr std::array passed_over = {" "sv,      "\u00A0"sv, "\u3000"sv,
+                                    "\u200B"sv, "\u2060"sv, "\uFEFF"sv};
+
+template <std::size_t N>
+std::string_view front_of(std::string_view text, const std::array<std::string_view, N>& marks) {
+  const auto found = std::find_if(marks.begin(), marks.end(),
+                                  [&](std::string_view mark) { return text.starts_with(mark); });
+  return found == marks.end() ? std::string_view() : *found;
 }
 
-/// Whether a spreadsheet would take `label` for a formula, once the apostrophes that already guard
+/// Whether a spreadsheet might take `label` for a formula, once the apostrophes that already guard
 /// it are taken off.
 bool needs_guard(std::string_view label) {
-  const std::size_t start = label.find_first_not_of('\'');
-  return start != std::string_view::npos && runs_as_formula(label[start]);
+  label.remove_prefix(std::min(label.find_first_not_of('\''), label.size()));
+  while (!front_of(label, passed_over).empty()) {
+    label.remove_prefix(front_of(label, passed_over).size());
+  }
+  return !front_of(label, starts).empty();
 }
 
 }  // namespace

@@ -262,7 +262,9 @@ void drop_surplus(Table& table, std::array<std::size_t, 2> expected) {
   const std::size_t columns = expected[1] + margin;
   std::vector<Row> kept = table.rows;
   while (kept.size() > rows && is_empty(table, kept.back())) kept.pop_back();
-  while (kept.size() > rows && is_empty(table, kept.front())) kept.erase(kept.begin());
+  auto first = kept.begin();
+  while (kept.end() - first > static_cast<std::ptrdiff_t>(rows) && is_empty(table, *first)) ++first;
+  kept.erase(kept.begin(), first);
   for (Row& row : kept) {
     while (row.size > columns && is_blank_field(table.fields[row.first + row.size - 1])) --row.size;
   }

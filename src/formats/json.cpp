@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "formats/numeral.hpp"
 #include "tensor/error.hpp"
@@ -119,8 +120,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool key(string_t& name) override {
-    const auto same = [&](const NamedWritten& matrix) { return matrix.name == name; };
-    if (std::any_of(matrices_.begin(), matrices_.end(), same)) {
+    if (!names_.insert(name).second) {
       refuse(fmt::format("\"{}\" stands in it twice", printable(name)));
     }
     matrices_.push_back({.name = name, .written = {}});
@@ -201,6 +201,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   std::string_view text_;
   const std::string& where_;
   std::vector<NamedWritten> matrices_;
+  std::unordered_set<std::string> names_;
   MatrixBuilder builder_;
   bool in_object_ = false;
   bool reading_ = false;

@@ -7,10 +7,13 @@
 namespace qkv {
 
 /// The bytes of a file without reading them all: a regular file is mapped into memory, so that only
-/// what is looked at is read, whatever its size; a pipe is read to its end. The file must not be
-/// cut short while this lives.
+/// what is looked at is read, whatever its size; a pipe is read to its end. Where the file
+/// is cut short while this lives and what is gone is looked at, the program says so and ends with
+/// status 2.
 class MappedFile {
  public:
+  struct Slot;
+
   /// Throws InputError where there is no such file, it is a directory, or cannot be read.
   explicit MappedFile(const std::filesystem::path& path);
   MappedFile(const MappedFile&) = delete;
@@ -20,6 +23,7 @@ class MappedFile {
   std::string_view bytes() const { return bytes_; }
 
  private:
+  Slot* slot_ = nullptr;     ///< where the handler of a cut file finds it
   void* mapping_ = nullptr;  ///< nullptr where the bytes are a copy
   std::string copy_;
   std::string_view bytes_;

@@ -14,6 +14,7 @@
 namespace qkv {
 namespace {
 
+constexpr std::size_t beyond_any_file = std::size_t{1} << 48;
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t largest_rank = 64;  // NumPy's own bound, from version 2 on
 
@@ -98,7 +99,7 @@ class HeaderReader {
     std::size_t value = 0;
     for (const char c : rest_.substr(0, digits)) {
       // Beyond any file's length already: more digits change nothing, and would overflow.
-      if (value <= largest_tensor) value = value * 10 + static_cast<std::size_t>(c - '0');
+      if (value <= beyond_any_file) value = value * 10 + static_cast<std::size_t>(c - '0');
     }
     rest_.remove_prefix(digits);
     if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2 wrote 3L

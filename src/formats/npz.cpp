@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <unordered_set>
 
 #include "formats/npy.hpp"
 #include "formats/numeral.hpp"
@@ -224,10 +225,10 @@ std::vector<NamedWritten> read_npz(std::string_view bytes, const std::string& wh
     }
   }
   std::vector<NamedWritten> arrays;
+  std::unordered_set<std::string> names;
   for (const Entry& entry : entries) {
     std::string name = entry.name.substr(0, entry.name.size() - array_extension.size());
-    const auto same = [&](const NamedWritten& array) { return array.name == name; };
-    if (std::any_of(arrays.begin(), arrays.end(), same)) {
+    if (!names.insert(name).second) {
       refuse_broken(where, fmt::format("two arrays are named {}", printable(name)));
     }
     const std::string place = fmt::format("{}, {}", where, printable(name));

@@ -173,13 +173,22 @@ const Dtype* dtype_of(const SafetensorsEntry& entry) {
   return nullptr;
 }
 
-/// How many bytes the shape takes, or the largest number where that is beyond all files.
-std::size_t bytes_wanted(const SafetensorsEntry& entry, const Dtype& dtype) {
-  std::size_t bytes = dtype.size;
-  for (const std::size_t size : entry.shape) {
+/// How many bytes a shape of numbers that large takes, or the largest number where that is beyond
+/// all files.
+std::size_t bytes_wanted(const Shape& shape, std::size_t number) {
+  std::size_t bytes = number;
+  for (const std::size_t size : shape) {
     if (__builtin_mul_overflow(bytes, size, &bytes)) return SIZE_MAX;
   }
   return bytes;
+}
+
+/// Whether the bytes are as many as shape and dtype take. Of a dtype that qkv does not know only
+/// that no number takes less than a bit: a shape is never larger than the file makes believable.
+bool fits(const SafetensorsEntry& entry) {
+  const Dtype* dtype = dtype_of(entry);
+  return dtype != nullptr ? bytes_wanted(entry.shape, dtype->size) == entry.data.size()
+                          : bytes_wanted(entry.shape, 1) / 8 <= entry.data.size();
 }
 
 void locate(SafetensorsEntry& entry, HeaderReader::Offsets range, std::string_view data,
@@ -190,12 +199,11 @@ void locate(SafetensorsEntry& entry, HeaderReader::Offsets range, std::string_vi
                                      name, range.begin, range.end, data.size()));
   }
   entry.data = data.substr(range.begin, range.end - range.begin);
-  const Dtype* dtype = dtype_of(entry);
-  if (dtype != nullptr && bytes_wanted(entry, *dtype) != entry.data.size()) {
-    refuse_broken(where,
-                  fmt::format("{} has {} bytes of numbers, which does not fit shape [{}] "
-                              "of {}",
-                              name, entry.data.size(), fmt::join(entry.shape, ", "), entry.dtype));
+  if (!fits(entry)) {
+    refuse_broken(where, fmt::format("{} has {} bytes of numbers, which does not fit shape [{}] "
+                                     "of {}",
+                                     name, entry.data.size(), fmt::join(entry.shape, ", "),
+                                     printable(entry.dtype)));
   }
 }
 

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <new>
 
 #include "formats/mapped_file.hpp"
 #include "formats/npy.hpp"
 #include "formats/pasted.hpp"
 #include "formats/read_file.hpp"
+#include "lesson/own_directory.hpp"
 #include "tensor/error.hpp"
 #include "tensor/row_kernels.hpp"
 
@@ -73,7 +75,7 @@ std::optional<Numbers> read_from_file(const toml::table& table, std::string_view
                                       GivenContext& context, TomlReader& reader) {
   const auto file = reader.text(table, key);
   if (!file) return {};
-  const std::filesystem::path path = context.directory / *file;
+  const std::filesystem::path path = file_of_lesson(context.directory, *file);
   const auto key_in_file = reader.text(table, "key");
   if (auto array = whole_array(path, key_in_file)) return Numbers{*std::move(array)};
   return from_written(read_written(path, key_in_file), *file);
@@ -273,12 +275,15 @@ std::optional<Given> read_given(const toml::table& table, GivenContext& context,
         !label_axis(tensor.axes[tensor.rank() - 2], table, "rows", source->rows, name, reader)) {
       return {};
     }
+    context.held.add(tensor, kind->key);
     if (context.convention == Convention::columns) tensor = transposed(tensor);
     return Given{name, std::move(tensor)};
   } catch (const InputError& error) {
     reader.fault(*table.get(kind->key), fmt::format("{}: {}", name, error.what()));
-    return {};
+  } catch (const std::bad_alloc&) {
+    reader.fault(*table.get(kind->key), fmt::format("{}: {}", name, out_of_memory()));
   }
+  return {};
 }
 
 }  // namespace qkv

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "lesson/toml_reader.hpp"
+#include "tensor/memory_limit.hpp"
 #include "tensor/random.hpp"
 #include "trace/recipe.hpp"
 
@@ -15,6 +16,7 @@ struct GivenContext {
   Convention convention = Convention::rows;
   std::optional<Generator> generator;
   std::optional<RandomStream> stream;
+  Held held;  ///< the numbers given so far
 };
 
 /// Reads one [[given]] table; nothing where it has a fault. Draws from the context's stream.

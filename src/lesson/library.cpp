@@ -75,9 +75,10 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
     }
     Tensor& tensor = given->tensor;
     const double value = set_value(change, std::string_view(change).substr(equals + 1));
-    const CellReference cell = resolve(text, named);
-    tensor.values[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column] =
-        value;
+    for (const CellReference& cell : resolve_all(text, named)) {
+      tensor.values[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column] =
+          value;
+    }
   } catch (const InputError& error) {
     const std::string_view message = error.what();
     throw InputError(message.starts_with("--set") ? std::string(message)
@@ -86,10 +87,14 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
 }
 
 std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
+  constexpr std::size_t most = 20;  // nobody mends more at a time
   std::string lines;
-  for (const Fault& fault : faults) {
+  for (std::size_t f = 0; f < std::min(most, faults.size()); ++f) {
     if (!lines.empty()) lines += '\n';
-    lines += fault_line(lesson, fault);
+    lines += fault_line(lesson, faults[f]);
+  }
+  if (faults.size() > most) {
+    lines += fmt::format("\n… and {} more faults: qkv lint {}", faults.size() - most, lesson.where);
   }
   return lines;
 }

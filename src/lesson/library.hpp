@@ -28,7 +28,7 @@ std::span<const BuiltInLesson> built_in_lessons();
 /// What a person changes of a lesson before it is worked out.
 struct LessonChanges {
   std::optional<std::string> text;  ///< another sentence
-  std::vector<std::string> set;     ///< "W_Q[1,2]=0.5", each
+  std::vector<std::string> set;     ///< "W_Q[1,2]=0.5", each; * is all along an axis
 };
 
 /// A lesson and all of its matrices.

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <sstream>
 
 #include "lesson/expectation.hpp"
 #include "lesson/prose.hpp"
 #include "tensor/error.hpp"
+#include "tensor/memory_limit.hpp"
+#include "trace/evaluate.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv {
@@ -56,12 +59,22 @@ void lint_cell(const Prose& cell, const std::string& step, const Trace& trace,
   }
 }
 
+// The steps as far as there is memory for them beside the recipe's own numbers.
+Evaluation evaluated(const Recipe& recipe, std::vector<Fault>& faults) {
+  try {
+    return evaluate_all(recipe);
+  } catch (const std::bad_alloc&) {
+    if (faults.empty()) faults.push_back({{}, out_of_memory()});
+    return {};
+  }
+}
+
 }  // namespace
 
 std::vector<Fault> lint(const LessonReading& reading) {
   const Lesson& lesson = reading.lesson;
   std::vector<Fault> faults = reading.faults;
-  const Evaluation evaluation = evaluate_all(lesson.recipe);
+  const Evaluation evaluation = evaluated(lesson.recipe, faults);
   for (const StepFault& fault : evaluation.faults) {
     faults.push_back({lesson.texts[fault.step].place, fault.message});
   }

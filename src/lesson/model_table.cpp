@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "lesson/own_directory.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {
@@ -33,7 +34,6 @@ std::optional<Model> read_model_table(const toml::table& table, const LessonFile
     return {};
   }
   ModelChoice choice;
-  choice.file = files.directory / *file;
   choice.where = *file;
   choice.built_in = files.built_in(*file);
   choice.architecture.family = reader.text(table, "family");
@@ -44,10 +44,11 @@ std::optional<Model> read_model_table(const toml::table& table, const LessonFile
     choice.tokeniser.vocabulary =
         reader.texts(table, "vocabulary").value_or(std::vector<std::string>{});
   }
-  if (const auto tokenizer = reader.text(table, "tokenizer")) {
-    choice.tokeniser.tokenizer = files.directory / *tokenizer;
-  }
+  const auto tokenizer = reader.text(table, "tokenizer");
   try {
+    choice.file =
+        choice.built_in ? std::filesystem::path(*file) : file_of_lesson(files.directory, *file);
+    if (tokenizer) choice.tokeniser.tokenizer = file_of_lesson(files.directory, *tokenizer);
     return read_model(choice);
   } catch (const InputError& error) {
     reader.fault(*table.get("file"), error.what());

@@ -112,12 +112,13 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
 template <class Words, class Brace>
 void each_piece(std::string_view prose, Words words, Brace brace) {
   std::string text;
+  const std::size_t last = prose.rfind('}');
   for (std::size_t i = 0; i < prose.size(); ++i) {
     const bool doubled = i + 1 < prose.size() && prose[i + 1] == prose[i];
     if ((prose[i] == '{' || prose[i] == '}') && doubled) {
       text += prose[i++];
-    } else if (const std::size_t end = prose.find('}', i);
-               prose[i] == '{' && end != std::string_view::npos) {
+    } else if (prose[i] == '{' && last != std::string_view::npos && i < last) {
+      const std::size_t end = prose.find('}', i);
       words(text);
       text.clear();
       brace(prose.substr(i + 1, end - i - 1), i);

@@ -6,9 +6,11 @@
 #include "formats/pasted.hpp"
 #include "formats/read_file.hpp"
 #include "lesson/given.hpp"
+#include "lesson/key_depth.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/model_lesson.hpp"
 #include "lesson/model_table.hpp"
+#include "lesson/own_directory.hpp"
 #include "lesson/toml_reader.hpp"
 #include "ops/catalogue.hpp"
 #include "tensor/error.hpp"
@@ -26,7 +28,7 @@ constexpr std::size_t largest_option_file = std::size_t{64} << 20;
 constexpr std::string_view random_keys[] = {"generator", "seed"};
 constexpr std::string_view expect_keys[] = {"of", "value", "source"};
 constexpr std::string_view step_keys[] = {"name",   "op",  "of",   "title", "say",
-                                          "notice", "try", "cell", "show"};
+                                          "notice", "try", "cell", "show",  "general"};
 
 // Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
 class LessonFile {
@@ -270,8 +272,9 @@ class LessonFile {
   void read_option_file(const toml::node& node, const OptionRule& rule, const std::string& file,
                         Options& options) {
     try {
-      options.set_contents(std::string(rule.name),
-                           read_bytes(context_.directory / file, largest_option_file));
+      options.set_contents(
+          std::string(rule.name),
+          read_bytes(file_of_lesson(context_.directory, file), largest_option_file));
     } catch (const InputError& error) {
       reader_.fault(node, error.what());
     }
@@ -298,7 +301,8 @@ class LessonFile {
     const std::string name = reader_.text(table, "name").value_or("");
     for (std::size_t s = 0; s < model_steps_; ++s) {
       if (lesson_.recipe.steps[s].name != name) continue;
-      constexpr std::string_view keys[] = {"name", "title", "say", "notice", "try", "cell", "show"};
+      constexpr std::string_view keys[] = {"name", "title", "say",  "notice",
+                                           "try",  "cell",  "show", "general"};
       reader_.refuse_unknown_keys(table, keys, "the words for a model's step");
       StepText own = read_words(table);
       StepText& words = lesson_.texts[s];
@@ -316,6 +320,7 @@ class LessonFile {
             .title = reader_.text(table, "title").value_or(""),
             .cell = reader_.prose(table, "cell"),
             .show = reader_.flag(table, "show").value_or(true),
+            .general = reader_.flag(table, "general").value_or(false),
             .say = reader_.prose(table, "say"),
             .notice = reader_.prose(table, "notice"),
             .questions = reader_.prose(table, "try")};
@@ -390,6 +395,15 @@ std::optional<Fault> utf8_fault(std::string_view toml) {
   return {};
 }
 
+// A name may have megabytes, and a message quotes it.
+std::string beginning_of(std::string_view message) {
+  constexpr std::size_t longest = 1000;
+  if (message.size() <= longest) return std::string(message);
+  std::size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0U) == 0x80U) --end;
+  return std::string(message.substr(0, end)) + "…";
+}
+
 }  // namespace
 
 LessonReading read_lesson(std::string_view toml, const std::string& where,
@@ -399,6 +413,13 @@ LessonReading read_lesson(std::string_view toml, const std::string& where,
   result.lesson.name = std::filesystem::path(where).stem().string();
   if (const auto fault = utf8_fault(toml)) {
     result.faults.push_back(*fault);
+    return result;
+  }
+  if (const auto place = too_deep_key(toml)) {
+    result.faults.push_back(
+        {*place, fmt::format("this key has more than {} parts; a lesson's keys have one, as in "
+                             "name = \"Q\"",
+                             deepest_key)});
     return result;
   }
   try {
@@ -418,7 +439,8 @@ std::optional<std::string_view> LessonFiles::built_in(std::string_view name) con
 
 std::string fault_line(const Lesson& lesson, const Fault& fault) {
   return fmt::format("{}:{}:{}: {}{}", lesson.where, fault.place.line, fault.place.column,
-                     fault.kind == Fault::Kind::advice ? "advice: " : "", fault.message);
+                     fault.kind == Fault::Kind::advice ? "advice: " : "",
+                     beginning_of(fault.message));
 }
 
 }  // namespace qkv

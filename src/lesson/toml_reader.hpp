@@ -6,9 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include <toml++/toml.h>
-
 #include "lesson/lesson.hpp"
+#include "lesson/toml.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv {

@@ -23,6 +23,7 @@ extern const Operation exp_operation;
 extern const Operation normalise_operation;
 extern const Operation weighted_sum_operation;
 extern const Operation sum_heads_operation;
+extern const Operation switch_off_operation;
 extern const Operation layer_norm_operation;
 extern const Operation gelu_operation;
 extern const Operation relu_operation;

@@ -11,7 +11,7 @@ namespace {
 constexpr OptionRule layer_norm_options[] = {
     {.name = "eps",
      .says = "what is added to the variance, so that nothing is divided by 0",
-     .numbers = OptionRule::Numbers::any},
+     .numbers = OptionRule::Numbers::not_negative},
 };
 
 // One cell of the norm, (x_i - mean) / √(variance + ε), over a box of rows: each x within `radius`

@@ -14,6 +14,26 @@ std::string shown(const OptionValue& value) {
   return fmt::format("{}", std::get<double>(value));
 }
 
+struct NumberRule {
+  OptionRule::Numbers numbers;
+  std::string_view says;
+  bool (*fits)(double);
+};
+
+constexpr NumberRule number_rules[] = {
+    {OptionRule::Numbers::any, "a number", [](double) { return true; }},
+    {OptionRule::Numbers::whole, "a whole number", [](double x) { return x == std::floor(x); }},
+    {OptionRule::Numbers::positive, "a number above 0", [](double x) { return x > 0; }},
+    {OptionRule::Numbers::not_negative, "a number from 0 up", [](double x) { return x >= 0; }},
+};
+
+const NumberRule* number_rule(const OptionRule& rule) {
+  for (const NumberRule& one : number_rules) {
+    if (one.numbers == rule.numbers) return &one;
+  }
+  return nullptr;
+}
+
 bool fits(const OptionRule& rule, const OptionValue& value) {
   if (const auto* word = std::get_if<std::string>(&value)) {
     return rule.words == OptionRule::Words::any ||
@@ -21,9 +41,8 @@ bool fits(const OptionRule& rule, const OptionValue& value) {
   }
   if (std::holds_alternative<bool>(value)) return rule.flag;
   const double number = std::get<double>(value);
-  if (!std::isfinite(number)) return false;
-  return rule.numbers == OptionRule::Numbers::any ||
-         (rule.numbers == OptionRule::Numbers::whole && number == std::floor(number));
+  const NumberRule* numbers = number_rule(rule);
+  return numbers && std::isfinite(number) && numbers->fits(number);
 }
 
 }  // namespace
@@ -65,8 +84,7 @@ std::string choices(const OptionRule& rule) {
   };
   for (const std::string_view word : rule.list) add(fmt::format("\"{}\"", word));
   if (rule.words == OptionRule::Words::any && rule.list.empty()) add("a word in quotes");
-  if (rule.numbers == OptionRule::Numbers::any) add("a number");
-  if (rule.numbers == OptionRule::Numbers::whole) add("a whole number");
+  if (const NumberRule* numbers = number_rule(rule)) add(numbers->says);
   if (rule.flag) add("true or false");
   return text;
 }

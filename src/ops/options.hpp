@@ -15,7 +15,7 @@ using OptionValue = std::variant<bool, double, std::string>;
 struct OptionRule {
   /// What a word written for the option may be.
   enum class Words { none, listed, any };
-  enum class Numbers { none, any, whole };
+  enum class Numbers { none, any, whole, positive, not_negative };
   /// `axis` options are written as the file's matrices are: with tokens as columns they turn over.
   enum class Turns { no, with_convention };
 

@@ -15,7 +15,7 @@ constexpr OptionRule positions_options[] = {
      .list = methods},
     {.name = "base",
      .says = "the largest wave is this many times as long as the shortest",
-     .numbers = OptionRule::Numbers::any},
+     .numbers = OptionRule::Numbers::positive},
 };
 
 bool is_learned(const Call& call) {

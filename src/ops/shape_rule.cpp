@@ -118,6 +118,7 @@ Tensor output_of(const Call& call, const Form& form) {
   const auto [rows, columns] = axis_names(form.output);
   axes.push_back(bound.find(rows)->second);
   axes.push_back(bound.find(columns)->second);
+  count_of(Tensor{.axes = axes, .values = {}}.shape(), call.step);  // too large: its name is told
   return zeros(std::move(axes));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "formats/numeral.hpp"
 #include "ops/bpe.hpp"
@@ -92,23 +93,35 @@ bool are_ragged(const std::vector<Tokens>& sentences) {
   });
 }
 
+// Tokens in the order of their ids, which are found without looking through them all. A token that
+// stands twice has its first place.
+struct Vocabulary {
+  Tokens tokens;
+  std::unordered_map<std::string, std::size_t> ids;
+
+  void add(const std::string& token) {
+    ids.emplace(token, tokens.size());
+    tokens.push_back(token);
+  }
+};
+
 // The lesson's vocabulary, or the distinct tokens in order of appearance and the padding last.
-Tokens vocabulary_of(const Call& call, const std::vector<Tokens>& sentences) {
-  if (!call.environment->vocabulary.empty()) return call.environment->vocabulary;
-  Tokens vocabulary;
+Vocabulary vocabulary_of(const Call& call, const std::vector<Tokens>& sentences) {
+  Vocabulary vocabulary;
+  for (const std::string& token : call.environment->vocabulary) vocabulary.add(token);
+  if (!vocabulary.tokens.empty()) return vocabulary;
   const auto meet = [&](const std::string& token) {
-    if (std::find(vocabulary.begin(), vocabulary.end(), token) == vocabulary.end()) {
-      vocabulary.push_back(token);
-    }
+    if (!vocabulary.ids.contains(token)) vocabulary.add(token);
   };
   for (const Tokens& tokens : sentences) std::for_each(tokens.begin(), tokens.end(), meet);
   if (are_ragged(sentences)) meet(pad_label(call));
   return vocabulary;
 }
 
-double id_of(const std::string& token, const Tokens& vocabulary, const Call& call) {
-  const auto found = std::find(vocabulary.begin(), vocabulary.end(), token);
-  if (found != vocabulary.end()) return static_cast<double>(found - vocabulary.begin());
+double id_of(const std::string& token, const Vocabulary& known, const Call& call) {
+  const auto found = known.ids.find(token);
+  if (found != known.ids.end()) return static_cast<double>(found->second);
+  const Tokens& vocabulary = known.tokens;
   constexpr std::size_t shown = 24;
   const std::size_t count = std::min(shown, vocabulary.size());
   const std::string near = nearest(token, std::span<const std::string>(vocabulary));
@@ -121,7 +134,7 @@ double id_of(const std::string& token, const Tokens& vocabulary, const Call& cal
       near.empty() ? "" : fmt::format("did you mean \"{}\"? Else ", near)));
 }
 
-double pad_id(const Tokens& vocabulary, const Call& call) {
+double pad_id(const Vocabulary& vocabulary, const Call& call) {
   const OptionValue* pad = call.options->find("pad");
   if (pad && std::holds_alternative<double>(*pad)) return std::get<double>(*pad);
   return id_of(pad_label(call), vocabulary, call);
@@ -136,7 +149,7 @@ struct Sentence {
 
 std::vector<Sentence> looked_up(const Call& call) {
   const std::vector<Tokens> cut = tokens_of(call);
-  const Tokens vocabulary = vocabulary_of(call, cut);
+  const Vocabulary vocabulary = vocabulary_of(call, cut);
   const double pad = are_ragged(cut) ? pad_id(vocabulary, call) : 0;
   std::vector<Sentence> sentences;
   for (const Tokens& tokens : cut) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "formats/csv_label.hpp"
 #include "render/checked.hpp"
 #include "render/text.hpp"
 
@@ -38,13 +39,9 @@ std::string mistake_ids(const StepReport* step) {
 
 // A cell of a CSV table, quoted where it has to be.
 std::string csv_text(const std::string& text) {
-  std::string safe = text;
-  if (!safe.empty() && std::string_view("=+-@\t\r").find(safe.front()) != std::string_view::npos) {
-    safe.insert(safe.begin(), '\'');
-  }
-  if (safe.find_first_of(",\"\r\n") == std::string::npos) return safe;
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
-  for (const char c : safe) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";
 }
 
@@ -65,12 +62,12 @@ std::string summary_csv(const std::vector<CheckedPath>& all, const Trace& trace)
   std::string text = "submission,verdict,first_wrong,mistakes,marks,cells\n";
   for (const CheckedPath& one : all) {
     if (!one.report) {
-      text += fmt::format("{},unreadable,,,0,{}\n", csv_text(one.path), all_cells(trace));
+      text += fmt::format("{},unreadable,,,0,{}\n", csv::label_cell(one.path), all_cells(trace));
       continue;
     }
     const CheckReport& report = *one.report;
-    text += fmt::format("{},{},{},{},{},{}\n", csv_text(one.path), outcome_name(report.outcome),
-                        csv_text(report.first_wrong.value_or("")),
+    text += fmt::format("{},{},{},{},{},{}\n", csv::label_cell(one.path),
+                        outcome_name(report.outcome), csv_text(report.first_wrong.value_or("")),
                         csv_text(mistake_ids(first_wrong_step(report))), right_cells(report),
                         all_cells(trace));
   }

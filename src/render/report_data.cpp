@@ -93,9 +93,7 @@ std::string json_words(const Axis& axis) {
   std::size_t next = 0;
   for (std::size_t& sentence : sentences) sentence = next++;
   return json_list(sentences, [&](std::size_t sentence) {
-    std::vector<std::string> words;
-    for (std::size_t i = 0; i < axis.size; ++i) words.push_back(index_word(axis, i, sentence));
-    return json_list(words, json_text);
+    return json_list(index_words(axis, sentence), json_text);
   });
 }
 

@@ -180,7 +180,7 @@ std::string PlainStepper::export_to(std::string_view directory) {
 std::string PlainStepper::help(std::string_view) {
   std::string text;
   for (const auto& command : PlainCommands::all) {
-    const std::string example = command.example ? command.example(walk_) : "";
+    const std::string example = command.example ? visible(command.example(walk_)) : "";
     text += fmt::format("  {:<1}  {:<8} {}{}\n", command.letter, command.word, command.says,
                         example.empty() ? "" : fmt::format(": {} {}", command.letter, example));
   }

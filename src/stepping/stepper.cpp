@@ -15,6 +15,7 @@ namespace qkv {
 namespace {
 
 const Key end_of_input{Key::Kind::control, "d"};  // Ctrl-D
+constexpr long any_width = 1L << 40;              // more columns than any matrix has
 constexpr long far = 10;                          // rows that PgUp and PgDn move a cell
 
 // The beginning that all of the names share.
@@ -153,8 +154,8 @@ std::size_t Stepper::left_matrix() const {
 
 void Stepper::far_up() { move({.rows = -far}); }
 void Stepper::far_down() { move({.rows = far}); }
-void Stepper::row_start() { move({.columns = -static_cast<long>(largest_tensor)}); }
-void Stepper::row_end() { move({.columns = static_cast<long>(largest_tensor)}); }
+void Stepper::row_start() { move({.columns = -any_width}); }
+void Stepper::row_end() { move({.columns = any_width}); }
 
 void Stepper::show_cell(const CellReference& cell) {
   if (!walk_.trace().find_step(cell.name)) {

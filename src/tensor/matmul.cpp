@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 
 #include "tensor/parallel.hpp"
@@ -54,6 +55,12 @@ void multiply_transposed_in_order(const double* a, const double* b, double* out,
   }
 }
 
+// BLAS counts in int.
+bool fits_blas(ProductSize size) {
+  return std::max({size.rows, size.inner, size.columns}) <=
+         static_cast<std::size_t>(std::numeric_limits<int>::max());
+}
+
 void multiply_with_blas(const double* a, const double* b, double* out, ProductSize size,
                         RightSide right) {
   const auto rows = static_cast<int>(size.rows);
@@ -90,7 +97,7 @@ void multiply(std::span<const double> a, std::span<const double> b, std::span<do
     throw std::logic_error("multiply: the matrices do not have the size of the product");
   }
   if (out.empty()) return;
-  if (size.rows * size.inner * size.columns > teaching_size) {
+  if (size.rows * size.inner * size.columns > teaching_size && fits_blas(size)) {
     multiply_in_blocks(a.data(), b.data(), out.data(), size, right);
   } else if (right == RightSide::transposed) {
     multiply_transposed_in_order(a.data(), b.data(), out.data(), size);

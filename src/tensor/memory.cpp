@@ -1,14 +1,19 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 
+#include "tensor/memory_limit.hpp"
+
 /// Memory for large tensors comes in huge pages where the system has them, and once it is there it
 /// is kept for the next tensor: touching a page for the first time costs more than filling it, and
-/// is most of what a large attention costs otherwise. Small allocations are malloc's as ever.
+/// is most of what a large attention costs otherwise. Small allocations are malloc's as ever. No
+/// more is given than `memory_limit` allows: a lesson that asks for too much ends with a message,
+/// before the machine does.
 
 namespace {
 
@@ -25,6 +30,10 @@ void keep_what_is_freed() {
   static_cast<void>(once);
 }
 
+// Blocks below this are not counted: no number of them that a file can ask for is a danger.
+constexpr std::size_t worth_counting = 4096;
+std::atomic<std::size_t> taken = 0;
+
 // Asks for huge pages inside the block. The block itself is not aligned to them: freed, it would
 // then be too small for the next of its size, since aligning takes more than is used.
 void wish_for_huge_pages(void* memory, std::size_t size) {
@@ -35,7 +44,7 @@ void wish_for_huge_pages(void* memory, std::size_t size) {
   madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // no harm if it fails
 }
 
-void* allocate(std::size_t size) {
+void* take(std::size_t size) {
   if (size < worth_it) return std::malloc(size == 0 ? 1 : size);
   keep_what_is_freed();
   void* memory = std::malloc(size);
@@ -43,7 +52,21 @@ void* allocate(std::size_t size) {
   return memory;
 }
 
-[[gnu::noinline]] void release(void* memory) noexcept { std::free(memory); }
+void* allocate(std::size_t size) {
+  if (size >= worth_counting && (taken + size < size || taken + size > qkv::memory_limit())) {
+    return nullptr;
+  }
+  void* memory = take(size);
+  const std::size_t got = memory ? malloc_usable_size(memory) : 0;
+  if (got >= worth_counting) taken += got;
+  return memory;
+}
+
+[[gnu::noinline]] void release(void* memory) noexcept {
+  const std::size_t got = memory ? malloc_usable_size(memory) : 0;
+  if (got >= worth_counting) taken -= got;
+  std::free(memory);
+}
 
 }  // namespace
 

@@ -33,7 +33,7 @@ class RandomStream {
 
   /// The weight of `torch.nn.Linear(in, out)`, out × in, row-major: uniform in ±1/√in (He et al.
   /// 2015, section 2.2, with a slope of √5). PyTorch draws the weight first, then the bias. Throws
-  /// InputError for the NumPy generator and for more than `largest_tensor` numbers.
+  /// InputError for the NumPy generator and for more numbers than `memory_limit` allows.
   std::vector<double> linear_weight(std::size_t in, std::size_t out);
 
   /// The bias of `torch.nn.Linear(in, out)`, `out` numbers uniform in ±1/√in. A layer with

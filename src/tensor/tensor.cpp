@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "tensor/error.hpp"
-
 namespace qkv {
 
 std::string_view Axis::label(std::size_t i, std::size_t batch) const {
@@ -69,20 +67,6 @@ Tensor transposed(const Tensor& tensor) {
     }
   }
   return result;
-}
-
-std::size_t count_of(const Shape& shape, std::string_view what) {
-  std::size_t count = 1;
-  for (const std::size_t size : shape) {
-    const bool alone_too_large = size > largest_tensor;  // also beside a size of 0
-    if (alone_too_large || (size != 0 && count > largest_tensor / size)) {
-      throw InputError(std::string(what) + " of " + shape_text(shape) +
-                       " numbers is too large: " + std::to_string(largest_tensor) +
-                       " numbers is the most that one tensor may hold");
-    }
-    count *= size;
-  }
-  return count;
 }
 
 std::string shape_text(const Shape& shape) {

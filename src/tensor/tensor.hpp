@@ -52,9 +52,9 @@ Tensor tensor_of(const Shape& shape, std::vector<double> values);
 /// The last two axes exchanged, in every matrix; a tensor of one axis stays as it is.
 Tensor transposed(const Tensor& tensor);
 
-/// How many numbers a shape holds. Throws InputError above `largest_tensor`, naming `what`.
+/// How many numbers a shape holds. Throws InputError, naming `what`, where they would not fit into
+/// `memory_limit` beside those that the lesson has already.
 std::size_t count_of(const Shape& shape, std::string_view what);
-inline constexpr std::size_t largest_tensor = std::size_t{1} << 27;
 
 /// "7×2"; a tensor of one axis is "7".
 std::string shape_text(const Shape& shape);

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <new>
 #include <set>
 
 #include "tensor/error.hpp"
+#include "tensor/memory_limit.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
 #include "trace/words.hpp"
@@ -154,6 +156,13 @@ void let_go(Trace& trace, const Recipe& recipe, std::size_t s, const std::vector
   }
 }
 
+std::size_t numbers_in(const Trace& trace) {
+  std::size_t numbers = 0;
+  for (const Given& given : trace.givens) numbers += given.tensor.values.size();
+  for (const Step& step : trace.steps) numbers += step.output.values.size();
+  return numbers;
+}
+
 // Whether the operands of a step hold more numbers than a lesson shows.
 bool is_large(const StepRecipe& step, const Trace& trace) {
   std::size_t numbers = 0;
@@ -172,6 +181,8 @@ std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name
 
 Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   Evaluation result;
+  Held held;
+  for (const Given& given : recipe.givens) held.add(given.tensor, given.name);
   Trace& trace = result.trace;
   trace.convention = recipe.convention;
   trace.environment = recipe.environment;
@@ -186,11 +197,17 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
                                                      [&](const auto& n) { return trace.find(n); });
     if (!ready || (!needed[s] && is_large(step, trace))) continue;
     try {
-      trace.steps.push_back(worked_out(step, trace, recipe.tokens));
-      trace.steps.back().number = s + 1;
-      if (!wanted.empty()) let_go(trace, recipe, s, needed, kept);
+      Step made = worked_out(step, trace, recipe.tokens);
+      held.add(made.output, made.name);
+      made.number = s + 1;
+      trace.steps.push_back(std::move(made));
+      if (wanted.empty()) continue;
+      let_go(trace, recipe, s, needed, kept);
+      held.recount(numbers_in(trace));
     } catch (const InputError& error) {
       result.faults.push_back({s, error.what()});
+    } catch (const std::bad_alloc&) {
+      result.faults.push_back({s, fmt::format("{}: {}", step.name, out_of_memory())});
     }
   }
   for (Given& given : trace.givens) {  // those that no step uses

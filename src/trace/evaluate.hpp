@@ -29,6 +29,7 @@ std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name
 /// Works out every step that can be worked out and says of the others what is wrong. A step that
 /// nothing wanted needs is left out where its operands are large: small ones cost nothing, and a
 /// lesson's words may speak of them. A wanted name that the recipe doesn't have is no fault here.
+/// Throws InputError where the givens alone are more than `memory_limit` allows.
 Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted = {});
 
 /// Works out the whole recipe. Throws InputError for the first step that fails.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "tensor/error.hpp"
@@ -111,6 +112,15 @@ std::string example_of(const std::string& name, const Tensor& tensor) {
   return fmt::format("{}[{}1,1]", name, inside);
 }
 
+// The label, as it stands in a reference, of the index that it is one of `places` of.
+std::string word_for(std::string_view label, std::size_t i, std::size_t places) {
+  const bool ends_its_quotes = label.find('"') != label.npos && label.find(',') != label.npos;
+  const bool is_no_word = label.empty() || whole_number(label) || ends_its_quotes;
+  if (is_no_word || places > 1) return std::to_string(i + 1);
+  const bool plain = label.find_first_of(",[]\" ") == std::string_view::npos;
+  return plain ? std::string(label) : fmt::format("\"{}\"", label);
+}
+
 }  // namespace
 
 ReferenceText parse_reference(std::string_view text) {
@@ -175,14 +185,44 @@ CellReference resolve(const ReferenceText& text, const Trace& trace) {
   return resolve_in(text, trace.at(text.name), trace.convention);
 }
 
+std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& trace) {
+  const auto star = std::find(text.indices.begin(), text.indices.end(), "*");
+  if (star == text.indices.end()) return {resolve(text, trace)};
+  const auto place = static_cast<std::size_t>(star - text.indices.begin());
+  ReferenceText one = text;
+  const auto at = [&](std::size_t i) {
+    one.indices[place] = std::to_string(i + 1);
+    return resolve_all(one, trace);
+  };
+  std::vector<CellReference> cells = at(0);  // throws where the other indices are wrong
+  const Tensor& tensor = trace.at(text.name);
+  const std::size_t rank = tensor.rank();
+  const bool is_row = rank == 1 && place + 1 < text.indices.size();
+  const bool swaps = is_turned(tensor, trace.convention) && place + 2 >= rank;
+  const std::size_t axis = swaps ? 2 * rank - 3 - place : std::min(place, rank - 1);
+  for (std::size_t i = 1; !is_row && i < tensor.axes[axis].size; ++i) {
+    const std::vector<CellReference> more = at(i);
+    cells.insert(cells.end(), more.begin(), more.end());
+  }
+  return cells;
+}
+
 std::string index_word(const Axis& axis, std::size_t i, std::size_t batch) {
   const std::string_view label = axis.label(i, batch);
-  if (label.empty() || whole_number(label)) return std::to_string(i + 1);
   std::size_t places = 0;
   for (std::size_t j = 0; j < axis.size; ++j) places += axis.label(j, batch) == label ? 1 : 0;
-  if (places > 1) return std::to_string(i + 1);
-  const bool plain = label.find_first_of(",[]\" ") == std::string_view::npos;
-  return plain ? std::string(label) : fmt::format("\"{}\"", label);
+  return word_for(label, i, places);
+}
+
+std::vector<std::string> index_words(const Axis& axis, std::size_t batch) {
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < axis.size; ++i) ++places[axis.label(i, batch)];
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < axis.size; ++i) {
+    const std::string_view label = axis.label(i, batch);
+    words.push_back(word_for(label, i, places[label]));
+  }
+  return words;
 }
 
 std::string reference_text(const CellReference& cell, const Tensor& tensor, Convention convention) {

@@ -32,6 +32,9 @@ ReferenceText parse_reference(std::string_view text);
 /// is not there or stands at several places (with the candidates).
 CellReference resolve(const ReferenceText& text, const Trace& trace);
 
+/// The same where * stands for all places along an axis: `W_V[head 2,*,*]` is all of head 2.
+std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& trace);
+
 /// The cell that `text` names. Throws InputError as the two above; where it names a matrix without
 /// a cell, with one of that matrix's own cells as the example.
 CellReference find_cell(std::string_view text, const Trace& trace);
@@ -44,7 +47,10 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Conven
 std::string reference_text(const CellReference& cell, const Tensor& tensor, Convention convention);
 
 /// An index as people would write it in a reference: the label, or the number where there is none,
-/// or where it stands at several places.
+/// where it stands at several places, or where quotes can't keep it together.
 std::string index_word(const Axis& axis, std::size_t i, std::size_t batch);
+
+/// The same for every index of the axis.
+std::vector<std::string> index_words(const Axis& axis, std::size_t batch);
 
 }  // namespace qkv

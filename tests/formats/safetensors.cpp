@@ -222,4 +222,11 @@ TEST_CASE("tensors are written as F64 in the order of their names, aligned to 8 
   CHECK(values_of(read(bytes)[0].written) == Values{1.5, 0});
 }
 
+TEST_CASE("a dtype that is not known promises no more numbers than the file has bits") {
+  CHECK(refusal_of(one("F4", "[1000000000000, 4]", "12345678")) ==
+        "w.safetensors: Q has 8 bytes of numbers, which does not fit shape [1000000000000, 4] of "
+        "F4: save the tensors again");
+  CHECK(safetensors_index(one("F4", "[16]", "12345678"), "w").tensors[0].shape == Shape{16});
+}
+
 }  // namespace

@@ -28,7 +28,7 @@ name = "masked"
 op = "mask"
 of = "scores"
 )",
-                                                      "lesson.toml", std::filesystem::path("."));
+                                                      "lesson.toml", {});
   REQUIRE(reading.faults.empty());
   return qkv::evaluate(reading.lesson.recipe);
 }

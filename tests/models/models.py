@@ -62,6 +62,55 @@ def the_sorting_model_agrees_with_pytorch_in_every_step(folder):
         agree(steps, arrays)
 
 
+def the_courses_own_model_agrees_with_pytorch_in_every_step(folder):
+    path = ROOT / "lessons" / "adjectives.safetensors"
+    weights, facts = gpt.read_safetensors(path)
+    words = json.loads(facts["vocabulary"])
+    for text in ("the smooth red bird shines above while a very fluffy and blue creature drifts",
+                 "a green prickly snail hides along .", "fish"):
+        arrays = exported(folder, "--model", path, "--text", text)
+        ids = [words.index(word) for word in text.split()]
+        agree(gpt.forward(weights, ids, heads=int(facts["n_head"]), gelu="erf"), arrays)
+
+
+def courses_own_model():
+    sys.path.insert(0, str(ROOT / "models"))
+    import train_adjectives
+
+    torch.set_num_threads(1)
+    model = train_adjectives.Model()
+    weights = train_adjectives.read_safetensors(ROOT / "lessons" / "adjectives.safetensors")
+    model.load_state_dict(weights)
+    return train_adjectives, model
+
+
+def the_lesson_without_head_3_agrees_with_pytorch_without_it(folder):
+    trainer, model = courses_own_model()
+    arrays = exported(folder, "trained-adjectives")
+    ids = torch.tensor(arrays["token_ids"].astype(int).reshape(1, -1))
+    model.transformer["h"][0].attn.off = 2
+    with torch.no_grad():
+        logits = model(ids)[0]
+    agree({"off_logits": logits, "off_probabilities": logits.softmax(-1)}, arrays)
+    words = np.array(trainer.VOCABULARY)[arrays["token_ids"].astype(int).ravel()]
+    equal(" ".join(words), "a fluffy blue creature drifts around while the prickly red bird", "text")
+
+
+def the_record_of_the_courses_own_model_is_what_its_weights_measure(folder):
+    train_adjectives, model = courses_own_model()
+    record = json.loads((ROOT / "models" / "adjectives.json").read_text())
+    close_to(record, train_adjectives.measured(model))
+
+
+def close_to(record, measured, where="record"):
+    """Every figure that was measured stands in the record; a close call may fall otherwise."""
+    for name, value in measured.items():
+        if isinstance(value, dict):
+            close_to(record[name], value, f"{where}: {name}")
+        elif abs(record[name] - value) > 0.002:
+            raise AssertionError(f"{where}: {name} is {record[name]}, and {value} was measured")
+
+
 def the_sorting_model_sorts(folder):
     path = sorting_model()
     text = "CBABBC"
@@ -111,8 +160,141 @@ def a_model_in_float64_agrees_with_pytorch(folder):
     a_model_agrees(folder, "in-out", True, False, "tanh", "F64", "")
 
 
+def small_model(folder, change=lambda weights: None, metadata=None, layout="out-in"):
+    """A model of 2 layers, d_model 24, whose file was changed before it was written."""
+    weights = gpt.random_weights(2, 24, 3, 8, layout, 3)
+    change(weights)
+    path = folder / "m.safetensors"
+    gpt.write_safetensors(path, weights, metadata or {"n_head": "4"})
+    return path
+
+
+def heads_look_where_their_weights_say(folder):
+    path = small_model(folder)
+    weights, _ = gpt.read_safetensors(path)
+    text = "CABBA"
+    listed = json.loads(qkv.printed("heads", "--model", path, "--text", text, "--json",
+                                    "--sort", "layer"))
+    steps = gpt.forward(weights, ["ABC".index(letter) for letter in text], 4)
+    equal([(one["step"], one["head"]) for one in listed["heads"]],
+          [(f"h{layer}.attention_weights", head) for layer in (0, 1) for head in (1, 2, 3, 4)])
+    for one in listed["heads"]:
+        rows = steps[one["step"]][one["head"] - 1].double().numpy()[1:]
+        places = np.arange(1, len(text))
+        due = {
+            "entropy": -(rows * np.log(np.where(rows > 0, rows, 1))).sum(axis=1).mean(),
+            "largest": rows.max(axis=1).mean(),
+            "previous": rows[places - 1, places - 1].mean(),
+            "first": rows[:, 0].mean(),
+            "itself": rows[places - 1, places].mean(),
+        }
+        for name, value in due.items():
+            assert abs(one[name] - value) < SINGLE, (one, name, value)
+
+
+def heads_are_sorted_by_what_is_asked_for(folder):
+    path = small_model(folder)
+    for name, falls in (("entropy", False), ("largest", True), ("previous", True)):
+        listed = json.loads(qkv.printed("heads", "--model", path, "--text", "CABBA", "--json",
+                                        "--sort", name))
+        values = [one[name] for one in listed["heads"]]
+        equal(values, sorted(values, reverse=falls), name)
+
+
+def refused(folder, message, change=lambda weights: None, *options, metadata=None):
+    path = small_model(folder, change, metadata)
+    done = qkv("run", "--model", path, "--text", "A", *options)
+    equal((done.returncode, done.stdout), (2, ""))
+    equal(done.stderr.strip(), f"qkv: {path}: {message}")
+
+
+def a_missing_tensor_is_named_with_its_shape(folder):
+    refused(folder, "there is no tensor transformer.h.1.attn.c_proj.weight, which must be 24×24; "
+            'is it "transformer.h.0.attn.c_proj.weight"?',
+            lambda weights: weights.pop("transformer.h.1.attn.c_proj.weight"))
+
+
+def a_tensor_of_the_wrong_shape_is_named_with_both(folder):
+    def change(weights):
+        weights["transformer.h.1.mlp.c_fc.bias"] = torch.zeros(95)
+    refused(folder, "transformer.h.1.mlp.c_fc.bias must be 96, and is 95", change)
+
+
+def a_bias_is_in_all_layers_or_in_none(folder):
+    refused(folder, "there is no tensor transformer.h.1.mlp.c_fc.bias, which must be 96; "
+            'is it "transformer.h.0.mlp.c_fc.bias"?',
+            lambda weights: weights.pop("transformer.h.1.mlp.c_fc.bias"))
+
+
+def a_missing_layer_is_told(folder):
+    def change(weights):
+        for name in [name for name in weights if ".h.0." in name]:
+            weights[name.replace(".h.0.", ".h.2.")] = weights.pop(name)
+    refused(folder, "there is no layer 0 (no tensor transformer.h.0.…)", change)
+
+
+def another_family_is_told_by_what_was_met(folder):
+    def change(weights):
+        tensor = weights["lm_head.weight"]
+        weights.clear()
+        weights["model.embed_tokens.weight"] = tensor
+    refused(folder, "this is no GPT that qkv knows: there is no transformer.wte.weight or "
+            "wte.weight, but model.embed_tokens.weight, …; it reads the tensors of minGPT, "
+            "nanoGPT and Hugging Face's GPT-2", change)
+
+
+def the_number_of_heads_must_be_known(folder):
+    refused(folder, "nothing in the file tells how many heads the model has (d_model is 24); write "
+            "--model-heads 4, or heads = 4 in the lesson's [model]", metadata={"format": "pt"})
+    refused(folder, "d_model is 24, which can't be shared out among 5 heads",
+            lambda weights: None, "--model-heads", "5")
+
+
+def a_lesson_lays_a_model_out(folder):
+    small_model(folder)
+    (folder / "l.toml").write_text("""
+title = "A model"
+summary = "One line."
+text = "CAB"
+[model]
+file = "m.safetensors"
+layers = 1
+[[step]]
+name = "h0.scores"
+say = "Its largest score is {h0.scores.max}."
+[[step]]
+name = "turned"
+op = "transpose"
+of = "h0.scores"
+""")
+    qkv.printed("export", folder / "l.toml", "-o", folder / "out")
+    listing = json.loads((folder / "out" / "00-lesson.json").read_text())
+    names = [step["name"] for step in listing["steps"]]
+    equal((names[-2:], len(names)), (["h0.residual2", "turned"], 22))
+    assert "Its largest score is " in qkv.printed("run", folder / "l.toml", "--step", "h0.scores")
+
+
+def ids_may_be_written_for_words(folder):
+    weights = gpt.random_weights(1, 64, 40, 8, "in-out", 3)
+    gpt.write_safetensors(folder / "m.safetensors", weights)
+    arrays = exported(folder, "--model", folder / "m.safetensors", "--text", "39 0 7")
+    agree(gpt.forward(weights, [39, 0, 7], 1, "in-out"), arrays)  # heads are usually 64 wide
+
+
+def a_model_checks_its_own_numbers(folder):
+    path = small_model(folder)
+    own = ("--model", path, "--text", "CAB")
+    qkv.printed("export", *own, "--digits", "4", "-o", folder / "mine")
+    qkv.printed("check", *own, folder / "mine")
+    done = qkv("compare", folder / "mine", *own, "--atol", "1e-4")
+    equal((done.returncode, done.stderr), (0, ""))
+
+
 CLAIMS = [
     the_sorting_model_agrees_with_pytorch_in_every_step,
+    the_courses_own_model_agrees_with_pytorch_in_every_step,
+    the_lesson_without_head_3_agrees_with_pytorch_without_it,
+    the_record_of_the_courses_own_model_is_what_its_weights_measure,
     the_sorting_model_sorts,
     a_hugging_face_model_agrees_with_pytorch,
     a_hugging_face_model_with_its_head_agrees_with_pytorch,
@@ -120,6 +302,17 @@ CLAIMS = [
     a_model_in_float16_agrees_with_pytorch,
     a_model_in_bfloat16_agrees_with_pytorch,
     a_model_in_float64_agrees_with_pytorch,
+    heads_look_where_their_weights_say,
+    heads_are_sorted_by_what_is_asked_for,
+    a_missing_tensor_is_named_with_its_shape,
+    a_tensor_of_the_wrong_shape_is_named_with_both,
+    a_bias_is_in_all_layers_or_in_none,
+    a_missing_layer_is_told,
+    another_family_is_told_by_what_was_met,
+    the_number_of_heads_must_be_known,
+    a_lesson_lays_a_model_out,
+    ids_may_be_written_for_words,
+    a_model_checks_its_own_numbers,
 ]
 
 if __name__ == "__main__":

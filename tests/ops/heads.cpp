@@ -69,6 +69,19 @@ TEST_CASE("heads are added cell by cell") {
                    {{111, 222}}) == "");
 }
 
+TEST_CASE("a head that is switched off has found nothing, the others what they found") {
+  const auto head = [](double number) { return OptionMap{{"head", number}}; };
+  const qkv::Tensor all = stack({{{1, 2}}, {{10, 20}}, {{100, 200}}});
+  CHECK(difference(rows_of(apply("switch_off", {all}, head(2))), {{1, 2}, {0, 0}, {100, 200}}) ==
+        "");
+  CHECK(refusal("switch_off", {all}, head(4)) ==
+        "step: there is no head 4 in A; its heads are 1 to 3");
+  CHECK(refusal("switch_off", {all}, head(0)) ==
+        "step: there is no head 0 in A; its heads are 1 to 3");
+  CHECK(refusal("switch_off", {matrix({{1, 2}})}, head(1)) ==
+        "step: A (1×2) has no axis of heads to switch one off");
+}
+
 TEST_CASE("one head is the matrix itself") {
   const qkv::Tensor split = apply("split_heads", {matrix({{1, 2}})}, heads(1));
   CHECK(split.shape() == qkv::Shape{1, 1, 2});

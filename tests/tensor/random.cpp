@@ -203,8 +203,9 @@ TEST_CASE("linear with NumPy's stream is refused") {
 
 TEST_CASE("a linear layer too large for a tensor is refused before it is drawn") {
   RandomStream stream(Generator::torch, 0);
-  CHECK_THROWS_WITH(stream.linear_weight(20000, 20000),
-                    "linear of 20000×20000 numbers is too large: 134217728 numbers is the most "
-                    "that one tensor may hold");
+  CHECK_THROWS_WITH(stream.linear_weight(40000, 40000),
+                    "linear of 40000×40000 numbers is too large: 1600000000 numbers take 11.9 GiB, "
+                    "and qkv may use 8 GiB (1073741824 numbers): make it smaller, or allow more "
+                    "with --memory 12G");
   CHECK(stream.rand(1) == Values{0.49625658988952637});
 }

@@ -183,6 +183,14 @@ TEST_CASE("a cell is written with its labels, and with a number where they repea
   CHECK(again("S[2,1,2,1]", batch_of_heads()) == "S[batch 2,head 1,is,it]");
 }
 
+TEST_CASE("a label with both a comma and a quote is written as its number") {
+  const Tensor tensor = labelled(matrix({{1, 2, 3}}), {"x"}, {"a\",b", "a,b", "a\"b"});
+  CHECK(again("M[x,1]", tensor) == "M[x,1]");
+  CHECK(again("M[x,2]", tensor) == "M[x,\"a,b\"]");
+  CHECK(again("M[x,3]", tensor) == "M[x,\"a\"b\"]");
+  CHECK(place("M[x,\"a\"b\"]", tensor) == "0 0 2");
+}
+
 TEST_CASE("a matrix that is not there gets the nearest name") {
   Recipe recipe;
   recipe.givens = {{"X", matrix({{1, 2}})}};
@@ -194,4 +202,31 @@ TEST_CASE("a matrix that is not there gets the nearest name") {
   CHECK_THROWS_WITH(resolve(parse_reference("weights[1,1]"), trace),
                     "there is no matrix named \"weights\"; this lesson has X, scores");
   CHECK_THROWS_WITH(trace.step_at("X"), "there is no step named \"X\"; this lesson has scores");
+}
+
+TEST_CASE("a star stands for every place along its axis") {
+  Recipe recipe;
+  recipe.givens = {{"W", stack({{{1, 2, 3}, {4, 5, 6}}, {{7, 8, 9}, {10, 11, 12}}})},
+                   {"b", vector({1, 2})}};
+  recipe.steps = {{"turned", find_operation("transpose"), {"W"}, {}}};
+  Trace trace = evaluate(recipe);
+  const auto places = [&](std::string_view text) {
+    std::string all;
+    for (const CellReference& cell : resolve_all(parse_reference(text), trace)) {
+      all += std::to_string(cell.matrix) + std::to_string(cell.row) + std::to_string(cell.column) +
+             " ";
+    }
+    return all;
+  };
+  CHECK(places("W[head 2,*,*]") == "100 101 102 110 111 112 ");
+  CHECK(places("W[*,2,3]") == "012 112 ");
+  CHECK(places("W[2,1,2]") == "101 ");
+  CHECK(places("b[*]") == "000 001 ");
+  CHECK(places("b[*,*]") == "000 001 ");
+  CHECK_THROWS_WITH(places("W[3,*,*]"), "W[3,1,1]: there is no head 3; they count from 1 to 2");
+  CHECK_THROWS_WITH(places("W[*,*]"),
+                    "W[1,1]: W is 2×2×3 and takes 3 indices, as in W[head 1,1,1]");
+  trace.convention = Convention::columns;  // the same cells, by the words of the transpose
+  CHECK(places("W[2,*,1]") == "100 101 102 ");
+  CHECK(places("W[2,3,*]") == "102 112 ");
 }

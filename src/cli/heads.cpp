@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/lesson_options.hpp"
+#include "cli/option_list.hpp"
+#include "cli/values.hpp"
+#include "render/heads.hpp"
+#include "render/text.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view as_they_come = "layer";
+
+struct HeadsOptions {
+  LessonChoice lesson;
+  int digits = 4;
+  std::string sort = std::string(habit_measures().front().name);
+  bool json = false;
+};
+
+std::vector<std::string> sort_names() {
+  std::vector<std::string> names = {std::string(as_they_come)};
+  for (const HabitMeasure& measure : habit_measures()) names.emplace_back(measure.name);
+  return names;
+}
+
+// Those that look at least tokens first, or those first that have most of another measure.
+void sort_by(std::vector<HeadHabit>& habits, std::string_view name) {
+  const auto measure = std::ranges::find(habit_measures(), name, &HabitMeasure::name);
+  if (measure == habit_measures().end()) return;
+  if (measure->value == &HeadHabit::entropy) {
+    std::ranges::stable_sort(habits, {}, measure->value);
+  } else {
+    std::ranges::stable_sort(habits, std::greater<>(), measure->value);
+  }
+}
+
+int run(const HeadsOptions& options, const Common& common) {
+  const LoadedLesson loaded = load(options.lesson);
+  std::vector<HeadHabit> habits = head_habits(loaded.trace);
+  if (habits.empty()) {
+    throw InputError(
+        "nothing here has weights of queries by keys; qkv heads is for lessons and "
+        "models with attention");
+  }
+  sort_by(habits, options.sort);
+  if (options.json) {
+    print(visible_json(heads_json(loaded.lesson, habits)));
+  } else {
+    print(heads_text(loaded.lesson, loaded.trace, habits,
+                     {.width = terminal(common.colour).width, .digits = options.digits}));
+  }
+  return 0;
+}
+
+std::function<int()> setup(OptionList& app, const Common& common) {
+  const auto options = std::make_shared<HeadsOptions>();
+  add_lesson_options(app, options->lesson, LessonArgument::required);
+  add_digits_option(app, options->digits);
+  app.add_option("--sort", options->sort,
+                 "By what the heads are sorted: layer, or a measure (entropy)")
+      ->type_name("NAME")
+      ->check(one_of(sort_names()));
+  app.add_flag("--json", options->json, "As JSON, for programs");
+  return [options, &common] { return run(*options, common); };
+}
+
+}  // namespace
+
+constinit const Command heads_command{
+    .name = "heads",
+    .summary = "which head does what: how widely each looks, and at which tokens",
+    .examples =
+        "  qkv heads --model model.safetensors --text \"…\"\n"
+        "  qkv heads --model model.safetensors --text \"…\" --sort previous\n"
+        "  qkv heads the-fat-cat --json\n",
+    .setup = setup,
+    .model = ModelPlace::first,
+};
+
+}  // namespace qkv

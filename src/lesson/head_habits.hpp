@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/trace.hpp"
+
+namespace qkv {
+
+/// Where one head looks, over all tokens of a text but the first, which may have nothing else to
+/// look at: means over the rows of its weights.
+struct HeadHabit {
+  std::string step;                 ///< "h0.attention_weights"
+  std::size_t matrix = 0;           ///< which of the step's matrices
+  std::optional<std::size_t> head;  ///< from 0; nothing where the step has no heads
+  double entropy = 0;               ///< in nats: 0 looks at one token, ln n at n alike
+  double largest = 0;               ///< the largest weight of a row
+  double previous = 0;              ///< what the token right before gets
+  double first = 0;                 ///< what the first token gets
+  double itself = 0;                ///< what the token itself gets
+};
+
+/// One way to sort heads: the measure's name and where it stands in a habit; those first that have
+/// most of it (of entropy, least).
+struct HabitMeasure {
+  std::string_view name;
+  std::string_view says;
+  double HeadHabit::*value;
+};
+std::span<const HabitMeasure> habit_measures();
+
+/// The habits of all heads of all attention weights in the trace, in its order. A step counts whose
+/// operation makes weights and whose matrices are queries by keys.
+std::vector<HeadHabit> head_habits(const Trace& trace);
+
+/// What the head does with more than half of its attention, in words: "mostly the token before";
+/// empty where it is nothing simple.
+std::string_view habit_words(const HeadHabit& habit);
+
+}  // namespace qkv

@@ -1,0 +1,52 @@
+#include "lesson/key_depth.hpp"
+
+#include <algorithm>
+
+namespace qkv {
+namespace {
+
+// Where what begins at `at` with a quote or # ends; behind `at` itself for anything else. Of text
+// that is never closed: the end of its line, or of the file where it may have several lines.
+std::size_t end_of_token(std::string_view toml, std::size_t at) {
+  const char c = toml[at];
+  const std::size_t line_end = std::min(toml.find('\n', at), toml.size());
+  if (c == '#') return line_end;
+  if (c != '"' && c != '\'') return at + 1;
+  const std::string_view triple = c == '"' ? R"(""")" : "'''";
+  const bool several_lines = toml.substr(at).starts_with(triple);
+  const std::string_view quote = several_lines ? triple : triple.substr(0, 1);
+  const std::size_t most = several_lines ? toml.size() : line_end;
+  for (std::size_t i = at + quote.size(); i < most; ++i) {
+    if (c == '"' && toml[i] == '\\') {
+      ++i;
+    } else if (toml.substr(i).starts_with(quote)) {
+      return i + quote.size();
+    }
+  }
+  return most;
+}
+
+Place place_of(std::string_view toml, std::size_t at) {
+  const std::string_view before = toml.substr(0, at);
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  const auto begins_character = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  };
+  return {.line = 1 + static_cast<std::size_t>(std::ranges::count(before, '\n')),
+          .column = 1 + static_cast<std::size_t>(
+                            std::ranges::count_if(before.substr(line_start), begins_character))};
+}
+
+}  // namespace
+
+std::optional<Place> too_deep_key(std::string_view toml) {
+  constexpr std::string_view ends_a_key = "=,[]{}\n";
+  std::size_t dots = 0;
+  for (std::size_t at = 0; at < toml.size(); at = end_of_token(toml, at)) {
+    if (toml[at] == '.' && ++dots == deepest_key) return place_of(toml, at);
+    if (ends_a_key.find(toml[at]) != ends_a_key.npos) dots = 0;
+  }
+  return {};
+}
+
+}  // namespace qkv

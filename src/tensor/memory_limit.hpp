@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tensor/tensor.hpp"
+
+namespace qkv {
+
+/// How many bytes the program may use: sizes are held against it before anything is allocated, and
+/// its own `operator new` gives no more. It belongs to the person who started the program, so it is
+/// the process's, like its environment: 8 GiB until `set_memory_limit`.
+std::size_t memory_limit();
+void set_memory_limit(std::size_t bytes);
+
+inline constexpr std::size_t usual_memory_limit = std::size_t{8} << 30;
+
+/// The limit where nobody names one: the usual one, or three quarters of what the machine has.
+std::size_t memory_limit_of_machine();
+
+/// What to say where std::bad_alloc was thrown.
+std::string out_of_memory();
+
+/// "8G", "512MiB", "1.5g" in bytes, in steps of 1024; nothing where it is no such size.
+std::optional<std::size_t> size_from(std::string_view text);
+
+/// "7.45 GiB", "512 MiB", "12 bytes".
+std::string size_text(double bytes);
+
+/// How many numbers a lesson has so far, while it is read or worked out: `count_of` refuses what
+/// does not fit beside them. Lets go of them at its end.
+class Held {
+ public:
+  Held() = default;
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held();
+
+  /// Throws InputError, naming `name`, where all numbers held are more than the limit allows.
+  void add(const Tensor& tensor, std::string_view name);
+
+  /// Some were let go: this many are left.
+  void recount(std::size_t numbers);
+
+ private:
+  std::size_t numbers_ = 0;
+};
+
+}  // namespace qkv

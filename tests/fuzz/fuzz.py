@@ -1,0 +1,79 @@
+"""Runs the fuzzers: fuzz.py BUILD [NAME…] [SECONDS] [--short]; all of them in turn.
+
+What they find stays in BUILD/found/NAME/ (crash-…, leak-…, timeout-…, oom-…: a file with the bytes),
+what they learn in BUILD/corpus/NAME/, so that the next run goes on from there.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import seeds
+
+HERE = pathlib.Path(__file__).parent
+LONGEST = {"lesson": 8192, "walk": 8192, "reference": 100, "set": 100, "name": 100, "npy": 600,
+           "csv": 400, "csv_size": 400, "keys": 200, "npz": 1200, "model": 6000}
+DICTIONARY = {"lesson": "toml", "walk": "toml", "csv_size": "csv", "model": "safetensors"}
+LIMITS = ["-rss_limit_mb=1024", "-malloc_limit_mb=1024"]
+# BLAS's threads would have no work; a short memory of who allocated what makes runs a third faster.
+ENVIRONMENT = dict(os.environ, OPENBLAS_NUM_THREADS="1",
+                   ASAN_OPTIONS="malloc_context_size=3:quarantine_size_mb=16")
+
+
+# A moment for each, the same on every machine that is fast enough; slow ones are given time.
+SHORT = ["-seed=1", "-runs=20000", "-max_total_time=8", "-timeout=60"]
+
+
+def command(build, name, how_long):
+    found = build / "found" / name
+    found.mkdir(parents=True, exist_ok=True)
+    dictionary = HERE / f"{DICTIONARY.get(name, name)}.dict"
+    return [str(build / "tests/fuzz" / f"fuzz_{name}"), str(build / "corpus" / name),
+            f"-max_len={LONGEST.get(name, 2048)}", f"-dict={dictionary}",
+            f"-artifact_prefix={found}/", "-print_final_stats=1", *how_long, *LIMITS]
+
+
+def fuzz(build, name, how_long):
+    """The line to print of one fuzzer, and whether it found nothing."""
+    log = build / f"{name}.log"
+    with open(log, "wb") as out:
+        status = subprocess.run(command(build, name, how_long), stdout=out, stderr=out,
+                                env=ENVIRONMENT).returncode
+    text = log.read_text(errors="replace")
+    runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", text)
+    runs = runs or re.findall(r"^#(\d+)\s", text, re.M)
+    line = f"{name:<12} {int(runs[-1]) if runs else 0:>12,} runs"
+    if status == 0:
+        return line, True
+    what = re.findall(r"SUMMARY: .*|a law is broken: .*|Test unit written to .*", text)
+    return "\n  ".join([line + f"  FAILED: {log}", *what]), False
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("words", nargs="*", metavar="NAME or SECONDS")
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    names = [word for word in options.words if not word.isdigit()]
+    seconds = next((word for word in options.words if word.isdigit()), "60")
+    unknown = set(names) - set(seeds.SEEDS)
+    if unknown:
+        sys.exit(f"fuzz: no fuzzer {', '.join(sorted(unknown))}; there are {' '.join(seeds.SEEDS)}")
+    seeds.write(options.build / "corpus")
+    how_long = SHORT if options.short else [f"-max_total_time={seconds}", "-timeout=10"]
+    good = True
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        run = lambda name: fuzz(options.build, name, how_long)
+        for line, fine in pool.map(run, names or list(seeds.SEEDS)):
+            print(line, flush=True)
+            good = good and fine
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

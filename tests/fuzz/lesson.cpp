@@ -1,0 +1,31 @@
+#include "lesson/lesson.hpp"
+
+#include "lesson/lint.hpp"
+#include "lessons.hpp"
+#include "render/text.hpp"
+#include "target.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv::fuzz {
+namespace {
+
+// Reads and lints: what is wrong with a lesson is a list of faults, and nothing is thrown.
+void call(std::string_view bytes) {
+  if (is_large(bytes)) return;
+  try {
+    const LessonReading reading = read_lesson(bytes, "lesson.toml", "/nowhere");
+    for (const Fault& fault : lint(reading)) {
+      law(!fault.message.empty(), "a fault says what is wrong");
+      law(fault.place.line >= 1 && fault.place.column >= 1, "a fault has a place");
+      visible(fault_line(reading.lesson, fault));
+    }
+  } catch (const InputError&) {
+    law(false, "reading a lesson throws nothing");
+  }
+}
+
+}  // namespace
+
+const Target target{.call = call};
+
+}  // namespace qkv::fuzz

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "lesson/library.hpp"
+
+namespace qkv::fuzz {
+
+/// The lesson that a text is, worked out. Throws InputError with its first fault.
+LoadedLesson worked_out(std::string_view toml);
+
+/// A small lesson with heads, a mask and labels of every kind, to name cells of.
+std::shared_ptr<const LoadedLesson> small_lesson();
+
+/// Whether a lesson asks for so many numbers that working it out would only cost time: draws,
+/// ones, eye and the like may be as large as memory, and so may seven heads of them.
+bool is_large(std::string_view toml);
+
+}  // namespace qkv::fuzz

@@ -1,0 +1,24 @@
+#include "formats/safetensors.hpp"
+
+#include "target.hpp"
+
+namespace qkv::fuzz {
+namespace {
+
+void call(std::string_view bytes) {
+  const auto all = [](const std::string&) { return true; };
+  for (const NamedWritten& tensor : read_safetensors(bytes, "safetensors", all)) {
+    sound(tensor.written);
+    const Tensor numbers = tensor_of_numbers(tensor.written);
+    std::string file;
+    write_safetensors({{"x", &numbers}}, {}, [&](std::string_view piece) { file += piece; });
+    law(same(tensor.written, read_safetensors(file, "again", all).front().written),
+        "what is written reads back");
+  }
+}
+
+}  // namespace
+
+const Target target{.call = call, .memory_per_byte = 1024};
+
+}  // namespace qkv::fuzz

@@ -1,0 +1,193 @@
+"""Small files of each format for the fuzzers to begin with: NAME/ under the given directory."""
+import io
+import json
+import pathlib
+import re
+import struct
+import sys
+
+import numpy
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+A = numpy.array([[0.21, -1.5], [3, 4e-7]])
+HEADS = numpy.arange(8, dtype="f4").reshape(2, 2, 2)
+
+
+def saved(save, *args, **kwargs):
+    stream = io.BytesIO()
+    save(stream, *args, **kwargs)
+    return stream.getvalue()
+
+
+def npy():
+    for dtype in "f8 f4 f2 i8 i4 i2 i1 u1 ? >f8 >i4".split():
+        yield saved(numpy.save, A.astype(dtype))
+    yield saved(numpy.save, numpy.asfortranarray(HEADS))
+    yield saved(numpy.save, numpy.float64(2))
+    yield saved(lambda stream: numpy.lib.format.write_array(stream, A, version=(2, 0)))
+
+
+def npz():
+    yield saved(numpy.savez, Q=A.astype("i1"))
+    yield saved(numpy.savez, Q=A, K=HEADS)
+    yield saved(numpy.savez_compressed, Q=A)
+    yield saved(numpy.savez_compressed, Q=A, K=HEADS, zeros=numpy.zeros((9, 9)))
+
+
+def safetensors_file(tensors, metadata=None):
+    header, data = {}, b""
+    if metadata:
+        header["__metadata__"] = metadata
+    for name, (dtype, shape, values) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape,
+                        "data_offsets": [len(data), len(data) + len(values)]}
+        data += values
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def safetensors():
+    yield safetensors_file({"Q": ("F64", [2, 2], A.tobytes())})
+    yield safetensors_file({"a": ("F32", [2, 2, 2], HEADS.tobytes()), "b": ("BF16", [], b"\0\x3f"),
+                            "c": ("BOOL", [3], b"\0\1\1")}, {"format": "pt"})
+    yield safetensors_file({"I": ("I64", [1], struct.pack("<q", -3)), "u": ("U8", [2], b"ab")})
+
+
+def json_texts():
+    yield b'[[1, 2.50], [3e-2, "inf"]]'
+    yield b'{"Q": [[1, null], ["", NaN]], "K": [[[1], [2]], [[-Infinity], [4]]], "n": 7}'
+    yield b'\xef\xbb\xbf[1,\n 2]'
+
+
+def csv():
+    for path in sorted((ROOT / "examples").glob("by-hand/*/0[4-7]*.csv")):
+        yield path.read_bytes()
+    for path in sorted((ROOT / "tests/lessons/good/files").glob("*.?sv")):
+        yield path.read_bytes()
+    yield b"1,2\n3,4\n"
+    yield b"sep=;\n1,5;2\r\n;-inf\r\n"
+    yield b',the,"fat, ""cat"""\nthe,1.50,nan\n\'=x,1e-3,0\n'
+    yield "\ufeff1\t2\n\u221e\t\u22124\n".encode()
+    yield b"1 2 3\n4 5 6\n"
+
+
+def pasted():
+    yield repr(A).encode()
+    yield str(A).encode()
+    yield b"tensor([[[0.1000, -1.2000],\n         [inf, nan]]], dtype=torch.float64, grad_fn=<X>)"
+    yield str(numpy.linspace(0, 1, 40).reshape(2, 20)).encode()
+    yield b"A = [1 2; 3 4];\n"
+    yield b"ans =\n\n   1.0e+03 *\n\n    1.0000    0.0020\n   -0.5000    0.0001\n"
+    yield b"Columns 1 through 2:\n\n   1   2\n   3   4\n\n Columns 3 and 4:\n\n   5   6\n   7   8\n"
+    yield b"{1, 2}\n[[1, 2], [3, ...]]"
+
+
+def bpe():
+    vocab = {piece: i for i, piece in enumerate(["a", "b", "ab", "\u0120", "\u0120ab", "c", "\u00c3"])}
+    merges = ["a b", "\u0120 ab"]
+    yield json.dumps(vocab).encode() + b"\0#version: 0.2\n" + "\n".join(merges).encode() + b"\0ab cab"
+    tokenizer = {"model": {"type": "BPE", "vocab": vocab, "merges": merges}}
+    yield json.dumps(tokenizer, ensure_ascii=False).encode() + b"\0\0abc ab"
+    tokenizer["model"]["merges"] = [["a", "b"]]
+    yield json.dumps(tokenizer).encode() + b"\0\0 a'll  b\n12 \xc3\xa9"
+
+
+def model(layers, conv1d=False, biases=True, tied=False, prefix="transformer.", **metadata):
+    """The header of a GPT of width 2 with three tokens."""
+    header, end = {"__metadata__": metadata} if metadata else {}, 0
+
+    def put(name, *shape):
+        nonlocal end
+        size = 4 * numpy.prod(shape, dtype=int).item()
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + size]}
+        end += size
+
+    def linear(name, inputs, outputs):
+        put(name + ".weight", *((inputs, outputs) if conv1d else (outputs, inputs)))
+        if biases:
+            put(name + ".bias", outputs)
+
+    def norm(name):
+        put(name + ".weight", 2)
+        if biases:
+            put(name + ".bias", 2)
+
+    put(prefix + "wte.weight", 3, 2)
+    put(prefix + "wpe.weight", 4, 2)
+    for layer in range(layers):
+        own = f"{prefix}h.{layer}."
+        norm(own + "ln_1")
+        linear(own + "attn.c_attn", 2, 6)
+        linear(own + "attn.c_proj", 2, 2)
+        norm(own + "ln_2")
+        linear(own + "mlp.c_fc", 2, 3)
+        linear(own + "mlp.c_proj", 3, 2)
+    norm(prefix + "ln_f")
+    if not tied:
+        put("lm_head.weight", 3, 2)
+    return json.dumps(header, separators=(",", ":")).encode()
+
+
+def models():
+    yield model(1, n_head="2")
+    yield model(1, conv1d=True, tied=True, prefix="", n_head="1", activation_function="gelu_new")
+    yield model(2, biases=False, n_head="1", family="nanogpt", vocabulary='["A","B"," "]')
+
+
+def lessons():
+    """Lessons whole where they are small; of larger ones the first steps and the givens."""
+    paths = [*ROOT.glob("lessons/*.toml"), *ROOT.glob("examples/*.toml"),
+             *ROOT.glob("tests/lessons/*/*.toml")]
+    for path in sorted(paths):
+        text = path.read_bytes()
+        text = re.sub(rb"(?ms)^#.*?$\n", b"", text)
+        text = re.sub(rb'(?ms)^(say|notice|try|source)\s*=\s*""".*?"""\n', b"", text)
+        yield text
+    for number, match in enumerate(re.finditer(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(),
+                                               re.S)):
+        yield match.group(1).encode()
+
+
+def references():
+    for text in ("scores[head 1,cat,2]", "X[2,2]", 'table[1,"a,b"]', "token_ids[1]", "W[2,1,1]",
+                 'X["the",1]', "weights[head 2, 3 ,4]", "Q", "scores"):
+        yield text.encode()
+
+
+def settings():
+    for text in ("W[head 1,1,2]=0.5", "table[3,2]=-1e-3", 'table[1,"a,b"]=inf', "X[1,1]=2"):
+        yield text.encode()
+
+
+def names():
+    for text in ("06-scores.head-2", "given-W.head-1", "Scores head 2", "scores_h2", "given-table",
+                 "03-Q.batch-1.head-2"):
+        yield text.encode()
+
+
+def keys():
+    start = b"\0\x50\x18\x08"
+    yield start + b"\r\r\rb?qe\x1b[A\x1b[B\x1b[C"
+    yield start + b"g3\rs" + b"W[head 1,1,2]=0.5\r" + b"u"
+    yield start + b"\x1b[200~pasted\x1b[201~/\x7f\x01\x05\x15" + "g\u732b\r".encode()
+    yield b"\1\x20\x08\x01e[3,2]\r\x1b\x1b[5~\x1b[6~+-p?\r"
+
+
+SEEDS = {
+    "bpe": bpe, "csv": csv, "csv_size": lambda: (b"\2\2" + text for text in csv()),
+    "json": json_texts, "keys": keys, "lesson": lessons, "model": models, "name": names, "npy": npy, "npz": npz,
+    "pasted": pasted, "reference": references, "safetensors": safetensors, "set": settings,
+    "walk": lessons,
+}
+
+
+def write(directory):
+    for name, seeds in SEEDS.items():
+        folder = pathlib.Path(directory) / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, content in enumerate(seeds()):
+            (folder / f"seed-{number:03}").write_bytes(content)
+
+
+if __name__ == "__main__":
+    write(sys.argv[1])

@@ -1,0 +1,69 @@
+#include "render/walk.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "check/check.hpp"
+#include "lessons.hpp"
+#include "render/arithmetic.hpp"
+#include "render/checked.hpp"
+#include "render/report.hpp"
+#include "render/text.hpp"
+#include "target.hpp"
+
+namespace qkv::fuzz {
+namespace {
+
+// What somebody might hand in: each step rounded to two decimals, and slips here and there.
+Submission handed_in(const Trace& trace, std::size_t slip_every) {
+  Submission submission{.name = "work", .files = {}, .notes = {}, .list = {}};
+  std::size_t cells = 0;
+  for (const Step& step : trace.steps) {
+    const Tensor shown = as_shown(step.output, trace.convention);
+    Written written{.shape = shown.shape(), .cells = {}, .row_labels = {}, .column_labels = {}};
+    for (const double value : shown.values) {
+      const double slip = ++cells % slip_every == 0 ? 0.5 : 0;
+      written.cells.push_back({.value = std::round(value * 100) / 100 + slip, .decimals = 2});
+    }
+    submission.files.push_back({.file = step.name + ".csv",
+                                .name = step.name,
+                                .leading = {},
+                                .written = std::move(written)});
+  }
+  return submission;
+}
+
+void walk(const LoadedLesson& loaded, std::size_t width) {
+  const WalkLook look{.width = width};
+  std::string text = lesson_heading(loaded.lesson, look);
+  for (const Step& step : loaded.trace.steps) {
+    text += step_text(loaded.lesson, loaded.trace, step, look);
+  }
+  law(text.find('\x1b') == text.npos, "without colour there are no escapes");
+  law(visible_prose(text) == text, "a walk can be shown");
+}
+
+void judge_and_tell(const LoadedLesson& loaded, std::size_t slip_every) {
+  const Submission submission = handed_in(loaded.trace, slip_every);
+  const CheckReport report = check(loaded.lesson, loaded.trace, submission, {});
+  checked_text(report, {});
+  std::vector<CheckedPath> all(1);
+  all[0] = {.path = "work", .report = report, .failure = {}};
+  checked_json(all, loaded.lesson, Answers::shown);
+}
+
+// A lesson through everything that a person does with it. Its length chooses the width and slips.
+void call(std::string_view bytes) {
+  if (is_large(bytes)) return;
+  const LoadedLesson loaded = worked_out(bytes);
+  if (loaded.trace.steps.empty()) return;
+  walk(loaded, 40 + bytes.size() % 80);
+  judge_and_tell(loaded, 3 + bytes.size() % 11);
+  report_page(loaded.lesson, loaded.trace, {.command = "qkv"});
+}
+
+}  // namespace
+
+const Target target{.call = call};
+
+}  // namespace qkv::fuzz

@@ -1,0 +1,232 @@
+#!/usr/bin/python3
+"""What qkv does with lessons that ask for too much: huge, deep, long and many.
+
+    limits.py QKV
+
+Each claim below ends in seconds of computing, with an answer or with a refusal that says what to do.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import claims
+from claims import equal, qkv
+
+SECONDS = 30  # of computing, for what takes five on a slow machine
+
+STEP = '[[step]]\nname = "{}"\nop = "{}"\nof = {}\nsay = "Words."\n'
+TWO = '[[given]]\nname = "X"\nvalue = [[1, 2], [3, 4]]\n'
+
+
+def written(folder, text, name="lesson.toml"):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def in_time(*arguments, **options):
+    """Runs qkv; it must not compute for long."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = qkv(*arguments, timeout=600, **options)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = after.ru_utime - before.ru_utime
+    assert took < SECONDS, f"{arguments[0]} took {took:.1f} s"
+    return done
+
+
+def refused(done, *parts):
+    equal(done.returncode, 2, done.stderr[:300])
+    for part in parts:
+        assert part in done.stderr, f"{part!r} is not in {done.stderr[:600]!r}"
+
+
+def peak_of(*arguments):
+    """The most memory in MiB that one run of qkv takes, and its result."""
+    with subprocess.Popen([qkv.path, *map(str, arguments)], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as running:
+        said = running.stdout.read()
+        _, status, usage = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_maxrss / 1024, running.returncode, said
+
+
+# ---- how much -----------------------------------------------------------------------------------
+
+
+def a_step_too_large_is_refused_before_it_is_made(folder):
+    lesson = written(folder, '[[given]]\nname = "A"\nzeros = [1000000, 1]\n[[given]]\nname = "B"\n'
+                     'zeros = [1, 1000000]\n' + STEP.format("Y", "matmul", '["A", "B"]'))
+    megabytes, status, said = peak_of("run", lesson, "--memory", "1G")
+    equal((status, said), (2, (
+        f"qkv: {lesson}:8:8: Y of 1000000×1000000 numbers is too large: 1000000000000 numbers take "
+        "7451 GiB, and qkv may use 1 GiB (134217728 numbers), of which 15.3 MiB are taken: make it "
+        "smaller, or allow more with --memory 7451G\n")))
+    assert megabytes < 100, f"{megabytes:.0f} MiB"
+
+
+def givens_count_together(folder):
+    given = '[[given]]\nname = "G{}"\nzeros = [4096, 1024]\n'
+    lesson = written(folder, "".join(map(given.format, range(20)))
+                     + STEP.format("Y", "relu", '["G0"]'))
+    for command in ("lint", "run"):
+        megabytes, status, said = peak_of(command, lesson, "--memory", "300M")
+        equal(status, 2)
+        due = (f"{lesson}:30:9: zeros of 4096×1024 numbers is too large: 4194304 numbers take 32 MiB, "
+               "and qkv may use 300 MiB (39321600 numbers), of which 288 MiB are taken: make it "
+               "smaller, or allow more with --memory 1G\n")
+        assert said.removeprefix("qkv: ").startswith(due), said[:500]
+        assert megabytes < 400, f"{megabytes:.0f} MiB"
+    small = written(folder, "".join(map(given.format, range(3))) + STEP.format("Y", "relu", '["G0"]'),
+                    "small.toml")
+    equal(qkv("run", small, "--memory", "256M").returncode, 0)
+
+
+def steps_count_together(folder):
+    lesson = written(folder, '[[given]]\nname = "S0"\nzeros = [2000, 2000]\n' + "".join(
+        STEP.format(f"S{i + 1}", "relu", f'["S{i}"]') for i in range(100)))
+    for command in ("run", "lint"):
+        megabytes, status, said = peak_of(command, lesson, "--memory", "512M")
+        equal(status, 2, said[:300])
+        assert "512 MiB" in said and "--memory" in said, said[:300]
+        assert megabytes < 700, f"{megabytes:.0f} MiB"
+
+
+def more_memory_lets_a_larger_lesson_through(folder):
+    lesson = written(folder, '[[given]]\nname = "A"\nzeros = [2000, 2000]\n'
+                     + STEP.format("Y", "relu", '["A"]'))
+    refused(qkv("run", lesson, "--memory", "32M"), "and qkv may use 32 MiB (4194304 numbers)",
+            "of which 30.5 MiB are taken", "--memory 1G")
+    equal(qkv("run", lesson, "--memory", "1G").returncode, 0)
+    equal(qkv("--memory", "1G", "run", lesson).returncode, 0)
+
+
+def memory_is_a_size(_):
+    for size, why in (("8", '"8" is no size; write it like 8G or 512M'),
+                      ("lots", '"lots" is no size; write it like 8G or 512M'),
+                      ("-1G", '"-1G" is no size; write it like 8G or 512M'),
+                      ("1M", "1M is too little to work with; 16M is the least")):
+        refused(qkv("run", "the-fat-cat", f"--memory={size}"), why)
+
+
+def products_beyond_all_integers_are_refused(folder):
+    for shape in ("[4294967296, 4294967296]", "[9223372036854775807, 9223372036854775807, 2]",
+                  "[9223372036854775807, 0]"):
+        lesson = written(folder, f'[[given]]\nname = "A"\nzeros = {shape}\n'
+                         + STEP.format("Y", "relu", '["A"]'))
+        refused(in_time("run", lesson), f"{lesson}:3:9: zeros of ", "is too large")
+
+
+# ---- how deep, how long, how many ---------------------------------------------------------------
+
+
+def deep_nesting_is_refused(folder):
+    deep = 100_000
+    lists = "[" * deep + "1" + "]" * deep
+    tables = "{a=" * deep + "1" + "}" * deep
+    for text in (f"x = {lists}", f"x = {tables}", "a." * deep + "b = 1",
+                 f'[[given]]\nname = "X"\nvalue = {lists}', f'[[given]]\nname = "X"\nvalue = "{lists}"'):
+        refused(in_time("lint", written(folder, text + "\n")))
+    lesson = written(folder, TWO + STEP.format("Y", "relu", '["X"]'))
+    for name, text in (("Y.json", lists), ("Y.txt", lists), ("Y.json", '{"a":' * deep + "1" + "}" * deep)):
+        (folder / name).write_text(text)
+        refused(in_time("check", lesson, folder / name), f"{name}")
+        (folder / name).unlink()
+
+
+def numbers_of_a_megabyte_are_read_or_refused(folder):
+    digits = "1" * 1_000_000
+    for value in (f"[[{digits}]]", f"[[0.{digits}]]", f"[[1e{digits}]]"):
+        lesson = written(folder, f'[[given]]\nname = "X"\nvalue = {value}\n'
+                         + STEP.format("Y", "relu", '["X"]'))
+        refused(in_time("run", lesson), f"{lesson}:3:")
+    lesson = written(folder, f'[[given]]\nname = "X"\nvalue = "[[0.{digits}]]"\n'
+                     + STEP.format("Y", "relu", '["X"]'))
+    equal(in_time("run", lesson, "--no-pause").returncode, 0)
+    lesson = written(folder, TWO + STEP.format("Y", "relu", '["X"]'))
+    (folder / "Y.csv").write_text(f"0.{digits},{digits}\n1,1\n")
+    refused(in_time("compare", folder / "Y.csv", lesson), "1111111111111111111111111111111111111111…")
+
+
+def ten_thousand_steps_are_worked_out(folder):
+    lesson = written(folder, TWO + STEP.format("S0", "relu", '["X"]') + "".join(
+        STEP.format(f"S{i + 1}", "relu", f'["S{i}"]') for i in range(9_999)))
+    for command in (["run", lesson], ["lint", lesson], ["export", lesson, "-o", folder / "out"],
+                    ["compare", folder / "out", lesson], ["report", lesson, "-o", folder / "x.html"]):
+        equal(in_time(*command).returncode, 0, command[0])
+
+
+def a_million_labels_are_carried(folder):
+    count = 1_000_000
+    tokens = ", ".join(f'"t{i}"' for i in range(count))
+    lesson = written(folder, f'tokens = [{tokens}]\n[[given]]\nname = "X"\nzeros = [{count}, 2]\n'
+                     + STEP.format("Y", "relu", '["X"]'))
+    for command in (["run", lesson], ["explain", lesson, "Y[t999999,1]"],
+                    ["report", lesson, "-o", folder / "x.html"]):
+        equal(in_time(*command).returncode, 0, command[0])
+
+
+def a_million_different_words_are_tokenised(folder):
+    words = " ".join(f"w{i}" for i in range(1_000_000))
+    lesson = written(folder, f'text = "{words}"\n[[step]]\nname = "ids"\nop = "tokenise"\n')
+    equal(in_time("run", lesson).returncode, 0)
+
+
+def megabytes_of_prose_are_wrapped(folder):
+    for prose in ("word " * 1_000_000, "w" * 5_000_000, "a" + "\u0301" * 2_000_000,
+                  "{X[1,1]} " * 200_000, "{" * 3_000_001, "猫" * 1_000_000):
+        lesson = written(folder, TWO + f'[[step]]\nname = "Y"\nop = "relu"\nof = ["X"]\nsay = "{prose}"\n')
+        equal(in_time("run", lesson).returncode, 0, prose[:10])
+
+
+def many_faults_are_told_briefly(folder):
+    lesson = written(folder, "".join(f"k{i} = 1\n" for i in range(100_000)))
+    done = in_time("run", lesson)
+    equal((done.returncode, done.stderr.count("\n")), (2, 21))
+    assert done.stderr.endswith(f"… and 99981 more faults: qkv lint {lesson}\n"), done.stderr[-200:]
+
+
+def a_name_of_megabytes_is_told_briefly(folder):
+    lesson = written(folder, TWO + STEP.format("Y", "r" * 5_000_000, '["X"]'))
+    done = in_time("run", lesson)
+    equal(done.returncode, 2)
+    assert len(done.stderr) < 2000, len(done.stderr)
+
+
+# ---- options out of range -----------------------------------------------------------------------
+
+
+def options_out_of_range_are_told(folder):
+    norm = TWO + ('[[given]]\nname = "g"\nvalue = [1, 1]\n[[given]]\nname = "b"\nvalue = [0, 0]\n'
+                  '[[step]]\nname = "Y"\nop = "layer_norm"\nof = ["X", "g", "b"]\neps = {}\n')
+    for eps, shown in (("-1e-5", "-1e-05"), ("-inf", "-inf"), ("nan", "nan")):
+        refused(qkv("run", written(folder, norm.format(eps))),
+                f":14:7: eps is a number from 0 up, not {shown}")
+    waves = TWO + '[[step]]\nname = "Y"\nop = "positions"\nof = ["X"]\nbase = {}\n'
+    for base in ("0", "-3"):
+        refused(qkv("run", written(folder, waves.format(base))),
+                f":8:8: base is a number above 0, not {base}")
+
+
+CLAIMS = [
+    a_step_too_large_is_refused_before_it_is_made,
+    givens_count_together,
+    steps_count_together,
+    more_memory_lets_a_larger_lesson_through,
+    memory_is_a_size,
+    products_beyond_all_integers_are_refused,
+    deep_nesting_is_refused,
+    numbers_of_a_megabyte_are_read_or_refused,
+    ten_thousand_steps_are_worked_out,
+    a_million_labels_are_carried,
+    a_million_different_words_are_tokenised,
+    megabytes_of_prose_are_wrapped,
+    many_faults_are_told_briefly,
+    a_name_of_megabytes_is_told_briefly,
+    options_out_of_range_are_told,
+]
+
+if __name__ == "__main__":
+    sys.exit(claims.main(CLAIMS, __doc__, sys.argv[1:]))

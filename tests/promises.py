@@ -1,0 +1,57 @@
+#!/usr/bin/python3
+"""Whether the tests that docs/promises.md names are there, and are run.
+
+    promises.py
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "promises.md"
+
+
+def names_in(file):
+    """The claims of a test file, in words."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".py":
+        listed = re.search(r"^CLAIMS = \[(.*?)^\]", text, re.M | re.S)
+        listed = listed or re.search(r"^[A-Z]+ = [\[(](.*?)^[\])]", text, re.M | re.S)
+        assert listed, f"{file.name} has no list of claims"
+        return {name.replace("_", " ") for name in re.findall(r"(\w+),\n", listed[1])}
+    return set(re.findall(r'TEST_CASE\("((?:[^"\\]|\\.)*)"', re.sub(r'"\s*\n\s*"', "", text)))
+
+
+def faults():
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines()
+            if line.startswith("| ") and not line.startswith("| promise")]
+    assert len(rows) >= 20, f"only {len(rows)} promises"
+    known = {}
+    for row in rows:
+        held = re.findall(r"`(tests/[\w/]+\.\w+): ([^`]+)`", row.rsplit("|", 2)[1])
+        if not held:
+            yield f"nothing holds: {row[:60]}…"
+        for name, claim in held:
+            file = ROOT / name
+            if not file.is_file():
+                yield f"there is no {name}"
+                continue
+            known.setdefault(name, names_in(file))
+            if claim not in known[name]:
+                yield f"{name} has no \"{claim}\""
+            lists = (ROOT / "tests" / "CMakeLists.txt").read_text(encoding="utf-8")
+            if name.removeprefix("tests/").removesuffix(".py") not in lists:
+                yield f"{name} is not run"
+
+
+def main():
+    wrong = sorted(set(faults()))
+    for fault in wrong:
+        print(fault)
+    print(f"{PAGE.relative_to(ROOT)}: {len(wrong) or 'no'} faults")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
