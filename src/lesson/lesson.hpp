@@ -85,7 +85,6 @@ struct LessonFiles {
   LessonFiles() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a directory is what nearly all lessons have.
   LessonFiles(std::filesystem::path its_directory) : directory(std::move(its_directory)) {}
-  LessonFiles() = default;
   explicit LessonFiles(std::span<const BuiltInFile> in_program) : program(in_program) {}
 
   std::filesystem::path directory;

@@ -85,7 +85,9 @@ void refuse_other_models(const Json& model) {
   for (const std::string_view key :
        {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"}) {
     const Json& value = member(model, key);
-    if (value.is_null() || value == "" || value == false || value == 0) continue;
+    const bool is_off = value.is_null() || value == false || value == 0 ||
+                        (value.is_string() && value.get_ref<const std::string&>().empty());
+    if (is_off) continue;
     refuse(fmt::format("its model has {} = {}", key, value.dump()));
   }
 }

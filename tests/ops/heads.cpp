@@ -72,8 +72,7 @@ TEST_CASE("heads are added cell by cell") {
 TEST_CASE("a head that is switched off has found nothing, the others what they found") {
   const auto head = [](double number) { return OptionMap{{"head", number}}; };
   const qkv::Tensor all = stack({{{1, 2}}, {{10, 20}}, {{100, 200}}});
-  CHECK(difference(rows_of(apply("switch_off", {all}, head(2))), {{1, 2}, {0, 0}, {100, 200}}) ==
-        "");
+  CHECK(apply("switch_off", {all}, head(2)).values == std::vector<double>{1, 2, 0, 0, 100, 200});
   CHECK(refusal("switch_off", {all}, head(4)) ==
         "step: there is no head 4 in A; its heads are 1 to 3");
   CHECK(refusal("switch_off", {all}, head(0)) ==
