@@ -7,23 +7,23 @@ namespace {
 
 // Where what begins at `at` with a quote or # ends; behind `at` itself for anything else. Of text
 // that is never closed: the end of its line, or of the file where it may have several lines.
+// Every character is looked at once: a file may be one line of megabytes.
 std::size_t end_of_token(std::string_view toml, std::size_t at) {
   const char c = toml[at];
-  const std::size_t line_end = std::min(toml.find('\n', at), toml.size());
-  if (c == '#') return line_end;
+  if (c == '#') return std::min(toml.find('\n', at), toml.size());
   if (c != '"' && c != '\'') return at + 1;
   const std::string_view triple = c == '"' ? R"(""")" : "'''";
   const bool several_lines = toml.substr(at).starts_with(triple);
   const std::string_view quote = several_lines ? triple : triple.substr(0, 1);
-  const std::size_t most = several_lines ? toml.size() : line_end;
-  for (std::size_t i = at + quote.size(); i < most; ++i) {
+  for (std::size_t i = at + quote.size(); i < toml.size(); ++i) {
+    if (toml[i] == '\n' && !several_lines) return i;
     if (c == '"' && toml[i] == '\\') {
       ++i;
     } else if (toml.substr(i).starts_with(quote)) {
       return i + quote.size();
     }
   }
-  return most;
+  return toml.size();
 }
 
 Place place_of(std::string_view toml, std::size_t at) {
