@@ -117,6 +117,9 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
 
 int run(const RunOptions& options, const Common& common) {
   LoadedLesson loaded = load(options.lesson, wanted_by(options));
+  if (!options.step.empty()) {
+    loaded.lesson.texts[place_of_step(loaded.trace, options.step)].show = true;
+  }
   const Terminal output = terminal(common.colour);
   if (!pauses(options)) {
     print_all(loaded, options, output);

@@ -279,9 +279,15 @@ std::string parts_text(const Lesson& lesson, const Trace& trace, const Step& ste
   const std::vector<Part> before =
       look.began ? parts_of(*look.began, step.name) : std::vector<Part>();
   std::string text;
+  // Of many heads the way of one will do: the one that the worked cell is in.
+  constexpr std::size_t many = 3;
+  WalkLook one = look;
+  if (!one.head && step.output.matrices() >= many) {
+    one.head = head_of(step.output, cell_of(lesson, trace, step).matrix);
+  }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     text += fmt::format("  on the way: {}\n", parts[i].title);
-    text += tensor_text({parts[i].tensor, whole, before_of(parts[i], before, i)}, trace, look);
+    text += tensor_text({parts[i].tensor, whole, before_of(parts[i], before, i)}, trace, one);
     text += "\n";
   }
   return text;
