@@ -10,9 +10,9 @@
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
-#include "cli/shell_word.hpp"
 #include "formats/dump.hpp"
 #include "formats/format.hpp"
+#include "formats/shell_word.hpp"
 #include "lesson/library.hpp"
 #include "render/compared.hpp"
 #include "render/text.hpp"
@@ -31,10 +31,11 @@ struct CompareOptions {
   bool json = false;
 };
 
-// Whether the name means a lesson: one of the course, or whatever is no directory and no file of
-// numbers.
+// Whether the name means a lesson: one of the course, a model that has got a text to read, or
+// whatever is no directory and no file of numbers.
 bool is_lesson(const std::string& name, const CompareOptions& options) {
   if (!options.lesson.model.empty() && name == options.lesson.model) return true;
+  if (options.lesson.changes.text && is_model_file(name) && is_model(name)) return true;
   for (const BuiltInLesson& lesson : built_in_lessons()) {
     if (lesson.name == name) return true;
   }

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "cli/option_list.hpp"
-
 #include "cli/values.hpp"
+#include "formats/shell_word.hpp"
 
 namespace qkv {
 
@@ -46,6 +46,10 @@ void add_model_options(OptionList& app, LessonChoice& choice) {
                  "How many heads a layer has, where the model's file does not tell")
       ->type_name("N")
       ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
+  app.add_option("--continue", choice.settings.further,
+                 "Let the model add N tokens to the text first, each time the likeliest")
+      ->type_name("N")
+      ->check(whole_number(1, 1024));
   std::vector<std::string> names;
   for (const Family& family : families()) names.emplace_back(family.name);
   app.add_option("--family", choice.settings.family,
@@ -55,10 +59,28 @@ void add_model_options(OptionList& app, LessonChoice& choice) {
       ->check(one_of(names));
 }
 
+std::string shell_words(const LessonChoice& lesson) {
+  const bool is_plain = lesson.model.empty() || is_model_file(lesson.name);
+  std::string words = (is_plain ? "" : "--model ") + shell_word(lesson.name);
+  if (lesson.changes.text) words += " --text " + shell_word(*lesson.changes.text);
+  for (const std::string& change : lesson.changes.set) words += " --set " + shell_word(change);
+  const ModelSettings& model = lesson.settings;
+  if (model.tokenizer) words += " --tokenizer " + shell_word(*model.tokenizer);
+  if (!model.vocabulary.empty()) {
+    words += " --vocabulary " + shell_word(fmt::to_string(fmt::join(model.vocabulary, ",")));
+  }
+  if (model.heads) words += fmt::format(" --model-heads {}", *model.heads);
+  if (model.further > 0) words += fmt::format(" --continue {}", model.further);
+  if (model.family) words += " --family " + shell_word(*model.family);
+  return words;
+}
+
 LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
-  return choice.model.empty() && !is_model_file(choice.name)
-             ? load_lesson(choice.name, choice.changes, wanted)
-             : load_model(choice.name, choice.changes, choice.settings, wanted);
+  LoadedLesson loaded = choice.model.empty() && !is_model_file(choice.name)
+                            ? load_lesson(choice.name, choice.changes, wanted)
+                            : load_model(choice.name, choice.changes, choice.settings, wanted);
+  loaded.lesson.asked = shell_words(choice);
+  return loaded;
 }
 
 void add_digits_option(OptionList& app, int& digits) {

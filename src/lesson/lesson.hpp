@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "formats/written.hpp"
+#include "model/model_words.hpp"
 #include "trace/recipe.hpp"
 
 namespace qkv {
@@ -42,7 +43,8 @@ struct StepText {
       false;  ///< its words are true of any numbers: they stay when somebody changes some
   Prose say;  ///< empty where the operation's own words are to be used
   Prose notice;
-  Prose questions;  ///< what to try, each with its command, and what comes next
+  ModelWords otherwise = {};  ///< a model's own, where what the lesson says is no longer true
+  Prose questions;            ///< what to try, each with its command, and what comes next
 };
 
 /// A published result that the lesson must reproduce to its printed digits.
@@ -57,6 +59,7 @@ struct Expectation {
 struct Lesson {
   std::string name;   ///< of a built-in lesson, or the file's name without ".toml"
   std::string where;  ///< the file as messages name it
+  std::string asked;  ///< how a command names it: LESSON --text … --set …, quoted for a shell
   std::string title;
   std::string summary;
   std::string source;

@@ -10,6 +10,7 @@
 
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
+#include "formats/shell_word.hpp"
 #include "lesson/prose.hpp"
 #include "lesson/true_words.hpp"
 #include "tensor/error.hpp"
@@ -206,13 +207,48 @@ LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& c
                       changes, wanted);
 }
 
+namespace {
+
+// The likeliest token after the text of a model's lesson.
+std::string next_token(Lesson lesson) {
+  constexpr std::string_view readout = "probabilities";
+  const Evaluation evaluation = evaluate_once(lesson.recipe, {std::string(readout)});
+  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
+  const Tensor& shares = evaluation.trace.at(readout);
+  const auto last = std::span(shares.values).last(shares.columns());
+  const auto best = static_cast<std::size_t>(std::ranges::max_element(last) - last.begin());
+  const std::string_view token = shares.axes.back().label(best, 0);
+  if (token.empty() || token.find("<0x") != token.npos) {
+    throw InputError(fmt::format(
+        "--continue: the likeliest token is id {}, which is no text by itself; take fewer", best));
+  }
+  return std::string(token);
+}
+
+// The text with what the model writes after it, token by token.
+std::string continued(const std::string& path, std::string text, const ModelSettings& settings) {
+  for (std::size_t i = 0; i < settings.further; ++i) {
+    Lesson lesson = lesson_of_model(path, text, settings, {});
+    const bool has_blanks = lesson.recipe.steps.front().options.word("method", "words") == "words";
+    text += (has_blanks ? " " : "") + next_token(std::move(lesson));
+  }
+  return text;
+}
+
+}  // namespace
+
 LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
                         const ModelSettings& settings, const WantedSteps& wanted) {
   if (!changes.text) {
     throw InputError(
         fmt::format("{}: a model needs a text to read; add --text \"…\"", printable(path)));
   }
-  Lesson lesson = lesson_of_model(path, *changes.text, settings, wanted);
+  const std::string text = continued(path, *changes.text, settings);
+  Lesson lesson = lesson_of_model(path, text, settings, wanted);
+  if (settings.further > 0) {
+    lesson.summary = fmt::format("The model has continued \"{}\" with \"{}\".", *changes.text,
+                                 text.substr(changes.text->size()));
+  }
   Evaluation evaluation =
       evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
@@ -228,8 +264,10 @@ LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
   set_cell(recipe, change, loaded->trace);
   Evaluation evaluation = evaluate_once(recipe, {});
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
-  return changed(loaded->own ? loaded->own : loaded, std::move(recipe),
-                 std::move(evaluation.trace));
+  LoadedLesson result =
+      changed(loaded->own ? loaded->own : loaded, std::move(recipe), std::move(evaluation.trace));
+  result.lesson.asked = loaded->lesson.asked + " --set " + shell_word(change);
+  return result;
 }
 
 }  // namespace qkv

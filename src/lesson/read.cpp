@@ -5,6 +5,7 @@
 
 #include "formats/pasted.hpp"
 #include "formats/read_file.hpp"
+#include "formats/shell_word.hpp"
 #include "lesson/given.hpp"
 #include "lesson/key_depth.hpp"
 #include "lesson/lesson.hpp"
@@ -47,6 +48,8 @@ class LessonFile {
     read_model();
     collect_names();
     each("given", [this](const toml::table& table) { read_one_given(table); });
+    // What is said of a model that could not be read can't be understood.
+    if (document_.contains("model") && model_steps_ == 0) return;
     each("step", [this](const toml::table& table) { read_step(table); });
     each("expect", [this](const toml::table& table) { read_expectation(table); });
     const toml::node* steps = document_.get("step");
@@ -197,7 +200,11 @@ class LessonFile {
 
   const Operation* read_operation(const toml::table& table) {
     if (!table.contains("op")) {
-      reader_.fault(table, "this step has no op; write op = \"softmax\"");
+      reader_.fault(table, model_steps_ == 0
+                               ? "this step has no op; write op = \"softmax\""
+                               : fmt::format("this step has no op, and the model has none of its "
+                                             "name; its steps end with {}",
+                                             lesson_.recipe.steps[model_steps_ - 1].name));
       return nullptr;
     }
     const auto op = reader_.text(table, "op");
@@ -306,6 +313,7 @@ class LessonFile {
       reader_.refuse_unknown_keys(table, keys, "the words for a model's step");
       StepText own = read_words(table);
       StepText& words = lesson_.texts[s];
+      own.otherwise = words.otherwise;
       if (own.title.empty()) own.title = words.title;
       if (own.say.text.empty()) own.say.text = words.say.text;
       if (own.notice.text.empty()) own.notice.text = words.notice.text;
@@ -410,6 +418,7 @@ LessonReading read_lesson(std::string_view toml, const std::string& where,
                           const LessonFiles& files) {
   LessonReading result;
   result.lesson.where = where;
+  result.lesson.asked = shell_word(where);
   result.lesson.name = std::filesystem::path(where).stem().string();
   if (const auto fault = utf8_fault(toml)) {
     result.faults.push_back(*fault);

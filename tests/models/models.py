@@ -7,7 +7,9 @@ Each function below is one claim. The sorting model is read from ../shared/data,
 QKV_MODELS says; where it is missing, its claims are skipped.
 """
 
+import csv
 import json
+import math
 import os
 import re
 import subprocess
@@ -146,6 +148,7 @@ def a_hugging_face_model_with_its_head_agrees_with_pytorch(folder):
 def a_model_without_biases_agrees_with_pytorch(folder):
     a_model_agrees(folder, "out-in", False, True, "erf", "F32", "transformer.",
                    ("--family", "nanogpt"))
+    a_model_agrees(folder, "out-in", False, True, "erf", "F32", "transformer.")  # nanoGPT alone has none
 
 
 def a_model_in_float16_agrees_with_pytorch(folder):
@@ -209,8 +212,7 @@ def refused(folder, message, change=lambda weights: None, *options, metadata=Non
 
 
 def a_missing_tensor_is_named_with_its_shape(folder):
-    refused(folder, "there is no tensor transformer.h.1.attn.c_proj.weight, which must be 24×24; "
-            'is it "transformer.h.0.attn.c_proj.weight"?',
+    refused(folder, "there is no tensor transformer.h.1.attn.c_proj.weight, which must be 24×24",
             lambda weights: weights.pop("transformer.h.1.attn.c_proj.weight"))
 
 
@@ -221,8 +223,7 @@ def a_tensor_of_the_wrong_shape_is_named_with_both(folder):
 
 
 def a_bias_is_in_all_layers_or_in_none(folder):
-    refused(folder, "there is no tensor transformer.h.1.mlp.c_fc.bias, which must be 96; "
-            'is it "transformer.h.0.mlp.c_fc.bias"?',
+    refused(folder, "there is no tensor transformer.h.1.mlp.c_fc.bias, which must be 96",
             lambda weights: weights.pop("transformer.h.1.mlp.c_fc.bias"))
 
 
@@ -241,6 +242,100 @@ def another_family_is_told_by_what_was_met(folder):
     refused(folder, "this is no GPT that qkv knows: there is no transformer.wte.weight or "
             "wte.weight, but model.embed_tokens.weight, …; it reads the tensors of minGPT, "
             "nanoGPT and Hugging Face's GPT-2", change)
+
+
+def a_name_near_it_is_offered(folder):
+    def change(weights):
+        weights["transformer.ln_f.wight"] = weights.pop("transformer.ln_f.weight")
+    refused(folder, "there is no tensor transformer.ln_f.weight, which must be 24; "
+            'is it "transformer.ln_f.wight"?', change)
+
+
+def numbers_that_are_none_are_told_with_their_tensor(folder):
+    for value, word in ((math.nan, "NaN"), (-math.inf, "an infinity")):
+        def change(weights, value=value):
+            weights["transformer.h.1.mlp.c_fc.weight"][5, 7] = value
+        refused(folder, f"transformer.h.1.mlp.c_fc.weight holds {word} at [5, 7]; the file is "
+                "damaged, or training failed", change)
+
+
+def whole_numbers_are_no_weights(folder):
+    path = small_model(folder)
+    data = path.read_bytes()
+    start = data.index(b'"transformer.wte.weight"')
+    path.write_bytes(data[:start] + data[start:].replace(b'"F32"', b'"I32"', 1))
+    done = qkv("run", "--model", path, "--text", "A")
+    equal((done.returncode, done.stderr.strip()), (2, (
+        f"qkv: {path}: transformer.wte.weight is stored as I32; weights are read as F64, F32, F16 or "
+        "BF16, so write the model out unquantised")))
+
+
+def a_configuration_of_another_computation_is_refused(folder):
+    path = small_model(folder)
+    opening = "the model's configuration has"
+    for text, message in (
+            ('{"scale_attn_by_inverse_layer_idx": true}', f"{opening} scale_attn_by_inverse_layer_idx "
+             "= true: scores divided by the layer's number, too, which qkv does not do"),
+            ('{"scale_attn_weights": false}', f"{opening} scale_attn_weights = false: scores that are "
+             "not divided by √d_k, which qkv does not do"),
+            ('{"layer_norm_epsilon": "x"}',
+             "the model's layer_norm_epsilon is x; it must be a number above 0"),
+            ('{', f"{folder / 'config.json'}: this is no JSON object; mend it, or take it away from "
+             "beside the model")):
+        (folder / "config.json").write_text(text)
+        done = qkv("run", "--model", path, "--text", "A")
+        equal((done.returncode, done.stderr.strip()), (2, f"qkv: {message}"))
+    (folder / "config.json").write_text('{"scale_attn_weights": true, "n_head": 4}')
+    qkv.printed("run", "--model", path, "--text", "A", "--no-pause")
+
+
+def a_vocabulary_has_each_word_once(folder):
+    done = qkv("run", "--model", small_model(folder), "--text", "A", "--vocabulary", "A,B,A")
+    equal((done.returncode, done.stderr.strip()),
+          (2, 'qkv: the vocabulary has "A" twice, as id 0 and as id 2'))
+
+
+def a_text_longer_than_the_positions_is_told(folder):
+    done = qkv("run", "--model", small_model(folder), "--text", "ABCABCABC")
+    equal((done.returncode, done.stderr.strip()), (2, (
+        "qkv: position_embeddings: there are 9 tokens, and position_table (8×24) has rows for 8 "
+        "positions only; take a shorter text")))
+
+
+def the_model_writes_on(folder):
+    path = small_model(folder)
+    weights, _ = gpt.read_safetensors(path)
+    ids = [2, 0, 1]
+    for _ in range(4):
+        ids.append(int(gpt.forward(weights, ids, 4)["probabilities"][-1].argmax()))
+    text = "".join("ABC"[i] for i in ids)
+    out = qkv.printed("run", "--model", path, "--text", "CAB", "--continue", "4", "--no-pause")
+    assert f'The model has continued "CAB" with "{text[3:]}".' in out, out[:300]
+    arrays = exported(folder, "--model", path, "--text", "CAB", "--continue", "4")
+    agree(gpt.forward(weights, ids, 4), arrays)
+
+
+def byte_pairs_are_named_in_the_readout(folder):
+    weights = gpt.random_weights(1, 24, 260, 8, "in-out", 5)
+    gpt.write_safetensors(folder / "m.safetensors", weights, {"n_head": "4"})
+    # GPT-2's letters of the bytes 0 to 255, then two words and two that no merge makes.
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    letters = {byte: chr(byte) for byte in printable}
+    letters.update({byte: chr(256 + i) for i, byte in enumerate(others)})
+    vocabulary = {letters[byte]: byte for byte in range(256)} | {"Ġc": 256, "Ġcat": 257, "at": 258}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    (folder / "merges.txt").write_text("#version: 0.2\na t\nĠ c\nĠc at\n")
+    own = ("--model", folder / "m.safetensors", "--text", "a cat")
+    ids = [97, 257]
+    shares = gpt.forward(weights, ids, 4, "in-out")["probabilities"]
+    # A cell is found by its label, as it is and as it is shown.
+    for label in ('" cat"', "␣cat"):
+        told = json.loads(qkv.printed("explain", *own, f"probabilities[2,{label}]", "--json"))
+        assert abs(told["value"] - float(shares[1, 257])) < SINGLE, told["value"]
+    qkv.printed("export", *own, "-o", folder / "out", "--step", "probabilities")
+    header = next(csv.reader((folder / "out").glob("*.csv").__next__().open(newline="")))
+    equal((header[1 + 97], header[1 + 257], header[1 + 259]), ("a", " cat", "id 260"))
 
 
 def the_number_of_heads_must_be_known(folder):
@@ -290,7 +385,55 @@ def a_model_checks_its_own_numbers(folder):
     equal((done.returncode, done.stderr), (0, ""))
 
 
+def a_model_that_cannot_be_read_is_all_that_is_told(folder):
+    (folder / "l.toml").write_text("""
+text = "CAB"
+[model]
+file = "m.safetensors"
+[[step]]
+name = "h0.scores"
+say = "Words."
+[[step]]
+name = "turned"
+op = "transpose"
+of = "h0.scores"
+say = "Words."
+""")
+    done = qkv("lint", folder / "l.toml")
+    equal((done.returncode, done.stdout + done.stderr), (2, (
+        f"{folder / 'l.toml'}:4:8: {folder / 'm.safetensors'}: there is no such file: check the name "
+        "and the directory\n")))
+    small_model(folder)
+    text = (folder / "l.toml").read_text().replace('file =', 'layers = 1\nfile =')
+    (folder / "l.toml").write_text(text.replace('name = "h0.scores"', 'name = "logits"'))
+    done = qkv("lint", folder / "l.toml")
+    equal((done.returncode, done.stdout + done.stderr), (2, (
+        f"{folder / 'l.toml'}:6:1: this step has no op, and the model has none of its name; its "
+        "steps end with h0.residual2\n")))
+
+
+def a_model_beside_a_text_is_compared_as_a_model(folder):
+    path = small_model(folder)
+    weights, _ = gpt.read_safetensors(path)
+    steps = gpt.forward(weights, [2, 0, 1], 4)
+    np.savez(folder / "mine.npz", **{"h1.scores": np.asarray(steps["h1.scores"])})
+    out = qkv.printed("compare", folder / "mine.npz", path, "--text", "CAB")
+    assert "All 1 are the same within the tolerance" in out, out[-300:]
+    assert re.search(r"^and \d+ givens that only one of the two has$", out, re.M), out[-400:]
+    assert "h1.W_Q" not in out
+
+
 CLAIMS = [
+    a_name_near_it_is_offered,
+    numbers_that_are_none_are_told_with_their_tensor,
+    whole_numbers_are_no_weights,
+    a_configuration_of_another_computation_is_refused,
+    a_vocabulary_has_each_word_once,
+    a_text_longer_than_the_positions_is_told,
+    the_model_writes_on,
+    byte_pairs_are_named_in_the_readout,
+    a_model_that_cannot_be_read_is_all_that_is_told,
+    a_model_beside_a_text_is_compared_as_a_model,
     the_sorting_model_agrees_with_pytorch_in_every_step,
     the_courses_own_model_agrees_with_pytorch_in_every_step,
     the_lesson_without_head_3_agrees_with_pytorch_without_it,
