@@ -210,10 +210,9 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   trace.environment = recipe.environment;
   trace.givens = std::move(recipe.givens);
   trace.length = recipe.steps.size();
-  trace.steps.reserve(recipe.steps.size());  // what is made again looks for its operand there
   const std::vector<bool> needed = needed_steps(recipe, wanted);
   const std::set<std::string_view> kept = names_to_keep(recipe, wanted);
-  // Steps that are let go of on the way would take away what others are made of.
+  // A step that is let go of on the way is gone: nothing may be made of it later.
   const Keep keep = wanted.empty() ? Keep::what_costs_time : Keep::all;
   for (Given& given : trace.givens) name_matrix(given.tensor, usual_axes(given.name));
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
