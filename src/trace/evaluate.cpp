@@ -113,10 +113,7 @@ std::optional<Tensor> made_again(const Operation& operation, const Call& call) {
   return result;
 }
 
-enum class Keep { all, what_costs_time };
-
-Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::string>& tokens,
-                Keep keep) {
+Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::string>& tokens) {
   refuse_operand_count(recipe);
   Step step{.name = recipe.name,
             .operation = recipe.operation,
@@ -125,8 +122,7 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::s
             .output = {}};
   learn_axes(trace, step, tokens);
   const Call call = trace.call(step);
-  std::optional<Tensor> cheap =
-      keep == Keep::all ? std::nullopt : made_again(*recipe.operation, call);
+  std::optional<Tensor> cheap = made_again(*recipe.operation, call);
   step.output = cheap ? std::move(*cheap) : recipe.operation->compute(call);
   refuse_no_number(step.output, step.name);
   return step;
@@ -212,8 +208,6 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   trace.length = recipe.steps.size();
   const std::vector<bool> needed = needed_steps(recipe, wanted);
   const std::set<std::string_view> kept = names_to_keep(recipe, wanted);
-  // A step that is let go of on the way is gone: nothing may be made of it later.
-  const Keep keep = wanted.empty() ? Keep::what_costs_time : Keep::all;
   for (Given& given : trace.givens) name_matrix(given.tensor, usual_axes(given.name));
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     const StepRecipe& step = recipe.steps[s];
@@ -221,7 +215,7 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
                                                      [&](const auto& n) { return trace.find(n); });
     if (!ready || (!needed[s] && is_large(step, trace))) continue;
     try {
-      Step made = worked_out(step, trace, recipe.tokens, keep);
+      Step made = worked_out(step, trace, recipe.tokens);
       held.add(made.output, made.name);
       made.number = s + 1;
       trace.steps.push_back(std::move(made));
