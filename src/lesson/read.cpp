@@ -246,10 +246,10 @@ class LessonFile {
       return;
     }
     const std::string near = nearest(name, names_);
-    reader_.fault(at, near.empty() ? fmt::format("nothing is named \"{}\"; there are {}", name,
-                                                 fmt::join(names_, ", "))
-                                   : fmt::format("nothing is named \"{}\"; did you mean \"{}\"?",
-                                                 name, near));
+    reader_.fault(at,
+                  near.empty()
+                      ? fmt::format("nothing is named \"{}\"; there are {}", name, some_of(names_))
+                      : fmt::format("nothing is named \"{}\"; did you mean \"{}\"?", name, near));
   }
 
   Options read_options(const toml::table& table, const Operation& operation) {

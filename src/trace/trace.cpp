@@ -17,8 +17,8 @@ namespace {
     throw InputError(
         fmt::format("there is no {} named \"{}\"; did you mean \"{}\"?", what, name, near));
   }
-  throw InputError(fmt::format("there is no {} named \"{}\"; this lesson has {}", what, name,
-                               fmt::join(known, ", ")));
+  throw InputError(
+      fmt::format("there is no {} named \"{}\"; this lesson has {}", what, name, some_of(known)));
 }
 
 // The size of the axis of that name in the first tensor that has one.
