@@ -12,7 +12,6 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/progress.hpp"
-#include "cli/shell_word.hpp"
 #include "cli/values.hpp"
 #include "formats/file_stem.hpp"
 #include "render/checked.hpp"
@@ -81,7 +80,7 @@ void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& o
                                              .colour = output.colour,
                                              .answers = answers,
                                              .grids = options.grids,
-                                             .lesson = shell_words(options.lesson)}));
+                                             .lesson = loaded.lesson.asked}));
   }
 }
 

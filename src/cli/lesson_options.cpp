@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "cli/option_list.hpp"
-
 #include "cli/values.hpp"
+#include "formats/shell_word.hpp"
 
 namespace qkv {
 
@@ -55,10 +55,27 @@ void add_model_options(OptionList& app, LessonChoice& choice) {
       ->check(one_of(names));
 }
 
+std::string shell_words(const LessonChoice& lesson) {
+  const bool is_plain = lesson.model.empty() || is_model_file(lesson.name);
+  std::string words = (is_plain ? "" : "--model ") + shell_word(lesson.name);
+  if (lesson.changes.text) words += " --text " + shell_word(*lesson.changes.text);
+  for (const std::string& change : lesson.changes.set) words += " --set " + shell_word(change);
+  const ModelSettings& model = lesson.settings;
+  if (model.tokenizer) words += " --tokenizer " + shell_word(*model.tokenizer);
+  if (!model.vocabulary.empty()) {
+    words += " --vocabulary " + shell_word(fmt::to_string(fmt::join(model.vocabulary, ",")));
+  }
+  if (model.heads) words += fmt::format(" --model-heads {}", *model.heads);
+  if (model.family) words += " --family " + shell_word(*model.family);
+  return words;
+}
+
 LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
-  return choice.model.empty() && !is_model_file(choice.name)
-             ? load_lesson(choice.name, choice.changes, wanted)
-             : load_model(choice.name, choice.changes, choice.settings, wanted);
+  LoadedLesson loaded = choice.model.empty() && !is_model_file(choice.name)
+                            ? load_lesson(choice.name, choice.changes, wanted)
+                            : load_model(choice.name, choice.changes, choice.settings, wanted);
+  loaded.lesson.asked = shell_words(choice);
+  return loaded;
 }
 
 void add_digits_option(OptionList& app, int& digits) {

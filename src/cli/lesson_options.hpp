@@ -16,6 +16,9 @@ struct LessonChoice {
   ModelSettings settings;
 };
 
+/// LESSON, --text, --set and what goes with a model, as somebody would type them.
+std::string shell_words(const LessonChoice& lesson);
+
 /// The lesson, or the model, changed and worked out, as far as the wanted steps need it. Throws
 /// InputError as library.hpp says.
 LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted = {});

@@ -8,7 +8,7 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/progress.hpp"
-#include "cli/shell_word.hpp"
+#include "formats/shell_word.hpp"
 #include "formats/write_file.hpp"
 #include "render/report.hpp"
 #include "render/text.hpp"
@@ -58,7 +58,7 @@ int run(const ReportOptions& options) {
   if (options.file != "-") refuse_to_replace(options);
   const LoadedLesson loaded = load(options.lesson);
   const std::string command =
-      fmt::format("qkv report {}{} -o {}", shell_words(options.lesson),
+      fmt::format("qkv report {}{} -o {}", loaded.lesson.asked,
                   options.digits == 4 ? "" : fmt::format(" --digits {}", options.digits),
                   options.file == "-" ? "-" : shell_word(options.file));
   std::string page;

@@ -9,7 +9,6 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/screen.hpp"
-#include "cli/shell_word.hpp"
 #include "cli/stepping.hpp"
 #include "cli/values.hpp"
 #include "model/words.hpp"
@@ -124,8 +123,7 @@ int run(const RunOptions& options, const Common& common) {
     return 0;
   }
   const Stretch stretch = stretch_of(loaded.trace, options);
-  SteppingChoice choice{
-      .plain = options.plain, .quiz_seed = {}, .command = "qkv run " + shell_words(options.lesson)};
+  SteppingChoice choice{.plain = options.plain, .quiz_seed = {}};
   if (options.quiz) choice.quiz_seed = options.seed;
   const bool shades = output.colour && (!options.plain || common.colour == ColourChoice::always);
   const std::optional<std::size_t> head = head_to_show(loaded.trace, options);

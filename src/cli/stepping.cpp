@@ -9,7 +9,6 @@
 
 #include "cli/exporting.hpp"
 #include "cli/screen.hpp"
-#include "cli/shell_word.hpp"
 #include "cli/terminal.hpp"
 #include "render/exported.hpp"
 #include "render/text.hpp"
@@ -51,14 +50,13 @@ void by_lines(Walkthrough walk, std::optional<Quiz> quiz, std::size_t columns) {
 }
 
 // How to come back to where one was.
-std::string way_back(const Walkthrough& walk, std::string command) {
+std::string way_back(const Walkthrough& walk) {
   if (walk.at == walk.stretch.first || walk.at == walk.stretch.last) return {};
-  for (const std::string& change : walk.set)
-    command += fmt::format(" --set {}", shell_word(change));
-  return fmt::format("To go on from here: {} --from {}\n", visible(command), walk.step().name);
+  return fmt::format("To go on from here: qkv run {} --from {}\n", visible(walk.now->lesson.asked),
+                     walk.step().name);
 }
 
-void on_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& command) {
+void on_screen(Walkthrough walk, std::optional<Quiz> quiz) {
   Stepper stepper(std::move(walk), std::move(quiz), export_everything);
   WindowSize window{.rows = 0, .columns = 0};
   {
@@ -77,7 +75,7 @@ void on_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& co
   if (stepper.quiz()) {
     print(stepper.quiz()->summary(stepper.walk(), window.columns));
   } else {
-    tell(way_back(stepper.walk(), command));
+    tell(way_back(stepper.walk()));
   }
 }
 
@@ -87,7 +85,7 @@ void step_through(Walkthrough walk, const SteppingChoice& choice, std::size_t co
   std::optional<Quiz> quiz;
   if (choice.quiz_seed) quiz.emplace(*choice.quiz_seed);
   if (!choice.plain && can_draw()) {
-    on_screen(std::move(walk), std::move(quiz), choice.command);
+    on_screen(std::move(walk), std::move(quiz));
   } else {
     by_lines(std::move(walk), std::move(quiz), columns);
   }

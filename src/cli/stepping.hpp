@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "stepping/walkthrough.hpp"
 
@@ -12,7 +11,6 @@ namespace qkv {
 struct SteppingChoice {
   bool plain = false;                           ///< lines only: nothing is drawn over
   std::optional<std::uint32_t> quiz_seed = {};  ///< asks before it shows
-  std::string command;                          ///< what was typed, to come back to it
 };
 
 /// Walks on until the person quits, on the whole screen where the terminal can do that, by lines

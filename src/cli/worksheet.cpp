@@ -8,9 +8,9 @@
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
-#include "cli/shell_word.hpp"
 #include "cli/values.hpp"
 #include "formats/read_file.hpp"
+#include "formats/shell_word.hpp"
 #include "formats/write_file.hpp"
 #include "render/text.hpp"
 #include "render/worksheet.hpp"
@@ -77,7 +77,7 @@ int run(const WorksheetOptions& options) {
   }
   const LoadedLesson loaded = load(options.lesson);
   const std::string check =
-      fmt::format("qkv check {} {}", shell_words(options.lesson), shell_word(options.directory));
+      fmt::format("qkv check {} {}", loaded.lesson.asked, shell_word(options.directory));
   std::vector<ExportedFile> files;
   worksheet_csv(loaded.trace, [&](ExportedFile file) { files.push_back(std::move(file)); });
   if (!options.force) {

@@ -57,6 +57,7 @@ struct Expectation {
 struct Lesson {
   std::string name;   ///< of a built-in lesson, or the file's name without ".toml"
   std::string where;  ///< the file as messages name it
+  std::string asked;  ///< how a command names it: LESSON --text … --set …, quoted for a shell
   std::string title;
   std::string summary;
   std::string source;

@@ -10,6 +10,7 @@
 
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
+#include "formats/shell_word.hpp"
 #include "lesson/prose.hpp"
 #include "lesson/true_words.hpp"
 #include "tensor/error.hpp"
@@ -228,8 +229,10 @@ LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
   set_cell(recipe, change, loaded->trace);
   Evaluation evaluation = evaluate_once(recipe, {});
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
-  return changed(loaded->own ? loaded->own : loaded, std::move(recipe),
-                 std::move(evaluation.trace));
+  LoadedLesson result =
+      changed(loaded->own ? loaded->own : loaded, std::move(recipe), std::move(evaluation.trace));
+  result.lesson.asked = loaded->lesson.asked + " --set " + shell_word(change);
+  return result;
 }
 
 }  // namespace qkv

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "formats/shell_word.hpp"
+
 namespace qkv {
 
 bool is_model_file(const std::string& name_or_path) {
@@ -67,6 +69,7 @@ Lesson lesson_of_model(const std::string& path, const std::string& text,
   Lesson lesson;
   lesson.name = choice.file.stem().string();
   lesson.where = path;
+  lesson.asked = shell_word(path);
   lesson.title = model.title;
   lesson.source = model.source;
   lesson.recipe.environment.texts = {text};

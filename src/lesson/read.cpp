@@ -5,6 +5,7 @@
 
 #include "formats/pasted.hpp"
 #include "formats/read_file.hpp"
+#include "formats/shell_word.hpp"
 #include "lesson/given.hpp"
 #include "lesson/key_depth.hpp"
 #include "lesson/lesson.hpp"
@@ -411,6 +412,7 @@ LessonReading read_lesson(std::string_view toml, const std::string& where,
                           const LessonFiles& files) {
   LessonReading result;
   result.lesson.where = where;
+  result.lesson.asked = shell_word(where);
   result.lesson.name = std::filesystem::path(where).stem().string();
   if (const auto fault = utf8_fault(toml)) {
     result.faults.push_back(*fault);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "formats/shell_word.hpp"
 #include "render/arithmetic.hpp"
 #include "render/number.hpp"
 #include "render/text.hpp"
@@ -204,7 +205,8 @@ std::string first_wrong_text(const StepReport& step, const Trace& own, const Che
   text += fmt::format(" It should be {}.", brief(first.from_yours, std::max(step.digits, 4)));
   const bool too_long = !checked_arithmetic(own, step, std::string::npos).empty();
   if (too_long && !look.lesson.empty()) {
-    text += fmt::format(" How such a cell is worked out: qkv explain {} '{}'", look.lesson, cell);
+    text += fmt::format(" How such a cell is worked out: qkv explain {} {}", look.lesson,
+                        shell_word(cell));
   }
   return paragraph(text, look);
 }

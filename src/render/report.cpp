@@ -96,8 +96,8 @@ constexpr std::string_view how_to_read =
 
 // The command that shows all of a matrix.
 std::string whole_matrix(const Page& page, const TensorView& view) {
-  return view.step ? fmt::format("qkv export {} --step {} -o -", page.lesson.where, view.name)
-                   : fmt::format("qkv export {} -o DIR", page.lesson.where);
+  return view.step ? fmt::format("qkv export {} --step {} -o -", page.lesson.asked, view.name)
+                   : fmt::format("qkv export {} -o DIR", page.lesson.asked);
 }
 
 const TensorView& view_of(const Page& page, std::string_view name) {
@@ -151,7 +151,7 @@ std::string parts_html(const Page& page, const Step& step) {
         fmt::format("<h3>On the way: {}</h3>\n{}", html_text(part.title),
                     heatmaps(view, page.trace.convention, page.wish.digits, part.title,
                              one_for_each ? mark_of(page, result) + " data-way" : "",
-                             fmt::format("qkv run {} --step {}", page.lesson.where, step.name)));
+                             fmt::format("qkv run {} --step {}", page.lesson.asked, step.name)));
   }
   return text;
 }

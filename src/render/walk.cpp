@@ -45,8 +45,8 @@ std::string way_to_whole(const Lesson& lesson, const Trace& trace, std::string_v
   if (look.reader == Reader::has_keys) {
     return is_step ? "press e, then the arrows and Tab" : "press x to write it to a file";
   }
-  return is_step ? fmt::format("qkv export {} --step {} -o -", lesson.where, name)
-                 : fmt::format("qkv export {} -o DIR", lesson.where);
+  return is_step ? fmt::format("qkv export {} --step {} -o -", visible(lesson.asked), name)
+                 : fmt::format("qkv export {} -o DIR", visible(lesson.asked));
 }
 
 Exhibit exhibit_of(const Lesson& lesson, const Trace& trace, std::string_view name,

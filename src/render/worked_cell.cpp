@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "formats/shell_word.hpp"
 #include "render/arithmetic.hpp"
 #include "render/changes.hpp"
 #include "render/text.hpp"
@@ -73,10 +74,10 @@ std::string worked_cell_text(const Lesson& lesson, const Trace& trace, const Ste
     }
   }
   if (left_out) {
-    const std::string way =
-        look.reader == Reader::has_keys
-            ? "press e and write the cell"
-            : fmt::format("qkv explain {} '{}'", lesson.where, visible(worked.cell));
+    const std::string way = look.reader == Reader::has_keys
+                                ? "press e and write the cell"
+                                : fmt::format("qkv explain {} {}", visible(lesson.asked),
+                                              shell_word(visible(worked.cell)));
     const std::string where = "Longer lines are left out; all of them: " + way;
     for (const std::string& line : wrapped(where, look.width - 2)) text += "  " + line + "\n";
   }

@@ -143,7 +143,7 @@ std::string Quiz::summary(const Walkthrough& walk, std::size_t columns) const {
             "\n";
   }
   const std::string others = fmt::format("\nOther cells: qkv run {} --quiz --seed {}\n",
-                                         visible(walk.now->lesson.where), seed_ + 1);
+                                         visible(walk.now->lesson.asked), seed_ + 1);
   return text + where_to_read(walk) + others;
 }
 
@@ -156,7 +156,7 @@ std::string Quiz::where_to_read(const Walkthrough& walk) const {
     if (!again || std::find(told.begin(), told.end(), result.operation) != told.end()) continue;
     told.push_back(result.operation);
     text += fmt::format("  {}\n    qkv run {} --step {}\n", result.operation->title,
-                        visible(lesson.where), result.step);
+                        visible(lesson.asked), result.step);
     if (const auto other = reading_about(*result.operation, lesson)) {
       text += fmt::format("    qkv run {}\n", *other);
     }
