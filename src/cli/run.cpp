@@ -111,6 +111,7 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
   }
   for (std::size_t s = stretch.first; s <= stretch.last; ++s) {
     print(step_text(loaded.lesson, loaded.trace, loaded.trace.steps[s], look));
+    loaded.trace.let_go();
     if (s < stretch.last) print("\n");
   }
 }

@@ -317,7 +317,9 @@ void write_safetensors(const std::vector<NamedTensor>& tensors,
     length += static_cast<char>(text.size() >> (8 * i) & 0xff);
   }
   sink(length + text);
-  for (const auto& [name, tensor] : by_name) sink(bytes_of(tensor->values));
+  for (const auto& [name, tensor] : by_name) {
+    tensor->values.in_pieces([&](auto piece) { sink(bytes_of(piece)); });
+  }
 }
 
 }  // namespace qkv

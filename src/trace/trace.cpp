@@ -92,6 +92,10 @@ const Step& Trace::step_at(std::string_view name) const {
   refuse(name, known, "step");
 }
 
+void Trace::let_go() const {
+  for (const Step& step : steps) step.output.values.let_go();
+}
+
 Call Trace::call(const Step& step) const {
   Call call{.step = step.name,
             .inputs = {},
