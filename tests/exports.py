@@ -15,7 +15,7 @@ import shutil
 import struct
 import subprocess
 import sys
-import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -136,10 +136,11 @@ def every_format_holds_the_numbers_that_numpy_works_out(folder):
 
 
 def what_qkv_exports_it_reads_back(folder):
+    """Of every lesson one format by itself and all at once; of the small ones each by itself."""
     all_at_once = ",".join(FORMATS) + ",markdown,latex"
-    for path in [*COURSE, *GOOD]:
-        large = path.stem in ("05-why-scale", "11-multi-head-512")
-        for form in (all_at_once,) if large else (*FORMATS, all_at_once):
+    for number, path in enumerate([*COURSE, *GOOD]):
+        alone = FORMATS if path in GOOD else [FORMATS[number % len(FORMATS)]]
+        for form in (*alone, all_at_once):
             here = folder / "export"
             exported(path, here, form)
             checked = qkv("check", path, here, "--json")
@@ -153,8 +154,9 @@ def what_qkv_exports_it_reads_back(folder):
 
 def npz_and_safetensors_are_the_same_bytes_every_time(folder):
     exported("the-fat-cat", folder / "one", "npz,safetensors")
-    time.sleep(2.1)  # the clock of a zip archive ticks every two seconds
     exported("the-fat-cat", folder / "two", "npz,safetensors")
+    with zipfile.ZipFile(folder / "one" / "lesson.npz") as archive:  # no clock is in it
+        equal({member.date_time for member in archive.infolist()}, {(1980, 1, 1, 0, 0, 0)})
     for name in ("lesson.npz", "lesson.safetensors"):
         equal((folder / "one" / name).read_bytes(), (folder / "two" / name).read_bytes(), name)
 
@@ -315,7 +317,7 @@ def markdown_tables_hold_every_label_and_number(folder):
 def latex_is_a_document_that_pdflatex_sets(folder):
     need("pdflatex")
     for path in [HOSTILE, WIDE, *COURSE[:1], *GOOD]:
-        for more in ([], ["--plain"]):
+        for more in ([], ["--plain"]) if path in (HOSTILE, WIDE) else ([],):
             here = folder / path.stem
             equal(qkv("export", path, "-o", here, "--format", "latex", *more).returncode, 0)
             done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error",

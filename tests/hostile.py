@@ -8,6 +8,7 @@ standard error as it is.
 """
 
 import csv
+import concurrent.futures
 import fcntl
 import io
 import json
@@ -180,26 +181,34 @@ def stepping_by_lines_shows_no_raw_text(folder):
         harmless(["run", lesson, *mode], input=keys, stdin=None)
 
 
+def screen_after(lesson, keys):
+    """All that a terminal gets until the last of the keys is answered."""
+    main, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    running = subprocess.Popen([qkv.path, "run", os.fsencode(lesson)], stdin=side, stdout=side,
+                               stderr=side, env={**os.environ, "TERM": "xterm"})
+    os.close(side)
+    shown = b""
+    for key in [b"", *(keys[i:i + 1] for i in range(len(keys))), b"q"]:
+        try:
+            os.write(main, key)
+            while select.select([main], [], [], 0.15)[0]:
+                shown += os.read(main, 65536)
+        except OSError:  # it has ended
+            break
+    running.kill()
+    running.wait()
+    os.close(main)
+    return shown
+
+
 def the_screen_gets_no_raw_text(folder):
     """On a terminal qkv moves the cursor by itself: what it never sends is the rest."""
     lesson, _ = staged(folder)
-    for keys in (b"?q\x1bq", b"e\r?\x1b\x1bq", b"s\x1bgA\rq", b"\r\r\r\rq", b"hhh++q"):
-        main, side = pty.openpty()
-        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-        running = subprocess.Popen([qkv.path, "run", os.fsencode(lesson)], stdin=side, stdout=side,
-                                   stderr=side, env={**os.environ, "TERM": "xterm"})
-        os.close(side)
-        shown = b""
-        for key in [b"", *(keys[i:i + 1] for i in range(len(keys))), b"q"]:
-            try:
-                os.write(main, key)
-                while select.select([main], [], [], 0.15)[0]:
-                    shown += os.read(main, 65536)
-            except OSError:  # it has ended
-                break
-        running.kill()
-        running.wait()
-        os.close(main)
+    all_keys = (b"?q\x1bq", b"e\r?\x1b\x1bq", b"s\x1bgA\rq", b"\r\r\r\rq", b"hhh++q")
+    with concurrent.futures.ThreadPoolExecutor(len(all_keys)) as side_by_side:  # most of it is waiting
+        screens = list(side_by_side.map(lambda keys: screen_after(lesson, keys), all_keys))
+    for keys, shown in zip(all_keys, screens, strict=True):
         assert b"title" in shown, shown[-300:]
         raw = unsafe(shown.decode()) - {"U+001B", "U+000D", "U+0008"}
         assert not raw and b"\x1b[2J\x07" not in shown, f"{keys!r}: {sorted(raw)} got through"

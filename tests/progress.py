@@ -22,7 +22,7 @@ ERASED = b"\r\x1b[K"
 
 PATIENCE = 0.5  # seconds of work without a bar
 
-STEPS = 8
+STEPS = 5
 FILES = STEPS + 2  # the given, and the list
 
 LARGE = '''title = "large"

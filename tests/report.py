@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = 77
 LESSONS = [*sorted(ROOT.glob("lessons/*.toml")), *sorted(ROOT.glob("tests/lessons/good/*.toml"))]
 WIDE_LESSONS = ("why-scale", "multi-head-512", "fluffy-blue-creature", "batches")
-CELLS_OF_A_LESSON = 40  # compared with explain, drawn at random
+CELLS_OF_A_LESSON = 24  # compared with explain, drawn at random
 
 PANEL = """
 const text = (element) => element.textContent.replaceAll("\\u00a0", " ");

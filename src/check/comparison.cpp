@@ -30,18 +30,17 @@ Shape without_leading_ones(Shape shape) {
 }
 
 // The names of both in the lesson's order, as far as a side knows it.
-std::vector<std::string> names_of(const Side& actual, const Side& desired) {
-  std::vector<std::string> names;
+std::vector<std::string> names_of(const SideIndex& actual, const SideIndex& desired) {
+  Names names;
   const auto add = [&](const std::string& name) {
     const bool somewhere = actual.find(name) != nullptr || desired.find(name) != nullptr;
-    const bool new_one = std::find(names.begin(), names.end(), name) == names.end();
-    if (somewhere && new_one) names.push_back(name);
+    if (somewhere && !names.contains(name)) names.add(name);
   };
-  const bool by_desired = actual.order.empty() && !desired.order.empty();
-  for (const std::string& name : by_desired ? desired.order : actual.order) add(name);
-  for (const SideMatrix& matrix : actual.matrices) add(matrix.name);
-  for (const SideMatrix& matrix : desired.matrices) add(matrix.name);
-  return names;
+  const bool by_desired = actual.side().order.empty() && !desired.side().order.empty();
+  for (const std::string& name : by_desired ? desired.side().order : actual.side().order) add(name);
+  for (const SideMatrix& matrix : actual.side().matrices) add(matrix.name);
+  for (const SideMatrix& matrix : desired.side().matrices) add(matrix.name);
+  return names.all();
 }
 
 void compare_numbers(ComparedStep& step, const ToleranceChoice& choice) {
@@ -64,7 +63,7 @@ void compare_numbers(ComparedStep& step, const ToleranceChoice& choice) {
                                                     : Sameness::differs;
 }
 
-ComparedStep compared(const std::string& name, const Side& actual, const Side& desired,
+ComparedStep compared(const std::string& name, const SideIndex& actual, const SideIndex& desired,
                       const ToleranceChoice& choice) {
   ComparedStep step{.name = name, .actual = actual.find(name), .desired = desired.find(name)};
   if (step.actual == nullptr) {
@@ -103,7 +102,7 @@ bool counts(Sameness sameness, bool both_whole) {
 
 // A file that does not read as numbers is somebody's notes, unless the other side has a matrix of
 // its name.
-void refuse_unread(const Side& side, const Side& other) {
+void refuse_unread(const Side& side, const SideIndex& other) {
   for (const UnreadFile& file : side.unread) {
     if (other.find(file.name) != nullptr) throw InputError(file.why);
   }
@@ -117,13 +116,15 @@ const UsualTolerance& usual_tolerance(Precision precision) {
 }
 
 Comparison compare(const Side& actual, const Side& desired, const ToleranceChoice& choice) {
-  refuse_unread(actual, desired);
-  refuse_unread(desired, actual);
+  const SideIndex actual_index(actual);
+  const SideIndex desired_index(desired);
+  refuse_unread(actual, desired_index);
+  refuse_unread(desired, actual_index);
   const bool both_whole = actual.whole && desired.whole;
   Comparison comparison;
   bool in_common = false;
-  for (const std::string& name : names_of(actual, desired)) {
-    comparison.steps.push_back(compared(name, actual, desired, choice));
+  for (const std::string& name : names_of(actual_index, desired_index)) {
+    comparison.steps.push_back(compared(name, actual_index, desired_index, choice));
     const Sameness sameness = comparison.steps.back().sameness;
     in_common = in_common || !is_missing(sameness);
     if (!comparison.first && counts(sameness, both_whole)) {

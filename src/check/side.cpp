@@ -29,10 +29,13 @@ std::optional<int> decimals_of(const Written& written) {
 
 }  // namespace
 
-const SideMatrix* Side::find(std::string_view matrix) const {
-  const auto found = std::find_if(matrices.begin(), matrices.end(),
-                                  [&](const SideMatrix& own) { return own.name == matrix; });
-  return found == matrices.end() ? nullptr : &*found;
+SideIndex::SideIndex(const Side& side) : side_(&side) {
+  for (const SideMatrix& matrix : side.matrices) names_.add(matrix.name);
+}
+
+const SideMatrix* SideIndex::find(std::string_view matrix) const {
+  const auto place = names_.place(matrix);
+  return place ? &side_->matrices[*place] : nullptr;
 }
 
 Side side_of(const std::string& name, const Trace& trace) {
@@ -66,8 +69,9 @@ Side side_of(const std::string& name, Dump dump) {
 }
 
 ExpectedSize sizes_of(const Side& side) {
-  return [&side](const std::string& name) -> std::optional<std::array<std::size_t, 2>> {
-    const SideMatrix* matrix = side.find(name);
+  return [index = SideIndex(side)](
+             const std::string& name) -> std::optional<std::array<std::size_t, 2>> {
+    const SideMatrix* matrix = index.find(name);
     if (matrix == nullptr) return {};
     return std::array{matrix->tensor.rows(), matrix->tensor.columns()};
   };

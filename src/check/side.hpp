@@ -6,6 +6,7 @@
 
 #include "formats/dump.hpp"
 #include "formats/written.hpp"
+#include "tensor/names.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv {
@@ -29,8 +30,18 @@ struct Side {
   std::vector<std::string> order;  ///< the steps in the lesson's order, where that is known
   std::vector<std::string> notes;
   std::vector<UnreadFile> unread;  ///< files of a directory that are no numbers
+};
 
-  const SideMatrix* find(std::string_view matrix) const;
+/// The matrices of a side by their names. The side must outlive it, as it is.
+class SideIndex {
+ public:
+  explicit SideIndex(const Side& side);
+  const SideMatrix* find(std::string_view matrix) const;  ///< nullptr where there is none
+  const Side& side() const { return *side_; }
+
+ private:
+  const Side* side_;
+  Names names_;
 };
 
 /// All givens and steps of a lesson.

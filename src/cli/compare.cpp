@@ -64,6 +64,7 @@ Sides read_sides(const CompareOptions& options) {
     LessonChoice choice = options.lesson;
     choice.name = name;
     if (name != choice.model) choice.model.clear();
+    if (choice.model.empty() && !is_model_file(name)) choice.settings = {};  // the other side's
     return side_of(name, load(choice).trace);
   };
   const auto no_size = [](const std::string&) { return std::nullopt; };

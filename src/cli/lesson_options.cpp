@@ -8,6 +8,7 @@
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
 #include "formats/shell_word.hpp"
+#include "tensor/error.hpp"
 
 namespace qkv {
 
@@ -76,7 +77,13 @@ std::string shell_words(const LessonChoice& lesson) {
 }
 
 LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
-  LoadedLesson loaded = choice.model.empty() && !is_model_file(choice.name)
+  const bool is_lesson = choice.model.empty() && !is_model_file(choice.name);
+  if (is_lesson && choice.settings != ModelSettings{}) {
+    throw InputError(
+        "--tokenizer, --vocabulary, --model-heads, --family and --continue go with --model FILE; a "
+        "lesson says such things in its [model]");
+  }
+  LoadedLesson loaded = is_lesson
                             ? load_lesson(choice.name, choice.changes, wanted)
                             : load_model(choice.name, choice.changes, choice.settings, wanted);
   loaded.lesson.asked = shell_words(choice);

@@ -54,15 +54,14 @@ std::vector<fs::path> files_in(const fs::path& directory, const std::optional<Ma
 /// Puts matrices with places into one array with an axis for each kind of place.
 class Collector {
  public:
-  bool has(const std::string& name) const {
-    return std::any_of(whole_.begin(), whole_.end(),
-                       [&](const NamedWritten& other) { return other.name == name; });
-  }
+  bool has(const std::string& name) const { return names_.contains(name); }
 
   void add(const FileStem& stem, Written written) {
     if (has(stem.name)) return;  // the same matrix in another form
     if (stem.places.empty()) {
-      if (!pieces_.contains(stem.name)) whole_.push_back({stem.name, std::move(written)});
+      if (pieces_.contains(stem.name)) return;
+      names_.insert(stem.name);
+      whole_.push_back({stem.name, std::move(written)});
       return;
     }
     if (!pieces_.contains(stem.name)) order_.emplace_back(stem.name, whole_.size());
@@ -134,6 +133,7 @@ class Collector {
 
   std::vector<NamedWritten> whole_;
   std::map<std::string, std::vector<Piece>> pieces_;
+  std::set<std::string> names_;                             ///< of those that are whole
   std::vector<std::pair<std::string, std::size_t>> order_;  ///< names of pieces, and where they go
 };
 

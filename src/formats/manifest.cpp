@@ -1,6 +1,5 @@
 #include "formats/manifest.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "formats/read_file.hpp"
@@ -27,18 +26,15 @@ std::vector<std::string> texts_in(const Json& value) {
 void add_entries(const Json& lesson, const char* key, Manifest& manifest) {
   for (const Json& entry : lesson.value(key, Json::array())) {
     if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string()) continue;
-    manifest.entries.push_back(
-        {entry["name"].get<std::string>(), texts_in(entry.value("file", Json()))});
+    std::vector<std::string> files = texts_in(entry.value("file", Json()));
+    manifest.files.insert(files.begin(), files.end());
+    manifest.entries.push_back({entry["name"].get<std::string>(), std::move(files)});
   }
 }
 
 }  // namespace
 
-bool Manifest::lists(std::string_view file) const {
-  return std::any_of(entries.begin(), entries.end(), [&](const ManifestEntry& entry) {
-    return std::find(entry.files.begin(), entry.files.end(), file) != entry.files.end();
-  });
-}
+bool Manifest::lists(std::string_view file) const { return files.contains(file); }
 
 std::optional<Manifest> read_manifest(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / manifest_name;

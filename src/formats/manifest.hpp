@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ struct ManifestEntry {
 /// An export's list: what is in its directory, in the lesson's order.
 struct Manifest {
   std::vector<ManifestEntry> entries;
+  std::set<std::string, std::less<>> files;  ///< of all entries
 
   /// Whether the export wrote a file of that name.
   bool lists(std::string_view file) const;

@@ -40,6 +40,11 @@ std::uint64_t header_length(std::string_view bytes, const std::string& where) {
                        "alone takes 8",
                        bytes.size()));
   }
+  if (bytes.starts_with("PK\x03\x04")) {
+    refuse(where,
+           "this is a zip, as torch.save and np.savez write it; write the tensors out with "
+           "safetensors.torch.save_file");
+  }
   std::uint64_t length = 0;
   for (std::size_t i = length_size; i-- > 0;) {
     length = length << 8 | static_cast<unsigned char>(bytes[i]);

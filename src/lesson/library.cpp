@@ -70,9 +70,12 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
     if (given == recipe.givens.end()) {
       std::vector<std::string_view> names;
       for (const Given& g : recipe.givens) names.push_back(g.name);
-      throw InputError(fmt::format(
-          "{} is not given; what is given can be set: {}", text.name,
-          names.empty() ? "nothing in this lesson" : fmt::format("{}", fmt::join(names, ", "))));
+      const std::string near = nearest(text.name, names);
+      throw InputError(
+          fmt::format("{} is not given; {}", text.name,
+                      near.empty() ? "what is given can be set: " +
+                                         (names.empty() ? "nothing in this lesson" : some_of(names))
+                                   : fmt::format("did you mean \"{}\"?", near)));
     }
     Tensor& tensor = given->tensor;
     const double value = set_value(change, std::string_view(change).substr(equals + 1));

@@ -17,6 +17,8 @@ struct ModelSettings {
   std::vector<std::string> vocabulary;
   std::optional<std::string> tokenizer;
   std::size_t further = 0;  ///< so many tokens the model adds to the text
+
+  bool operator==(const ModelSettings&) const = default;
 };
 
 /// Whether this names a file of trained weights, to be walked as if it were a lesson.

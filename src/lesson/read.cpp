@@ -15,6 +15,7 @@
 #include "lesson/toml_reader.hpp"
 #include "ops/catalogue.hpp"
 #include "tensor/error.hpp"
+#include "tensor/names.hpp"
 #include "tensor/nearest.hpp"
 
 namespace qkv {
@@ -131,8 +132,8 @@ class LessonFile {
     if (!model) return;
     if (lesson_.source.empty()) lesson_.source = model->source;
     add_model(lesson_, std::move(*model), TomlReader::place(*node));
-    for (const Given& given : lesson_.recipe.givens) names_.push_back(given.name);
-    for (const StepRecipe& step : lesson_.recipe.steps) names_.push_back(step.name);
+    for (const Given& given : lesson_.recipe.givens) names_.add(given.name);
+    for (const StepRecipe& step : lesson_.recipe.steps) names_.add(step.name);
     all_names_ = names_;
     model_steps_ = lesson_.recipe.steps.size();
   }
@@ -159,7 +160,7 @@ class LessonFile {
       for (std::size_t i = 0; tables && i < tables->size(); ++i) {
         const toml::table* table = tables->get(i)->as_table();
         const toml::node* name = table ? table->get("name") : nullptr;
-        if (name && name->is_string()) all_names_.push_back(name->as_string()->get());
+        if (name && name->is_string()) all_names_.add(name->as_string()->get());
       }
     }
   }
@@ -179,13 +180,13 @@ class LessonFile {
           fmt::format("\"{}\" can't be a name; use letters, digits and _, a letter first", *name));
       return {};
     }
-    if (std::find(names_.begin(), names_.end(), *name) != names_.end()) {
+    if (names_.contains(*name)) {
       reader_.fault(
           at,
           fmt::format("\"{}\" is there already; givens and steps share one set of names", *name));
       return {};
     }
-    names_.push_back(*name);
+    names_.add(*name);
     return name;
   }
 
@@ -232,24 +233,24 @@ class LessonFile {
       of = std::move(*several);
     }
     for (const std::string& name : of) {
-      if (std::find(names_.begin(), names_.end(), name) == names_.end()) missing(*node, name);
+      if (!names_.contains(name)) missing(*node, name);
     }
     return of;
   }
 
   void missing(const toml::node& at, const std::string& name) {
-    if (std::find(all_names_.begin(), all_names_.end(), name) != all_names_.end()) {
+    if (all_names_.contains(name)) {
       reader_.fault(at,
                     fmt::format("\"{}\" is made by this step or a later one; a step can only use "
                                 "what stands above it",
                                 name));
       return;
     }
-    const std::string near = nearest(name, names_);
-    reader_.fault(at, near.empty() ? fmt::format("nothing is named \"{}\"; there are {}", name,
-                                                 fmt::join(names_, ", "))
-                                   : fmt::format("nothing is named \"{}\"; did you mean \"{}\"?",
-                                                 name, near));
+    const std::string near = nearest(name, names_.all());
+    reader_.fault(
+        at, near.empty()
+                ? fmt::format("nothing is named \"{}\"; there are {}", name, some_of(names_.all()))
+                : fmt::format("nothing is named \"{}\"; did you mean \"{}\"?", name, near));
   }
 
   Options read_options(const toml::table& table, const Operation& operation) {
@@ -353,7 +354,7 @@ class LessonFile {
       reader_.fault(table, "an [[expect]] needs of = \"scores\" and value = \"\"\"[[…]]\"\"\"");
       return;
     }
-    if (std::find(all_names_.begin(), all_names_.end(), *of) == all_names_.end()) {
+    if (!all_names_.contains(*of)) {
       missing(*table.get("of"), *of);
       return;
     }
@@ -380,9 +381,9 @@ class LessonFile {
   Lesson& lesson_;
   TomlReader reader_;
   GivenContext context_;
-  std::vector<std::string> all_names_;
-  std::vector<std::string> names_;  // met so far
-  std::size_t model_steps_ = 0;     // so many of the steps are a model's
+  Names all_names_;
+  Names names_;                  // met so far
+  std::size_t model_steps_ = 0;  // so many of the steps are a model's
 };
 
 // Where the text stops being UTF-8; toml++ would only say so, and not always in the right place.

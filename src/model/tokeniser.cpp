@@ -161,7 +161,12 @@ std::vector<std::string> labels_of(const Tokeniser& tokeniser, std::size_t ids) 
 Tokeniser tokeniser_of(const Architecture& model, const Facts& facts, const Path& file,
                        const TokeniserChoice& choice) {
   Tokeniser tokeniser = chosen_tokeniser(model, facts, file, choice);
-  tokeniser.labels = labels_of(tokeniser, model.vocabulary);
+  try {
+    tokeniser.labels = labels_of(tokeniser, model.vocabulary);
+  } catch (const InputError& error) {
+    const Path path = choice.tokenizer.value_or(file.parent_path());
+    throw InputError(fmt::format("{}: {}", printable(path.string()), error.what()));
+  }
   return tokeniser;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "render/exporter.hpp"
@@ -71,26 +72,34 @@ Json labels_json(const std::vector<std::string>& labels) {
   return labels.empty() ? Json(nullptr) : Json(labels);
 }
 
-// The files that hold it: none, a name, or a list.
-Json files_json(const std::string& name, const std::vector<PlannedFile>& plan) {
-  Json files = Json::array();
+// Of each given and step the files that hold it.
+using Holders = std::map<std::string_view, std::vector<std::string_view>>;
+
+Holders holders_of(const std::vector<PlannedFile>& plan) {
+  Holders holders;
   for (const PlannedFile& file : plan) {
-    const bool holds = std::find(file.holds.begin(), file.holds.end(), name) != file.holds.end();
-    if (holds) files.push_back(file.name);
+    for (const std::string& name : file.holds) holders[name].push_back(file.name);
   }
-  if (files.empty()) return nullptr;
-  return files.size() == 1 ? files.front() : files;
+  return holders;
+}
+
+// The files that hold it: none, a name, or a list.
+Json files_json(const std::string& name, const Holders& holders) {
+  const auto found = holders.find(name);
+  if (found == holders.end()) return nullptr;
+  const std::vector<std::string_view>& files = found->second;
+  return files.size() == 1 ? Json(files.front()) : Json(files);
 }
 
 Json entry_json(const std::string& name, const Tensor& tensor, Convention convention,
-                const std::vector<PlannedFile>& plan) {
+                const Holders& holders) {
   Shape shape = tensor.shape();
   if (is_turned(tensor, convention)) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   const MatrixLabels labels = own_labels(tensor, 0, convention);
   Json json;
   json["shape"] = shape;
   json["labels"] = {{"rows", labels_json(labels.rows)}, {"columns", labels_json(labels.columns)}};
-  json["file"] = files_json(name, plan);
+  json["file"] = files_json(name, holders);
   return json;
 }
 
@@ -100,7 +109,7 @@ Json option_json(const OptionValue& value) {
 
 // A large step that nobody wanted is not there: its shape is not known.
 Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
-               const std::vector<PlannedFile>& plan) {
+               const Holders& holders) {
   Json entry{{"number", number},
              {"name", step.name},
              {"op", std::string(step.operation->name)},
@@ -109,7 +118,7 @@ Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
   for (const auto& [name, value] : step.options.all()) options[name] = option_json(value);
   if (!options.empty()) entry["options"] = std::move(options);
   const Tensor* tensor = trace.find(step.name);
-  entry.update(tensor ? entry_json(step.name, *tensor, trace.convention, plan)
+  entry.update(tensor ? entry_json(step.name, *tensor, trace.convention, holders)
                       : Json{{"shape", nullptr}, {"labels", nullptr}, {"file", nullptr}});
   return entry;
 }
@@ -117,6 +126,7 @@ Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
 std::string manifest(const Lesson& lesson, const Trace& trace,
                      const std::vector<const Exporter*>& formats,
                      const std::vector<PlannedFile>& plan) {
+  const Holders holders = holders_of(plan);
   Json json;
   json["lesson"] = lesson.name;
   json["title"] = lesson.title;
@@ -132,12 +142,12 @@ std::string manifest(const Lesson& lesson, const Trace& trace,
   json["givens"] = Json::array();
   for (const Given& given : trace.givens) {
     Json entry{{"name", given.name}};
-    entry.update(entry_json(given.name, given.tensor, trace.convention, plan));
+    entry.update(entry_json(given.name, given.tensor, trace.convention, holders));
     json["givens"].push_back(std::move(entry));
   }
   json["steps"] = Json::array();
   for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
-    json["steps"].push_back(step_json(s + 1, lesson.recipe.steps[s], trace, plan));
+    json["steps"].push_back(step_json(s + 1, lesson.recipe.steps[s], trace, holders));
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <new>
 #include <set>
 
@@ -55,10 +56,11 @@ void learn_axes(Trace& trace, const Step& step, const std::vector<std::string>& 
   const bool plain_weights =
       call.inputs.size() > 1 && std::all_of(call.inputs.begin() + 1, call.inputs.end(),
                                             [](const Tensor* t) { return t->rank() < 3; });
-  for (Given& given : trace.givens) {
-    const auto place = std::find(step.of.begin(), step.of.end(), given.name);
-    if (place == step.of.end()) continue;
-    const auto k = static_cast<std::size_t>(place - step.of.begin());
+  std::set<std::size_t> met;
+  for (std::size_t k = 0; k < step.of.size(); ++k) {
+    const auto place = trace.given_names.place(step.of[k]);
+    if (!place || !met.insert(*place).second) continue;  // where it stands first tells
+    Given& given = trace.givens[*place];
     if (!form.operands.empty()) {
       name_matrix(given.tensor, form.operands[std::min(k, form.operands.size() - 1)]);
     }
@@ -158,16 +160,25 @@ std::set<std::string_view> names_to_keep(const Recipe& recipe, const WantedSteps
   return names;
 }
 
-// Lets go of the large operands of step `s` that neither a later step needs nor anybody looks at.
-void let_go(Trace& trace, const Recipe& recipe, std::size_t s, const std::vector<bool>& needed,
-            const std::set<std::string_view>& kept) {
-  std::set<std::string_view> still_used = kept;
-  for (std::size_t later = s + 1; later < recipe.steps.size(); ++later) {
-    const std::vector<std::string>& of = recipe.steps[later].of;
-    if (needed[later]) still_used.insert(of.begin(), of.end());
+// Of each operand the last step that needs it.
+using LastUses = std::map<std::string_view, std::size_t>;
+
+LastUses last_uses(const Recipe& recipe, const std::vector<bool>& needed) {
+  LastUses uses;
+  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
+    if (!needed[s]) continue;
+    for (const std::string& name : recipe.steps[s].of) uses[name] = s;
   }
+  return uses;
+}
+
+// Lets go of the large operands of step `s` that neither a later step needs nor anybody looks at.
+void let_go(Trace& trace, const Recipe& recipe, std::size_t s, const LastUses& uses,
+            const std::set<std::string_view>& kept) {
   for (const std::string& name : recipe.steps[s].of) {
-    if (still_used.contains(name)) continue;
+    const auto last = uses.find(name);
+    const bool still_used = last != uses.end() && last->second > s;
+    if (still_used || kept.contains(name)) continue;
     std::erase_if(trace.steps, [&](const Step& step) {
       return step.name == name && step.output.values.size() > teaching_numbers;
     });
@@ -204,10 +215,11 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   Trace& trace = result.trace;
   trace.convention = recipe.convention;
   trace.environment = recipe.environment;
-  trace.givens = std::move(recipe.givens);
+  for (Given& given : recipe.givens) trace.add(std::move(given));
   trace.length = recipe.steps.size();
   const std::vector<bool> needed = needed_steps(recipe, wanted);
   const std::set<std::string_view> kept = names_to_keep(recipe, wanted);
+  const LastUses uses = last_uses(recipe, needed);
   for (Given& given : trace.givens) name_matrix(given.tensor, usual_axes(given.name));
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     const StepRecipe& step = recipe.steps[s];
@@ -218,9 +230,9 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
       Step made = worked_out(step, trace, recipe.tokens);
       held.add(made.output, made.name);
       made.number = s + 1;
-      trace.steps.push_back(std::move(made));
+      trace.add(std::move(made));
       if (wanted.empty()) continue;
-      let_go(trace, recipe, s, needed, kept);
+      let_go(trace, recipe, s, uses, kept);
       held.recount(numbers_in(trace));
     } catch (const InputError& error) {
       result.faults.push_back({s, error.what()});

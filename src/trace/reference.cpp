@@ -236,11 +236,16 @@ std::string index_word(const Axis& axis, std::size_t i, std::size_t batch) {
 
 std::vector<std::string> index_words(const Axis& axis, std::size_t batch) {
   std::unordered_map<std::string_view, std::size_t> places;
-  for (std::size_t i = 0; i < axis.size; ++i) ++places[axis.label(i, batch)];
+  places.reserve(axis.size);
+  std::vector<const std::size_t*> counts;  // the map's own numbers: they stay where they are
+  for (std::size_t i = 0; i < axis.size; ++i) {
+    std::size_t& count = places[axis.label(i, batch)];
+    ++count;
+    counts.push_back(&count);
+  }
   std::vector<std::string> words;
   for (std::size_t i = 0; i < axis.size; ++i) {
-    const std::string_view label = axis.label(i, batch);
-    words.push_back(word_for(label, i, places[label]));
+    words.push_back(word_for(axis.label(i, batch), i, *counts[i]));
   }
   return words;
 }

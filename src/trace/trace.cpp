@@ -17,8 +17,8 @@ namespace {
     throw InputError(
         fmt::format("there is no {} named \"{}\"; did you mean \"{}\"?", what, name, near));
   }
-  throw InputError(fmt::format("there is no {} named \"{}\"; this lesson has {}", what, name,
-                               fmt::join(known, ", ")));
+  throw InputError(
+      fmt::format("there is no {} named \"{}\"; this lesson has {}", what, name, some_of(known)));
 }
 
 // The size of the axis of that name in the first tensor that has one.
@@ -52,17 +52,29 @@ std::optional<std::size_t> bound_size(const Trace& trace, std::string_view axis)
 }  // namespace
 
 const Tensor* Trace::find(std::string_view name) const {
-  for (const Given& given : givens) {
-    if (given.name == name) return &given.tensor;
-  }
+  if (const auto place = given_names.place(name)) return &givens[*place].tensor;
   const Step* step = find_step(name);
   return step ? &step->output : nullptr;
 }
 
 const Step* Trace::find_step(std::string_view name) const {
-  const auto found =
-      std::find_if(steps.begin(), steps.end(), [&](const Step& step) { return step.name == name; });
-  return found == steps.end() ? nullptr : &*found;
+  const auto place = step_names.place(name);
+  if (!place) return nullptr;
+  // Steps that were let go have moved it forward, if anything.
+  for (std::size_t s = std::min(*place + 1, steps.size()); s-- > 0;) {
+    if (steps[s].name == name) return &steps[s];
+  }
+  return nullptr;
+}
+
+void Trace::add(Given given) {
+  given_names.add(given.name);
+  givens.push_back(std::move(given));
+}
+
+void Trace::add(Step step) {
+  step_names.add(step.name);
+  steps.push_back(std::move(step));
 }
 
 const Tensor& Trace::at(std::string_view name) const {

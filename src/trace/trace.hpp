@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/shape_rule.hpp"
+#include "tensor/names.hpp"
 #include "trace/recipe.hpp"
 
 namespace qkv {
@@ -29,7 +30,12 @@ struct Trace {
   std::vector<Given> givens;
   std::vector<Step> steps;
   std::size_t length = 0;  ///< how many steps the lesson has: some may not be worked out here
+  Names given_names;       ///< as `add` met them
+  Names step_names;  ///< as `add` met them; a step that was let go since has no place any more
 
+  /// Appends a given or a step, so that it is found by its name.
+  void add(Given given);
+  void add(Step step);
   const Tensor* find(std::string_view name) const;  ///< nullptr where there is none
   const Step* find_step(std::string_view name) const;
   /// The tensor of that name. Throws InputError with the nearest name where there is none.

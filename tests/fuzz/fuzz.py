@@ -1,10 +1,13 @@
 """Runs the fuzzers: fuzz.py BUILD [NAME…] [SECONDS] [--short]; all of them in turn.
 
 What they find stays in BUILD/found/NAME/ (crash-…, leak-…, timeout-…, oom-…: a file with the bytes),
-what they learn in BUILD/corpus/NAME/, so that the next run goes on from there.
+what they learn in BUILD/corpus/NAME/, so that the next run goes on from there. BUILD/runs.json keeps
+how often each has run in all, since when and until when.
 """
 import argparse
 import concurrent.futures
+import datetime
+import json
 import os
 import pathlib
 import re
@@ -37,7 +40,7 @@ def command(build, name, how_long):
 
 
 def fuzz(build, name, how_long):
-    """The line to print of one fuzzer, and whether it found nothing."""
+    """The name of one fuzzer, how often it ran, and what it found: nothing, if all is well."""
     log = build / f"{name}.log"
     with open(log, "wb") as out:
         status = subprocess.run(command(build, name, how_long), stdout=out, stderr=out,
@@ -45,11 +48,21 @@ def fuzz(build, name, how_long):
     text = log.read_text(errors="replace")
     runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", text)
     runs = runs or re.findall(r"^#(\d+)\s", text, re.M)
-    line = f"{name:<12} {int(runs[-1]) if runs else 0:>12,} runs"
-    if status == 0:
-        return line, True
-    what = re.findall(r"SUMMARY: .*|a law is broken: .*|Test unit written to .*", text)
-    return "\n  ".join([line + f"  FAILED: {log}", *what]), False
+    found = re.findall(r"SUMMARY: .*|a law is broken: .*|Test unit written to .*", text)
+    return name, int(runs[-1]) if runs else 0, [] if status == 0 else [f"FAILED: {log}", *found]
+
+
+def count(build, name, runs):
+    """Adds to the total of that fuzzer, and returns it."""
+    file = build / "runs.json"
+    totals = json.loads(file.read_text()) if file.exists() else {}
+    today = datetime.date.today().isoformat()
+    own = totals.setdefault(name, {"runs": 0, "since": today})
+    own.update(runs=own["runs"] + runs, until=today)
+    whole = file.with_suffix(".new")
+    whole.write_text(json.dumps(totals, indent=2, sort_keys=True) + "\n")
+    whole.replace(file)
+    return own["runs"]
 
 
 def main():
@@ -69,9 +82,12 @@ def main():
     good = True
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         run = lambda name: fuzz(options.build, name, how_long)
-        for line, fine in pool.map(run, names or list(seeds.SEEDS)):
-            print(line, flush=True)
-            good = good and fine
+        waiting = [pool.submit(run, name) for name in names or seeds.SEEDS]
+        for ended in concurrent.futures.as_completed(waiting):
+            name, runs, found = ended.result()
+            total = count(options.build, name, runs)
+            print("\n  ".join([f"{name:<12} {runs:>12,} runs, {total:>13,} in all", *found]), flush=True)
+            good = good and not found
     return 0 if good else 1
 
 

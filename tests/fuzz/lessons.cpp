@@ -45,7 +45,7 @@ constexpr std::size_t largest_number = 64;
 }  // namespace
 
 LoadedLesson worked_out(std::string_view toml) {
-  LessonReading reading = read_lesson(toml, "small.toml", "/nowhere");
+  LessonReading reading = read_lesson(toml, "small.toml", std::filesystem::path("/nowhere"));
   if (!reading.faults.empty()) {
     throw InputError(fault_line(reading.lesson, reading.faults.front()));
   }
