@@ -23,10 +23,12 @@ Tensor vector(std::vector<double> values) {
 
 Tensor stack(const std::vector<Rows>& matrices, std::string_view axis) {
   Tensor result = matrix(matrices.front());
-  for (std::size_t m = 1; m < matrices.size(); ++m) {
-    const Tensor next = matrix(matrices[m]);
-    result.values.insert(result.values.end(), next.values.begin(), next.values.end());
+  std::vector<double> values;
+  for (const Rows& rows : matrices) {
+    const Tensor next = matrix(rows);
+    values.insert(values.end(), next.values.begin(), next.values.end());
   }
+  result.values = std::move(values);
   result.axes.insert(result.axes.begin(), Axis{.name = std::string(axis), .size = matrices.size()});
   return result;
 }

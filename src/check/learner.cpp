@@ -237,7 +237,7 @@ class Judge {
   // In a matrix in which -inf is due, very low numbers stand for it, in the wrong places, too.
   std::vector<std::size_t> finite_masks(const LearnerNode& node) const {
     std::vector<std::size_t> masks;
-    const std::vector<double>& truth = node.truth->values;
+    const std::span<const double> truth = node.truth->values;
     const Cells& cells = node.handed->cells;
     if (options_.strict || std::find(truth.begin(), truth.end(), -infinity) == truth.end())
       return {};

@@ -41,7 +41,8 @@ const SideMatrix* SideIndex::find(std::string_view matrix) const {
 Side side_of(const std::string& name, const Trace& trace) {
   Side side{.name = name, .matrices = {}, .whole = true, .order = {}, .notes = {}, .unread = {}};
   for (const Given& given : trace.givens) {
-    side.matrices.push_back({given.name, as_shown(given.tensor, trace.convention)});
+    side.matrices.push_back(
+        {.name = given.name, .tensor = as_shown(given.tensor, trace.convention), .is_given = true});
   }
   for (const Step& step : trace.steps) {
     side.matrices.push_back({step.name, as_shown(step.output, trace.convention)});

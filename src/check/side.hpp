@@ -18,6 +18,7 @@ struct SideMatrix {
   Precision precision = Precision::float64;
   /// How many decimals its numbers were written with, where they are digits.
   std::optional<int> decimals = {};
+  bool is_given = false;  ///< of a lesson, where it is no result
 };
 
 /// One of the two that are compared: a lesson, or what somebody's program wrote.

@@ -31,10 +31,11 @@ struct CompareOptions {
   bool json = false;
 };
 
-// Whether the name means a lesson: one of the course, or whatever is no directory and no file of
-// numbers.
+// Whether the name means a lesson: one of the course, a model that has got a text to read, or
+// whatever is no directory and no file of numbers.
 bool is_lesson(const std::string& name, const CompareOptions& options) {
   if (!options.lesson.model.empty() && name == options.lesson.model) return true;
+  if (options.lesson.changes.text && is_model_file(name) && is_model(name)) return true;
   for (const BuiltInLesson& lesson : built_in_lessons()) {
     if (lesson.name == name) return true;
   }
@@ -63,6 +64,7 @@ Sides read_sides(const CompareOptions& options) {
     LessonChoice choice = options.lesson;
     choice.name = name;
     if (name != choice.model) choice.model.clear();
+    if (choice.model.empty() && !is_model_file(name)) choice.settings = {};  // the other side's
     return side_of(name, load(choice).trace);
   };
   const auto no_size = [](const std::string&) { return std::nullopt; };

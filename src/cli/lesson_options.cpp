@@ -8,6 +8,7 @@
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
 #include "formats/shell_word.hpp"
+#include "tensor/error.hpp"
 
 namespace qkv {
 
@@ -46,6 +47,10 @@ void add_model_options(OptionList& app, LessonChoice& choice) {
                  "How many heads a layer has, where the model's file does not tell")
       ->type_name("N")
       ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
+  app.add_option("--continue", choice.settings.further,
+                 "Let the model add N tokens to the text first, each time the likeliest")
+      ->type_name("N")
+      ->check(whole_number(1, 1024));
   std::vector<std::string> names;
   for (const Family& family : families()) names.emplace_back(family.name);
   app.add_option("--family", choice.settings.family,
@@ -66,12 +71,19 @@ std::string shell_words(const LessonChoice& lesson) {
     words += " --vocabulary " + shell_word(fmt::to_string(fmt::join(model.vocabulary, ",")));
   }
   if (model.heads) words += fmt::format(" --model-heads {}", *model.heads);
+  if (model.further > 0) words += fmt::format(" --continue {}", model.further);
   if (model.family) words += " --family " + shell_word(*model.family);
   return words;
 }
 
 LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
-  LoadedLesson loaded = choice.model.empty() && !is_model_file(choice.name)
+  const bool is_lesson = choice.model.empty() && !is_model_file(choice.name);
+  if (is_lesson && choice.settings != ModelSettings{}) {
+    throw InputError(
+        "--tokenizer, --vocabulary, --model-heads, --family and --continue go with --model FILE; a "
+        "lesson says such things in its [model]");
+  }
+  LoadedLesson loaded = is_lesson
                             ? load_lesson(choice.name, choice.changes, wanted)
                             : load_model(choice.name, choice.changes, choice.settings, wanted);
   loaded.lesson.asked = shell_words(choice);

@@ -111,12 +111,16 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
   }
   for (std::size_t s = stretch.first; s <= stretch.last; ++s) {
     print(step_text(loaded.lesson, loaded.trace, loaded.trace.steps[s], look));
+    loaded.trace.let_go();
     if (s < stretch.last) print("\n");
   }
 }
 
 int run(const RunOptions& options, const Common& common) {
   LoadedLesson loaded = load(options.lesson, wanted_by(options));
+  if (!options.step.empty()) {
+    loaded.lesson.texts[place_of_step(loaded.trace, options.step)].show = true;
+  }
   const Terminal output = terminal(common.colour);
   if (!pauses(options)) {
     print_all(loaded, options, output);

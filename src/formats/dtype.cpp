@@ -83,7 +83,7 @@ std::vector<double> load_values(const Dtype& dtype, std::string_view bytes, Byte
   return values;
 }
 
-Written written_of(Shape shape, const std::vector<double>& values, Precision precision) {
+Written written_of(Shape shape, std::span<const double> values, Precision precision) {
   Written written;
   written.shape = std::move(shape);
   written.precision = precision;

@@ -27,7 +27,7 @@ std::vector<double> load_values(const Dtype& dtype, std::string_view bytes,
                                 ByteOrder order = ByteOrder::little);
 
 /// Numbers from a binary file as if somebody had handed them in: NaN is blank, decimals are 0.
-Written written_of(Shape shape, const std::vector<double>& values, Precision precision);
+Written written_of(Shape shape, std::span<const double> values, Precision precision);
 
 /// The bytes of numbers as they lie in memory: little-endian doubles.
 std::string_view bytes_of(std::span<const double> values);

@@ -83,10 +83,11 @@ void write_npz(const std::vector<NamedTensor>& tensors, const Sink& sink) {
   std::string directory;
   std::size_t end = 0;
   for (Entry& entry : entries) {
-    const std::string_view values = bytes_of(entry.tensor->values);
-    entry.checksum = crc(crc(0, entry.header), values);
+    const Values& values = entry.tensor->values;
+    entry.checksum = crc(0, entry.header);
+    values.in_pieces([&](auto piece) { entry.checksum = crc(entry.checksum, bytes_of(piece)); });
     sink(entry.local_header() + entry.header);
-    sink(values);
+    values.in_pieces([&](auto piece) { sink(bytes_of(piece)); });
     directory += entry.directory_entry();
     end = entry.place + entry.local_header().size() + entry.size();
   }

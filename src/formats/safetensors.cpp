@@ -40,6 +40,11 @@ std::uint64_t header_length(std::string_view bytes, const std::string& where) {
                        "alone takes 8",
                        bytes.size()));
   }
+  if (bytes.starts_with("PK\x03\x04")) {
+    refuse(where,
+           "this is a zip, as torch.save and np.savez write it; write the tensors out with "
+           "safetensors.torch.save_file");
+  }
   std::uint64_t length = 0;
   for (std::size_t i = length_size; i-- > 0;) {
     length = length << 8 | static_cast<unsigned char>(bytes[i]);
@@ -312,7 +317,9 @@ void write_safetensors(const std::vector<NamedTensor>& tensors,
     length += static_cast<char>(text.size() >> (8 * i) & 0xff);
   }
   sink(length + text);
-  for (const auto& [name, tensor] : by_name) sink(bytes_of(tensor->values));
+  for (const auto& [name, tensor] : by_name) {
+    tensor->values.in_pieces([&](auto piece) { sink(bytes_of(piece)); });
+  }
 }
 
 }  // namespace qkv

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "formats/written.hpp"
+#include "model/model_words.hpp"
 #include "trace/recipe.hpp"
 
 namespace qkv {
@@ -42,7 +43,8 @@ struct StepText {
       false;  ///< its words are true of any numbers: they stay when somebody changes some
   Prose say;  ///< empty where the operation's own words are to be used
   Prose notice;
-  Prose questions;  ///< what to try, each with its command, and what comes next
+  ModelWords otherwise = {};  ///< a model's own, where what the lesson says is no longer true
+  Prose questions;            ///< what to try, each with its command, and what comes next
 };
 
 /// A published result that the lesson must reproduce to its printed digits.

@@ -70,9 +70,12 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
     if (given == recipe.givens.end()) {
       std::vector<std::string_view> names;
       for (const Given& g : recipe.givens) names.push_back(g.name);
-      throw InputError(fmt::format(
-          "{} is not given; what is given can be set: {}", text.name,
-          names.empty() ? "nothing in this lesson" : fmt::format("{}", fmt::join(names, ", "))));
+      const std::string near = nearest(text.name, names);
+      throw InputError(
+          fmt::format("{} is not given; {}", text.name,
+                      near.empty() ? "what is given can be set: " +
+                                         (names.empty() ? "nothing in this lesson" : some_of(names))
+                                   : fmt::format("did you mean \"{}\"?", near)));
     }
     Tensor& tensor = given->tensor;
     const double value = set_value(change, std::string_view(change).substr(equals + 1));
@@ -207,13 +210,48 @@ LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& c
                       changes, wanted);
 }
 
+namespace {
+
+// The likeliest token after the text of a model's lesson.
+std::string next_token(Lesson lesson) {
+  constexpr std::string_view readout = "probabilities";
+  const Evaluation evaluation = evaluate_once(lesson.recipe, {std::string(readout)});
+  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
+  const Tensor& shares = evaluation.trace.at(readout);
+  const auto last = std::span(shares.values).last(shares.columns());
+  const auto best = static_cast<std::size_t>(std::ranges::max_element(last) - last.begin());
+  const std::string_view token = shares.axes.back().label(best, 0);
+  if (token.empty() || token.find("<0x") != token.npos) {
+    throw InputError(fmt::format(
+        "--continue: the likeliest token is id {}, which is no text by itself; take fewer", best));
+  }
+  return std::string(token);
+}
+
+// The text with what the model writes after it, token by token.
+std::string continued(const std::string& path, std::string text, const ModelSettings& settings) {
+  for (std::size_t i = 0; i < settings.further; ++i) {
+    Lesson lesson = lesson_of_model(path, text, settings, {});
+    const bool has_blanks = lesson.recipe.steps.front().options.word("method", "words") == "words";
+    text += (has_blanks ? " " : "") + next_token(std::move(lesson));
+  }
+  return text;
+}
+
+}  // namespace
+
 LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
                         const ModelSettings& settings, const WantedSteps& wanted) {
   if (!changes.text) {
     throw InputError(
         fmt::format("{}: a model needs a text to read; add --text \"…\"", printable(path)));
   }
-  Lesson lesson = lesson_of_model(path, *changes.text, settings, wanted);
+  const std::string text = continued(path, *changes.text, settings);
+  Lesson lesson = lesson_of_model(path, text, settings, wanted);
+  if (settings.further > 0) {
+    lesson.summary = fmt::format("The model has continued \"{}\" with \"{}\".", *changes.text,
+                                 text.substr(changes.text->size()));
+  }
   Evaluation evaluation =
       evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);

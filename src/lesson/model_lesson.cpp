@@ -4,11 +4,19 @@
 #include <charconv>
 
 #include "formats/shell_word.hpp"
+#include "model/weights.hpp"
 
 namespace qkv {
 
 bool is_model_file(const std::string& name_or_path) {
   return name_or_path.ends_with(".safetensors");
+}
+
+bool is_model(const std::string& path) {
+  const Weights weights(std::filesystem::path(path), path);
+  return std::ranges::any_of(weights.tensors(), [](const SafetensorsEntry& entry) {
+    return entry.name.ends_with("wte.weight");
+  });
 }
 
 namespace {
@@ -50,6 +58,7 @@ void add_model(Lesson& lesson, Model model, Place place) {
                             .general = true,
                             .say = {std::string(words.say), place},
                             .notice = {std::string(words.notice), place},
+                            .otherwise = words,
                             .questions = {}});
   }
   if (lesson.recipe.environment.vocabulary.empty()) {

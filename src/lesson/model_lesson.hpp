@@ -16,10 +16,17 @@ struct ModelSettings {
   std::optional<std::size_t> heads;
   std::vector<std::string> vocabulary;
   std::optional<std::string> tokenizer;
+  std::size_t further = 0;  ///< so many tokens the model adds to the text
+
+  bool operator==(const ModelSettings&) const = default;
 };
 
 /// Whether this names a file of trained weights, to be walked as if it were a lesson.
 bool is_model_file(const std::string& name_or_path);
+
+/// Whether the file holds a model's weights rather than any other tensors. Throws InputError where
+/// it can't be read.
+bool is_model(const std::string& path);
 
 /// A trained model and a text as a lesson. Where steps are wanted, layers after theirs are not even
 /// read. Throws InputError as model.hpp says.

@@ -55,6 +55,12 @@ std::string known_statistics() {
 
 constexpr std::string_view likeliest = ".likeliest";
 
+// " cat" in quotes, since it is another token than "cat".
+std::string with_its_blanks(std::string_view token) {
+  const bool has_blanks = token.starts_with(' ') || token.ends_with(' ');
+  return has_blanks ? fmt::format("\"{}\"", token) : std::string(token);
+}
+
 // The largest weights of the last row with their columns: "B (97.5 %), A (2.4 %), C (0.1 %)".
 std::string likeliest_text(const Tensor& weights) {
   const std::span<const double> row =
@@ -68,7 +74,7 @@ std::string likeliest_text(const Tensor& weights) {
   for (const std::size_t column : std::span(columns).first(static_cast<std::size_t>(most))) {
     const std::string_view label = weights.axes.back().label(column, 0);
     text += fmt::format("{}{} ({:.1f} %)", text.empty() ? "" : ", ",
-                        label.empty() ? fmt::format("id {}", column) : std::string(label),
+                        label.empty() ? fmt::format("id {}", column) : with_its_blanks(label),
                         100 * row[column]);
   }
   return text;

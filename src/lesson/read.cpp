@@ -49,6 +49,8 @@ class LessonFile {
     read_model();
     collect_names();
     each("given", [this](const toml::table& table) { read_one_given(table); });
+    // What is said of a model that could not be read can't be understood.
+    if (document_.contains("model") && model_steps_ == 0) return;
     each("step", [this](const toml::table& table) { read_step(table); });
     each("expect", [this](const toml::table& table) { read_expectation(table); });
     const toml::node* steps = document_.get("step");
@@ -199,7 +201,11 @@ class LessonFile {
 
   const Operation* read_operation(const toml::table& table) {
     if (!table.contains("op")) {
-      reader_.fault(table, "this step has no op; write op = \"softmax\"");
+      reader_.fault(table, model_steps_ == 0
+                               ? "this step has no op; write op = \"softmax\""
+                               : fmt::format("this step has no op, and the model has none of its "
+                                             "name; its steps end with {}",
+                                             lesson_.recipe.steps[model_steps_ - 1].name));
       return nullptr;
     }
     const auto op = reader_.text(table, "op");
@@ -241,10 +247,10 @@ class LessonFile {
       return;
     }
     const std::string near = nearest(name, names_.all());
-    reader_.fault(at, near.empty() ? fmt::format("nothing is named \"{}\"; there are {}", name,
-                                                 fmt::join(names_.all(), ", "))
-                                   : fmt::format("nothing is named \"{}\"; did you mean \"{}\"?",
-                                                 name, near));
+    reader_.fault(
+        at, near.empty()
+                ? fmt::format("nothing is named \"{}\"; there are {}", name, some_of(names_.all()))
+                : fmt::format("nothing is named \"{}\"; did you mean \"{}\"?", name, near));
   }
 
   Options read_options(const toml::table& table, const Operation& operation) {
@@ -308,6 +314,7 @@ class LessonFile {
       reader_.refuse_unknown_keys(table, keys, "the words for a model's step");
       StepText own = read_words(table);
       StepText& words = lesson_.texts[s];
+      own.otherwise = words.otherwise;
       if (own.title.empty()) own.title = words.title;
       if (own.say.text.empty()) own.say.text = words.say.text;
       if (own.notice.text.empty()) own.notice.text = words.notice.text;

@@ -33,9 +33,9 @@ Lesson with_true_words(Lesson lesson, const Trace& own, const Trace& now) {
   for (const Step& step : now.steps) {
     StepText& words = lesson.texts[step.number - 1];
     if (words.general || !is_untrue(words, step, own, now)) continue;
-    words.title.clear();
-    words.say.text.clear();
-    words.notice.text.clear();
+    words.title = words.otherwise.title;
+    words.say.text = words.otherwise.say;
+    words.notice.text = words.otherwise.notice;
   }
   return lesson;
 }

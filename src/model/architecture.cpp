@@ -114,6 +114,18 @@ std::size_t count_layers(const Weights& weights, const std::string& prefix) {
   return layers.size();
 }
 
+// What was asked for, or the file says. Of those that store weights out × in, nanoGPT alone can do
+// without biases, those of its norms included.
+std::optional<std::string> wanted_family(const Weights& weights, const Architecture& model,
+                                         const Facts& facts, const ArchitectureChoice& choice,
+                                         Storage storage) {
+  if (choice.family) return choice.family;
+  if (const auto fact = facts.find("family"); fact != facts.end()) return fact->second;
+  const bool has_biases = weights.find(model.prefix + "h.0.ln_1.bias") != nullptr;
+  if (storage == Storage::in_out || has_biases) return {};
+  return "nanogpt";
+}
+
 const Family& family_of(const Weights& weights, const Architecture& model, const Facts& facts,
                         const ArchitectureChoice& choice) {
   const std::string first = model.prefix + "h.0.attn.c_attn.weight";
@@ -128,8 +140,7 @@ const Family& family_of(const Weights& weights, const Architecture& model, const
         model.prefix, model.d_model, shape_text(shape)));
   }
   const Storage storage = is_in_out ? Storage::in_out : Storage::out_in;
-  std::optional<std::string> wanted = choice.family;
-  if (const auto fact = facts.find("family"); !wanted && fact != facts.end()) wanted = fact->second;
+  const std::optional<std::string> wanted = wanted_family(weights, model, facts, choice, storage);
   std::vector<std::string_view> names;
   for (const Family& family : known_families) {
     names.push_back(family.name);
@@ -218,10 +229,15 @@ void add_config(const std::filesystem::path& path, Facts& facts) {
   if (!std::filesystem::is_regular_file(path, ignored)) return;
   constexpr std::size_t largest_config = std::size_t{1} << 20;
   const auto json = nlohmann::json::parse(read_bytes(path, largest_config), nullptr, false);
-  if (!json.is_object()) return;
+  if (!json.is_object()) {
+    throw InputError(
+        fmt::format("{}: this is no JSON object; mend it, or take it away from beside "
+                    "the model",
+                    printable(path.string())));
+  }
   for (const auto& [key, value] : json.items()) {
     if (value.is_string()) facts.try_emplace(key, value.get<std::string>());
-    if (value.is_number()) facts.try_emplace(key, value.dump());
+    if (value.is_number() || value.is_boolean()) facts.try_emplace(key, value.dump());
   }
 }
 
@@ -229,7 +245,28 @@ double eps_of(const Facts& facts) {
   const auto found = facts.find("layer_norm_epsilon");
   if (found == facts.end()) return 1e-5;
   const NumeralResult eps = parse_numeral(found->second);
-  return eps.fault == NumeralFault::none && eps.numeral.value > 0 ? eps.numeral.value : 1e-5;
+  if (eps.fault == NumeralFault::none && eps.numeral.value > 0) return eps.numeral.value;
+  throw InputError(fmt::format("the model's layer_norm_epsilon is {}; it must be a number above 0",
+                               printable(found->second)));
+}
+
+// What Hugging Face's configuration can say that makes it another computation than the one that is
+// laid out here.
+void refuse_other_attention(const Facts& facts) {
+  struct Unlike {
+    std::string_view key, value, means;
+  };
+  constexpr Unlike unlike[] = {
+      {"scale_attn_by_inverse_layer_idx", "true", "scores divided by the layer's number, too"},
+      {"scale_attn_weights", "false", "scores that are not divided by √d_k"},
+      {"add_cross_attention", "true", "attention to a second text"},
+  };
+  for (const auto& [key, value, means] : unlike) {
+    const auto found = facts.find(key);
+    if (found == facts.end() || found->second != value) continue;
+    throw InputError(fmt::format("the model's configuration has {} = {}: {}, which qkv does not do",
+                                 key, value, means));
+  }
 }
 
 // "gelu_new" and "gelu_pytorch_tanh" are the form with tanh, "gelu" is the exact one.
@@ -270,6 +307,7 @@ Architecture architecture_of(const Weights& weights, const Facts& facts,
   model.heads = heads_of(weights, model, facts, choice);
   model.gelu = gelu_of(facts, *model.family);
   model.eps = eps_of(facts);
+  refuse_other_attention(facts);
   check_tensors(weights, model);
   return model;
 }

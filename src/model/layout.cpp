@@ -138,7 +138,7 @@ class Layout {
 
   void table(const std::string& name, const std::string& file, Axis rows, bool of_tokens) {
     const Axis width{"d_model", size_.d_model};
-    if (of_tokens && tokeniser_.vocabulary.size() == rows.size) rows.labels = tokeniser_.vocabulary;
+    if (of_tokens) rows.labels = tokeniser_.labels;
     const Shape shape{rows.size, width.size};
     given(name, {.axes = {std::move(rows), width}, .values = weights_.values(file, shape)});
   }

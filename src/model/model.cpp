@@ -16,9 +16,10 @@ std::string counted(std::size_t count, std::string_view what) {
 }
 
 std::string title_of(const Architecture& model) {
-  return fmt::format("A trained transformer: {} of {}, d_model {}, {}",
+  return fmt::format("A trained transformer: {} of {}, d_model {}, {}, {}",
                      counted(model.layers, "layer"), counted(model.heads, "head"), model.d_model,
-                     counted(model.vocabulary, "token"));
+                     counted(model.vocabulary, "token"),
+                     model.gelu == "erf" ? "exact GELU" : "GELU by tanh");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/architecture.hpp"
+#include "model/model_words.hpp"
 #include "model/tokeniser.hpp"
 #include "trace/recipe.hpp"
 
@@ -21,13 +22,6 @@ struct ModelChoice {
   TokeniserChoice tokeniser;
   std::optional<std::size_t> layers;  ///< only the first so many, without what comes after them
   std::optional<std::size_t> enough_layers;  ///< the same, where the model has more than these
-};
-
-/// The words of one of a model's steps.
-struct ModelWords {
-  std::string_view title;
-  std::string_view say;
-  std::string_view notice;
 };
 
 /// A trained model as a recipe: the weights are its givens, and its steps have words.

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
+#include "ops/bpe.hpp"
 #include "ops/tokens.hpp"
 #include "tensor/error.hpp"
 
@@ -101,6 +103,16 @@ std::vector<std::string> words_in(std::string_view json) {
   return words;
 }
 
+void refuse_doubles(const std::vector<std::string>& words) {
+  std::unordered_map<std::string_view, std::size_t> ids;
+  for (std::size_t id = 0; id < words.size(); ++id) {
+    const auto [known, is_new] = ids.emplace(words[id], id);
+    if (is_new) continue;
+    throw InputError(fmt::format("the vocabulary has \"{}\" twice, as id {} and as id {}",
+                                 printable(words[id]), known->second, id));
+  }
+}
+
 std::vector<std::string> numbered(std::size_t count) {
   std::vector<std::string> words;
   for (std::size_t id = 0; id < count; ++id) words.push_back(std::to_string(id));
@@ -113,10 +125,8 @@ std::vector<std::string> first_letters(std::size_t count) {
   return words;
 }
 
-}  // namespace
-
-Tokeniser tokeniser_of(const Architecture& model, const Facts& facts, const Path& file,
-                       const TokeniserChoice& choice) {
+Tokeniser chosen_tokeniser(const Architecture& model, const Facts& facts, const Path& file,
+                           const TokeniserChoice& choice) {
   std::vector<std::string> words = choice.vocabulary;
   if (words.empty() && choice.tokenizer) return from_path(*choice.tokenizer);
   if (const auto told = facts.find("vocabulary"); words.empty() && told != facts.end()) {
@@ -126,10 +136,38 @@ Tokeniser tokeniser_of(const Architecture& model, const Facts& facts, const Path
     throw InputError(fmt::format("the vocabulary has {} words, but the model has embeddings for {}",
                                  words.size(), model.vocabulary));
   }
+  refuse_doubles(words);
   if (!words.empty()) return from_words(std::move(words));
   if (auto found = from_directory(file.parent_path())) return *found;
   return from_words(model.vocabulary <= letters ? first_letters(model.vocabulary)
                                                 : numbered(model.vocabulary));
+}
+
+// The texts of all ids, those that no text leads to empty.
+std::vector<std::string> labels_of(const Tokeniser& tokeniser, std::size_t ids) {
+  const Options& options = tokeniser.options;
+  std::vector<std::string> labels = tokeniser.vocabulary;
+  if (options.has("tokenizer")) {
+    labels = byte_pair_encoder(options.contents("tokenizer"))->texts(ids);
+  } else if (options.has("vocab")) {
+    labels = byte_pair_encoder(options.contents("vocab"), options.contents("merges"))->texts(ids);
+  }
+  labels.resize(ids);
+  return labels;
+}
+
+}  // namespace
+
+Tokeniser tokeniser_of(const Architecture& model, const Facts& facts, const Path& file,
+                       const TokeniserChoice& choice) {
+  Tokeniser tokeniser = chosen_tokeniser(model, facts, file, choice);
+  try {
+    tokeniser.labels = labels_of(tokeniser, model.vocabulary);
+  } catch (const InputError& error) {
+    const Path path = choice.tokenizer.value_or(file.parent_path());
+    throw InputError(fmt::format("{}: {}", printable(path.string()), error.what()));
+  }
+  return tokeniser;
 }
 
 }  // namespace qkv

@@ -31,7 +31,10 @@ constexpr Entry entries[] = {
     {"X",
      {"What and where, in one row",
       "Meaning and position are added. This row is what flows through the layers: each part of a "
-      "layer reads it and adds something to it. It is called the residual stream.",
+      "layer reads it and adds something to it. It is called the residual stream. The layers are "
+      "numbered from 0, as in the model's file: names that begin with h0 belong to the first. "
+      "Heads, "
+      "rows and columns are counted from 1.",
       "Equal tokens at different places now have different rows."}},
     {"norm1",
      {"Even out each row before attention",

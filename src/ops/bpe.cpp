@@ -39,6 +39,27 @@ std::size_t bytes_of(std::string_view letters) {
   }));
 }
 
+// The bytes that the letters of a piece stand for.
+std::string bytes_in(std::string_view letters) {
+  static const std::unordered_map<std::string, char> known = [] {
+    std::unordered_map<std::string, char> bytes;
+    const auto all = byte_letters();
+    for (std::size_t byte = 0; byte < all.size(); ++byte) {
+      bytes.emplace(all[byte], static_cast<char>(byte));
+    }
+    return bytes;
+  }();
+  std::string bytes;
+  for (std::size_t at = 0; at < letters.size();) {
+    const std::size_t length = (static_cast<unsigned char>(letters[at]) & 0x80U) == 0 ? 1 : 2;
+    const auto found = known.find(std::string(letters.substr(at, length)));
+    if (found == known.end()) return {};
+    bytes += found->second;
+    at += length;
+  }
+  return bytes;
+}
+
 // The bytes as text. A character that is cut in two, as those of many scripts are, stands in
 // neither piece: its bytes are written out, <0xF0>.
 std::string written(std::string_view bytes) {
@@ -179,6 +200,20 @@ void BytePairEncoder::encode_part(std::string_view text, Known& known,
       word.remove_prefix(piece.bytes);
     }
   }
+}
+
+std::vector<std::string> BytePairEncoder::texts(std::size_t count) const {
+  std::vector<std::string> texts(count);
+  const auto add = [&](double id, std::string text) {
+    if (id >= 0 && id < static_cast<double>(count)) {
+      texts[static_cast<std::size_t>(id)] = std::move(text);
+    }
+  };
+  for (const Piece& piece : pieces_) {
+    if (piece.id) add(*piece.id, written(bytes_in(piece.letters)));
+  }
+  for (const AddedToken& token : added_) add(token.id, token.text);
+  return texts;
 }
 
 const AddedToken* BytePairEncoder::added_at(std::string_view text) const {

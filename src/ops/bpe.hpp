@@ -37,6 +37,9 @@ class BytePairEncoder {
   /// piece that the vocabulary does not have.
   std::vector<BpeToken> encode(std::string_view text) const;
 
+  /// The texts of the ids below `count`; empty for those that no text leads to.
+  std::vector<std::string> texts(std::size_t count) const;
+
  private:
   using Symbol = std::uint32_t;
   using Symbols = std::vector<Symbol>;

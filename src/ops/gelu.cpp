@@ -56,7 +56,8 @@ struct Gelu {
     const bool exact = is_exact(call);
     const std::size_t rows = result.rows();
     row_by_row(result, 32, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
-      const double* x = &call.inputs[0]->values[(matrix * rows + row) * cells.size()];
+      const auto x =
+          call.inputs[0]->values.part((matrix * rows + row) * cells.size(), cells.size());
       for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = gelu(x[j], exact);
     });
     return result;

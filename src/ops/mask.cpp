@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <memory>
 
 #include "ops/catalogue.hpp"
 #include "ops/rows.hpp"
@@ -111,6 +112,25 @@ void check_padding(const Call& call) {
                                shape_text(scores.shape())));
 }
 
+// What a mask is made of, kept for as long as somebody may look at the result.
+struct OwnMask {
+  OwnMask(const Call& from, Tensor frame)
+      : result(std::move(frame)),
+        options(*from.options),
+        keep(from.inputs.size() > 1 ? *from.inputs[1] : Tensor{}) {
+    call.inputs = {&result, &keep};
+    call.inputs.resize(from.inputs.size());
+    call.options = &options;
+  }
+  OwnMask(const OwnMask&) = delete;
+  OwnMask& operator=(const OwnMask&) = delete;
+
+  Tensor result;  // its axes; also in the place of the scores, of which only those matter
+  Options options;
+  Tensor keep;
+  Call call;
+};
+
 struct Mask {
   static Form form(const Call& call) {
     const std::string_view kind = kind_of(call);
@@ -129,14 +149,31 @@ struct Mask {
     return c(0)(c.row, c.column);
   }
 
-  static Tensor compute(const Call& call) {
+  static Tensor frame(const Call& call) {
     check_operands(call);
     Call shaped = call;
     if (kind_of(call) == "padding") {
       check_padding(call);
       shaped.inputs.resize(1);
     }
-    Tensor result = output_of(shaped, form(shaped));
+    Tensor result = frame_of(shaped, form(shaped));
+    result.dot_width = call.inputs[0]->dot_width;
+    return result;
+  }
+
+  static std::optional<InPlace> in_place(const Call& call) {
+    Tensor result = frame(call);
+    if (result.shape() != call.inputs[0]->shape()) return {};  // one operand's rows, several masks
+    const auto own = std::make_shared<const OwnMask>(call, result);
+    const auto hide_own = [own](std::size_t matrix, std::size_t row, std::span<double> cells) {
+      hide({.call = &own->call, .output = &own->result, .matrix = matrix, .row = row}, cells);
+    };
+    return InPlace{std::move(result), hide_own};
+  }
+
+  static Tensor compute(const Call& call) {
+    if (std::optional<InPlace> rows = in_place(call)) return copy_in_place(call, std::move(*rows));
+    Tensor result = zeros(frame(call).axes);
     result.dot_width = call.inputs[0]->dot_width;
     row_by_row(result, 4, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
       CellBase at{.call = &call, .output = &result, .matrix = matrix, .row = row};
@@ -226,6 +263,7 @@ constinit const Operation mask_operation{
     .options = mask_options,
     .form = Mask::form,
     .compute = Mask::compute,
+    .in_place = Mask::in_place,
     .cell = readings_of<Mask>(),
     .remark = why_hidden,
     .mistakes = mask_mistakes,

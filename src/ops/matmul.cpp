@@ -31,8 +31,8 @@ struct MidRadius {
   bool finite = true;
 
   explicit MidRadius(const Bounds& bounds) {
-    const std::vector<double>& low = bounds.low->values;
-    const std::vector<double>& high = bounds.high->values;
+    const std::span<const double> low = bounds.low->values;
+    const std::span<const double> high = bounds.high->values;
     for (std::size_t i = 0; i < low.size(); ++i) {
       middle.push_back(low[i] + (high[i] - low[i]) / 2);
       size.push_back(std::abs(middle.back()));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -139,6 +140,13 @@ struct Part {
   Tensor tensor;
 };
 
+/// A result of the first operand's size that costs next to nothing: how each of its rows becomes
+/// the result's, in place.
+struct InPlace {
+  Tensor frame;  ///< the result without its numbers
+  std::function<void(std::size_t matrix, std::size_t row, std::span<double> cells)> work;
+};
+
 /// All that the program knows about one operation. To add one: a file with one of these, and its
 /// line in the catalogue.
 struct Operation {
@@ -153,6 +161,9 @@ struct Operation {
   std::span<const OptionRule> options = {};
   Form (*form)(const Call&) = nullptr;
   Tensor (*compute)(const Call&) = nullptr;  ///< throws InputError where the shapes do not fit
+  /// Where the result is cheap: large ones are then not kept, but made again whenever somebody
+  /// looks. It may keep nothing of the call. Nothing where the result outgrows the first operand.
+  std::optional<InPlace> (*in_place)(const Call&) = nullptr;
   Readings cell = {};
   /// All cells' intervals at once, for large matrices: never narrower than the cells' own, at most
   /// 1.5 times as wide. `result` lends its axes. Nothing where only the cells can tell.
@@ -186,6 +197,9 @@ N sum(std::size_t count, Term term) {
     return total;
   }
 }
+
+/// Works the result out from a copy of the first operand.
+Tensor copy_in_place(const Call& call, InPlace rows);
 
 /// Works out every cell of `output` with the cell's own maths: the fast path of an operation whose
 /// cells each take a few operations.

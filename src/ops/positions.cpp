@@ -35,7 +35,12 @@ void check_operands(const Call& call) {
   if (!is_learned(call)) return;
   const Tensor& tokens = *call.inputs[0];
   const Tensor& table = *call.inputs[1];
-  if (table.rank() != 2 || table.columns() != tokens.columns() || table.rows() < tokens.rows()) {
+  if (table.rank() == 2 && table.columns() == tokens.columns() && table.rows() < tokens.rows()) {
+    throw InputError(fmt::format(
+        "{}: there are {} tokens, and {} ({}) has rows for {} positions only; take a shorter text",
+        call.step, tokens.rows(), call.names[1], shape_text(table.shape()), table.rows()));
+  }
+  if (table.rank() != 2 || table.columns() != tokens.columns()) {
     throw InputError(
         fmt::format("{}: {} ({}) must have at least {} rows, one for each position, of {} columns, "
                     "like {} ({})",

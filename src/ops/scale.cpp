@@ -82,18 +82,18 @@ struct Scale {
     return c(0)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
   }
 
-  static Tensor compute(const Call& call) {
-    Tensor result = output_of(call, form(call));
-    result.dot_width = call.inputs[0]->dot_width;
+  static std::optional<InPlace> in_place(const Call& call) {
+    Tensor frame = frame_of(call, form(call));
+    frame.dot_width = call.inputs[0]->dot_width;
     const Divisor by = divisor_of(call);
     const double divisor = by.root ? std::sqrt(by.inside) : by.inside;
-    const std::size_t rows = result.rows();
-    row_by_row(result, 1, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
-      const double* scores = &call.inputs[0]->values[(matrix * rows + row) * cells.size()];
-      for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = scores[j] / divisor;
-    });
-    return result;
+    const auto divide = [divisor](std::size_t, std::size_t, std::span<double> cells) {
+      for (double& cell : cells) cell /= divisor;
+    };
+    return InPlace{std::move(frame), divide};
   }
+
+  static Tensor compute(const Call& call) { return copy_in_place(call, *in_place(call)); }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
@@ -164,6 +164,7 @@ constinit const Operation scale_operation{
     .options = scale_options,
     .form = Scale::form,
     .compute = Scale::compute,
+    .in_place = Scale::in_place,
     .cell = readings_of<Scale>(),
     .range = Scale::range,
     .mistakes = scale_mistakes,

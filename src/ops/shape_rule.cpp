@@ -112,14 +112,19 @@ std::vector<Axis> leading_axes(const Call& call) {
   return axes;
 }
 
-Tensor output_of(const Call& call, const Form& form) {
+Tensor frame_of(const Call& call, const Form& form) {
   const Bindings bound = bind(call, form);
   std::vector<Axis> axes = leading_axes(call);
   const auto [rows, columns] = axis_names(form.output);
   axes.push_back(bound.find(rows)->second);
   axes.push_back(bound.find(columns)->second);
-  count_of(Tensor{.axes = axes, .values = {}}.shape(), call.step);  // too large: its name is told
-  return zeros(std::move(axes));
+  return {.axes = std::move(axes), .values = {}};
+}
+
+Tensor output_of(const Call& call, const Form& form) {
+  Tensor frame = frame_of(call, form);
+  count_of(frame.shape(), call.step);  // too large: its name is told
+  return zeros(std::move(frame.axes));
 }
 
 }  // namespace qkv

@@ -16,6 +16,9 @@ using Bindings = std::map<std::string, Axis, std::less<>>;
 /// `scores: d_k is 2 in Q (7×2) but 3 in K (7×3)`.
 Bindings bind(const Call& call, const Form& form);
 
+/// The result of a call without its numbers: its axes as those of `output_of`.
+Tensor frame_of(const Call& call, const Form& form);
+
 /// A tensor of zeros with the form's output axes: their labels come from the operands, and the
 /// leading axes repeat as NumPy's do (sizes equal, 1, or missing). Throws InputError as `bind`.
 Tensor output_of(const Call& call, const Form& form);

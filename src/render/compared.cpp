@@ -95,9 +95,24 @@ std::string nan_text(const Difference& difference) {
                      difference.nan_mismatched);
 }
 
+// A model has its weights as givens, hundreds of them, and a dump of a run need not.
+bool is_spare_given(const ComparedStep& step) {
+  const SideMatrix* alone = step.actual == nullptr ? step.desired : step.actual;
+  return !has_numbers(step) && step.sameness != Sameness::other_shape && alone->is_given;
+}
+
+// The givens that a comparison does without, those apart that are what differs first.
+std::size_t spare_givens(const Comparison& comparison) {
+  return comparison.first && is_spare_given(comparison.steps[*comparison.first])
+             ? 0
+             : static_cast<std::size_t>(std::ranges::count_if(comparison.steps, is_spare_given));
+}
+
 std::string table_text(const Comparison& comparison) {
   std::vector<std::vector<std::string>> rows = {{"step", "shape", "max abs", "max rel", ""}};
+  const std::size_t spared = spare_givens(comparison);
   for (const ComparedStep& step : comparison.steps) {
+    if (spared > 0 && is_spare_given(step)) continue;
     rows.push_back({visible(step.name), shape_of(step),
                     largest_text(step, step.difference.largest_absolute),
                     largest_text(step, step.difference.largest_relative),
@@ -118,7 +133,9 @@ std::string table_text(const Comparison& comparison) {
     while (line.ends_with(' ')) line.pop_back();
     text += line + "\n";
   }
-  return text;
+  if (spared == 0) return text;
+  return text + fmt::format("and {} given{} that only one of the two has\n", spared,
+                            spared == 1 ? "" : "s");
 }
 
 std::string tolerance_text(const ComparedStep& step) {
@@ -158,6 +175,24 @@ std::string rounding_hint(const ComparedStep& step) {
   return {};
 }
 
+// Where two programs have rounded a number that all but vanishes, the relative difference is large
+// and means nothing.
+std::string vanishing_hint(const ComparedStep& step) {
+  constexpr double units = 1e-12;  // of the largest number: thousands of float64's last places
+  double largest = 1;
+  for (const double value : step.desired->tensor.values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+  }
+  const Difference& difference = step.difference;
+  const bool is_rounding =
+      difference.nan_mismatched == 0 && difference.largest_absolute <= units * largest;
+  if (!is_rounding || step.tolerance.absolute > 0) return {};
+  return fmt::format(
+      "None differs by more than {:.2g}, which is rounding: --atol {:.0e} allows for it.\n",
+      difference.largest_absolute,
+      std::pow(10.0, std::ceil(std::log10(difference.largest_absolute))));
+}
+
 // Whether one of the two has -inf and the other a number so low that softmax makes 0 of it as well.
 bool is_finite_mask(double one, double other) {
   constexpr double low = -1000;
@@ -191,13 +226,13 @@ std::string numbers_text(const ComparedStep& step) {
       "Max absolute difference: {:.9g}\n"
       "Max relative difference: {:.9g}\n"
       "First mismatch: {}, index [{}] from 0\n"
-      " ACTUAL: {}\n DESIRED: {}\n{}{}",
+      " ACTUAL: {}\n DESIRED: {}\n{}{}{}",
       tolerance_text(step), difference.mismatched, difference.elements,
       100.0 * static_cast<double>(difference.mismatched) / static_cast<double>(difference.elements),
       nan_text(difference), difference.largest_absolute, difference.largest_relative,
       visible(cell_name(step, place)), fmt::join(index_of(telling_tensor(step), place), ", "),
       step.actual->tensor.values[place], step.desired->tensor.values[place], rounding_hint(step),
-      mask_hint(step));
+      vanishing_hint(step), mask_hint(step));
 }
 
 std::string first_text(const ComparedStep& step) {
@@ -220,7 +255,7 @@ std::string all_same_text(const Comparison& comparison) {
   for (const ComparedStep& step : comparison.steps) {
     compared += has_numbers(step) ? 1 : 0;
     identical += step.sameness == Sameness::identical ? 1 : 0;
-    alone += has_numbers(step) ? 0 : 1;
+    alone += has_numbers(step) || is_spare_given(step) ? 0 : 1;
   }
   std::string text = identical == compared
                          ? fmt::format("All {} are identical", compared)

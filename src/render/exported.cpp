@@ -46,7 +46,10 @@ PlannedFile planned(const std::string& stem, const Exporter& exporter, ExportJob
         exporter.unit == Exporter::Unit::matrix ? entry.tensor->matrices() : 1;
     file.cells += entry.tensor->values.size() / std::max<std::size_t>(1, parts);
   }
-  file.content = [&exporter, job = std::move(job)](const Sink& sink) { exporter.write(job, sink); };
+  file.content = [&exporter, job = std::move(job)](const Sink& sink) {
+    exporter.write(job, sink);
+    job.trace->let_go();
+  };
   return file;
 }
 

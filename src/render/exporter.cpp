@@ -69,7 +69,7 @@ void export_csv(const ExportJob& job, const Sink& sink) {
 void export_npy(const ExportJob& job, const Sink& sink) {
   const Shown shown(job);
   sink(npy_header(shown.one().shape()));
-  sink(bytes_of(shown.one().values));
+  shown.one().values.in_pieces([&](auto piece) { sink(bytes_of(piece)); });
 }
 
 void export_npz(const ExportJob& job, const Sink& sink) { write_npz(Shown(job).tensors(), sink); }

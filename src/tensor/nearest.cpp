@@ -1,5 +1,7 @@
 #include "tensor/nearest.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <utf8proc.h>
 
 #include <algorithm>
@@ -84,6 +86,14 @@ std::string nearest_among(std::string_view wanted, std::span<const Name> names) 
   return name.empty() ? only_name_with(letters, names) : name;
 }
 
+template <class Name>
+std::string some_among(std::span<const Name> names) {
+  constexpr std::size_t most = 24, first = 16;
+  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}, … and {} more", fmt::join(names.first(first), ", "),
+                     names.size() - first);
+}
+
 }  // namespace
 
 std::string nearest(std::string_view wanted, std::span<const std::string_view> names) {
@@ -93,5 +103,9 @@ std::string nearest(std::string_view wanted, std::span<const std::string_view> n
 std::string nearest(std::string_view wanted, std::span<const std::string> names) {
   return nearest_among(wanted, names);
 }
+
+std::string some_of(std::span<const std::string_view> names) { return some_among(names); }
+
+std::string some_of(std::span<const std::string> names) { return some_among(names); }
 
 }  // namespace qkv

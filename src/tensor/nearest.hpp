@@ -13,4 +13,8 @@ namespace qkv {
 std::string nearest(std::string_view wanted, std::span<const std::string_view> names);
 std::string nearest(std::string_view wanted, std::span<const std::string> names);
 
+/// The names with commas between them; of more than 24 the first 16 and how many there are besides.
+std::string some_of(std::span<const std::string_view> names);
+std::string some_of(std::span<const std::string> names);
+
 }  // namespace qkv

@@ -25,7 +25,7 @@ Shape Tensor::shape() const {
 
 std::span<const double> Tensor::matrix(std::size_t index) const {
   const std::size_t size = rows() * columns();
-  return std::span(values).subspan(index * size, size);
+  return values.part(index * size, size);
 }
 
 std::span<double> Tensor::matrix(std::size_t index) {
@@ -39,11 +39,11 @@ double Tensor::at(std::size_t matrix_index, std::size_t row, std::size_t column)
 
 Tensor zeros(std::vector<Axis> axes) {
   Tensor tensor{.axes = std::move(axes), .values = {}};
-  tensor.values.assign(count_of(tensor.shape(), "a tensor"), 0.0);
+  tensor.values = std::vector<double>(count_of(tensor.shape(), "a tensor"));
   return tensor;
 }
 
-Tensor tensor_of(const Shape& shape, std::vector<double> values) {
+Tensor tensor_of(const Shape& shape, Values values) {
   if (count_of(shape, "a tensor") != values.size()) {
     throw std::logic_error("a tensor of shape " + shape_text(shape) + " cannot hold " +
                            std::to_string(values.size()) + " values");

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tensor/values.hpp"
+
 namespace qkv {
 
 using Shape = std::vector<std::size_t>;
@@ -27,7 +29,7 @@ struct Axis {
 /// before it are the batch and the heads; a tensor of one axis is a matrix of one row.
 struct Tensor {
   std::vector<Axis> axes;
-  std::vector<double> values;
+  Values values;
   /// Where the cells are dot products: how many terms each adds up (the d_k behind the scores).
   std::size_t dot_width = 0;
 
@@ -47,7 +49,7 @@ struct Tensor {
 Tensor zeros(std::vector<Axis> axes);
 
 /// A tensor with unnamed axes. Throws std::logic_error where the shape does not fit the values.
-Tensor tensor_of(const Shape& shape, std::vector<double> values);
+Tensor tensor_of(const Shape& shape, Values values);
 
 /// The last two axes exchanged, in every matrix; a tensor of one axis stays as it is.
 Tensor transposed(const Tensor& tensor);

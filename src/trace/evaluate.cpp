@@ -72,8 +72,10 @@ void learn_axes(Trace& trace, const Step& step, const std::vector<std::string>& 
 // Asked of every number of every step: on several threads where they are many.
 bool has_no_number(const Tensor& tensor) {
   std::atomic<bool> found = false;
-  in_blocks(tensor.values.size(), std::size_t{1} << 16, 1, [&](std::size_t begin, std::size_t end) {
-    if (has_nan(std::span(tensor.values).subspan(begin, end - begin))) found = true;
+  tensor.values.in_pieces([&](std::span<const double> piece) {
+    in_blocks(piece.size(), std::size_t{1} << 16, 1, [&](std::size_t begin, std::size_t end) {
+      if (has_nan(piece.subspan(begin, end - begin))) found = true;
+    });
   });
   return found;
 }
@@ -122,7 +124,24 @@ void refuse_operand_count(const StepRecipe& step) {
                                wanted, operation.most == 1 ? "" : "s", step.of.size()));
 }
 
-Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::string>& tokens) {
+// A large result that is cheap to make is made again whenever somebody looks; nothing for others.
+std::optional<Tensor> made_again(const Operation& operation, const Call& call) {
+  if (!operation.in_place || call.inputs[0]->values.size() <= teaching_numbers) return {};
+  std::optional<InPlace> rows = operation.in_place(call);
+  if (!rows) return {};
+  Tensor result = std::move(rows->frame);
+  const auto work = [height = result.rows(), work = std::move(rows->work)](
+                        std::size_t line, std::span<double> cells) {
+    work(line / height, line % height, cells);
+  };
+  result.values = Values::made_of(call.inputs[0]->values, result.columns(), work);
+  return result;
+}
+
+enum class Keep { all, what_costs_time };
+
+Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::string>& tokens,
+                Keep keep) {
   refuse_operand_count(recipe);
   Step step{.name = recipe.name,
             .operation = recipe.operation,
@@ -131,7 +150,9 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::s
             .output = {}};
   learn_axes(trace, step, tokens);
   const Call call = trace.call(step);
-  step.output = recipe.operation->compute(call);
+  std::optional<Tensor> cheap =
+      keep == Keep::all ? std::nullopt : made_again(*recipe.operation, call);
+  step.output = cheap ? std::move(*cheap) : recipe.operation->compute(call);
   refuse_no_number(step.output, call);
   return step;
 }
@@ -223,9 +244,11 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   trace.environment = recipe.environment;
   for (Given& given : recipe.givens) trace.add(std::move(given));
   trace.length = recipe.steps.size();
+  trace.steps.reserve(recipe.steps.size());  // what is made again looks for its operand there
   const std::vector<bool> needed = needed_steps(recipe, wanted);
   const std::set<std::string_view> kept = names_to_keep(recipe, wanted);
-  const LastUses uses = last_uses(recipe, needed);
+  // Steps that are let go of on the way would take away what others are made of.
+  const Keep keep = wanted.empty() ? Keep::what_costs_time : Keep::all;
   for (Given& given : trace.givens) name_matrix(given.tensor, usual_axes(given.name));
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     const StepRecipe& step = recipe.steps[s];
@@ -233,7 +256,7 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
                                                      [&](const auto& n) { return trace.find(n); });
     if (!ready || (!needed[s] && is_large(step, trace))) continue;
     try {
-      Step made = worked_out(step, trace, recipe.tokens);
+      Step made = worked_out(step, trace, recipe.tokens, keep);
       held.add(made.output, made.name);
       made.number = s + 1;
       trace.add(std::move(made));

@@ -64,6 +64,23 @@ std::optional<std::size_t> made_up_place(std::string_view label, const Axis& axi
   return place;
 }
 
+// A label as it was shown: "␣cat" stands for " cat", and "␊" for a line break.
+std::string as_written(std::string_view shown) {
+  struct Picture {
+    std::string_view shown, written;
+  };
+  constexpr Picture pictures[] = {{"␣", " "}, {"␊", "\n"}, {"␉", "\t"}};
+  std::string text;
+  for (std::size_t at = 0; at < shown.size();) {
+    const auto* picture = std::ranges::find_if(
+        pictures, [&](const Picture& one) { return shown.substr(at).starts_with(one.shown); });
+    const bool is_plain = picture == std::end(pictures);
+    text += is_plain ? shown.substr(at, 1) : picture->written;
+    at += is_plain ? 1 : picture->shown.size();
+  }
+  return text;
+}
+
 // The place that a label stands for along an axis.
 std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch,
                      std::string_view what, const std::string& where) {
@@ -79,6 +96,9 @@ std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch
                                  what == "row" ? "rows" : "columns", fmt::join(places, " and ")));
   }
   if (const auto place = made_up_place(label, axis, batch, what)) return *place;
+  if (const std::string written = as_written(label); written != label) {
+    return labelled(written, axis, batch, what, where);
+  }
   const std::string near = axis.labels.empty() ? "" : nearest(label, known);
   throw InputError(fmt::format("{}: no {} is called \"{}\"{}", where, what, label,
                                near.empty() ? fmt::format("; they count from 1 to {}", axis.size)

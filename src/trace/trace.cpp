@@ -17,8 +17,8 @@ namespace {
     throw InputError(
         fmt::format("there is no {} named \"{}\"; did you mean \"{}\"?", what, name, near));
   }
-  throw InputError(fmt::format("there is no {} named \"{}\"; this lesson has {}", what, name,
-                               fmt::join(known, ", ")));
+  throw InputError(
+      fmt::format("there is no {} named \"{}\"; this lesson has {}", what, name, some_of(known)));
 }
 
 // The size of the axis of that name in the first tensor that has one.
@@ -90,6 +90,10 @@ const Step& Trace::step_at(std::string_view name) const {
   std::vector<std::string_view> known;
   for (const Step& step : steps) known.push_back(step.name);
   refuse(name, known, "step");
+}
+
+void Trace::let_go() const {
+  for (const Step& step : steps) step.output.values.let_go();
 }
 
 Call Trace::call(const Step& step) const {

@@ -41,6 +41,8 @@ struct Trace {
   /// The tensor of that name. Throws InputError with the nearest name where there is none.
   const Tensor& at(std::string_view name) const;
   const Step& step_at(std::string_view name) const;
+  /// Lets go of what was made again for those who looked at large steps: nobody does any more.
+  void let_go() const;
   /// The step's call again, its operands looked up in this trace.
   Call call(const Step& step) const;
 };

@@ -139,3 +139,12 @@ def random_weights(layers, d, vocabulary, positions, layout, seed, prefix="trans
     if not tied:
         put("lm_head.weight", vocabulary, d)
     return weights
+
+
+def small_model(folder, change=lambda weights: None, metadata=None, layout="out-in"):
+    """A model of 2 layers, d_model 24, whose file was changed before it was written."""
+    weights = random_weights(2, 24, 3, 8, layout, 3)
+    change(weights)
+    path = folder / "m.safetensors"
+    write_safetensors(path, weights, metadata or {"n_head": "4"})
+    return path

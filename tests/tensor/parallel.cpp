@@ -32,9 +32,9 @@ Tensor large(std::size_t heads, std::size_t rows, std::size_t columns) {
 void check_same_bits(std::string_view operation, const std::vector<Tensor>& inputs,
                      const OptionMap& options = {}) {
   use_threads(1);
-  const std::vector<double> alone = apply(operation, inputs, options).values;
+  const Values alone = apply(operation, inputs, options).values;
   use_threads(4);
-  const std::vector<double> together = apply(operation, inputs, options).values;
+  const Values together = apply(operation, inputs, options).values;
   use_threads(0);
   CHECK(alone == together);
 }

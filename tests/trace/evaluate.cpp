@@ -107,6 +107,77 @@ TEST_CASE("what was needed on the way alone is let go of when it has been used")
   CHECK(trace.find("F") != nullptr);
 }
 
+// Scores of 2 heads, larger than a lesson shows: the j-th of row i is i - j + head.
+Tensor large_scores() {
+  Tensor scores = qkv::zeros({{"head", 2}, {"query", 200}, {"key", 200}});
+  for (std::size_t i = 0; i < scores.values.size(); ++i) {
+    scores.values[i] = static_cast<double>(i / 200 % 200) - static_cast<double>(i % 200) +
+                       static_cast<double>(i / 40000);
+  }
+  return scores;
+}
+
+TEST_CASE("large scaled and masked scores are not held: a cell is made when somebody looks") {
+  Steps steps;
+  steps.given("S", large_scores())
+      .step("scaled", "scale", {"S"}, {{"by", 4.0}})
+      .step("masked", "mask", {"scaled"}, {{"kind", "causal"}})
+      .step("weights", "softmax", {"masked"});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK_FALSE(trace.at("scaled").values.are_held());
+  CHECK_FALSE(trace.at("masked").values.are_held());
+  CHECK(trace.at("weights").values.are_held());
+  CHECK(trace.at("scaled").at(1, 199, 0) == 50);  // (199 - 0 + 1) / 4
+  CHECK(trace.at("masked").at(1, 199, 0) == 50);
+  CHECK(trace.at("masked").at(1, 3, 4) == -inf);
+  CHECK(trace.at("weights").at(0, 0, 0) == 1);
+  trace.let_go();
+  CHECK(trace.at("masked").at(0, 10, 2) == 2);
+}
+
+TEST_CASE("where steps are let go of on the way, nothing is made of them later") {
+  Steps steps;
+  steps.given("S", large_scores())
+      .step("scaled", "scale", {"S"}, {{"by", 4.0}})
+      .step("masked", "mask", {"scaled"}, {{"kind", "causal"}});
+  const Trace trace = evaluate_all(steps.recipe, {"masked"}).trace;
+  CHECK(trace.at("masked").values.are_held());
+  CHECK(trace.at("masked").at(1, 199, 0) == 50);
+}
+
+TEST_CASE("a large mask that is given, or hides padding, is made again as well") {
+  Tensor keep = qkv::zeros({{"query", 200}, {"key", 200}});
+  for (std::size_t i = 0; i < 200; ++i) keep.values[i * 200 + 7] = 1;
+  Tensor ids = qkv::zeros({{"token", 200}});
+  ids.values[199] = 3;
+  Steps steps;
+  steps.given("S", large_scores())
+      .given("keep", std::move(keep))
+      .given("ids", std::move(ids))
+      .step("given", "mask", {"S", "keep"})
+      .step("padded", "mask", {"S", "ids"}, {{"kind", "padding"}, {"pad", 3.0}});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK_FALSE(trace.at("given").values.are_held());
+  CHECK_FALSE(trace.at("padded").values.are_held());
+  CHECK(trace.at("given").at(1, 10, 7) == 4);  // 10 - 7 + 1
+  CHECK(trace.at("given").at(1, 10, 8) == -inf);
+  CHECK(trace.at("padded").at(0, 10, 198) == -188);
+  CHECK(trace.at("padded").at(0, 10, 199) == -inf);
+}
+
+TEST_CASE("one matrix of scores under a mask for each head is held: it is less than the result") {
+  Tensor keep = qkv::zeros({{"head", 2}, {"query", 300}, {"key", 300}});
+  keep.values[300 * 300] = 1;
+  Steps steps;
+  steps.given("S", qkv::zeros({{"query", 300}, {"key", 300}}))
+      .given("keep", std::move(keep))
+      .step("masked", "mask", {"S", "keep"});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK(trace.at("masked").values.are_held());
+  CHECK(trace.at("masked").at(0, 0, 0) == -inf);
+  CHECK(trace.at("masked").at(1, 0, 0) == 0);
+}
+
 TEST_CASE("a step can be wanted by its number, a given by its name") {
   const Trace fourth = evaluate_all(large_recipe().recipe, {"4"}).trace;
   CHECK(fourth.find("E") != nullptr);

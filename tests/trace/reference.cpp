@@ -49,7 +49,7 @@ Tensor scores() {  // queries × keys
 Tensor heads() {  // [head 2][query 3][key 3]
   Tensor tensor = scores();
   tensor.axes.insert(tensor.axes.begin(), Axis{.name = "head", .size = 2});
-  tensor.values.resize(18);
+  tensor.values = std::vector<double>(18);
   return tensor;
 }
 

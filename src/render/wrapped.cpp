@@ -1,0 +1,144 @@
+#include <algorithm>
+
+#include "render/cluster.hpp"
+#include "render/text.hpp"
+
+namespace qkv {
+namespace {
+
+/// A run of text inside which no line may end: a word, or one Chinese character with its comma.
+struct Piece {
+  std::string_view text;
+  std::size_t width;
+  bool after_blank;
+};
+
+bool may_break_between(Code left, Code right) {
+  return (is_ideograph(left) || is_ideograph(right)) && !never_ends_a_line(left) &&
+         !never_starts_a_line(right);
+}
+
+std::vector<Piece> pieces_of(std::string_view paragraph) {
+  std::vector<Piece> pieces;
+  bool blank = true;
+  Code last = bad_byte;
+  for (std::size_t at = 0; at < paragraph.size();) {
+    const Cluster cluster = cluster_at(paragraph, at);
+    if (cluster.text == " ") {
+      blank = true;
+    } else if (blank || may_break_between(last, cluster.first)) {
+      pieces.push_back({cluster.text, cluster.width, blank});
+      blank = false;
+    } else {
+      Piece& piece = pieces.back();
+      piece.text = paragraph.substr(static_cast<std::size_t>(piece.text.data() - paragraph.data()),
+                                    piece.text.size() + cluster.text.size());
+      piece.width += cluster.width;
+    }
+    last = cluster.first;
+    at += cluster.text.size();
+  }
+  return pieces;
+}
+
+/// Collects lines of at most `columns`.
+class Filler {
+ public:
+  Filler(std::size_t columns, std::vector<std::string>& lines)
+      : columns_(std::max<std::size_t>(columns, 1)), lines_(lines) {}
+
+  void add(const Piece& piece) {
+    const std::size_t blank = piece.after_blank && used_ > 0 ? 1 : 0;
+    if (used_ + blank + piece.width > columns_) {
+      end_line();
+      start_with(piece);
+    } else {
+      line_.append(blank, ' ');
+      line_ += piece.text;
+      used_ += blank + piece.width;
+    }
+  }
+
+  void end_line() {
+    if (!line_.empty()) lines_.push_back(line_);
+    line_.clear();
+    used_ = 0;
+  }
+
+ private:
+  void start_with(const Piece& piece) {
+    std::string_view rest = piece.text;
+    for (auto head = beginning(rest, columns_); head.size() < rest.size();) {
+      if (head.empty()) head = cluster_at(rest, 0).text;  // wider than a line by itself
+      lines_.emplace_back(head);
+      rest.remove_prefix(head.size());
+      head = beginning(rest, columns_);
+    }
+    line_ = rest;
+    used_ = width(rest);
+  }
+
+  std::size_t columns_;
+  std::vector<std::string>& lines_;
+  std::string line_;
+  std::size_t used_ = 0;
+};
+
+void fill(std::string_view paragraph, std::size_t columns, std::vector<std::string>& lines) {
+  Filler filler(columns, lines);
+  for (const Piece& piece : pieces_of(paragraph)) filler.add(piece);
+  filler.end_line();
+}
+
+bool is_blank(std::string_view line) { return line.find_first_not_of(' ') == line.npos; }
+
+bool is_code(std::string_view line) { return line.starts_with("    "); }
+
+Code last_code(std::string_view text) {
+  std::size_t at = text.size();
+  while (at > 0 && (static_cast<unsigned char>(text[--at]) & 0xC0U) == 0x80U) {
+  }
+  return text.empty() ? bad_byte : decoded(text, at).code;
+}
+
+/// A line break is a blank, but not inside Chinese or Japanese, which have none.
+void join(std::string& paragraph, std::string_view line) {
+  line.remove_prefix(line.find_first_not_of(' '));
+  line = line.substr(0, line.find_last_not_of(' ') + 1);
+  const Code left = last_code(paragraph);
+  const bool solid = left != bad_byte && is_ideograph(left) && is_ideograph(decoded(line, 0).code);
+  if (!paragraph.empty() && !solid) paragraph += ' ';
+  paragraph += line;
+}
+
+}  // namespace
+
+std::vector<std::string> wrapped(std::string_view prose, std::size_t columns) {
+  const std::string text = visible_prose(prose);
+  std::vector<std::string> lines;
+  std::string paragraph;
+  const auto end_paragraph = [&] {
+    fill(paragraph, columns, lines);
+    paragraph.clear();
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    if (!is_blank(line) && !is_code(line)) {
+      if (line.starts_with("- ")) end_paragraph();  // an item of a list has a line of its own
+      join(paragraph, line);
+      continue;
+    }
+    end_paragraph();
+    if (!is_blank(line))
+      lines.emplace_back(line);
+    else if (!lines.empty() && !lines.back().empty())
+      lines.emplace_back();
+  }
+  end_paragraph();
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+}  // namespace qkv

@@ -1,0 +1,205 @@
+#!/usr/bin/python3
+"""Models that can't be walked: each is refused with what is wrong, where, and what to do.
+
+    refusals.py QKV
+
+Each function below is one claim.
+"""
+
+import math
+import sys
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from claims import equal, main, qkv  # noqa: E402
+
+import gpt  # noqa: E402
+
+
+def refused(folder, message, change=lambda weights: None, *options, metadata=None):
+    path = gpt.small_model(folder, change, metadata)
+    done = qkv("run", "--model", path, "--text", "A", *options)
+    equal((done.returncode, done.stdout), (2, ""))
+    equal(done.stderr.strip(), f"qkv: {path}: {message}")
+
+
+def a_missing_tensor_is_named_with_its_shape(folder):
+    refused(folder, "there is no tensor transformer.h.1.attn.c_proj.weight, which must be 24×24",
+            lambda weights: weights.pop("transformer.h.1.attn.c_proj.weight"))
+
+
+def a_tensor_of_the_wrong_shape_is_named_with_both(folder):
+    def change(weights):
+        weights["transformer.h.1.mlp.c_fc.bias"] = torch.zeros(95)
+    refused(folder, "transformer.h.1.mlp.c_fc.bias must be 96, and is 95", change)
+
+
+def a_bias_is_in_all_layers_or_in_none(folder):
+    refused(folder, "there is no tensor transformer.h.1.mlp.c_fc.bias, which must be 96",
+            lambda weights: weights.pop("transformer.h.1.mlp.c_fc.bias"))
+
+
+def a_missing_layer_is_told(folder):
+    def change(weights):
+        for name in [name for name in weights if ".h.0." in name]:
+            weights[name.replace(".h.0.", ".h.2.")] = weights.pop(name)
+    refused(folder, "there is no layer 0 (no tensor transformer.h.0.…)", change)
+
+
+def another_family_is_told_by_what_was_met(folder):
+    def change(weights):
+        tensor = weights["lm_head.weight"]
+        weights.clear()
+        weights["model.embed_tokens.weight"] = tensor
+    refused(folder, "this is no GPT that qkv knows: there is no transformer.wte.weight or "
+            "wte.weight, but model.embed_tokens.weight, …; it reads the tensors of minGPT, "
+            "nanoGPT and Hugging Face's GPT-2", change)
+
+
+def a_name_near_it_is_offered(folder):
+    def change(weights):
+        weights["transformer.ln_f.wight"] = weights.pop("transformer.ln_f.weight")
+    refused(folder, "there is no tensor transformer.ln_f.weight, which must be 24; "
+            'is it "transformer.ln_f.wight"?', change)
+
+
+def numbers_that_are_none_are_told_with_their_tensor(folder):
+    for value, word in ((math.nan, "NaN"), (-math.inf, "an infinity")):
+        def change(weights, value=value):
+            weights["transformer.h.1.mlp.c_fc.weight"][5, 7] = value
+        refused(folder, f"transformer.h.1.mlp.c_fc.weight holds {word} at [5, 7]; the file is "
+                "damaged, or training failed", change)
+
+
+def whole_numbers_are_no_weights(folder):
+    path = gpt.small_model(folder)
+    data = path.read_bytes()
+    start = data.index(b'"transformer.wte.weight"')
+    path.write_bytes(data[:start] + data[start:].replace(b'"F32"', b'"I32"', 1))
+    done = qkv("run", "--model", path, "--text", "A")
+    equal((done.returncode, done.stderr.strip()), (2, (
+        f"qkv: {path}: transformer.wte.weight is stored as I32; weights are read as F64, F32, F16 or "
+        "BF16, so write the model out unquantised")))
+
+
+def a_configuration_of_another_computation_is_refused(folder):
+    path = gpt.small_model(folder)
+    opening = "the model's configuration has"
+    for text, message in (
+            ('{"scale_attn_by_inverse_layer_idx": true}', f"{opening} scale_attn_by_inverse_layer_idx "
+             "= true: scores divided by the layer's number, too, which qkv does not do"),
+            ('{"scale_attn_weights": false}', f"{opening} scale_attn_weights = false: scores that are "
+             "not divided by √d_k, which qkv does not do"),
+            ('{"layer_norm_epsilon": "x"}',
+             "the model's layer_norm_epsilon is x; it must be a number above 0"),
+            ('{', f"{folder / 'config.json'}: this is no JSON object; mend it, or take it away from "
+             "beside the model")):
+        (folder / "config.json").write_text(text)
+        done = qkv("run", "--model", path, "--text", "A")
+        equal((done.returncode, done.stderr.strip()), (2, f"qkv: {message}"))
+    (folder / "config.json").write_text('{"scale_attn_weights": true, "n_head": 4}')
+    qkv.printed("run", "--model", path, "--text", "A", "--no-pause")
+
+
+def a_vocabulary_has_each_word_once(folder):
+    done = qkv("run", "--model", gpt.small_model(folder), "--text", "A", "--vocabulary", "A,B,A")
+    equal((done.returncode, done.stderr.strip()),
+          (2, 'qkv: the vocabulary has "A" twice, as id 0 and as id 2'))
+
+
+def what_is_no_tokenizer_is_told_with_its_file(folder):
+    path = gpt.small_model(folder)
+    (folder / "notes.md").write_text("# Notes")
+    done = qkv("run", "--model", path, "--text", "A", "--tokenizer", folder / "notes.md")
+    equal((done.returncode, done.stderr.strip()),
+          (2, f"qkv: {folder / 'notes.md'}: tokenizer is not a JSON object"))
+
+
+def what_goes_with_a_model_is_refused_for_a_lesson(folder):
+    done = qkv("run", "the-fat-cat", "--continue", "3")
+    equal((done.returncode, done.stderr.strip()), (2, (
+        "qkv: --tokenizer, --vocabulary, --model-heads, --family and --continue go with --model FILE; "
+        "a lesson says such things in its [model]")))
+
+
+def names_are_told_as_far_as_they_help(folder):
+    own = ("--model", gpt.small_model(folder), "--text", "A")
+    done = qkv("run", *own, "--step", "nothing-like-it")
+    assert done.stderr.strip().endswith("h0.residual1, … and 25 more"), done.stderr
+    done = qkv("run", *own, "--set", "h0.b_Q_[1,1,1]=3")
+    equal(done.stderr.strip(), 'qkv: --set h0.b_Q_ is not given; did you mean "h0.b_Q"?')
+
+
+def a_zip_is_told(folder):
+    torch.save({"a": torch.zeros(3)}, folder / "m.safetensors")
+    done = qkv("run", "--model", folder / "m.safetensors", "--text", "A")
+    equal((done.returncode, done.stderr.strip()), (2, (
+        f"qkv: {folder / 'm.safetensors'}: this is a zip, as torch.save and np.savez write it; write "
+        "the tensors out with safetensors.torch.save_file")))
+
+
+def a_text_longer_than_the_positions_is_told(folder):
+    done = qkv("run", "--model", gpt.small_model(folder), "--text", "ABCABCABC")
+    equal((done.returncode, done.stderr.strip()), (2, (
+        "qkv: position_embeddings: there are 9 tokens, and position_table (8×24) has rows for 8 "
+        "positions only; take a shorter text")))
+
+
+def the_number_of_heads_must_be_known(folder):
+    refused(folder, "nothing in the file tells how many heads the model has (d_model is 24); write "
+            "--model-heads 4, or heads = 4 in the lesson's [model]", metadata={"format": "pt"})
+    refused(folder, "d_model is 24, which can't be shared out among 5 heads",
+            lambda weights: None, "--model-heads", "5")
+
+
+def a_model_that_cannot_be_read_is_all_that_is_told(folder):
+    (folder / "l.toml").write_text("""
+text = "CAB"
+[model]
+file = "m.safetensors"
+[[step]]
+name = "h0.scores"
+say = "Words."
+[[step]]
+name = "turned"
+op = "transpose"
+of = "h0.scores"
+say = "Words."
+""")
+    done = qkv("lint", folder / "l.toml")
+    equal((done.returncode, done.stdout + done.stderr), (2, (
+        f"{folder / 'l.toml'}:4:8: {folder / 'm.safetensors'}: there is no such file: check the name "
+        "and the directory\n")))
+    gpt.small_model(folder)
+    text = (folder / "l.toml").read_text().replace('file =', 'layers = 1\nfile =')
+    (folder / "l.toml").write_text(text.replace('name = "h0.scores"', 'name = "logits"'))
+    done = qkv("lint", folder / "l.toml")
+    equal((done.returncode, done.stdout + done.stderr), (2, (
+        f"{folder / 'l.toml'}:6:1: this step has no op, and the model has none of its name; its "
+        "steps end with h0.residual2\n")))
+
+
+CLAIMS = [
+    a_name_near_it_is_offered,
+    numbers_that_are_none_are_told_with_their_tensor,
+    whole_numbers_are_no_weights,
+    a_configuration_of_another_computation_is_refused,
+    a_vocabulary_has_each_word_once,
+    what_is_no_tokenizer_is_told_with_its_file,
+    what_goes_with_a_model_is_refused_for_a_lesson,
+    names_are_told_as_far_as_they_help,
+    a_zip_is_told,
+    a_text_longer_than_the_positions_is_told,
+    a_model_that_cannot_be_read_is_all_that_is_told,
+    a_missing_tensor_is_named_with_its_shape,
+    a_tensor_of_the_wrong_shape_is_named_with_both,
+    a_bias_is_in_all_layers_or_in_none,
+    a_missing_layer_is_told,
+    another_family_is_told_by_what_was_met,
+    the_number_of_heads_must_be_known,
+]
+
+if __name__ == "__main__":
+    sys.exit(main(CLAIMS, __doc__, sys.argv[1:]))

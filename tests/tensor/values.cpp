@@ -1,0 +1,102 @@
+#include "tensor/values.hpp"
+
+#include <catch2/catch.hpp>
+#include <thread>
+#include <vector>
+
+using namespace qkv;
+using Numbers = std::vector<double>;
+
+namespace {
+
+// Each line's own number is added to it, so that a line in the wrong place shows.
+void add_line(std::size_t line, std::span<double> cells) {
+  for (double& cell : cells) cell += 100 * static_cast<double>(line);
+}
+
+void halve(std::size_t, std::span<double> cells) {
+  for (double& cell : cells) cell /= 2;
+}
+
+Numbers in_order(const Values& values) { return {values.begin(), values.end()}; }
+
+}  // namespace
+
+TEST_CASE("numbers made again are those of the others, worked on line by line") {
+  const Values from = {1, 2, 3, 4, 5, 6};
+  const Values made = Values::made_of(from, 3, add_line);
+  CHECK(made.size() == 6);
+  CHECK(made[4] == 105);
+  CHECK(in_order(made) == Numbers{1, 2, 3, 104, 105, 106});
+  CHECK_FALSE(made.are_held());
+}
+
+TEST_CASE("what is made again may itself be made of what is made again") {
+  const Values from = {2, 4, 6, 8};
+  const Values halves = Values::made_of(from, 2, halve);
+  const Values made = Values::made_of(halves, 2, add_line);
+  CHECK(in_order(made) == Numbers{1, 2, 103, 104});
+}
+
+TEST_CASE("numbers are made again after they were let go, also of what has moved") {
+  Values from = {2, 4};
+  const Values made = Values::made_of(from, 1, halve);
+  CHECK(in_order(made) == Numbers{1, 2});
+  made.let_go();
+  const Values moved = std::move(from);
+  CHECK(in_order(made) == Numbers{1, 2});
+}
+
+TEST_CASE("a look makes the lines that are asked for, in the looker's own room") {
+  const Values from = {1, 2, 3, 4};
+  Numbers room;
+  const auto line = Values::made_of(from, 2, add_line).look(2, 2, room);
+  CHECK(Numbers(line.begin(), line.end()) == Numbers{103, 104});
+  CHECK(line.data() == room.data());
+  CHECK(from.look(2, 2, room).data() == from.data() + 2);  // held ones need none
+}
+
+TEST_CASE("a copy holds its numbers, and so does what is written to") {
+  const Values from = {2, 4};
+  Values made = Values::made_of(from, 1, halve);
+  const Values copy = made;
+  CHECK(copy.are_held());
+  CHECK(in_order(copy) == Numbers{1, 2});
+  made[0] = 7;
+  CHECK(made.are_held());
+  CHECK(in_order(made) == Numbers{7, 2});
+  CHECK(in_order(from) == Numbers{2, 4});
+}
+
+TEST_CASE("pieces are whole lines, in order, and all there is") {
+  const std::size_t width = 1000;
+  const Values from(Numbers(3000 * width, 1.0));
+  const Values made = Values::made_of(from, width, add_line);
+  std::size_t seen = 0;
+  bool right = true;
+  made.in_pieces([&](std::span<const double> piece) {
+    right = right && piece.size() % width == 0;
+    for (std::size_t i = 0; i < piece.size(); ++i, ++seen) {
+      right = right && piece[i] == 1 + 100 * static_cast<double>(seen / width);
+    }
+  });
+  CHECK(right);
+  CHECK(seen == 3000 * width);
+}
+
+TEST_CASE("several threads may look at once") {
+  const std::size_t width = 500;
+  const Values from(Numbers(1000 * width, 1.0));
+  const Values made = Values::made_of(from, width, add_line);
+  std::vector<double> last(4);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < last.size(); ++t) {
+      threads.emplace_back([&, t] {
+        for (std::size_t i = t; i < made.size(); i += 997) last[t] = made[i];
+        last[t] = made[made.size() - 1];
+      });
+    }
+  }
+  CHECK(last == Numbers(4, 99901));
+}
