@@ -5,6 +5,7 @@ the usual one.
     troubles.py QKV
 """
 
+import io
 import json
 import os
 import resource
@@ -16,8 +17,13 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+
 import claims
 from claims import Skipped, equal, qkv
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "models"))
+import gpt  # noqa: E402
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LESSON = EXAMPLES / "two-words.toml"
@@ -124,6 +130,51 @@ def every_format_cut_anywhere_is_told(folder):
             assert name in done.stderr, done.stderr
 
 
+def bytes_of(save, *arguments, **named):
+    stream = io.BytesIO()
+    save(stream, *arguments, **named)
+    return stream.getvalue()
+
+
+def model_bytes(folder):
+    gpt.write_safetensors(folder / "whole", gpt.random_weights(1, 8, 3, 8, "out-in", 3), {"n_head": "2"})
+    return (folder / "whole").read_bytes()
+
+
+def what_a_lesson_reads_cut_anywhere_is_told(folder):
+    """Each file whole first, which must do; then the first bytes of it, which must not or must end well."""
+    vocab = {"a": 0, "b": 1, "ab": 2, "\u0120": 3}
+    merges = "#version: 0.2\na b\n"
+    tokenizer = {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+                 "model": {"type": "BPE", "vocab": vocab, "merges": ["a b"]}}
+    matrix = np.array([[1.5, 2], [3, 4]])
+    (folder / "vocab.json").write_text(json.dumps(vocab))
+    (folder / "merges.txt").write_text(merges)
+    given = '[[given]]\nname = "X"\nfile = "{}"\n[[step]]\nname = "Y"\nop = "relu"\nof = ["X"]\n'
+    ids = 'text = "ab"\n[[step]]\nname = "ids"\nop = "tokenise"\nmethod = "bpe"\n'
+    parts = 'vocab = "{}"\nmerges = "{}"\n'
+    for name, whole, lesson, told_as in (
+            ("X.npz", bytes_of(np.savez, X=matrix), given.format("X.npz"), "X.npz"),
+            ("X.npy", bytes_of(np.save, matrix), given.format("X.npy"), "X.npy"),
+            ("V.json", json.dumps(vocab).encode(), ids + parts.format("V.json", "merges.txt"),
+             "vocab"),
+            ("M.txt", merges.encode(), ids + parts.format("vocab.json", "M.txt"), "merges"),
+            ("T.json", json.dumps(tokenizer).encode(), ids + 'tokenizer = "T.json"\n', "tokenizer"),
+            ("M.safetensors", model_bytes(folder), 'text = "A B"\n[model]\nfile = "M.safetensors"\n'
+             'vocabulary = ["A", "B", "C"]\n', "M.safetensors")):
+        (folder / "lesson.toml").write_text(lesson)
+        (folder / name).write_bytes(whole)
+        equal((name, qkv("run", folder / "lesson.toml").stderr), (name, ""))
+        for length in sorted({0, 1, 7, 8, 9, 30, len(whole) // 2, len(whole) - 1}):
+            (folder / name).write_bytes(whole[:length])
+            for command in ("run", "lint"):
+                done = qkv(command, folder / "lesson.toml")
+                no_crash(done, f"{command}, {name} cut to {length}")
+                if name != "M.txt":  # its lines stand alone, and a blank end of one is none
+                    equal((done.returncode, told_as in done.stderr + done.stdout), (2, True),
+                          f"{command}, {name} cut to {length}: {done.stdout[:200]} {done.stderr}")
+
+
 def a_submission_that_vanishes_is_told(folder):
     for name in ("gone.csv", "gone"):
         done = qkv("check", LESSON, folder / name)
@@ -192,12 +243,13 @@ def a_signal_ends_a_check(folder):
     lesson, out = large(folder), folder / "out"
     equal(qkv("export", lesson, "-o", out, "--format", "npy").returncode, 0)
     before = contents(out)
-    running = started("check", lesson, out)
-    time.sleep(0.2)
-    running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=120)
-    assert running.returncode in (-signal.SIGTERM, 0), running.returncode
-    equal(contents(out), before)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        running = started("check", lesson, out)
+        time.sleep(0.1)
+        running.send_signal(number)
+        running.communicate(timeout=120)
+        assert running.returncode in (-number, 0), running.returncode
+        equal(contents(out), before)
 
 
 def two_exports_at_once_leave_whole_files(folder):
@@ -268,6 +320,7 @@ def a_reader_who_leaves_early_ends_every_command(folder):
 CLAIMS = [
     a_file_cut_short_while_it_is_read_is_told,
     every_format_cut_anywhere_is_told,
+    what_a_lesson_reads_cut_anywhere_is_told,
     a_submission_that_vanishes_is_told,
     what_does_not_fit_leaves_what_was_there,
     no_result_is_lost_in_a_full_disk,

@@ -80,15 +80,38 @@ bool has_no_number(const Tensor& tensor) {
   return found;
 }
 
-void refuse_no_number(const Tensor& tensor, std::string_view step) {
-  if (!has_no_number(tensor)) return;
-  const auto found = std::find_if(tensor.values.begin(), tensor.values.end(),
-                                  [](double value) { return std::isnan(value); });
+// "row 1, column 2" of the first number that is such.
+std::optional<std::string> first_place(const Tensor& tensor, bool (*is_such)(double)) {
+  const auto found = std::find_if(tensor.values.begin(), tensor.values.end(), is_such);
+  if (found == tensor.values.end()) return {};
   const auto place = static_cast<std::size_t>(found - tensor.values.begin());
-  throw InputError(fmt::format(
-      "{}: row {}, column {} is not a number: infinities met (inf − inf or 0 · inf); look for inf "
-      "in its operands",
-      step, place / tensor.columns() % tensor.rows() + 1, place % tensor.columns() + 1));
+  return fmt::format("row {}, column {}", place / tensor.columns() % tensor.rows() + 1,
+                     place % tensor.columns() + 1);
+}
+
+bool is_no_number(double value) { return std::isnan(value); }
+bool is_infinite(double value) { return std::isinf(value); }
+
+// What brought a number that is none about: one in an operand, infinities there, or an overflow.
+std::string why_no_number(const Call& call) {
+  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+    if (const auto place = first_place(*call.inputs[k], is_no_number)) {
+      return fmt::format("{} of {} is none (nan); look where it comes from", *place, call.names[k]);
+    }
+  }
+  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+    if (const auto place = first_place(*call.inputs[k], is_infinite)) {
+      return fmt::format("infinities met (inf − inf or 0 · inf); {} of {} is infinite", *place,
+                         call.names[k]);
+    }
+  }
+  return "its terms grew beyond 1.8e308, the largest number, both ways; make its operands smaller";
+}
+
+void refuse_no_number(const Tensor& tensor, const Call& call) {
+  if (!has_no_number(tensor)) return;
+  throw InputError(fmt::format("{}: {} is not a number: {}", call.step,
+                               first_place(tensor, is_no_number).value(), why_no_number(call)));
 }
 
 void refuse_operand_count(const StepRecipe& step) {
@@ -126,7 +149,7 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::s
   const Call call = trace.call(step);
   std::optional<Tensor> cheap = made_again(*recipe.operation, call);
   step.output = cheap ? std::move(*cheap) : recipe.operation->compute(call);
-  refuse_no_number(step.output, step.name);
+  refuse_no_number(step.output, call);
   return step;
 }
 

@@ -86,7 +86,8 @@ def bpe():
     vocab = {piece: i for i, piece in enumerate(["a", "b", "ab", "\u0120", "\u0120ab", "c", "\u00c3"])}
     merges = ["a b", "\u0120 ab"]
     yield json.dumps(vocab).encode() + b"\0#version: 0.2\n" + "\n".join(merges).encode() + b"\0ab cab"
-    tokenizer = {"model": {"type": "BPE", "vocab": vocab, "merges": merges}}
+    tokenizer = {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+                 "model": {"type": "BPE", "vocab": vocab, "merges": merges}}
     yield json.dumps(tokenizer, ensure_ascii=False).encode() + b"\0\0abc ab"
     tokenizer["model"]["merges"] = [["a", "b"]]
     yield json.dumps(tokenizer).encode() + b"\0\0 a'll  b\n12 \xc3\xa9"

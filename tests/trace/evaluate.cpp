@@ -207,6 +207,21 @@ TEST_CASE("an operation with too few or too many operands is refused") {
                                                    "3 k: tokenise takes 0 operands, not 1"});
 }
 
+TEST_CASE("a number that is none is told with what it comes from") {
+  Steps steps;
+  steps.given("A", matrix({{1e308, -1e308}}))
+      .given("B", matrix({{1e308}, {1e308}}))
+      .given("N", matrix({{1, 2}, {3, std::nan("")}}))
+      .step("C", "matmul", {"A", "B"})
+      .step("D", "relu", {"N"});
+  CHECK(steps.faults() ==
+        std::vector<std::string>{
+            "0 C: row 1, column 1 is not a number: its terms grew beyond 1.8e308, the largest "
+            "number, both ways; make its operands smaller",
+            "1 D: row 2, column 2 is not a number: row 2, column 2 of N is none (nan); look where "
+            "it comes from"});
+}
+
 TEST_CASE("infinities that meet are told with the cell in which they do") {
   Steps steps;
   steps.given("A", matrix({{0, 1}}))
@@ -216,7 +231,7 @@ TEST_CASE("infinities that meet are told with the cell in which they do") {
       .given("minus", matrix({{1, 1}, {-inf, -inf}}));
   CHECK(steps.faults() == std::vector<std::string>{
                               "0 C: row 1, column 1 is not a number: infinities met (inf − inf or "
-                              "0 · inf); look for inf in its operands"});
+                              "0 · inf); row 1, column 1 of B is infinite"});
 }
 
 TEST_CASE("token labels flow from the ids to the output") {
