@@ -147,9 +147,11 @@ std::function<int()> setup(OptionList& app, const Common& common) {
   app.add_option("--to", options->to, "Stop after this step")->type_name("NAME")->excludes(step);
   app.add_option("--layer", options->layer, "Only this layer of a model; the first is 0")
       ->type_name("N")
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
       ->excludes(step);
   app.add_option("--head", options->head, "Of what has heads, only this one; the first is 1")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
   add_digits_option(app, options->digits);
   Option* pause =
       app.add_flag("--pause", options->pause, "Go step by step, also where no terminal is");

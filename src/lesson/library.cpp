@@ -212,11 +212,27 @@ LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& c
 
 namespace {
 
-// The likeliest token after the text of a model's lesson.
-std::string next_token(Lesson lesson) {
+// The text that a model goes on from, and the ids that it stands for.
+struct Writing {
+  std::string text;
+  std::vector<double> ids = {};  ///< empty before the model has written anything
+};
+
+// Pieces of words that stand side by side may be other tokens when the text is read again.
+void refuse_other_ids(const Trace& trace, const Writing& writing) {
+  if (writing.ids.empty() || std::ranges::equal(trace.at("token_ids").values, writing.ids)) return;
+  throw InputError(fmt::format(
+      "--continue: what the model has written, \"{}\", is read as other tokens than those it "
+      "chose; take fewer",
+      printable(writing.text)));
+}
+
+// The likeliest token after the text of a model's lesson is written behind it.
+void write_on(Writing& writing, Lesson lesson) {
   constexpr std::string_view readout = "probabilities";
   const Evaluation evaluation = evaluate_once(lesson.recipe, {std::string(readout)});
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
+  refuse_other_ids(evaluation.trace, writing);
   const Tensor& shares = evaluation.trace.at(readout);
   const auto last = std::span(shares.values).last(shares.columns());
   const auto best = static_cast<std::size_t>(std::ranges::max_element(last) - last.begin());
@@ -225,17 +241,27 @@ std::string next_token(Lesson lesson) {
     throw InputError(fmt::format(
         "--continue: the likeliest token is id {}, which is no text by itself; take fewer", best));
   }
-  return std::string(token);
+  const bool has_blanks = lesson.recipe.steps.front().options.word("method", "words") == "words";
+  writing.text += (has_blanks ? " " : "") + std::string(token);
+  const auto& ids = evaluation.trace.at("token_ids").values;
+  writing.ids.assign(ids.begin(), ids.end());
+  writing.ids.push_back(static_cast<double>(best));
 }
 
 // The text with what the model writes after it, token by token.
-std::string continued(const std::string& path, std::string text, const ModelSettings& settings) {
+Writing continued(const std::string& path, std::string text, const ModelSettings& settings) {
+  Writing writing{.text = std::move(text)};
   for (std::size_t i = 0; i < settings.further; ++i) {
-    Lesson lesson = lesson_of_model(path, text, settings, {});
-    const bool has_blanks = lesson.recipe.steps.front().options.word("method", "words") == "words";
-    text += (has_blanks ? " " : "") + next_token(std::move(lesson));
+    write_on(writing, lesson_of_model(path, writing.text, settings, {}));
   }
-  return text;
+  return writing;
+}
+
+// The steps that are wanted, and the givens that are changed: they may be a later layer's.
+WantedSteps with_changed(WantedSteps wanted, const std::vector<std::string>& changes) {
+  if (wanted.empty()) return wanted;
+  for (const std::string& change : changes) wanted.push_back(change.substr(0, change.find('[')));
+  return wanted;
 }
 
 }  // namespace
@@ -246,15 +272,16 @@ LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
     throw InputError(
         fmt::format("{}: a model needs a text to read; add --text \"…\"", printable(path)));
   }
-  const std::string text = continued(path, *changes.text, settings);
-  Lesson lesson = lesson_of_model(path, text, settings, wanted);
+  const Writing writing = continued(path, *changes.text, settings);
+  Lesson lesson = lesson_of_model(path, writing.text, settings, with_changed(wanted, changes.set));
   if (settings.further > 0) {
     lesson.summary = fmt::format("The model has continued \"{}\" with \"{}\".", *changes.text,
-                                 text.substr(changes.text->size()));
+                                 writing.text.substr(changes.text->size()));
   }
   Evaluation evaluation =
       evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
+  refuse_other_ids(evaluation.trace, writing);
   LoadedLesson loaded{std::move(lesson), std::move(evaluation.trace)};
   if (changes.set.empty()) return loaded;
   return with_changes(std::make_shared<const LoadedLesson>(std::move(loaded)),

@@ -61,9 +61,7 @@ void add_model(Lesson& lesson, Model model, Place place) {
                             .otherwise = words,
                             .questions = {}});
   }
-  if (lesson.recipe.environment.vocabulary.empty()) {
-    lesson.recipe.environment.vocabulary = std::move(model.recipe.environment.vocabulary);
-  }
+  lesson.recipe.environment.vocabulary = std::move(model.recipe.environment.vocabulary);
 }
 
 Lesson lesson_of_model(const std::string& path, const std::string& text,

@@ -20,6 +20,24 @@ std::optional<std::size_t> count_under(const toml::table& table, std::string_vie
   return {};
 }
 
+// The file, or the directory, that the lesson names. What else a model is read from stands beside
+// it, and must not be a link that leads out either.
+std::filesystem::path file_beside(const std::filesystem::path& directory, const std::string& name) {
+  constexpr std::string_view siblings[] = {"config.json", "tokenizer.json", "vocab.json",
+                                           "merges.txt",  "encoder.json",   "vocab.bpe"};
+  const std::filesystem::path path = file_of_lesson(directory, name);
+  std::error_code ignored;
+  const bool is_directory = std::filesystem::is_directory(path, ignored);
+  const std::filesystem::path near =
+      is_directory ? std::filesystem::path(name) : std::filesystem::path(name).parent_path();
+  for (const std::string_view sibling : siblings) {
+    if (std::filesystem::exists(directory / near / sibling, ignored)) {
+      file_of_lesson(directory, (near / sibling).string());
+    }
+  }
+  return path;
+}
+
 }  // namespace
 
 std::optional<Model> read_model_table(const toml::table& table, const LessonFiles& files,
@@ -39,16 +57,15 @@ std::optional<Model> read_model_table(const toml::table& table, const LessonFile
   choice.architecture.family = reader.text(table, "family");
   choice.architecture.heads = count_under(table, "heads", reader);
   choice.layers = count_under(table, "layers", reader);
-  choice.tokeniser.vocabulary = vocabulary;
+  if (!table.contains("tokenizer")) choice.tokeniser.vocabulary = vocabulary;
   if (table.contains("vocabulary")) {
     choice.tokeniser.vocabulary =
         reader.texts(table, "vocabulary").value_or(std::vector<std::string>{});
   }
   const auto tokenizer = reader.text(table, "tokenizer");
   try {
-    choice.file =
-        choice.built_in ? std::filesystem::path(*file) : file_of_lesson(files.directory, *file);
-    if (tokenizer) choice.tokeniser.tokenizer = file_of_lesson(files.directory, *tokenizer);
+    if (!choice.built_in) choice.file = file_beside(files.directory, *file);
+    if (tokenizer) choice.tokeniser.tokenizer = file_beside(files.directory, *tokenizer);
     return read_model(choice);
   } catch (const InputError& error) {
     reader.fault(*table.get("file"), error.what());

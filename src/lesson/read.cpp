@@ -127,6 +127,10 @@ class LessonFile {
       reader_.fault(*node, "write [model] with file = \"model.safetensors\" below it");
       return;
     }
+    if (lesson_.recipe.environment.batch) {
+      reader_.fault(*document_.get("text"), "a model reads one text: write text = \"…\"");
+      return;
+    }
     auto model =
         read_model_table(*node->as_table(), files_, lesson_.recipe.environment.vocabulary, reader_);
     if (!model) return;

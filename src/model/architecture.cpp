@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -82,9 +83,14 @@ std::optional<std::size_t> whole(std::string_view text) {
   return number;
 }
 
+// Throws InputError where the fact is there and is no whole number above 0.
 std::optional<std::size_t> whole_fact(const Facts& facts, std::string_view name) {
   const auto found = facts.find(name);
-  return found == facts.end() ? std::nullopt : whole(found->second);
+  if (found == facts.end()) return {};
+  const std::optional<std::size_t> number = whole(found->second);
+  if (number && *number > 0) return number;
+  throw InputError(fmt::format("the model's {} is {}; it must be a whole number above 0", name,
+                               printable(found->second)));
 }
 
 // The layers that the names tell of must be 0, 1, 2, …, each tensor one that such a layer has.
@@ -245,7 +251,8 @@ double eps_of(const Facts& facts) {
   const auto found = facts.find("layer_norm_epsilon");
   if (found == facts.end()) return 1e-5;
   const NumeralResult eps = parse_numeral(found->second);
-  if (eps.fault == NumeralFault::none && eps.numeral.value > 0) return eps.numeral.value;
+  const double value = eps.numeral.value;
+  if (eps.fault == NumeralFault::none && value > 0 && std::isfinite(value)) return value;
   throw InputError(fmt::format("the model's layer_norm_epsilon is {}; it must be a number above 0",
                                printable(found->second)));
 }
@@ -269,12 +276,18 @@ void refuse_other_attention(const Facts& facts) {
   }
 }
 
-// "gelu_new" and "gelu_pytorch_tanh" are the form with tanh, "gelu" is the exact one.
+// By the names that Hugging Face gives them.
 std::string gelu_of(const Facts& facts, const Family& family) {
+  struct Activation {
+    std::string_view name, form;
+  };
+  constexpr Activation known[] = {{"gelu", "erf"},       {"gelu_python", "erf"},
+                                  {"gelu_new", "tanh"},  {"gelu_pytorch_tanh", "tanh"},
+                                  {"gelu_fast", "tanh"}, {"gelu_accurate", "tanh"}};
   const auto found = facts.find("activation_function");
   if (found == facts.end()) return std::string(family.gelu);
-  if (found->second == "gelu") return "erf";
-  if (found->second.starts_with("gelu")) return "tanh";
+  const auto* activation = std::ranges::find(known, found->second, &Activation::name);
+  if (activation != std::end(known)) return std::string(activation->form);
   throw InputError(
       fmt::format("the model's activation_function is \"{}\"; qkv knows gelu and "
                   "gelu_new",
@@ -287,7 +300,7 @@ std::span<const Family> families() { return known_families; }
 
 Facts facts_of(const Weights& weights, const std::filesystem::path& file) {
   Facts facts(weights.metadata().begin(), weights.metadata().end());
-  add_config(file.parent_path() / "config.json", facts);
+  if (!file.empty()) add_config(file.parent_path() / "config.json", facts);
   return facts;
 }
 

@@ -106,6 +106,9 @@ std::vector<std::string> words_in(std::string_view json) {
 void refuse_doubles(const std::vector<std::string>& words) {
   std::unordered_map<std::string_view, std::size_t> ids;
   for (std::size_t id = 0; id < words.size(); ++id) {
+    if (words[id].empty()) {
+      throw InputError(fmt::format("the vocabulary has an empty word, as id {}", id));
+    }
     const auto [known, is_new] = ids.emplace(words[id], id);
     if (is_new) continue;
     throw InputError(fmt::format("the vocabulary has \"{}\" twice, as id {} and as id {}",
@@ -138,7 +141,7 @@ Tokeniser chosen_tokeniser(const Architecture& model, const Facts& facts, const 
   }
   refuse_doubles(words);
   if (!words.empty()) return from_words(std::move(words));
-  if (auto found = from_directory(file.parent_path())) return *found;
+  if (auto found = file.empty() ? std::nullopt : from_directory(file.parent_path())) return *found;
   return from_words(model.vocabulary <= letters ? first_letters(model.vocabulary)
                                                 : numbered(model.vocabulary));
 }
@@ -160,6 +163,9 @@ std::vector<std::string> labels_of(const Tokeniser& tokeniser, std::size_t ids) 
 
 Tokeniser tokeniser_of(const Architecture& model, const Facts& facts, const Path& file,
                        const TokeniserChoice& choice) {
+  if (!choice.vocabulary.empty() && choice.tokenizer) {
+    throw InputError("write either a vocabulary or a tokenizer; the model's tokens can't be both");
+  }
   Tokeniser tokeniser = chosen_tokeniser(model, facts, file, choice);
   try {
     tokeniser.labels = labels_of(tokeniser, model.vocabulary);

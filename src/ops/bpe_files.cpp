@@ -88,7 +88,8 @@ void refuse_other_models(const Json& model) {
     const bool is_off = value.is_null() || value == false || value == 0 ||
                         (value.is_string() && value.get_ref<const std::string&>().empty());
     if (is_off) continue;
-    refuse(fmt::format("its model has {} = {}", key, value.dump()));
+    refuse(fmt::format("its model has {} = {}", key,
+                       value.is_primitive() ? value.dump() : value.type_name()));
   }
 }
 

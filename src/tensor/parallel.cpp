@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -73,8 +74,12 @@ void in_blocks(std::size_t count, std::size_t block, std::size_t operations,
   {
     std::vector<std::jthread> others;  // joined before anything is thrown
     const std::size_t threads = threads_for((count + block - 1) / block, count * operations);
-    for (std::size_t t = 1; t < threads; ++t) {
-      others.emplace_back([&] { blocks.take_all_beside_others(); });
+    try {
+      for (std::size_t t = 1; t < threads; ++t) {
+        others.emplace_back([&] { blocks.take_all_beside_others(); });
+      }
+    } catch (const std::system_error&) {
+      // The system gives no more threads: those that there are do all of it.
     }
     threads > 1 ? blocks.take_all_beside_others() : blocks.take_all();
   }
