@@ -247,6 +247,7 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   trace.steps.reserve(recipe.steps.size());  // what is made again looks for its operand there
   const std::vector<bool> needed = needed_steps(recipe, wanted);
   const std::set<std::string_view> kept = names_to_keep(recipe, wanted);
+  const LastUses uses = last_uses(recipe, needed);
   // Steps that are let go of on the way would take away what others are made of.
   const Keep keep = wanted.empty() ? Keep::what_costs_time : Keep::all;
   for (Given& given : trace.givens) name_matrix(given.tensor, usual_axes(given.name));
