@@ -115,10 +115,10 @@ VerdictCounts counts_of(const std::vector<Verdict>& verdicts) {
 
 // The numbers as they were written: a mask of -1e9 is shown as such.
 Tensor written_numbers(const LearnerNode& node) {
+  std::vector<double> numbers(node.own.values.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = node.handed->cells[i].value;
   Tensor tensor = node.own;
-  for (std::size_t i = 0; i < tensor.values.size(); ++i) {
-    tensor.values[i] = node.handed->cells[i].value;
-  }
+  tensor.values = std::move(numbers);
   return tensor;
 }
 

@@ -39,6 +39,7 @@ struct LearnerNode {
   std::vector<Verdict> verdicts = {};  ///< one a cell, where something was handed in
   Tensor from_yours = {};              ///< the step worked out from the learner's own numbers
   Tensor own = {};                     ///< the learner's numbers, from_yours where there are none
+  bool is_lessons = true;              ///< nothing of the learner's went into it
   bool finite_mask = false;            ///< -1e9 and the like stood for -inf
   bool tainted = false;                ///< some of its cells are wrong or carried
 

@@ -1,8 +1,10 @@
 #include "formats/csv_plain.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "formats/numeral.hpp"
@@ -36,41 +38,45 @@ NumeralResult take_plain_cell(std::string_view& text) {
   return result;
 }
 
-/// Some whole lines of a file, read.
-struct Lines {
-  std::vector<Numeral> cells;
-  bool are_plain = true;  ///< all numbers, as many in each line as `columns` says
-};
+void keep(Numeral& cell, const Numeral& read) { cell = read; }
+void keep(double& cell, const Numeral& read) { cell = read.value; }
 
-/// Reads lines of `columns` cells.
-Lines read_lines(std::string_view text, std::size_t columns) {
-  Lines lines;
-  constexpr std::size_t likely_cell = 8;  // characters; more cells than that cost a copy
-  lines.cells.reserve(text.size() / likely_cell);
+/// Reads lines of `columns` cells into `cells`; false where they are not all numbers, or not as
+/// many in each line, or not as many as `cells` has room for.
+template <class Cell>
+bool read_lines(std::string_view text, std::size_t columns, std::span<Cell> cells) {
   std::size_t column = 0;
-  while (!text.empty()) {
+  for (Cell& cell : cells) {
     const NumeralResult result = take_plain_cell(text);
-    lines.cells.push_back(result.numeral);
+    keep(cell, result.numeral);
     ++column;
     const bool more = text.starts_with(',');
-    const bool line_ends = !more && column == columns;
-    lines.are_plain = result.fault == NumeralFault::none && (more ? column < columns : line_ends);
-    if (!lines.are_plain) return lines;
+    const bool is_right = more ? column < columns : column == columns;
+    if (result.fault != NumeralFault::none || !is_right) return false;
     if (!text.empty()) text.remove_prefix(1);
-    if (line_ends) column = 0;
+    if (!more) column = 0;
   }
-  lines.are_plain = column == 0;
-  return lines;
+  return text.empty() && column == 0;
 }
 
-/// The text in pieces of whole lines, which are read side by side.
-std::vector<std::string_view> pieces_of(std::string_view text) {
+/// Some whole lines of a file.
+struct Piece {
+  std::string_view text;
+  std::size_t first_line;
+  std::size_t lines;
+};
+
+/// The text in pieces, which are read side by side.
+std::vector<Piece> pieces_of(std::string_view text) {
   constexpr std::size_t piece_size = std::size_t{1} << 20;
-  std::vector<std::string_view> pieces;
-  while (!text.empty()) {
+  std::vector<Piece> pieces;
+  for (std::size_t line = 0; !text.empty();) {
     const std::size_t end = text.find('\n', std::min(piece_size, text.size()));
     const std::size_t size = end == std::string_view::npos ? text.size() : end + 1;
-    pieces.push_back(text.substr(0, size));
+    const std::string_view piece = text.substr(0, size);
+    const auto ends = static_cast<std::size_t>(std::count(piece.begin(), piece.end(), '\n'));
+    pieces.push_back({piece, line, ends + (piece.ends_with('\n') ? 0 : 1)});
+    line += pieces.back().lines;
     text.remove_prefix(size);
   }
   return pieces;
@@ -81,25 +87,49 @@ std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(std::count(first.begin(), first.end(), ',')) + 1;
 }
 
+/// A plain matrix: every piece is read straight into its place.
+template <class Cell>
+struct Plain {
+  Shape shape;
+  std::vector<Cell> cells;
+};
+
+template <class Cell>
+std::optional<Plain<Cell>> read_plain(std::string_view text, const std::string& where) {
+  const std::size_t columns = columns_of(text);
+  if (columns < 2) return std::nullopt;
+  const std::vector<Piece> pieces = pieces_of(text);
+  const std::size_t lines = pieces.back().first_line + pieces.back().lines;
+  // A number and what ends it take two characters: lines that are cut short promise too much.
+  if (lines > (text.size() + 1) / 2 / columns) return std::nullopt;
+  Plain<Cell> plain{.shape = {lines, columns}, .cells = {}};
+  plain.cells.resize(count_of(plain.shape, where));
+  std::atomic<bool> is_plain = true;
+  in_blocks(pieces.size(), 1, 4 * pieces.front().text.size(), [&](std::size_t p, std::size_t) {
+    const Piece& piece = pieces[p];
+    const auto place =
+        std::span(plain.cells).subspan(piece.first_line * columns, piece.lines * columns);
+    if (is_plain && !read_lines(piece.text, columns, place)) is_plain = false;
+  });
+  if (!is_plain) return std::nullopt;
+  return plain;
+}
+
 }  // namespace
 
 std::optional<Written> read_plain_numbers(std::string_view text, const std::string& where) {
-  const std::size_t columns = columns_of(text);
-  if (columns < 2) return std::nullopt;
-  const std::vector<std::string_view> pieces = pieces_of(text);
-  std::vector<Lines> read(pieces.size());
-  in_blocks(pieces.size(), 1, 4 * pieces.front().size(),
-            [&](std::size_t p, std::size_t) { read[p] = read_lines(pieces[p], columns); });
+  std::optional<Plain<Numeral>> plain = read_plain<Numeral>(text, where);
+  if (!plain) return std::nullopt;
   Written written;
-  if (read.size() == 1) written.cells = std::move(read.front().cells);
-  for (Lines& lines : read) {
-    if (!lines.are_plain) return std::nullopt;
-    written.cells.insert(written.cells.end(), lines.cells.begin(), lines.cells.end());
-    lines.cells = {};
-  }
-  written.shape = {written.cells.size() / columns, columns};
-  count_of(written.shape, where);
+  written.shape = std::move(plain->shape);
+  written.cells = std::move(plain->cells);
   return written;
+}
+
+std::optional<Tensor> read_plain_matrix(std::string_view text, const std::string& where) {
+  std::optional<Plain<double>> plain = read_plain<double>(text, where);
+  if (!plain) return std::nullopt;
+  return tensor_of(plain->shape, std::move(plain->cells));
 }
 
 }  // namespace qkv::csv

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <new>
 
+#include "formats/csv_plain.hpp"
 #include "formats/mapped_file.hpp"
 #include "formats/npy.hpp"
 #include "formats/pasted.hpp"
@@ -61,13 +62,16 @@ std::optional<Numbers> read_value(const toml::table& table, std::string_view key
   return written ? from_written(*written, "value") : std::nullopt;
 }
 
-// A .npy file of nothing but numbers, which may be large, without a stop at cells that could be
-// blank.
+// A file of nothing but numbers, which may be large, without a stop at cells that could be blank
+// and digits that somebody wrote.
 std::optional<Tensor> whole_array(const std::filesystem::path& path,
                                   const std::optional<std::string>& key) {
-  if (key || path.extension() != ".npy") return {};
-  Tensor tensor = read_npy_array(MappedFile(path).bytes(), path.string()).tensor;
-  if (has_nan(tensor.values)) return {};
+  const bool is_csv = path.extension() == ".csv";
+  if (key || (path.extension() != ".npy" && !is_csv)) return {};
+  const MappedFile file(path);
+  std::optional<Tensor> tensor = is_csv ? csv::read_plain_matrix(file.bytes(), path.string())
+                                        : read_npy_array(file.bytes(), path.string()).tensor;
+  if (!tensor || has_nan(tensor->values)) return {};
   return tensor;
 }
 

@@ -29,11 +29,11 @@ void row_by_row(Tensor& output, std::size_t operations,
   if (rows == 0 || columns == 0) return;
   constexpr std::size_t numbers_at_a_time = std::size_t{1} << 14;
   const std::size_t block = std::max<std::size_t>(1, numbers_at_a_time / columns);
-  in_blocks(output.values.size() / columns, block, operations * columns,
+  const std::span<double> all = output.values;
+  in_blocks(all.size() / columns, block, operations * columns,
             [&](std::size_t begin, std::size_t end) {
               for (std::size_t line = begin; line < end; ++line) {
-                fill(line / rows, line % rows,
-                     std::span(output.values).subspan(line * columns, columns));
+                fill(line / rows, line % rows, all.subspan(line * columns, columns));
               }
             });
 }

@@ -8,6 +8,7 @@
 
 #include "render/cell_program.hpp"
 #include "render/text.hpp"
+#include "tensor/parallel.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv {
@@ -187,20 +188,41 @@ std::string json_tensor(const Trace& trace, const TensorView& view, const std::s
   return text + "}";
 }
 
+void add_to(ProgramNeeds& all, ProgramNeeds own) {
+  all.functions.merge(own.functions);
+  for (auto& [name, read] : own.cells) {
+    std::vector<bool>& known = all.cells[name];
+    known.resize(read.size());
+    for (std::size_t i = 0; i < read.size(); ++i) known[i] = known[i] || read[i];
+  }
+}
+
+// The program of each step, empty for givens: several steps at a time where they have many cells.
+std::vector<std::string> json_programs(const Trace& trace, const std::vector<TensorView>& views,
+                                       ProgramNeeds& needs) {
+  std::vector<std::string> programs(views.size());
+  std::vector<ProgramNeeds> own(views.size());
+  std::size_t cells = 0;
+  for (const TensorView& view : views) cells += view.cells().size();
+  constexpr std::size_t operations_a_cell = 1000;
+  in_blocks(views.size(), 1, operations_a_cell * cells / std::max<std::size_t>(1, views.size()),
+            [&](std::size_t v, std::size_t) {
+              const TensorView& view = views[v];
+              own[v].cells[view.name].resize(view.tensor->values.size());
+              if (!view.step) return read_itself(view, own[v]);
+              programs[v] =
+                  json_program(program_of(trace, *view.step, view.cells(), view.extents(), own[v]));
+            });
+  for (ProgramNeeds& one : own) add_to(needs, std::move(one));
+  return programs;
+}
+
 }  // namespace
 
 std::string report_data(const Trace& trace, const std::vector<TensorView>& views,
                         const ReportLook& look) {
   ProgramNeeds needs;
-  std::vector<std::string> programs;
-  for (const TensorView& view : views) {
-    programs.emplace_back();
-    needs.cells[view.name].resize(view.tensor->values.size());
-    if (!view.step) read_itself(view, needs);
-    if (!view.step) continue;
-    programs.back() =
-        json_program(program_of(trace, *view.step, view.cells(), view.extents(), needs));
-  }
+  const std::vector<std::string> programs = json_programs(trace, views, needs);
   std::string tensors;
   for (std::size_t v = 0; v < views.size(); ++v) {
     tensors += v == 0 ? "\n" : ",\n";

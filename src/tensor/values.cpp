@@ -16,19 +16,18 @@ class Values::Again {
       : size_(from.size()),
         width_(width),
         lines_a_block_(std::max<std::size_t>(1, numbers_a_block / width)),
-        held_(from.held_.data()),
+        held_(from.held_),
         made_(from.again_),
         work_(std::move(work)),
         is_there_((size_ / width + lines_a_block_ - 1) / lines_a_block_) {}
 
-  std::size_t size() const { return size_; }
   std::size_t width() const { return width_; }
 
   void fill_line(std::size_t line, std::span<double> room) const {
     if (made_) {
       made_->fill_line(line, room);
     } else {
-      std::copy_n(held_ + line * width_, width_, room.begin());
+      std::copy_n(held_->data() + line * width_, width_, room.begin());
     }
     work_(line, room);
   }
@@ -78,7 +77,7 @@ class Values::Again {
   const std::size_t size_;
   const std::size_t width_;
   const std::size_t lines_a_block_;
-  const double* const held_;                 // what they are made of: these,
+  const std::shared_ptr<const std::vector<double>> held_;  // what they are made of: these,
   const std::shared_ptr<const Again> made_;  // or others that are made again themselves
   const LineWork work_;
   mutable std::mutex mutex_;
@@ -86,15 +85,14 @@ class Values::Again {
   mutable std::vector<std::atomic<bool>> is_there_;
 };
 
-Values::Values(const Values& other) : held_(other.begin(), other.end()) {}
-
-Values& Values::operator=(const Values& other) {
-  if (this != &other) *this = Values(other);
-  return *this;
-}
+Values::Values(std::vector<double> numbers)
+    : held_(std::make_shared<std::vector<double>>(std::move(numbers))),
+      data_(held_->data()),
+      size_(held_->size()) {}
 
 Values Values::made_of(const Values& from, std::size_t width, LineWork work) {
   Values values;
+  values.size_ = from.size();
   values.again_ = std::make_shared<const Again>(from, width, std::move(work));
   return values;
 }
@@ -108,7 +106,7 @@ std::span<const double> Values::look(std::size_t first, std::size_t count,
 }
 
 void Values::in_pieces(const std::function<void(std::span<const double>)>& work) const {
-  if (!again_) return work(held_);
+  if (!again_) return work({data_, size_});
   constexpr std::size_t numbers_at_a_time = std::size_t{1} << 20;
   const std::size_t width = again_->width();
   const std::size_t piece = std::max<std::size_t>(1, numbers_at_a_time / width) * width;
@@ -123,13 +121,11 @@ void Values::let_go() const {
 }
 
 void Values::hold() {
-  held_.assign(std::as_const(*this).begin(), std::as_const(*this).end());
-  again_.reset();
+  const Values& seen = *this;
+  *this = Values(std::vector<double>(seen.begin(), seen.end()));
 }
 
-std::size_t Values::size_again() const { return again_->size(); }
-
-const double* Values::part_again(std::size_t first, std::size_t count) const {
+const double* Values::made(std::size_t first, std::size_t count) const {
   return again_->part(first, count);
 }
 

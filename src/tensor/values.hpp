@@ -20,45 +20,53 @@ using LineWork = std::function<void(std::size_t line, std::span<double> cells)>;
 /// as the scaled scores: four matrices of the same size would else be held where two will do.
 /// Whoever reads them need not know; who reads large ones from end to end does so with `look`.
 ///
-/// A copy holds its numbers, and so does what is written to.
+/// Copies share their numbers until one of them is written to, which then gets its own: a span to
+/// write through is not to be kept beyond a copy, and where several threads write, it is taken
+/// before they start.
 class Values {
  public:
   using value_type = double;
 
   Values() = default;
-  Values(std::vector<double> numbers) : held_(std::move(numbers)) {}
-  Values(std::initializer_list<double> numbers) : held_(numbers) {}
+  Values(std::vector<double> numbers);
+  Values(std::initializer_list<double> numbers) : Values(std::vector<double>(numbers)) {}
   template <std::input_iterator It>
-  Values(It first, It last) : held_(first, last) {}
-  Values(const Values& other);
-  Values(Values&& other) noexcept = default;
-  Values& operator=(const Values& other);
-  Values& operator=(Values&& other) noexcept = default;
+  Values(It first, It last) : Values(std::vector<double>(first, last)) {}
+
+  Values(const Values&) = default;
+  Values(Values&& other) noexcept { swap(other); }
+  Values& operator=(const Values&) = default;
+  Values& operator=(Values&& other) noexcept {
+    Values taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
   ~Values() = default;
 
-  /// As many numbers as `from` has, in lines of `width`. `from` must neither change nor go away
-  /// while they are looked at; it may be moved.
+  /// As many numbers as `from` has now, in lines of `width`.
   static Values made_of(const Values& from, std::size_t width, LineWork work);
 
-  std::size_t size() const { return again_ ? size_again() : held_.size(); }
-  bool empty() const { return size() == 0; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
   bool are_held() const { return !again_; }
 
-  const double* data() const { return again_ ? part_again(0, size()) : held_.data(); }
+  const double* data() const { return again_ ? made(0, size_) : data_; }
   const double* begin() const { return data(); }
-  const double* end() const { return data() + size(); }
-  double operator[](std::size_t i) const { return again_ ? *part_again(i, 1) : held_[i]; }
+  const double* end() const { return data() + size_; }
+  double operator[](std::size_t i) const { return again_ ? *made(i, 1) : data_[i]; }
   double front() const { return (*this)[0]; }
 
-  double* data() { return held().data(); }
+  double* data() {
+    if (again_ || held_.use_count() > 1) hold();
+    return data_;
+  }
   double* begin() { return data(); }
-  double* end() { return data() + size(); }
-  double& operator[](std::size_t i) { return held()[i]; }
+  double* end() { return data() + size_; }
+  double& operator[](std::size_t i) { return data()[i]; }
 
-  /// `count` numbers from `first` on, without making more than the matrices of them.
+  /// `count` numbers from `first` on, without making all where they are not held.
   std::span<const double> part(std::size_t first, std::size_t count) const {
-    return again_ ? std::span(part_again(first, count), count)
-                  : std::span(held_).subspan(first, count);
+    return {again_ ? made(first, count) : data_ + first, count};
   }
 
   /// The same for whole lines, made in `room` where they are not held: nothing else is kept.
@@ -79,16 +87,19 @@ class Values {
  private:
   class Again;
 
-  std::vector<double>& held() {
-    if (again_) hold();
-    return held_;
+  void swap(Values& other) noexcept {
+    std::swap(held_, other.held_);
+    std::swap(again_, other.again_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
   }
   void hold();
-  std::size_t size_again() const;
-  const double* part_again(std::size_t first, std::size_t count) const;
+  const double* made(std::size_t first, std::size_t count) const;
 
-  std::vector<double> held_;
+  std::shared_ptr<std::vector<double>> held_;  // none where they are made again
   std::shared_ptr<const Again> again_;
+  double* data_ = nullptr;  // of what is held
+  std::size_t size_ = 0;
 };
 
 }  // namespace qkv

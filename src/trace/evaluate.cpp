@@ -138,10 +138,7 @@ std::optional<Tensor> made_again(const Operation& operation, const Call& call) {
   return result;
 }
 
-enum class Keep { all, what_costs_time };
-
-Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::string>& tokens,
-                Keep keep) {
+Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::string>& tokens) {
   refuse_operand_count(recipe);
   Step step{.name = recipe.name,
             .operation = recipe.operation,
@@ -150,8 +147,7 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::s
             .output = {}};
   learn_axes(trace, step, tokens);
   const Call call = trace.call(step);
-  std::optional<Tensor> cheap =
-      keep == Keep::all ? std::nullopt : made_again(*recipe.operation, call);
+  std::optional<Tensor> cheap = made_again(*recipe.operation, call);
   step.output = cheap ? std::move(*cheap) : recipe.operation->compute(call);
   refuse_no_number(step.output, call);
   return step;
@@ -244,12 +240,9 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   trace.environment = recipe.environment;
   for (Given& given : recipe.givens) trace.add(std::move(given));
   trace.length = recipe.steps.size();
-  trace.steps.reserve(recipe.steps.size());  // what is made again looks for its operand there
   const std::vector<bool> needed = needed_steps(recipe, wanted);
   const std::set<std::string_view> kept = names_to_keep(recipe, wanted);
   const LastUses uses = last_uses(recipe, needed);
-  // Steps that are let go of on the way would take away what others are made of.
-  const Keep keep = wanted.empty() ? Keep::what_costs_time : Keep::all;
   for (Given& given : trace.givens) name_matrix(given.tensor, usual_axes(given.name));
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     const StepRecipe& step = recipe.steps[s];
@@ -257,7 +250,7 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
                                                      [&](const auto& n) { return trace.find(n); });
     if (!ready || (!needed[s] && is_large(step, trace))) continue;
     try {
-      Step made = worked_out(step, trace, recipe.tokens, keep);
+      Step made = worked_out(step, trace, recipe.tokens);
       held.add(made.output, made.name);
       made.number = s + 1;
       trace.add(std::move(made));

@@ -92,6 +92,23 @@ def gpt2_tensors():
     yield "ln_f.bias", (d,), 0
 
 
+def gpt2_flops(n, whole):
+    d = GPT2["d"]
+    layers = GPT2["layers"] * (24 * n * d * d + 4 * n * n * d)
+    return layers + (2 * n * d * GPT2["vocabulary"] if whole else 0)
+
+
+def gpt2_kept_bytes(n):
+    """What all of its steps hold: of a layer two norms, Q, K, V, context, concat, output and two
+    sums, the three of the MLP at four times the width but the last, and four score matrices a
+    head; before and after the layers four of n × d, the logits and the probabilities. And the
+    weights, as doubles."""
+    d, vocabulary = GPT2["d"], GPT2["vocabulary"]
+    layer = n * d * (11 + 4 + 4) + 4 * GPT2["heads"] * n * n
+    weights = sum(int(np.prod(shape)) for _, shape, _ in gpt2_tensors())
+    return 8 * (GPT2["layers"] * layer + 4 * n * d + 2 * n * vocabulary + weights)
+
+
 def write_gpt2(directory):
     tensors = list(gpt2_tensors())
     header, end = {"__metadata__": {"n_head": str(GPT2["heads"])}}, 0

@@ -93,7 +93,7 @@ def safetensors(path):
         yield name, array.astype(np.float64)
 
 
-def gpt2_numpy(path, n, heads, layers, out):
+def gpt2_numpy(path, n, heads, layers, whole, out):
     import numpy as np
 
     start = time.perf_counter()
@@ -131,11 +131,16 @@ def gpt2_numpy(path, n, heads, layers, out):
         inside = linear(norm(x, own + "ln_2"), own + "mlp.c_fc")
         raised = np.tanh(np.sqrt(2 / np.pi) * (inside + 0.044715 * inside * inside * inside))
         x = keep(x + linear(keep(0.5 * inside * (1 + raised)), own + "mlp.c_proj"))
-    np.save(out, norm(x, "ln_f"))
+    last = norm(x, "ln_f")
+    if whole:
+        logits = keep(last @ w["wte.weight"].T)
+        raised = np.exp(logits - logits.max(-1, keepdims=True))
+        last = keep(raised / raised.sum(-1, keepdims=True))[-1]
+    np.save(out, last)
     return start
 
 
-def gpt2_torch(path, n, heads, layers, out):
+def gpt2_torch(path, n, heads, layers, whole, out):
     import numpy as np
     import torch
     import torch.nn.functional as F
@@ -168,7 +173,10 @@ def gpt2_torch(path, n, heads, layers, out):
         x = keep(x + linear(joined, own + "attn.c_proj"))
         inside = linear(norm(x, own + "ln_2"), own + "mlp.c_fc")
         x = keep(x + linear(keep(F.gelu(inside, approximate="tanh")), own + "mlp.c_proj"))
-    np.save(out, norm(x, "ln_f").numpy())
+    last = norm(x, "ln_f")
+    if whole:
+        last = keep(torch.softmax(keep(last @ w["wte.weight"].T), -1))[-1]
+    np.save(out, last.numpy())
     return start
 
 

@@ -103,26 +103,29 @@ def attention(qkv, scratch):
     return kept + alone
 
 
-def gpt2_row(qkv, scratch, n, threads):
+def gpt2_row(qkv, scratch, n, threads, whole):
+    """To its last norm, letting go on the way; or all of it, to the probabilities, all kept."""
     model = lessons.gpt2(scratch)
     directory, shape = model.directory, lessons.GPT2
     path = directory / "model.safetensors"
-    arguments = (path, n, shape["heads"], shape["layers"], directory / "peer.npy")
+    arguments = (path, n, shape["heads"], shape["layers"], int(whole), directory / "peer.npy")
     text = " ".join(str(7 * i) for i in range(n))  # without a tokeniser, the ids themselves
-    d = shape["d"]
-    return Row("GPT-2 small, to its last norm", f"{n} tokens",
-               [qkv, "export", "--model", str(path), "--text", text, "--step", "norm", "--format",
-                "npy", "-o", str(directory / "out"), "--threads", str(threads)],
+    of_model = ["--model", str(path), "--text", text, "--threads", str(threads)]
+    return Row("GPT-2 small, all kept" if whole else "GPT-2 small, to its last norm", f"{n} tokens",
+               [qkv, "run", *of_model, "--from", "probabilities"] if whole else
+               [qkv, "export", *of_model, "--step", "norm", "--format", "npy", "-o",
+                str(directory / "out")],
                [peer(kind + core, "gpt2", kind, *arguments, env=env) for kind, env, core in
                 (("numpy", threads_in(threads), ""), ("torch", threads_in(threads), ""),
                  ("numpy", best(threads), " " + best_core_type()))],
-               {"numpy": 1, "torch": 1}, threads,
-               {"flops": shape["layers"] * (24 * n * d * d + 4 * n * n * d)}, rounds=2,
+               {"numpy": 1, "torch": 1}, threads, {"flops": lessons.gpt2_flops(n, whole)},
+               lessons.gpt2_kept_bytes(n) if whole else 0, rounds=1 if n > 64 else 3,
                quick=False, prepare=[model.ready])
 
 
 def gpt2(qkv, scratch):
-    return [gpt2_row(qkv, scratch, n, threads) for n in (64, 1024) for threads in (1, 2)]
+    return ([gpt2_row(qkv, scratch, n, threads, True) for n in (64, 1024) for threads in (1, 2)] +
+            [gpt2_row(qkv, scratch, 64, threads, False) for threads in (1, 2)])
 
 
 def write_row(qkv, matrix, form, n, threads):

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/csv_plain.hpp"
 #include "tensor/error.hpp"
 
 namespace {
@@ -127,6 +128,34 @@ TEST_CASE("files of one row and of one column are read") {
   CHECK(read("1,2,3\n").shape == Shape{1, 3});
   CHECK(read("1\n2\n3\n").shape == Shape{3, 1});
   CHECK(read("7").shape == Shape{1, 1});
+}
+
+TEST_CASE("numbers and commas alone are read straight into a matrix") {
+  const auto matrix = csv::read_plain_matrix("1,2.5\n-3,4e2\n0.125,7", "a.csv");
+  REQUIRE(matrix);
+  CHECK(matrix->shape() == Shape{3, 2});
+  CHECK(Values(matrix->values.begin(), matrix->values.end()) == Values{1, 2.5, -3, 400, 0.125, 7});
+}
+
+TEST_CASE("whatever else a file has is left to the careful reader") {
+  for (const char* text : {"1,2\n3,\n", "1,2\n3\n", "1,2\n3,4,5\n", "1,2\n\n3,4\n", ",a\nb,1\n",
+                           "1\n2\n", "1;2\n3;4\n", "1,x\n", "1,2,3\n\n\n\n\n", "1,2\n3,", ""}) {
+    INFO(text);
+    CHECK_FALSE(csv::read_plain_matrix(text, "a.csv"));
+    CHECK_FALSE(csv::read_plain_numbers(text, "a.csv"));
+  }
+}
+
+TEST_CASE("a large file of numbers is read in pieces that keep their places") {
+  std::string text;
+  for (int i = 0; i < 300000; ++i) text += std::to_string(i) + "," + std::to_string(-i) + ".5\n";
+  const auto matrix = csv::read_plain_matrix(text, "a.csv");
+  REQUIRE(matrix);
+  CHECK(matrix->shape() == Shape{300000, 2});
+  CHECK(matrix->at(0, 123456, 0) == 123456);
+  CHECK(matrix->at(0, 123456, 1) == -123456.5);
+  CHECK(matrix->at(0, 299999, 1) == -299999.5);
+  CHECK(csv::read_plain_numbers(text, "a.csv")->cells.back().decimals == 1);
 }
 
 TEST_CASE("an empty line is a blank cell of a single column, and nothing elsewhere") {
