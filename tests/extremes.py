@@ -176,11 +176,14 @@ def probabilities(folder, tensor, value, dtype="F64"):
 
 
 def a_weight_that_is_no_number_is_told(folder):
-    for value, what in ((NAN, "NaN"), (INF, "an infinity")):
-        for tensor, place in (("h.1.mlp.c_fc.bias", "[5]"), ("lm_head.weight", "[")):
+    """Number 5 of W_in's 96 biases; number 5 of 24 columns of the first word's row."""
+    for value, what in ((NAN, "NaN"), (INF, "an infinity"), (-INF, "an infinity")):
+        for tensor, name, place in (("h.1.mlp.c_fc.bias", "transformer.h.1.mlp.c_fc.bias", "5"),
+                                    ("lm_head.weight", "lm_head.weight", "0, 5")):
             done = probabilities(folder, tensor, value)
-            assert f"{tensor} holds {what} at {place}" in done.stderr, done.stderr
-            equal((done.returncode, done.stdout), (2, ""))
+            equal((done.returncode, done.stderr), (2, (
+                f"qkv: {folder / 'm.safetensors'}: {name} holds {what} at [{place}]; the file is "
+                "damaged, or training failed\n")))
 
 
 def the_largest_and_the_smallest_weights_give_probabilities(folder):
