@@ -148,3 +148,15 @@ def small_model(folder, change=lambda weights: None, metadata=None, layout="out-
     path = folder / "m.safetensors"
     write_safetensors(path, weights, metadata or {"n_head": "4"})
     return path
+
+
+def write_byte_pairs(folder, merges, others=None):
+    """vocab.json with the ids of all bytes and of what the merges make, and merges.txt."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    spare = [byte for byte in range(256) if byte not in printable]
+    letters = {byte: chr(byte) for byte in printable}  # as GPT-2 writes bytes
+    letters.update({byte: chr(256 + i) for i, byte in enumerate(spare)})
+    joined = {pair.replace(" ", ""): 256 + i for i, pair in enumerate(merges)}
+    vocabulary = {letters[byte]: byte for byte in range(256)} | (others or joined)
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    (folder / "merges.txt").write_text("#version: 0.2\n" + "".join(f"{pair}\n" for pair in merges))

@@ -209,14 +209,7 @@ def the_model_writes_on(folder):
 def byte_pairs_are_named_in_the_readout(folder):
     weights = gpt.random_weights(1, 24, 260, 8, "in-out", 5)
     gpt.write_safetensors(folder / "m.safetensors", weights, {"n_head": "4"})
-    # GPT-2's letters of the bytes 0 to 255, then two words and two that no merge makes.
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    letters = {byte: chr(byte) for byte in printable}
-    letters.update({byte: chr(256 + i) for i, byte in enumerate(others)})
-    vocabulary = {letters[byte]: byte for byte in range(256)} | {"Ġc": 256, "Ġcat": 257, "at": 258}
-    (folder / "vocab.json").write_text(json.dumps(vocabulary))
-    (folder / "merges.txt").write_text("#version: 0.2\na t\nĠ c\nĠc at\n")
+    gpt.write_byte_pairs(folder, ["a t", "Ġ c", "Ġc at"], {"Ġc": 256, "Ġcat": 257, "at": 258})
     own = ("--model", folder / "m.safetensors", "--text", "a cat")
     ids = [97, 257]
     shares = gpt.forward(weights, ids, 4, "in-out")["probabilities"]
@@ -260,6 +253,24 @@ def ids_may_be_written_for_words(folder):
     agree(gpt.forward(weights, [39, 0, 7], 1, "in-out"), arrays)  # heads are usually 64 wide
 
 
+def a_lessons_vocabulary_is_not_its_models(folder):
+    path = gpt.small_model(folder)
+    (folder / "l.toml").write_text("""
+text = "C A B"
+vocabulary = ["C", "B", "A"]
+[model]
+file = "m.safetensors"
+vocabulary = ["A", "B", "C"]
+""")
+    weights, _ = gpt.read_safetensors(path)
+    agree(gpt.forward(weights, [2, 0, 1], 4), exported(folder, folder / "l.toml"))
+
+
+def a_later_layers_weight_can_be_set(folder):
+    own = ("--model", gpt.small_model(folder), "--text", "CAB")
+    qkv.printed("run", *own, "--step", "h0.Q", "--set", "h1.W_Q[1,1,1]=0")
+
+
 def a_model_checks_its_own_numbers(folder):
     path = gpt.small_model(folder)
     own = ("--model", path, "--text", "CAB")
@@ -299,6 +310,8 @@ CLAIMS = [
     heads_are_sorted_by_what_is_asked_for,
     a_lesson_lays_a_model_out,
     ids_may_be_written_for_words,
+    a_lessons_vocabulary_is_not_its_models,
+    a_later_layers_weight_can_be_set,
     a_model_checks_its_own_numbers,
 ]
 

@@ -181,7 +181,83 @@ say = "Words."
         "steps end with h0.residual2\n")))
 
 
+def deep_nesting_in_a_tokenizer_is_told(folder):
+    deep = "[" * 2_000_000 + "]" * 2_000_000
+    (folder / "deep.json").write_text(
+        '{"model": {"type": "BPE", "vocab": {}, "merges": [], "dropout": ' + deep + "}}")
+    done = qkv("run", "--model", gpt.small_model(folder), "--text", "A", "--tokenizer",
+               folder / "deep.json")
+    equal(done.returncode, 2, done.stderr[:300])
+    assert len(done.stderr) < 500, done.stderr[:600]
+
+
+def what_lies_beside_the_program_changes_no_built_in_lesson(folder):
+    own = qkv.printed("run", "trained-adjectives", "--no-pause")
+    for text in ("garbage", '{"layer_norm_epsilon": 1}', '{"activation_function": "relu"}'):
+        (folder / "config.json").write_text(text)
+        equal(qkv.printed("run", "trained-adjectives", "--no-pause", cwd=folder), own)
+
+
+def a_vocabulary_and_a_tokenizer_are_not_both_taken(folder):
+    (folder / "tokenizer.json").write_text("{}")
+    done = qkv("run", "--model", gpt.small_model(folder), "--text", "A", "--vocabulary", "A,B,C",
+               "--tokenizer", folder / "tokenizer.json")
+    equal((done.returncode, done.stderr.strip()), (2, (
+        "qkv: write either a vocabulary or a tokenizer; the model's tokens can't be both")))
+
+
+def a_link_beside_a_model_leads_nowhere_outside(folder):
+    home = folder / "home"
+    home.mkdir()
+    gpt.small_model(home)
+    (folder / "config.json").write_text('{"n_head": 2}')
+    (home / "config.json").symlink_to(folder / "config.json")
+    (home / "l.toml").write_text('text = "CAB"\n[model]\nfile = "m.safetensors"\n')
+    done = qkv("lint", home / "l.toml")
+    equal(done.returncode, 2)
+    assert "config.json: a link leads out of the lesson's directory" in done.stdout + done.stderr
+    qkv.printed("run", home / "l.toml", "--no-pause", "--allow-outside-files")
+
+
+def a_model_reads_one_text(folder):
+    gpt.small_model(folder)
+    (folder / "l.toml").write_text('text = ["CAB", "ABC"]\n[model]\nfile = "m.safetensors"\n')
+    done = qkv("lint", folder / "l.toml")
+    equal((done.returncode, (done.stdout + done.stderr).strip()), (2, (
+        f'{folder / "l.toml"}:1:8: a model reads one text: write text = "…"')))
+
+
+def layers_and_heads_are_counts(folder):
+    own = ("--model", gpt.small_model(folder), "--text", "A")
+    for option, value, least in (("--layer", "-1", 0), ("--layer", "1e3", 0), ("--head", "0", 1)):
+        done = qkv("run", *own, f"{option}={value}")
+        equal(done.returncode, 2)
+        assert done.stderr.startswith(
+            f'qkv: {option}: "{value}" is no whole number from {least} to'), done.stderr
+
+
+def what_is_read_again_as_other_tokens_is_told(folder):
+    """A model that always writes "b" after "a", and byte pairs that join the two."""
+    weights = gpt.random_weights(1, 24, 259, 8, "in-out", 5)
+    weights["lm_head.weight"] = torch.zeros(259, 24)
+    weights["lm_head.weight"][98] = 100 * weights["transformer.ln_f.bias"]
+    weights["transformer.ln_f.weight"] = torch.zeros(24)
+    gpt.write_safetensors(folder / "m.safetensors", weights, {"n_head": "4"})
+    gpt.write_byte_pairs(folder, ["a b"])
+    done = qkv("run", "--model", folder / "m.safetensors", "--text", "a", "--continue", "1")
+    equal((done.returncode, done.stderr.strip()), (2, (
+        'qkv: --continue: what the model has written, "ab", is read as other tokens than those it '
+        "chose; take fewer")))
+
+
 CLAIMS = [
+    deep_nesting_in_a_tokenizer_is_told,
+    what_lies_beside_the_program_changes_no_built_in_lesson,
+    a_vocabulary_and_a_tokenizer_are_not_both_taken,
+    a_link_beside_a_model_leads_nowhere_outside,
+    a_model_reads_one_text,
+    layers_and_heads_are_counts,
+    what_is_read_again_as_other_tokens_is_told,
     a_name_near_it_is_offered,
     numbers_that_are_none_are_told_with_their_tensor,
     whole_numbers_are_no_weights,
