@@ -22,6 +22,7 @@ using Json = nlohmann::json;
 constexpr std::size_t length_size = 8;
 constexpr std::size_t largest_rank = 64;
 constexpr std::string_view metadata_key = "__metadata__";
+constexpr std::size_t most_metadata = 20'000;  // keys and texts; a few are usual
 
 [[noreturn]] void refuse(const std::string& where, std::string_view why) {
   throw InputError(fmt::format("{}: {}", where, why));
@@ -110,8 +111,8 @@ class HeaderReader {
 
   void count_values(int depth) {
     if (depth == 1) broken(place() + " is no object");
-    if (name_ != metadata_key && ++values_ > largest_rank + 8)
-      broken(place() + " has too much in it");
+    const std::size_t most = name_ == metadata_key ? most_metadata : largest_rank + 8;
+    if (++values_ > most) broken(place() + " has too much in it");
   }
 
   void take_metadata(const Json& parsed) {

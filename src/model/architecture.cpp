@@ -222,6 +222,15 @@ void check_tensors(const Weights& weights, const Architecture& model) {
   weights.checked(model.unembedding, {model.vocabulary, d});
 }
 
+// What would change the logits and has no place in them must not be passed over.
+void refuse_other_readout(const Weights& weights) {
+  for (const SafetensorsEntry& entry : weights.tensors()) {
+    if (!entry.name.ends_with("lm_head.bias")) continue;
+    throw InputError(fmt::format("{}: no GPT-2 has a tensor {}: its logits are norm · Wᵀ alone",
+                                 weights.where(), printable(entry.name)));
+  }
+}
+
 std::string unembedding_of(const Weights& weights, const std::string& prefix) {
   constexpr std::string_view trunk = "transformer.";
   std::string own = prefix.ends_with(trunk) ? prefix.substr(0, prefix.size() - trunk.size()) : "";
@@ -321,6 +330,7 @@ Architecture architecture_of(const Weights& weights, const Facts& facts,
   model.gelu = gelu_of(facts, *model.family);
   model.eps = eps_of(facts);
   refuse_other_attention(facts);
+  refuse_other_readout(weights);
   check_tensors(weights, model);
   return model;
 }

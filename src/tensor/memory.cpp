@@ -79,5 +79,8 @@ void* operator new(std::size_t size) {
   }
 }
 
+// The library's own would do, but a sanitizer brings another, which knows nothing of `release`.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
+
 void operator delete(void* memory) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t) noexcept { release(memory); }

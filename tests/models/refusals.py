@@ -219,6 +219,19 @@ def a_link_beside_a_model_leads_nowhere_outside(folder):
     qkv.printed("run", home / "l.toml", "--no-pause", "--allow-outside-files")
 
 
+def a_bias_of_the_readout_is_not_passed_over(folder):
+    def change(weights):
+        weights["lm_head.bias"] = torch.zeros(3)
+    refused(folder, "no GPT-2 has a tensor lm_head.bias: its logits are norm · Wᵀ alone", change)
+
+
+def metadata_without_end_are_refused(folder):
+    path = gpt.small_model(folder, metadata={f"k{i}": "" for i in range(20_001)})
+    done = qkv("run", "--model", path, "--text", "A")
+    equal(done.returncode, 2)
+    assert 'the header of "__metadata__" has too much in it' in done.stderr, done.stderr[:300]
+
+
 def a_model_reads_one_text(folder):
     gpt.small_model(folder)
     (folder / "l.toml").write_text('text = ["CAB", "ABC"]\n[model]\nfile = "m.safetensors"\n')
@@ -255,6 +268,8 @@ CLAIMS = [
     what_lies_beside_the_program_changes_no_built_in_lesson,
     a_vocabulary_and_a_tokenizer_are_not_both_taken,
     a_link_beside_a_model_leads_nowhere_outside,
+    a_bias_of_the_readout_is_not_passed_over,
+    metadata_without_end_are_refused,
     a_model_reads_one_text,
     layers_and_heads_are_counts,
     what_is_read_again_as_other_tokens_is_told,
