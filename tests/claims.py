@@ -32,6 +32,11 @@ class Program:
 qkv = Program()
 
 
+def sanitized(path=None):
+    """Whether qkv was built with sanitizers, which take time and memory of their own."""
+    return b"__asan_init" in Path(path or qkv.path).read_bytes()
+
+
 def equal(got, due, what=""):
     assert got == due, f"{what and what + ': '}got {repr(got)[:600]}, due is {repr(due)[:600]}"
 

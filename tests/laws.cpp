@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "ops/shape_rule.hpp"
 #include "samples.hpp"
 #include "tensor/error.hpp"
+#include "tensor/values.hpp"
 #include "trace/evaluate.hpp"
 
 using namespace qkv;
@@ -22,7 +22,6 @@ namespace {
 
 constexpr int trials = 60;
 constexpr double relative = 1e-12;
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::string shown(const Work& work) {
   std::string text(work.operation().name);

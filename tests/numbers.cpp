@@ -12,6 +12,7 @@
 #include <string>
 
 #include "samples.hpp"
+#include "tensor/values.hpp"
 
 using namespace qkv;
 using namespace qkv::test;
@@ -20,7 +21,6 @@ namespace {
 
 using Kind = Expression::Kind;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double largest = std::numeric_limits<double>::max();
 constexpr long double unit = 0x1p-53L;        // half a unit in the last place of 1
 constexpr long double smallest = 0x1p-1074L;  // what is lost below it is lost

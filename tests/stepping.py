@@ -25,6 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
+from claims import sanitized
+
 QKV = ""
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 TWO_WORDS = str(EXAMPLES / "two-words.toml")
@@ -505,7 +507,7 @@ def quarter_of_times(terminal, keys, name):
 def slack():
     """Sanitizers make everything slower, and so do others who want the same processors."""
     shared = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    return shared * (20 if b"__asan_init" in Path(QKV).read_bytes() else 1)
+    return shared * (20 if sanitized(QKV) else 1)
 
 
 # ---- by lines --------------------------------------------------------------------------------

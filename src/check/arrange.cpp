@@ -10,7 +10,7 @@
 namespace qkv {
 namespace {
 
-constexpr Numeral blank{std::numeric_limits<double>::quiet_NaN(), 0, false};
+constexpr Numeral blank_cell{std::numeric_limits<double>::quiet_NaN(), 0, false};
 
 Shape without_leading_ones(Shape shape, std::size_t rank) {
   while (shape.size() > std::max<std::size_t>(1, rank) && shape.front() == 1) {
@@ -94,7 +94,7 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
   handed.shape.resize(tensor.leading_axes());
   handed.shape.insert(handed.shape.end(), matrix.begin(), matrix.end());
   const std::size_t size = pieces.front().cells.size();
-  std::vector<Numeral> cells(tensor.matrices() * size, blank);
+  std::vector<Numeral> cells(tensor.matrices() * size, blank_cell);
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     std::copy(pieces[k].cells.begin(), pieces[k].cells.end(),
               cells.begin() + static_cast<std::ptrdiff_t>(places[k] * size));

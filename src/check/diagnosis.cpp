@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "check/fit.hpp"
 #include "check/slips.hpp"
@@ -11,8 +10,6 @@
 
 namespace qkv {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // A whole matrix that was not handed in may have been turned over or have lost its signs.
 void collect_unseen_slips(const World& world, std::size_t at, std::size_t node, int decimals,

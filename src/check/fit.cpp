@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 namespace qkv {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // A part of a matrix: cells from `start`, `count` of them, `stride` apart.
-struct Part {
+struct Patch {
   std::size_t start = 0, count = 0, stride = 1;
   std::size_t cell(std::size_t n) const { return start + n * stride; }
 };
@@ -19,7 +16,7 @@ struct Part {
 // How a version fits the attempted cells of a part.
 struct Fit {
   std::size_t version = 0;
-  Part part = {};
+  Patch part = {};
   std::size_t cells = 0;         // wrong ones, of those still open, that it explains
   std::size_t contradicted = 0;  // cells that it does not fit
   double misfit = 0;             // the largest distance of those that it fits, in units
@@ -69,7 +66,7 @@ class Fitter {
   }
 
   // Stops counting where more than `most` cells are contradicted.
-  Fit fit_of(std::size_t version, const Part& part, std::size_t most) const {
+  Fit fit_of(std::size_t version, const Patch& part, std::size_t most) const {
     Fit fit{.version = version, .part = part};
     for (std::size_t n = 0; n < part.count && fit.contradicted <= most; ++n) {
       const std::size_t i = part.cell(n);
@@ -93,7 +90,7 @@ class Fitter {
     const std::size_t rows = puzzle_.rows();
     const std::size_t columns = puzzle_.columns();
     const std::size_t size = rows * columns;
-    const auto offer = [&](const Part& part) {
+    const auto offer = [&](const Patch& part) {
       if (part.count >= at_least) visit(part);
     };
     if (version.reach == Reach::anything) {
@@ -114,7 +111,7 @@ class Fitter {
   // The part in which every attempted cell fits and the most wrong ones are explained.
   std::optional<Fit> best_part(std::size_t v, std::size_t at_least) const {
     std::optional<Fit> best;
-    each_part(versions_[v], at_least, [&](const Part& part) {
+    each_part(versions_[v], at_least, [&](const Patch& part) {
       const Fit fit = fit_of(v, part, 0);
       if (fit.contradicted > 0 || fit.cells < at_least) return;
       const bool better = !best || fit.cells > best->cells ||
@@ -136,7 +133,7 @@ class Fitter {
   // The part in which a version explains the most wrong cells one by one, though not all.
   std::optional<Fit> loose_part(std::size_t v, std::size_t at_least) const {
     std::optional<Fit> best;
-    each_part(versions_[v], at_least, [&](const Part& part) {
+    each_part(versions_[v], at_least, [&](const Patch& part) {
       const Fit fit = fit_of(v, part, part.count);
       const bool enough = fit.cells >= at_least && 2 * fit.contradicted <= fit.cells;
       if (enough && (!best || fit.cells > best->cells)) best = fit;

@@ -10,7 +10,6 @@
 namespace qkv {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view names[] = {"correct", "rounding", "carried", "wrong", "blank", "shape"};
 

@@ -11,7 +11,7 @@
 namespace qkv {
 namespace {
 
-constexpr std::string_view digits = "0123456789";
+constexpr std::string_view all_digits = "0123456789";
 constexpr std::string_view separators = " ._-";
 
 struct AxisWord {
@@ -50,7 +50,7 @@ std::string_view without_last(std::string_view text, std::string_view characters
 
 // Takes "head 2" and the like off the end of `text`; nothing where it does not end so.
 std::optional<std::pair<std::string, std::size_t>> take_place(std::string_view& text) {
-  const std::string_view before = without_last(text, digits);
+  const std::string_view before = without_last(text, all_digits);
   const std::string_view number = text.substr(before.size());
   std::size_t value = 0;
   if (std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc()) {

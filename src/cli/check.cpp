@@ -157,7 +157,7 @@ int run(const CheckCommandOptions& options, const Common& common) {
   return status_of(all);
 }
 
-std::function<int()> setup(OptionList& app, const Common& common) {
+std::function<int()> set_up_check(OptionList& app, const Common& common) {
   const auto options = std::make_shared<CheckCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("PATH", options->paths,
@@ -194,7 +194,7 @@ constinit const Command check_command{
         "  qkv check the-fat-cat scores.csv           one step\n"
         "  qkv check the-fat-cat my-work --no-answers where to look, not what to write\n"
         "  qkv check the-fat-cat class/* --summary csv > marks.csv\n",
-    .setup = setup,
+    .setup = set_up_check,
     .model = ModelPlace::first,
 };
 

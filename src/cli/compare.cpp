@@ -125,7 +125,7 @@ std::string refusal_of_tolerance(std::string& text) {
   return fmt::format("\"{}\" is no tolerance; write a number of 0 or more, such as 1e-5", text);
 }
 
-std::function<int()> setup(OptionList& app, const Common& common) {
+std::function<int()> set_up_compare(OptionList& app, const Common& common) {
   const auto options = std::make_shared<CompareOptions>();
   app.add_option("A", options->actual,
                  "ACTUAL: a lesson, an exported directory, or a file of arrays")
@@ -165,7 +165,7 @@ constinit const Command compare_command{
         "  qkv compare out-gpu/ out-cpu/            two directories of them\n"
         "  qkv compare mine.toml the-fat-cat --atol 0.01\n"
         "  qkv compare dump.safetensors the-fat-cat --rtol 1e-3 --json\n",
-    .setup = setup,
+    .setup = set_up_compare,
     .model = ModelPlace::last,
 };
 

@@ -6,7 +6,7 @@ namespace qkv {
 namespace {
 
 // In single quotes, inside which fish knows \' and \\.
-std::string in_quotes(std::string_view text) {
+std::string in_fish_quotes(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') result += '\\';
@@ -54,10 +54,10 @@ std::string option_line(const CommandUsage& command, const OptionUsage& option) 
     text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
   if (!option.value.empty()) text += " -r" + std::string(files_or_not(option)) + offered(option);
-  return text + " -d " + in_quotes(std::string(says_shortly(option))) + "\n";
+  return text + " -d " + in_fish_quotes(std::string(says_shortly(option))) + "\n";
 }
 
-constexpr std::string_view functions =
+constexpr std::string_view fish_functions =
     R"fish(# fish completion for qkv; made by: qkv --generate complete-fish
 
 function __qkv_lessons
@@ -105,11 +105,11 @@ end
 }  // namespace
 
 std::string fish_completion(const std::vector<CommandUsage>& usage) {
-  std::string text(functions), with_value = " ", lines;
+  std::string text(fish_functions), with_value = " ", lines;
   for (const CommandUsage& command : usage) {
     if (!command.name.empty()) {
       lines += fmt::format("complete -c qkv -n __fish_use_subcommand -f -a {} -d {}\n",
-                           command.name, in_quotes(command.summary));
+                           command.name, in_fish_quotes(command.summary));
     }
     std::size_t place = 0;
     for (const OptionUsage& option : command.options) {

@@ -125,7 +125,7 @@ int run(const ExplainOptions& options, const Common& common) {
   return 0;
 }
 
-std::function<int()> setup(OptionList& app, const Common& common) {
+std::function<int()> set_up_explain(OptionList& app, const Common& common) {
   const auto options = std::make_shared<ExplainOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("CELL", options->cell,
@@ -153,7 +153,7 @@ constinit const Command explain_command{
         "  qkv explain the-fat-cat 'scores[head 1,cat,fat]'\n"
         "  qkv explain the-fat-cat 'attention_weights[head 1,3,2]' --digits 6\n"
         "  qkv explain the-fat-cat 'context[head 2,3,1]' --latex\n",
-    .setup = setup,
+    .setup = set_up_explain,
     .model = ModelPlace::first,
 };
 

@@ -71,7 +71,7 @@ std::string refusal_of_formats(std::string& list) {
   }
 }
 
-std::function<int()> setup(OptionList& app, const Common&) {
+std::function<int()> set_up_export(OptionList& app, const Common&) {
   const auto options = std::make_shared<ExportCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->directory, "The directory to write to; - for the screen")
@@ -104,7 +104,7 @@ constinit const Command export_command{
         "  qkv export the-fat-cat -o out --format npz,json,latex\n"
         "  qkv export the-fat-cat --step scores -o -     one matrix, on the screen\n"
         "  qkv export the-fat-cat --format markdown -o - > walk.md\n",
-    .setup = setup,
+    .setup = set_up_export,
     .model = ModelPlace::first,
 };
 

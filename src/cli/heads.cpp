@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 
@@ -58,7 +56,7 @@ int run(const HeadsOptions& options, const Common& common) {
   return 0;
 }
 
-std::function<int()> setup(OptionList& app, const Common& common) {
+std::function<int()> set_up_heads(OptionList& app, const Common& common) {
   const auto options = std::make_shared<HeadsOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   add_digits_option(app, options->digits);
@@ -79,7 +77,7 @@ constinit const Command heads_command{
         "  qkv heads --model model.safetensors --text \"…\"\n"
         "  qkv heads --model model.safetensors --text \"…\" --sort previous\n"
         "  qkv heads the-fat-cat --json\n",
-    .setup = setup,
+    .setup = set_up_heads,
     .model = ModelPlace::first,
 };
 

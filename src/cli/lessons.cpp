@@ -134,7 +134,7 @@ std::string listing(const LessonsOptions& options, const Common& common) {
   return options.lesson.empty() ? course(lessons, output) : about(lessons.front(), output);
 }
 
-std::function<int()> setup(OptionList& app, const Common& common) {
+std::function<int()> set_up_lessons(OptionList& app, const Common& common) {
   const auto options = std::make_shared<LessonsOptions>();
   Option* lesson =
       app.add_option("LESSON", options->lesson, "Only this lesson: its words and its steps");
@@ -164,7 +164,7 @@ constinit const Command lessons_command{
         "  qkv lessons the-fat-cat                      its words and its steps\n"
         "  qkv lessons the-fat-cat --source > mine.toml a lesson file to change\n"
         "  qkv lessons --json\n",
-    .setup = setup,
+    .setup = set_up_lessons,
 };
 
 }  // namespace qkv

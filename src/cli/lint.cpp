@@ -70,7 +70,7 @@ int run(const LintOptions& options, const Common& common) {
   return good ? 0 : 2;
 }
 
-std::function<int()> setup(OptionList& app, const Common& common) {
+std::function<int()> set_up_lint(OptionList& app, const Common& common) {
   const auto options = std::make_shared<LintOptions>();
   app.add_option("FILE", options->files, "Lesson files, or names of built-in lessons")
       ->type_name("");
@@ -92,7 +92,7 @@ constinit const Command lint_command{
         "  qkv lint my-lesson.toml\n"
         "  qkv lint lessons/*.toml --strict     advice counts, too\n"
         "  qkv lint --ops                       what a step of a lesson can do\n",
-    .setup = setup,
+    .setup = set_up_lint,
 };
 
 }  // namespace qkv

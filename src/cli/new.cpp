@@ -64,7 +64,7 @@ void add_size(OptionList& app, const std::string& name, Size& size, Size fewest,
       ->check(whole_number(fewest, most));
 }
 
-std::function<int()> setup(OptionList& app, const Common&) {
+std::function<int()> set_up_new(OptionList& app, const Common&) {
   const auto options = std::make_shared<NewOptions>();
   app.add_option("FILE", options->file, "The lesson file to write; - for the screen")
       ->required()
@@ -91,7 +91,7 @@ constinit const Command new_command{
         "  qkv new by-hand.toml\n"
         "  qkv new exam.toml --seed 7 --causal          another lesson for each seed\n"
         "  qkv new wide.toml --tokens 5 --d-model 8 --heads 2\n",
-    .setup = setup,
+    .setup = set_up_new,
 };
 
 }  // namespace qkv

@@ -63,7 +63,7 @@ Option* add_size(OptionList& app, const std::string& name, std::uint64_t& size,
   return app.add_option_function<std::string>(name, read, says)->type_name("N");
 }
 
-std::function<int()> setup(OptionList& app, const Common&) {
+std::function<int()> set_up_params(OptionList& app, const Common&) {
   const auto options = std::make_shared<ParamsOptions>();
   StackSizes& sizes = options->sizes;
   add_size(app, "--d-model", sizes.d_model, "How many numbers stand for a token")->required();
@@ -99,7 +99,7 @@ constinit const Command params_command{
         "  qkv params --d-model 12288 --d-k 128 --heads 96 --layers 96\n"
         "  qkv params --d-model 768 --heads 12 --layers 12 --context 1024\n"
         "  qkv params --d-model 512 --heads 8 --context 512 --context 4096 --json\n",
-    .setup = setup,
+    .setup = set_up_params,
 };
 
 }  // namespace qkv

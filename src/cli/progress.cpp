@@ -19,7 +19,7 @@ constexpr auto patience = 500ms;  // what takes no longer needs no bar
 constexpr auto between = 100ms;
 constexpr std::size_t cells = 20;
 
-bool is_terminal() {
+bool draws_on_stderr() {
   const char* term = std::getenv("TERM");
   return isatty(STDERR_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
 }
@@ -29,7 +29,7 @@ bool is_terminal() {
 Progress::Progress(std::string what, std::size_t total)
     : what_(std::move(what)),
       total_(std::max<std::size_t>(1, total)),
-      on_terminal_(is_terminal()),
+      on_terminal_(draws_on_stderr()),
       next_(Clock::now() + patience) {}
 
 Progress::~Progress() {

@@ -78,7 +78,7 @@ int run(const ReportOptions& options) {
   return 0;
 }
 
-std::function<int()> setup(OptionList& app, const Common&) {
+std::function<int()> set_up_report(OptionList& app, const Common&) {
   const auto options = std::make_shared<ReportOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->file, "The page to write; - for standard output")
@@ -98,7 +98,7 @@ constinit const Command report_command{
         "  qkv report the-fat-cat -o the-fat-cat.html\n"
         "  qkv report the-fat-cat -o - --text \"the cat sat\" > cat.html\n"
         "  qkv report my-lesson.toml -o my-lesson.html --digits 2\n",
-    .setup = setup,
+    .setup = set_up_report,
     .model = ModelPlace::first,
 };
 

@@ -138,7 +138,7 @@ int run(const RunOptions& options, const Common& common) {
   return 0;
 }
 
-std::function<int()> setup(OptionList& app, const Common& common) {
+std::function<int()> set_up_run(OptionList& app, const Common& common) {
   const auto options = std::make_shared<RunOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::first_lesson_otherwise);
   Option* step = app.add_option("--step", options->step, "Only this step (name or number)");
@@ -182,7 +182,7 @@ constinit const Command run_command{
         "  qkv run the-fat-cat --set 'W_Q[head 1,1,2]=0.5' --from Q\n"
         "  qkv run my-lesson.toml\n"
         "  qkv run --model model.safetensors --text \"…\" --layer 0 --head 2\n",
-    .setup = setup,
+    .setup = set_up_run,
     .model = ModelPlace::first,
 };
 

@@ -95,7 +95,7 @@ int run(const WorksheetOptions& options) {
   return 0;
 }
 
-std::function<int()> setup(OptionList& app, const Common&) {
+std::function<int()> set_up_worksheet(OptionList& app, const Common&) {
   const auto options = std::make_shared<WorksheetOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->directory, "The directory to write to")
@@ -118,7 +118,7 @@ constinit const Command worksheet_command{
         "  qkv worksheet the-fat-cat -o my-work         then fill in my-work/*.csv, and\n"
         "  qkv check the-fat-cat my-work\n"
         "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
-    .setup = setup,
+    .setup = set_up_worksheet,
     .model = ModelPlace::first,
 };
 

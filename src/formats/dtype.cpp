@@ -51,7 +51,7 @@ double load_bfloat(const char* bytes, ByteOrder order) {
 
 double load_bool(const char* bytes, ByteOrder) { return *bytes != 0 ? 1.0 : 0.0; }
 
-constexpr std::array table = {
+constexpr std::array all_dtypes = {
     Dtype{"f8", "F64", 8, load_number<double>, Precision::float64},
     Dtype{"f4", "F32", 4, load_number<float>, Precision::float32},
     Dtype{"f2", "F16", 2, load_half, Precision::float16},
@@ -69,7 +69,7 @@ constexpr std::array table = {
 
 }  // namespace
 
-std::span<const Dtype> dtypes() { return table; }
+std::span<const Dtype> dtypes() { return all_dtypes; }
 
 std::vector<double> load_values(const Dtype& dtype, std::string_view bytes, ByteOrder order) {
   std::vector<double> values(bytes.size() / dtype.size);

@@ -64,7 +64,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-constexpr std::array table = {
+constexpr std::array format_list = {
     &formats::csv,  &formats::tsv,         &formats::text,     &formats::npy,   &formats::npz,
     &formats::json, &formats::safetensors, &formats::markdown, &formats::latex,
 };
@@ -86,11 +86,11 @@ constinit const Format markdown{.name = "markdown", .extension = ".md"};
 constinit const Format latex{.name = "latex", .extension = ".tex"};
 }  // namespace formats
 
-std::span<const Format* const> all_formats() { return table; }
+std::span<const Format* const> all_formats() { return format_list; }
 
 const Format* format_of(const fs::path& path) {
   const std::string extension = lower(path.extension().string());
-  for (const Format* format : table) {
+  for (const Format* format : format_list) {
     if (format->extension == extension) return format;
   }
   return nullptr;

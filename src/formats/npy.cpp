@@ -18,10 +18,6 @@ constexpr std::size_t beyond_any_file = std::size_t{1} << 48;
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t largest_rank = 64;  // NumPy's own bound, from version 2 on
 
-[[noreturn]] void refuse(const std::string& where, std::string_view why) {
-  throw InputError(fmt::format("{}: {}", where, why));
-}
-
 // ---------------------------------------------------------------- the header
 
 struct Header {

@@ -30,10 +30,6 @@ constexpr std::size_t beyond_16_bits = 0xffff;
 // A block of deflate makes at most 1032 bytes of one.
 constexpr std::size_t largest_ratio = 1032;
 
-[[noreturn]] void refuse(const std::string& where, std::string_view why) {
-  throw InputError(fmt::format("{}: {}", where, why));
-}
-
 [[noreturn]] void refuse_broken(const std::string& where, std::string_view what) {
   refuse(where, fmt::format("{}: save the arrays again with numpy.savez", what));
 }

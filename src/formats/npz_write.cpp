@@ -28,7 +28,7 @@ std::string little_endian(std::size_t value, std::size_t size) {
 std::string two(std::size_t value) { return little_endian(value, 2); }
 std::string four(std::size_t value) { return little_endian(value, 4); }
 
-struct Entry {
+struct Member {
   std::string name;    ///< with ".npy"
   std::string header;  ///< of the .npy file; the tensor's values follow it
   const Tensor* tensor = nullptr;
@@ -57,14 +57,14 @@ std::size_t crc(std::size_t checksum, std::string_view bytes) {
 }
 
 /// The entries with their places; beyond 4 GB the archive would need another kind of header.
-std::vector<Entry> laid_out(const std::vector<NamedTensor>& tensors) {
-  std::vector<Entry> entries;
+std::vector<Member> laid_out(const std::vector<NamedTensor>& tensors) {
+  std::vector<Member> entries;
   std::size_t place = 0;
   for (const NamedTensor& named : tensors) {
-    Entry entry{.name = named.name + ".npy",
-                .header = npy_header(named.tensor->shape()),
-                .tensor = named.tensor,
-                .place = place};
+    Member entry{.name = named.name + ".npy",
+                 .header = npy_header(named.tensor->shape()),
+                 .tensor = named.tensor,
+                 .place = place};
     place += entry.local_header().size() + entry.size();
     entries.push_back(std::move(entry));
   }
@@ -79,10 +79,10 @@ std::vector<Entry> laid_out(const std::vector<NamedTensor>& tensors) {
 }  // namespace
 
 void write_npz(const std::vector<NamedTensor>& tensors, const Sink& sink) {
-  std::vector<Entry> entries = laid_out(tensors);
+  std::vector<Member> entries = laid_out(tensors);
   std::string directory;
   std::size_t end = 0;
-  for (Entry& entry : entries) {
+  for (Member& entry : entries) {
     const Values& values = entry.tensor->values;
     entry.checksum = crc(0, entry.header);
     values.in_pieces([&](auto piece) { entry.checksum = crc(entry.checksum, bytes_of(piece)); });

@@ -20,10 +20,6 @@ namespace {
 
 using Matrices = std::vector<NamedWritten>;
 
-[[noreturn]] void refuse(const std::filesystem::path& path, std::string_view why) {
-  throw InputError(fmt::format("{}: {}", path.string(), why));
-}
-
 [[noreturn]] void refuse_errno(const std::filesystem::path& path, std::string_view what) {
   const int reason = errno;
   if (reason == ENOENT) refuse(path, "there is no such file: check the name and the directory");

@@ -24,11 +24,7 @@ constexpr std::size_t largest_rank = 64;
 constexpr std::string_view metadata_key = "__metadata__";
 constexpr std::size_t most_metadata = 20'000;  // keys and texts; a few are usual
 
-[[noreturn]] void refuse(const std::string& where, std::string_view why) {
-  throw InputError(fmt::format("{}: {}", where, why));
-}
-
-[[noreturn]] void refuse_broken(const std::string& where, std::string_view what) {
+[[noreturn]] void refuse_damaged(const std::string& where, std::string_view what) {
   refuse(where, fmt::format("{}: save the tensors again", what));
 }
 
@@ -56,9 +52,9 @@ std::uint64_t header_length(std::string_view bytes, const std::string& where) {
                               length, largest_safetensors_header));
   }
   if (length > bytes.size() - length_size) {
-    refuse_broken(where, fmt::format("the header is said to have {} bytes, the file has {} after "
-                                     "its length",
-                                     length, bytes.size() - length_size));
+    refuse_damaged(where, fmt::format("the header is said to have {} bytes, the file has {} after "
+                                      "its length",
+                                      length, bytes.size() - length_size));
   }
   return length;
 }
@@ -97,7 +93,7 @@ class HeaderReader {
 
  private:
   [[noreturn]] void broken(std::string_view what) const {
-    refuse_broken(where_, fmt::format("the header {}", what));
+    refuse_damaged(where_, fmt::format("the header {}", what));
   }
 
   std::string place() const { return fmt::format("of \"{}\"", printable(name_)); }
@@ -165,7 +161,7 @@ HeaderReader read_header(std::string_view text, const std::string& where) {
           return reader.hear(depth, event, parsed);
         });
   } catch (const Json::exception&) {
-    refuse_broken(where, "the header is no JSON");
+    refuse_damaged(where, "the header is no JSON");
   }
   return reader;
 }
@@ -201,15 +197,16 @@ void locate(SafetensorsEntry& entry, HeaderReader::Offsets range, std::string_vi
             const std::string& where) {
   const std::string name = printable(entry.name);
   if (range.begin > range.end || range.end > data.size()) {
-    refuse_broken(where, fmt::format("{} lies at bytes {} to {}, and there are {} bytes of numbers",
-                                     name, range.begin, range.end, data.size()));
+    refuse_damaged(where,
+                   fmt::format("{} lies at bytes {} to {}, and there are {} bytes of numbers", name,
+                               range.begin, range.end, data.size()));
   }
   entry.data = data.substr(range.begin, range.end - range.begin);
   if (!fits(entry)) {
-    refuse_broken(where, fmt::format("{} has {} bytes of numbers, which does not fit shape [{}] "
-                                     "of {}",
-                                     name, entry.data.size(), fmt::join(entry.shape, ", "),
-                                     printable(entry.dtype)));
+    refuse_damaged(where, fmt::format("{} has {} bytes of numbers, which does not fit shape [{}] "
+                                      "of {}",
+                                      name, entry.data.size(), fmt::join(entry.shape, ", "),
+                                      printable(entry.dtype)));
   }
 }
 
@@ -228,17 +225,17 @@ void refuse_overlaps_and_holes(const HeaderReader& header, std::size_t size,
   for (const std::size_t i : by_place) {
     const std::string name = printable(header.tensors[i].name);
     if (header.offsets[i].begin < end) {
-      refuse_broken(where, fmt::format("{} and {} share bytes of the file", before, name));
+      refuse_damaged(where, fmt::format("{} and {} share bytes of the file", before, name));
     }
     if (header.offsets[i].begin > end) {
-      refuse_broken(where, fmt::format("{} bytes before {} belong to no tensor",
-                                       header.offsets[i].begin - end, name));
+      refuse_damaged(where, fmt::format("{} bytes before {} belong to no tensor",
+                                        header.offsets[i].begin - end, name));
     }
     end = header.offsets[i].end;
     before = name;
   }
   if (end < size) {
-    refuse_broken(where, fmt::format("the last {} bytes belong to no tensor", size - end));
+    refuse_damaged(where, fmt::format("the last {} bytes belong to no tensor", size - end));
   }
 }
 

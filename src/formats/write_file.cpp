@@ -19,10 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const fs::path& path, std::string_view why) {
-  throw InputError(fmt::format("{}: {}", path.string(), why));
-}
-
 [[noreturn]] void refuse_errno(const fs::path& path, int reason) {
   refuse(path, fmt::format("the file cannot be written: {}", std::strerror(reason)));
 }

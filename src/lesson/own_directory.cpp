@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 std::atomic<bool> any_file_will_do = false;
 
-[[noreturn]] void refuse(const std::string& file, std::string_view why) {
+[[noreturn]] void refuse_outside(const std::string& file, std::string_view why) {
   throw InputError(
       fmt::format("{}: {}; put the file beside the lesson, or add --allow-outside-files if you "
                   "trust this lesson",
@@ -31,7 +31,7 @@ void refuse_special(const fs::path& path, const std::string& file) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
   if (!fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status)) return;
-  refuse(file, "this is a pipe or a device, and a lesson reads plain files");
+  refuse_outside(file, "this is a pipe or a device, and a lesson reads plain files");
 }
 
 }  // namespace
@@ -40,15 +40,16 @@ fs::path file_of_lesson(const fs::path& directory, const std::string& file) {
   const fs::path path = directory / file;
   if (any_file_will_do) return path;
   const fs::path named(file);
-  if (named.is_absolute()) refuse(file, "an absolute path leads out of the lesson's directory");
+  if (named.is_absolute())
+    refuse_outside(file, "an absolute path leads out of the lesson's directory");
   if (std::find(named.begin(), named.end(), "..") != named.end()) {
-    refuse(file, "\"..\" leads out of the lesson's directory");
+    refuse_outside(file, "\"..\" leads out of the lesson's directory");
   }
   std::error_code error;
   const fs::path home = fs::canonical(directory.empty() ? fs::path(".") : directory, error);
   const fs::path target = error ? fs::path() : fs::weakly_canonical(home / named, error);
   if (error) return path;  // not there: whoever opens it says so
-  if (!lies_in(home, target)) refuse(file, "a link leads out of the lesson's directory");
+  if (!lies_in(home, target)) refuse_outside(file, "a link leads out of the lesson's directory");
   refuse_special(path, file);
   return path;
 }

@@ -31,9 +31,6 @@ std::vector<Tensor> no_exp(const Source& step) {
   return {without_infinities(*step.inputs[0]->tensor)};
 }
 
-std::vector<Tensor> unscaled(const Source& step) { return without(step, scale_operation); }
-std::vector<Tensor> unmasked(const Source& step) { return without(step, mask_operation); }
-
 constexpr Mistake exp_mistakes[] = {
     {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.", base_2},
     {"softmax.no-exp", "The numbers were left as they were, without e^x.",

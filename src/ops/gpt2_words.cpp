@@ -7,31 +7,31 @@
 namespace qkv {
 namespace {
 
-enum class Kind { letter, digit, blank, mark };
+enum class CharacterKind { letter, digit, blank, mark };
 
 struct Character {
-  Kind kind;
+  CharacterKind kind;
   std::size_t bytes;
 };
 
 // As \p{L}, \p{N} and \s of the pattern see them. Of the control characters only those that end
 // a line or a cell are blanks, as in Unicode's White_Space: not U+001C to U+001F, which Python's
 // own `re` counts, but neither the `regex` of GPT-2's encoder nor Hugging Face's.
-Kind kind_of(utf8proc_int32_t code) {
-  if ((code >= 0x09 && code <= 0x0d) || code == 0x85) return Kind::blank;
+CharacterKind kind_of(utf8proc_int32_t code) {
+  if ((code >= 0x09 && code <= 0x0d) || code == 0x85) return CharacterKind::blank;
   switch (utf8proc_category(code)) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
     case UTF8PROC_CATEGORY_LT:
     case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO: return Kind::letter;
+    case UTF8PROC_CATEGORY_LO: return CharacterKind::letter;
     case UTF8PROC_CATEGORY_ND:
     case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_NO: return Kind::digit;
+    case UTF8PROC_CATEGORY_NO: return CharacterKind::digit;
     case UTF8PROC_CATEGORY_ZS:
     case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP: return Kind::blank;
-    default: return Kind::mark;
+    case UTF8PROC_CATEGORY_ZP: return CharacterKind::blank;
+    default: return CharacterKind::mark;
   }
 }
 
@@ -44,7 +44,7 @@ Character character_at(std::string_view text) {
 }
 
 // How long the run of that kind is at the start of the text.
-std::size_t run_of(std::string_view text, Kind kind) {
+std::size_t run_of(std::string_view text, CharacterKind kind) {
   std::size_t length = 0;
   while (length < text.size()) {
     const Character next = character_at(text.substr(length));
@@ -63,7 +63,7 @@ std::size_t contraction(std::string_view text) {
 
 // Blanks go alone, but the last one before a word goes with the word (if it is a plain blank).
 std::size_t blanks(std::string_view text) {
-  const std::size_t run = run_of(text, Kind::blank);
+  const std::size_t run = run_of(text, CharacterKind::blank);
   if (run == text.size()) return run;
   std::size_t last = 0;
   for (std::size_t at = 0; at < run; at += character_at(text.substr(at)).bytes) last = at;
@@ -73,8 +73,8 @@ std::size_t blanks(std::string_view text) {
 std::size_t word_length(std::string_view text) {
   if (const std::size_t length = contraction(text)) return length;
   const std::size_t blank = text.front() == ' ' && text.size() > 1 ? 1 : 0;
-  const Kind kind = character_at(text.substr(blank)).kind;
-  if (kind == Kind::blank) return blanks(text);
+  const CharacterKind kind = character_at(text.substr(blank)).kind;
+  if (kind == CharacterKind::blank) return blanks(text);
   return blank + run_of(text.substr(blank), kind);
 }
 
@@ -96,13 +96,13 @@ std::vector<std::string_view> gpt2_words(std::string_view text) {
   return words;
 }
 
-std::size_t blanks_before(std::string_view text) { return run_of(text, Kind::blank); }
+std::size_t blanks_before(std::string_view text) { return run_of(text, CharacterKind::blank); }
 
 std::size_t blanks_after(std::string_view text) {
   std::size_t start = text.size();
   while (start > 0) {
     const std::size_t at = last_character(text.substr(0, start));
-    if (character_at(text.substr(at, start - at)).kind != Kind::blank) break;
+    if (character_at(text.substr(at, start - at)).kind != CharacterKind::blank) break;
     start = at;
   }
   return text.size() - start;

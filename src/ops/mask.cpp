@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <limits>
 #include <memory>
 
 #include "ops/catalogue.hpp"
@@ -48,7 +47,7 @@ bool is_hidden(const CellBase& c) {
 
 // Puts -inf where the row's keys are hidden.
 void hide(CellBase at, std::span<double> cells) {
-  constexpr double hidden = -std::numeric_limits<double>::infinity();
+  constexpr double hidden = -infinity;
   if (kind_of(*at.call) == "causal") {  // every key behind its query, without asking one by one
     std::fill(cells.begin() + static_cast<std::ptrdiff_t>(std::min(at.row + 1, cells.size())),
               cells.end(), hidden);
@@ -145,7 +144,7 @@ struct Mask {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    if (is_hidden(c)) return -std::numeric_limits<double>::infinity();
+    if (is_hidden(c)) return -infinity;
     return c(0)(c.row, c.column);
   }
 
@@ -203,7 +202,7 @@ Tensor with_cells(const Source& step, Change change) {
   return result;
 }
 
-constexpr double hidden_score = -std::numeric_limits<double>::infinity();
+constexpr double hidden_score = -infinity;
 
 std::vector<Tensor> skipped(const Source& step) {
   return {with_cells(step, [](const CellBase&, double score) { return score; })};

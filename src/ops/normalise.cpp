@@ -100,9 +100,6 @@ std::vector<Tensor> base_2(const Source& step) {
   return {shares(step, powers)};
 }
 
-std::vector<Tensor> unscaled(const Source& step) { return without(step, scale_operation); }
-std::vector<Tensor> unmasked(const Source& step) { return without(step, mask_operation); }
-
 constexpr Mistake normalise_mistakes[] = {
     {"softmax.columns", "The sums were taken along the wrong axis.",
      "The weights of one query sum to 1.", along_other_axis},

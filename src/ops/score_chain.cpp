@@ -30,6 +30,9 @@ std::vector<Tensor> without(const Source& step, const Operation& skipped) {
   return {std::move(result)};
 }
 
+std::vector<Tensor> unscaled(const Source& step) { return without(step, scale_operation); }
+std::vector<Tensor> unmasked(const Source& step) { return without(step, mask_operation); }
+
 std::vector<Tensor> hidden_afterwards(const Source& step) {
   const Source* masked = behind(&step, mask_operation);
   std::vector<Tensor> results = without(step, mask_operation);

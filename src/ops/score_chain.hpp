@@ -12,6 +12,8 @@ namespace qkv {
 /// The step's result if the nearest `skipped` operation before it had been left out; nothing where
 /// there is none on the way.
 std::vector<Tensor> without(const Source& step, const Operation& skipped);
+std::vector<Tensor> unscaled(const Source& step);
+std::vector<Tensor> unmasked(const Source& step);
 
 /// The step's result if nothing had been hidden before it, its hidden cells then set to 0.
 std::vector<Tensor> hidden_afterwards(const Source& step);

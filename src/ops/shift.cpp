@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "ops/catalogue.hpp"
 #include "ops/line.hpp"
@@ -12,7 +11,7 @@ namespace {
 
 // x minus the top of its line; equal infinities differ by nothing, and what is hidden stays hidden.
 double below(double x, double top) {
-  if (x == -std::numeric_limits<double>::infinity()) return x;
+  if (x == -infinity) return x;
   return x == top ? 0 : x - top;
 }
 
@@ -58,7 +57,7 @@ struct Shift {
   static void bounds(const LineBounds& line) {
     const auto top_of_others = [](std::span<const double> numbers) {
       const auto first = std::max_element(numbers.begin(), numbers.end()) - numbers.begin();
-      double second = -std::numeric_limits<double>::infinity();
+      double second = -infinity;
       for (std::ptrdiff_t j = 0; j < std::ssize(numbers); ++j) {
         if (j != first) second = std::max(second, numbers[static_cast<std::size_t>(j)]);
       }
@@ -99,9 +98,6 @@ std::vector<Tensor> of_whole(const Source& step) {
   }
   return {std::move(result)};
 }
-
-std::vector<Tensor> unscaled(const Source& step) { return without(step, scale_operation); }
-std::vector<Tensor> unmasked(const Source& step) { return without(step, mask_operation); }
 
 constexpr Mistake shift_mistakes[] = {
     {"softmax.columns", "The largest number was taken along the wrong axis.",

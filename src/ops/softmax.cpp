@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "ops/catalogue.hpp"
@@ -14,8 +13,6 @@
 
 namespace qkv {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // e^(x - top), with the two limits that a subtraction of infinities would lose: a hidden score adds
 // nothing, and scores of +inf share the row among themselves.
@@ -161,9 +158,6 @@ std::vector<Tensor> not_normalised(const Source& step) {
 std::vector<Tensor> base_2(const Source& step) {
   return {shares(step, raised_cells(*step.inputs[0]->tensor, true, 2))};
 }
-
-std::vector<Tensor> unscaled(const Source& step) { return without(step, scale_operation); }
-std::vector<Tensor> unmasked(const Source& step) { return without(step, mask_operation); }
 
 constexpr Mistake softmax_mistakes[] = {
     {"softmax.columns", "Softmax went along the wrong axis.", "The weights of one query sum to 1.",

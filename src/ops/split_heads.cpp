@@ -9,7 +9,7 @@
 namespace qkv {
 namespace {
 
-constexpr std::string_view axes[] = {"columns", "rows"};
+constexpr std::string_view cut_axes[] = {"columns", "rows"};
 constexpr OptionRule split_options[] = {
     {.name = "heads",
      .says = "how many heads to cut the matrix into",
@@ -17,7 +17,7 @@ constexpr OptionRule split_options[] = {
      .required = true},
     {.name = "axis",
      .says = "cut the columns (the features), or the rows (as W_O is cut into its heads)",
-     .list = axes,
+     .list = cut_axes,
      .turns = OptionRule::Turns::with_convention},
 };
 

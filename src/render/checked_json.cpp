@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // As much as a person may want to read of it: `qkv explain` has all.
-constexpr std::size_t longest_arithmetic = 600;
+constexpr std::size_t whole_arithmetic = 600;
 
 Json number_json(double value) {
   if (std::isnan(value)) return nullptr;
@@ -34,7 +34,7 @@ Json first_json(const StepReport& step, const Trace& own, Answers answers) {
   if (answers == Answers::kept) return json;
   json["expected"] = number_json(first.expected);
   json["from_yours"] = number_json(first.from_yours);
-  json["arithmetic"] = checked_arithmetic(own, step, longest_arithmetic);
+  json["arithmetic"] = checked_arithmetic(own, step, whole_arithmetic);
   return json;
 }
 

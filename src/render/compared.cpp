@@ -267,7 +267,7 @@ std::string all_same_text(const Comparison& comparison) {
 // ---------------------------------------------------------------- JSON
 
 // JSON knows no infinities and no NaN.
-Json number_json(double value) {
+Json compared_number(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;
@@ -289,14 +289,14 @@ Json step_json(const ComparedStep& step) {
   json["elements"] = difference.elements;
   json["mismatched"] = difference.mismatched;
   json["nan_mismatched"] = difference.nan_mismatched;
-  json["max_absolute"] = number_json(difference.largest_absolute);
-  json["max_relative"] = number_json(difference.largest_relative);
+  json["max_absolute"] = compared_number(difference.largest_absolute);
+  json["max_relative"] = compared_number(difference.largest_relative);
   json["first"] = nullptr;
   if (difference.first) {
     json["first"] = {{"cell", cell_name(step, *difference.first)},
                      {"index", index_of(telling_tensor(step), *difference.first)},
-                     {"actual", number_json(step.actual->tensor.values[*difference.first])},
-                     {"desired", number_json(step.desired->tensor.values[*difference.first])}};
+                     {"actual", compared_number(step.actual->tensor.values[*difference.first])},
+                     {"desired", compared_number(step.desired->tensor.values[*difference.first])}};
   }
   return json;
 }

@@ -11,9 +11,9 @@ namespace qkv {
 namespace {
 
 constexpr std::size_t most = 32;  // rows or columns
-constexpr std::size_t indent = 2;
-constexpr std::size_t gap = 3;
-constexpr std::size_t widest_label = 30;
+constexpr std::size_t left_edge = 2;
+constexpr std::size_t column_gap = 3;
+constexpr std::size_t widest_dots_label = 30;
 constexpr double slack = 1e-9;  // a sum of shares may miss 1 by a rounding
 
 struct Size {
@@ -54,7 +54,8 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 std::string label_of(const std::vector<std::string>& labels, std::size_t row) {
   const bool has_one = row < labels.size() && !labels[row].empty();
-  return has_one ? shortened(visible_label(labels[row]), widest_label) : std::to_string(row + 1);
+  return has_one ? shortened(visible_label(labels[row]), widest_dots_label)
+                 : std::to_string(row + 1);
 }
 
 std::string first_letter(const std::string& label) {
@@ -157,11 +158,12 @@ std::string dots_beside(const std::string& grid, const std::string& plain, const
   }
   std::size_t widest = 0;
   for (const std::string_view line : measured) widest = std::max(widest, qkv::width(line));
-  if (widest + gap + width_of(dots) > width) return {};
+  if (widest + column_gap + width_of(dots) > width) return {};
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     text += lines[i];
-    put(text, widest - qkv::width(measured[i]) + gap, i == 0 ? dots.header : dots.rows[i - 1]);
+    put(text, widest - qkv::width(measured[i]) + column_gap,
+        i == 0 ? dots.header : dots.rows[i - 1]);
   }
   return text;
 }
@@ -172,10 +174,10 @@ std::string dots_below(const Dots& dots, const std::vector<std::string>& row_lab
     widest = std::max(widest, width(label_of(row_labels, i)));
   }
   std::string text;
-  if (!dots.header.empty()) put(text, indent + widest + gap, dots.header);
+  if (!dots.header.empty()) put(text, left_edge + widest + column_gap, dots.header);
   for (std::size_t i = 0; i < dots.rows.size(); ++i) {
-    text.append(indent, ' ').append(padded_right(label_of(row_labels, i), widest));
-    put(text, gap, dots.rows[i]);
+    text.append(left_edge, ' ').append(padded_right(label_of(row_labels, i), widest));
+    put(text, column_gap, dots.rows[i]);
   }
   return text;
 }

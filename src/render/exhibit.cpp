@@ -32,7 +32,7 @@ std::string hidden_text(const Grid& shown, const std::string& whole) {
 }
 
 // One row-major matrix of an exhibit as people see it: laid out as `shown` is.
-struct Sheet {
+struct ShownMatrix {
   std::size_t rows, columns;
   std::span<const double> values;
   std::span<const double> before = {};  ///< empty where nothing has changed
@@ -40,12 +40,12 @@ struct Sheet {
 };
 
 // It as text, with what that leaves out.
-struct SheetText {
+struct MatrixText {
   std::string text;
   std::string hidden = {};  ///< part of the text; empty where everything shows
 };
 
-SheetText numbers_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
+MatrixText numbers_text(const ShownMatrix& sheet, const std::string& whole, const WalkLook& look) {
   GridLook style{.width = look.width,
                  .digits = look.digits,
                  .colour = look.colour && look.picture != Picture::numbers};
@@ -76,11 +76,11 @@ std::string dots_text(const Dots& dotted, const std::vector<std::string>& row_la
 }
 
 // Numbers, or where the reader wants dots and they fit, dots.
-SheetText matrix_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
+MatrixText matrix_text(const ShownMatrix& sheet, const std::string& whole, const WalkLook& look) {
   if (look.picture != Picture::dots) return numbers_text(sheet, whole, look);
   const Dots dotted = signed_dots(sheet.rows, sheet.columns, sheet.values, sheet.labels.columns);
   const std::string alone = dots_text(dotted, sheet.labels.rows, look);
-  return alone.empty() ? numbers_text(sheet, whole, look) : SheetText{alone};
+  return alone.empty() ? numbers_text(sheet, whole, look) : MatrixText{alone};
 }
 
 // What a terminal gives columns to. Shaded cells have blanks at their end that plain ones lack, so
@@ -98,11 +98,11 @@ std::string without_colour(const std::string& text) {
 }
 
 // A matrix of weights: its numbers, and its dots on the right of them, or below.
-SheetText weights_text(const Sheet& sheet, const std::string& whole, const WalkLook& look) {
+MatrixText weights_text(const ShownMatrix& sheet, const std::string& whole, const WalkLook& look) {
   const Dots dotted = dots(sheet.rows, sheet.columns, sheet.values, sheet.labels.columns);
   const std::string below = dots_text(dotted, sheet.labels.rows, look);
   if (look.picture == Picture::dots && !below.empty()) return {below};
-  SheetText numbers = numbers_text(sheet, whole, look);
+  MatrixText numbers = numbers_text(sheet, whole, look);
   if (dotted.rows.empty() || look.picture == Picture::numbers) return numbers;
   const std::string beside =
       dots_beside(numbers.text, without_colour(numbers.text), dotted, look.width);
@@ -169,10 +169,10 @@ std::string text_of(const Exhibit& exhibit, const Trace& trace, const WalkLook& 
     }
     const std::size_t m = wanted[w];
     if (tensor.matrices() > 1) text += "  " + matrix_name(tensor, m) + "\n";
-    SheetText sheet = one_matrix({shown.rows(), shown.columns(), shown.matrix(m),
-                                  before ? before->matrix(m) : std::span<const double>(),
-                                  own_labels(tensor, m, trace.convention)},
-                                 exhibit.whole, look);
+    MatrixText sheet = one_matrix({shown.rows(), shown.columns(), shown.matrix(m),
+                                   before ? before->matrix(m) : std::span<const double>(),
+                                   own_labels(tensor, m, trace.convention)},
+                                  exhibit.whole, look);
     text += sheet.text;
     hidden = std::move(sheet.hidden);
   }

@@ -101,7 +101,7 @@ void export_latex(const ExportJob& job, const Sink& sink) {
   sink(latex_document(*job.lesson, *job.trace, look_of(job)));
 }
 
-constexpr Exporter table[] = {
+constexpr Exporter all_exporters[] = {
     {.format = &formats::csv,
      .says = "a file for each matrix, with its labels",
      .write = export_csv,
@@ -139,7 +139,7 @@ constexpr Exporter table[] = {
 };
 
 const Exporter& find_exporter(std::string_view name) {
-  for (const Exporter& exporter : table) {
+  for (const Exporter& exporter : all_exporters) {
     if (exporter.format->name == name) return exporter;
   }
   const std::vector<std::string_view> names = export_format_names();
@@ -152,11 +152,11 @@ const Exporter& find_exporter(std::string_view name) {
 
 }  // namespace
 
-std::span<const Exporter> exporters() { return table; }
+std::span<const Exporter> exporters() { return all_exporters; }
 
 std::vector<std::string_view> export_format_names() {
   std::vector<std::string_view> names;
-  for (const Exporter& exporter : table) names.push_back(exporter.format->name);
+  for (const Exporter& exporter : all_exporters) names.push_back(exporter.format->name);
   return names;
 }
 

@@ -26,10 +26,8 @@ std::string_view sign_at(std::string_view text) {
   return {};
 }
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
 bool is_number(std::string_view word) {
-  return !word.empty() && is_digit(word.front()) &&
+  return !word.empty() && std::isdigit(static_cast<unsigned char>(word.front())) != 0 &&
          word.find_first_not_of("0123456789.e-") == std::string_view::npos;
 }
 

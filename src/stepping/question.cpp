@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t most_cells = 16;  // that a person combines by hand
 constexpr std::size_t most_tries = 500;
 
-using Cells = std::set<std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>>;
+using CellSet = std::set<std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>>;
 
-void collect(const Expression& term, Cells& cells) {
+void collect(const Expression& term, CellSet& cells) {
   if (term.kind() == Expression::Kind::cell) {
     const CellPlace& place = term.place();
     cells.insert({place.operand, place.matrix, place.row, place.column});
@@ -37,7 +37,7 @@ bool is_worth_asking(const Trace& trace, const Step& step, const CellReference& 
   if (is_trivial(step.output.at(cell.matrix, cell.row, cell.column))) return false;
   const Expression expression = expression_of(trace, step, cell);
   if (expression.parts().empty()) return false;  // taken over as it is
-  Cells cells;
+  CellSet cells;
   collect(expression, cells);
   return !cells.empty() && cells.size() <= most_cells;
 }

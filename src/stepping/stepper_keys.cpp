@@ -9,15 +9,16 @@
 #include "render/text.hpp"
 
 namespace qkv {
-namespace {
-
-using Kind = Key::Kind;
 
 // A key, as the decoder gives it: a letter, or a kind.
 struct Press {
-  Kind kind = Kind::unknown;
+  Key::Kind kind = Key::Kind::unknown;
   char letter = 0;
 };
+
+namespace {
+
+using Kind = Key::Kind;
 
 constexpr Press letter(char c) { return {Kind::text, c}; }
 

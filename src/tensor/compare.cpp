@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
+
+#include "tensor/values.hpp"
 
 namespace qkv {
 namespace {
@@ -39,7 +40,7 @@ Difference difference_of(std::span<const double> actual, std::span<const double>
     if (!difference.first) difference.first = i;
   }
   if (!difference.identical && !some_desired) {
-    difference.largest_relative = std::numeric_limits<double>::infinity();
+    difference.largest_relative = infinity;
   }
   return difference;
 }

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace qkv {
 
@@ -11,5 +12,10 @@ class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// Says of a file, or a place in it, why it can't be taken.
+[[noreturn]] inline void refuse(const std::string& where, std::string_view why) {
+  throw InputError((where + ": ").append(why));
+}
 
 }  // namespace qkv

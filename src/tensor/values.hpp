@@ -5,12 +5,15 @@
 #include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace qkv {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Turns line `line` of one tensor's numbers into the same line of another's, in place.
 using LineWork = std::function<void(std::size_t line, std::span<double> cells)>;

@@ -2,18 +2,17 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "formats/csv_plain.hpp"
 #include "tensor/error.hpp"
+#include "tensor/values.hpp"
 
 namespace {
 
 using namespace qkv;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 using Values = std::vector<double>;
 using Texts = std::vector<std::string>;
 using Size = std::array<std::size_t, 2>;

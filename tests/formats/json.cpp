@@ -2,18 +2,16 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "tensor/error.hpp"
+#include "tensor/values.hpp"
 
 namespace {
 
 using namespace qkv;
 using Values = std::vector<double>;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Written one(const std::string& text) {
   const std::vector<NamedWritten> matrices = read_json(text, "a.json");

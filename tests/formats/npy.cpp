@@ -2,18 +2,17 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "tensor/error.hpp"
+#include "tensor/values.hpp"
 
 namespace {
 
 using namespace qkv;
 using namespace std::string_literals;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 using Values = std::vector<double>;
 
 /// A version 1.0 file with this header and these numbers.

@@ -76,7 +76,7 @@ std::string archive(const std::vector<Entry>& entries) {
 const std::string q = to_npy(tensor_of({1, 2}, {1, -0.5}));
 const std::string scores = to_npy(tensor_of({2, 1, 1}, {3, 4}));
 
-std::string refusal_of(const std::string& bytes, std::size_t limit = largest_unpacked) {
+std::string refusal_of_archive(const std::string& bytes, std::size_t limit = largest_unpacked) {
   try {
     read_npz(bytes, "all.npz", limit);
   } catch (const InputError& error) {
@@ -121,43 +121,44 @@ TEST_CASE("no changed byte is read as if it were right") {
 TEST_CASE("an entry that unpacks to more or less than its size is refused") {
   Entry more = packed("Q.npy", q);
   more.unpacked -= 1;
-  CHECK(refusal_of(archive({more})) ==
+  CHECK(refusal_of_archive(archive({more})) ==
         "all.npz: Q.npy does not unpack to its size: save the arrays again with numpy.savez");
   Entry less = packed("Q.npy", q);
   less.unpacked += 1;
-  CHECK_THAT(refusal_of(archive({less})), Contains("does not unpack to its size"));
+  CHECK_THAT(refusal_of_archive(archive({less})), Contains("does not unpack to its size"));
 }
 
 TEST_CASE("a size that no deflated data can have is refused before it is made room for") {
   Entry bomb = packed("Q.npy", q);
   bomb.unpacked = 1'000'000'000;
-  CHECK_THAT(refusal_of(archive({bomb})), Contains("does not unpack to its size"));
+  CHECK_THAT(refusal_of_archive(archive({bomb})), Contains("does not unpack to its size"));
 }
 
 TEST_CASE("an archive of zeros that passes the limit is refused") {
   const std::string zeros(1'000'000, '\0');
-  CHECK(refusal_of(archive({packed("Q.npy", zeros), packed("K.npy", zeros)}), 1'500'000) ==
+  CHECK(refusal_of_archive(archive({packed("Q.npy", zeros), packed("K.npy", zeros)}), 1'500'000) ==
         "all.npz: its arrays have more than 1500000 bytes, the most that is read");
 }
 
 TEST_CASE("a wrong checksum is told") {
   Entry entry = stored("Q.npy", q);
   entry.checksum ^= 1;
-  CHECK(refusal_of(archive({entry})) ==
+  CHECK(refusal_of_archive(archive({entry})) ==
         "all.npz: Q.npy is damaged: its checksum is not right: save the arrays again with "
         "numpy.savez");
 }
 
 TEST_CASE("what is no archive of arrays is told in words") {
-  CHECK(refusal_of("1,2\n3,4\n") ==
+  CHECK(refusal_of_archive("1,2\n3,4\n") ==
         "all.npz: this is not a .npz file: save the arrays with numpy.savez");
-  CHECK(refusal_of("") == "all.npz: this is not a .npz file: save the arrays with numpy.savez");
-  CHECK(refusal_of(archive({})) == "all.npz: there are no arrays in it");
-  CHECK(refusal_of(archive({stored("notes.txt", "hello")})) ==
+  CHECK(refusal_of_archive("") ==
+        "all.npz: this is not a .npz file: save the arrays with numpy.savez");
+  CHECK(refusal_of_archive(archive({})) == "all.npz: there are no arrays in it");
+  CHECK(refusal_of_archive(archive({stored("notes.txt", "hello")})) ==
         "all.npz: notes.txt is no .npy array: save the arrays with numpy.savez");
-  CHECK_THAT(refusal_of(archive({stored("Q.npy", q), stored("Q.npy", q)})),
+  CHECK_THAT(refusal_of_archive(archive({stored("Q.npy", q), stored("Q.npy", q)})),
              Contains("two arrays are named Q"));
-  CHECK_THAT(refusal_of(archive({stored("Q.npy", "hello")})),
+  CHECK_THAT(refusal_of_archive(archive({stored("Q.npy", "hello")})),
              Contains("all.npz, Q: this is not a .npy file"));
 }
 

@@ -5,11 +5,11 @@
 #include <limits>
 #include <string>
 
+#include "tensor/values.hpp"
+
 namespace {
 
 using namespace qkv;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double value(std::string_view token) { return parse_numeral(token).numeral.value; }
 int decimals(std::string_view token) { return parse_numeral(token).numeral.decimals; }

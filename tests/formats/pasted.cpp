@@ -2,17 +2,16 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "tensor/error.hpp"
+#include "tensor/values.hpp"
 
 namespace {
 
 using namespace qkv;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 using Values = std::vector<double>;
 
 Written read(std::string_view text) { return read_pasted(text, "X"); }

@@ -34,7 +34,7 @@ struct Scratch {
 };
 
 template <class Action>
-std::string refusal_of(Action action) {
+std::string refused_action(Action action) {
   try {
     action();
   } catch (const InputError& error) {
@@ -81,14 +81,14 @@ TEST_CASE("a device is written to, not replaced") {
 TEST_CASE("a write that cannot be done says why and leaves nothing behind") {
   const Scratch scratch;
   const std::string directory = scratch.path.string();
-  CHECK(refusal_of([&] { write_whole(scratch.path, "1"); }) ==
+  CHECK(refused_action([&] { write_whole(scratch.path, "1"); }) ==
         directory + ": this is a directory: name a file in it");
-  CHECK(refusal_of([&] { write_whole(scratch.path / "none" / "a.csv", "1"); }) ==
+  CHECK(refused_action([&] { write_whole(scratch.path / "none" / "a.csv", "1"); }) ==
         directory + "/none/a.csv: its directory does not exist: make it first");
-  CHECK(refusal_of([&] { write_whole(scratch.path / std::string(256, 'x'), "1"); }) ==
+  CHECK(refused_action([&] { write_whole(scratch.path / std::string(256, 'x'), "1"); }) ==
         directory + "/" + std::string(256, 'x') +
             ": the file cannot be written: File name too long");
-  CHECK(refusal_of([] { write_whole("/dev/full", "1"); }) ==
+  CHECK(refused_action([] { write_whole("/dev/full", "1"); }) ==
         "/dev/full: the file cannot be written: No space left on device");
   CHECK(scratch.files() == 0);
 }
@@ -123,9 +123,9 @@ TEST_CASE("a file in the way of a directory is refused") {
   write_whole(scratch.path / "a", "1");
   const std::string remedy =
       ": a file is in the way of this directory: remove it or name another directory";
-  CHECK(refusal_of([&] { make_directory(scratch.path / "a"); }) ==
+  CHECK(refused_action([&] { make_directory(scratch.path / "a"); }) ==
         (scratch.path / "a").string() + remedy);
-  CHECK(refusal_of([&] { make_directory(scratch.path / "a" / "b"); }) ==
+  CHECK(refused_action([&] { make_directory(scratch.path / "a" / "b"); }) ==
         (scratch.path / "a" / "b").string() + remedy);
 }
 
@@ -143,22 +143,22 @@ TEST_CASE("a file that cannot be read says why") {
   const Scratch scratch;
   const std::string directory = scratch.path.string();
   write_whole(scratch.path / "a.xlsx", "PK");
-  CHECK(refusal_of([&] { read_bytes(scratch.path / "none.csv"); }) ==
+  CHECK(refused_action([&] { read_bytes(scratch.path / "none.csv"); }) ==
         directory + "/none.csv: there is no such file: check the name and the directory");
-  CHECK(refusal_of([&] { read_bytes(scratch.path); }) ==
+  CHECK(refused_action([&] { read_bytes(scratch.path); }) ==
         directory + ": this is a directory: name a file in it");
-  CHECK(refusal_of([&] { read_bytes(scratch.path / "a.xlsx", 1); }) ==
+  CHECK(refused_action([&] { read_bytes(scratch.path / "a.xlsx", 1); }) ==
         directory + "/a.xlsx: the file has more than 1 bytes, the most that is read");
-  CHECK(refusal_of([&] { read_bytes("/dev/zero", 1 << 16); }) ==
+  CHECK(refused_action([&] { read_bytes("/dev/zero", 1 << 16); }) ==
         "/dev/zero: the file has more than 65536 bytes, the most that is read");
 }
 
 TEST_CASE("an unknown extension is refused with those that are known") {
-  CHECK_THAT(refusal_of([] { read_written("a.xlsx"); }),
+  CHECK_THAT(refused_action([] { read_written("a.xlsx"); }),
              Catch::StartsWith(
                  "a.xlsx: \".xlsx\" is not a known extension: save the numbers as one of .csv"));
   CHECK_THAT(
-      refusal_of([] { read_written("scores"); }),
+      refused_action([] { read_written("scores"); }),
       Catch::StartsWith("scores: the name has no extension: save the numbers as one of .csv"));
 }
 

@@ -10,25 +10,25 @@ namespace {
 using namespace qkv;
 using Catch::Matchers::Contains;
 
-struct Loaded {
+struct LoadedSheet {
   Lesson lesson;
   Trace trace;
 };
 
-Loaded load(const std::string& toml) {
+LoadedSheet load(const std::string& toml) {
   LessonReading reading = read_lesson(toml, "test.toml", {});
   REQUIRE(reading.faults.empty());
   Trace trace = evaluate(reading.lesson.recipe);
   return {std::move(reading.lesson), std::move(trace)};
 }
 
-std::map<std::string, std::string> files_of(const Loaded& loaded) {
+std::map<std::string, std::string> files_of(const LoadedSheet& loaded) {
   std::map<std::string, std::string> files;
   worksheet_csv(loaded.trace, [&](ExportedFile file) { files[file.name] = file.bytes; });
   return files;
 }
 
-std::string page_of(const Loaded& loaded) {
+std::string page_of(const LoadedSheet& loaded) {
   return worksheet_page(loaded.lesson, loaded.trace, 4, "qkv check test.toml work");
 }
 
@@ -115,7 +115,7 @@ of   = ["X"]
 }
 
 TEST_CASE("a matrix too large for handwriting is left to its files") {
-  const Loaded loaded = load(R"(
+  const LoadedSheet loaded = load(R"(
 title = "Large"
 [[given]]
 name = "X"

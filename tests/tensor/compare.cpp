@@ -2,16 +2,16 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <vector>
+
+#include "tensor/values.hpp"
 
 namespace {
 
 using namespace qkv;
-using Values = std::vector<double>;
+using Numbers = std::vector<double>;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 const double nan = std::nan("");
 
 TEST_CASE("the tolerance is inclusive, and relative to the desired number") {
@@ -34,7 +34,7 @@ TEST_CASE("a difference counts the mismatches and finds the largest of all eleme
   // numpy.testing.assert_allclose([1, 2, 3.5, 4], [1, 2.1, 3, 4.0001], rtol=0.01) says:
   // Mismatched elements: 2 / 4 (50%), max absolute difference 0.5, max relative 0.16666667
   const Difference difference =
-      difference_of(Values{1, 2, 3.5, 4}, Values{1, 2.1, 3, 4.0001}, {0.01, 0});
+      difference_of(Numbers{1, 2, 3.5, 4}, Numbers{1, 2.1, 3, 4.0001}, {0.01, 0});
   CHECK(difference.elements == 4);
   CHECK(difference.mismatched == 2);
   CHECK(difference.first == 1);
@@ -44,7 +44,7 @@ TEST_CASE("a difference counts the mismatches and finds the largest of all eleme
 }
 
 TEST_CASE("numbers within the tolerance are no mismatch, but not identical") {
-  const Difference difference = difference_of(Values{1 + 1e-9}, Values{1}, {1e-7, 0});
+  const Difference difference = difference_of(Numbers{1 + 1e-9}, Numbers{1}, {1e-7, 0});
   CHECK(difference.mismatched == 0);
   CHECK_FALSE(difference.first.has_value());
   CHECK_FALSE(difference.identical);
@@ -52,27 +52,27 @@ TEST_CASE("numbers within the tolerance are no mismatch, but not identical") {
 
 TEST_CASE("equal infinities and nan differ by nothing") {
   const Difference difference =
-      difference_of(Values{-infinity, nan, 0.0, 2}, Values{-infinity, nan, -0.0, 2}, {});
+      difference_of(Numbers{-infinity, nan, 0.0, 2}, Numbers{-infinity, nan, -0.0, 2}, {});
   CHECK(difference.identical);
   CHECK(difference.largest_absolute == 0);
 }
 
 TEST_CASE("a nan or infinity on one side only is a mismatch of its own") {
-  const Difference lost = difference_of(Values{nan, 1}, Values{5, 1}, {1, 1});
+  const Difference lost = difference_of(Numbers{nan, 1}, Numbers{5, 1}, {1, 1});
   CHECK(lost.mismatched == 1);
   CHECK(lost.largest_absolute == 0);
-  CHECK(difference_of(Values{-1e9}, Values{-infinity}, {1, 1}).largest_absolute == infinity);
+  CHECK(difference_of(Numbers{-1e9}, Numbers{-infinity}, {1, 1}).largest_absolute == infinity);
 }
 
 TEST_CASE("where every desired number is 0, the relative difference is infinite, as in NumPy") {
-  CHECK(difference_of(Values{1e-9, 0}, Values{0, 0}, {}).largest_relative == infinity);
-  CHECK(difference_of(Values{0, 0}, Values{0, 0}, {}).largest_relative == 0);
+  CHECK(difference_of(Numbers{1e-9, 0}, Numbers{0, 0}, {}).largest_relative == infinity);
+  CHECK(difference_of(Numbers{0, 0}, Numbers{0, 0}, {}).largest_relative == 0);
   // One that is not 0 leaves the others out of it.
-  CHECK(difference_of(Values{1e-9, 2}, Values{0, 1}, {}).largest_relative == 1);
+  CHECK(difference_of(Numbers{1e-9, 2}, Numbers{0, 1}, {}).largest_relative == 1);
 }
 
 TEST_CASE("arrays of two sizes can't be compared") {
-  CHECK_THROWS_AS(difference_of(Values{1}, Values{1, 2}, {}), std::logic_error);
+  CHECK_THROWS_AS(difference_of(Numbers{1}, Numbers{1, 2}, {}), std::logic_error);
 }
 
 }  // namespace
