@@ -93,7 +93,7 @@ struct ConcatHeads {
     std::vector<std::string> labels;
     if (!joins_one_tensor(call)) labels = joined_labels(call);
     axes.back() = {.name = "h·" + axes.back().name, .size = width, .labels = std::move(labels)};
-    Tensor joined = zeros(std::move(axes));
+    Tensor joined = unwritten(std::move(axes));
     if (!joins_one_tensor(call)) return cell_by_cell(call, std::move(joined), cell<double>);
     const Tensor& heads = *call.inputs[0];
     const std::size_t count = heads_in(heads);

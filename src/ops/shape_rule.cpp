@@ -124,7 +124,7 @@ Tensor frame_of(const Call& call, const Form& form) {
 Tensor output_of(const Call& call, const Form& form) {
   Tensor frame = frame_of(call, form);
   count_of(frame.shape(), call.step);  // too large: its name is told
-  return zeros(std::move(frame.axes));
+  return unwritten(std::move(frame.axes));
 }
 
 }  // namespace qkv

@@ -19,8 +19,9 @@ Bindings bind(const Call& call, const Form& form);
 /// The result of a call without its numbers: its axes as those of `output_of`.
 Tensor frame_of(const Call& call, const Form& form);
 
-/// A tensor of zeros with the form's output axes: their labels come from the operands, and the
-/// leading axes repeat as NumPy's do (sizes equal, 1, or missing). Throws InputError as `bind`.
+/// A tensor with the form's output axes, its cells yet to be written: the axes' labels come from
+/// the operands, and the leading axes repeat as NumPy's do (sizes equal, 1, or missing). Throws
+/// InputError as `bind`.
 Tensor output_of(const Call& call, const Form& form);
 
 /// The leading axes that all operands share by NumPy's rule. Throws InputError where they do not

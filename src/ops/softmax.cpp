@@ -56,7 +56,7 @@ Interval share(const Line<Interval>& line, std::size_t i) {
 void softmax_line(std::span<const double> scores, std::span<double> weights) {
   if (scores.empty()) return;
   const double top = *std::max_element(scores.begin(), scores.end());
-  if (top == -infinity) return;  // everything is hidden: the weights stay 0
+  if (top == -infinity) return std::fill(weights.begin(), weights.end(), 0.0);  // all is hidden
   double total = 0;
   for (std::size_t j = 0; j < scores.size(); ++j) total += weights[j] = raised(scores[j], top);
   for (double& weight : weights) weight /= total;

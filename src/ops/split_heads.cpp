@@ -68,7 +68,7 @@ struct SplitHeads {
     Axis& cut = cuts_rows(call) ? result[result.size() - 2] : result.back();
     cut = shortened(cut, heads);
     result.insert(result.end() - 2, Axis{.name = "head", .size = heads});
-    Tensor parts = zeros(std::move(result));
+    Tensor parts = unwritten(std::move(result));
     const Tensor& whole = *call.inputs[0];
     const bool rows = cuts_rows(call);
     row_by_row(parts, 1, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {

@@ -79,8 +79,11 @@ void* operator new(std::size_t size) {
   }
 }
 
-// The library's own would do, but a sanitizer brings another, which knows nothing of `release`.
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
-
 void operator delete(void* memory) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+
+// The library's own would do, but a sanitizer brings others, which know nothing of these two.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
+void* operator new[](std::size_t size) { return operator new(size); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { release(memory); }

@@ -43,6 +43,12 @@ Tensor zeros(std::vector<Axis> axes) {
   return tensor;
 }
 
+Tensor unwritten(std::vector<Axis> axes) {
+  Tensor tensor{.axes = std::move(axes), .values = {}};
+  tensor.values = Values::unwritten(count_of(tensor.shape(), "a tensor"));
+  return tensor;
+}
+
 Tensor tensor_of(const Shape& shape, Values values) {
   if (count_of(shape, "a tensor") != values.size()) {
     throw std::logic_error("a tensor of shape " + shape_text(shape) + " cannot hold " +

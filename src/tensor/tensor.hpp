@@ -47,6 +47,8 @@ struct Tensor {
 
 /// A tensor of zeros. Example: `zeros({{"query", 3}, {"key", 3}})`.
 Tensor zeros(std::vector<Axis> axes);
+/// One whose every cell is yet to be written: large ones would otherwise be filled twice.
+Tensor unwritten(std::vector<Axis> axes);
 
 /// A tensor with unnamed axes. Throws std::logic_error where the shape does not fit the values.
 Tensor tensor_of(const Shape& shape, Values values);

@@ -17,6 +17,7 @@ class Values::Again {
         width_(width),
         lines_a_block_(std::max<std::size_t>(1, numbers_a_block / width)),
         held_(from.held_),
+        numbers_held_(from.data_),
         made_(from.again_),
         work_(std::move(work)),
         is_there_((size_ / width + lines_a_block_ - 1) / lines_a_block_) {}
@@ -27,7 +28,7 @@ class Values::Again {
     if (made_) {
       made_->fill_line(line, room);
     } else {
-      std::copy_n(held_->data() + line * width_, width_, room.begin());
+      std::copy_n(numbers_held_ + line * width_, width_, room.begin());
     }
     work_(line, room);
   }
@@ -77,7 +78,8 @@ class Values::Again {
   const std::size_t size_;
   const std::size_t width_;
   const std::size_t lines_a_block_;
-  const std::shared_ptr<const std::vector<double>> held_;  // what they are made of: these,
+  const std::shared_ptr<const void> held_;  // what they are made of: these,
+  const double* const numbers_held_;
   const std::shared_ptr<const Again> made_;  // or others that are made again themselves
   const LineWork work_;
   mutable std::mutex mutex_;
@@ -85,10 +87,23 @@ class Values::Again {
   mutable std::vector<std::atomic<bool>> is_there_;
 };
 
-Values::Values(std::vector<double> numbers)
-    : held_(std::make_shared<std::vector<double>>(std::move(numbers))),
-      data_(held_->data()),
-      size_(held_->size()) {}
+Values::Values(std::vector<double> numbers) : size_(numbers.size()) {
+  const auto held = std::make_shared<std::vector<double>>(std::move(numbers));
+  data_ = held->data();
+  held_ = held;
+}
+
+Values Values::unwritten(std::size_t size) {
+  const std::shared_ptr<double[]> held(new double[size]);
+  Values values;
+  values.data_ = held.get();
+  values.size_ = size;
+  values.held_ = held;
+#ifndef NDEBUG
+  std::fill_n(values.data_, size, std::numeric_limits<double>::quiet_NaN());
+#endif
+  return values;
+}
 
 Values Values::made_of(const Values& from, std::size_t width, LineWork work) {
   Values values;

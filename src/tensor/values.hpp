@@ -46,6 +46,10 @@ class Values {
   }
   ~Values() = default;
 
+  /// `size` numbers that are yet to be written, each of them: in a debug build they are nan till
+  /// then.
+  static Values unwritten(std::size_t size);
+
   /// As many numbers as `from` has now, in lines of `width`.
   static Values made_of(const Values& from, std::size_t width, LineWork work);
 
@@ -99,7 +103,7 @@ class Values {
   void hold();
   const double* made(std::size_t first, std::size_t count) const;
 
-  std::shared_ptr<std::vector<double>> held_;  // none where they are made again
+  std::shared_ptr<const void> held_;  // none where they are made again
   std::shared_ptr<const Again> again_;
   double* data_ = nullptr;  // of what is held
   std::size_t size_ = 0;
