@@ -61,6 +61,7 @@ void add_model(Lesson& lesson, Model model, Place place) {
                             .otherwise = words,
                             .questions = {}});
   }
+  lesson.recipe.beyond = model.recipe.beyond;
   lesson.recipe.environment.vocabulary = std::move(model.recipe.environment.vocabulary);
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "model/words.hpp"
 #include "ops/catalogue.hpp"
 
@@ -9,6 +11,9 @@ namespace qkv {
 namespace {
 
 using Storage = Family::Storage;
+
+constexpr std::size_t steps_of_a_layer = 17;
+constexpr std::size_t steps_of_the_readout = 3;
 
 // Writes a model down step by step. Names within a layer have its number before them: "h0.Q".
 class Layout {
@@ -186,11 +191,19 @@ class Layout {
 
 }  // namespace
 
-void lay_out(Model& model, const Weights& weights, const Tokeniser& tokeniser, std::size_t layers) {
+void lay_out(Model& model, const Weights& weights, const Tokeniser& tokeniser, std::size_t layers,
+             std::size_t enough) {
   Layout layout(model, weights, tokeniser);
   layout.embeddings();
-  for (std::size_t layer = 0; layer < layers; ++layer) layout.layer(layer);
-  if (layers == model.architecture.layers) layout.readout();
+  const bool has_readout = layers == model.architecture.layers;
+  const std::size_t whole = model.recipe.steps.size() + layers * steps_of_a_layer +
+                            (has_readout ? steps_of_the_readout : 0);
+  for (std::size_t layer = 0; layer < enough; ++layer) layout.layer(layer);
+  if (has_readout && enough == layers) layout.readout();
+  model.recipe.beyond = whole - model.recipe.steps.size();
+  if (enough == layers && model.recipe.beyond != 0) {
+    throw std::logic_error("lay_out: a layer or the readout has other steps than were counted");
+  }
 }
 
 }  // namespace qkv

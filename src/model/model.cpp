@@ -41,7 +41,8 @@ Model read_model(const ModelChoice& choice) {
   }
   const Tokeniser tokeniser =
       tokeniser_of(model.architecture, facts, choice.file, choice.tokeniser);
-  lay_out(model, weights, tokeniser, std::min(layers, choice.enough_layers.value_or(layers)));
+  lay_out(model, weights, tokeniser, layers,
+          std::min(layers, choice.enough_layers.value_or(layers)));
   return model;
 }
 

@@ -101,8 +101,9 @@ std::string result_text(const Lesson& lesson, const Trace& trace, const Step& st
 }
 
 // On one line where there is room.
-std::string step_heading(const Lesson& lesson, const Step& step, const WalkLook& look) {
-  const std::string name = fmt::format("{}/{}  {}", step.number, lesson.texts.size(), step.name);
+std::string step_heading(const Lesson& lesson, const Trace& trace, const Step& step,
+                         const WalkLook& look) {
+  const std::string name = fmt::format("{}/{}  {}", step.number, trace.length, step.name);
   const std::string title = visible(title_of(lesson, step));
   const std::string line = bold(name, look);
   if (width(name) + 2 + width(title) <= look.width) return fmt::format("{}  {}\n", line, title);
@@ -200,7 +201,7 @@ CellReference typical_cell(const Step& step) {
 std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step,
                       const WalkLook& look) {
   const bool shows = lesson.texts[step.number - 1].show;
-  std::string text = step_heading(lesson, step, look) + "\n";
+  std::string text = step_heading(lesson, trace, step, look) + "\n";
   text += indented(formula_text(trace, step), look) + "\n";
   text += indented(said_of(lesson, trace, step, look.digits), look) + "\n";
   text += givens_text(lesson, trace, step, look);

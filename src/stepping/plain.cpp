@@ -70,7 +70,7 @@ std::string PlainStepper::prompt() const {
   if (quiz_ && quiz_->is_open()) return visible(quiz_->prompt(walk_));
   const bool last = walk_.at == walk_.stretch.last;
   return fmt::format("({}/{}) {}, b back, e explain, ? all commands, q quit: ", walk_.step().number,
-                     walk_.now->lesson.texts.size(), last ? "last step" : "Enter next");
+                     walk_.now->trace.length, last ? "last step" : "Enter next");
 }
 
 std::string PlainStepper::answer(std::string_view line) {

@@ -66,7 +66,7 @@ std::string Quiz::name(const Walkthrough& walk) const {
 std::string Quiz::question(const Walkthrough& walk, WindowSize window, Showcase& showcase) const {
   const Step& step = walk.step();
   const WalkLook look = look_of(walk, window.columns);
-  std::string text = fmt::format("{}/{}  {}  {}\n\n", step.number, walk.now->lesson.texts.size(),
+  std::string text = fmt::format("{}/{}  {}  {}\n\n", step.number, walk.now->trace.length,
                                  step.name, visible(title_of(walk.now->lesson, step)));
   text += indented(formula_text(walk.trace(), step), look) + "\n";
   for (const std::string& line : operands_view(walk, *cell_, window, showcase)) text += line + "\n";

@@ -351,7 +351,7 @@ std::string_view Stepper::at_end() const {
 
 std::string Stepper::status(std::size_t hidden) const {
   const Step& step = walk_.step();
-  const std::string number = fmt::format("{}/{}", step.number, walk_.now->lesson.texts.size());
+  const std::string number = fmt::format("{}/{}", step.number, walk_.now->trace.length);
   const std::string line =
       shows_ == Shows::keys
           ? fitted(hidden > 0 ? "Space scrolls, any other key goes back" : "Any key goes back",

@@ -239,7 +239,7 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   trace.convention = recipe.convention;
   trace.environment = recipe.environment;
   for (Given& given : recipe.givens) trace.add(std::move(given));
-  trace.length = recipe.steps.size();
+  trace.length = recipe.steps.size() + recipe.beyond;
   const std::vector<bool> needed = needed_steps(recipe, wanted);
   const std::set<std::string_view> kept = names_to_keep(recipe, wanted);
   const LastUses uses = last_uses(recipe, needed);

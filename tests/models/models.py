@@ -266,6 +266,13 @@ vocabulary = ["A", "B", "C"]
     agree(gpt.forward(weights, [2, 0, 1], 4), exported(folder, folder / "l.toml"))
 
 
+def steps_are_counted_in_the_whole_model(folder):
+    own = ("--model", gpt.small_model(folder), "--text", "CAB")
+    last = re.search(r"^(\d+)/\1  probabilities", qkv.printed("run", *own, "--no-pause"), re.M)
+    for step in ("token_ids", "h0.Q", "h1.Q"):
+        assert f"/{last[1]}  {step}" in qkv.printed("run", *own, "--step", step, "--no-pause"), step
+
+
 def a_later_layers_weight_can_be_set(folder):
     own = ("--model", gpt.small_model(folder), "--text", "CAB")
     qkv.printed("run", *own, "--step", "h0.Q", "--set", "h1.W_Q[1,1,1]=0")
@@ -311,6 +318,7 @@ CLAIMS = [
     a_lesson_lays_a_model_out,
     ids_may_be_written_for_words,
     a_lessons_vocabulary_is_not_its_models,
+    steps_are_counted_in_the_whole_model,
     a_later_layers_weight_can_be_set,
     a_model_checks_its_own_numbers,
 ]
