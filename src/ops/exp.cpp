@@ -16,9 +16,14 @@ struct Exp {
     return exp(c(0)(c.row, c.column));
   }
 
-  static Tensor compute(const Call& call) {
-    return cell_by_cell(call, output_of(call, form(call)), cell<double>);
+  static std::optional<InPlace> in_place(const Call& call) {
+    const auto work = [](std::size_t, std::size_t, std::span<double> cells) {
+      for (double& cell : cells) cell = std::exp(cell);
+    };
+    return InPlace{frame_of(call, form(call)), work};
   }
+
+  static Tensor compute(const Call& call) { return copy_in_place(call, *in_place(call)); }
 };
 
 std::vector<Tensor> base_2(const Source& step) {
@@ -52,6 +57,7 @@ constinit const Operation exp_operation{
     .operands = R"(["shifted"])",
     .form = Exp::form,
     .compute = Exp::compute,
+    .in_place = Exp::in_place,
     .cell = readings_of<Exp>(),
     .mistakes = exp_mistakes,
 };

@@ -38,6 +38,21 @@ void row_by_row(Tensor& output, std::size_t operations,
             });
 }
 
+Tensor result_of(const Operation& operation, const Call& call) {
+  std::optional<InPlace> rows;
+  if (operation.in_place && call.inputs[0]->values.size() > teaching_numbers) {
+    rows = operation.in_place(call);
+  }
+  if (!rows) return operation.compute(call);
+  Tensor result = std::move(rows->frame);
+  const auto work = [height = result.rows(), work = std::move(rows->work)](
+                        std::size_t line, std::span<double> cells) {
+    work(line / height, line % height, cells);
+  };
+  result.values = Values::made_of(call.inputs[0]->values, result.columns(), work);
+  return result;
+}
+
 Tensor copy_in_place(const Call& call, InPlace rows) {
   count_of(rows.frame.shape(), call.step);  // too large: its name is told
   Tensor result = std::move(rows.frame);

@@ -140,8 +140,8 @@ struct Part {
   Tensor tensor;
 };
 
-/// A result of the first operand's size that costs next to nothing: how each of its rows becomes
-/// the result's, in place.
+/// A result of the first operand's size that costs less than fresh memory for it does: how each of
+/// its rows becomes the result's, in place.
 struct InPlace {
   Tensor frame;  ///< the result without its numbers
   std::function<void(std::size_t matrix, std::size_t row, std::span<double> cells)> work;
@@ -197,6 +197,10 @@ N sum(std::size_t count, Term term) {
     return total;
   }
 }
+
+/// What the operation makes of the call; where that is large and cheap, it is made again whenever
+/// somebody looks.
+Tensor result_of(const Operation& operation, const Call& call);
 
 /// Works the result out from a copy of the first operand.
 Tensor copy_in_place(const Call& call, InPlace rows);

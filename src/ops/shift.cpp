@@ -80,6 +80,14 @@ struct Shift {
     for (std::size_t i = 0; i < from.size(); ++i) to[i] = below(from[i], top);
   }
 
+  static std::optional<InPlace> in_place(const Call& call) {
+    if (goes_down(call)) return {};
+    const auto work = [](std::size_t, std::size_t, std::span<double> cells) {
+      shift_line(cells, cells);
+    };
+    return InPlace{frame_of(call, form(call)), work};
+  }
+
   static Tensor compute(const Call& call) {
     return line_by_line(call, output_of(call, form(call)), shift_line);
   }
@@ -122,6 +130,7 @@ constinit const Operation shift_operation{
     .options = line_options,
     .form = Shift::form,
     .compute = Shift::compute,
+    .in_place = Shift::in_place,
     .cell = readings_of<Shift>(),
     .range = Shift::range,
     .mistakes = shift_mistakes,

@@ -116,9 +116,9 @@ struct Softmax {
   // The three strides of a softmax by hand, as their own operations take them.
   static std::vector<Part> parts(const Call& call) {
     Call stride = call;
-    Tensor shifted = shift_operation.compute(stride);
+    Tensor shifted = result_of(shift_operation, stride);
     stride.inputs = {&shifted};
-    Tensor raised_up = exp_operation.compute(stride);
+    Tensor raised_up = result_of(exp_operation, stride);
     return {{"minus the largest", std::move(shifted)}, {"e to that power", std::move(raised_up)}};
   }
 };

@@ -124,20 +124,6 @@ void refuse_operand_count(const StepRecipe& step) {
                                wanted, operation.most == 1 ? "" : "s", step.of.size()));
 }
 
-// A large result that is cheap to make is made again whenever somebody looks; nothing for others.
-std::optional<Tensor> made_again(const Operation& operation, const Call& call) {
-  if (!operation.in_place || call.inputs[0]->values.size() <= teaching_numbers) return {};
-  std::optional<InPlace> rows = operation.in_place(call);
-  if (!rows) return {};
-  Tensor result = std::move(rows->frame);
-  const auto work = [height = result.rows(), work = std::move(rows->work)](
-                        std::size_t line, std::span<double> cells) {
-    work(line / height, line % height, cells);
-  };
-  result.values = Values::made_of(call.inputs[0]->values, result.columns(), work);
-  return result;
-}
-
 Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::string>& tokens) {
   refuse_operand_count(recipe);
   Step step{.name = recipe.name,
@@ -147,8 +133,7 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::s
             .output = {}};
   learn_axes(trace, step, tokens);
   const Call call = trace.call(step);
-  std::optional<Tensor> cheap = made_again(*recipe.operation, call);
-  step.output = cheap ? std::move(*cheap) : recipe.operation->compute(call);
+  step.output = result_of(*recipe.operation, call);
   refuse_no_number(step.output, call);
   return step;
 }

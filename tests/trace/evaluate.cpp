@@ -135,6 +135,26 @@ TEST_CASE("large scaled and masked scores are not held: a cell is made when some
   CHECK(trace.at("masked").at(0, 10, 2) == 2);
 }
 
+TEST_CASE("what lies on the way to a large softmax is not held either") {
+  Steps steps;
+  steps.given("S", large_scores())
+      .step("shifted", "shift", {"S"})
+      .step("columns", "shift", {"S"}, {{"axis", "columns"}})
+      .step("raised", "exp", {"shifted"})
+      .step("weights", "softmax", {"S"});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK_FALSE(trace.at("shifted").values.are_held());
+  CHECK_FALSE(trace.at("raised").values.are_held());
+  CHECK(trace.at("shifted").at(1, 7, 5) == -5);    // each row is largest at key 0
+  CHECK(trace.at("columns").at(1, 7, 5) == -192);  // each column at query 199
+  CHECK(trace.at("raised").at(1, 7, 5) == std::exp(-5.0));
+  const Step& weights = *trace.find_step("weights");
+  const std::vector<Part> parts = weights.operation->parts(trace.call(weights));
+  REQUIRE(parts.size() == 2);
+  for (const Part& part : parts) CHECK_FALSE(part.tensor.values.are_held());
+  CHECK(parts[1].tensor.at(1, 7, 5) == std::exp(-5.0));
+}
+
 TEST_CASE("what a cheap step is made of is there for as long as the step is") {
   Steps steps;
   steps.given("S", large_scores())
