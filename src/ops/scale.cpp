@@ -33,7 +33,8 @@ std::optional<Divisor> written_divisor(std::string_view word) {
   if (root) word = word.substr(5, word.size() - 6);
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || !(value > 0)) return {};
+  if (error != std::errc() || end != word.data() + word.size()) return {};
+  if (!(value > 0) || !std::isfinite(value)) return {};
   return Divisor{value, root};
 }
 
@@ -53,10 +54,14 @@ double query_width(const Call& call) {
 Divisor divisor_of(const Call& call) {
   const OptionValue* by = call.options->find("by");
   if (by && std::holds_alternative<double>(*by)) {
-    if (std::get<double>(*by) == 0) {
+    const double number = std::get<double>(*by);
+    if (number == 0) {
       throw InputError(fmt::format("{}: by is 0, and nothing can be divided by 0", call.step));
     }
-    return {std::get<double>(*by), false};
+    if (!std::isfinite(number)) {
+      throw InputError(fmt::format("{}: by is {}; write a finite number", call.step, number));
+    }
+    return {number, false};
   }
   const std::string_view word = call.options->word("by", "sqrt(d_k)");
   if (word == "d_k") return {query_width(call), false};

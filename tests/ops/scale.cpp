@@ -56,7 +56,10 @@ TEST_CASE("scores without queries behind them have no d_k to scale by") {
 
 TEST_CASE("nothing is divided by 0, by a negative root or by a word") {
   CHECK(refusal("scale", {scores()}, by(0.0)) == "step: by is 0, and nothing can be divided by 0");
-  for (const char* word : {"sqrt(0)", "sqrt(-4)", "0", "sqrt(d_model)", "sqrt(4", "√4", ""}) {
+  CHECK(refusal("scale", {scores()}, by(qkv::infinity)) ==
+        "step: by is inf; write a finite number");
+  for (const char* word :
+       {"sqrt(0)", "sqrt(-4)", "0", "sqrt(d_model)", "sqrt(4", "√4", "sqrt(inf)", ""}) {
     CHECK(refusal("scale", {scores()}, by(word)) ==
           "step: by is \"" + std::string(word) +
               "\"; write \"sqrt(d_k)\", \"d_k\", \"sqrt(64)\" or a number above 0");
