@@ -65,7 +65,7 @@ bool never_ends_a_line(Code code) {
 }
 
 bool is_printable_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_printable_ascii(c); });
 }
 
 }  // namespace qkv

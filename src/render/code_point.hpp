@@ -46,6 +46,7 @@ bool never_starts_a_line(Code code);
 /// An opening bracket (「) never ends one.
 bool never_ends_a_line(Code code);
 
+constexpr bool is_printable_ascii(char c) { return c >= ' ' && c <= '~'; }
 bool is_printable_ascii(std::string_view text);
 
 }  // namespace qkv

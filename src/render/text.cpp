@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "render/code_point.hpp"
 
 namespace qkv {
@@ -42,6 +44,15 @@ class Visible {
     else
       append_base(code);
     previous_ = code;
+  }
+
+  // The same for each character of printable ASCII: most text is nothing else.
+  void append_plain(std::string_view text) {
+    out_ += text;
+    has_base_ = text.back() != ' ';
+    in_emoji_ = false;
+    marks_ = 0;
+    previous_ = static_cast<Code>(text.back());
   }
 
   void append_verbatim(std::string_view text) {
@@ -88,10 +99,22 @@ class Visible {
 
 enum class Layout { none, kept };
 
+// How many bytes of printable ASCII the text begins with.
+std::size_t plain_beginning(std::string_view text) {
+  const auto end =
+      std::find_if_not(text.begin(), text.end(), [](char c) { return is_printable_ascii(c); });
+  return static_cast<std::size_t>(end - text.begin());
+}
+
 std::string made_visible(std::string_view text, Layout layout) {
   if (is_printable_ascii(text)) return std::string(text);
   Visible visible_text;
   for (std::size_t at = 0; at < text.size();) {
+    if (const std::size_t plain = plain_beginning(text.substr(at)); plain > 0) {
+      visible_text.append_plain(text.substr(at, plain));
+      at += plain;
+      continue;
+    }
     const auto [code, bytes] = decoded(text, at);
     at += bytes;
     const Code next = at < text.size() ? decoded(text, at).code : bad_byte;

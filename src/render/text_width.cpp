@@ -48,8 +48,8 @@ std::size_t room(std::string_view text, std::size_t columns) {
 
 Cluster cluster_at(std::string_view text, std::size_t at) {
   // An ASCII character is a cluster of its own unless a mark follows: most text goes this way.
-  const bool alone = at + 1 == text.size() || is_printable_ascii(text.substr(at + 1, 1));
-  if (alone && is_printable_ascii(text.substr(at, 1))) {
+  const bool alone = at + 1 == text.size() || is_printable_ascii(text[at + 1]);
+  if (alone && is_printable_ascii(text[at])) {
     return {text.substr(at, 1), static_cast<Code>(text[at]), 1};
   }
   const auto [first, first_bytes] = decoded(text, at);
