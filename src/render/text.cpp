@@ -22,12 +22,13 @@ void append_code(std::string& out, Code code) {
 std::string stand_in(Code code) {
   std::string out;
   if (code == bad_byte) return "\uFFFD";
-  if (code < 0x20)
+  if (code < 0x20) {
     append_code(out, 0x2400 + code);  // Unicode has a picture for each, in the same order
-  else if (code == 0x7F)
+  } else if (code == 0x7F) {
     append_code(out, 0x2421);
-  else
+  } else {
     out = fmt::format("<U+{:04X}>", code);
+  }
   return out;
 }
 
@@ -35,14 +36,15 @@ std::string stand_in(Code code) {
 class Visible {
  public:
   void append(Code code, Code next) {
-    if (code != bad_byte && belongs_to_emoji(code, next))
+    if (code != bad_byte && belongs_to_emoji(code, next)) {
       append_code(out_, code);
-    else if (code == bad_byte || is_unseen(code))
+    } else if (code == bad_byte || is_unseen(code)) {
       append_stand_in(code);
-    else if (is_mark(code))
+    } else if (is_mark(code)) {
       append_mark(code);
-    else
+    } else {
       append_base(code);
+    }
     previous_ = code;
   }
 
@@ -52,7 +54,7 @@ class Visible {
     has_base_ = text.back() != ' ';
     in_emoji_ = false;
     marks_ = 0;
-    previous_ = static_cast<Code>(text.back());
+    previous_ = static_cast<unsigned char>(text.back());
   }
 
   void append_verbatim(std::string_view text) {
@@ -118,14 +120,15 @@ std::string made_visible(std::string_view text, Layout layout) {
     const auto [code, bytes] = decoded(text, at);
     at += bytes;
     const Code next = at < text.size() ? decoded(text, at).code : bad_byte;
-    if (layout == Layout::kept && code == '\n')
+    if (layout == Layout::kept && code == '\n') {
       visible_text.append_verbatim("\n");
-    else if (layout == Layout::kept && code == '\t')
+    } else if (layout == Layout::kept && code == '\t') {
       visible_text.append_verbatim("    ");
-    else if (layout == Layout::kept && code == '\r' && next == '\n')
+    } else if (layout == Layout::kept && code == '\r' && next == '\n') {
       continue;  // a line break as Windows writes it
-    else
+    } else {
       visible_text.append(code, next);
+    }
   }
   return std::move(visible_text).text();
 }

@@ -41,7 +41,7 @@ void wish_for_huge_pages(void* memory, std::size_t size) {
   const std::uintptr_t first = (begin + huge_page - 1) / huge_page * huge_page;
   const std::uintptr_t last = (begin + size) / huge_page * huge_page;
   if (first >= last) return;
-  madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // no harm if it fails
+  madvise(static_cast<char*>(memory) + (first - begin), last - first, MADV_HUGEPAGE);  // may fail
 }
 
 void* take(std::size_t size) {
