@@ -25,8 +25,7 @@ Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode&
 // The step from the learner's own numbers. Numbers that no step can be made of (an id that no table
 // has) leave the lesson's own result to judge by.
 Tensor worked_from_own(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
-  const auto is_lessons = [&](std::size_t k) { return judgement.nodes[k].is_lessons; };
-  if (std::ranges::all_of(node.inputs, is_lessons)) return *node.truth;
+  if (node.is_lessons) return *node.truth;
   try {
     return node.step->operation->compute(own_call(judgement, trace, node));
   } catch (const InputError&) {
@@ -171,10 +170,10 @@ class Judge {
     if (step) {
       for (const std::string& input : step->of) node.inputs.push_back(index_.at(input));
     }
-    node.from_yours = step ? worked_from_own(judgement_, trace_, node) : truth;
-    node.own = node.from_yours;
     node.is_lessons = std::ranges::all_of(
         node.inputs, [&](std::size_t k) { return judgement_.nodes[k].is_lessons; });
+    node.from_yours = step ? worked_from_own(judgement_, trace_, node) : truth;
+    node.own = node.from_yours;
     for (const Handed& handed : handed_) {
       if (handed.name == name) (handed.fits ? node.handed : node.misshapen) = &handed;
     }
