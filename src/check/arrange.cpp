@@ -12,13 +12,6 @@ namespace {
 
 constexpr Numeral blank_cell{std::numeric_limits<double>::quiet_NaN(), 0, false};
 
-Shape without_leading_ones(Shape shape, std::size_t rank) {
-  while (shape.size() > std::max<std::size_t>(1, rank) && shape.front() == 1) {
-    shape.erase(shape.begin());
-  }
-  return shape;
-}
-
 // A written matrix turned inside, so that a token is a row.
 Cells turned_inside(Shape& shape, std::span<const Numeral> cells) {
   const std::size_t rows = shape[shape.size() - 2];
@@ -129,6 +122,13 @@ Handed put_together(const std::string& name, const Submission& submission, const
 }
 
 }  // namespace
+
+Shape without_leading_ones(Shape shape, std::size_t rank) {
+  while (shape.size() > std::max<std::size_t>(1, rank) && shape.front() == 1) {
+    shape.erase(shape.begin());
+  }
+  return shape;
+}
 
 std::size_t index_of(const HandedFile& file, const Tensor& tensor) {
   std::size_t index = 0;

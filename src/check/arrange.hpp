@@ -52,6 +52,9 @@ struct Handed {
 /// outlive the result.
 std::vector<Handed> arrange(const Submission& submission, const Trace& trace, Turned turned);
 
+/// The shape without the axes of size 1 at its front, as long as more than `rank` are left.
+Shape without_leading_ones(Shape shape, std::size_t rank = 1);
+
 /// Which matrix of the tensor a file of its own holds.
 std::size_t index_of(const HandedFile& file, const Tensor& tensor);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "check/arrange.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {
@@ -22,11 +23,6 @@ constexpr UsualTolerance usual[] = {
 Precision coarser(Precision a, Precision b) {
   const auto place = [](Precision precision) { return &usual_tolerance(precision); };
   return place(a) < place(b) ? a : b;
-}
-
-Shape without_leading_ones(Shape shape) {
-  while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
-  return shape;
 }
 
 // The names of both in the lesson's order, as far as a side knows it.
