@@ -12,6 +12,7 @@ namespace qkv {
 /// The step's result if the nearest `skipped` operation before it had been left out; nothing where
 /// there is none on the way.
 std::vector<Tensor> without(const Source& step, const Operation& skipped);
+/// That of the scale, and of the mask.
 std::vector<Tensor> unscaled(const Source& step);
 std::vector<Tensor> unmasked(const Source& step);
 

@@ -134,6 +134,7 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::s
   learn_axes(trace, step, tokens);
   const Call call = trace.call(step);
   step.output = result_of(*recipe.operation, call);
+  // What is made again makes nan of nothing that wasn't (Operation::in_place).
   if (step.output.values.are_held()) refuse_no_number(step.output, call);
   return step;
 }
