@@ -49,7 +49,7 @@ struct Embed {
     if (axes.size() == 2) axes.front().name = "batch";
     axes.push_back(call.inputs[1]->axes.back());
     if (axes.back().name.empty()) axes.back().name = "d_model";
-    return cell_by_cell(call, zeros(std::move(axes)), cell<double>);
+    return cell_by_cell(call, unwritten(std::move(axes)), cell<double>);
   }
 };
 

@@ -172,7 +172,7 @@ struct Mask {
 
   static Tensor compute(const Call& call) {
     if (std::optional<InPlace> rows = in_place(call)) return copy_in_place(call, std::move(*rows));
-    Tensor result = zeros(frame(call).axes);
+    Tensor result = unwritten(frame(call).axes);
     result.dot_width = call.inputs[0]->dot_width;
     row_by_row(result, 4, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
       CellBase at{.call = &call, .output = &result, .matrix = matrix, .row = row};

@@ -91,7 +91,7 @@ struct Positions {
     Axis rows =
         tokens.rank() < 2 ? Axis{.name = "token", .size = 1} : tokens.axes[tokens.rank() - 2];
     if (rows.labels.size() > rows.size) rows.labels.clear();  // the sentences' words are not shared
-    return cell_by_cell(call, zeros({std::move(rows), tokens.axes.back()}), cell<double>);
+    return cell_by_cell(call, unwritten({std::move(rows), tokens.axes.back()}), cell<double>);
   }
 };
 

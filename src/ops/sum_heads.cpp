@@ -28,7 +28,7 @@ struct SumHeads {
     }
     std::vector<Axis> axes = all.axes;
     axes.erase(axes.end() - 3);
-    return cell_by_cell(call, zeros(std::move(axes)), cell<double>);
+    return cell_by_cell(call, unwritten(std::move(axes)), cell<double>);
   }
 };
 

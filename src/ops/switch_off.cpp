@@ -36,7 +36,7 @@ struct SwitchOff {
       throw InputError(fmt::format("{}: there is no head {} in {}; its heads are 1 to {}",
                                    call.step, head, call.names[0], heads_of(call)));
     }
-    return cell_by_cell(call, zeros(all.axes), cell<double>);
+    return cell_by_cell(call, unwritten(all.axes), cell<double>);
   }
 
  private:
