@@ -12,7 +12,7 @@ namespace qkv::csv {
 /// nothing where anything else occurs, or where the first row and column might be labels.
 std::optional<Written> read_plain_numbers(std::string_view text, const std::string& where);
 
-/// The same where nobody asks how many digits each number had.
+/// The same where nobody asks how many digits each number had; nothing where one is nan, either.
 std::optional<Tensor> read_plain_matrix(std::string_view text, const std::string& where);
 
 }  // namespace qkv::csv

@@ -10,9 +10,9 @@
 namespace qkv {
 namespace {
 
-/// How many characters a cell and the mark behind it take at most.
+/// The room that a cell and the mark behind it want.
 std::size_t widest_cell(const CsvOptions& options) {
-  if (!options.digits) return longest_shortest + 1;
+  if (!options.digits) return room_for_shortest + 1;
   return longest_fixed(*options.digits) + 1;
 }
 
@@ -79,7 +79,7 @@ std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::s
 
 }  // namespace
 
-// Pieces of rows become text side by side; a batch of pieces goes to the sink in their order.
+// Pieces of rows become text side by side, and go to the sink in their order.
 void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& sink) {
   refuse_misfits(matrix, options);
   if (is_labelled(matrix, options)) {
@@ -88,18 +88,12 @@ void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& s
     sink(labels);
   }
   constexpr std::size_t numbers_in_piece = 1 << 14;
-  constexpr std::size_t pieces_in_batch = 16;
   constexpr std::size_t operations = 64;  // for the digits of one number
   const std::size_t rows = std::max<std::size_t>(1, numbers_in_piece / (matrix.columns + 1));
-  for (std::size_t first = 0; first < matrix.rows; first += rows * pieces_in_batch) {
-    const std::size_t last = std::min(matrix.rows, first + rows * pieces_in_batch);
-    std::vector<std::string> pieces((last - first + rows - 1) / rows);
-    in_blocks(last - first, rows, operations * matrix.columns,
-              [&](std::size_t begin, std::size_t end) {
-                pieces[begin / rows] = rows_text(matrix, options, first + begin, first + end);
-              });
-    for (const std::string& piece : pieces) sink(piece);
-  }
+  const auto piece = [&](std::size_t i) {
+    return rows_text(matrix, options, i * rows, std::min(matrix.rows, (i + 1) * rows));
+  };
+  in_order((matrix.rows + rows - 1) / rows, operations * rows * matrix.columns, piece, sink);
 }
 
 std::string to_csv(const CsvMatrix& matrix, const CsvOptions& options) {

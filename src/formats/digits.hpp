@@ -4,8 +4,9 @@
 
 namespace qkv {
 
-/// The most characters that put_shortest writes: -2.2250738585072014e-308 has 24.
-inline constexpr std::size_t longest_shortest = 24;
+/// The room that put_shortest wants. It writes at most 24 characters, -2.2250738585072014e-308, but
+/// copies digits in blocks of a fixed size, and so also writes behind what it returns as the end.
+inline constexpr std::size_t room_for_shortest = 48;
 
 /// Writes the shortest digits that read back to the same double, as fmt's "{}" writes them, and
 /// returns where they end. Infinity is inf, NaN nan. Example: 0.1 is "0.1", 3 is "3".

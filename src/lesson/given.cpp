@@ -69,10 +69,10 @@ std::optional<Tensor> whole_array(const std::filesystem::path& path,
   const bool is_csv = path.extension() == ".csv";
   if (key || (path.extension() != ".npy" && !is_csv)) return {};
   const MappedFile file(path);
-  std::optional<Tensor> tensor = is_csv ? csv::read_plain_matrix(file.bytes(), path.string())
-                                        : read_npy_array(file.bytes(), path.string()).tensor;
-  if (!tensor || has_nan(tensor->values)) return {};
-  return tensor;
+  if (is_csv) return csv::read_plain_matrix(file.bytes(), path.string());
+  std::optional<Tensor> array = read_npy_array(file.bytes(), path.string()).tensor;
+  if (array && has_nan(array->values)) return {};
+  return array;
 }
 
 std::optional<Numbers> read_from_file(const toml::table& table, std::string_view key,

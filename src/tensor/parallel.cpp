@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace qkv {
@@ -24,18 +27,29 @@ std::size_t threads_for(std::size_t blocks, std::size_t operations) {
       std::clamp<std::size_t>(blocks, 1, std::clamp<std::size_t>(most, 1, 64)));
 }
 
+/// Calls `work` on so many threads at once, this one among them, and waits for all of them.
+void on_threads(std::size_t threads, const std::function<void()>& work) {
+  if (threads < 2) return work();
+  const auto beside_others = [&work] {
+    is_shared_out = true;
+    work();
+    is_shared_out = false;
+  };
+  std::vector<std::jthread> others;
+  try {
+    for (std::size_t t = 1; t < threads; ++t) others.emplace_back(beside_others);
+  } catch (const std::system_error&) {
+    // The system gives no more threads: those that there are do all of it.
+  }
+  beside_others();
+}
+
 /// Blocks that threads take one after the other, and what went wrong first.
 class Blocks {
  public:
   Blocks(std::size_t count, std::size_t block,
          const std::function<void(std::size_t, std::size_t)>& work)
       : count_(count), block_(block), work_(work) {}
-
-  void take_all_beside_others() {
-    is_shared_out = true;
-    take_all();
-    is_shared_out = false;
-  }
 
   void take_all() {
     try {
@@ -63,6 +77,73 @@ class Blocks {
   std::exception_ptr error_;
 };
 
+/// Texts that threads make one after the other. One that is made before its turn waits here while
+/// its thread makes the next; whoever finds that the next turn's text is there uses it.
+class Turns {
+ public:
+  Turns(std::size_t count, std::size_t threads, const std::function<std::string(std::size_t)>& make,
+        const std::function<void(std::string_view)>& use)
+      : count_(count), most_waiting_(8 * threads), make_(make), use_(use) {}
+
+  void take_all() {
+    try {
+      for (std::size_t i = taken_++; i < count_ && has_room(i); i = taken_++) {
+        hand_over(i, make_(i));
+      }
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+
+  void throw_on() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  /// Waits where too many texts wait for an earlier one; false where something went wrong.
+  bool has_room(std::size_t i) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return i < turn_ + most_waiting_ || error_; });
+    return !error_;
+  }
+
+  void hand_over(std::size_t i, std::string text) {
+    std::unique_lock lock(mutex_);
+    waiting_.emplace(i, std::move(text));
+    if (is_using_) return;
+    is_using_ = true;
+    while (!error_ && waiting_.contains(turn_)) {
+      const std::string next = std::move(waiting_.extract(turn_).mapped());
+      lock.unlock();
+      use_(next);
+      lock.lock();
+      ++turn_;
+      changed_.notify_all();
+    }
+    is_using_ = false;
+  }
+
+  void fail(std::exception_ptr error) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::move(error);
+    }
+    changed_.notify_all();
+  }
+
+  const std::size_t count_;
+  const std::size_t most_waiting_;
+  const std::function<std::string(std::size_t)>& make_;
+  const std::function<void(std::string_view)>& use_;
+  std::atomic<std::size_t> taken_ = 0;
+  std::mutex mutex_;  // of all below
+  std::condition_variable changed_;
+  std::map<std::size_t, std::string> waiting_;
+  std::size_t turn_ = 0;
+  bool is_using_ = false;
+  std::exception_ptr error_;
+};
+
 }  // namespace
 
 void use_threads(std::size_t count) { wanted_threads = count; }
@@ -71,19 +152,18 @@ void in_blocks(std::size_t count, std::size_t block, std::size_t operations,
                const std::function<void(std::size_t begin, std::size_t end)>& work) {
   if (count == 0) return;
   Blocks blocks(count, block, work);
-  {
-    std::vector<std::jthread> others;  // joined before anything is thrown
-    const std::size_t threads = threads_for((count + block - 1) / block, count * operations);
-    try {
-      for (std::size_t t = 1; t < threads; ++t) {
-        others.emplace_back([&] { blocks.take_all_beside_others(); });
-      }
-    } catch (const std::system_error&) {
-      // The system gives no more threads: those that there are do all of it.
-    }
-    threads > 1 ? blocks.take_all_beside_others() : blocks.take_all();
-  }
+  on_threads(threads_for((count + block - 1) / block, count * operations),
+             [&] { blocks.take_all(); });
   blocks.throw_on();
+}
+
+void in_order(std::size_t count, std::size_t operations,
+              const std::function<std::string(std::size_t)>& make,
+              const std::function<void(std::string_view)>& use) {
+  const std::size_t threads = threads_for(count, count * operations);
+  Turns turns(count, threads, make, use);
+  on_threads(threads, [&] { turns.take_all(); });
+  turns.throw_on();
 }
 
 }  // namespace qkv

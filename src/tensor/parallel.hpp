@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
+#include <string_view>
 
 namespace qkv {
 
@@ -20,5 +22,13 @@ void use_threads(std::size_t count);
 /// of `work` is thrown on.
 void in_blocks(std::size_t count, std::size_t block, std::size_t operations,
                const std::function<void(std::size_t begin, std::size_t end)>& work);
+
+/// Makes `count` texts on several threads, and calls `use` for each, one at a time and in their
+/// order, while others are being made; a few for each thread are held at a time. `operations` is
+/// about what one text costs, as above. An exception of either is thrown on, and nothing after it
+/// is used.
+void in_order(std::size_t count, std::size_t operations,
+              const std::function<std::string(std::size_t)>& make,
+              const std::function<void(std::string_view)>& use);
 
 }  // namespace qkv

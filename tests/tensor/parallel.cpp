@@ -1,11 +1,15 @@
 #include "tensor/parallel.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "calls.hpp"
@@ -60,6 +64,55 @@ TEST_CASE("what a block throws is thrown on") {
                                 if (begin == 42) throw std::runtime_error("forty-two");
                               }),
                     "forty-two");
+  use_threads(0);
+}
+
+TEST_CASE("texts are used in order, one at a time, whatever the number of threads") {
+  for (const std::size_t threads : {1, 2, 7}) {
+    use_threads(threads);
+    std::string all;
+    std::atomic<int> using_it = 0;
+    int most_at_once = 0;
+    in_order(
+        50, much,
+        [](std::size_t i) {
+          // The first of each seven takes longest: the others have to wait for it.
+          if (i % 7 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          return std::to_string(i) + " ";
+        },
+        [&](std::string_view text) {
+          most_at_once = std::max(most_at_once, ++using_it);
+          all += text;
+          --using_it;
+        });
+    std::string due;
+    for (int i = 0; i < 50; ++i) due += std::to_string(i) + " ";
+    CHECK(all == due);
+    CHECK(most_at_once == 1);
+  }
+  use_threads(0);
+}
+
+TEST_CASE("what goes wrong with a text or its use is thrown on, and nothing after it is used") {
+  for (const std::size_t threads : {1, 3}) {
+    use_threads(threads);
+    std::size_t used = 0;
+    const auto use = [&](std::string_view) { ++used; };
+    const auto make = [](std::size_t i) {
+      if (i == 42) throw std::runtime_error("forty-two");
+      return std::string("text");
+    };
+    CHECK_THROWS_WITH(in_order(100, much, make, use), "forty-two");
+    CHECK(used <= 42);
+    used = 0;
+    const auto full = [&](std::string_view) {
+      if (++used == 7) throw std::runtime_error("full");
+    };
+    CHECK_THROWS_WITH(in_order(
+                          100, much, [](std::size_t) { return std::string(); }, full),
+                      "full");
+    CHECK(used == 7);
+  }
   use_threads(0);
 }
 
