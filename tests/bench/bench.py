@@ -37,7 +37,7 @@ def main():
             for prepare in row.prepare:
                 prepare()
             contestants = [("ours", row.ours, row.environment()), *row.peers]
-            runs, peaks = interleaved(contestants, 2 if quick else row.rounds)
+            runs, peaks = interleaved(contestants, 2 if quick else row.rounds, row.written)
             entries.append(table.figures(row, runs, peaks, limits.seconds(row.need, row.threads)))
     record = {"machine": about, "limits": limits.known, "rows": entries,
               "exponents": table.exponents(entries)}

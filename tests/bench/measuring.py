@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -42,13 +43,26 @@ def peak_bytes(command, env):
         return 1024 * int(report.read().split()[-1])
 
 
-def interleaved(contestants, rounds):
+def clear(written):
+    """Removes what the last run wrote, and waits till the disk has what is not yet on it: the next
+    one writes new files, on a disk at rest."""
+    for path in written:
+        if path.is_dir():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
+    if written:
+        os.sync()
+
+
+def interleaved(contestants, rounds, written=()):
     """({name: [Run, …]}, {name: peak bytes}): each round runs all in turn, so that a slow moment
-    hits all. A first round, for the memory, warms up and is not timed."""
+    hits all. A first round, for the memory, warms up and is not timed. `written` are the paths that
+    runs write to."""
     peaks = {name: peak_bytes(command, env) for name, command, env in contestants}
     runs = {name: [] for name, _, _ in contestants}
     for _ in range(rounds):
         for name, command, env in contestants:
+            clear(written)
             runs[name].append(run_once(command, env))
     return runs, peaks
 

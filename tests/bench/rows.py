@@ -23,6 +23,7 @@ class Row:
     rounds: int = 5
     quick: bool = True
     prepare: list = dataclasses.field(default_factory=list)  # called before the row runs
+    written: list = dataclasses.field(default_factory=list)  # paths, cleared before each run
 
     def environment(self):
         return threads_in(self.threads)
@@ -141,7 +142,7 @@ def write_row(qkv, matrix, form, n, threads):
                [peer(library, "write", library, form, directory / "A.npy", directory / "peer.out",
                      env=threads_in(threads)) for library in libraries],
                goal if form == "csv" else {"numpy": 0.77}, threads, {"written": size * n * n}, rounds=3,
-               quick=False, prepare=[matrix.ready])
+               quick=False, prepare=[matrix.ready], written=[out, directory / "peer.out"])
 
 
 def read_row(qkv, matrix, form, n, threads):
