@@ -182,6 +182,13 @@ std::vector<std::string> with_model_as_lesson(std::vector<std::string> words) {
   return words;
 }
 
+// Whether the command's options may be asked for; all of them take a fifth of a start.
+bool may_need(const Command& command, const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    return word == command.name || word.starts_with("--generate");
+  });
+}
+
 }  // namespace
 
 int run_app(int argc, char** argv) {
@@ -200,6 +207,7 @@ int run_app(int argc, char** argv) {
   for (const Command* command : commands) {
     CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->summary));
     sub->fallthrough();
+    if (!may_need(*command, words)) continue;
     runs[command->name] = command->setup(options.emplace_back(*sub), common);
   }
   refuse_unknown_command(app, words);

@@ -47,7 +47,7 @@ class Digits {
   int size() const { return most - begin_; }
 
   /// Those from `from` on, and what happens to stand behind them.
-  void copy(char* out, int from) const { std::memcpy(out, &text_[begin_ + from], most + 1); }
+  void copy(char* out, int from) const { std::memcpy(out, text_.data() + begin_ + from, most + 1); }
 
  private:
   static constexpr int most = 17;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <stdexcept>
 
 #include "render/shade.hpp"
@@ -132,11 +134,12 @@ struct Sheet {
   const GridLook& look;
   GridMeasure measure;
   Selection shown_rows;
+  mutable std::map<std::size_t, Column> columns_made = {};
 
   double value(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
 };
 
-Column column_of(const Sheet& sheet, std::size_t index) {
+Column make_column(const Sheet& sheet, std::size_t index) {
   Column column;
   column.tail = least_tail(sheet.measure.style);
   std::size_t head = 0, widest = 0;
@@ -162,10 +165,17 @@ Column column_of(const Sheet& sheet, std::size_t index) {
   return column;
 }
 
+/// Each is made once: several are asked for their width before it is known which ones fit.
+const Column& column_of(const Sheet& sheet, std::size_t index) {
+  const auto found = sheet.columns_made.find(index);
+  if (found != sheet.columns_made.end()) return found->second;
+  return sheet.columns_made.emplace(index, make_column(sheet, index)).first->second;
+}
+
 /// The columns that fit, from both ends inwards.
 struct Fitting {
   Selection selection;
-  std::vector<Column> columns;
+  std::vector<const Column*> columns;  // the sheet's
 };
 
 std::size_t room_for_hidden(std::size_t shown, std::size_t count) {
@@ -174,32 +184,32 @@ std::size_t room_for_hidden(std::size_t shown, std::size_t count) {
 
 /// Takes columns from the two ends in turn. The first and the last come in any case.
 Fitting fitting_columns(const Sheet& sheet, std::size_t room) {
-  std::vector<Column> front, back;
+  std::vector<const Column*> front, back;
   std::size_t used = 0;
   for (std::size_t shown = 0; shown < sheet.columns; ++shown) {
     const bool from_front = shown % 2 == 0;
-    Column next = column_of(sheet, from_front ? shown / 2 : sheet.columns - 1 - shown / 2);
+    const Column& next = column_of(sheet, from_front ? shown / 2 : sheet.columns - 1 - shown / 2);
     used += gap + next.width;
     if (shown >= 2 && used + room_for_hidden(shown + 1, sheet.columns) > room) break;
-    (from_front ? front : back).push_back(std::move(next));
+    (from_front ? front : back).push_back(&next);
   }
   const Selection selection = selected(front.size() + back.size(), sheet.columns);
-  std::move(back.rbegin(), back.rend(), std::back_inserter(front));
+  std::copy(back.rbegin(), back.rend(), std::back_inserter(front));
   return {selection, std::move(front)};
 }
 
 /// Takes columns right and left of the focus in turn, as many as there is room for.
 Fitting columns_around(const Sheet& sheet, std::size_t focus, std::size_t room) {
-  std::vector<Column> left, right;
-  right.push_back(column_of(sheet, focus));
-  std::size_t used = gap + right.back().width;
+  std::vector<const Column*> left, right;
+  right.push_back(&column_of(sheet, focus));
+  std::size_t used = gap + right.back()->width;
   bool more_left = true, more_right = true;
-  const auto take = [&](std::vector<Column>& side, std::size_t index, bool& more) {
-    Column next = column_of(sheet, index);
+  const auto take = [&](std::vector<const Column*>& side, std::size_t index, bool& more) {
+    const Column& next = column_of(sheet, index);
     more = used + gap + next.width <= room;
     if (!more) return;
     used += gap + next.width;
-    side.push_back(std::move(next));
+    side.push_back(&next);
   };
   while (more_left || more_right) {
     more_right = more_right && focus + right.size() < sheet.columns;
@@ -208,8 +218,8 @@ Fitting columns_around(const Sheet& sheet, std::size_t focus, std::size_t room) 
     if (more_left) take(left, focus - 1 - left.size(), more_left);
   }
   Fitting fitting{stretch(focus - left.size(), left.size() + right.size(), sheet.columns), {}};
-  std::move(left.rbegin(), left.rend(), std::back_inserter(fitting.columns));
-  std::move(right.begin(), right.end(), std::back_inserter(fitting.columns));
+  std::copy(left.rbegin(), left.rend(), std::back_inserter(fitting.columns));
+  std::copy(right.begin(), right.end(), std::back_inserter(fitting.columns));
   return fitting;
 }
 
@@ -287,7 +297,7 @@ class Writer {
     begin(labels_.corner);
     for (std::size_t place = 0; place < fitting_.columns.size(); ++place) {
       between(place, "…");
-      const Column& column = fitting_.columns[place];
+      const Column& column = *fitting_.columns[place];
       const std::size_t blanks = column.width - width(column.header);
       text_.append(blanks, ' ').append(emphasised(column.header));
     }
@@ -303,7 +313,7 @@ class Writer {
       text_ += before.close;
       if (fitting_.selection.starts_after_hidden(i)) text_ += " … ";
       before = signs_of(mark);
-      number(fitting_.columns[i].cells[place], sheet_.value(row, fitting_.selection[i]), mark);
+      number(fitting_.columns[i]->cells[place], sheet_.value(row, fitting_.selection[i]), mark);
     }
     text_ += before.close;
     end();
@@ -330,7 +340,7 @@ class Writer {
     begin(labels_.hidden);
     for (std::size_t i = 0; i < fitting_.columns.size(); ++i) {
       between(i, "⋱");
-      const Column& column = fitting_.columns[i];
+      const Column& column = *fitting_.columns[i];
       text_ += padded_left("⋮", column.width - column.tail);
       text_.append(column.tail, ' ');
     }
@@ -393,6 +403,7 @@ Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
   NumberStyle& style = sheet.measure.style;
   if (style.kind == NumberStyle::Kind::grouped && room_beside_all_columns(sheet) == 0) {
     style = {NumberStyle::Kind::scientific, look.digits};
+    sheet.columns_made.clear();
   }
   const RowLabels row_labels = row_labels_of(sheet, room_for_row_labels(sheet));
   const std::size_t taken = indent + row_labels.width + (look.mark ? 1 : 0);  // the last sign
@@ -400,7 +411,7 @@ Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
   const Fitting fitting =
       focus ? columns_around(sheet, focus->column, room) : fitting_columns(sheet, room);
   const bool shortened_header = std::any_of(fitting.columns.begin(), fitting.columns.end(),
-                                            [](const Column& column) { return column.shortened; });
+                                            [](const Column* column) { return column->shortened; });
   return {.text = Writer(sheet, row_labels, fitting).text(),
           .hidden_rows = sheet.shown_rows.hidden(),
           .hidden_columns = fitting.selection.hidden(),

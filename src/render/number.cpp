@@ -8,23 +8,19 @@
 #include <limits>
 #include <string_view>
 
+#include "formats/digits.hpp"
 #include "formats/thousands.hpp"
 
 namespace qkv {
 namespace {
 
-constexpr double longest_fixed = 1e7;
+constexpr double largest_fixed = 1e7;
 constexpr double longest_plain = 1e5;  // whole numbers from here on have their thousands apart
 constexpr double longest_whole = 9007199254740992;  // 2^53: up to it a double holds every one
 
 std::string not_finite(double value) {
   if (std::isnan(value)) return "nan";
   return value < 0 ? "-inf" : "inf";
-}
-
-std::string without_sign_of_zero(std::string text) {
-  if (text.starts_with('-') && text.find_first_not_of("-0.") == text.npos) text.erase(0, 1);
-  return text;
 }
 
 std::string scientific(double value, int digits) {
@@ -47,9 +43,10 @@ std::string grouped(double whole) {
 /// people round it away from zero: 0.03125 to 0.0313. The double may lie a hair below, or the tie
 /// may go to the even digit, so it is moved past the tie.
 double past_the_tie(double value, int digits) {
-  const std::string shortest = fmt::format("{}", value);
+  std::array<char, room_for_shortest> room;
+  const std::string_view shortest(room.data(), put_shortest(room.data(), value));
   const std::size_t point = shortest.find('.');
-  const bool ties = point != std::string::npos && shortest.find('e') == std::string::npos &&
+  const bool ties = point != shortest.npos && shortest.find('e') == shortest.npos &&
                     shortest.ends_with('5') &&
                     shortest.size() == point + 2 + static_cast<std::size_t>(digits);
   return ties ? std::nextafter(value, value * 2) : value;
@@ -81,15 +78,16 @@ bool ends_within(double value, int decimals) {
 }  // namespace
 
 std::string number(double value, int digits) {
-  if (!std::isfinite(value)) return not_finite(value);
   digits = std::max(digits, 0);
-  return without_sign_of_zero(fmt::format("{:.{}f}", past_the_tie(value, digits), digits));
+  fmt::memory_buffer room;
+  room.resize(longest_fixed(digits));
+  return {room.data(), put_fixed(room.data(), past_the_tie(value, digits), digits)};
 }
 
 std::string brief(double value, int digits) {
   const double magnitude = std::abs(value);
   if (magnitude >= longest_plain && is_exact_whole(value)) return grouped(value);
-  if (magnitude < longest_fixed && !vanishes(magnitude, digits))
+  if (magnitude < largest_fixed && !vanishes(magnitude, digits))
     return without_trailing_zeros(number(value, digits));
   return without_trailing_zeros(scientific(value, std::max(2, digits - 2)));
 }
@@ -120,7 +118,7 @@ NumberStyle style_for(std::span<const double> values, int digits) {
   if (whole) {
     return {largest < longest_plain ? NumberStyle::Kind::whole : NumberStyle::Kind::grouped, 0};
   }
-  if (largest >= longest_fixed || vanishes(largest, digits))
+  if (largest >= largest_fixed || vanishes(largest, digits))
     return {NumberStyle::Kind::scientific, digits};
   return {NumberStyle::Kind::fixed, std::min(needed, digits)};
 }

@@ -32,6 +32,8 @@ void keep_what_is_freed() {
 
 // Blocks below this are not counted: no number of them that a file can ask for is a danger.
 constexpr std::size_t worth_counting = 4096;
+// malloc may give a little more than is asked for, but not so much.
+constexpr std::size_t surely_not_counted = worth_counting - 128;
 std::atomic<std::size_t> taken = 0;
 
 // Asks for huge pages inside the block. The block itself is not aligned to them: freed, it would
@@ -53,6 +55,7 @@ void* take(std::size_t size) {
 }
 
 void* allocate(std::size_t size) {
+  if (size <= surely_not_counted) return take(size);
   if (size >= worth_counting && (taken + size < size || taken + size > qkv::memory_limit())) {
     return nullptr;
   }
@@ -80,10 +83,12 @@ void* operator new(std::size_t size) {
 }
 
 void operator delete(void* memory) noexcept { release(memory); }
-void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t size) noexcept {
+  size <= surely_not_counted ? std::free(memory) : release(memory);
+}
 
 // The library's own would do, but a sanitizer brings others, which know nothing of these two.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
 void* operator new[](std::size_t size) { return operator new(size); }
 void operator delete[](void* memory) noexcept { release(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t size) noexcept { operator delete(memory, size); }

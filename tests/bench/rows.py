@@ -49,6 +49,8 @@ def start_up(qkv, scratch):
     return [
         Row("help", "", [qkv], [("python3 -c pass", [PYTHON, "-c", "pass"], {})],
             {"python3 -c pass": 5}, rounds=21),
+        Row("version", "", [qkv, "--version"], [("python3 -c pass", [PYTHON, "-c", "pass"], {})],
+            {"python3 -c pass": 5}, rounds=21),
         Row("the first lesson whole", "7 tokens", [qkv, "run", "the-fat-cat"], importing,
             {"import numpy": 50}, rounds=21),
         Row("check of one submission", "7 tokens",

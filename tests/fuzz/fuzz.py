@@ -84,7 +84,7 @@ def main():
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--fast", type=pathlib.Path, metavar="BUILD")
     parser.add_argument("--jobs", type=int, default=2)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     names = [word for word in options.words if not word.isdigit()]
     seconds = next((word for word in options.words if word.isdigit()), "60")
     unknown = set(names) - set(seeds.SEEDS)
