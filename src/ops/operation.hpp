@@ -162,8 +162,8 @@ struct Operation {
   Form (*form)(const Call&) = nullptr;
   Tensor (*compute)(const Call&) = nullptr;  ///< throws InputError where the shapes do not fit
   /// Where the result is cheap: large ones are then not kept, but made again whenever somebody
-  /// looks. It may keep nothing of the call, and makes nan of nothing else. Nothing where the result
-  /// outgrows the first operand.
+  /// looks. It may keep nothing of the call, and makes nan of nothing else. Nothing where the
+  /// result outgrows the first operand.
   std::optional<InPlace> (*in_place)(const Call&) = nullptr;
   Readings cell = {};
   /// All cells' intervals at once, for large matrices: never narrower than the cells' own, at most

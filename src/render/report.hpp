@@ -11,8 +11,8 @@ namespace qkv {
 
 /// What a report says of itself beside the lesson.
 struct ReportWish {
-  int digits = 4;       ///< decimals of the numbers that people see
-  std::string command;  ///< that makes this report, for its last line
+  int digits = 4;                      ///< decimals of the numbers that people see
+  std::string command;                 ///< that makes this report, for its last line
   std::function<void()> on_step = {};  ///< told when a step is on the page
 };
 

@@ -58,9 +58,8 @@ TEST_CASE("a batch has one matrix of positions, and no tokens have none") {
 }
 
 TEST_CASE("a table that is too short or too narrow is refused") {
-  CHECK(
-      refusal("positions", {embeddings(3, 2), matrix({{1, 2}, {3, 4}})}) ==
-      "step: there are 3 tokens, and B (2×2) has rows for 2 positions only; take a shorter text");
+  CHECK(refusal("positions", {embeddings(3, 2), matrix({{1, 2}, {3, 4}})}) ==
+        "step: there are 3 tokens, and B (2×2) has rows for 2 positions only; take a shorter text");
   CHECK(
       refusal("positions", {embeddings(2, 3), matrix({{1, 2}, {3, 4}})}) ==
       "step: B (2×2) must have at least 2 rows, one for each position, of 3 columns, like A (2×3)");

@@ -66,9 +66,10 @@ TEST_CASE("lowercase makes capitals small before the vocabulary is asked") {
   CHECK(apply("tokenise", {}, lower, text("The ÉTÉ the", {"the", "été"})).values ==
         std::vector<double>{0, 1, 0});
   CHECK(apply("tokenise", {}, lower, text("The the")).axes[0].labels == Tokens{"the", "the"});
-  CHECK(refusal("tokenise", {}, {}, text("The", {"the"})) ==
-        "step: \"The\" is not in the vocabulary (the); did you mean \"the\"? Else write the text in "
-        "these words, or add it there");
+  CHECK(
+      refusal("tokenise", {}, {}, text("The", {"the"})) ==
+      "step: \"The\" is not in the vocabulary (the); did you mean \"the\"? Else write the text in "
+      "these words, or add it there");
 }
 
 TEST_CASE("method characters makes a token of each character") {
