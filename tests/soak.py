@@ -26,7 +26,8 @@ from pathlib import Path
 import numpy
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "check"))
+sys.path[:0] = [str(HERE / "check"), str(HERE / "models")]
+import gpt  # its random models
 import simulate  # its random lessons
 
 COURSE = sorted((HERE.parent / "lessons").glob("*.toml"))
@@ -87,6 +88,41 @@ def lesson(rng, folder, name):
         content = source.read_bytes()
     path.write_bytes(damaged(rng, content) if rng.random() < 0.3 else content)
     return str(path)
+
+
+def model(rng, folder):
+    """The options that name a small model with random weights, and what goes with it; bytes of its
+    file may be changed, also in the header."""
+    layout, tied = rng.choice(["out-in", "in-out"]), rng.random() < 0.3
+    layers, heads, size = rng.randint(1, 3), rng.choice([1, 2, 4]), rng.choice([3, 5, 260])
+    weights = gpt.random_weights(layers, 8, size, 9, layout, rng.randrange(99),
+                                 rng.choice(["transformer.", ""]),
+                                 layout == "in-out" or rng.random() < 0.7, tied, 0.3)
+    path = folder / "model.safetensors"
+    gpt.write_safetensors(path, weights, {"n_head": str(heads)},
+                          rng.choice(["F64", "F32", "F16", "BF16"]))
+    if rng.random() < 0.3:
+        path.write_bytes(damaged(rng, path.read_bytes()))
+    if size == 260:
+        gpt.write_byte_pairs(folder, ["a t", "Ġ c", "Ġc at"], {"Ġc": 256, "Ġcat": 257, "at": 258})
+        for file in ("vocab.json", "merges.txt"):
+            if rng.random() < 0.1:
+                (folder / file).write_bytes(damaged(rng, (folder / file).read_bytes()))
+    text = rng.choice(["ABC", "CAB", "A", "BACABAB", "C A B"] * 4 + ["a cat", *WORDS])
+    families = ["mingpt", "nanogpt"] if layout == "out-in" else ["gpt2"]
+    words = ["--model", path, "--text", text,
+             *some(rng, ["--continue", rng.choice(["1", "2", "3", "9", "0"])],
+                   ["--family", rng.choice(families * 3 + ["gpt2", "bert"])],
+                   ["--set", f"h{rng.randrange(layers)}.W_V[head 1,*,*]=0"])]
+    if rng.random() < 0.1:
+        words += some(rng, ["--model-heads", rng.choice(["1", "2", "4", "3", "0"])],
+                      ["--vocabulary", rng.choice(["A,B,C", "A,B", "A,,B", "", "A,A"])])
+    return words
+
+
+def step_of_model(rng):
+    name = rng.choice(["Q", "scores", "weights", "context", "residual", "gelu", "W_Q", "output"])
+    return rng.choice([f"h{rng.randrange(3)}.{name}"] * 3 + ["probabilities", "logits", "embed"])
 
 
 def work(soak, rng, lesson_path, name):
@@ -219,7 +255,30 @@ def lessons(soak, rng):
             *some(rng, "--json", "--source", "--names")]
 
 
-COMMANDS = [run, run, run, explain, explain, export, export, check, check, check, check, compare,
+def heads(soak, rng):
+    which = model(rng, soak.folder) if rng.random() < 0.7 else [lesson(rng, soak.folder, "lesson")]
+    return ["heads", *which,
+            *some(rng, digits(rng), "--json", ["--sort", rng.choice(["largest", "previous", "itself", "x"])])]
+
+
+def of_model(soak, rng):
+    """What is done with a lesson, done with a model."""
+    which, step = model(rng, soak.folder), step_of_model(rng)
+    exported = soak.folder / "work"
+    soak.quietly("export", *which, "-o", exported)
+    count = lambda: rng.choice(["1", "1", "2", "2", "3", "0"])
+    return rng.choice([
+        ["run", *which, *some(rng, ["--layer", count()], ["--head", count()], ["--step", step], "--quiz")],
+        ["explain", *which, f"{step}[{rng.choice(['1,1', '2,1', 'head 1,2,1', '*,*', '9,9'])}]",
+         *some(rng, "--json", "--all")],
+        ["export", *which, "-o", soak.folder / "out", "--format", rng.choice(FORMATS),
+         *some(rng, ["--step", step])],
+        ["report", *which, "-o", soak.folder / "page.html"],
+        ["compare", exported, *which], ["check", *which, exported, "--digits", "4"],
+        ["worksheet", *which, "-o", soak.folder / "out"]])
+
+
+COMMANDS = [heads, of_model, of_model, run, run, run, explain, explain, export, export, check, check, check, check, compare,
             compare, report, worksheet, lint, lint, new, params, lessons]
 
 
