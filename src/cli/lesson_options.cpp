@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "cli/option_list.hpp"
@@ -11,6 +12,19 @@
 #include "tensor/error.hpp"
 
 namespace qkv {
+namespace {
+
+// Those between commas. An empty one is a token, too: it counts, and is refused where it is read.
+void add_words(std::vector<std::string>& words, std::string_view list) {
+  for (;;) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    words.emplace_back(list.substr(0, comma));
+    if (comma == list.size()) return;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace
 
 void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument argument) {
   Option* lesson = app.add_option("LESSON", choice.name, "A lesson's name, or a lesson file");
@@ -38,10 +52,13 @@ void add_model_options(OptionList& app, LessonChoice& choice) {
   app.add_option("--tokenizer", choice.settings.tokenizer,
                  "The model's tokenizer.json, or the directory of vocab.json and merges.txt")
       ->type_name("PATH");
-  app.add_option("--vocabulary", choice.settings.vocabulary,
-                 "The model's tokens, that of id 0 first: A,B,C")
+  app.add_option_function<std::vector<std::string>>(
+         "--vocabulary",
+         [&words = choice.settings.vocabulary](const std::vector<std::string>& lists) {
+           for (const std::string& list : lists) add_words(words, list);
+         },
+         "The model's tokens, that of id 0 first: A,B,C")
       ->type_name("LIST")
-      ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--model-heads", choice.settings.heads,
                  "How many heads a layer has, where the model's file does not tell")

@@ -31,11 +31,6 @@ Option* Option::allow_extra_args(bool several) {
   return this;
 }
 
-Option* Option::delimiter(char mark) {
-  option_->delimiter(mark);
-  return this;
-}
-
 Option* Option::check(const Refusal& refusal) {
   option_->check(CLI::Validator(refusal, ""));
   return this;

@@ -25,7 +25,6 @@ class Option {
   Option* excludes(const Option* other);
   Option* needs(const Option* other);
   Option* allow_extra_args(bool several);  ///< whether one mention takes several values
-  Option* delimiter(char mark);            ///< parts several values in one word
   Option* check(const Refusal& refusal);
 
   std::size_t count() const;  ///< how often it was given

@@ -18,12 +18,34 @@ bool may_break_between(Code left, Code right) {
          !never_starts_a_line(right);
 }
 
+/// The ASCII letters of a word from `at` on, each of them a cluster: all but the last one where a
+/// mark may follow. Most text is nothing else.
+std::string_view plain_letters(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && text[end] != ' ' && is_printable_ascii(text[end])) ++end;
+  const bool may_have_mark = end < text.size() && text[end] != ' ' && end > at;
+  return text.substr(at, end - at - (may_have_mark ? 1 : 0));
+}
+
+/// The next cluster, or several that may not be divided anyway.
+Cluster undivided_at(std::string_view text, std::size_t at) {
+  const std::string_view letters = plain_letters(text, at);
+  if (letters.empty()) return cluster_at(text, at);
+  return {letters, static_cast<Code>(letters.front()), letters.size()};
+}
+
+/// The code that the last cluster begins with.
+Code last_begin(const Cluster& undivided) {
+  const char last = undivided.text.back();
+  return is_printable_ascii(last) ? static_cast<Code>(last) : undivided.first;
+}
+
 std::vector<Piece> pieces_of(std::string_view paragraph) {
   std::vector<Piece> pieces;
   bool blank = true;
   Code last = bad_byte;
   for (std::size_t at = 0; at < paragraph.size();) {
-    const Cluster cluster = cluster_at(paragraph, at);
+    const Cluster cluster = undivided_at(paragraph, at);
     if (cluster.text == " ") {
       blank = true;
     } else if (blank || may_break_between(last, cluster.first)) {
@@ -35,7 +57,7 @@ std::vector<Piece> pieces_of(std::string_view paragraph) {
                                     piece.text.size() + cluster.text.size());
       piece.width += cluster.width;
     }
-    last = cluster.first;
+    last = last_begin(cluster);
     at += cluster.text.size();
   }
   return pieces;

@@ -109,6 +109,14 @@ def a_vocabulary_has_each_word_once(folder):
           (2, 'qkv: the vocabulary has "A" twice, as id 0 and as id 2'))
 
 
+def an_empty_word_of_a_vocabulary_is_told(folder):
+    path = gpt.small_model(folder)
+    for words, place in (("A,,B", 1), ("", 0), ("A,B,", 2)):
+        done = qkv("run", "--model", path, "--text", "A", "--vocabulary", words)
+        equal((done.returncode, done.stderr.strip()),
+              (2, f"qkv: the vocabulary has an empty word, as id {place}"))
+
+
 def what_is_no_tokenizer_is_told_with_its_file(folder):
     path = gpt.small_model(folder)
     (folder / "notes.md").write_text("# Notes")
@@ -278,6 +286,7 @@ CLAIMS = [
     whole_numbers_are_no_weights,
     a_configuration_of_another_computation_is_refused,
     a_vocabulary_has_each_word_once,
+    an_empty_word_of_a_vocabulary_is_told,
     what_is_no_tokenizer_is_told_with_its_file,
     what_goes_with_a_model_is_refused_for_a_lesson,
     names_are_told_as_far_as_they_help,
