@@ -9,15 +9,15 @@ namespace qkv {
 /// What numbers of a precision are good for.
 struct PrecisionRule {
   Precision precision;
-  double floor;     ///< what they tell apart at most, relative to the larger of 1 and the largest
   int decimals;     ///< the most that a binary number stands for
+  double floor;     ///< what they tell apart at most, relative to the larger of 1 and the largest
   double nearness;  ///< how far a stored number is from the one that was meant, relatively
 };
-inline constexpr PrecisionRule precision_rules[] = {{Precision::digits, 1e-6, 0, 0},
-                                                    {Precision::bfloat16, 1e-2, 2, 0x1p-8},
-                                                    {Precision::float16, 1e-3, 3, 0x1p-11},
-                                                    {Precision::float32, 1e-6, 6, 0x1p-24},
-                                                    {Precision::float64, 1e-12, 12, 0x1p-52}};
+inline constexpr PrecisionRule precision_rules[] = {{Precision::digits, 0, 1e-6, 0},
+                                                    {Precision::bfloat16, 2, 1e-2, 0x1p-8},
+                                                    {Precision::float16, 3, 1e-3, 0x1p-11},
+                                                    {Precision::float32, 6, 1e-6, 0x1p-24},
+                                                    {Precision::float64, 12, 1e-12, 0x1p-52}};
 
 inline const PrecisionRule& rule_of(Precision precision) {
   return *std::find_if(std::begin(precision_rules), std::end(precision_rules),

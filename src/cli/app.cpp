@@ -177,8 +177,11 @@ std::vector<std::string> with_model_as_lesson(std::vector<std::string> words) {
   std::string file = apart ? *(found + 1) : found->substr(option.size() + 1);
   const auto which =
       std::ranges::find_if(commands, [&](const Command* c) { return c->name == *command; });
-  if ((*which)->model == ModelPlace::first) words.insert(command + 1, std::move(file));
-  if ((*which)->model == ModelPlace::last) words.push_back(std::move(file));
+  if ((*which)->model == ModelPlace::first) {
+    words.insert(command + 1, std::move(file));
+  } else if ((*which)->model == ModelPlace::last) {
+    words.push_back(std::move(file));
+  }
   return words;
 }
 
