@@ -86,7 +86,8 @@ char* put_shortest(char* out, double value) {
     return out + before_point;
   }
   if (before_point <= 0) {
-    std::memcpy(out, "0.000000", 8);
+    std::memset(out, '0', 8);
+    out[1] = '.';
     out += 2 - before_point;
     digits.copy(out, 0);
     return out + digits.size();

@@ -5,7 +5,7 @@ learned then runs once more through BUILD's, which do.
 
 What they find stays in BUILD/found/NAME/ (crash-…, leak-…, timeout-…, oom-…: a file with the bytes),
 what they learn in BUILD/corpus/NAME/, so that the next run goes on from there. BUILD/runs.json keeps
-how often each has run in all, since when and until when.
+how often each has run with sanitizers and without ("fast"), since when and until when.
 """
 import argparse
 import concurrent.futures
@@ -56,25 +56,28 @@ def ran(build, binaries, name, how_long):
 
 
 def fuzz(build, fast, name, how_long):
-    """The name of one fuzzer, how often it ran, and what it found."""
-    runs, found = ran(build, fast or build, name, how_long)
-    if fast and not found:
+    """The name of one fuzzer, how often it ran with sanitizers and without, and what it found."""
+    if not fast:
+        runs, found = ran(build, build, name, how_long)
+        return name, {"runs": runs}, found
+    runs, found = ran(build, fast, name, how_long)
+    again = 0
+    if not found:
         again, found = ran(build, build, name, ["-runs=0"])
-        runs += again
-    return name, runs, found
+    return name, {"runs": again, "fast": runs}, found
 
 
 def count(build, name, runs):
-    """Adds to the total of that fuzzer, and returns it."""
+    """Adds to the totals of that fuzzer, and returns their sum."""
     file = build / "runs.json"
     totals = json.loads(file.read_text()) if file.exists() else {}
     today = datetime.date.today().isoformat()
-    own = totals.setdefault(name, {"runs": 0, "since": today})
-    own.update(runs=own["runs"] + runs, until=today)
+    own = totals.setdefault(name, {"since": today})
+    own.update({kind: own.get(kind, 0) + more for kind, more in runs.items()}, until=today)
     whole = file.with_suffix(".new")
     whole.write_text(json.dumps(totals, indent=2, sort_keys=True) + "\n")
     whole.replace(file)
-    return own["runs"]
+    return own.get("runs", 0) + own.get("fast", 0)
 
 
 def main():
@@ -99,7 +102,8 @@ def main():
         for ended in concurrent.futures.as_completed(waiting):
             name, runs, found = ended.result()
             total = count(options.build, name, runs)
-            print("\n  ".join([f"{name:<12} {runs:>12,} runs, {total:>13,} in all", *found]), flush=True)
+            now = sum(runs.values())
+            print("\n  ".join([f"{name:<12} {now:>12,} runs, {total:>13,} in all", *found]), flush=True)
             good = good and not found
     return 0 if good else 1
 
