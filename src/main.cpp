@@ -13,11 +13,25 @@
 
 namespace {
 
+bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+// A message quotes what it speaks of, which may have megabytes: its ends say what and why.
+std::string shortened_in_the_middle(std::string_view line) {
+  constexpr std::size_t longest = 2000;
+  if (line.size() <= longest) return std::string(line);
+  std::size_t head = longest / 2;
+  std::size_t tail = line.size() - longest / 2;
+  while (is_inside_character(line[head])) --head;
+  while (is_inside_character(line[tail])) ++tail;
+  return std::string(line.substr(0, head)).append("…").append(line.substr(tail));
+}
+
 // Each line of the message is a fault of its own.
 void tell_each_line(std::string_view message) {
   while (!message.empty()) {
     const std::size_t end = std::min(message.find('\n'), message.size());
-    qkv::tell(fmt::format("qkv: {}\n", qkv::visible(message.substr(0, end))));
+    const std::string line = shortened_in_the_middle(message.substr(0, end));
+    qkv::tell(fmt::format("qkv: {}\n", qkv::visible(line)));
     message.remove_prefix(std::min(end + 1, message.size()));
   }
 }
@@ -26,6 +40,7 @@ void tell_each_line(std::string_view message) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // a reader who has seen enough ends the program quietly
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may grow no further is a write that fails
   try {
     const int status = qkv::run_app(argc, argv);
     qkv::finish_output();

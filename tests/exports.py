@@ -337,6 +337,17 @@ def a_document_never_sends_an_escape_code_to_the_screen(folder):
         equal([c for c in printed if ord(c) < 32 and c != "\n"], [], form)
 
 
+def a_matrix_without_numbers_is_written_or_refused(folder):
+    for shape in ("[0, 3]", "[3, 0]", "[2, 0, 3]"):
+        lesson = folder / "l.toml"
+        lesson.write_text(f'title = "t"\n[[given]]\nname = "X"\nzeros = {shape}\n'
+                          '[[step]]\nname = "Y"\nop = "relu"\nof = ["X"]\n')
+        for form in ("markdown", "latex"):
+            assert "It holds no numbers." in qkv.printed("export", lesson, "--format", form, "-o", "-")
+        for form in ("csv", "npy", "npz", "json", "safetensors"):
+            assert qkv("export", lesson, "--format", form, "-o", folder / form).returncode in (0, 2)
+
+
 CLAIMS = [
     every_format_holds_the_numbers_that_numpy_works_out,
     what_qkv_exports_it_reads_back,
@@ -350,6 +361,7 @@ CLAIMS = [
     markdown_tables_hold_every_label_and_number,
     latex_is_a_document_that_pdflatex_sets,
     a_document_never_sends_an_escape_code_to_the_screen,
+    a_matrix_without_numbers_is_written_or_refused,
 ]
 
 if __name__ == "__main__":

@@ -92,7 +92,31 @@ def terms_that_overflow_both_ways_are_told(folder):
     done = qkv("run", lesson)
     equal((done.returncode, done.stderr), (2, (
         f"qkv: {lesson}:5:8: S: row 1, column 2 is not a number: its terms grew beyond 1.8e308, the "
-        "largest number, both ways; make its operands smaller\n")))
+        "largest number; make its operands smaller\n")))
+
+
+def norm_of(row, eps):
+    size = len(row.split(","))
+    return (f'[[given]]\nname = "X"\nvalue = [[{row}]]\n[[given]]\nname = "g"\nones = [{size}]\n'
+            f'[[given]]\nname = "b"\nzeros = [{size}]\n[[step]]\nname = "Y"\nop = "layer_norm"\n'
+            f'of = ["X", "g", "b"]\neps = {eps}\n')
+
+
+def a_division_of_0_by_0_is_told_as_such(folder):
+    lesson = written(folder, norm_of("2, 2", 0))
+    done = qkv("run", lesson)
+    equal((done.returncode, done.stderr), (2, (
+        f"qkv: {lesson}:11:8: Y: row 1, column 1 is not a number: 0 was divided by 0; a row whose "
+        "numbers are all the same needs an eps above 0\n")))
+
+
+def squares_and_sums_too_large_for_a_double_are_no_zeros(folder):
+    for lesson in (norm_of("1e200, 2e200, 3e200", 1e-5),
+                   '[[given]]\nname = "X"\nvalue = [[1e308, 1e308]]\n[[step]]\nname = "Y"\n'
+                   'op = "normalise"\nof = ["X"]\n'):
+        done = qkv("run", written(folder, lesson))
+        equal(done.returncode, 2, lesson)
+        assert "its terms grew beyond 1.8e308, the largest number" in done.stderr, done.stderr
 
 
 def a_number_too_large_for_a_double_is_told(folder):
@@ -200,6 +224,8 @@ CLAIMS = [
     infinities_are_read_from_every_format,
     a_given_that_is_no_number_is_told,
     terms_that_overflow_both_ways_are_told,
+    a_division_of_0_by_0_is_told_as_such,
+    squares_and_sums_too_large_for_a_double_are_no_zeros,
     a_number_too_large_for_a_double_is_told,
     what_is_handed_in_may_be_any_number,
     a_submission_of_nothing_but_nan_is_blank,

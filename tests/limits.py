@@ -195,6 +195,28 @@ def a_name_of_megabytes_is_told_briefly(folder):
     assert len(done.stderr) < 2000, len(done.stderr)
 
 
+def an_option_of_many_letters_is_told_briefly(folder):
+    long = "A" * 100_000
+    for arguments in ([long], ["run", long], ["run", "the-fat-cat", "--text", long],
+                      ["run", "the-fat-cat", "--digits", long], ["explain", "the-fat-cat", long],
+                      ["run", "the-fat-cat", "--set", f"{long}=1"], ["run", "--step", long]):
+        done = in_time(*arguments)
+        equal(done.returncode, 2, arguments[0][:20])
+        assert len(done.stderr) < 2100, len(done.stderr)
+    assert done.stderr.startswith("qkv: ") and done.stderr.count("\n") == 1, done.stderr[:200]
+
+
+def products_without_address_space_are_refused(folder):
+    """OpenBLAS would ask again and again for what the system does not give."""
+    if claims.sanitized():
+        raise claims.Skipped("a sanitizer takes terabytes of address space for itself")
+    small = lambda: resource.setrlimit(resource.RLIMIT_AS, (150_000_000, 150_000_000))
+    done = subprocess.run([qkv.path, "--threads", "1", "export", "multi-head-512", "-o", folder / "out"],
+                          capture_output=True, text=True, timeout=120, preexec_fn=small, check=False)
+    equal(done.returncode, 2)
+    assert "large products need 160 MiB of address space more than there is left" in done.stderr, done.stderr
+
+
 # ---- options out of range -----------------------------------------------------------------------
 
 
@@ -225,6 +247,8 @@ CLAIMS = [
     megabytes_of_prose_are_wrapped,
     many_faults_are_told_briefly,
     a_name_of_megabytes_is_told_briefly,
+    an_option_of_many_letters_is_told_briefly,
+    products_without_address_space_are_refused,
     options_out_of_range_are_told,
 ]
 

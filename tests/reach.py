@@ -44,6 +44,20 @@ def a_lesson_reads_its_own_directory(folder):
     equal(qkv("run", folder / "linked.toml").returncode, 2)
 
 
+def a_name_with_a_zero_byte_is_told_whole(folder):
+    home = staged(folder)
+    (home / "own").write_text("1,2\n")
+    lesson = reading(home, "own\\u0000.csv")
+    done = qkv("run", lesson)
+    equal((done.returncode, done.stderr),
+          (2, f"qkv: {lesson}:3:8: X: own\\0.csv: no file's name has a zero byte\n"))
+
+
+def a_name_of_two_lines_is_one_message(folder):
+    done = qkv("run", folder / "x\nqkv: y.toml")
+    equal((done.returncode, done.stderr.count("\n")), (2, 1))
+
+
 def a_lesson_reads_nothing_outside(folder):
     home = staged(folder)
     for file, why in (
@@ -139,6 +153,8 @@ def the_directory_itself_may_be_a_link(folder):
 
 CLAIMS = [
     a_lesson_reads_its_own_directory,
+    a_name_with_a_zero_byte_is_told_whole,
+    a_name_of_two_lines_is_one_message,
     a_lesson_reads_nothing_outside,
     a_tokenizer_is_read_from_the_own_directory_too,
     a_model_is_read_from_the_own_directory_too,

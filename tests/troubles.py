@@ -239,6 +239,35 @@ def a_signal_leaves_the_older_page(folder):
     assert caught > 0, "no report was caught in time"
 
 
+def a_file_that_may_grow_no_further_is_told(folder):
+    """As under ulimit -f, or a quota: what was there stays, and nothing half is left."""
+    short = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    page, out = folder / "page.html", folder / "out"
+    equal(qkv("report", LESSON, "-o", page).returncode, 0)
+    before = page.read_bytes()
+    for arguments in (["report", LESSON, "-o", page], ["export", "the-fat-cat", "-o", out, "--format", "npz"]):
+        running = started(*arguments, preexec_fn=short)
+        _, err = running.communicate(timeout=120)
+        equal(running.returncode, 2, err)
+        assert err.endswith("the file cannot be written: File too large\n"), err
+    equal(page.read_bytes(), before)
+    equal(list(out.iterdir()), [])
+
+
+def every_signal_that_ends_an_export_clears_up(folder):
+    lesson, caught = large(folder), 0
+    for number in (signal.SIGQUIT, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU):
+        running = started("export", lesson, "-o", folder / "out",
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+        time.sleep(0.08)
+        running.send_signal(number)
+        running.communicate(timeout=120)
+        assert running.returncode in (-number, 0), running.returncode
+        caught += running.returncode == -number
+        assert not list((folder / "out").glob(".qkv*")), "a temporary was left behind"
+    assert caught > 0, "no export was caught in time"
+
+
 def a_signal_ends_a_check(folder):
     lesson, out = large(folder), folder / "out"
     equal(qkv("export", lesson, "-o", out, "--format", "npy").returncode, 0)
@@ -325,6 +354,8 @@ CLAIMS = [
     what_does_not_fit_leaves_what_was_there,
     no_result_is_lost_in_a_full_disk,
     a_signal_leaves_the_older_page,
+    a_file_that_may_grow_no_further_is_told,
+    every_signal_that_ends_an_export_clears_up,
     a_signal_ends_a_check,
     two_exports_at_once_leave_whole_files,
     nothing_of_the_environment_is_needed,

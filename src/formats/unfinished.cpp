@@ -25,7 +25,8 @@ std::atomic<bool> line_on_terminal = false;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
               "a signal handler may not wait for a lock");
 
-constexpr std::array deadly_signals = {SIGINT, SIGTERM, SIGHUP};
+constexpr std::array deadly_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
+                                       SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2};
 constexpr std::string_view erase_line = "\r\x1b[K";
 
 /// Removes what is unfinished and ends the program as the signal would have: a shell sees 130 for

@@ -37,6 +37,7 @@ void refuse_special(const fs::path& path, const std::string& file) {
 }  // namespace
 
 fs::path file_of_lesson(const fs::path& directory, const std::string& file) {
+  if (file.find('\0') != file.npos) refuse(file, "no file's name has a zero byte");
   const fs::path path = directory / file;
   if (any_file_will_do) return path;
   const fs::path named(file);

@@ -141,6 +141,11 @@ class NormedBox {
   std::vector<Interval> cells_;  // of each, safe but wide
 };
 
+// Squares too large for a double leave no norm, rather than one of zeros.
+double root_of(double variance) {
+  return std::isinf(variance) ? std::nan("") : std::sqrt(variance);
+}
+
 struct LayerNorm {
   static Form form(const Call&) {
     return {{"row column", "1 column", "1 column"},
@@ -165,6 +170,10 @@ struct LayerNorm {
                                 return difference * difference;
                               }) /
                        width;
+    if constexpr (std::is_same_v<N, double>) {
+      return (x(c.row, c.column) - mean) / root_of(variance + eps) * c(1)(0, c.column) +
+             c(2)(0, c.column);
+    }
     return (x(c.row, c.column) - mean) / sqrt(variance + eps) * c(1)(0, c.column) +
            c(2)(0, c.column);
   }
@@ -213,7 +222,8 @@ struct LayerNorm {
     double variance = 0;
     for (const double x : row) variance += (x - mean) * (x - mean);
     variance /= width;
-    for (double& x : row) x = (x - mean) / std::sqrt(variance + eps);
+    const double root = root_of(variance + eps);
+    for (double& x : row) x = (x - mean) / root;
   }
 
   static Tensor compute(const Call& call) {

@@ -6,8 +6,12 @@
 namespace qkv {
 namespace {
 
-// A row of zeros has nothing to share out and stays as it is.
-double share(double x, double total) { return total == 0 && x == 0 ? 0 : x / total; }
+// A row of zeros has nothing to share out and stays as it is. Of a sum that is too large for a
+// double nobody knows the share.
+double share(double x, double total) {
+  if (std::isinf(total)) return std::nan("");
+  return total == 0 && x == 0 ? 0 : x / total;
+}
 
 struct Normalise {
   static Form form(const Call& call) {

@@ -20,9 +20,9 @@ struct OptionRule {
   enum class Turns { no, with_convention };
 
   std::string_view name;
-  std::string_view says;  ///< what it chooses, for messages and help
-  Words words = Words::none;
+  std::string_view says;                        ///< what it chooses, for messages and help
   std::span<const std::string_view> list = {};  ///< the words it may be, where they are listed
+  Words words = Words::none;
   Numbers numbers = Numbers::none;
   bool flag = false;  ///< may be true or false
   bool required = false;

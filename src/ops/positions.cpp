@@ -149,13 +149,14 @@ std::vector<Tensor> exponent(const Source& step) {
   if (is_learned(call_of(step))) return {};
   const auto with = [&](auto share) {
     return waves(step, [&](std::size_t i, std::size_t j, std::size_t width) {
-      return Wave{static_cast<double>(i), share(j) / static_cast<double>(width), j % 2 == 1};
+      const auto part = static_cast<double>(share(j));
+      return Wave{static_cast<double>(i), part / static_cast<double>(width), j % 2 == 1};
     });
   };
-  return {with([](std::size_t j) { return static_cast<double>(j / 2); }),
-          with([](std::size_t j) { return static_cast<double>(j); }),
-          with([](std::size_t j) { return 2 * static_cast<double>(j); }),
-          with([](std::size_t j) { return 4 * static_cast<double>(j / 2); })};
+  return {with([](std::size_t j) -> std::size_t { return j / 2; }),
+          with([](std::size_t j) -> std::size_t { return j; }),
+          with([](std::size_t j) -> std::size_t { return 2 * j; }),
+          with([](std::size_t j) -> std::size_t { return j / 2 * 4; })};
 }
 
 std::vector<Tensor> halves(const Source& step) {

@@ -16,8 +16,8 @@ constexpr std::string_view divisors[] = {"sqrt(d_k)", "d_k", "sqrt(N)"};
 constexpr OptionRule scale_options[] = {
     {.name = "by",
      .says = "what to divide by; N may be any number, as in \"sqrt(64)\"",
-     .words = OptionRule::Words::any,
      .list = divisors,
+     .words = OptionRule::Words::any,
      .numbers = OptionRule::Numbers::any},
 };
 

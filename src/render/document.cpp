@@ -107,6 +107,11 @@ void add_sentences(Parts& parts, const Tensor& ids, const DocumentLook& look) {
 
 void add_tensor(Parts& parts, const Tensor& tensor, Convention convention,
                 const DocumentLook& look) {
+  if (tensor.values.empty()) {
+    parts.emplace_back(
+        DocumentProse{.kind = DocumentProse::Kind::paragraph, .text = "It holds no numbers."});
+    return;
+  }
   if (tensor.values.size() > most_cells_in_document) {
     parts.emplace_back(DocumentProse{
         .kind = DocumentProse::Kind::paragraph,

@@ -247,9 +247,10 @@ RowLabels row_labels_of(const Sheet& sheet, std::size_t room) {
     labels.shortened = labels.shortened || fitted_labels.back().text != label.text;
     labels.width = std::max(labels.width, width(fitted_labels.back().text));
   }
-  for (const Label& label : fitted_labels)
+  for (const Label& label : fitted_labels) {
     labels.texts.push_back(label.is_index ? padded_left(label.text, labels.width)
                                           : padded_right(label.text, labels.width));
+  }
   if (fitted_labels.front().is_index) labels.hidden = padded_left(labels.hidden, labels.width);
   return labels;
 }

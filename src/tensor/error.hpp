@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace qkv {
 
@@ -10,11 +11,25 @@ namespace qkv {
 /// line. main prints it on stderr and ends with status 2.
 class InputError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit InputError(std::string message)
+      : std::runtime_error(without_zeros(std::move(message))) {}
+
+ private:
+  /// what() ends at the first zero byte, which would be the end of a message that quotes one.
+  static std::string without_zeros(std::string message) {
+    for (std::size_t at = message.find('\0'); at != message.npos; at = message.find('\0', at)) {
+      message.replace(at, 1, "\\0");
+    }
+    return message;
+  }
 };
 
-/// Says of a file, or a place in it, why it can't be taken.
-[[noreturn]] inline void refuse(const std::string& where, std::string_view why) {
+/// Says of a file, or a place in it, why it can't be taken. Each line of a message is a message of
+/// its own, so that a name must not begin another one.
+[[noreturn]] inline void refuse(std::string where, std::string_view why) {
+  for (std::size_t at = where.find('\n'); at != where.npos; at = where.find('\n', at)) {
+    where.replace(at, 1, "\\n");
+  }
   throw InputError((where + ": ").append(why));
 }
 

@@ -1,12 +1,15 @@
 #include "tensor/matmul.hpp"
 
 #include <cblas.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <stdexcept>
 
+#include "tensor/error.hpp"
 #include "tensor/parallel.hpp"
 
 namespace qkv {
@@ -71,10 +74,28 @@ void multiply_with_blas(const double* a, const double* b, double* out, ProductSi
               1.0, a, inner, b, turned ? inner : columns, 0.0, out, columns);
 }
 
+// OpenBLAS maps a buffer for each thread that calls it, and where the system gives none it asks
+// again, for ever: so the system is asked first.
+void refuse_without_buffers() {
+  constexpr std::size_t buffer = std::size_t{128} << 20;
+  constexpr std::size_t beside = std::size_t{32} << 20;  // stacks, tables
+  const std::size_t size = most_threads() * buffer + beside;
+  void* const room =
+      mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) {
+    throw InputError(
+        fmt::format("large products need {} MiB of address space more than there is left; raise "
+                    "ulimit -v, or take fewer --threads",
+                    size >> 20U));
+  }
+  munmap(room, size);
+}
+
 // The blocks are the same for any number of threads, and so is each sum.
 void multiply_in_blocks(const double* a, const double* b, double* out, ProductSize size,
                         RightSide right) {
   static const bool one_thread = [] {
+    refuse_without_buffers();
     openblas_set_num_threads(1);  // where it is linked dynamically, the environment came too late
     return true;
   }();

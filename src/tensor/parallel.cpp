@@ -20,11 +20,8 @@ thread_local bool is_shared_out = false;  // what this thread does is one of sev
 std::size_t threads_for(std::size_t blocks, std::size_t operations) {
   if (is_shared_out) return 1;
   constexpr std::size_t worth_a_thread = std::size_t{1} << 20;  // half a millisecond or more
-  const std::size_t most =
-      wanted_threads > 0 ? wanted_threads : std::thread::hardware_concurrency();
-  return std::clamp<std::size_t>(
-      operations / worth_a_thread, 1,
-      std::clamp<std::size_t>(blocks, 1, std::clamp<std::size_t>(most, 1, 64)));
+  return std::clamp<std::size_t>(operations / worth_a_thread, 1,
+                                 std::clamp<std::size_t>(blocks, 1, most_threads()));
 }
 
 /// Calls `work` on so many threads at once, this one among them, and waits for all of them.
@@ -147,6 +144,12 @@ class Turns {
 }  // namespace
 
 void use_threads(std::size_t count) { wanted_threads = count; }
+
+std::size_t most_threads() {
+  static const std::size_t cores = std::thread::hardware_concurrency();  // it reads a file
+  const std::size_t most = wanted_threads > 0 ? wanted_threads : cores;
+  return std::clamp<std::size_t>(most, 1, 64);
+}
 
 void in_blocks(std::size_t count, std::size_t block, std::size_t operations,
                const std::function<void(std::size_t begin, std::size_t end)>& work) {

@@ -14,6 +14,7 @@ inline constexpr std::size_t teaching_numbers = std::size_t{1} << 16;
 /// How many threads large work may use; 0: as many as the machine has cores, which is so unless
 /// somebody says otherwise. To be called before any work.
 void use_threads(std::size_t count);
+std::size_t most_threads();
 
 /// Calls `work(begin, end)` for each block of `block` indices of 0 … count, on several threads
 /// where all of it takes longer than starting them: `operations` is about how many additions or

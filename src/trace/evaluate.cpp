@@ -105,7 +105,12 @@ std::string why_no_number(const Call& call) {
                          call.names[k]);
     }
   }
-  return "its terms grew beyond 1.8e308, the largest number, both ways; make its operands smaller";
+  const bool is_small = std::ranges::all_of(call.inputs, [](const Tensor* input) {
+    constexpr double no_overflow = 1e100;  // of squares and sums
+    return std::ranges::all_of(input->values, [](double x) { return std::abs(x) < no_overflow; });
+  });
+  return is_small ? "0 was divided by 0; a row whose numbers are all the same needs an eps above 0"
+                  : "its terms grew beyond 1.8e308, the largest number; make its operands smaller";
 }
 
 void refuse_no_number(const Tensor& tensor, const Call& call) {
@@ -181,17 +186,20 @@ LastUses last_uses(const Recipe& recipe, const std::vector<bool>& needed) {
   return uses;
 }
 
-// Lets go of the large operands of step `s` that neither a later step needs nor anybody looks at.
-void let_go(Trace& trace, const Recipe& recipe, std::size_t s, const LastUses& uses,
+// Lets go of the large operands of step `s` that neither a later step needs nor anybody looks at;
+// whether there were any.
+bool let_go(Trace& trace, const Recipe& recipe, std::size_t s, const LastUses& uses,
             const std::set<std::string_view>& kept) {
+  std::size_t gone = 0;
   for (const std::string& name : recipe.steps[s].of) {
     const auto last = uses.find(name);
     const bool still_used = last != uses.end() && last->second > s;
-    if (still_used || kept.contains(name)) continue;
-    std::erase_if(trace.steps, [&](const Step& step) {
-      return step.name == name && step.output.values.size() > teaching_numbers;
-    });
+    const Tensor* tensor = trace.find(name);
+    const bool is_large = tensor && tensor->values.size() > teaching_numbers;
+    if (still_used || kept.contains(name) || !is_large) continue;
+    gone += std::erase_if(trace.steps, [&](const Step& step) { return step.name == name; });
   }
+  return gone > 0;
 }
 
 std::size_t numbers_in(const Trace& trace) {
@@ -240,9 +248,9 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
       held.add(made.output, made.name);
       made.number = s + 1;
       trace.add(std::move(made));
-      if (wanted.empty()) continue;
-      let_go(trace, recipe, s, uses, kept);
-      held.recount(numbers_in(trace));
+      if (!wanted.empty() && let_go(trace, recipe, s, uses, kept)) {
+        held.recount(numbers_in(trace));
+      }
     } catch (const InputError& error) {
       result.faults.push_back({s, error.what()});
     } catch (const std::bad_alloc&) {

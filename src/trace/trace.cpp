@@ -74,6 +74,7 @@ void Trace::add(Given given) {
 
 void Trace::add(Step step) {
   step_names.add(step.name);
+  makes_again = makes_again || !step.output.values.are_held();
   steps.push_back(std::move(step));
 }
 
@@ -93,6 +94,7 @@ const Step& Trace::step_at(std::string_view name) const {
 }
 
 void Trace::let_go() const {
+  if (!makes_again) return;  // as in a lesson of ten thousand small steps
   for (const Step& step : steps) step.output.values.let_go();
 }
 

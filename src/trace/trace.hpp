@@ -32,6 +32,7 @@ struct Trace {
   std::size_t length = 0;  ///< how many steps the lesson has: some may not be worked out here
   Names given_names;       ///< as `add` met them
   Names step_names;  ///< as `add` met them; a step that was let go since has no place any more
+  bool makes_again = false;  ///< whether `add` met a step whose numbers are not held
 
   /// Appends a given or a step, so that it is found by its name.
   void add(Given given);
