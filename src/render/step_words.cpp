@@ -1,6 +1,7 @@
 #include "render/step_words.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "lesson/prose.hpp"
@@ -22,6 +23,15 @@ FormulaPiece operand_piece(const Trace& trace, const std::string& name, bool tra
 
 bool uses(const Step& step, std::string_view name) {
   return std::find(step.of.begin(), step.of.end(), name) != step.of.end();
+}
+
+// The first step that is still there to take the matrix: the very first may have been let go.
+std::string_view first_user(const Trace& trace, std::string_view name) {
+  const auto known = trace.first_uses.find(name);
+  if (known != trace.first_uses.end() && trace.find_step(known->second)) return known->second;
+  const auto first = std::find_if(trace.steps.begin(), trace.steps.end(),
+                                  [&](const Step& step) { return uses(step, name); });
+  return first == trace.steps.end() ? std::string_view() : first->name;
 }
 
 // Decimals that the lesson asks for all stand, so that lists line up: 1.0000 is a number rounded.
@@ -90,12 +100,13 @@ std::string live_prose(std::string_view prose, const Trace& trace, int digits) {
 }
 
 std::vector<const Given*> first_used_by(const Trace& trace, const Step& step) {
-  std::vector<const Given*> result;
-  for (const Given& given : trace.givens) {
-    const auto first = std::find_if(trace.steps.begin(), trace.steps.end(),
-                                    [&](const Step& s) { return uses(s, given.name); });
-    if (first != trace.steps.end() && first->name == step.name) result.push_back(&given);
+  std::set<std::size_t> places;  // in the order of the givens
+  for (const std::string& name : step.of) {
+    const auto place = trace.given_names.place(name);
+    if (place && first_user(trace, name) == step.name) places.insert(*place);
   }
+  std::vector<const Given*> result;
+  for (const std::size_t place : places) result.push_back(&trace.givens[place]);
   return result;
 }
 

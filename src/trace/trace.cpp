@@ -74,6 +74,7 @@ void Trace::add(Given given) {
 
 void Trace::add(Step step) {
   step_names.add(step.name);
+  for (const std::string& name : step.of) first_uses.emplace(name, step.name);
   makes_again = makes_again || !step.output.values.are_held();
   steps.push_back(std::move(step));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@ struct Trace {
   std::size_t length = 0;  ///< how many steps the lesson has: some may not be worked out here
   Names given_names;       ///< as `add` met them
   Names step_names;  ///< as `add` met them; a step that was let go since has no place any more
+  std::map<std::string, std::string, std::less<>> first_uses;  ///< the step that took it first
   bool makes_again = false;  ///< whether `add` met a step whose numbers are not held
 
   /// Appends a given or a step, so that it is found by its name.
