@@ -10,28 +10,15 @@
 #include "render/text.hpp"
 #include "tensor/error.hpp"
 #include "tensor/memory_limit.hpp"
+#include "tensor/utf8.hpp"
 
 namespace {
-
-bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
-
-// A message quotes what it speaks of, which may have megabytes: its ends say what and why.
-std::string shortened_in_the_middle(std::string_view line) {
-  constexpr std::size_t longest = 2000;
-  if (line.size() <= longest) return std::string(line);
-  std::size_t head = longest / 2;
-  std::size_t tail = line.size() - longest / 2;
-  while (is_inside_character(line[head])) --head;
-  while (is_inside_character(line[tail])) ++tail;
-  return std::string(line.substr(0, head)).append("…").append(line.substr(tail));
-}
 
 // Each line of the message is a fault of its own.
 void tell_each_line(std::string_view message) {
   while (!message.empty()) {
     const std::size_t end = std::min(message.find('\n'), message.size());
-    const std::string line = shortened_in_the_middle(message.substr(0, end));
-    qkv::tell(fmt::format("qkv: {}\n", qkv::visible(line)));
+    qkv::tell(fmt::format("qkv: {}\n", qkv::visible(qkv::brief(message.substr(0, end)))));
     message.remove_prefix(std::min(end + 1, message.size()));
   }
 }

@@ -6,6 +6,7 @@
 
 #include "formats/numeral.hpp"
 #include "tensor/error.hpp"
+#include "tensor/utf8.hpp"
 
 namespace qkv::csv {
 namespace {

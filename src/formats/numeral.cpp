@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "tensor/utf8.hpp"
+
 namespace qkv {
 namespace {
 
@@ -136,8 +138,6 @@ bool is_control(std::string_view character) {
   return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
 }  // namespace
 
 NumeralResult parse_numeral(std::string_view token, DecimalMark mark) {
@@ -178,22 +178,6 @@ std::string printable(std::string_view text) {
     text.remove_prefix(character.size());
   }
   return shown;
-}
-
-std::size_t utf8_length(std::string_view text) {
-  if (text.empty()) return 0;
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!is_continuation(text[i])) return 0;
-  }
-  // Spellings longer than need be, surrogates, and what lies beyond U+10FFFF.
-  const auto second = static_cast<unsigned char>(text[1]);
-  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f)) return 0;
-  if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) return 0;
-  return length;
 }
 
 std::string_view trimmed(std::string_view text) {

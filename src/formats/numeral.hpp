@@ -31,9 +31,6 @@ std::string refusal(NumeralFault fault, std::string_view token);
 /// longer than 40 bytes ends in an ellipsis.
 std::string printable(std::string_view text);
 
-/// How many bytes the UTF-8 character at the start of `text` has; 0 where there is none.
-std::size_t utf8_length(std::string_view text);
-
 /// `text` without the blanks (space, tab, carriage return, line feed) at both ends.
 std::string_view trimmed(std::string_view text);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tensor/utf8.hpp"
+
 namespace qkv {
 namespace {
 
@@ -29,12 +31,8 @@ std::size_t end_of_token(std::string_view toml, std::size_t at) {
 Place place_of(std::string_view toml, std::size_t at) {
   const std::string_view before = toml.substr(0, at);
   const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  const auto begins_character = [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  };
   return {.line = 1 + static_cast<std::size_t>(std::ranges::count(before, '\n')),
-          .column = 1 + static_cast<std::size_t>(
-                            std::ranges::count_if(before.substr(line_start), begins_character))};
+          .column = 1 + characters_in(before.substr(line_start))};
 }
 
 }  // namespace

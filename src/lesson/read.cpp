@@ -1,22 +1,22 @@
 #include <fmt/format.h>
-#include <utf8proc.h>
 
 #include <algorithm>
 
 #include "formats/pasted.hpp"
-#include "formats/read_file.hpp"
 #include "formats/shell_word.hpp"
 #include "lesson/given.hpp"
 #include "lesson/key_depth.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/model_lesson.hpp"
 #include "lesson/model_table.hpp"
-#include "lesson/own_directory.hpp"
+#include "lesson/step_options.hpp"
 #include "lesson/toml_reader.hpp"
+#include "lesson/utf8_fault.hpp"
 #include "ops/catalogue.hpp"
 #include "tensor/error.hpp"
 #include "tensor/names.hpp"
 #include "tensor/nearest.hpp"
+#include "tensor/utf8.hpp"
 
 namespace qkv {
 namespace {
@@ -24,13 +24,8 @@ namespace {
 constexpr std::string_view lesson_keys[] = {"title",      "summary",    "source", "text",
                                             "tokens",     "vocabulary", "model",  "random",
                                             "convention", "given",      "step",   "expect"};
-// Vocabularies and merges of trained models are a few megabytes.
-constexpr std::size_t largest_option_file = std::size_t{64} << 20;
-
 constexpr std::string_view random_keys[] = {"generator", "seed"};
 constexpr std::string_view expect_keys[] = {"of", "value", "source"};
-constexpr std::string_view step_keys[] = {"name",   "op",  "of",   "title", "say",
-                                          "notice", "try", "cell", "show",  "general"};
 
 // Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
 class LessonFile {
@@ -257,56 +252,6 @@ class LessonFile {
                 : fmt::format("nothing is named \"{}\"; did you mean \"{}\"?", name, near));
   }
 
-  Options read_options(const toml::table& table, const Operation& operation) {
-    std::vector<std::string_view> known(std::begin(step_keys), std::end(step_keys));
-    for (const OptionRule& rule : operation.options) known.push_back(rule.name);
-    reader_.refuse_unknown_keys(table, known, fmt::format("a {} step", operation.name));
-    Options options;
-    for (const OptionRule& rule : operation.options) {
-      const toml::node* node = table.get(rule.name);
-      if (!node && rule.required) {
-        reader_.fault(table, fmt::format("this step needs {}: {}", rule.name, rule.says));
-      }
-      if (!node) continue;
-      auto value = option_value(*node);
-      const std::string wrong =
-          value ? complaint(rule, *value) : fmt::format("{} must be one value", rule.name);
-      if (!wrong.empty()) {
-        reader_.fault(*node, wrong);
-      } else {
-        if (rule.file) read_option_file(*node, rule, std::get<std::string>(*value), options);
-        options.set(std::string(rule.name), turned(rule, std::move(*value)));
-      }
-    }
-    return options;
-  }
-
-  void read_option_file(const toml::node& node, const OptionRule& rule, const std::string& file,
-                        Options& options) {
-    try {
-      options.set_contents(
-          std::string(rule.name),
-          read_bytes(file_of_lesson(context_.directory, file), largest_option_file));
-    } catch (const InputError& error) {
-      reader_.fault(node, error.what());
-    }
-  }
-
-  static std::optional<OptionValue> option_value(const toml::node& node) {
-    if (const auto* text = node.as_string()) return text->get();
-    if (const auto* flag = node.as_boolean()) return flag->get();
-    if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
-    if (const auto* real = node.as_floating_point()) return real->get();
-    return {};
-  }
-
-  // With tokens as columns the file's rows are columns inside.
-  OptionValue turned(const OptionRule& rule, OptionValue value) const {
-    if (rule.turns == OptionRule::Turns::no || context_.convention == Convention::rows)
-      return value;
-    return std::get<std::string>(value) == "rows" ? std::string("columns") : std::string("rows");
-  }
-
   // The lesson's own words for one of the model's steps; false where the table is no such thing.
   bool read_words_of_model(const toml::table& table) {
     if (model_steps_ == 0 || table.contains("op") || !table.contains("name")) return false;
@@ -346,7 +291,7 @@ class LessonFile {
     const auto name = new_name(table, "step");
     if (!name || !operation) return;
     lesson_.recipe.steps.push_back(
-        {*name, operation, std::move(of), read_options(table, *operation)});
+        {*name, operation, std::move(of), read_step_options(table, *operation, context_, reader_)});
     lesson_.texts.push_back(read_words(table));
   }
 
@@ -390,33 +335,6 @@ class LessonFile {
   std::size_t model_steps_ = 0;  // so many of the steps are a model's
 };
 
-// Where the text stops being UTF-8; toml++ would only say so, and not always in the right place.
-std::optional<Fault> utf8_fault(std::string_view toml) {
-  Place place;
-  const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(toml.data());
-  for (std::size_t at = 0; at < toml.size();) {
-    utf8proc_int32_t code = 0;
-    const auto size =
-        utf8proc_iterate(bytes + at, static_cast<utf8proc_ssize_t>(toml.size() - at), &code);
-    if (size <= 0) {
-      return Fault{place,
-                   fmt::format("byte 0x{:02x} is not UTF-8; save the file as UTF-8", bytes[at])};
-    }
-    place = code == '\n' ? Place{place.line + 1, 1} : Place{place.line, place.column + 1};
-    at += static_cast<std::size_t>(size);
-  }
-  return {};
-}
-
-// A name may have megabytes, and a message quotes it.
-std::string beginning_of(std::string_view message) {
-  constexpr std::size_t longest = 1000;
-  if (message.size() <= longest) return std::string(message);
-  std::size_t end = longest;
-  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0U) == 0x80U) --end;
-  return std::string(message.substr(0, end)) + "…";
-}
-
 }  // namespace
 
 LessonReading read_lesson(std::string_view toml, const std::string& where,
@@ -454,7 +372,7 @@ std::optional<std::string_view> LessonFiles::built_in(std::string_view name) con
 std::string fault_line(const Lesson& lesson, const Fault& fault) {
   return fmt::format("{}:{}:{}: {}{}", lesson.where, fault.place.line, fault.place.column,
                      fault.kind == Fault::Kind::advice ? "advice: " : "",
-                     beginning_of(fault.message));
+                     brief(fault.message));
 }
 
 }  // namespace qkv

@@ -83,14 +83,19 @@ std::optional<std::size_t> whole(std::string_view text) {
   return number;
 }
 
+[[noreturn]] void refuse_fact(const Facts::value_type& fact, std::string_view why) {
+  const auto& [name, told] = fact;
+  throw InputError(
+      fmt::format("{}: {} is {}; {}", told.where, printable(name), printable(told.text), why));
+}
+
 // Throws InputError where the fact is there and is no whole number above 0.
 std::optional<std::size_t> whole_fact(const Facts& facts, std::string_view name) {
   const auto found = facts.find(name);
   if (found == facts.end()) return {};
-  const std::optional<std::size_t> number = whole(found->second);
+  const std::optional<std::size_t> number = whole(found->second.text);
   if (number && *number > 0) return number;
-  throw InputError(fmt::format("the model's {} is {}; it must be a whole number above 0", name,
-                               printable(found->second)));
+  refuse_fact(*found, "it must be a whole number above 0");
 }
 
 // The layers that the names tell of must be 0, 1, 2, …, each tensor one that such a layer has.
@@ -126,7 +131,9 @@ std::optional<std::string> wanted_family(const Weights& weights, const Architect
                                          const Facts& facts, const ArchitectureChoice& choice,
                                          Storage storage) {
   if (choice.family) return choice.family;
-  if (const auto fact = facts.find("family"); fact != facts.end()) return fact->second;
+  if (const auto fact = facts.find("family"); fact != facts.end()) {
+    return fact->second.text;
+  }
   const bool has_biases = weights.find(model.prefix + "h.0.ln_1.bias") != nullptr;
   if (storage == Storage::in_out || has_biases) return {};
   return "nanogpt";
@@ -244,44 +251,39 @@ void add_config(const std::filesystem::path& path, Facts& facts) {
   if (!std::filesystem::is_regular_file(path, ignored)) return;
   constexpr std::size_t largest_config = std::size_t{1} << 20;
   const auto json = nlohmann::json::parse(read_bytes(path, largest_config), nullptr, false);
+  const std::string where = printable(path.string());
   if (!json.is_object()) {
-    throw InputError(
-        fmt::format("{}: this is no JSON object; mend it, or take it away from beside "
-                    "the model",
-                    printable(path.string())));
+    refuse(where, "this is no JSON object; mend it, or take it away from beside the model");
   }
   for (const auto& [key, value] : json.items()) {
-    if (value.is_string()) facts.try_emplace(key, value.get<std::string>());
-    if (value.is_number() || value.is_boolean()) facts.try_emplace(key, value.dump());
+    if (value.is_string()) facts.try_emplace(key, Fact{value.get<std::string>(), where});
+    if (value.is_number() || value.is_boolean()) facts.try_emplace(key, Fact{value.dump(), where});
   }
 }
 
 double eps_of(const Facts& facts) {
   const auto found = facts.find("layer_norm_epsilon");
   if (found == facts.end()) return 1e-5;
-  const NumeralResult eps = parse_numeral(found->second);
+  const NumeralResult eps = parse_numeral(found->second.text);
   const double value = eps.numeral.value;
   if (eps.fault == NumeralFault::none && value > 0 && std::isfinite(value)) return value;
-  throw InputError(fmt::format("the model's layer_norm_epsilon is {}; it must be a number above 0",
-                               printable(found->second)));
+  refuse_fact(*found, "it must be a number above 0");
 }
 
 // What Hugging Face's configuration can say that makes it another computation than the one that is
 // laid out here.
 void refuse_other_attention(const Facts& facts) {
   struct Unlike {
-    std::string_view key, value, means;
+    std::string_view key, value, why;
   };
   constexpr Unlike unlike[] = {
-      {"scale_attn_by_inverse_layer_idx", "true", "scores divided by the layer's number, too"},
-      {"scale_attn_weights", "false", "scores that are not divided by √d_k"},
-      {"add_cross_attention", "true", "attention to a second text"},
+      {"scale_attn_by_inverse_layer_idx", "true", "qkv does not divide scores by the layer's number, too"},
+      {"scale_attn_weights", "false", "qkv divides scores by √d_k"},
+      {"add_cross_attention", "true", "qkv does not do attention to a second text"},
   };
-  for (const auto& [key, value, means] : unlike) {
+  for (const auto& [key, value, why] : unlike) {
     const auto found = facts.find(key);
-    if (found == facts.end() || found->second != value) continue;
-    throw InputError(fmt::format("the model's configuration has {} = {}: {}, which qkv does not do",
-                                 key, value, means));
+    if (found != facts.end() && found->second.text == value) refuse_fact(*found, why);
   }
 }
 
@@ -295,12 +297,9 @@ std::string gelu_of(const Facts& facts, const Family& family) {
                                   {"gelu_fast", "tanh"}, {"gelu_accurate", "tanh"}};
   const auto found = facts.find("activation_function");
   if (found == facts.end()) return std::string(family.gelu);
-  const auto* activation = std::ranges::find(known, found->second, &Activation::name);
+  const auto* activation = std::ranges::find(known, found->second.text, &Activation::name);
   if (activation != std::end(known)) return std::string(activation->form);
-  throw InputError(
-      fmt::format("the model's activation_function is \"{}\"; qkv knows gelu and "
-                  "gelu_new",
-                  printable(found->second)));
+  refuse_fact(*found, "qkv knows gelu and gelu_new");
 }
 
 }  // namespace
@@ -308,7 +307,8 @@ std::string gelu_of(const Facts& facts, const Family& family) {
 std::span<const Family> families() { return known_families; }
 
 Facts facts_of(const Weights& weights, const std::filesystem::path& file) {
-  Facts facts(weights.metadata().begin(), weights.metadata().end());
+  Facts facts;
+  for (const auto& [name, text] : weights.metadata()) facts[name] = {text, weights.where()};
   if (!file.empty()) add_config(file.parent_path() / "config.json", facts);
   return facts;
 }

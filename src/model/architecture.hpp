@@ -25,9 +25,14 @@ struct Family {
 /// All that are known; the first that fits a file is taken where nobody says which it is.
 std::span<const Family> families();
 
+struct Fact {
+  std::string text;
+  std::string where;  ///< the file that says so, as messages name it
+};
+
 /// What is said of a model beside its tensors: "n_head" → "12". From the file's metadata, and from
 /// a config.json beside it.
-using Facts = std::map<std::string, std::string, std::less<>>;
+using Facts = std::map<std::string, Fact, std::less<>>;
 
 /// What somebody says of the model, in place of what its file tells.
 struct ArchitectureChoice {

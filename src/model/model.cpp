@@ -32,7 +32,7 @@ Model read_model(const ModelChoice& choice) {
   model.architecture = architecture_of(weights, facts, choice.architecture);
   model.title = title_of(model.architecture);
   if (const auto source = facts.find("source"); source != facts.end()) {
-    model.source = source->second;
+    model.source = source->second.text;
   }
   const std::size_t layers = choice.layers.value_or(model.architecture.layers);
   if (layers > model.architecture.layers) {

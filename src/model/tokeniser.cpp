@@ -92,15 +92,16 @@ Tokeniser from_words(std::vector<std::string> words) {
   return tokeniser;
 }
 
-std::vector<std::string> words_in(std::string_view json) {
-  const auto list = nlohmann::json::parse(json, nullptr, false);
-  if (!list.is_array()) return {};
-  std::vector<std::string> words;
-  for (const auto& word : list) {
-    if (!word.is_string()) return {};
-    words.push_back(word.get<std::string>());
+std::vector<std::string> words_in(const Fact& vocabulary) {
+  const auto list = nlohmann::json::parse(vocabulary.text, nullptr, false);
+  const bool is_good = list.is_array() && std::ranges::all_of(list, [](const auto& word) {
+                         return word.is_string();
+                       });
+  if (!is_good) {
+    refuse(vocabulary.where,
+           R"(the metadata's vocabulary must be a list of words in JSON: ["A", "B"])");
   }
-  return words;
+  return list.template get<std::vector<std::string>>();
 }
 
 void refuse_doubles(const std::vector<std::string>& words) {

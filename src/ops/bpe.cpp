@@ -12,6 +12,7 @@
 
 #include "ops/gpt2_words.hpp"
 #include "tensor/error.hpp"
+#include "tensor/utf8.hpp"
 
 namespace qkv {
 namespace {
@@ -30,13 +31,6 @@ std::array<std::string, 256> byte_letters() {
                                                    static_cast<std::size_t>(length));
   }
   return letters;
-}
-
-// A piece has a letter for each byte.
-std::size_t bytes_of(std::string_view letters) {
-  return static_cast<std::size_t>(std::count_if(letters.begin(), letters.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
-  }));
 }
 
 // The bytes that the letters of a piece stand for.
@@ -176,7 +170,7 @@ BytePairEncoder::Symbol BytePairEncoder::symbol_of(const std::string& letters,
   if (!is_new) return found->second;
   const auto id = files.ids.find(letters);
   pieces_.push_back({letters, id == files.ids.end() ? std::nullopt : std::optional(id->second),
-                     bytes_of(letters)});
+                     characters_in(letters)});
   return found->second;
 }
 

@@ -3,6 +3,7 @@
 #include <utf8proc.h>
 
 #include "tensor/error.hpp"
+#include "tensor/utf8.hpp"
 
 namespace qkv {
 namespace {
@@ -76,13 +77,6 @@ std::size_t word_length(std::string_view text) {
   const CharacterKind kind = character_at(text.substr(blank)).kind;
   if (kind == CharacterKind::blank) return blanks(text);
   return blank + run_of(text.substr(blank), kind);
-}
-
-// The start of the last character of a text that is not empty.
-std::size_t last_character(std::string_view text) {
-  std::size_t at = text.size() - 1;
-  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U) --at;
-  return at;
 }
 
 }  // namespace

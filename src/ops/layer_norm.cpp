@@ -141,8 +141,14 @@ class NormedBox {
   std::vector<Interval> cells_;  // of each, safe but wide
 };
 
+template <class N>
+N root_of(const N& variance) {
+  return sqrt(variance);
+}
+
 // Squares too large for a double leave no norm, rather than one of zeros.
-double root_of(double variance) {
+template <>
+double root_of(const double& variance) {
   return std::isinf(variance) ? std::nan("") : std::sqrt(variance);
 }
 
@@ -159,7 +165,6 @@ struct LayerNorm {
   static N cell(const Cell<N>& c) {
     if constexpr (std::is_same_v<N, Interval>)
       return normed(c) * c(1)(0, c.column) + c(2)(0, c.column);
-    using std::sqrt;
     const auto x = c(0);
     const N width = static_cast<double>(x.columns);
     const N eps = c.call->options->number("eps", 1e-5);
@@ -170,11 +175,7 @@ struct LayerNorm {
                                 return difference * difference;
                               }) /
                        width;
-    if constexpr (std::is_same_v<N, double>) {
-      return (x(c.row, c.column) - mean) / root_of(variance + eps) * c(1)(0, c.column) +
-             c(2)(0, c.column);
-    }
-    return (x(c.row, c.column) - mean) / sqrt(variance + eps) * c(1)(0, c.column) +
+    return (x(c.row, c.column) - mean) / root_of(variance + eps) * c(1)(0, c.column) +
            c(2)(0, c.column);
   }
 
@@ -344,6 +345,7 @@ constinit const Operation layer_norm_operation{
     .options = layer_norm_options,
     .form = LayerNorm::form,
     .compute = LayerNorm::compute,
+    .against_zero = "a row whose numbers are all the same needs an eps above 0",
     .cell = readings_of<LayerNorm>(),
     .range = LayerNorm::range,
     .mistakes = layer_norm_mistakes,

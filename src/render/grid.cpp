@@ -8,6 +8,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "render/selection.hpp"
 #include "render/shade.hpp"
 #include "render/text.hpp"
 
@@ -32,57 +33,6 @@ constexpr Signs signs_of(Mark mark) {
   return signs[static_cast<std::size_t>(mark)];
 }
 static_assert(gap == 2);  // one column for the sign behind a number, one for that before the next
-
-// ---- which rows and columns ------------------------------------------------------------------
-
-/// The indices shown, in order, of `count`: some from the beginning and some from the end with the
-/// rest hidden between them, or those around a cell.
-struct Selection {
-  std::vector<std::size_t> indices;
-  std::size_t count = 0;
-
-  std::size_t shown() const { return indices.size(); }
-  std::size_t hidden() const { return count - shown(); }
-  /// From 1; 0 where none is.
-  std::size_t first_hidden() const {
-    if (hidden() == 0) return 0;
-    std::size_t place = 0;
-    while (place < shown() && indices[place] == place) ++place;
-    return place + 1;
-  }
-  std::size_t operator[](std::size_t place) const { return indices[place]; }
-  bool starts_after_hidden(std::size_t place) const {
-    return place > 0 && indices[place] != indices[place - 1] + 1;
-  }
-};
-
-Selection selected(std::size_t shown, std::size_t count) {
-  Selection selection{.indices = {}, .count = count};
-  const std::size_t front = shown - shown / 2;
-  for (std::size_t place = 0; place < shown; ++place) {
-    selection.indices.push_back(place < front ? place : count - shown + place);
-  }
-  return selection;
-}
-
-Selection stretch(std::size_t first, std::size_t shown, std::size_t count) {
-  Selection selection{.indices = {}, .count = count};
-  for (std::size_t i = 0; i < shown; ++i) selection.indices.push_back(first + i);
-  return selection;
-}
-
-/// The line of the ⋮ counts as one of `most`; the first and the last row always show.
-Selection selected_rows(std::size_t rows, std::size_t most) {
-  if (rows <= std::max<std::size_t>(most, 2)) return selected(rows, rows);
-  return selected(std::max<std::size_t>(most, 3) - 1, rows);
-}
-
-/// The focus stays in the middle, but for the ends.
-Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most) {
-  const std::size_t shown = std::clamp<std::size_t>(most, 1, rows);
-  const std::size_t before = std::min(focus, shown / 2);
-  return stretch(std::min(focus - before, rows - shown), shown, rows);
-}
 
 // ---- labels ----------------------------------------------------------------------------------
 

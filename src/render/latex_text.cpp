@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "formats/numeral.hpp"
+#include "tensor/utf8.hpp"
 
 namespace qkv {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "render/cluster.hpp"
 #include "render/text.hpp"
+#include "tensor/utf8.hpp"
 
 namespace qkv {
 namespace {
@@ -117,10 +118,7 @@ bool is_blank(std::string_view line) { return line.find_first_not_of(' ') == lin
 bool is_code(std::string_view line) { return line.starts_with("    "); }
 
 Code last_code(std::string_view text) {
-  std::size_t at = text.size();
-  while (at > 0 && (static_cast<unsigned char>(text[--at]) & 0xC0U) == 0x80U) {
-  }
-  return text.empty() ? bad_byte : decoded(text, at).code;
+  return text.empty() ? bad_byte : decoded(text, last_character(text)).code;
 }
 
 /// A line break is a blank, but not inside Chinese or Japanese, which have none.

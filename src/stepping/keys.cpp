@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "formats/numeral.hpp"
+#include "tensor/utf8.hpp"
 
 namespace qkv {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "formats/numeral.hpp"
 #include "ops/tokens.hpp"
+#include "tensor/utf8.hpp"
 
 namespace qkv {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "formats/numeral.hpp"
 #include "render/text.hpp"
 #include "stepping/stepper_keys.hpp"
 #include "tensor/error.hpp"
+#include "tensor/utf8.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {

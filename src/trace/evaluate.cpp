@@ -93,7 +93,7 @@ bool is_no_number(double value) { return std::isnan(value); }
 bool is_infinite(double value) { return std::isinf(value); }
 
 // What brought a number that is none about: one in an operand, infinities there, or an overflow.
-std::string why_no_number(const Call& call) {
+std::string why_no_number(const Operation& operation, const Call& call) {
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     if (const auto place = first_place(*call.inputs[k], is_no_number)) {
       return fmt::format("{} of {} is none (nan); look where it comes from", *place, call.names[k]);
@@ -109,14 +109,18 @@ std::string why_no_number(const Call& call) {
     constexpr double no_overflow = 1e100;  // of squares and sums
     return std::ranges::all_of(input->values, [](double x) { return std::abs(x) < no_overflow; });
   });
-  return is_small ? "0 was divided by 0; a row whose numbers are all the same needs an eps above 0"
-                  : "its terms grew beyond 1.8e308, the largest number; make its operands smaller";
+  if (!is_small) {
+    return "its terms grew beyond 1.8e308, the largest number; make its operands smaller";
+  }
+  return fmt::format("0 was divided by 0{}{}", operation.against_zero.empty() ? "" : "; ",
+                     operation.against_zero);
 }
 
-void refuse_no_number(const Tensor& tensor, const Call& call) {
+void refuse_no_number(const Tensor& tensor, const Operation& operation, const Call& call) {
   if (!has_no_number(tensor)) return;
   throw InputError(fmt::format("{}: {} is not a number: {}", call.step,
-                               first_place(tensor, is_no_number).value(), why_no_number(call)));
+                               first_place(tensor, is_no_number).value(),
+                               why_no_number(operation, call)));
 }
 
 void refuse_operand_count(const StepRecipe& step) {
@@ -140,7 +144,7 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::s
   const Call call = trace.call(step);
   step.output = result_of(*recipe.operation, call);
   // What is made again makes nan of nothing that wasn't (Operation::in_place).
-  if (step.output.values.are_held()) refuse_no_number(step.output, call);
+  if (step.output.values.are_held()) refuse_no_number(step.output, *recipe.operation, call);
   return step;
 }
 

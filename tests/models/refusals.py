@@ -86,21 +86,37 @@ def whole_numbers_are_no_weights(folder):
 
 def a_configuration_of_another_computation_is_refused(folder):
     path = gpt.small_model(folder)
-    opening = "the model's configuration has"
+    config = folder / "config.json"
     for text, message in (
-            ('{"scale_attn_by_inverse_layer_idx": true}', f"{opening} scale_attn_by_inverse_layer_idx "
-             "= true: scores divided by the layer's number, too, which qkv does not do"),
-            ('{"scale_attn_weights": false}', f"{opening} scale_attn_weights = false: scores that are "
-             "not divided by √d_k, which qkv does not do"),
+            ('{"scale_attn_by_inverse_layer_idx": true}', f"{config}: scale_attn_by_inverse_layer_idx "
+             "is true; qkv does not divide scores by the layer's number, too"),
+            ('{"scale_attn_weights": false}',
+             f"{config}: scale_attn_weights is false; qkv divides scores by √d_k"),
             ('{"layer_norm_epsilon": "x"}',
-             "the model's layer_norm_epsilon is x; it must be a number above 0"),
-            ('{', f"{folder / 'config.json'}: this is no JSON object; mend it, or take it away from "
+             f"{config}: layer_norm_epsilon is x; it must be a number above 0"),
+            ('{"activation_function": "relu"}',
+             f"{config}: activation_function is relu; qkv knows gelu and gelu_new"),
+            ('{', f"{config}: this is no JSON object; mend it, or take it away from "
              "beside the model")):
-        (folder / "config.json").write_text(text)
+        config.write_text(text)
         done = qkv("run", "--model", path, "--text", "A")
         equal((done.returncode, done.stderr.strip()), (2, f"qkv: {message}"))
-    (folder / "config.json").write_text('{"scale_attn_weights": true, "n_head": 4}')
+    config.write_text('{"scale_attn_weights": true, "n_head": 4}')
     qkv.printed("run", "--model", path, "--text", "A", "--no-pause")
+
+
+def what_a_file_says_of_itself_is_told_with_the_file(folder):
+    for metadata, message in (
+            ({"n_head": "0"}, "n_head is 0; it must be a whole number above 0"),
+            ({"n_head": "4", "layer_norm_epsilon": "-1"},
+             "layer_norm_epsilon is -1; it must be a number above 0"),
+            ({"n_head": "4", "vocabulary": "A B"},
+             'the metadata\'s vocabulary must be a list of words in JSON: ["A", "B"]'),
+            ({"n_head": "4", "vocabulary": '["A", 2]'},
+             'the metadata\'s vocabulary must be a list of words in JSON: ["A", "B"]')):
+        path = gpt.small_model(folder, metadata=metadata)
+        done = qkv("run", "--model", path, "--text", "A")
+        equal((done.returncode, done.stderr.strip()), (2, f"qkv: {path}: {message}"))
 
 
 def a_vocabulary_has_each_word_once(folder):

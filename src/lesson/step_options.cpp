@@ -1,0 +1,67 @@
+#include "lesson/step_options.hpp"
+
+#include <fmt/format.h>
+
+#include "formats/read_file.hpp"
+#include "lesson/own_directory.hpp"
+#include "tensor/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view keys_of_all_steps[] = {"name",   "op",  "of",   "title", "say",
+                                                  "notice", "try", "cell", "show",  "general"};
+
+std::optional<OptionValue> option_value(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* flag = node.as_boolean()) return flag->get();
+  if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
+  if (const auto* real = node.as_floating_point()) return real->get();
+  return {};
+}
+
+// With tokens as columns the file's rows are columns inside.
+OptionValue turned(const OptionRule& rule, OptionValue value, Convention convention) {
+  if (rule.turns == OptionRule::Turns::no || convention == Convention::rows) return value;
+  return std::get<std::string>(value) == "rows" ? std::string("columns") : std::string("rows");
+}
+
+// Throws InputError where the file can't be read.
+std::string contents_of(const std::string& file, const GivenContext& context) {
+  constexpr std::size_t largest = std::size_t{64} << 20;  // a vocabulary is a few megabytes
+  return read_bytes(file_of_lesson(context.directory, file), largest);
+}
+
+}  // namespace
+
+Options read_step_options(const toml::table& table, const Operation& operation,
+                          const GivenContext& context, TomlReader& reader) {
+  std::vector<std::string_view> known(std::begin(keys_of_all_steps), std::end(keys_of_all_steps));
+  for (const OptionRule& rule : operation.options) known.push_back(rule.name);
+  reader.refuse_unknown_keys(table, known, fmt::format("a {} step", operation.name));
+  Options options;
+  for (const OptionRule& rule : operation.options) {
+    const toml::node* node = table.get(rule.name);
+    if (!node && rule.required) {
+      reader.fault(table, fmt::format("this step needs {}: {}", rule.name, rule.says));
+    }
+    if (!node) continue;
+    auto value = option_value(*node);
+    const std::string wrong =
+        value ? complaint(rule, *value) : fmt::format("{} must be one value", rule.name);
+    if (!wrong.empty()) {
+      reader.fault(*node, wrong);
+      continue;
+    }
+    const std::string name(rule.name);
+    try {
+      if (rule.file) options.set_contents(name, contents_of(std::get<std::string>(*value), context));
+    } catch (const InputError& error) {
+      reader.fault(*node, error.what());
+    }
+    options.set(name, turned(rule, std::move(*value), context.convention));
+  }
+  return options;
+}
+
+}  // namespace qkv
