@@ -15,7 +15,8 @@ struct Dtype {
   std::string_view npy;          ///< without the byte order: "f8"; empty where NumPy has none
   std::string_view safetensors;  ///< "F64"
   std::size_t size;              ///< bytes
-  double (*load)(const char* bytes, ByteOrder order);
+  /// Writes the number at `bytes` and those that follow it, each `step` bytes after the last.
+  void (*load)(const char* bytes, std::size_t step, ByteOrder order, std::span<double> numbers);
   Precision precision;  ///< whole numbers and truth values are exact: they count as digits
 };
 

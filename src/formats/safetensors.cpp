@@ -252,9 +252,8 @@ SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& wh
   return {.tensors = std::move(header.tensors), .metadata = std::move(header.metadata)};
 }
 
-namespace {
-
-const Dtype& readable_dtype(const SafetensorsEntry& entry, const std::string& place) {
+const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& where) {
+  const std::string place = fmt::format("{}, {}", where, printable(entry.name));
   const Dtype* dtype = dtype_of(entry);
   if (dtype == nullptr) {
     refuse(place, fmt::format("dtype {} is not read: save it as F64, F32, F16 or BF16",
@@ -268,18 +267,8 @@ const Dtype& readable_dtype(const SafetensorsEntry& entry, const std::string& pl
   return *dtype;
 }
 
-std::string place_of(const SafetensorsEntry& entry, const std::string& where) {
-  return fmt::format("{}, {}", where, printable(entry.name));
-}
-
-}  // namespace
-
-std::vector<double> safetensor_values(const SafetensorsEntry& entry, const std::string& where) {
-  return load_values(readable_dtype(entry, place_of(entry, where)), entry.data);
-}
-
 Written read_safetensor(const SafetensorsEntry& entry, const std::string& where) {
-  const Dtype& dtype = readable_dtype(entry, place_of(entry, where));
+  const Dtype& dtype = safetensor_dtype(entry, where);
   const Shape shape = entry.shape.empty() ? Shape{1} : entry.shape;
   return written_of(shape, load_values(dtype, entry.data), dtype.precision);
 }

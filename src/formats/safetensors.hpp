@@ -40,8 +40,8 @@ SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& wh
 /// is neither a float of 16 to 64 bits, nor an integer, nor bool, and for a tensor without numbers.
 Written read_safetensor(const SafetensorsEntry& entry, const std::string& where);
 
-/// The same as plain numbers, for those who know the shape already.
-std::vector<double> safetensor_values(const SafetensorsEntry& entry, const std::string& where);
+/// What the tensor's bytes hold. Throws InputError as above.
+const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& where);
 
 /// The tensors of a .safetensors file whose names `takes` wants; it is asked for each. Throws
 /// InputError as above.

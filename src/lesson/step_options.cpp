@@ -55,7 +55,8 @@ Options read_step_options(const toml::table& table, const Operation& operation,
     }
     const std::string name(rule.name);
     try {
-      if (rule.file) options.set_contents(name, contents_of(std::get<std::string>(*value), context));
+      if (rule.file)
+        options.set_contents(name, contents_of(std::get<std::string>(*value), context));
     } catch (const InputError& error) {
       reader.fault(*node, error.what());
     }

@@ -277,7 +277,8 @@ void refuse_other_attention(const Facts& facts) {
     std::string_view key, value, why;
   };
   constexpr Unlike unlike[] = {
-      {"scale_attn_by_inverse_layer_idx", "true", "qkv does not divide scores by the layer's number, too"},
+      {"scale_attn_by_inverse_layer_idx", "true",
+       "qkv does not divide scores by the layer's number, too"},
       {"scale_attn_weights", "false", "qkv divides scores by √d_k"},
       {"add_cross_attention", "true", "qkv does not do attention to a second text"},
   };

@@ -55,11 +55,8 @@ class Layout {
  private:
   void attention() {
     norm("norm1", stream_, "gain1", "bias1", "ln_1");
-    const std::vector<double> weight =
-        weights_.values(file_ + "attn.c_attn.weight", stored(size_.d_model, 3 * size_.d_model));
-    const std::vector<double> bias = bias_of("attn.c_attn.bias", 3 * size_.d_model);
     const char* const names[] = {"Q", "K", "V"};
-    for (std::size_t part = 0; part < 3; ++part) projection(names[part], part, weight, bias);
+    for (std::size_t part = 0; part < 3; ++part) projection(names[part], part);
     step("scores", score_operation, {"Q", "K"});
     step("scaled_scores", scale_operation, {"scores"});
     step("masked_scores", mask_operation, {"scaled_scores"}, one_word("kind", "causal"));
@@ -80,45 +77,48 @@ class Layout {
     add("residual2", "mlp_out");
   }
 
-  // Q, K or V of all heads. Head by head the weight is d_model × d_k, whichever way it is stored.
-  void projection(const std::string& name, std::size_t part, const std::vector<double>& weight,
-                  const std::vector<double>& bias) {
+  // Q, K or V of all heads, side by side in one tensor. Head by head the weight is d_model × d_k,
+  // whichever way it is stored.
+  void projection(const std::string& name, std::size_t part) {
     const std::size_t d = size_.d_model;
     const std::size_t d_k = size_.d_k();
-    const std::string width = name == "V" ? "d_v" : "d_k";
-    Tensor heads = zeros({{"head", size_.heads}, {"d_model", d}, {width, d_k}});
+    const Axis heads{"head", size_.heads};
+    const Axis width{name == "V" ? "d_v" : "d_k", d_k};
     const bool out_in = size_.family->storage == Storage::out_in;
-    for (std::size_t head = 0; head < size_.heads; ++head) {
-      const std::size_t first = part * d + head * d_k;  // among the 3 · d_model columns
-      for (std::size_t i = 0; i < d; ++i) {
-        for (std::size_t j = 0; j < d_k; ++j) {
-          heads.values[(head * d + i) * d_k + j] =
-              out_in ? weight[(first + j) * d + i] : weight[i * 3 * d + first + j];
-        }
-      }
-    }
-    std::vector<std::string> of = {"norm1", given("W_" + name, std::move(heads))};
-    if (!bias.empty()) {
-      const auto begin = bias.begin() + static_cast<std::ptrdiff_t>(part * d);
-      Tensor shifts{.axes = {{"head", size_.heads}, {"", 1}, {width, d_k}},
-                    .values = {begin, begin + static_cast<std::ptrdiff_t>(d)}};
-      of.push_back(given("b_" + name, std::move(shifts)));
+    const std::size_t in_step = out_in ? 1 : 3 * d;
+    const std::size_t out_step = out_in ? d : 1;
+    Values weight = weights_.values(file_ + "attn.c_attn.weight", stored(d, 3 * d),
+                                    {.matrices = size_.heads,
+                                     .lines = d,
+                                     .width = d_k,
+                                     .first = part * d * out_step,
+                                     .matrix_step = d_k * out_step,
+                                     .line_step = in_step,
+                                     .cell_step = out_step});
+    std::vector<std::string> of = {
+        "norm1",
+        given("W_" + name, {.axes = {heads, {"d_model", d}, width}, .values = std::move(weight)})};
+    if (const std::string bias = file_ + "attn.c_attn.bias"; weights_.find(bias)) {
+      of.push_back(given("b_" + name, {.axes = {heads, {"", 1}, width},
+                                       .values = weights_.values(
+                                           bias, {3 * d}, {.width = d, .first = part * d})}));
     }
     step(name, project_operation, std::move(of));
   }
 
   void linear(const std::string& name, const std::string& input, const std::string& weight,
               const std::string& file, Axis in, Axis out) {
-    Tensor matrix{.axes = {in, out},
-                  .values = weights_.values(file_ + file + ".weight", stored(in.size, out.size))};
-    if (size_.family->storage == Storage::out_in) {
-      std::swap(matrix.axes[0], matrix.axes[1]);
-      matrix = transposed(matrix);
-    }
-    std::vector<std::string> of = {input, given("W_" + weight, std::move(matrix))};
-    std::vector<double> bias = bias_of(file + ".bias", out.size);
-    if (!bias.empty()) {
-      of.push_back(given("b_" + weight, {.axes = {out}, .values = std::move(bias)}));
+    const bool out_in = size_.family->storage == Storage::out_in;
+    Values values = weights_.values(file_ + file + ".weight", stored(in.size, out.size),
+                                    {.lines = in.size,
+                                     .width = out.size,
+                                     .line_step = out_in ? 1 : out.size,
+                                     .cell_step = out_in ? in.size : 1});
+    std::vector<std::string> of = {
+        input, given("W_" + weight, {.axes = {in, out}, .values = std::move(values)})};
+    if (const std::string bias = file_ + file + ".bias"; weights_.find(bias)) {
+      of.push_back(
+          given("b_" + weight, {.axes = {out}, .values = weights_.values(bias, {out.size})}));
     }
     step(name, project_operation, std::move(of));
   }
@@ -126,11 +126,12 @@ class Layout {
   void norm(const std::string& name, const std::string& input, const std::string& gain,
             const std::string& bias, const std::string& file) {
     const Axis width{"d_model", size_.d_model};
-    std::vector<double> shifts = bias_of(file + ".bias", width.size);
-    if (shifts.empty()) shifts.assign(width.size, 0);
+    const std::string shifts = file_ + file + ".bias";
     given(gain,
           {.axes = {width}, .values = weights_.values(file_ + file + ".weight", {width.size})});
-    given(bias, {.axes = {width}, .values = std::move(shifts)});
+    given(bias, weights_.find(shifts)
+                    ? Tensor{.axes = {width}, .values = weights_.values(shifts, {width.size})}
+                    : zeros({width}));
     Options eps;
     eps.set("eps", size_.eps);
     step(name, layer_norm_operation, {input, gain, bias}, std::move(eps));
@@ -150,12 +151,6 @@ class Layout {
 
   Shape stored(std::size_t in, std::size_t out) const {
     return size_.family->storage == Storage::out_in ? Shape{out, in} : Shape{in, out};
-  }
-
-  // Empty where the model has none.
-  std::vector<double> bias_of(const std::string& file, std::size_t width) const {
-    return weights_.find(file_ + file) ? weights_.values(file_ + file, {width})
-                                       : std::vector<double>{};
   }
 
   static Options one_word(std::string option, std::string word) {

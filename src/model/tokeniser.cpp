@@ -94,9 +94,8 @@ Tokeniser from_words(std::vector<std::string> words) {
 
 std::vector<std::string> words_in(const Fact& vocabulary) {
   const auto list = nlohmann::json::parse(vocabulary.text, nullptr, false);
-  const bool is_good = list.is_array() && std::ranges::all_of(list, [](const auto& word) {
-                         return word.is_string();
-                       });
+  const bool is_good = list.is_array() &&
+                       std::ranges::all_of(list, [](const auto& word) { return word.is_string(); });
   if (!is_good) {
     refuse(vocabulary.where,
            R"(the metadata's vocabulary must be a list of words in JSON: ["A", "B"])");

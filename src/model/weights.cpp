@@ -9,6 +9,8 @@
 #include "formats/numeral.hpp"
 #include "tensor/error.hpp"
 #include "tensor/nearest.hpp"
+#include "tensor/parallel.hpp"
+#include "tensor/row_kernels.hpp"
 
 namespace qkv {
 namespace {
@@ -30,25 +32,60 @@ std::string nearest_tensor(const std::string& name,
   return nearest(name, names);
 }
 
-// What is no weight that training has found: the first such number.
-void refuse_broken(const std::vector<double>& values, const std::string& name, const Shape& shape,
-                   const std::string& where) {
-  const auto broken =
-      std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
-  if (broken == values.end()) return;
-  const auto place = static_cast<std::size_t>(broken - values.begin());
-  const std::string cell = shape.size() == 2
-                               ? fmt::format("{}, {}", place / shape[1], place % shape[1])
+// Reads lines of a tensor in its file.
+struct LineReader {
+  std::shared_ptr<const MappedFile> file;  // is there as long as somebody reads; none: built in
+  std::string_view bytes;
+  const Dtype* dtype;
+  Strides strides;
+
+  void operator()(std::size_t line, std::span<double> cells) const {
+    dtype->load(bytes.data() + strides.place(line) * dtype->size, strides.cell_step * dtype->size,
+                ByteOrder::little, cells);
+  }
+};
+
+[[noreturn]] void refuse_broken(double value, std::size_t place, const SafetensorsEntry& entry,
+                                const std::string& where) {
+  const std::size_t width = entry.shape.back();
+  const std::string cell = entry.shape.size() == 2
+                               ? fmt::format("{}, {}", place / width, place % width)
                                : std::to_string(place);
   throw InputError(fmt::format("{}: {} holds {} at [{}]; the file is damaged, or training failed",
-                               where, name, std::isnan(*broken) ? "NaN" : "an infinity", cell));
+                               where, entry.name, std::isnan(value) ? "NaN" : "an infinity", cell));
+}
+
+// The first of these lines with something that is no weight training has found; else `end`.
+std::size_t broken_line(const LineReader& reader, std::size_t begin, std::size_t end,
+                        std::span<double> room) {
+  for (std::size_t line = begin; line < end; ++line) {
+    reader(line, room);
+    if (!all_finite(room)) return line;
+  }
+  return end;
+}
+
+void refuse_broken(const LineReader& reader, const SafetensorsEntry& entry,
+                   const std::string& where) {
+  const Strides& strides = reader.strides;
+  constexpr std::size_t at_a_time = 256;
+  in_blocks(strides.matrices * strides.lines, at_a_time, strides.width,
+            [&](std::size_t begin, std::size_t end) {
+              std::vector<double> room(strides.width);
+              const std::size_t line = broken_line(reader, begin, end, room);
+              if (line == end) return;
+              const auto broken =
+                  std::ranges::find_if(room, [](double value) { return !std::isfinite(value); });
+              const auto cell = static_cast<std::size_t>(broken - room.begin());
+              refuse_broken(*broken, strides.place(line) + cell * strides.cell_step, entry, where);
+            });
 }
 
 }  // namespace
 
 Weights::Weights(const std::filesystem::path& path, std::string where)
     : where_(std::move(where)),
-      file_(std::make_unique<const MappedFile>(path)),
+      file_(std::make_shared<const MappedFile>(path)),
       index_(safetensors_index(file_->bytes(), where_)) {
   list_names();
 }
@@ -90,10 +127,18 @@ const SafetensorsEntry& Weights::checked(const std::string& name, const Shape& s
   return *entry;
 }
 
-std::vector<double> Weights::values(const std::string& name, const Shape& shape) const {
-  std::vector<double> values = safetensor_values(checked(name, shape), where_);
-  refuse_broken(values, name, shape, where_);
-  return values;
+Values Weights::values(const std::string& name, const Shape& shape) const {
+  const std::size_t width = shape.back();
+  return values(name, shape,
+                {.lines = count_of(shape, name) / width, .width = width, .line_step = width});
+}
+
+Values Weights::values(const std::string& name, const Shape& shape, const Strides& strides) const {
+  const SafetensorsEntry& entry = checked(name, shape);
+  const LineReader reader{file_, entry.data, &safetensor_dtype(entry, where_), strides};
+  refuse_broken(reader, entry, where_);
+  const Values values = Values::made_by(strides.count(), strides.width, reader);
+  return values.size() > teaching_numbers ? values : Values(values.begin(), values.end());
 }
 
 }  // namespace qkv

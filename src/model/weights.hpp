@@ -13,8 +13,26 @@
 
 namespace qkv {
 
+/// Where the matrices made of a tensor's numbers lie in it, as NumPy's strides say it: cell `j` of
+/// line `i` of matrix `m` is its number first + m · matrix_step + i · line_step + j · cell_step.
+struct Strides {
+  std::size_t matrices = 1;
+  std::size_t lines = 1;
+  std::size_t width = 0;
+  std::size_t first = 0;
+  std::size_t matrix_step = 0;
+  std::size_t line_step = 0;
+  std::size_t cell_step = 1;
+
+  std::size_t count() const { return matrices * lines * width; }
+  std::size_t place(std::size_t line) const {
+    return first + line / lines * matrix_step + line % lines * line_step;
+  }
+};
+
 /// A trained model's tensors by their names, in a .safetensors file that is mapped into memory:
 /// opening it costs the same whatever its size, and only the tensors that are asked for are read.
+/// Large ones are not copied: their numbers are read in the file whenever somebody looks.
 class Weights {
  public:
   /// `where` is the file as messages name it. Throws InputError where it can't be read, or is no
@@ -31,9 +49,11 @@ class Weights {
   const std::vector<SafetensorsEntry>& tensors() const { return index_.tensors; }
 
   const SafetensorsEntry* find(std::string_view name) const;  ///< nullptr where there is none
-  /// The numbers of the tensor. Throws InputError where there is none of this name and shape: the
-  /// message says both shapes.
-  std::vector<double> values(const std::string& name, const Shape& shape) const;
+  /// The numbers of the tensor, as they stand or where `strides` finds them; they outlive this.
+  /// Throws InputError where there is none of this name and shape: the message says both shapes;
+  /// and where one of the numbers is none, or infinite.
+  Values values(const std::string& name, const Shape& shape) const;
+  Values values(const std::string& name, const Shape& shape, const Strides& strides) const;
   /// Throws as above, without reading a number.
   const SafetensorsEntry& checked(const std::string& name, const Shape& shape) const;
 
@@ -41,7 +61,7 @@ class Weights {
   void list_names();
 
   std::string where_;
-  std::unique_ptr<const MappedFile> file_;
+  std::shared_ptr<const MappedFile> file_;
   SafetensorsIndex index_;
   std::map<std::string_view, const SafetensorsEntry*> by_name_;
 };

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/catalogue.hpp"
@@ -49,7 +50,16 @@ struct Embed {
     if (axes.size() == 2) axes.front().name = "batch";
     axes.push_back(call.inputs[1]->axes.back());
     if (axes.back().name.empty()) axes.back().name = "d_model";
-    return cell_by_cell(call, unwritten(std::move(axes)), cell<double>);
+    Tensor result = unwritten(std::move(axes));
+    const Values& table = call.inputs[1]->values;
+    const std::size_t width = result.columns();
+    std::vector<double> room;
+    for (std::size_t i = 0; i < call.inputs[0]->values.size(); ++i) {
+      const auto id = static_cast<std::size_t>(call.inputs[0]->values[i]);
+      std::ranges::copy(table.look(id * width, width, room),
+                        result.values.begin() + static_cast<std::ptrdiff_t>(i * width));
+    }
+    return result;
   }
 };
 

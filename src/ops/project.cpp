@@ -49,7 +49,8 @@ struct Project {
     const RightSide right = stored_out_in(call) ? RightSide::transposed : RightSide::as_is;
     multiply_each(result.matrices(), size, [&](std::size_t m) {
       const CellBase at{.call = &call, .output = &result, .matrix = m};
-      multiply(x.matrix(at.matching(0)), w.matrix(at.matching(1)), result.matrix(m), size, right);
+      multiply(x.matrix(at.matching(0)), w.values, at.matching(1) * size.inner * size.columns,
+               result.matrix(m), size, right);
       if (call.inputs.size() == 3) {
         add_to_each_row(result.matrix(m), call.inputs[2]->matrix(at.matching(2)));
       }

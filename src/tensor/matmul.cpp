@@ -64,14 +64,20 @@ bool fits_blas(ProductSize size) {
          static_cast<std::size_t>(std::numeric_limits<int>::max());
 }
 
+// How far it is from one row of a matrix to the next.
+struct RowSteps {
+  std::size_t a, b, out;
+};
+
+enum class Sum { new_one, goes_on };
+
 void multiply_with_blas(const double* a, const double* b, double* out, ProductSize size,
-                        RightSide right) {
-  const auto rows = static_cast<int>(size.rows);
-  const auto columns = static_cast<int>(size.columns);
-  const auto inner = static_cast<int>(size.inner);
-  const bool turned = right == RightSide::transposed;
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, turned ? CblasTrans : CblasNoTrans, rows, columns, inner,
-              1.0, a, inner, b, turned ? inner : columns, 0.0, out, columns);
+                        RightSide right, RowSteps steps, Sum sum = Sum::new_one) {
+  const auto in_blas = [](std::size_t number) { return static_cast<int>(number); };
+  cblas_dgemm(CblasRowMajor, CblasNoTrans,
+              right == RightSide::transposed ? CblasTrans : CblasNoTrans, in_blas(size.rows),
+              in_blas(size.columns), in_blas(size.inner), 1.0, a, in_blas(steps.a), b,
+              in_blas(steps.b), sum == Sum::new_one ? 0.0 : 1.0, out, in_blas(steps.out));
 }
 
 // OpenBLAS maps a buffer for each thread that calls it, and where the system gives none it asks
@@ -91,22 +97,57 @@ void refuse_without_buffers() {
   munmap(room, size);
 }
 
-// The blocks are the same for any number of threads, and so is each sum.
-void multiply_in_blocks(const double* a, const double* b, double* out, ProductSize size,
-                        RightSide right) {
+// Throws InputError where BLAS could not work.
+void get_blas_ready() {
   static const bool one_thread = [] {
     refuse_without_buffers();
     openblas_set_num_threads(1);  // where it is linked dynamically, the environment came too late
     return true;
   }();
   static_cast<void>(one_thread);
-  constexpr std::size_t block = 256;
-  constexpr std::size_t products_a_copy = 8;  // what BLAS does in the time of one plain operation
-  in_blocks(size.rows, block, size.inner * size.columns / products_a_copy,
+}
+
+// The blocks are the same for any number of threads, and so is each sum.
+constexpr std::size_t block_of_product = 256;
+constexpr std::size_t products_a_copy = 8;  // what BLAS does in the time of one plain operation
+
+void multiply_in_blocks(const double* a, const double* b, double* out, ProductSize size,
+                        RightSide right) {
+  get_blas_ready();
+  const std::size_t b_step = right == RightSide::transposed ? size.inner : size.columns;
+  in_blocks(size.rows, block_of_product, size.inner * size.columns / products_a_copy,
             [&](std::size_t begin, std::size_t end) {
               multiply_with_blas(a + begin * size.inner, b, out + begin * size.columns,
-                                 {end - begin, size.inner, size.columns}, right);
+                                 {end - begin, size.inner, size.columns}, right,
+                                 {size.inner, b_step, size.columns});
             });
+}
+
+// With some rows of b that follow `done` others: all terms of some of the product's columns, or,
+// where b is as it stands, some terms of all of them.
+void multiply_piece(const double* a, std::span<const double> b, std::size_t done, double* out,
+                    ProductSize size, RightSide right) {
+  const bool turned = right == RightSide::transposed;
+  const std::size_t b_step = turned ? size.inner : size.columns;
+  const RowSteps steps{size.inner, b_step, size.columns};
+  const std::size_t lines = b.size() / b_step;
+  const std::size_t columns = turned ? lines : size.columns;
+  const std::size_t inner = turned ? size.inner : lines;
+  in_blocks(columns, block_of_product, size.rows * inner / products_a_copy,
+            [&](std::size_t begin, std::size_t end) {
+              const ProductSize part{size.rows, inner, end - begin};
+              if (turned) {
+                multiply_with_blas(a, b.data() + begin * b_step, out + done + begin, part, right,
+                                   steps);
+              } else {
+                multiply_with_blas(a + done, b.data() + begin, out + begin, part, right, steps,
+                                   done == 0 ? Sum::new_one : Sum::goes_on);
+              }
+            });
+}
+
+bool is_for_blas(ProductSize size) {
+  return size.rows * size.inner * size.columns > teaching_size && fits_blas(size);
 }
 
 }  // namespace
@@ -118,13 +159,27 @@ void multiply(std::span<const double> a, std::span<const double> b, std::span<do
     throw std::logic_error("multiply: the matrices do not have the size of the product");
   }
   if (out.empty()) return;
-  if (size.rows * size.inner * size.columns > teaching_size && fits_blas(size)) {
+  if (is_for_blas(size)) {
     multiply_in_blocks(a.data(), b.data(), out.data(), size, right);
   } else if (right == RightSide::transposed) {
     multiply_transposed_in_order(a.data(), b.data(), out.data(), size);
   } else {
     multiply_in_order(a.data(), b.data(), out.data(), size);
   }
+}
+
+void multiply(std::span<const double> a, const Values& numbers, std::size_t first,
+              std::span<double> out, ProductSize size, RightSide right) {
+  const std::size_t count = size.inner * size.columns;
+  if (numbers.are_held() || !is_for_blas(size)) {
+    return multiply(a, numbers.part(first, count), out, size, right);
+  }
+  get_blas_ready();
+  std::size_t done = 0;
+  numbers.in_pieces(first, count, [&](std::span<const double> piece) {
+    multiply_piece(a.data(), piece, done, out.data(), size, right);
+    done += piece.size() / (right == RightSide::transposed ? size.inner : size.columns);
+  });
 }
 
 void multiply_each(std::size_t count, ProductSize size,

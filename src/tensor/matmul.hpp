@@ -4,6 +4,8 @@
 #include <functional>
 #include <span>
 
+#include "tensor/values.hpp"
+
 namespace qkv {
 
 /// How the right-hand matrix of a product is stored: as it stands (inner × columns) or turned over
@@ -21,6 +23,11 @@ struct ProductSize {
 /// larger ones go to BLAS. Throws std::logic_error where the spans do not fit the size.
 void multiply(std::span<const double> a, std::span<const double> b, std::span<double> out,
               ProductSize size, RightSide right);
+
+/// The same with a right-hand matrix that begins at `first` among `numbers` and whose lines are
+/// theirs. Where they are made again, large ones are made a piece at a time and never all there.
+void multiply(std::span<const double> a, const Values& numbers, std::size_t first,
+              std::span<double> out, ProductSize size, RightSide right);
 
 /// Calls `one(m)` for each of `count` products of that size, several at a time where they are
 /// large.

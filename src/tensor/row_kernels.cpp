@@ -82,6 +82,14 @@ bool softmax_row(std::span<const double> scores, std::span<double> weights) {
 }
 
 QKV_FOR_EACH_PROCESSOR
+bool all_finite(std::span<const double> values) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  std::uint64_t found = 0;
+  for (const double x : values) found |= std::abs(x) <= largest ? 0U : 1U;
+  return found == 0;
+}
+
+QKV_FOR_EACH_PROCESSOR
 bool has_nan(std::span<const double> values) {
   const double* const x = values.data();
   constexpr std::size_t block = 1024;

@@ -11,6 +11,9 @@ namespace qkv {
 /// is infinite.
 bool softmax_row(std::span<const double> scores, std::span<double> weights);
 
+/// Whether none of the values is infinite or NaN.
+bool all_finite(std::span<const double> values);
+
 /// Whether there is a NaN among the values.
 bool has_nan(std::span<const double> values);
 

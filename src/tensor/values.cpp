@@ -12,8 +12,9 @@ namespace qkv {
 /// threads may look at once.
 class Values::Again {
  public:
-  Again(const Values& from, std::size_t width, LineWork work)
-      : size_(from.size()),
+  /// `from` has no numbers where they are made of nothing else.
+  Again(const Values& from, std::size_t size, std::size_t width, LineWork work)
+      : size_(size),
         width_(width),
         lines_a_block_(std::max<std::size_t>(1, numbers_a_block / width)),
         held_(from.held_),
@@ -27,7 +28,7 @@ class Values::Again {
   void fill_line(std::size_t line, std::span<double> room) const {
     if (made_) {
       made_->fill_line(line, room);
-    } else {
+    } else if (numbers_held_) {
       std::copy_n(numbers_held_ + line * width_, width_, room.begin());
     }
     work_(line, room);
@@ -80,7 +81,7 @@ class Values::Again {
   const std::size_t lines_a_block_;
   const std::shared_ptr<const void> held_;  // what they are made of: these,
   const double* const numbers_held_;
-  const std::shared_ptr<const Again> made_;  // or others that are made again themselves
+  const std::shared_ptr<const Again> made_;  // others that are made again themselves, or neither
   const LineWork work_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<double[]> numbers_;
@@ -108,7 +109,14 @@ Values Values::unwritten(std::size_t size) {
 Values Values::made_of(const Values& from, std::size_t width, LineWork work) {
   Values values;
   values.size_ = from.size();
-  values.again_ = std::make_shared<const Again>(from, width, std::move(work));
+  values.again_ = std::make_shared<const Again>(from, from.size(), width, std::move(work));
+  return values;
+}
+
+Values Values::made_by(std::size_t size, std::size_t width, LineWork work) {
+  Values values;
+  values.size_ = size;
+  values.again_ = std::make_shared<const Again>(Values(), size, width, std::move(work));
   return values;
 }
 
@@ -120,14 +128,15 @@ std::span<const double> Values::look(std::size_t first, std::size_t count,
   return room;
 }
 
-void Values::in_pieces(const std::function<void(std::span<const double>)>& work) const {
-  if (!again_) return work({data_, size_});
+void Values::in_pieces(std::size_t first, std::size_t count,
+                       const std::function<void(std::span<const double>)>& work) const {
+  if (!again_) return work({data_ + first, count});
   constexpr std::size_t numbers_at_a_time = std::size_t{1} << 20;
   const std::size_t width = again_->width();
   const std::size_t piece = std::max<std::size_t>(1, numbers_at_a_time / width) * width;
   std::vector<double> room;
-  for (std::size_t i = 0; i < size(); i += piece) {
-    work(look(i, std::min(piece, size() - i), room));
+  for (std::size_t i = 0; i < count; i += piece) {
+    work(look(first + i, std::min(piece, count - i), room));
   }
 }
 

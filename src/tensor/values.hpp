@@ -15,12 +15,14 @@ namespace qkv {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Turns line `line` of one tensor's numbers into the same line of another's, in place.
+/// Turns line `line` of one tensor's numbers into the same line of another's, in place; or writes
+/// it, where there is no other tensor.
 using LineWork = std::function<void(std::size_t line, std::span<double> cells)>;
 
-/// The numbers of a tensor: a vector of them, or a way to make them again from another tensor's
-/// whenever somebody looks, bit for bit. That is for large results that cost next to nothing, such
-/// as the scaled scores: four matrices of the same size would else be held where two will do.
+/// The numbers of a tensor: a vector of them, or a way to make them again whenever somebody looks,
+/// bit for bit, from another tensor's or from a file. That is for large results that cost next to
+/// nothing, such as the scaled scores, of which four matrices of the same size would else be held
+/// where two will do; and for a model's weights, which a file holds already.
 /// Whoever reads them need not know; who reads large ones from end to end does so with `look`.
 ///
 /// Copies share their numbers until one of them is written to, which then gets its own: a span to
@@ -53,6 +55,9 @@ class Values {
   /// As many numbers as `from` has now, in lines of `width`.
   static Values made_of(const Values& from, std::size_t width, LineWork work);
 
+  /// So many numbers, in lines of `width`, each of which `work` writes.
+  static Values made_by(std::size_t size, std::size_t width, LineWork work);
+
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   bool are_held() const { return !again_; }
@@ -80,8 +85,13 @@ class Values {
   std::span<const double> look(std::size_t first, std::size_t count,
                                std::vector<double>& room) const;
 
-  /// Calls `work` for all numbers, piece by piece in order, each of whole lines.
-  void in_pieces(const std::function<void(std::span<const double>)>& work) const;
+  /// Calls `work` for all numbers, piece by piece in order, each of whole lines; or for `count`
+  /// from `first` on, whole lines as well.
+  void in_pieces(const std::function<void(std::span<const double>)>& work) const {
+    in_pieces(0, size_, work);
+  }
+  void in_pieces(std::size_t first, std::size_t count,
+                 const std::function<void(std::span<const double>)>& work) const;
 
   /// Forgets what was made for those who looked: it is made again for the next. Nobody may still
   /// hold a span of it.

@@ -69,6 +69,7 @@ const Step* Trace::find_step(std::string_view name) const {
 
 void Trace::add(Given given) {
   given_names.add(given.name);
+  makes_again = makes_again || !given.tensor.values.are_held();
   givens.push_back(std::move(given));
 }
 
@@ -96,6 +97,7 @@ const Step& Trace::step_at(std::string_view name) const {
 
 void Trace::let_go() const {
   if (!makes_again) return;  // as in a lesson of ten thousand small steps
+  for (const Given& given : givens) given.tensor.values.let_go();
   for (const Step& step : steps) step.output.values.let_go();
 }
 

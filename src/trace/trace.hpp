@@ -34,7 +34,7 @@ struct Trace {
   Names given_names;       ///< as `add` met them
   Names step_names;  ///< as `add` met them; a step that was let go since has no place any more
   std::map<std::string, std::string, std::less<>> first_uses;  ///< the step that took it first
-  bool makes_again = false;  ///< whether `add` met a step whose numbers are not held
+  bool makes_again = false;  ///< whether `add` met numbers that are not held
 
   /// Appends a given or a step, so that it is found by its name.
   void add(Given given);
@@ -44,7 +44,7 @@ struct Trace {
   /// The tensor of that name. Throws InputError with the nearest name where there is none.
   const Tensor& at(std::string_view name) const;
   const Step& step_at(std::string_view name) const;
-  /// Lets go of what was made again for those who looked at large steps: nobody does any more.
+  /// Lets go of what was made again for those who looked at large matrices: nobody does any more.
   void let_go() const;
   /// The step's call again, its operands looked up in this trace.
   Call call(const Step& step) const;

@@ -161,6 +161,30 @@ def a_model_in_float64_agrees_with_pytorch(folder):
     a_model_agrees(folder, "in-out", True, False, "tanh", "F64", "")
 
 
+def large_weights_read_in_their_file_agree_with_pytorch(folder):
+    """Weights of more than 2^20 numbers, which no product has before it all at once."""
+    path, ids = folder / "m.safetensors", [3, 1999, 0, 3, 11, 700, 1, 1024]
+    text = " ".join(map(str, ids))
+    for layout in ("in-out", "out-in"):
+        weights = gpt.random_weights(1, 544, 2000, 16, layout, 11, spread=0.05)
+        gpt.write_safetensors(path, weights)
+        own = ("--model", path, "--model-heads", "8", "--text", text)
+        arrays = exported(folder, *own, "--threads", "2")
+        doubles = {name: tensor.double() for name, tensor in weights.items()}
+        agree(gpt.forward(doubles, ids, 8, layout), arrays, DOUBLE)
+        turned = (lambda w: w) if layout == "in-out" else (lambda w: w.T)
+        inner = turned(weights["transformer.h.0.mlp.c_fc.weight"]).double().numpy()
+        equal((arrays["h0.W_in"] == inner).all(), True, "what is exported is what the file holds")
+        one = exported(folder, *own, "--threads", "1")
+        equal([name for name in arrays if (arrays[name] != one[name]).any()], [], "other threads")
+        weights["transformer.h.0.mlp.c_proj.weight"][300, 41] = np.nan
+        gpt.write_safetensors(path, weights)
+        done = qkv("run", *own)
+        equal((done.returncode, done.stderr.strip()), (2, (
+            f"qkv: {path}: transformer.h.0.mlp.c_proj.weight holds NaN at [300, 41]; the file is "
+            "damaged, or training failed")))
+
+
 def heads_look_where_their_weights_say(folder):
     path = gpt.small_model(folder)
     weights, _ = gpt.read_safetensors(path)
@@ -313,6 +337,7 @@ CLAIMS = [
     a_model_in_float16_agrees_with_pytorch,
     a_model_in_bfloat16_agrees_with_pytorch,
     a_model_in_float64_agrees_with_pytorch,
+    large_weights_read_in_their_file_agree_with_pytorch,
     heads_look_where_their_weights_say,
     heads_are_sorted_by_what_is_asked_for,
     a_lesson_lays_a_model_out,
