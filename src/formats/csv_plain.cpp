@@ -1,8 +1,9 @@
 #include "formats/csv_plain.hpp"
 
+#include <fast_float/fast_float.h>
+
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -22,7 +23,7 @@ std::optional<int> decimals_in(std::string_view token) {
   return point == std::string_view::npos ? 0 : static_cast<int>(token.size() - point - 1);
 }
 
-// What a cell keeps of a number that std::from_chars read from `token`; false where it needs to
+// What a cell keeps of a number that fast_float read from `token`; false where it needs to
 // know more.
 bool keep(double& cell, double value, std::string_view) {
   cell = value;
@@ -50,10 +51,10 @@ bool take_plain_cell(std::string_view& text, Cell& cell) {
   const char* const start = text.data();
   const char* const end = start + text.size();
   double value = 0;
-  const auto [stop, error] = std::from_chars(start, end, value);
+  const auto [stop, error] = fast_float::from_chars(start, end, value);
   const auto size = static_cast<std::size_t>(stop - start);
   const bool whole_cell = error == std::errc{} && (stop == end || ends_plain_cell(*stop));
-  // std::from_chars has other rules for words.
+  // It has other rules for words than the general reader.
   if (whole_cell && std::isfinite(value) && keep(cell, value, text.substr(0, size))) {
     text.remove_prefix(size);
     return true;
