@@ -89,9 +89,9 @@ constexpr std::array all_dtypes = {
 
 std::span<const Dtype> dtypes() { return all_dtypes; }
 
-std::vector<double> load_values(const Dtype& dtype, std::string_view bytes, ByteOrder order) {
-  std::vector<double> values(bytes.size() / dtype.size);
-  dtype.load(bytes.data(), dtype.size, order, values);
+Values load_values(const Dtype& dtype, std::string_view bytes, ByteOrder order) {
+  Values values = Values::unwritten(bytes.size() / dtype.size);
+  dtype.load(bytes.data(), dtype.size, order, {values.data(), values.size()});
   return values;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "formats/written.hpp"
+#include "tensor/values.hpp"
 
 namespace qkv {
 
@@ -24,8 +25,7 @@ struct Dtype {
 std::span<const Dtype> dtypes();
 
 /// The numbers in `bytes`, which must be a multiple of the dtype's size long.
-std::vector<double> load_values(const Dtype& dtype, std::string_view bytes,
-                                ByteOrder order = ByteOrder::little);
+Values load_values(const Dtype& dtype, std::string_view bytes, ByteOrder order = ByteOrder::little);
 
 /// Numbers from a binary file as if somebody had handed them in: NaN is blank, decimals are 0.
 Written written_of(Shape shape, std::span<const double> values, Precision precision);

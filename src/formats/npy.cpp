@@ -204,7 +204,7 @@ void refuse_wrong_size(const Header& header, std::string_view data, const std::s
 }
 
 /// Fortran order (the first index runs fastest) put into C order (the last one does).
-std::vector<double> in_c_order(const Shape& shape, const std::vector<double>& fortran) {
+std::vector<double> in_c_order(const Shape& shape, std::span<const double> fortran) {
   Shape strides(shape.size(), 1);
   for (std::size_t a = 1; a < shape.size(); ++a) strides[a] = strides[a - 1] * shape[a - 1];
   std::vector<double> values;
@@ -236,7 +236,7 @@ std::string shape_tuple(const Shape& shape) {
 NpyArray read_npy_array(std::string_view bytes, const std::string& where) {
   const Header header = take_header(bytes, where);
   refuse_wrong_size(header, bytes, where);
-  std::vector<double> values = load_values(*header.dtype, bytes, header.byte_order);
+  Values values = load_values(*header.dtype, bytes, header.byte_order);
   if (header.fortran_order && header.shape.size() > 1) values = in_c_order(header.shape, values);
   const Shape shape = header.shape.empty() ? Shape{1} : header.shape;
   return {.tensor = tensor_of(shape, std::move(values)), .precision = header.dtype->precision};

@@ -11,6 +11,7 @@
 #include "render/selection.hpp"
 #include "render/shade.hpp"
 #include "render/text.hpp"
+#include "tensor/row_kernels.hpp"
 
 namespace qkv {
 namespace {

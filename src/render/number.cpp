@@ -10,6 +10,7 @@
 
 #include "formats/digits.hpp"
 #include "formats/thousands.hpp"
+#include "tensor/row_kernels.hpp"
 
 namespace qkv {
 namespace {
@@ -90,19 +91,6 @@ std::string brief(double value, int digits) {
   if (magnitude < largest_fixed && !vanishes(magnitude, digits))
     return without_trailing_zeros(number(value, digits));
   return without_trailing_zeros(scientific(value, std::max(2, digits - 2)));
-}
-
-double largest_magnitude(std::span<const double> values) {
-  // Four at a time, so that none waits for the one before it: large matrices are shown at once.
-  constexpr double most = std::numeric_limits<double>::max();
-  const auto finite = [](double x) { return std::abs(x) <= most ? std::abs(x) : 0.0; };
-  std::array<double, 4> largest = {};
-  std::size_t i = 0;
-  for (; i + 4 <= values.size(); i += 4) {
-    for (std::size_t k = 0; k < 4; ++k) largest[k] = std::max(largest[k], finite(values[i + k]));
-  }
-  for (; i < values.size(); ++i) largest[0] = std::max(largest[0], finite(values[i]));
-  return *std::max_element(largest.begin(), largest.end());
 }
 
 NumberStyle style_for(std::span<const double> values, int digits) {

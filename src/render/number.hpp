@@ -31,9 +31,6 @@ struct NumberStyle {
   bool operator==(const NumberStyle&) const = default;
 };
 
-/// The largest of the finite numbers' magnitudes; 0 where there are none.
-double largest_magnitude(std::span<const double> values);
-
 /// The style of a matrix. Whole numbers stay whole up to 2^53, with thousands apart from 1e5 on;
 /// otherwise a largest magnitude of 1e7 or more, or one too small to show in `digits` decimals,
 /// takes exponents. Infinities and NaN have no say.

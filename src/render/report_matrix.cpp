@@ -6,6 +6,7 @@
 
 #include "render/html.hpp"
 #include "render/number.hpp"
+#include "tensor/row_kernels.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -30,14 +31,6 @@ struct Table {
   NumberStyle style;
   double largest = 0;
 };
-
-double largest_magnitude(const Tensor& tensor) {
-  double largest = 0;
-  for (const double value : tensor.values) {
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  }
-  return largest;
-}
 
 // How far from zero, in steps from 0 to `shades`; "p" above zero, "n" below it. Infinities and what
 // is no number have a look of their own.
@@ -164,7 +157,7 @@ std::string heatmaps(const TensorView& view, Convention convention, int digits,
               .tensor = &shown,
               .matrix = 0,
               .style = style_for(shown.values, digits),
-              .largest = largest_magnitude(shown)};
+              .largest = largest_magnitude(shown.values)};
   std::string text = "<div class=\"matrices\">\n";
   if (has_sentences(tensor)) {
     text += sentences(view, table);

@@ -18,13 +18,15 @@
 namespace {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr std::size_t worth_it = 2 * huge_page;
+constexpr std::size_t worth_it = huge_page / 2;
 
 // malloc returns large blocks to the system at once, unless it is told to take none from there.
+// What it takes of its own heap grows by whole huge pages, so that the next one is there already.
 void keep_what_is_freed() {
   static const bool once = [] {
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, -1);
+    mallopt(M_TOP_PAD, 8 * huge_page);
     return true;
   }();
   static_cast<void>(once);
@@ -36,14 +38,14 @@ constexpr std::size_t worth_counting = 4096;
 constexpr std::size_t surely_not_counted = worth_counting - 128;
 std::atomic<std::size_t> taken = 0;
 
-// Asks for huge pages inside the block. The block itself is not aligned to them: freed, it would
-// then be too small for the next of its size, since aligning takes more than is used.
+// Asks for huge pages wherever the block lies, with what lies before and behind it. The block
+// itself is not aligned to them: freed, it would then be too small for the next of its size, since
+// aligning takes more than is used.
 void wish_for_huge_pages(void* memory, std::size_t size) {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t first = (begin + huge_page - 1) / huge_page * huge_page;
-  const std::uintptr_t last = (begin + size) / huge_page * huge_page;
-  if (first >= last) return;
-  madvise(static_cast<char*>(memory) + (first - begin), last - first, MADV_HUGEPAGE);  // may fail
+  const std::uintptr_t first = begin / huge_page * huge_page;
+  const std::uintptr_t last = (begin + size + huge_page - 1) / huge_page * huge_page;
+  madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // may fail
 }
 
 void* take(std::size_t size) {

@@ -82,6 +82,25 @@ bool softmax_row(std::span<const double> scores, std::span<double> weights) {
 }
 
 QKV_FOR_EACH_PROCESSOR
+double largest_magnitude(std::span<const double> values) {
+  constexpr double most = std::numeric_limits<double>::max();
+  std::array<double, lanes> largest = {};
+  const std::size_t whole = values.size() / lanes * lanes;
+  for (std::size_t i = 0; i < whole; i += lanes) {
+    for (std::size_t k = 0; k < lanes; ++k) {
+      const double size = std::abs(values[i + k]);
+      const double finite = size <= most ? size : 0.0;
+      largest[k] = largest[k] > finite ? largest[k] : finite;
+    }
+  }
+  for (std::size_t i = whole; i < values.size(); ++i) {
+    const double size = std::abs(values[i]);
+    if (size <= most && size > largest[0]) largest[0] = size;
+  }
+  return *std::ranges::max_element(largest);
+}
+
+QKV_FOR_EACH_PROCESSOR
 bool all_finite(std::span<const double> values) {
   constexpr double largest = std::numeric_limits<double>::max();
   std::uint64_t found = 0;

@@ -14,6 +14,9 @@ bool softmax_row(std::span<const double> scores, std::span<double> weights);
 /// Whether none of the values is infinite or NaN.
 bool all_finite(std::span<const double> values);
 
+/// The largest of the finite numbers' magnitudes; 0 where there are none.
+double largest_magnitude(std::span<const double> values);
+
 /// Whether there is a NaN among the values.
 bool has_nan(std::span<const double> values);
 
