@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "formats/csv.hpp"
+#include "formats/csv_plain.hpp"
 #include "formats/json.hpp"
 #include "formats/mapped_file.hpp"
 #include "formats/npy.hpp"
@@ -10,6 +11,7 @@
 #include "formats/pasted.hpp"
 #include "formats/read_file.hpp"
 #include "formats/safetensors.hpp"
+#include "tensor/row_kernels.hpp"
 
 namespace qkv {
 namespace {
@@ -29,6 +31,18 @@ Matrices from_csv(const fs::path& path, const Wanted& wanted) {
 
 Matrices from_text(const fs::path& path, const Wanted& wanted) {
   return unnamed(read_pasted(read_bytes(path), path.string(), wanted.expected));
+}
+
+std::optional<Tensor> numbers_of_csv(const fs::path& path) {
+  const MappedFile file(path);
+  return csv::read_plain_matrix(file.bytes(), path.string());
+}
+
+std::optional<Tensor> numbers_of_npy(const fs::path& path) {
+  const MappedFile file(path);
+  Tensor array = read_npy_array(file.bytes(), path.string()).tensor;
+  if (has_nan(array.values)) return {};
+  return array;
 }
 
 Matrices from_npy(const fs::path& path, const Wanted&) {
@@ -72,11 +86,16 @@ constexpr std::array format_list = {
 }  // namespace
 
 namespace formats {
-constinit const Format csv{.name = "csv", .extension = ".csv", .read = from_csv, .is_text = true};
+constinit const Format csv{.name = "csv",
+                           .extension = ".csv",
+                           .read = from_csv,
+                           .read_numbers = numbers_of_csv,
+                           .is_text = true};
 constinit const Format tsv{.name = "tsv", .extension = ".tsv", .read = from_csv, .is_text = true};
 constinit const Format text{
     .name = "text", .extension = ".txt", .read = from_text, .is_text = true};
-constinit const Format npy{.name = "npy", .extension = ".npy", .read = from_npy};
+constinit const Format npy{
+    .name = "npy", .extension = ".npy", .read = from_npy, .read_numbers = numbers_of_npy};
 constinit const Format npz{.name = "npz", .extension = ".npz", .read = from_npz, .several = true};
 constinit const Format json{
     .name = "json", .extension = ".json", .read = from_json, .several = true, .is_text = true};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "formats/written.hpp"
+#include "tensor/tensor.hpp"
 
 namespace qkv {
 
@@ -29,6 +30,10 @@ struct Format {
   std::string_view extension;  ///< ".npz"
   /// Reads a file; nullptr where qkv only writes such files. Throws InputError.
   std::vector<NamedWritten> (*read)(const std::filesystem::path&, const Wanted&) = nullptr;
+  /// Reads a file of nothing but numbers, which may be large, without a stop at what could be blank
+  /// and at the digits that somebody wrote; nothing where it has more than that. nullptr where
+  /// there is no such shorter way. Throws InputError.
+  std::optional<Tensor> (*read_numbers)(const std::filesystem::path&) = nullptr;
   bool several = false;  ///< its files name their matrices, and may have more than one
   bool is_text = false;  ///< its extension is also that of notes, settings and other tables
 };

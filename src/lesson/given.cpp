@@ -7,14 +7,11 @@
 #include <cmath>
 #include <new>
 
-#include "formats/csv_plain.hpp"
-#include "formats/mapped_file.hpp"
-#include "formats/npy.hpp"
+#include "formats/format.hpp"
 #include "formats/pasted.hpp"
 #include "formats/read_file.hpp"
 #include "lesson/own_directory.hpp"
 #include "tensor/error.hpp"
-#include "tensor/row_kernels.hpp"
 
 namespace qkv {
 namespace {
@@ -62,26 +59,16 @@ std::optional<Numbers> read_value(const toml::table& table, std::string_view key
   return written ? from_written(*written, "value") : std::nullopt;
 }
 
-// A file of nothing but numbers, which may be large, without a stop at cells that could be blank
-// and digits that somebody wrote.
-std::optional<Tensor> whole_array(const std::filesystem::path& path,
-                                  const std::optional<std::string>& key) {
-  const bool is_csv = path.extension() == ".csv";
-  if (key || (path.extension() != ".npy" && !is_csv)) return {};
-  const MappedFile file(path);
-  if (is_csv) return csv::read_plain_matrix(file.bytes(), path.string());
-  std::optional<Tensor> array = read_npy_array(file.bytes(), path.string()).tensor;
-  if (array && has_nan(array->values)) return {};
-  return array;
-}
-
 std::optional<Numbers> read_from_file(const toml::table& table, std::string_view key,
                                       GivenContext& context, TomlReader& reader) {
   const auto file = reader.text(table, key);
   if (!file) return {};
   const std::filesystem::path path = file_of_lesson(context.directory, *file);
   const auto key_in_file = reader.text(table, "key");
-  if (auto array = whole_array(path, key_in_file)) return Numbers{*std::move(array)};
+  const Format* format = format_of(path);
+  if (!key_in_file && format && format->read_numbers) {
+    if (auto numbers = format->read_numbers(path)) return Numbers{*std::move(numbers)};
+  }
   return from_written(read_written(path, key_in_file), *file);
 }
 

@@ -162,6 +162,26 @@ TEST_CASE("a long row without a finite largest score is left to the plain way") 
   CHECK(weights == std::vector<double>(10));
 }
 
+TEST_CASE("an infinity or a NaN among many numbers is found") {
+  std::vector<double> values(5000, std::numeric_limits<double>::max());
+  CHECK(all_finite(values));
+  for (const double one : {inf, -inf, std::nan("")}) {
+    values[4999] = one;
+    CHECK_FALSE(all_finite(values));
+  }
+}
+
+TEST_CASE("the largest magnitude is that of a finite number, wherever it stands") {
+  CHECK(largest_magnitude({}) == 0);
+  CHECK(largest_magnitude(std::vector<double>{inf, -inf, std::nan("")}) == 0);
+  for (std::size_t place = 0; place < 19; ++place) {
+    std::vector<double> values(19, 1.5);
+    values[(place + 7) % 19] = -inf;
+    values[place] = -3;
+    CHECK(largest_magnitude(values) == 3);
+  }
+}
+
 TEST_CASE("one NaN among many numbers is found") {
   std::vector<double> values(5000);
   CHECK_FALSE(has_nan(values));

@@ -31,6 +31,23 @@ TEST_CASE("numbers made again are those of the others, worked on line by line") 
   CHECK_FALSE(made.are_held());
 }
 
+TEST_CASE("numbers that are made of nothing else are those that are written") {
+  const Values made = Values::made_by(4, 2, [](std::size_t line, std::span<double> cells) {
+    for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = static_cast<double>(10 * line + j);
+  });
+  CHECK(in_order(made) == Numbers{0, 1, 10, 11});
+  CHECK_FALSE(made.are_held());
+}
+
+TEST_CASE("pieces may be asked for of some lines alone") {
+  const Values made = Values::made_of(Values{1, 2, 3, 4, 5, 6}, 2, add_line);
+  Numbers met;
+  made.in_pieces(2, 4, [&](std::span<const double> piece) {
+    met.insert(met.end(), piece.begin(), piece.end());
+  });
+  CHECK(met == Numbers{103, 104, 205, 206});
+}
+
 TEST_CASE("what is made again may itself be made of what is made again") {
   const Values from = {2, 4, 6, 8};
   const Values halves = Values::made_of(from, 2, halve);
