@@ -18,7 +18,7 @@ namespace {
 void tell_each_line(std::string_view message) {
   while (!message.empty()) {
     const std::size_t end = std::min(message.find('\n'), message.size());
-    qkv::tell(fmt::format("qkv: {}\n", qkv::visible(qkv::brief(message.substr(0, end)))));
+    qkv::tell(fmt::format("qkv: {}\n", qkv::visible(qkv::without_middle(message.substr(0, end)))));
     message.remove_prefix(std::min(end + 1, message.size()));
   }
 }

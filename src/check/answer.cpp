@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "check/rounded.hpp"
 #include "formats/numeral.hpp"
 #include "tensor/error.hpp"
 
@@ -27,13 +28,6 @@ Numeral parse_part(std::string_view text, std::string_view whole) {
   return result.numeral;
 }
 
-double power_of_ten(int exponent) { return std::pow(10.0, exponent); }
-
-double rounded_answer(double x, int decimals) {
-  if (!std::isfinite(x) || std::abs(x) >= 1e12) return x;
-  return std::round(x * power_of_ten(decimals)) / power_of_ten(decimals);
-}
-
 // How many decimals of a matrix a walk shows that shows `digits` of them: none of whole numbers.
 int decimals_shown(const Tensor& tensor, int digits) {
   const bool whole = std::all_of(tensor.values.begin(), tensor.values.end(),
@@ -45,7 +39,7 @@ Handed shown_operand(const std::string& name, const Tensor& tensor, int digits) 
   const int decimals = decimals_shown(tensor, digits);
   std::vector<Numeral> cells;
   for (const double x : tensor.values) {
-    cells.push_back({.value = rounded_answer(x, decimals), .decimals = decimals});
+    cells.push_back({.value = rounded(x, decimals), .decimals = decimals});
   }
   return {.name = name, .shape = tensor.shape(), .cells = Cells(std::move(cells))};
 }

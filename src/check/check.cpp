@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "check/conventions.hpp"
+#include "check/rounded.hpp"
 #include "trace/evaluate.hpp"
 #include "trace/labels.hpp"
 
@@ -156,11 +157,6 @@ std::optional<std::size_t> first_wrong_cell(const LearnerNode& node, Convention 
     if (node.verdicts[i] == Verdict::wrong) return i;
   }
   return {};
-}
-
-double rounded(double x, int digits) {
-  const double power = std::pow(10.0, digits);
-  return std::isfinite(x) && std::abs(x) * power < 1e15 ? std::round(x * power) / power : x;
 }
 
 FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {

@@ -5,6 +5,13 @@
 #include "check/precision.hpp"
 
 namespace qkv {
+
+double rounded(double x, int decimals) {
+  constexpr double whole_anyway = 1e15;
+  const double power = std::pow(10.0, decimals);
+  return std::abs(x) * power < whole_anyway ? std::round(x * power) / power : x;
+}
+
 std::optional<int> rounded_decimals(const Cells& cells, Precision precision) {
   if (precision == Precision::digits) return {};
   const PrecisionRule& rule = rule_of(precision);
@@ -25,10 +32,9 @@ void take_as_meant(Handed& handed) {
   if (handed.precision == Precision::float64) return;
   const auto decimals = rounded_decimals(handed.cells, handed.precision);
   if (!decimals) return;
-  const double power = std::pow(10.0, *decimals);
   std::vector<Numeral> cells = handed.cells.copy();
   for (Numeral& cell : cells) {
-    if (std::isfinite(cell.value)) cell.value = std::round(cell.value * power) / power;
+    cell.value = rounded(cell.value, *decimals);
     cell.decimals = *decimals;
   }
   handed.cells = Cells(std::move(cells));

@@ -32,8 +32,7 @@ constexpr std::string_view leave_bytes =
 constexpr int escape_milliseconds = 50;
 
 // Signals that end the program. The terminal is put back first; then they do what they always do.
-constexpr int ending[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
-                          SIGSEGV, SIGBUS,  SIGFPE, SIGILL};
+constexpr int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGFPE, SIGILL};
 
 // What signal handlers look at: nothing else is safe there.
 termios found;  // the terminal as it was
@@ -42,7 +41,7 @@ volatile std::sig_atomic_t taken = 0;
 // does not do to be interrupted.
 int wake_up[2] = {-1, -1};
 struct sigaction before_ending[std::size(ending)];
-struct sigaction before_stop, before_continue, before_resize;
+struct sigaction before_bus_error, before_stop, before_continue, before_resize;
 
 void write_all(std::string_view bytes) {
   while (!bytes.empty()) {
@@ -105,6 +104,15 @@ void on_end(int signal) {
   raise(signal);
 }
 
+// A mapped file that was cut short says so itself (formats/mapped_file.hpp), on the terminal as it
+// was.
+void on_bus_error(int signal, siginfo_t* info, void* context) {
+  give_back();
+  const bool has_handler = (before_bus_error.sa_flags & SA_SIGINFO) != 0;
+  if (has_handler) before_bus_error.sa_sigaction(signal, info, context);
+  on_end(signal);
+}
+
 bool is_in_front() { return tcgetpgrp(STDIN_FILENO) == getpgrp(); }
 
 void on_stop(int signal) {
@@ -154,6 +162,14 @@ void handle(int signal, void (*handler)(int), struct sigaction& before) {
   sigaction(signal, &action, &before);
 }
 
+void handle_bus_error() {
+  struct sigaction action {};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_ONSTACK | SA_SIGINFO;
+  sigfillset(&action.sa_mask);
+  sigaction(SIGBUS, &action, &before_bus_error);
+}
+
 void install() {
   if (wake_up[0] < 0 && pipe2(wake_up, O_NONBLOCK | O_CLOEXEC) != 0) {
     throw InputError(
@@ -163,6 +179,7 @@ void install() {
   const stack_t stack{.ss_sp = spare, .ss_flags = 0, .ss_size = sizeof spare};
   sigaltstack(&stack, nullptr);
   for (std::size_t i = 0; i < std::size(ending); ++i) handle(ending[i], on_end, before_ending[i]);
+  handle_bus_error();
   handle(SIGTSTP, on_stop, before_stop);
   handle(SIGCONT, on_continue, before_continue);
   handle(SIGWINCH, on_resize, before_resize);
@@ -172,6 +189,7 @@ void uninstall() {
   for (std::size_t i = 0; i < std::size(ending); ++i) {
     sigaction(ending[i], &before_ending[i], nullptr);
   }
+  sigaction(SIGBUS, &before_bus_error, nullptr);
   sigaction(SIGTSTP, &before_stop, nullptr);
   sigaction(SIGCONT, &before_continue, nullptr);
   sigaction(SIGWINCH, &before_resize, nullptr);

@@ -15,74 +15,65 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "dtype.cpp copies little-endian bytes");
 
 template <class Stored>
-Stored load(const char* bytes, ByteOrder order) {
+double number(Stored stored) {
+  return static_cast<double>(stored);
+}
+
+/// IEEE 754 binary16: 1 bit of sign, 5 of exponent, 10 of fraction. Moved to where a float has
+/// them, they are that float but for a power of two; the largest exponent stands for infinities and
+/// NaN in both.
+double half(std::uint16_t bits) {
+  const std::uint32_t sign = (bits & 0x8000U) << 16U;
+  const std::uint32_t magnitude = (bits & 0x7fffU) << 13U;
+  constexpr std::uint32_t no_number = 0x7c00U << 13U;
+  const float small = std::bit_cast<float>(magnitude) * 0x1p112F;
+  const float special = std::bit_cast<float>(magnitude | 0x7f800000U);
+  const auto value = std::bit_cast<std::uint32_t>(magnitude >= no_number ? special : small);
+  return static_cast<double>(std::bit_cast<float>(value | sign));
+}
+
+/// bfloat16 is the upper half of a float's bits.
+double bfloat(std::uint16_t bits) {
+  return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U));
+}
+
+double truth(std::uint8_t byte) { return byte != 0 ? 1.0 : 0.0; }
+
+template <class Stored>
+Stored stored_at(const char* bytes, ByteOrder order) {
   std::array<char, sizeof(Stored)> copy;
   std::copy_n(bytes, sizeof(Stored), copy.begin());
   if (order == ByteOrder::big) std::reverse(copy.begin(), copy.end());
   return std::bit_cast<Stored>(copy);
 }
 
-template <class Stored>
-double number(const char* bytes, ByteOrder order) {
-  return static_cast<double>(load<Stored>(bytes, order));
-}
-
-/// IEEE 754 binary16: 1 bit of sign, 5 of exponent, 10 of fraction.
-double half(const char* bytes, ByteOrder order) {
-  const auto bits = load<std::uint16_t>(bytes, order);
-  const int exponent = (bits >> 10) & 0x1f;
-  const int fraction = bits & 0x3ff;
-  double magnitude = 0;
-  if (exponent == 0x1f) {
-    magnitude = fraction == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
-  } else if (exponent == 0) {
-    magnitude = std::ldexp(fraction, -24);
-  } else {
-    magnitude = std::ldexp(fraction + 0x400, exponent - 25);
-  }
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
-/// bfloat16 is the upper half of a float's bits.
-double bfloat(const char* bytes, ByteOrder order) {
-  const auto upper = static_cast<std::uint32_t>(load<std::uint16_t>(bytes, order));
-  return static_cast<double>(std::bit_cast<float>(upper << 16));
-}
-
-double truth(const char* bytes, ByteOrder) { return *bytes != 0 ? 1.0 : 0.0; }
-
-template <double (*one)(const char* bytes, ByteOrder order)>
+template <class Stored, double (*value)(Stored) = number<Stored>>
 void each(const char* bytes, std::size_t step, ByteOrder order, std::span<double> numbers) {
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = one(bytes + i * step, order);
-}
-
-/// Those that lie side by side in the machine's own order are most of all.
-template <class Stored>
-void each_number(const char* bytes, std::size_t step, ByteOrder order, std::span<double> numbers) {
-  if (order == ByteOrder::big || step != sizeof(Stored)) {
-    return each<number<Stored>>(bytes, step, order, numbers);
+  if (order == ByteOrder::little && step == sizeof(Stored)) {  // most are: several at a time
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = value(stored_at<Stored>(bytes + i * sizeof(Stored), ByteOrder::little));
+    }
+    return;
   }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    Stored stored;
-    std::memcpy(&stored, bytes + i * sizeof(Stored), sizeof(Stored));
-    numbers[i] = static_cast<double>(stored);
+    numbers[i] = value(stored_at<Stored>(bytes + i * step, order));
   }
 }
 
 constexpr std::array all_dtypes = {
-    Dtype{"f8", "F64", 8, each_number<double>, Precision::float64},
-    Dtype{"f4", "F32", 4, each_number<float>, Precision::float32},
-    Dtype{"f2", "F16", 2, each<half>, Precision::float16},
-    Dtype{"", "BF16", 2, each<bfloat>, Precision::bfloat16},
-    Dtype{"i1", "I8", 1, each_number<std::int8_t>, Precision::digits},
-    Dtype{"i2", "I16", 2, each_number<std::int16_t>, Precision::digits},
-    Dtype{"i4", "I32", 4, each_number<std::int32_t>, Precision::digits},
-    Dtype{"i8", "I64", 8, each_number<std::int64_t>, Precision::digits},
-    Dtype{"u1", "U8", 1, each_number<std::uint8_t>, Precision::digits},
-    Dtype{"u2", "U16", 2, each_number<std::uint16_t>, Precision::digits},
-    Dtype{"u4", "U32", 4, each_number<std::uint32_t>, Precision::digits},
-    Dtype{"u8", "U64", 8, each_number<std::uint64_t>, Precision::digits},
-    Dtype{"b1", "BOOL", 1, each<truth>, Precision::digits},
+    Dtype{"f8", "F64", 8, each<double>, Precision::float64},
+    Dtype{"f4", "F32", 4, each<float>, Precision::float32},
+    Dtype{"f2", "F16", 2, each<std::uint16_t, half>, Precision::float16},
+    Dtype{"", "BF16", 2, each<std::uint16_t, bfloat>, Precision::bfloat16},
+    Dtype{"i1", "I8", 1, each<std::int8_t>, Precision::digits},
+    Dtype{"i2", "I16", 2, each<std::int16_t>, Precision::digits},
+    Dtype{"i4", "I32", 4, each<std::int32_t>, Precision::digits},
+    Dtype{"i8", "I64", 8, each<std::int64_t>, Precision::digits},
+    Dtype{"u1", "U8", 1, each<std::uint8_t>, Precision::digits},
+    Dtype{"u2", "U16", 2, each<std::uint16_t>, Precision::digits},
+    Dtype{"u4", "U32", 4, each<std::uint32_t>, Precision::digits},
+    Dtype{"u8", "U64", 8, each<std::uint64_t>, Precision::digits},
+    Dtype{"b1", "BOOL", 1, each<std::uint8_t, truth>, Precision::digits},
 };
 
 }  // namespace

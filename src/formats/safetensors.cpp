@@ -252,15 +252,23 @@ SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& wh
   return {.tensors = std::move(header.tensors), .metadata = std::move(header.metadata)};
 }
 
+namespace {
+
+std::string entry_place(const SafetensorsEntry& entry, const std::string& where) {
+  return fmt::format("{}, {}", where, printable(entry.name));
+}
+
+}  // namespace
+
 const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& where) {
-  const std::string place = fmt::format("{}, {}", where, printable(entry.name));
+  const std::string place = entry_place(entry, where);
   const Dtype* dtype = dtype_of(entry);
   if (dtype == nullptr) {
     refuse(place, fmt::format("dtype {} is not read: save it as F64, F32, F16 or BF16",
                               printable(entry.dtype)));
   }
   if (entry.shape.size() > largest_rank) refuse(place, "it has more axes than are read");
-  if (count_of(entry.shape, place + ": a tensor") == 0) {
+  if (std::ranges::find(entry.shape, 0U) != entry.shape.end()) {
     refuse(place, fmt::format("it holds no numbers: its shape {} has a size of 0",
                               shape_text(entry.shape)));
   }
@@ -269,6 +277,7 @@ const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& 
 
 Written read_safetensor(const SafetensorsEntry& entry, const std::string& where) {
   const Dtype& dtype = safetensor_dtype(entry, where);
+  count_of(entry.shape, entry_place(entry, where) + ": a tensor");  // or it is too large
   const Shape shape = entry.shape.empty() ? Shape{1} : entry.shape;
   return written_of(shape, load_values(dtype, entry.data), dtype.precision);
 }

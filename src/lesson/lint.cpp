@@ -10,6 +10,7 @@
 #include "lesson/prose.hpp"
 #include "tensor/error.hpp"
 #include "tensor/memory_limit.hpp"
+#include "tensor/utf8.hpp"
 #include "trace/evaluate.hpp"
 #include "trace/reference.hpp"
 
@@ -32,8 +33,7 @@ void lint_width(const Prose& prose, std::vector<Fault>& faults) {
   std::size_t line = prose.place.line;
   std::istringstream lines(prose.text);
   for (std::string text; std::getline(lines, text); ++line) {
-    const auto characters = static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; }));
+    const std::size_t characters = characters_in(text);
     const bool has_live_numbers = text.find('{') != std::string::npos;
     if (!text.starts_with("    ") || has_live_numbers || characters <= widest) continue;
     faults.push_back({{line, 1},

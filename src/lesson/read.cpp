@@ -371,7 +371,8 @@ std::optional<std::string_view> LessonFiles::built_in(std::string_view name) con
 
 std::string fault_line(const Lesson& lesson, const Fault& fault) {
   return fmt::format("{}:{}:{}: {}{}", lesson.where, fault.place.line, fault.place.column,
-                     fault.kind == Fault::Kind::advice ? "advice: " : "", brief(fault.message));
+                     fault.kind == Fault::Kind::advice ? "advice: " : "",
+                     without_middle(fault.message));
 }
 
 }  // namespace qkv

@@ -127,16 +127,16 @@ std::size_t count_layers(const Weights& weights, const std::string& prefix) {
 
 // What was asked for, or the file says. Of those that store weights out × in, nanoGPT alone can do
 // without biases, those of its norms included.
-std::optional<std::string> wanted_family(const Weights& weights, const Architecture& model,
-                                         const Facts& facts, const ArchitectureChoice& choice,
-                                         Storage storage) {
-  if (choice.family) return choice.family;
+std::optional<Fact> wanted_family(const Weights& weights, const Architecture& model,
+                                  const Facts& facts, const ArchitectureChoice& choice,
+                                  Storage storage) {
+  if (choice.family) return Fact{*choice.family, {}};
   if (const auto fact = facts.find("family"); fact != facts.end()) {
-    return fact->second.text;
+    return fact->second;
   }
   const bool has_biases = weights.find(model.prefix + "h.0.ln_1.bias") != nullptr;
   if (storage == Storage::in_out || has_biases) return {};
-  return "nanogpt";
+  return Fact{"nanogpt", {}};
 }
 
 const Family& family_of(const Weights& weights, const Architecture& model, const Facts& facts,
@@ -153,18 +153,19 @@ const Family& family_of(const Weights& weights, const Architecture& model, const
         model.prefix, model.d_model, shape_text(shape)));
   }
   const Storage storage = is_in_out ? Storage::in_out : Storage::out_in;
-  const std::optional<std::string> wanted = wanted_family(weights, model, facts, choice, storage);
+  const std::optional<Fact> wanted = wanted_family(weights, model, facts, choice, storage);
   std::vector<std::string_view> names;
   for (const Family& family : known_families) {
     names.push_back(family.name);
-    if (wanted ? family.name == *wanted : family.storage == storage) {
+    if (wanted ? family.name == wanted->text : family.storage == storage) {
       if (family.storage == storage) return family;
       throw InputError(fmt::format("{}: this is no {}: its {} is stored {}", weights.where(),
                                    family.name, first, is_in_out ? "in × out" : "out × in"));
     }
   }
-  const std::string near = nearest(*wanted, names);
-  throw InputError(fmt::format("there is no family \"{}\" of models; {}", printable(*wanted),
+  const std::string near = nearest(wanted->text, names);
+  throw InputError(fmt::format("{}{}there is no family \"{}\" of models; {}", wanted->where,
+                               wanted->where.empty() ? "" : ": ", printable(wanted->text),
                                near.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
                                             : fmt::format("did you mean \"{}\"?", near)));
 }

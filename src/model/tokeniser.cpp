@@ -97,21 +97,21 @@ std::vector<std::string> words_in(const Fact& vocabulary) {
   const bool is_good = list.is_array() &&
                        std::ranges::all_of(list, [](const auto& word) { return word.is_string(); });
   if (!is_good) {
-    refuse(vocabulary.where,
-           R"(the metadata's vocabulary must be a list of words in JSON: ["A", "B"])");
+    refuse(vocabulary.where, R"(vocabulary must be a list of words in JSON: ["A", "B"])");
   }
-  return list.template get<std::vector<std::string>>();
+  return list.get<std::vector<std::string>>();
 }
 
-void refuse_doubles(const std::vector<std::string>& words) {
+// `whose` begins the message: "the vocabulary", with the file that has it.
+void refuse_doubles(const std::vector<std::string>& words, std::string_view whose) {
   std::unordered_map<std::string_view, std::size_t> ids;
   for (std::size_t id = 0; id < words.size(); ++id) {
     if (words[id].empty()) {
-      throw InputError(fmt::format("the vocabulary has an empty word, as id {}", id));
+      throw InputError(fmt::format("{} has an empty word, as id {}", whose, id));
     }
     const auto [known, is_new] = ids.emplace(words[id], id);
     if (is_new) continue;
-    throw InputError(fmt::format("the vocabulary has \"{}\" twice, as id {} and as id {}",
+    throw InputError(fmt::format("{} has \"{}\" twice, as id {} and as id {}", whose,
                                  printable(words[id]), known->second, id));
   }
 }
@@ -131,15 +131,17 @@ std::vector<std::string> first_letters(std::size_t count) {
 Tokeniser chosen_tokeniser(const Architecture& model, const Facts& facts, const Path& file,
                            const TokeniserChoice& choice) {
   std::vector<std::string> words = choice.vocabulary;
+  std::string whose = "the vocabulary";
   if (words.empty() && choice.tokenizer) return from_path(*choice.tokenizer);
   if (const auto told = facts.find("vocabulary"); words.empty() && told != facts.end()) {
     words = words_in(told->second);
+    whose = told->second.where + ": the vocabulary";
   }
   if (words.size() > model.vocabulary) {
-    throw InputError(fmt::format("the vocabulary has {} words, but the model has embeddings for {}",
+    throw InputError(fmt::format("{} has {} words, but the model has embeddings for {}", whose,
                                  words.size(), model.vocabulary));
   }
-  refuse_doubles(words);
+  refuse_doubles(words, whose);
   if (!words.empty()) return from_words(std::move(words));
   if (auto found = file.empty() ? std::nullopt : from_directory(file.parent_path())) return *found;
   return from_words(model.vocabulary <= letters ? first_letters(model.vocabulary)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <iterator>
 
@@ -45,40 +46,25 @@ struct LineReader {
   }
 };
 
-[[noreturn]] void refuse_broken(double value, std::size_t place, const SafetensorsEntry& entry,
-                                const std::string& where) {
-  const std::size_t width = entry.shape.back();
-  const std::string cell = entry.shape.size() == 2
-                               ? fmt::format("{}, {}", place / width, place % width)
-                               : std::to_string(place);
-  throw InputError(fmt::format("{}: {} holds {} at [{}]; the file is damaged, or training failed",
-                               where, entry.name, std::isnan(value) ? "NaN" : "an infinity", cell));
-}
-
-// The first of these lines with something that is no weight training has found; else `end`.
-std::size_t broken_line(const LineReader& reader, std::size_t begin, std::size_t end,
-                        std::span<double> room) {
-  for (std::size_t line = begin; line < end; ++line) {
-    reader(line, room);
-    if (!all_finite(room)) return line;
-  }
-  return end;
-}
-
-void refuse_broken(const LineReader& reader, const SafetensorsEntry& entry,
-                   const std::string& where) {
-  const Strides& strides = reader.strides;
-  constexpr std::size_t at_a_time = 256;
-  in_blocks(strides.matrices * strides.lines, at_a_time, strides.width,
-            [&](std::size_t begin, std::size_t end) {
-              std::vector<double> room(strides.width);
-              const std::size_t line = broken_line(reader, begin, end, room);
-              if (line == end) return;
-              const auto broken =
-                  std::ranges::find_if(room, [](double value) { return !std::isfinite(value); });
-              const auto cell = static_cast<std::size_t>(broken - room.begin());
-              refuse_broken(*broken, strides.place(line) + cell * strides.cell_step, entry, where);
-            });
+// Where the first number stands that is no weight training has found; the count of all where none
+// is.
+std::size_t first_broken(std::string_view bytes, const Dtype& dtype) {
+  constexpr std::size_t at_a_time = std::size_t{1} << 16;
+  const std::size_t count = bytes.size() / dtype.size;
+  std::atomic<std::size_t> first = count;
+  in_blocks(count, at_a_time, 1, [&](std::size_t begin, std::size_t end) {
+    const auto room = std::make_unique_for_overwrite<double[]>(end - begin);
+    const std::span<double> numbers{room.get(), end - begin};
+    dtype.load(bytes.data() + begin * dtype.size, dtype.size, ByteOrder::little, numbers);
+    if (all_finite(numbers)) return;
+    const auto broken =
+        std::ranges::find_if(numbers, [](double value) { return !std::isfinite(value); });
+    const std::size_t place = begin + static_cast<std::size_t>(broken - numbers.begin());
+    std::size_t known = first;
+    while (place < known && !first.compare_exchange_weak(known, place)) {
+    }
+  });
+  return first;
 }
 
 }  // namespace
@@ -127,18 +113,41 @@ const SafetensorsEntry& Weights::checked(const std::string& name, const Shape& s
   return *entry;
 }
 
+void Weights::refuse_broken(const SafetensorsEntry& entry, const Dtype& dtype) const {
+  if (!looked_through_.insert(&entry).second) return;
+  const std::size_t place = first_broken(entry.data, dtype);
+  if (place == entry.data.size() / dtype.size) return;
+  double value = 0;
+  dtype.load(entry.data.data() + place * dtype.size, dtype.size, ByteOrder::little, {&value, 1});
+  const std::size_t width = entry.shape.back();
+  const std::string cell = entry.shape.size() == 2
+                               ? fmt::format("{}, {}", place / width, place % width)
+                               : std::to_string(place);
+  throw InputError(fmt::format("{}: {} holds {} at [{}]; the file is damaged, or training failed",
+                               where_, entry.name, std::isnan(value) ? "NaN" : "an infinity",
+                               cell));
+}
+
 Values Weights::values(const std::string& name, const Shape& shape) const {
   const std::size_t width = shape.back();
-  return values(name, shape,
-                {.lines = count_of(shape, name) / width, .width = width, .line_step = width});
+  const std::size_t lines = shape.size() == 1 ? 1 : shape.front();
+  return values(name, shape, {.lines = lines, .width = width, .line_step = width});
 }
 
 Values Weights::values(const std::string& name, const Shape& shape, const Strides& strides) const {
   const SafetensorsEntry& entry = checked(name, shape);
-  const LineReader reader{file_, entry.data, &safetensor_dtype(entry, where_), strides};
-  refuse_broken(reader, entry, where_);
-  const Values values = Values::made_by(strides.count(), strides.width, reader);
-  return values.size() > teaching_numbers ? values : Values(values.begin(), values.end());
+  const Dtype& dtype = safetensor_dtype(entry, where_);
+  refuse_broken(entry, dtype);
+  const LineReader reader{file_, entry.data, &dtype, strides};
+  if (strides.count() > teaching_numbers) {
+    return Values::made_by(strides.count(), strides.width, reader);
+  }
+  Values values = Values::unwritten(strides.count());
+  const std::span<double> cells{values.data(), values.size()};
+  for (std::size_t line = 0; line < strides.matrices * strides.lines; ++line) {
+    reader(line, cells.subspan(line * strides.width, strides.width));
+  }
+  return values;
 }
 
 }  // namespace qkv

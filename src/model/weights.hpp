@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,7 @@ class Weights {
   /// .safetensors file.
   Weights(const std::filesystem::path& path, std::string where);
 
-  /// The same of bytes that outlive this.
+  /// The same of bytes that outlive this and all values that are read from it.
   Weights(std::string_view bytes, std::string where);
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;
@@ -49,7 +50,8 @@ class Weights {
   const std::vector<SafetensorsEntry>& tensors() const { return index_.tensors; }
 
   const SafetensorsEntry* find(std::string_view name) const;  ///< nullptr where there is none
-  /// The numbers of the tensor, as they stand or where `strides` finds them; they outlive this.
+  /// The numbers of the tensor, a vector or a matrix, as they stand or where `strides` finds them;
+  /// they outlive this. Nobody may write into the file meanwhile: large ones are read again later.
   /// Throws InputError where there is none of this name and shape: the message says both shapes;
   /// and where one of the numbers is none, or infinite.
   Values values(const std::string& name, const Shape& shape) const;
@@ -59,10 +61,12 @@ class Weights {
 
  private:
   void list_names();
+  void refuse_broken(const SafetensorsEntry& entry, const Dtype& dtype) const;
 
   std::string where_;
   std::shared_ptr<const MappedFile> file_;
   SafetensorsIndex index_;
+  mutable std::set<const SafetensorsEntry*> looked_through_;
   std::map<std::string_view, const SafetensorsEntry*> by_name_;
 };
 

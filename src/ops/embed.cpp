@@ -53,11 +53,11 @@ struct Embed {
     Tensor result = unwritten(std::move(axes));
     const Values& table = call.inputs[1]->values;
     const std::size_t width = result.columns();
+    double* row = result.values.data();
     std::vector<double> room;
-    for (std::size_t i = 0; i < call.inputs[0]->values.size(); ++i) {
-      const auto id = static_cast<std::size_t>(call.inputs[0]->values[i]);
-      std::ranges::copy(table.look(id * width, width, room),
-                        result.values.begin() + static_cast<std::ptrdiff_t>(i * width));
+    for (const double id : call.inputs[0]->values) {
+      row =
+          std::ranges::copy(table.look(static_cast<std::size_t>(id) * width, width, room), row).out;
     }
     return result;
   }

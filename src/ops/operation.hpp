@@ -165,7 +165,8 @@ struct Operation {
   /// looks. It may keep nothing of the call, and makes nan of nothing else. Nothing where the
   /// result outgrows the first operand.
   std::optional<InPlace> (*in_place)(const Call&) = nullptr;
-  std::string_view against_zero = {};  ///< what to change where it came to divide 0 by 0
+  /// What to do where it came to divide 0 by 0.
+  std::string_view against_zero = "look for rows of zeros in its operands";
   Readings cell = {};
   /// All cells' intervals at once, for large matrices: never narrower than the cells' own, at most
   /// 1.5 times as wide. `result` lends its axes. Nothing where only the cells can tell.

@@ -124,9 +124,7 @@ std::optional<Key> KeyDecoder::character() {
   // The rest of the character may still come; a byte that can't begin one never gets better.
   const auto lead = static_cast<unsigned char>(first);
   const bool may_grow = lead >= 0xC2 && lead <= 0xF4 && waiting_.size() < 4 &&
-                        std::all_of(waiting_.begin() + 1, waiting_.end(), [](char c) {
-                          return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-                        });
+                        std::all_of(waiting_.begin() + 1, waiting_.end(), is_inside_character);
   if (may_grow) return {};
   return taken(1, {Kind::unknown});
 }

@@ -123,6 +123,14 @@ std::vector<std::string> steps_beginning(const Walkthrough& walk, std::string_vi
   return names;
 }
 
+std::vector<std::string> givens_beginning(const Walkthrough& walk, std::string_view prefix) {
+  std::vector<std::string> names;
+  for (const Given& given : walk.trace().givens) {
+    if (given.name.starts_with(prefix)) names.push_back(given.name);
+  }
+  return names;
+}
+
 std::string go_to(Walkthrough& walk, std::string_view step) {
   const std::size_t place = place_of_step(walk.trace(), step);
   // Who asks for a step outside the stretch wants to see it.

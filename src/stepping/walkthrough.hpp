@@ -51,6 +51,8 @@ WalkLook look_of(const Walkthrough& walk, std::size_t width);
 
 /// The names of the stretch's steps that begin with `prefix`, in their order.
 std::vector<std::string> steps_beginning(const Walkthrough& walk, std::string_view prefix);
+/// The names of the givens that begin with `prefix`.
+std::vector<std::string> givens_beginning(const Walkthrough& walk, std::string_view prefix);
 
 /// Each of these does what a key asks for and returns what to tell about it. They throw InputError
 /// where it can't be done; then nothing has changed.

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <stdexcept>
+#include <vector>
 
 #include "tensor/error.hpp"
 #include "tensor/parallel.hpp"
@@ -64,20 +66,22 @@ bool fits_blas(ProductSize size) {
          static_cast<std::size_t>(std::numeric_limits<int>::max());
 }
 
-// How far it is from one row of a matrix to the next.
-struct RowSteps {
-  std::size_t a, b, out;
+// Two matrices and the product of theirs, which is added to what is there if `adds`: rows of each
+// lie so far apart.
+struct Part {
+  const double* a;
+  const double* b;
+  double* out;
+  std::size_t a_step, b_step, out_step;
+  bool adds;
 };
 
-enum class Sum { new_one, goes_on };
-
-void multiply_with_blas(const double* a, const double* b, double* out, ProductSize size,
-                        RightSide right, RowSteps steps, Sum sum = Sum::new_one) {
+void multiply_with_blas(const Part& part, ProductSize size, RightSide right) {
   const auto in_blas = [](std::size_t number) { return static_cast<int>(number); };
   cblas_dgemm(CblasRowMajor, CblasNoTrans,
               right == RightSide::transposed ? CblasTrans : CblasNoTrans, in_blas(size.rows),
-              in_blas(size.columns), in_blas(size.inner), 1.0, a, in_blas(steps.a), b,
-              in_blas(steps.b), sum == Sum::new_one ? 0.0 : 1.0, out, in_blas(steps.out));
+              in_blas(size.columns), in_blas(size.inner), 1.0, part.a, in_blas(part.a_step), part.b,
+              in_blas(part.b_step), part.adds ? 1.0 : 0.0, part.out, in_blas(part.out_step));
 }
 
 // OpenBLAS maps a buffer for each thread that calls it, and where the system gives none it asks
@@ -107,60 +111,83 @@ void get_blas_ready() {
   static_cast<void>(one_thread);
 }
 
-// The blocks are the same for any number of threads, and so is each sum.
-constexpr std::size_t block_of_product = 256;
-constexpr std::size_t products_a_copy = 8;  // what BLAS does in the time of one plain operation
-
-void multiply_in_blocks(const double* a, const double* b, double* out, ProductSize size,
-                        RightSide right) {
-  get_blas_ready();
-  const std::size_t b_step = right == RightSide::transposed ? size.inner : size.columns;
-  in_blocks(size.rows, block_of_product, size.inner * size.columns / products_a_copy,
+// Blocks of rows or, where they are few, of columns: the same for any number of threads, and so is
+// each sum.
+void multiply_in_blocks(const Part& part, ProductSize size, RightSide right) {
+  constexpr std::size_t block = 256;
+  constexpr std::size_t products_a_copy = 8;  // what BLAS does in the time of one plain operation
+  const bool by_rows = size.rows > block;
+  const std::size_t column_step = right == RightSide::transposed ? part.b_step : 1;
+  const std::size_t count = by_rows ? size.rows : size.columns;
+  in_blocks(count, block, size.rows * size.inner * size.columns / count / products_a_copy,
             [&](std::size_t begin, std::size_t end) {
-              multiply_with_blas(a + begin * size.inner, b, out + begin * size.columns,
-                                 {end - begin, size.inner, size.columns}, right,
-                                 {size.inner, b_step, size.columns});
-            });
-}
-
-// With some rows of b that follow `done` others: all terms of some of the product's columns, or,
-// where b is as it stands, some terms of all of them.
-void multiply_piece(const double* a, std::span<const double> b, std::size_t done, double* out,
-                    ProductSize size, RightSide right) {
-  const bool turned = right == RightSide::transposed;
-  const std::size_t b_step = turned ? size.inner : size.columns;
-  const RowSteps steps{size.inner, b_step, size.columns};
-  const std::size_t lines = b.size() / b_step;
-  const std::size_t columns = turned ? lines : size.columns;
-  const std::size_t inner = turned ? size.inner : lines;
-  in_blocks(columns, block_of_product, size.rows * inner / products_a_copy,
-            [&](std::size_t begin, std::size_t end) {
-              const ProductSize part{size.rows, inner, end - begin};
-              if (turned) {
-                multiply_with_blas(a, b.data() + begin * b_step, out + done + begin, part, right,
-                                   steps);
+              Part own = part;
+              ProductSize own_size = size;
+              if (by_rows) {
+                own.a += begin * part.a_step;
+                own.out += begin * part.out_step;
+                own_size.rows = end - begin;
               } else {
-                multiply_with_blas(a + done, b.data() + begin, out + begin, part, right, steps,
-                                   done == 0 ? Sum::new_one : Sum::goes_on);
+                own.b += begin * column_step;
+                own.out += begin;
+                own_size.columns = end - begin;
               }
+              multiply_with_blas(own, own_size, right);
             });
 }
 
-bool is_for_blas(ProductSize size) {
+// Some lines of the right-hand matrix.
+using Lines = std::function<std::span<const double>(std::size_t first, std::size_t count)>;
+
+// A large right-hand matrix comes in pieces, whether it is held or made: the same sums either way.
+// Each brings some of the product's columns or, where the matrix is as it stands, some terms of
+// all.
+void multiply_large(const double* a, const Lines& lines_of_b, double* out, ProductSize size,
+                    RightSide right) {
+  get_blas_ready();
+  constexpr std::size_t numbers_a_piece = std::size_t{1} << 20;
+  const bool turned = right == RightSide::transposed;
+  const std::size_t width = turned ? size.inner : size.columns;
+  const std::size_t lines = turned ? size.columns : size.inner;
+  const std::size_t lines_a_piece = std::max<std::size_t>(1, numbers_a_piece / width);
+  for (std::size_t done = 0; done < lines; done += lines_a_piece) {
+    const std::size_t count = std::min(lines_a_piece, lines - done);
+    const Part part{.a = turned ? a : a + done,
+                    .b = lines_of_b(done, count).data(),
+                    .out = turned ? out + done : out,
+                    .a_step = size.inner,
+                    .b_step = width,
+                    .out_step = size.columns,
+                    .adds = !turned && done > 0};
+    const ProductSize part_size{size.rows, turned ? size.inner : count,
+                                turned ? count : size.columns};
+    multiply_in_blocks(part, part_size, right);
+  }
+}
+
+bool is_large(ProductSize size) {
   return size.rows * size.inner * size.columns > teaching_size && fits_blas(size);
+}
+
+void refuse_other_size(std::size_t a, std::size_t b, std::size_t out, ProductSize size) {
+  if (a != size.rows * size.inner || b != size.inner * size.columns ||
+      out != size.rows * size.columns) {
+    throw std::logic_error("multiply: the matrices do not have the size of the product");
+  }
 }
 
 }  // namespace
 
 void multiply(std::span<const double> a, std::span<const double> b, std::span<double> out,
               ProductSize size, RightSide right) {
-  if (a.size() != size.rows * size.inner || b.size() != size.inner * size.columns ||
-      out.size() != size.rows * size.columns) {
-    throw std::logic_error("multiply: the matrices do not have the size of the product");
-  }
+  refuse_other_size(a.size(), b.size(), out.size(), size);
   if (out.empty()) return;
-  if (is_for_blas(size)) {
-    multiply_in_blocks(a.data(), b.data(), out.data(), size, right);
+  if (is_large(size)) {
+    const std::size_t width = right == RightSide::transposed ? size.inner : size.columns;
+    const auto lines = [&](std::size_t first, std::size_t count) {
+      return b.subspan(first * width, count * width);
+    };
+    multiply_large(a.data(), lines, out.data(), size, right);
   } else if (right == RightSide::transposed) {
     multiply_transposed_in_order(a.data(), b.data(), out.data(), size);
   } else {
@@ -170,16 +197,17 @@ void multiply(std::span<const double> a, std::span<const double> b, std::span<do
 
 void multiply(std::span<const double> a, const Values& numbers, std::size_t first,
               std::span<double> out, ProductSize size, RightSide right) {
-  const std::size_t count = size.inner * size.columns;
-  if (numbers.are_held() || !is_for_blas(size)) {
-    return multiply(a, numbers.part(first, count), out, size, right);
+  const std::size_t in_b = size.inner * size.columns;
+  if (numbers.are_held() || !is_large(size)) {
+    return multiply(a, numbers.part(first, in_b), out, size, right);
   }
-  get_blas_ready();
-  std::size_t done = 0;
-  numbers.in_pieces(first, count, [&](std::span<const double> piece) {
-    multiply_piece(a.data(), piece, done, out.data(), size, right);
-    done += piece.size() / (right == RightSide::transposed ? size.inner : size.columns);
-  });
+  refuse_other_size(a.size(), std::min(in_b, numbers.size() - first), out.size(), size);
+  const std::size_t width = right == RightSide::transposed ? size.inner : size.columns;
+  std::vector<double> room;
+  const auto lines = [&](std::size_t line, std::size_t count) {
+    return numbers.look(first + line * width, count * width, room);
+  };
+  multiply_large(a.data(), lines, out.data(), size, right);
 }
 
 void multiply_each(std::size_t count, ProductSize size,

@@ -24,8 +24,9 @@ struct ProductSize {
 void multiply(std::span<const double> a, std::span<const double> b, std::span<double> out,
               ProductSize size, RightSide right);
 
-/// The same with a right-hand matrix that begins at `first` among `numbers` and whose lines are
-/// theirs. Where they are made again, large ones are made a piece at a time and never all there.
+/// The same, to the last bit, with a right-hand matrix that begins at `first` among `numbers` and
+/// whose lines are theirs. Where they are made again, a large one is made a piece at a time and is
+/// never there all at once.
 void multiply(std::span<const double> a, const Values& numbers, std::size_t first,
               std::span<double> out, ProductSize size, RightSide right);
 

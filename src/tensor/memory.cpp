@@ -38,9 +38,9 @@ constexpr std::size_t worth_counting = 4096;
 constexpr std::size_t surely_not_counted = worth_counting - 128;
 std::atomic<std::size_t> taken = 0;
 
-// Asks for huge pages wherever the block lies, with what lies before and behind it. The block
-// itself is not aligned to them: freed, it would then be too small for the next of its size, since
-// aligning takes more than is used.
+// Asks for huge pages wherever the block lies, with what lies before and behind it: a wish changes
+// no content, so it does no harm to a neighbour. The block itself is not aligned to them: freed, it
+// would then be too small for the next of its size, since aligning takes more than is used.
 void wish_for_huge_pages(void* memory, std::size_t size) {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   const std::uintptr_t first = begin / huge_page * huge_page;

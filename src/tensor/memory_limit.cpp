@@ -120,7 +120,7 @@ void Held::recount(std::size_t numbers) {
 }
 
 void Held::add(const Tensor& tensor, std::string_view name) {
-  const std::size_t count = tensor.values.are_held() ? tensor.values.size() : 0;
+  const std::size_t count = tensor.values.held_size();
   if (held + count > most_numbers()) {
     throw InputError(fmt::format("{} of {} numbers is too large: {}", name,
                                  shape_text(tensor.shape()), too_much(static_cast<double>(count))));

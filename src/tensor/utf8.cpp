@@ -18,7 +18,7 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
-std::string brief(std::string_view line) {
+std::string without_middle(std::string_view line) {
   constexpr std::size_t longest = 1200;
   if (line.size() <= longest) return std::string(line);
   std::size_t head = longest / 2;

@@ -31,6 +31,6 @@ constexpr std::size_t last_character(std::string_view text) {
 
 /// A message quotes what it speaks of, which may have megabytes: of so long a line the two ends,
 /// which say what and why, with `…` between them.
-std::string brief(std::string_view line);
+std::string without_middle(std::string_view line);
 
 }  // namespace qkv

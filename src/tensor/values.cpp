@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <stdexcept>
 
 #include "tensor/parallel.hpp"
 
@@ -114,6 +115,9 @@ Values Values::made_of(const Values& from, std::size_t width, LineWork work) {
 }
 
 Values Values::made_by(std::size_t size, std::size_t width, LineWork work) {
+  if (width == 0 || size % width != 0) {
+    throw std::logic_error("made_by: the numbers are no whole lines");
+  }
   Values values;
   values.size_ = size;
   values.again_ = std::make_shared<const Again>(Values(), size, width, std::move(work));
@@ -128,15 +132,14 @@ std::span<const double> Values::look(std::size_t first, std::size_t count,
   return room;
 }
 
-void Values::in_pieces(std::size_t first, std::size_t count,
-                       const std::function<void(std::span<const double>)>& work) const {
-  if (!again_) return work({data_ + first, count});
+void Values::in_pieces(const std::function<void(std::span<const double>)>& work) const {
+  if (!again_) return work({data_, size_});
   constexpr std::size_t numbers_at_a_time = std::size_t{1} << 20;
   const std::size_t width = again_->width();
   const std::size_t piece = std::max<std::size_t>(1, numbers_at_a_time / width) * width;
   std::vector<double> room;
-  for (std::size_t i = 0; i < count; i += piece) {
-    work(look(first + i, std::min(piece, count - i), room));
+  for (std::size_t i = 0; i < size(); i += piece) {
+    work(look(i, std::min(piece, size() - i), room));
   }
 }
 

@@ -55,12 +55,14 @@ class Values {
   /// As many numbers as `from` has now, in lines of `width`.
   static Values made_of(const Values& from, std::size_t width, LineWork work);
 
-  /// So many numbers, in lines of `width`, each of which `work` writes.
+  /// So many numbers, in lines of `width`, each of which `work` writes: the same whenever it is
+  /// asked for it. Throws std::logic_error where they are no whole lines.
   static Values made_by(std::size_t size, std::size_t width, LineWork work);
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   bool are_held() const { return !again_; }
+  std::size_t held_size() const { return again_ ? 0 : size_; }
 
   const double* data() const { return again_ ? made(0, size_) : data_; }
   const double* begin() const { return data(); }
@@ -85,13 +87,8 @@ class Values {
   std::span<const double> look(std::size_t first, std::size_t count,
                                std::vector<double>& room) const;
 
-  /// Calls `work` for all numbers, piece by piece in order, each of whole lines; or for `count`
-  /// from `first` on, whole lines as well.
-  void in_pieces(const std::function<void(std::span<const double>)>& work) const {
-    in_pieces(0, size_, work);
-  }
-  void in_pieces(std::size_t first, std::size_t count,
-                 const std::function<void(std::span<const double>)>& work) const;
+  /// Calls `work` for all numbers, piece by piece in order, each of whole lines.
+  void in_pieces(const std::function<void(std::span<const double>)>& work) const;
 
   /// Forgets what was made for those who looked: it is made again for the next. Nobody may still
   /// hold a span of it.

@@ -112,8 +112,7 @@ std::string why_no_number(const Operation& operation, const Call& call) {
   if (!is_small) {
     return "its terms grew beyond 1.8e308, the largest number; make its operands smaller";
   }
-  return fmt::format("0 was divided by 0{}{}", operation.against_zero.empty() ? "" : "; ",
-                     operation.against_zero);
+  return fmt::format("0 was divided by 0; {}", operation.against_zero);
 }
 
 void refuse_no_number(const Tensor& tensor, const Operation& operation, const Call& call) {
@@ -208,8 +207,8 @@ bool let_go(Trace& trace, const Recipe& recipe, std::size_t s, const LastUses& u
 
 std::size_t numbers_in(const Trace& trace) {
   std::size_t numbers = 0;
-  for (const Given& given : trace.givens) numbers += given.tensor.values.size();
-  for (const Step& step : trace.steps) numbers += step.output.values.size();
+  for (const Given& given : trace.givens) numbers += given.tensor.values.held_size();
+  for (const Step& step : trace.steps) numbers += step.output.values.held_size();
   return numbers;
 }
 

@@ -111,9 +111,9 @@ def what_a_file_says_of_itself_is_told_with_the_file(folder):
             ({"n_head": "4", "layer_norm_epsilon": "-1"},
              "layer_norm_epsilon is -1; it must be a number above 0"),
             ({"n_head": "4", "vocabulary": "A B"},
-             'the metadata\'s vocabulary must be a list of words in JSON: ["A", "B"]'),
+             'vocabulary must be a list of words in JSON: ["A", "B"]'),
             ({"n_head": "4", "vocabulary": '["A", 2]'},
-             'the metadata\'s vocabulary must be a list of words in JSON: ["A", "B"]')):
+             'vocabulary must be a list of words in JSON: ["A", "B"]')):
         path = gpt.small_model(folder, metadata=metadata)
         done = qkv("run", "--model", path, "--text", "A")
         equal((done.returncode, done.stderr.strip()), (2, f"qkv: {path}: {message}"))

@@ -39,13 +39,10 @@ TEST_CASE("numbers that are made of nothing else are those that are written") {
   CHECK_FALSE(made.are_held());
 }
 
-TEST_CASE("pieces may be asked for of some lines alone") {
-  const Values made = Values::made_of(Values{1, 2, 3, 4, 5, 6}, 2, add_line);
-  Numbers met;
-  made.in_pieces(2, 4, [&](std::span<const double> piece) {
-    met.insert(met.end(), piece.begin(), piece.end());
-  });
-  CHECK(met == Numbers{103, 104, 205, 206});
+TEST_CASE("numbers that are no whole lines can't be made") {
+  const auto nothing = [](std::size_t, std::span<double>) {};
+  CHECK_THROWS_AS(Values::made_by(4, 3, nothing), std::logic_error);
+  CHECK_THROWS_AS(Values::made_by(0, 0, nothing), std::logic_error);
 }
 
 TEST_CASE("what is made again may itself be made of what is made again") {
