@@ -11,6 +11,9 @@
 namespace qkv {
 namespace {
 
+// Nobody slips with the pen in a matrix of a quarter of a million cells, nor rounds it by hand.
+bool is_by_hand(std::size_t cells) { return cells <= std::size_t{1} << 18; }
+
 // A whole matrix that was not handed in may have been turned over or have lost its signs.
 void collect_unseen_slips(const World& world, std::size_t at, std::size_t node, int decimals,
                           std::vector<Version>& versions) {
@@ -19,8 +22,7 @@ void collect_unseen_slips(const World& world, std::size_t at, std::size_t node, 
                             .wrong_rows = {},
                             .arithmetic = {},
                             .near_wrong = {}};
-  for (SlipVersion& slip : slip_versions(context)) {
-    if (slip.reach != Reach::anything) continue;
+  for (SlipVersion& slip : slip_versions(context, Reach::anything)) {
     for (Tensor& tensor : slip.versions) {
       if (auto numbers = world.carried_to(at, std::move(tensor), node)) {
         versions.push_back(
@@ -34,6 +36,7 @@ void collect_mistakes(const World& world, const Judgement& judgement, std::size_
                       std::vector<Version>& versions) {
   std::vector<std::size_t> places = unseen_before(judgement, node);
   for (const std::size_t at : places) {
+    if (!is_by_hand(world.tensor(at).values.size())) continue;
     collect_unseen_slips(world, at, node, judgement.nodes[node].units.decimals, versions);
   }
   places.push_back(node);
@@ -98,7 +101,7 @@ void collect_slips(const World& world, const LearnerNode& node, std::size_t inde
       return world.arithmetic(index, m, r, c);
     };
   }
-  for (SlipVersion& slip : slip_versions(context)) {
+  for (SlipVersion& slip : slip_versions(context, Reach::line)) {
     for (Tensor& numbers : slip.versions) {
       versions.push_back(
           {slip.id, slip.says, slip.hint, VersionKind::slip, slip.reach, std::move(numbers)});
@@ -124,16 +127,14 @@ Puzzle puzzle_of(const LearnerNode& node) {
 std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t index) {
   const LearnerNode& node = judgement.nodes[index];
   const Puzzle puzzle = puzzle_of(node);
-  // Nobody slips with the pen in a matrix of a quarter of a million cells, nor rounds it by hand.
-  constexpr std::size_t by_hand = 1 << 18;
-  const bool is_by_hand = puzzle.written.size() <= by_hand;
+  const bool by_hand = is_by_hand(puzzle.written.size());
   std::vector<Version> versions;
-  for (World& world : is_by_hand ? worlds_of(judgement, trace, index, node.units.decimals)
-                                 : std::vector{World(judgement, trace)}) {
+  for (World& world : by_hand ? worlds_of(judgement, trace, index, node.units.decimals)
+                              : std::vector{World(judgement, trace)}) {
     const Tensor right = node.step ? world.worked_or(node.from_yours, index) : *node.truth;
     world.put(index, right);
     if (node.step) collect_mistakes(world, judgement, index, versions);
-    if (is_by_hand) collect_slips(world, node, index, right, puzzle, versions);
+    if (by_hand) collect_slips(world, node, index, right, puzzle, versions);
   }
   std::vector<Diagnosis> found;
   for (const Explanation& explanation : explanations(puzzle, versions)) {

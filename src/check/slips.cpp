@@ -138,14 +138,13 @@ std::vector<Tensor> swapped_rows(const SlipContext& c) {
 // of all sums in the order of writing; `dropped` is the one to leave out.
 double value_without(const Expression& term, std::size_t dropped, std::size_t& count) {
   if (term.parts().empty()) return term.value();
-  std::vector<Expression> parts;
+  std::vector<double> parts;
   for (const Expression& part : term.parts()) {
     const bool out = term.kind() == Expression::Kind::sum && count++ == dropped;
     const double value = value_without(part, dropped, count);
-    if (!out) parts.emplace_back(value);
+    if (!out) parts.push_back(value);
   }
-  if (parts.empty()) return 0;
-  return Expression::of(term.kind(), std::move(parts)).value();
+  return parts.empty() ? 0 : Expression::worked_out(term.kind(), parts);
 }
 
 std::size_t terms_in(const Expression& term) {
@@ -203,9 +202,10 @@ constexpr Slip slips[] = {
 
 }  // namespace
 
-std::vector<SlipVersion> slip_versions(const SlipContext& context) {
+std::vector<SlipVersion> slip_versions(const SlipContext& context, Reach least) {
   std::vector<SlipVersion> all;
   for (const Slip& slip : slips) {
+    if (least == Reach::anything && slip.reach != least) continue;
     all.push_back({slip.id, slip.says, slip.hint, slip.reach, slip.versions(context)});
   }
   return all;

@@ -33,8 +33,8 @@ struct SlipContext {
   std::vector<bool> near_wrong;
 };
 
-/// All slips with the numbers that they make of `right`.
-std::vector<SlipVersion> slip_versions(const SlipContext& context);
+/// The slips that reach at least so far, with the numbers that they make of `right`.
+std::vector<SlipVersion> slip_versions(const SlipContext& context, Reach least);
 
 /// The ids of all slips.
 std::vector<std::string_view> all_slip_ids();

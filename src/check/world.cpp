@@ -166,7 +166,9 @@ std::vector<World> worlds_of(const Judgement& judgement, const Trace& trace, std
                              int decimals) {
   std::vector<World> worlds = {World(judgement, trace)};
   constexpr double (*habits[])(double) = {std::round, std::trunc};
+  constexpr int most_decimals = 9;  // that anybody writes; more are a program's, which cuts nothing
   for (const auto habit : habits) {
+    if (decimals > most_decimals) break;
     World cut = worlds.front();
     cut.cut_to(decimals, habit);
     if (!cut.cut_unseen(node)) break;

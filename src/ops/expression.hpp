@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace qkv {
@@ -39,11 +40,14 @@ class Expression {
   Expression(double number);  // NOLINT: a number is an expression
   static Expression of_cell(CellPlace place, double value);
   static Expression of(Kind kind, std::vector<Expression> parts);
+  /// What such a term is worth whose parts are worth that; not of a number or a cell.
+  static double worked_out(Kind kind, std::span<const double> parts);
 
   Kind kind() const;
   double value() const;
   const CellPlace& place() const;                ///< only of a cell
   const std::vector<Expression>& parts() const;  ///< empty for numbers and cells
+  std::size_t strides() const;                   ///< how many it takes to work the term out
   /// The same for a term and its copies, so that a part used twice can be told from two equal ones;
   /// and whether there are copies of it at all.
   const void* identity() const { return node_.get(); }

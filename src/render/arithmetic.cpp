@@ -26,13 +26,6 @@ int binding(Kind kind) {
   }
 }
 
-// How many strides it takes to work a term out.
-std::size_t height(const Expression& term) {
-  std::size_t highest = 0;
-  for (const Expression& part : term.parts()) highest = std::max(highest, height(part) + 1);
-  return highest;
-}
-
 std::string latex_name(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -66,7 +59,7 @@ class Writer {
 
   std::string write(const Expression& term) const {
     if (term.kind() == Kind::number) return constant(term.value());
-    if (stage_ > height(term)) return value(term.value());
+    if (stage_ > term.strides()) return value(term.value());
     switch (term.kind()) {
       case Kind::cell: return in_latex() ? latex_cell(name_(term.place())) : name_(term.place());
       case Kind::sum: return sum(term);
@@ -110,7 +103,7 @@ class Writer {
   }
 
   bool is_worked_out(const Expression& term) const {
-    return stage_ > height(term) || term.kind() == Kind::number;
+    return stage_ > term.strides() || term.kind() == Kind::number;
   }
 
   // A part in brackets where it binds less than `least`, or is negative after an operator.
@@ -258,7 +251,7 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
         {std::string(call.names[place.operand]), place.matrix, place.row, place.column},
         *call.inputs[place.operand], trace.convention);
   };
-  for (std::size_t stage = 0; stage <= height(expression) + 1; ++stage) {
+  for (std::size_t stage = 0; stage <= expression.strides() + 1; ++stage) {
     std::string line = Writer(stage, look, weight_first, name).write(expression);
     if (result.lines.empty() || line != result.lines.back())
       result.lines.push_back(std::move(line));
