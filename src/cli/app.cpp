@@ -65,8 +65,17 @@ class ExamplesFirst : public CLI::Formatter {
     for (const Command* command : commands) {
       if (command->name == app->get_name()) examples = command->examples;
     }
-    const std::string rest = laid_out(CLI::Formatter::make_help(app, name, mode), help_column);
-    return examples.empty() ? rest : fmt::format("Examples:\n{}\n{}", examples, rest);
+    std::string rest = laid_out(CLI::Formatter::make_help(app, name, mode), help_column);
+    rest.erase(rest.find_last_not_of('\n') + 2);
+    return (examples.empty() ? rest : fmt::format("Examples:\n{}\n{}", examples, rest)) +
+           common_options(*app->get_parent());
+  }
+
+  /// What every command takes.
+  std::string common_options(const CLI::App& root) const {
+    const auto is_shown = [&](const CLI::Option* option) { return option != root.get_help_ptr(); };
+    return laid_out(make_group("Options of every command", false, root.get_options(is_shown)),
+                    help_column);
   }
 };
 
@@ -198,7 +207,8 @@ int run_app(int argc, char** argv) {
   std::vector<std::string> words = words_of(argc, argv);
   Common common;
   CLI::App app("qkv walks through attention one matrix at a time.", "qkv");
-  app.formatter(std::make_shared<ExamplesFirst>());
+  const auto formatter = std::make_shared<ExamplesFirst>();
+  app.formatter(formatter);
   app.set_version_flag("--version", std::string("qkv ") + QKV_VERSION);
   add_common(app, common);
   std::size_t threads = 0;
@@ -223,7 +233,8 @@ int run_app(int argc, char** argv) {
     return 0;
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
-    print(chosen.empty() ? welcome() : chosen.front()->help("qkv"));
+    print(chosen.empty() ? welcome() + formatter->common_options(app)
+                         : chosen.front()->help("qkv"));
     return 0;
   } catch (const CLI::ParseError& error) {
     throw InputError(usage_error(app, error));

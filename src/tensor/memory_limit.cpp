@@ -66,6 +66,9 @@ std::size_t memory_limit_of_machine() {
 }
 
 std::string out_of_memory() {
+  if (limit > memory_limit_of_machine()) {
+    return "this takes more memory than the machine has to give: make it smaller";
+  }
   return fmt::format(
       "this takes more memory than the {} that qkv may use: make it smaller, or allow more, such "
       "as --memory 16G",

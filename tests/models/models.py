@@ -177,12 +177,48 @@ def large_weights_read_in_their_file_agree_with_pytorch(folder):
         equal((arrays["h0.W_in"] == inner).all(), True, "what is exported is what the file holds")
         one = exported(folder, *own, "--threads", "1")
         equal([name for name in arrays if (arrays[name] != one[name]).any()], [], "other threads")
-        weights["transformer.h.0.mlp.c_proj.weight"][300, 41] = np.nan
+        for row in (400, 300):  # the first in the file is told, whatever thread meets which first
+            weights["transformer.h.0.mlp.c_proj.weight"][row, 41] = np.nan
         gpt.write_safetensors(path, weights)
         done = qkv("run", *own)
         equal((done.returncode, done.stderr.strip()), (2, (
             f"qkv: {path}: transformer.h.0.mlp.c_proj.weight holds NaN at [300, 41]; the file is "
             "damaged, or training failed")))
+
+
+def large_weights_in_half_floats_agree_with_pytorch(folder):
+    """At an odd place in the file, too: what comes before them has one byte more."""
+    path, ids = folder / "m.safetensors", [3, 299, 0]
+    for dtype in ("F16", "BF16", "F64"):
+        weights = gpt.random_weights(1, 264, 300, 4, "in-out", 12)
+        gpt.write_safetensors(path, weights, {"odd": "x"}, dtype)
+        data = path.read_bytes()
+        length = int.from_bytes(data[:8], "little")
+        path.write_bytes((length + 1).to_bytes(8, "little") + data[8:8 + length] + b" " + data[8 + length:])
+        (folder / "even.safetensors").write_bytes(data)
+        doubles = {name: tensor.double() for name, tensor in
+                   gpt.read_safetensors(folder / "even.safetensors")[0].items()}
+        arrays = exported(folder, "--model", path, "--model-heads", "4", "--text", "3 299 0")
+        agree(gpt.forward(doubles, ids, 4, "in-out"), arrays, DOUBLE)
+
+
+def a_weight_set_to_what_it_is_changes_nothing(folder):
+    """A changed weight is held, and its products add the same terms in the same order."""
+    path = folder / "m.safetensors"
+    weights = gpt.random_weights(1, 544, 40, 16, "in-out", 13)
+    gpt.write_safetensors(path, weights)
+    own = ("--model", path, "--model-heads", "8", "--text", "3 0 11 7")
+    value = repr(float(weights["transformer.h.0.mlp.c_proj.weight"][2, 0]))
+    before = exported(folder, *own)
+    after = exported(folder, *own, "--set", f"h0.W_out[3,1]={value}")
+    equal([name for name in before if (before[name] != after[name]).any()], [], "what differs")
+
+
+def weights_that_stay_in_their_file_take_no_memory(folder):
+    path = folder / "m.safetensors"
+    gpt.write_safetensors(path, gpt.random_weights(1, 544, 6000, 16, "in-out", 14))  # 54 MB of doubles
+    own = ("--model", path, "--model-heads", "8", "--text", "3 0", "--memory", "40M")
+    qkv.printed("export", *own, "--step", "probabilities", "--format", "npy", "-o", folder / "out")
 
 
 def heads_look_where_their_weights_say(folder):
@@ -338,6 +374,9 @@ CLAIMS = [
     a_model_in_bfloat16_agrees_with_pytorch,
     a_model_in_float64_agrees_with_pytorch,
     large_weights_read_in_their_file_agree_with_pytorch,
+    large_weights_in_half_floats_agree_with_pytorch,
+    a_weight_set_to_what_it_is_changes_nothing,
+    weights_that_stay_in_their_file_take_no_memory,
     heads_look_where_their_weights_say,
     heads_are_sorted_by_what_is_asked_for,
     a_lesson_lays_a_model_out,
