@@ -18,7 +18,7 @@ namespace qkv {
 namespace {
 
 // Up to here the plain loop costs less than a person notices, and its order of addition is fixed.
-constexpr std::size_t teaching_size = 64 * 64 * 64;
+constexpr std::size_t teaching_size = std::size_t{64} * 64 * 64;
 
 // OpenBLAS 0.3.21 takes a processor that is newer than itself for one of 2004 and is then five
 // times slower than it could be. What the processor can do decides here, unless the user has; it

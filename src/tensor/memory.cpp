@@ -42,10 +42,9 @@ std::atomic<std::size_t> taken = 0;
 // no content, so it does no harm to a neighbour. The block itself is not aligned to them: freed, it
 // would then be too small for the next of its size, since aligning takes more than is used.
 void wish_for_huge_pages(void* memory, std::size_t size) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t first = begin / huge_page * huge_page;
-  const std::uintptr_t last = (begin + size + huge_page - 1) / huge_page * huge_page;
-  madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // may fail
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(memory) % huge_page;
+  const std::size_t whole = (before + size + huge_page - 1) / huge_page * huge_page;
+  madvise(static_cast<char*>(memory) - before, whole, MADV_HUGEPAGE);  // may fail
 }
 
 void* take(std::size_t size) {
