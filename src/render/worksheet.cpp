@@ -133,7 +133,7 @@ std::string tensor_html(const std::string& title, const Tensor& tensor, Conventi
     for (const Band& rows : bands(shown.rows(), most_rows)) {
       for (const Band& columns : bands(shown.columns(), most_columns)) {
         const std::string matrix = matrix_name(tensor, m);
-        const std::string name = title + (matrix.empty() ? "" : ", " + matrix);
+        const std::string name = matrix.empty() ? title : fmt::format("{}, {}", title, matrix);
         text += fmt::format("<figure{}><figcaption>{}</figcaption>{}</figure>\n",
                             cells == Cells::filled ? " class=\"given\"" : "",
                             html_text(caption(name, sheet, rows, columns)),

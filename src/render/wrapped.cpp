@@ -151,10 +151,11 @@ std::vector<std::string> wrapped(std::string_view prose, std::size_t columns) {
       continue;
     }
     end_paragraph();
-    if (!is_blank(line))
+    if (!is_blank(line)) {
       lines.emplace_back(line);
-    else if (!lines.empty() && !lines.back().empty())
+    } else if (!lines.empty() && !lines.back().empty()) {
       lines.emplace_back();
+    }
   }
   end_paragraph();
   if (!lines.empty() && lines.back().empty()) lines.pop_back();
