@@ -220,6 +220,20 @@ def products_without_address_space_are_refused(folder):
 # ---- options out of range -----------------------------------------------------------------------
 
 
+def memory_that_is_allowed_but_not_there_is_told(folder):
+    """Who allows more than the machine has is not told to allow more."""
+    if claims.sanitized():
+        raise claims.Skipped("a sanitizer takes terabytes of address space for itself")
+    lesson = written(folder, '[[given]]\nname = "X"\nzeros = [20000, 2000]\n' + STEP.format("Y", "relu", '["X"]'))
+    small = lambda: resource.setrlimit(resource.RLIMIT_AS, (200_000_000, 200_000_000))
+    for allowed, end in (("900000G", "than the machine has to give: make it smaller\n"),
+                         ("1G", "allow more, such as --memory 16G\n")):
+        done = subprocess.run([qkv.path, "--memory", allowed, "run", lesson], preexec_fn=small,
+                              capture_output=True, text=True, timeout=20)
+        equal(done.returncode, 2)
+        assert done.stderr.endswith(end), done.stderr
+
+
 def options_out_of_range_are_told(folder):
     norm = TWO + ('[[given]]\nname = "g"\nvalue = [1, 1]\n[[given]]\nname = "b"\nvalue = [0, 0]\n'
                   '[[step]]\nname = "Y"\nop = "layer_norm"\nof = ["X", "g", "b"]\neps = {}\n')
@@ -249,6 +263,7 @@ CLAIMS = [
     a_name_of_megabytes_is_told_briefly,
     an_option_of_many_letters_is_told_briefly,
     products_without_address_space_are_refused,
+    memory_that_is_allowed_but_not_there_is_told,
     options_out_of_range_are_told,
 ]
 

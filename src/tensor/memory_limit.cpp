@@ -21,6 +21,14 @@ constexpr double gib = 1 << 30;
 // More than any machine has: who asks for that does not want more memory.
 constexpr double most_worth_allowing = gib * (1 << 20);
 
+// In bytes; nothing where the system does not say.
+std::optional<std::size_t> memory_of_machine() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page = ::sysconf(_SC_PAGE_SIZE);
+  if (pages <= 0 || page <= 0) return {};
+  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page);
+}
+
 std::size_t most_numbers() { return limit / sizeof(double); }
 
 double product_of(const Shape& shape) {
@@ -58,15 +66,12 @@ std::size_t memory_limit() { return limit; }
 void set_memory_limit(std::size_t bytes) { limit = bytes; }
 
 std::size_t memory_limit_of_machine() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page = ::sysconf(_SC_PAGE_SIZE);
-  if (pages <= 0 || page <= 0) return usual_memory_limit;
-  const std::size_t there = static_cast<std::size_t>(pages) * static_cast<std::size_t>(page);
-  return std::min(usual_memory_limit, there / 4 * 3);
+  const auto there = memory_of_machine();
+  return there ? std::min(usual_memory_limit, *there / 4 * 3) : usual_memory_limit;
 }
 
 std::string out_of_memory() {
-  if (limit > memory_limit_of_machine()) {
+  if (const auto there = memory_of_machine(); there && limit > *there) {
     return "this takes more memory than the machine has to give: make it smaller";
   }
   return fmt::format(
