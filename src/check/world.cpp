@@ -166,7 +166,7 @@ std::vector<World> worlds_of(const Judgement& judgement, const Trace& trace, std
                              int decimals) {
   std::vector<World> worlds = {World(judgement, trace)};
   constexpr double (*habits[])(double) = {std::round, std::trunc};
-  constexpr int most_decimals = 9;  // that anybody writes; more are a program's, which cuts nothing
+  constexpr int most_decimals = 11;  // by hand; more are a program's, which cuts nothing
   for (const auto habit : habits) {
     if (decimals > most_decimals) break;
     World cut = worlds.front();
