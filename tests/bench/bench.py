@@ -1,14 +1,13 @@
 """Compares qkv with its peers, whole process against whole process.
 
-Usage: bench.py QKV [--quick] [--json] [NAME]…
-
-NAME picks rows by a part of their name. Each round of a row runs ours and every peer in turn; what
+Each round of a row runs ours and every peer in turn; what
 the table says are medians, and the ratio is taken round by round. "× (whole)" is how many times as
 long the peer's process takes as ours; "× (work)" is the peer's work alone, without starting Python
 and importing, over our whole process; "× (cpu)" compares processor time in user mode, which other
 programs on the machine disturb least. Nothing is subtracted from ours.
 """
 
+import argparse
 import json
 import pathlib
 import sys
@@ -20,28 +19,43 @@ import table
 from measuring import interleaved
 
 
+def asked():
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.split("\n")[0])
+    parser.add_argument("qkv", type=lambda path: str(pathlib.Path(path).resolve()),
+                        help=argparse.SUPPRESS)
+    parser.add_argument("names", metavar="NAME", nargs="*", help="rows with this in their name")
+    parser.add_argument("--quick", action="store_true", help="small rows only, two rounds of each")
+    parser.add_argument("--json", action="store_true", help="print a record instead of a table")
+    return parser, parser.parse_args()
+
+
+def wanted_rows(parser, options, scratch):
+    everything = [row for group in rows.GROUPS for row in group(options.qkv, scratch)]
+    for name in options.names:
+        if not any(name in row.name for row in everything):
+            parser.error(f"no row has '{name}' in its name; they are: "
+                         + ", ".join(dict.fromkeys(row.name for row in everything)))
+    return [row for row in everything if (row.quick or not options.quick)
+            and (not options.names or any(name in row.name for name in options.names))]
+
+
 def main():
-    qkv, *words = sys.argv[1:]
-    qkv = str(pathlib.Path(qkv).resolve())
-    quick, as_json = "--quick" in words, "--json" in words
-    wanted = [word for word in words if not word.startswith("--")]
-    about = machine.description(qkv)
+    parser, options = asked()
+    about = machine.description(options.qkv)
     entries = []
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         scratch = pathlib.Path(directory)
         limits = machine.Limits(scratch)
-        for row in (row for group in rows.GROUPS for row in group(qkv, scratch)):
-            if (quick and not row.quick) or (wanted and not any(w in row.name for w in wanted)):
-                continue
+        for row in wanted_rows(parser, options, scratch):
             print(f"  {row.name} {row.size}, {row.threads} thread(s)", file=sys.stderr, flush=True)
             for prepare in row.prepare:
                 prepare()
             contestants = [("ours", row.ours, row.environment()), *row.peers]
-            runs, peaks = interleaved(contestants, 2 if quick else row.rounds, row.written)
+            runs, peaks = interleaved(contestants, 2 if options.quick else row.rounds, row.written)
             entries.append(table.figures(row, runs, peaks, limits.seconds(row.need, row.threads)))
     record = {"machine": about, "limits": limits.known, "rows": entries,
               "exponents": table.exponents(entries)}
-    if as_json:
+    if options.json:
         print(json.dumps(record, indent=1, ensure_ascii=False))
         return
     print(", ".join(f"{key} {value}" for key, value in about.items()) + "\n")
