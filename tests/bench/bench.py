@@ -26,7 +26,7 @@ def asked():
     parser.add_argument("names", metavar="NAME", nargs="*", help="rows with this in their name")
     parser.add_argument("--quick", action="store_true", help="small rows only, two rounds of each")
     parser.add_argument("--json", action="store_true", help="print a record instead of a table")
-    return parser, parser.parse_args()
+    return parser, parser.parse_intermixed_args()
 
 
 def wanted_rows(parser, options, scratch):
