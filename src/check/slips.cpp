@@ -52,6 +52,27 @@ std::vector<Tensor> decimal_points(const SlipContext& c) {
 
 std::vector<Tensor> transposes(const SlipContext& c) { return {transposed(*c.right)}; }
 
+// (tokens, heads, features), as programs hold them until the heads are put first.
+std::vector<Tensor> rows_before_heads(const SlipContext& c) {
+  const Tensor& right = *c.right;
+  if (right.rank() < 3) return {};
+  const std::size_t axis = right.rank() - 3;
+  const std::size_t heads = right.axes[axis].size;
+  if (heads < 2 || right.axes[axis].name == "batch") return {};
+  Tensor result = right;
+  std::swap(result.axes[axis], result.axes[axis + 1]);
+  for (std::size_t m = 0; m < right.matrices(); ++m) {
+    const auto from = right.matrix(m);
+    const std::size_t block = m / heads * heads * from.size();
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const std::size_t row = i / right.columns();
+      const std::size_t place = (row * heads + m % heads) * right.columns() + i % right.columns();
+      result.values[block + place] = from[i];
+    }
+  }
+  return {std::move(result)};
+}
+
 // Every number taken from the cell beside, above or below it.
 std::vector<Tensor> neighbours(const SlipContext& c) {
   std::vector<Tensor> results;
@@ -186,6 +207,9 @@ struct Slip {
 constexpr Slip slips[] = {
     {"slip.transposed", "Rows and columns have changed places.",
      "Which way round does this matrix stand?", Reach::anything, transposes},
+    {"slip.transposed", "Tokens and heads have changed places.",
+     "The heads come first, then the tokens, then the features.", Reach::anything,
+     rows_before_heads},
     {"slip.sign", "The sign is wrong way round.", "Look at the signs again.", Reach::anything,
      signs},
     {"slip.decimal-point", "The decimal point is in the wrong place.", "Count the decimals again.",

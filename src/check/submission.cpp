@@ -113,6 +113,18 @@ void add_matrix(HandedFile file, const Trace& trace, Submission& submission) {
   submission.files.push_back(std::move(file));
 }
 
+// A program that writes nan where it has gone wrong should not look like one that hasn't begun.
+void tell_blanks(const HandedFile& file, Submission& submission) {
+  if (file.written.precision == Precision::digits) return;
+  const std::vector<Numeral>& cells = file.written.cells;
+  const auto blanks =
+      std::ranges::count_if(cells, [](const Numeral& cell) { return std::isnan(cell.value); });
+  if (blanks == 0) return;
+  submission.notes.push_back(fmt::format("{}: {} of its {} numbers {} nan: blank, not wrong",
+                                         file.file, blanks, cells.size(),
+                                         blanks == 1 ? "is" : "are"));
+}
+
 bool is_readable(const fs::path& path) {
   const std::vector<std::string_view> readable = readable_extensions();
   std::string extension = path.extension().string();
@@ -232,6 +244,7 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
                                        path.string(), example_file(last, trace.at(last)))
                          : submission.notes.front());
   }
+  for (const HandedFile& file : submission.files) tell_blanks(file, submission);
   return submission;
 }
 

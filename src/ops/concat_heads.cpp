@@ -137,6 +137,15 @@ std::vector<Tensor> interleaved(const Source& step) {
   });
 }
 
+// x.reshape(n, h·d_v) in one go: the rows of head 1 fill the first tokens' rows.
+std::vector<Tensor> only_reshaped(const Source& step) {
+  const Call call = call_of(step);
+  if (!joins_one_tensor(call)) return {};
+  Tensor result = ConcatHeads::compute(call);
+  result.values = call.inputs[0]->values;
+  return {std::move(result)};
+}
+
 std::vector<Tensor> joined_in_reverse(const Source& step) {
   std::vector<Tensor> results =
       joined_by(step, [](std::size_t j, std::size_t count, std::size_t width) {
@@ -178,6 +187,11 @@ std::vector<Tensor> averaged(const Source& step) { return added_up(step, true); 
 constexpr Mistake concat_heads_mistakes[] = {
     {"heads.interleaved", "The columns of the heads were dealt out in turn.",
      "First all columns of head 1, then all of head 2.", interleaved},
+    {"heads.interleaved",
+     "The numbers were counted off row by row, head after head (a reshape alone).",
+     "A token's row holds what every head found for it: put the tokens before the heads, then "
+     "join.",
+     only_reshaped},
     {"heads.reversed", "The heads were joined in reverse order.", "Head 1 comes first.",
      joined_in_reverse},
     {"heads.summed", "The heads were added up instead of put side by side.",

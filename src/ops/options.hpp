@@ -24,9 +24,9 @@ struct OptionRule {
   std::span<const std::string_view> list = {};  ///< the words it may be, where they are listed
   Words words = Words::none;
   Numbers numbers = Numbers::none;
+  Turns turns = Turns::no;
   bool flag = false;  ///< may be true or false
   bool required = false;
-  Turns turns = Turns::no;
   bool file = false;  ///< names a file, whose contents the operation reads
 };
 

@@ -1,4 +1,5 @@
 #include "ops/catalogue.hpp"
+#include "ops/only_reshaped.hpp"
 #include "ops/product.hpp"
 #include "ops/shape_rule.hpp"
 
@@ -166,6 +167,17 @@ std::vector<Tensor> output_skipped(const Source& step) {
   return {};
 }
 
+// Where the weights make the heads, a program makes them all in one product and cuts that.
+std::vector<Tensor> only_reshaped(const Source& step) {
+  if (step.inputs[1]->tensor->matrices() < 2) return {};
+  Call call = call_of(step);
+  Tensor result = Project::compute(call);
+  if (result.rank() == call.inputs[0]->rank()) return {};
+  call.inputs = {&result};
+  result.values = concat_heads_operation.compute(call).values;
+  return {std::move(result)};
+}
+
 constexpr Mistake project_mistakes[] = {
     {"project.transposed-weight", "The weight was used on its side: its transpose.",
      "Which way round is the weight: a row for each feature that goes in?", transposed_weight},
@@ -173,6 +185,7 @@ constexpr Mistake project_mistakes[] = {
      "Queries, keys and values each have a weight of their own.", wrong_weight},
     {"project.missing-bias", "The bias was left out.", "After the product comes + b.",
      missing_bias},
+    {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, only_reshaped},
     {"output.skipped", "The output weight W_O was left out.",
      "What the heads found is still to be multiplied by W_O.", output_skipped},
 };

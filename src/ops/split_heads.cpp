@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/catalogue.hpp"
+#include "ops/only_reshaped.hpp"
 #include "ops/rows.hpp"
 #include "tensor/error.hpp"
 
@@ -115,9 +116,18 @@ std::vector<Tensor> reversed(const Source& step) {
   });
 }
 
+std::vector<Tensor> only_reshaped(const Source& step) {
+  const Call call = call_of(step);
+  if (cuts_rows(call)) return {};  // is right so
+  Tensor result = SplitHeads::compute(call);
+  result.values = step.inputs[0]->tensor->values;
+  return {std::move(result)};
+}
+
 constexpr Mistake split_heads_mistakes[] = {
     {"heads.interleaved", "The features were dealt out in turn instead of cut into blocks.",
      "Head 1 takes the first block of columns, whole.", interleaved},
+    {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, only_reshaped},
     {"heads.reversed", "The heads stand in reverse order.", "Head 1 takes the first block.",
      reversed},
 };

@@ -228,6 +228,11 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
   if (step.verdict == Verdict::blank) return text + "\n";
   const std::string by = fmt::format("({})", tolerance(step));
   text += width(text) + 1 + width(by) > look.width ? "\n" + paragraph(by, look) : " " + by + "\n";
+  if (step.cells.blank > 0) {
+    text += paragraph(fmt::format("Still blank: {} of {}.", step.cells.blank,
+                                  plural(step.verdicts.size(), "cell")),
+                      look);
+  }
   if (step.verdict == Verdict::correct) return text;
   if (step.verdict == Verdict::wrong || look.grids == Grids::all) {
     text += grids(step, report.own, look);

@@ -119,6 +119,33 @@ TEST_CASE("whoever makes a known mistake is told so") {
   CHECK(tried.size() >= 39);  // of the ids that the operations know
 }
 
+TEST_CASE("whoever leaves the tokens before the heads is told so") {
+  std::size_t tried = 0;
+  for (const char* name : {"the-fat-cat", "multi-head-512", "cross-attention"}) {
+    const LoadedLesson loaded = load_lesson(name);
+    for (const Step& step : loaded.trace.steps) {
+      const Tensor& right = step.output;
+      if (right.rank() != 3 || right.axes[0].name == "batch") continue;
+      Tensor numbers = right;
+      std::swap(numbers.axes[0], numbers.axes[1]);
+      std::size_t next = 0;
+      for (std::size_t row = 0; row < right.rows(); ++row) {
+        for (std::size_t head = 0; head < right.matrices(); ++head) {
+          for (std::size_t column = 0; column < right.columns(); ++column) {
+            numbers.values[next++] = right.at(head, row, column);
+          }
+        }
+      }
+      INFO(name << ": " << step.name);
+      const Submission work = work_with(loaded, step, numbers);
+      const CheckReport report = check(loaded.lesson, loaded.trace, work, {});
+      CHECK(is_named(report, step, "slip.transposed"));
+      ++tried;
+    }
+  }
+  CHECK(tried >= 10);
+}
+
 TEST_CASE("whoever only rounds is never told wrong") {
   constexpr double (*habits[])(double) = {std::round, std::trunc, std::nearbyint};
   for (const char* name : small_lessons) {

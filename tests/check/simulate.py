@@ -443,6 +443,9 @@ def mistakes_of(lesson, step, values):
                 add("project.wrong-weight", redo(values[other]))
         if len(a) > 2:
             add("project.missing-bias", compute(lesson, step, values, a[:2]))
+        if right.ndim > a[0].ndim:  # one product for all heads, cut without the transpose
+            joined = np.swapaxes(right, -2, -3)
+            add("heads.interleaved", joined.reshape(right.shape))
         if behind(lesson, step.of[0], "weighted_sum"):
             add("output.skipped", a[0])
     elif op == "score":
@@ -517,10 +520,13 @@ def mistakes_of(lesson, step, values):
             x = a[0]
             dealt = np.swapaxes(x.reshape(x.shape[:-1] + (x.shape[-1] // heads, heads)), -1, -2)
             add("heads.interleaved", np.swapaxes(dealt, -2, -3))
+            if o.get("axis", "columns") == "columns":
+                add("heads.interleaved", x.reshape(right.shape))  # without the transpose
             add("heads.reversed", right[..., ::-1, :, :])
         else:
             x = a[0]
             add("heads.interleaved", np.moveaxis(x, -3, -1).reshape(right.shape))
+            add("heads.interleaved", x.reshape(right.shape))  # without the transpose
             y = np.swapaxes(x[..., ::-1, :, :], -2, -3)
             add("heads.reversed", y.reshape(right.shape))
             add("heads.summed", x.sum(axis=-3))
