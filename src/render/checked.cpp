@@ -234,11 +234,11 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
                       look);
   }
   if (step.verdict == Verdict::correct) return text;
+  if (step.first) {  // what is wrong comes before where: the grids may be long
+    text += first_wrong_text(step, report.own, look) + mistakes_text(step, look);
+  }
   if (step.verdict == Verdict::wrong || look.grids == Grids::all) {
     text += grids(step, report.own, look);
-  }
-  if (step.first) {
-    text += first_wrong_text(step, report.own, look) + mistakes_text(step, look);
   }
   if (step.cells.carried > 0) {
     text += paragraph(
@@ -261,8 +261,10 @@ std::string checked_arithmetic(const Trace& own, const StepReport& step, std::si
         arithmetic_of(own, step.first->cell, {.digits = digits, .most_terms = most_terms});
     if (worked.lines.size() < 2) return {};
     // The last line is the lesson's own cell where a sum was rounded: say what the numbers give.
-    std::string sum =
-        fmt::format("{} = {}", worked.lines[1], brief(step.first->from_yours, digits));
+    const std::string result = brief(step.first->from_yours, digits);
+    // Where a number only moves, what says something is from where.
+    const std::string& how = worked.lines[1] == result ? worked.lines[0] : worked.lines[1];
+    std::string sum = fmt::format("{} = {}", how, result);
     if (width(sum) <= longest) return sum;
   }
   return {};

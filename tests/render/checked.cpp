@@ -23,6 +23,12 @@ Task long_sum(int d) {
               "]]\n[[step]]\nname = \"product\"\nop = \"matmul\"\nof = [\"A\", \"B\"]\n");
 }
 
+Task turned_matrix() {
+  return Task(
+      "title = \"t\"\n[[given]]\nname = \"A\"\nvalue = [[1, 2], [3, 4.5]]\n"
+      "[[step]]\nname = \"turned\"\nop = \"transpose\"\nof = [\"A\"]\n");
+}
+
 }  // namespace
 
 TEST_CASE("a long sum in a report of a check loses its middle") {
@@ -46,4 +52,21 @@ TEST_CASE("where the arithmetic takes too many lines a report says who shows it"
   // Six lines of five columns.
   CHECK_THAT(checked_text(report, {.width = 9, .lesson = "own"}),
              Contains("3000") && Contains("qkv") && Contains("own") && !Contains("more"));
+}
+
+TEST_CASE("where a number only moves a report says from where") {
+  const CheckReport report = checked(turned_matrix(), {{"turned", "1,3\n7,4.5"}});
+  CHECK_THAT(checked_text(report, {}),
+             Contains("turned[2,1] is 7. From your numbers: A[1,2] = 2.\n"));
+}
+
+TEST_CASE("what is wrong stands before the grid that says where") {
+  const CheckReport report = checked(long_sum(8), {{"product", "49"}});
+  const std::string text = checked_text(report, {});
+  CHECK(text.find("First wrong cell") < text.find("49✗"));
+}
+
+TEST_CASE("a report says how much is still blank") {
+  CHECK_THAT(checked_text(checked(turned_matrix(), {{"turned", "1,\n2,"}}), {}),
+             Contains("Still blank: 2 of 4 cells."));
 }
