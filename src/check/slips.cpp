@@ -6,27 +6,12 @@
 #include <cmath>
 #include <limits>
 
+#include "check/cut.hpp"
+
 namespace qkv {
 namespace {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-constexpr double largest_written = 1e12;  // longer numbers are not written digit by digit
-
-// How a number is written down: to so many decimals, rounded or the rest left away.
-struct Cut {
-  int decimals = 0;
-  double (*habit)(double) = std::round;
-
-  double operator()(double x) const {
-    const double power = std::pow(10.0, decimals);
-    return std::abs(x) < largest_written ? habit(x * power) / power : x;
-  }
-};
-
-std::vector<Cut> cuts(const SlipContext& c) {
-  return {{c.decimals, std::round}, {c.decimals, std::trunc}};
-}
-
 Tensor mapped(const Tensor& right, const std::function<double(double)>& change) {
   Tensor result = right;
   for (double& x : result.values) x = change(x);
@@ -42,7 +27,7 @@ std::vector<Tensor> decimal_points(const SlipContext& c) {
   std::vector<Tensor> results;
   for (const double factor : {10.0, 0.1, 100.0, 0.01, 1000.0, 0.001}) {
     results.push_back(mapped(*c.right, [&](double x) { return x * factor; }));
-    for (const Cut& cut : cuts(c)) {
+    for (const Cut& cut : cuts_to(c.decimals)) {
       if (factor > 1)
         results.push_back(mapped(*c.right, [&](double x) { return cut(x) * factor; }));
     }
@@ -117,7 +102,7 @@ double with_digits_swapped(double number, const Cut& cut, std::size_t place) {
 std::vector<Tensor> swapped_digits(const SlipContext& c) {
   std::vector<Tensor> results;
   constexpr std::size_t most_digits = 15;
-  for (const Cut& cut : cuts(c)) {
+  for (const Cut& cut : cuts_to(c.decimals)) {
     for (std::size_t place = 0; place < most_digits; ++place) {
       bool any = false;
       Tensor result = mapped(*c.right, [&](double x) {

@@ -1,7 +1,6 @@
 #include "check/world.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "tensor/error.hpp"
@@ -116,18 +115,9 @@ std::vector<Source> World::sources(std::size_t last) const {
   return all;
 }
 
-void World::cut_to(int decimals, double (*habit)(double)) {
-  decimals_ = decimals;
-  habit_ = habit;
-}
-
 void World::cut(Tensor& tensor) const {
-  if (!habit_) return;
-  constexpr double largest = 1e12;  // longer numbers have no decimals to cut
-  const double power = std::pow(10.0, decimals_);
-  for (double& x : tensor.values) {
-    if (std::abs(x) < largest) x = habit_(x * power) / power;
-  }
+  if (!cut_) return;
+  for (double& x : tensor.values) x = (*cut_)(x);
 }
 
 bool World::cut_unseen(std::size_t node) {
@@ -165,14 +155,14 @@ std::vector<std::size_t> unseen_before(const Judgement& judgement, std::size_t n
 std::vector<World> worlds_of(const Judgement& judgement, const Trace& trace, std::size_t node,
                              int decimals) {
   std::vector<World> worlds = {World(judgement, trace)};
-  constexpr double (*habits[])(double) = {std::round, std::trunc};
   constexpr int most_decimals = 11;  // by hand; more are a program's, which cuts nothing
-  for (const auto habit : habits) {
-    if (decimals > most_decimals) break;
-    World cut = worlds.front();
-    cut.cut_to(decimals, habit);
-    if (!cut.cut_unseen(node)) break;
-    worlds.push_back(std::move(cut));
+  if (decimals <= most_decimals) {
+    for (const Cut cut : cuts_to(decimals)) {
+      World other = worlds.front();
+      other.cut_from_now_on(cut);
+      if (!other.cut_unseen(node)) break;
+      worlds.push_back(std::move(other));
+    }
   }
   const auto is_right = [&](const LearnerNode& before) { return !before.tainted; };
   const auto end = judgement.nodes.begin() + static_cast<std::ptrdiff_t>(node);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "check/cut.hpp"
 #include "check/learner.hpp"
 #include "ops/expression.hpp"
 #include "ops/mistake.hpp"
@@ -36,9 +37,8 @@ class World {
   /// The provenance graph up to a step, for mistakes that look behind their operands.
   std::vector<Source> sources(std::size_t last) const;
 
-  /// From now on, what is worked out on the way is cut to so many decimals, by rounding or
-  /// truncating.
-  void cut_to(int decimals, double (*habit)(double));
+  /// What is worked out on the way is cut as a learner would who writes it down.
+  void cut_from_now_on(const Cut& cut) { cut_ = cut; }
 
   /// Puts what a learner who cuts so would have where nothing was handed in before `node`; whether
   /// there was any such cell.
@@ -52,8 +52,7 @@ class World {
   const Judgement* judgement_;
   const Trace* trace_;
   std::vector<std::shared_ptr<const Tensor>> tensors_;
-  int decimals_ = 0;
-  double (*habit_)(double) = nullptr;
+  std::optional<Cut> cut_;
 };
 
 /// The steps before `node` that were not handed in and lead to it through others like them.

@@ -2,7 +2,6 @@
 
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "formats/written.hpp"
 #include "tensor/values.hpp"

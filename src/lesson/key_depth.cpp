@@ -21,7 +21,7 @@ std::size_t end_of_token(std::string_view toml, std::size_t at) {
     if (toml[i] == '\n' && !several_lines) return i;
     if (c == '"' && toml[i] == '\\') {
       ++i;
-    } else if (toml.substr(i).starts_with(quote)) {
+    } else if (toml[i] == c && toml.substr(i).starts_with(quote)) {
       return i + quote.size();
     }
   }
