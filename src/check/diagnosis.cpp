@@ -14,6 +14,9 @@ namespace {
 // Nobody slips with the pen in a matrix of a quarter of a million cells, nor rounds it by hand.
 bool is_by_hand(std::size_t cells) { return cells <= std::size_t{1} << 18; }
 
+// So many cells are worth the time of writing each digit by digit, and of its arithmetic.
+constexpr std::ptrdiff_t most_cells_by_lines = 4096;
+
 // A whole matrix that was not handed in may have been turned over or have lost its signs.
 void collect_unseen_slips(const World& world, std::size_t at, std::size_t node, int decimals,
                           std::vector<Version>& versions) {
@@ -23,8 +26,8 @@ void collect_unseen_slips(const World& world, std::size_t at, std::size_t node, 
                             .arithmetic = {},
                             .near_wrong = {}};
   for (SlipVersion& slip : slip_versions(context, Reach::anything)) {
-    for (Tensor& tensor : slip.versions) {
-      if (auto numbers = world.carried_to(at, std::move(tensor), node)) {
+    for (const Supposed& made : slip.versions) {
+      if (auto numbers = world.carried_to(at, made.tensor(), node)) {
         versions.push_back(
             {slip.id, slip.says, slip.hint, VersionKind::slip, slip.reach, std::move(*numbers)});
       }
@@ -60,19 +63,32 @@ void collect_mistakes(const World& world, const Judgement& judgement, std::size_
   }
 }
 
-// Cells in a row or a column with a wrong one: only there can a line be explained.
-std::vector<bool> near_wrong(const Puzzle& puzzle) {
-  std::vector<bool> near(puzzle.written.size(), false);
+// Cells in a row or a column with at least so many wrong ones.
+std::vector<bool> near_wrong(const Puzzle& puzzle, std::size_t at_least) {
   const std::size_t columns = puzzle.columns();
   const std::size_t size = puzzle.rows() * columns;
-  for (std::size_t i = 0; i < near.size(); ++i) {
+  std::vector<std::size_t> in_row(puzzle.wrong.size() / columns);
+  std::vector<std::size_t> in_column(puzzle.wrong.size() / puzzle.rows());
+  const auto column_of = [&](std::size_t i) { return i / size * columns + i % columns; };
+  for (std::size_t i = 0; i < puzzle.wrong.size(); ++i) {
     if (!puzzle.wrong[i]) continue;
-    const std::size_t start = i - i % size;
-    const std::size_t row = i % size / columns;
-    for (std::size_t j = 0; j < columns; ++j) near[start + row * columns + j] = true;
-    for (std::size_t r = 0; r < puzzle.rows(); ++r) near[start + r * columns + i % columns] = true;
+    ++in_row[i / columns];
+    ++in_column[column_of(i)];
+  }
+  std::vector<bool> near(puzzle.wrong.size());
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    near[i] = in_row[i / columns] >= at_least || in_column[column_of(i)] >= at_least;
   }
   return near;
+}
+
+// Where a slip that reaches no further than a line can explain anything: where something is wrong
+// or, as that may be everywhere, in lines that hold half of it.
+std::vector<bool> worth_a_line(const Puzzle& puzzle) {
+  std::vector<bool> near = near_wrong(puzzle, 1);
+  if (std::ranges::count(near, true) <= most_cells_by_lines) return near;
+  const auto wrong = static_cast<std::size_t>(std::ranges::count(puzzle.wrong, true));
+  return near_wrong(puzzle, (wrong + 1) / 2);
 }
 
 void collect_slips(const World& world, const LearnerNode& node, std::size_t index,
@@ -84,7 +100,7 @@ void collect_slips(const World& world, const LearnerNode& node, std::size_t inde
                       .near_wrong = {}};
   const bool same_shape = right.shape() == puzzle.shape;
   if (same_shape) {
-    context.near_wrong = near_wrong(puzzle);
+    context.near_wrong = worth_a_line(puzzle);
     context.wrong_rows.resize(right.matrices());
     const std::size_t size = right.rows() * right.columns();
     for (std::size_t i = 0; i < puzzle.wrong.size(); ++i) {
@@ -93,16 +109,14 @@ void collect_slips(const World& world, const LearnerNode& node, std::size_t inde
       if (puzzle.wrong[i] && (rows.empty() || rows.back() != row)) rows.push_back(row);
     }
   }
-  constexpr std::size_t worth_the_time = 4096;
   if (node.step && same_shape &&
-      static_cast<std::size_t>(std::count(context.near_wrong.begin(), context.near_wrong.end(),
-                                          true)) <= worth_the_time) {
+      std::ranges::count(context.near_wrong, true) <= most_cells_by_lines) {
     context.arithmetic = [&](std::size_t m, std::size_t r, std::size_t c) {
       return world.arithmetic(index, m, r, c);
     };
   }
   for (SlipVersion& slip : slip_versions(context, Reach::line)) {
-    for (Tensor& numbers : slip.versions) {
+    for (Supposed& numbers : slip.versions) {
       versions.push_back(
           {slip.id, slip.says, slip.hint, VersionKind::slip, slip.reach, std::move(numbers)});
     }

@@ -12,14 +12,14 @@ namespace qkv {
 /// gives the same numbers.
 enum class VersionKind { mistake, slip };
 
-/// One set of numbers that a mistake would make of a whole matrix; NaN where it has no meaning.
+/// One set of numbers that a mistake would make of a whole matrix.
 struct Version {
   std::string_view id;
   std::string_view says;
   std::string_view hint;
   VersionKind kind = VersionKind::mistake;
   Reach reach = Reach::anything;
-  Tensor numbers;
+  Supposed numbers;
 };
 
 /// What is to be explained: the learner's cells of one matrix.

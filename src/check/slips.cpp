@@ -18,13 +18,13 @@ Tensor mapped(const Tensor& right, const std::function<double(double)>& change) 
   return result;
 }
 
-std::vector<Tensor> signs(const SlipContext& c) {
+std::vector<Supposed> signs(const SlipContext& c) {
   return {mapped(*c.right, [](double x) { return -x; })};
 }
 
 // The point one to three places off, in the number as it was worked out or as it was written.
-std::vector<Tensor> decimal_points(const SlipContext& c) {
-  std::vector<Tensor> results;
+std::vector<Supposed> decimal_points(const SlipContext& c) {
+  std::vector<Supposed> results;
   for (const double factor : {10.0, 0.1, 100.0, 0.01, 1000.0, 0.001}) {
     results.push_back(mapped(*c.right, [&](double x) { return x * factor; }));
     for (const Cut& cut : cuts_to(c.decimals)) {
@@ -35,10 +35,10 @@ std::vector<Tensor> decimal_points(const SlipContext& c) {
   return results;
 }
 
-std::vector<Tensor> transposes(const SlipContext& c) { return {transposed(*c.right)}; }
+std::vector<Supposed> transposes(const SlipContext& c) { return {transposed(*c.right)}; }
 
 // (tokens, heads, features), as programs hold them until the heads are put first.
-std::vector<Tensor> rows_before_heads(const SlipContext& c) {
+std::vector<Supposed> rows_before_heads(const SlipContext& c) {
   const Tensor& right = *c.right;
   if (right.rank() < 3) return {};
   const std::size_t axis = right.rank() - 3;
@@ -59,8 +59,8 @@ std::vector<Tensor> rows_before_heads(const SlipContext& c) {
 }
 
 // Every number taken from the cell beside, above or below it.
-std::vector<Tensor> neighbours(const SlipContext& c) {
-  std::vector<Tensor> results;
+std::vector<Supposed> neighbours(const SlipContext& c) {
+  std::vector<Supposed> results;
   const auto rows = static_cast<std::ptrdiff_t>(c.right->rows());
   const auto columns = static_cast<std::ptrdiff_t>(c.right->columns());
   constexpr std::pair<std::ptrdiff_t, std::ptrdiff_t> ways[] = {{0, 1}, {0, -1}, {1, 0}, {-1, 0}};
@@ -99,17 +99,19 @@ double with_digits_swapped(double number, const Cut& cut, std::size_t place) {
   return std::stod(text);
 }
 
-std::vector<Tensor> swapped_digits(const SlipContext& c) {
-  std::vector<Tensor> results;
+// As it reaches no further than a line, the others need not be written digit by digit.
+std::vector<Supposed> swapped_digits(const SlipContext& c) {
+  std::vector<Supposed> results;
   constexpr std::size_t most_digits = 15;
   for (const Cut& cut : cuts_to(c.decimals)) {
     for (std::size_t place = 0; place < most_digits; ++place) {
       bool any = false;
-      Tensor result = mapped(*c.right, [&](double x) {
-        const double swapped = with_digits_swapped(x, cut, place);
-        any = any || !std::isnan(swapped);
-        return swapped;
-      });
+      Tensor result = mapped(*c.right, [](double) { return nothing; });
+      for (std::size_t i = 0; i < result.values.size(); ++i) {
+        if (!c.near_wrong.empty() && !c.near_wrong[i]) continue;
+        result.values[i] = with_digits_swapped(std::as_const(*c.right).values[i], cut, place);
+        any = any || !std::isnan(std::as_const(result).values[i]);
+      }
       if (any) results.push_back(std::move(result));
     }
   }
@@ -117,23 +119,20 @@ std::vector<Tensor> swapped_digits(const SlipContext& c) {
 }
 
 // Two rows exchanged, tried for the rows in which something is wrong.
-std::vector<Tensor> swapped_rows(const SlipContext& c) {
-  std::vector<Tensor> results;
+std::vector<Supposed> swapped_rows(const SlipContext& c) {
+  std::vector<Supposed> results;
   constexpr std::size_t most_rows = 8;
-  const std::size_t columns = c.right->columns();
+  Tensor right = *c.right;
+  for (Axis& axis : right.axes) axis.labels.clear();  // each version has axes of its own
   for (std::size_t m = 0; m < c.wrong_rows.size(); ++m) {
     const std::vector<std::size_t>& rows = c.wrong_rows[m];
     if (rows.size() > most_rows) continue;
+    const std::size_t first = m * right.rows();
     for (const std::size_t a : rows) {
-      for (std::size_t b = 0; b < c.right->rows(); ++b) {
+      for (std::size_t b = 0; b < right.rows(); ++b) {
         const bool known = std::find(rows.begin(), rows.end(), b) != rows.end();
         if (a == b || (known && b < a)) continue;
-        Tensor result = *c.right;
-        const auto cells = result.matrix(m);
-        for (std::size_t j = 0; j < columns; ++j) {
-          std::swap(cells[a * columns + j], cells[b * columns + j]);
-        }
-        results.push_back(std::move(result));
+        results.emplace_back(right, first + a, first + b);
       }
     }
   }
@@ -159,9 +158,9 @@ std::size_t terms_in(const Expression& term) {
   return count;
 }
 
-std::vector<Tensor> dropped_terms(const SlipContext& c) {
+std::vector<Supposed> dropped_terms(const SlipContext& c) {
   std::vector<Tensor> results;
-  if (!c.arithmetic) return results;
+  if (!c.arithmetic) return {};
   constexpr std::size_t most_terms = 64;
   const std::size_t columns = c.right->columns();
   const std::size_t size = c.right->rows() * columns;
@@ -178,7 +177,7 @@ std::vector<Tensor> dropped_terms(const SlipContext& c) {
       results[t].values[i] = value_without(arithmetic, t, count);
     }
   }
-  return results;
+  return {results.begin(), results.end()};
 }
 
 struct Slip {
@@ -186,7 +185,7 @@ struct Slip {
   std::string_view says;
   std::string_view hint;
   Reach reach;
-  std::vector<Tensor> (*versions)(const SlipContext&);
+  std::vector<Supposed> (*versions)(const SlipContext&);
 };
 
 constexpr Slip slips[] = {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ops/expression.hpp"
@@ -12,14 +14,44 @@ namespace qkv {
 /// How much of a matrix a slip can spoil in one go.
 enum class Reach { anything, line };
 
-/// A slip of the pen made on a whole matrix: what every cell would be. NaN where the slip has no
-/// meaning.
+/// What a slip makes of every cell of a matrix, NaN where it has no meaning. Of a matrix with two
+/// rows exchanged only their places are kept: a large one has too many pairs of rows to copy it for
+/// each.
+class Supposed {
+ public:
+  Supposed(Tensor numbers) : tensor_(std::move(numbers)) {}
+
+  /// Rows are counted through all matrices.
+  Supposed(Tensor numbers, std::size_t row, std::size_t other)
+      : tensor_(std::move(numbers)), exchanged_({row, other}) {}
+
+  const Tensor& tensor() const { return tensor_; }  ///< with its rows as they were
+  Shape shape() const { return tensor_.shape(); }
+
+  double operator[](std::size_t cell) const {
+    return std::as_const(tensor_).values[exchanged_ ? place_of(cell) : cell];
+  }
+
+ private:
+  std::size_t place_of(std::size_t cell) const {
+    const std::size_t columns = tensor_.columns();
+    const auto [a, b] = *exchanged_;
+    const std::size_t row = cell / columns;
+    const std::size_t from = row == a ? b : row == b ? a : row;
+    return from * columns + cell % columns;
+  }
+
+  Tensor tensor_;
+  std::optional<std::pair<std::size_t, std::size_t>> exchanged_;
+};
+
+/// A slip of the pen made on a whole matrix.
 struct SlipVersion {
   std::string_view id;
   std::string_view says;
   std::string_view hint;
   Reach reach = Reach::anything;
-  std::vector<Tensor> versions;
+  std::vector<Supposed> versions;
 };
 
 /// What slips need to know of a step.

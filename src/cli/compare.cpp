@@ -164,7 +164,8 @@ constinit const Command compare_command{
         "  qkv compare dump.npz the-fat-cat         a kernel's arrays against the lesson\n"
         "  qkv compare out-gpu/ out-cpu/            two directories of them\n"
         "  qkv compare mine.toml the-fat-cat --atol 0.01\n"
-        "  qkv compare dump.safetensors the-fat-cat --rtol 1e-3 --json\n",
+        "  qkv compare dump.safetensors the-fat-cat --rtol 1e-3 --json\n"
+        "  qkv compare dump.npz --model model.safetensors --text \"…\"\n",
     .setup = set_up_compare,
     .model = ModelPlace::last,
 };

@@ -103,7 +103,8 @@ constinit const Command export_command{
         "  qkv export the-fat-cat -o out --format npy    an array a step, with all heads\n"
         "  qkv export the-fat-cat -o out --format npz,json,latex\n"
         "  qkv export the-fat-cat --step scores -o -     one matrix, on the screen\n"
-        "  qkv export the-fat-cat --format markdown -o - > walk.md\n",
+        "  qkv export the-fat-cat --format markdown -o - > walk.md\n"
+        "  qkv export --model model.safetensors --text \"…\" --format npz -o out\n",
     .setup = set_up_export,
     .model = ModelPlace::first,
 };

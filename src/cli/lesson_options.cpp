@@ -27,7 +27,8 @@ void add_words(std::vector<std::string>& words, std::string_view list) {
 }  // namespace
 
 void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument argument) {
-  Option* lesson = app.add_option("LESSON", choice.name, "A lesson's name, or a lesson file");
+  Option* lesson = app.add_option("LESSON", choice.name,
+                                  "A lesson's name, or a lesson file; nothing with --model");
   lesson->type_name("");
   if (argument == LessonArgument::required) {
     lesson->required();

@@ -7,9 +7,11 @@
 namespace qkv {
 namespace {
 
-std::size_t right_cells(const CheckReport& report) {
+// Of the steps: a given that was copied wrong has an entry, too, but nobody worked it out.
+std::size_t right_cells(const CheckReport& report, const Trace& trace) {
   std::size_t count = 0;
   for (const StepReport& step : report.steps) {
+    if (!trace.find_step(step.step)) continue;
     count += step.cells.correct + step.cells.rounding + step.cells.carried;
   }
   return count;
@@ -55,7 +57,7 @@ std::string checked_line(const CheckedPath& one, const Trace& trace) {
     const std::string ids = mistake_ids(step);
     text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");
   }
-  return text + fmt::format(", {} of {} cells\n", right_cells(*one.report), all_cells(trace));
+  return text + fmt::format(", {} of {} cells\n", right_cells(*one.report, trace), all_cells(trace));
 }
 
 std::string summary_csv(const std::vector<CheckedPath>& all, const Trace& trace) {
@@ -68,7 +70,7 @@ std::string summary_csv(const std::vector<CheckedPath>& all, const Trace& trace)
     const CheckReport& report = *one.report;
     text += fmt::format("{},{},{},{},{},{}\n", csv::label_cell(one.path),
                         outcome_name(report.outcome), csv_text(report.first_wrong.value_or("")),
-                        csv_text(mistake_ids(first_wrong_step(report))), right_cells(report),
+                        csv_text(mistake_ids(first_wrong_step(report))), right_cells(report, trace),
                         all_cells(trace));
   }
   return text;

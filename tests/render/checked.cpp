@@ -70,3 +70,10 @@ TEST_CASE("a report says how much is still blank") {
   CHECK_THAT(checked_text(checked(turned_matrix(), {{"turned", "1,\n2,"}}), {}),
              Contains("Still blank: 2 of 4 cells."));
 }
+
+TEST_CASE("marks count what was worked out and not what was copied") {
+  const Task task = turned_matrix();
+  const CheckReport report = checked(task, {{"A", "1,2\n3,8.1"}, {"turned", "1,3\n2,8.1"}});
+  CHECK(checked_line({"ann", report, ""}, task.trace) ==
+        "ann: wrong at A, 4 of 4 cells\n");
+}
