@@ -217,6 +217,17 @@ def rounded_digits_get_the_tolerance_that_allows_for_them(folder):
     equal(qkv("compare", folder / "r", "the-fat-cat", *hint.group(1).split()).returncode, 0)
 
 
+def names_are_known_whatever_their_capitals(folder):
+    arrays = lesson_arrays(folder)
+    np.savez(folder / "low.npz", **{"q": arrays["Q"] + 1, "Scaled-Scores": arrays["scaled_scores"]})
+    done = qkv("compare", folder / "low.npz", "the-fat-cat")
+    equal((done.returncode, "The first that differs is Q.\n" in done.stdout), (1, True))
+    np.savez(folder / "both.npz", q=arrays["Q"] + 1, Q=arrays["Q"])  # which of them is meant?
+    done = qkv("compare", folder / "both.npz", "the-fat-cat")
+    equal((done.returncode, re.search("^q .* only in ACTUAL$", done.stdout, re.M) is not None),
+          (0, True))
+
+
 def a_finite_mask_is_named(folder):
     masked = lesson_arrays(folder)["masked_scores"]
     for low, named in ((-1e9, True), (np.finfo("f4").min, True), (-5.0, False)):
@@ -239,6 +250,7 @@ CLAIMS = [
     one_tolerance_alone_leaves_the_other_to_numpy,
     nan_on_one_side_is_said_and_counted,
     rounded_digits_get_the_tolerance_that_allows_for_them,
+    names_are_known_whatever_their_capitals,
     a_finite_mask_is_named,
 ]
 

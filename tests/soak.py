@@ -389,10 +389,11 @@ def main():
     qkv = str(Path(options.qkv).resolve())
     end = time.monotonic() + 60 * options.minutes
     number, failures, by_status = options.first, 0, {0: 0, 1: 0, 2: 0}
+    # The same name in every round, as it is in the messages; another beside it has its own.
+    scratch = Path(tempfile.gettempdir()) / f"qkv-soak-{os.getpid()}"
     while time.monotonic() < end if options.round is None else number == options.first:
         at = number if options.round is None else options.round
-        # The same name in every round: it is in the messages.
-        folder = Path(tempfile.gettempdir()) / f"qkv-soak-{options.seed}" / "work"
+        folder = scratch / "work"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         commands = []
@@ -402,7 +403,7 @@ def main():
             failures += 1
             told(qkv, options, at, commands[-1] if commands else ["(while preparing)"], failure)
         number += 1
-    shutil.rmtree(Path(tempfile.gettempdir()) / f"qkv-soak-{options.seed}", ignore_errors=True)
+    shutil.rmtree(scratch, ignore_errors=True)
     print(f"{number - options.first} commands, {failures} failures; "
           f"status 0: {by_status[0]}, 1: {by_status[1]}, 2: {by_status[2]}")
     return 0 if failures == 0 else 1

@@ -25,7 +25,15 @@ std::optional<int> rounded_decimals(const Cells& cells, Precision precision) {
       power *= 10;
     }
   }
-  return decimals;
+  // Of large numbers in few bits every one has few decimals: 141.625 is next to 141.75 in float16.
+  // Only a number that might as well have had a decimal more was rounded.
+  std::ptrdiff_t might_have_more = 0;
+  for (const Numeral& cell : cells) {
+    const double x = std::abs(cell.value);
+    if (!std::isfinite(x) || x == 0) continue;
+    might_have_more += rule.nearness * x <= 0.05 / power ? 1 : -1;
+  }
+  return might_have_more >= 0 ? std::optional(decimals) : std::nullopt;
 }
 
 void take_as_meant(Handed& handed) {

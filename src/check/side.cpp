@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+
+#include "check/step_name.hpp"
 
 namespace qkv {
 namespace {
@@ -66,6 +69,19 @@ Side side_of(const std::string& name, Dump dump) {
     matrix.written = {};  // two copies of everything are too many
   }
   return side;
+}
+
+void take_names_of(const Side& other, Side& side) {
+  std::map<std::string, std::vector<std::string_view>> known;
+  std::map<std::string, std::vector<SideMatrix*>> found;
+  for (const SideMatrix& matrix : other.matrices)
+    known[loose_name(matrix.name)].push_back(matrix.name);
+  for (SideMatrix& matrix : side.matrices) found[loose_name(matrix.name)].push_back(&matrix);
+  for (const auto& [name, matrices] : found) {
+    const auto names = known.find(name);
+    if (names == known.end() || names->second.size() > 1 || matrices.size() > 1) continue;
+    matrices.front()->name = names->second.front();
+  }
 }
 
 ExpectedSize sizes_of(const Side& side) {

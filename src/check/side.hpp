@@ -50,6 +50,10 @@ Side side_of(const std::string& name, const Trace& trace);
 /// What a file or a directory holds. Takes `dump` apart.
 Side side_of(const std::string& name, Dump dump);
 
+/// A program's names that are nearly those of the other side ("q", "attention-weights") become
+/// them, where no other is as near.
+void take_names_of(const Side& other, Side& side);
+
 /// The sizes of a side's matrices, for reading the files that are compared with it.
 ExpectedSize sizes_of(const Side& side);
 

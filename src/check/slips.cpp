@@ -191,9 +191,8 @@ struct Slip {
 constexpr Slip slips[] = {
     {"slip.transposed", "Rows and columns have changed places.",
      "Which way round does this matrix stand?", Reach::anything, transposes},
-    {"slip.transposed", "Tokens and heads have changed places.",
-     "The heads come first, then the tokens, then the features.", Reach::anything,
-     rows_before_heads},
+    {"slip.transposed", "Heads and rows have changed places.",
+     "The heads come first, each with its whole matrix.", Reach::anything, rows_before_heads},
     {"slip.sign", "The sign is wrong way round.", "Look at the signs again.", Reach::anything,
      signs},
     {"slip.decimal-point", "The decimal point is in the wrong place.", "Count the decimals again.",

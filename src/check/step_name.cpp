@@ -21,22 +21,12 @@ struct AxisWord {
 constexpr AxisWord axis_words[] = {
     {"head", "head"}, {"batch", "batch"}, {"h", "head"}, {"b", "batch"}};
 
-// Capitals, blanks, dashes and dots don't tell names apart.
-std::string loose(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (separators.find(c) != std::string_view::npos) continue;
-    result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return result;
-}
-
 // The lesson's name for it: the same, or the only one that is nearly the same.
 std::optional<std::string> name_in_lesson(std::string_view name, const Trace& trace) {
   if (trace.find(name)) return std::string(name);
   std::optional<std::string> found;
   for (const std::string_view known : names_in(trace)) {
-    if (loose(known) != loose(name)) continue;
+    if (loose_name(known) != loose_name(name)) continue;
     if (found) return {};
     found = std::string(known);
   }
@@ -58,7 +48,7 @@ std::optional<std::pair<std::string, std::size_t>> take_place(std::string_view& 
   }
   const std::string_view word = without_last(before, separators);
   for (const AxisWord& axis : axis_words) {
-    if (!loose(word).ends_with(axis.word)) continue;
+    if (!loose_name(word).ends_with(axis.word)) continue;
     text = without_last(word.substr(0, word.size() - axis.word.size()), separators);
     return std::pair(std::string(axis.axis), value);
   }
@@ -108,6 +98,15 @@ std::vector<std::size_t> leading_of(const FileStem& stem, const std::string& nam
 }
 
 }  // namespace
+
+std::string loose_name(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    if (separators.find(c) != std::string_view::npos) continue;
+    result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
 
 std::vector<std::string_view> names_in(const Trace& trace) {
   std::vector<std::string_view> names;

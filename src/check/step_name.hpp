@@ -15,6 +15,9 @@ struct StepName {
   std::vector<std::size_t> leading = {};  ///< of "scores.head-2": {1}; empty for all matrices
 };
 
+/// The name without what does not tell names apart: capitals, blanks, dashes and dots.
+std::string loose_name(std::string_view name);
+
 /// What a file's stem, or the key of an array in it, means in the lesson: written as exported
 /// ("06-scores.head-2"), or nearly so ("Scores head 2", "scores_h2"). Nothing where no step has
 /// such a name. Throws InputError, which names `file`, where the step has no such matrix.

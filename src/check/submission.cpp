@@ -151,7 +151,7 @@ void refuse_too_large(const fs::path& path, const Trace& trace) {
 enum class Chosen { by_name, with_its_directory };
 
 void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submission& submission) {
-  const std::string file = path.string();
+  const std::string file = on_one_line(path.string());
   if (!is_readable(path)) {
     submission.notes.push_back(
         fmt::format("{} was not read: qkv reads {}", file, fmt::join(readable_extensions(), " ")));

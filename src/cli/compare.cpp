@@ -76,9 +76,11 @@ Sides read_sides(const CompareOptions& options) {
   if (actual_first) {
     sides.actual = read(options.actual, no_size);
     sides.desired = read(options.desired, sizes_of(sides.actual));
+    take_names_of(sides.actual, sides.desired);
   } else {
     sides.desired = read(options.desired, no_size);
     sides.actual = read(options.actual, sizes_of(sides.desired));
+    take_names_of(sides.desired, sides.actual);
   }
   return sides;
 }

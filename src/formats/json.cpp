@@ -40,8 +40,9 @@ class MatrixBuilder {
     if (count == 0) return fmt::format("{} is an empty list", open_.size() == 1 ? "it" : parent());
     if (size == unknown) size = count;
     if (size != count) {
-      return fmt::format("{} has {} entries, the one before it has {}",
-                         open_.size() == 1 ? "it" : parent(), count, size);
+      return fmt::format("{} has {} {}, the one before it has {}",
+                         open_.size() == 1 ? "it" : parent(), count,
+                         count == 1 ? "entry" : "entries", size);
     }
     open_.pop_back();
     if (!open_.empty()) ++open_.back();

@@ -98,7 +98,12 @@ std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {
 
 std::vector<NamedWritten> read_all_written(const std::filesystem::path& path,
                                            const Wanted& wanted) {
-  return readable_format(path).read(path, wanted);
+  const Format& format = readable_format(path);
+  std::error_code ignored;  // what is not there says so when it is read
+  if (std::filesystem::is_character_file(path, ignored)) {
+    refuse(path, "this is a device, which may have no end: name a file of numbers");
+  }
+  return format.read(path, wanted);
 }
 
 Written read_written(const std::filesystem::path& path, const std::optional<std::string>& key) {

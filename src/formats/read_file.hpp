@@ -20,7 +20,7 @@ std::string read_bytes(const std::filesystem::path& path, std::size_t limit = la
 
 /// The matrices in a file that are wanted, read by what its extension says. `.npz`, `.safetensors`
 /// and JSON objects name theirs; any other file is one matrix without a name. Throws InputError,
-/// also for an extension that is not known.
+/// also for an extension that is not known, and for a device.
 std::vector<NamedWritten> read_all_written(const std::filesystem::path& path,
                                            const Wanted& wanted = {});
 

@@ -246,10 +246,10 @@ class LessonFile {
       return;
     }
     const std::string near = nearest(name, names_.all());
-    reader_.fault(
-        at, near.empty()
-                ? fmt::format("nothing is named \"{}\"; there are {}", name, some_of(names_.all()))
-                : fmt::format("nothing is named \"{}\"; did you mean \"{}\"?", name, near));
+    const std::string what = names_.all().empty() ? "write it as a [[given]] first"
+                             : near.empty()       ? "there are " + some_of(names_.all())
+                                                  : fmt::format("did you mean \"{}\"?", near);
+    reader_.fault(at, fmt::format("nothing is named \"{}\"; {}", name, what));
   }
 
   // The lesson's own words for one of the model's steps; false where the table is no such thing.

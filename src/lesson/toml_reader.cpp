@@ -153,8 +153,8 @@ bool TomlReader::collect(const toml::node& node, std::size_t depth, Written& int
     return false;
   }
   if (array->size() != into.shape[depth]) {
-    fault(node, fmt::format("{}: this row has {} entries, the one before it has {}", name,
-                            array->size(), into.shape[depth]));
+    fault(node, fmt::format("{}: this row has {} {}, the one before it has {}", name, array->size(),
+                            array->size() == 1 ? "entry" : "entries", into.shape[depth]));
     return false;
   }
   for (const toml::node& part : *array) {

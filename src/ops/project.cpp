@@ -172,8 +172,9 @@ std::vector<Tensor> only_reshaped(const Source& step) {
   if (step.inputs[1]->tensor->matrices() < 2) return {};
   Call call = call_of(step);
   Tensor result = Project::compute(call);
-  if (result.rank() == call.inputs[0]->rank()) return {};
+  if (result.matrices() == call.inputs[0]->matrices()) return {};
   call.inputs = {&result};
+  call.names = {step.name};
   result.values = concat_heads_operation.compute(call).values;
   return {std::move(result)};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "formats/shell_word.hpp"
 #include "render/arithmetic.hpp"
@@ -97,6 +98,19 @@ std::string tolerance(const StepReport& step) {
   return fmt::format("{}: a cell is right within {}", how, unit);
 }
 
+// Which lines to show where there is room for `most` of them: those with something wrong first,
+// then those at the beginning.
+template <class IsWrong>
+std::vector<std::size_t> shown_lines(std::size_t count, std::size_t most, const IsWrong& is_wrong) {
+  std::vector<std::size_t> lines(count);
+  std::iota(lines.begin(), lines.end(), std::size_t{0});
+  if (count <= most) return lines;
+  std::stable_partition(lines.begin(), lines.end(), is_wrong);
+  lines.resize(most);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
 // One matrix of the learner's numbers with a mark behind each.
 std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
                         const CheckLook& look) {
@@ -108,39 +122,58 @@ std::string marked_grid(const StepReport& step, const Trace& own, std::size_t in
     return i < all.size() && !all[i].empty() ? shortened(visible_label(all[i]), 12)
                                              : std::to_string(i + 1);
   };
+  const auto place = [&](std::size_t r, std::size_t c) {
+    return (index * step.written.rows() + (turned ? c : r)) * step.written.columns() +
+           (turned ? r : c);
+  };
   const auto cell = [&](std::size_t r, std::size_t c) {
-    const std::size_t i =
-        (index * step.written.rows() + (turned ? c : r)) * step.written.columns() +
-        (turned ? r : c);
+    const std::size_t i = place(r, c);
     return written(step.written.values[i], step.digits) + std::string(sign_of(step.verdicts[i]));
   };
-  constexpr std::size_t most_rows = 24;
-  std::size_t left = 0;
-  for (std::size_t r = 0; r < rows; ++r) left = std::max(left, width(label(labels.rows, r)));
-  std::size_t cell_width = 0;
-  for (std::size_t r = 0; r < std::min(rows, most_rows); ++r) {
-    for (std::size_t c = 0; c < columns; ++c) cell_width = std::max(cell_width, width(cell(r, c)));
+  std::vector<std::size_t> wrong_in_row(rows);
+  std::vector<std::size_t> wrong_in_column(columns);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      if (step.verdicts[place(r, c)] != Verdict::wrong) continue;
+      ++wrong_in_row[r];
+      ++wrong_in_column[c];
+    }
   }
+  constexpr std::size_t most_rows = 24;
+  const std::vector<std::size_t> shown_rows =
+      shown_lines(rows, most_rows, [&](std::size_t r) { return wrong_in_row[r] > 0; });
+  std::size_t left = 0;
+  for (const std::size_t r : shown_rows) left = std::max(left, width(label(labels.rows, r)));
+  std::size_t cell_width = 0;
   for (std::size_t c = 0; c < columns; ++c) {
+    for (const std::size_t r : shown_rows) cell_width = std::max(cell_width, width(cell(r, c)));
     cell_width = std::max(cell_width, width(label(labels.columns, c)) + 1);
   }
   const std::size_t room = look.width > left + 4 ? look.width - left - 4 : 1;
-  const std::size_t shown = std::clamp<std::size_t>(room / (cell_width + 2), 1, columns);
+  const std::vector<std::size_t> shown_columns =
+      shown_lines(columns, std::max<std::size_t>(1, room / (cell_width + 2)),
+                  [&](std::size_t c) { return wrong_in_column[c] > 0; });
   std::string text = "    " + padded_right("", left);
-  for (std::size_t c = 0; c < shown; ++c) {
+  for (const std::size_t c : shown_columns) {
     text += "  " + padded_left(label(labels.columns, c) + " ", cell_width);
   }
   while (text.ends_with(' ')) text.pop_back();
   text += "\n";
-  for (std::size_t r = 0; r < std::min(rows, most_rows); ++r) {
+  std::size_t hidden = std::accumulate(wrong_in_row.begin(), wrong_in_row.end(), std::size_t{0});
+  for (const std::size_t r : shown_rows) {
     text += "    " + padded_right(label(labels.rows, r), left);
-    for (std::size_t c = 0; c < shown; ++c) text += "  " + padded_left(cell(r, c), cell_width);
+    for (const std::size_t c : shown_columns) {
+      text += "  " + padded_left(cell(r, c), cell_width);
+      if (step.verdicts[place(r, c)] == Verdict::wrong) --hidden;
+    }
     text += "\n";
   }
-  if (shown < columns)
-    text += fmt::format("    … {} not shown\n", plural(columns - shown, "column"));
-  if (rows > most_rows)
-    text += fmt::format("    … {} not shown\n", plural(rows - most_rows, "row"));
+  const auto tell = [&](std::size_t count, std::string_view what) {
+    if (count > 0) text += fmt::format("    … {} not shown\n", plural(count, what));
+  };
+  tell(columns - shown_columns.size(), "column");
+  tell(rows - shown_rows.size(), "row");
+  tell(hidden, "wrong cell");
   return text;
 }
 
@@ -263,7 +296,7 @@ std::string checked_arithmetic(const Trace& own, const StepReport& step, std::si
     // The last line is the lesson's own cell where a sum was rounded: say what the numbers give.
     const std::string result = brief(step.first->from_yours, digits);
     // Where a number only moves, what says something is from where.
-    const std::string& how = worked.lines[1] == result ? worked.lines[0] : worked.lines[1];
+    const std::string& how = worked.lines.size() == 2 ? worked.lines[0] : worked.lines[1];
     std::string sum = fmt::format("{} = {}", how, result);
     if (width(sum) <= longest) return sum;
   }

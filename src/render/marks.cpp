@@ -57,7 +57,8 @@ std::string checked_line(const CheckedPath& one, const Trace& trace) {
     const std::string ids = mistake_ids(step);
     text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");
   }
-  return text + fmt::format(", {} of {} cells\n", right_cells(*one.report, trace), all_cells(trace));
+  return text +
+         fmt::format(", {} of {} cells\n", right_cells(*one.report, trace), all_cells(trace));
 }
 
 std::string summary_csv(const std::vector<CheckedPath>& all, const Trace& trace) {

@@ -24,13 +24,18 @@ class InputError : public std::runtime_error {
   }
 };
 
-/// Says of a file, or a place in it, why it can't be taken. Each line of a message is a message of
-/// its own, so that a name must not begin another one.
-[[noreturn]] inline void refuse(std::string where, std::string_view why) {
-  for (std::size_t at = where.find('\n'); at != where.npos; at = where.find('\n', at)) {
-    where.replace(at, 1, "\\n");
+/// A name with its line breaks written as \n: each line of a message is a message of its own, and a
+/// name must not begin another one.
+inline std::string on_one_line(std::string name) {
+  for (std::size_t at = name.find('\n'); at != name.npos; at = name.find('\n', at)) {
+    name.replace(at, 1, "\\n");
   }
-  throw InputError((where + ": ").append(why));
+  return name;
+}
+
+/// Says of a file, or a place in it, why it can't be taken.
+[[noreturn]] inline void refuse(std::string where, std::string_view why) {
+  throw InputError((on_one_line(std::move(where)) + ": ").append(why));
 }
 
 }  // namespace qkv

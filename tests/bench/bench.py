@@ -1,10 +1,10 @@
 """Compares qkv with its peers, whole process against whole process.
 
-Each round of a row runs ours and every peer in turn; what
-the table says are medians, and the ratio is taken round by round. "× (whole)" is how many times as
-long the peer's process takes as ours; "× (work)" is the peer's work alone, without starting Python
-and importing, over our whole process; "× (cpu)" compares processor time in user mode, which other
-programs on the machine disturb least. Nothing is subtracted from ours.
+Each round of a row runs ours and every peer in turn; what the table says are medians, and the ratio
+is taken round by round. "× (whole)" is how many times as long the peer's process takes as ours;
+"× (work)" is the peer's work alone, without starting Python and importing, over our whole process;
+"× (cpu)" compares processor time in user mode, which other programs on the machine disturb least.
+Nothing is subtracted from ours.
 """
 
 import argparse
@@ -30,23 +30,25 @@ def asked():
 
 
 def wanted_rows(parser, options, scratch):
-    everything = [row for group in rows.GROUPS for row in group(options.qkv, scratch)]
+    everything = [row for group in rows.GROUPS for row in group(options.qkv, scratch)
+                  if row.quick or not options.quick]
     for name in options.names:
         if not any(name in row.name for row in everything):
             parser.error(f"no row has '{name}' in its name; they are: "
-                         + ", ".join(dict.fromkeys(row.name for row in everything)))
-    return [row for row in everything if (row.quick or not options.quick)
-            and (not options.names or any(name in row.name for name in options.names))]
+                         + "; ".join(dict.fromkeys(row.name for row in everything)))
+    return [row for row in everything
+            if not options.names or any(name in row.name for name in options.names)]
 
 
 def main():
     parser, options = asked()
-    about = machine.description(options.qkv)
     entries = []
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         scratch = pathlib.Path(directory)
+        chosen = wanted_rows(parser, options, scratch)
+        about = machine.description(options.qkv)
         limits = machine.Limits(scratch)
-        for row in wanted_rows(parser, options, scratch):
+        for row in chosen:
             print(f"  {row.name} {row.size}, {row.threads} thread(s)", file=sys.stderr, flush=True)
             for prepare in row.prepare:
                 prepare()

@@ -21,17 +21,19 @@ def run_once(command, env):
     """Runs it to its end; a process that fails ends the benchmark. The clock starts when all that
     Python has to prepare is done: half of a short run would be that."""
     with tempfile.TemporaryFile() as output:
-        arguments = [shutil.which(command[0]), list(map(str, command)), {**os.environ, **env}]
+        words = list(map(str, command))
+        environment = {**os.environ, **env}
+        program = shutil.which(words[0], path=environment.get("PATH")) or words[0]
         file_actions = [(os.POSIX_SPAWN_DUP2, output.fileno(), stream) for stream in (1, 2)]
         start = time.perf_counter()
-        process = os.posix_spawn(*arguments, file_actions=file_actions)
+        process = os.posix_spawn(program, words, environment, file_actions=file_actions)
         _, status, usage = os.wait4(process, 0)
         wall = time.perf_counter() - start
         output.seek(0)
         text = output.read()
     if status != 0:
         code = os.waitstatus_to_exitcode(status)
-        raise SystemExit(f"{' '.join(arguments[1])}\nended with {code}:\n{text.decode()}")
+        raise SystemExit(f"{' '.join(words)}\nended with {code}:\n{text.decode()}")
     inner = [float(line.split()[1]) for line in text.splitlines() if line.startswith(b"inner ")]
     return Run(wall, usage.ru_utime, inner[0] if inner else float("nan"))
 

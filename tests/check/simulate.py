@@ -443,7 +443,7 @@ def mistakes_of(lesson, step, values):
                 add("project.wrong-weight", redo(values[other]))
         if len(a) > 2:
             add("project.missing-bias", compute(lesson, step, values, a[:2]))
-        if right.ndim > a[0].ndim:  # one product for all heads, cut without the transpose
+        if right.shape[:-2] != a[0].shape[:-2]:  # one product for all heads, cut without the transpose
             joined = np.swapaxes(right, -2, -3)
             add("heads.interleaved", joined.reshape(right.shape))
         if behind(lesson, step.of[0], "weighted_sum"):

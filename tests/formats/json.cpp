@@ -76,7 +76,7 @@ TEST_CASE("an object names its matrices") {
 
 TEST_CASE("what is wrong is told with its place") {
   CHECK(refusal_of("[[1, 2], [3]]") ==
-        "a.json: entry 2 has 1 entries, the one before it has 2: write rows of numbers: "
+        "a.json: entry 2 has 1 entry, the one before it has 2: write rows of numbers: "
         "[[1, 2], [3, 4]]");
   CHECK(refusal_of("[[1, 2], 3]") ==
         "a.json: entry 2 is a number where a list was expected: write rows of numbers: "

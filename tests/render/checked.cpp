@@ -60,10 +60,32 @@ TEST_CASE("where a number only moves a report says from where") {
              Contains("turned[2,1] is 7. From your numbers: A[1,2] = 2.\n"));
 }
 
+TEST_CASE("a number that only moves is told with as many decimals as were written") {
+  const Task task(
+      "title = \"t\"\n[[given]]\nname = \"A\"\nvalue = [[1, 2], [3, 4.567]]\n"
+      "[[step]]\nname = \"turned\"\nop = \"transpose\"\nof = [\"A\"]\n");
+  const CheckReport report = checked(task, {{"turned", "1,3\n2,7.1"}});
+  CHECK_THAT(checked_text(report, {}), Contains("From your numbers: A[2,2] = 4.6.\n"));
+}
+
 TEST_CASE("what is wrong stands before the grid that says where") {
   const CheckReport report = checked(long_sum(8), {{"product", "49"}});
   const std::string text = checked_text(report, {});
+  REQUIRE_THAT(text, Contains("First wrong cell") && Contains("49✗"));
   CHECK(text.find("First wrong cell") < text.find("49✗"));
+}
+
+TEST_CASE("of a large matrix the lines with something wrong are shown") {
+  std::string ones, work;
+  for (int i = 0; i < 50; ++i) {
+    ones += (i > 0 ? ",[" : "[") + many("1", 60, ",") + "]";
+    work += many("1", 58, ",") + (i < 40 ? ",1,1\n" : ",1,7\n");
+  }
+  const Task task("title = \"t\"\n[[given]]\nname = \"A\"\nvalue = [" + ones +
+                  "]\n[[step]]\nname = \"same\"\nop = \"relu\"\nof = [\"A\"]\n");
+  const std::string text = checked_text(checked(task, {{"same", work}}), {.width = 40});
+  CHECK_THAT(text, Contains("60\n") && Contains("41 ") && Contains("50 ") &&
+                       Contains("26 rows not shown") && !Contains("wrong cells not shown"));
 }
 
 TEST_CASE("a report says how much is still blank") {
@@ -74,6 +96,5 @@ TEST_CASE("a report says how much is still blank") {
 TEST_CASE("marks count what was worked out and not what was copied") {
   const Task task = turned_matrix();
   const CheckReport report = checked(task, {{"A", "1,2\n3,8.1"}, {"turned", "1,3\n2,8.1"}});
-  CHECK(checked_line({"ann", report, ""}, task.trace) ==
-        "ann: wrong at A, 4 of 4 cells\n");
+  CHECK(checked_line({"ann", report, ""}, task.trace) == "ann: wrong at A, 4 of 4 cells\n");
 }
