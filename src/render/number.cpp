@@ -68,9 +68,16 @@ bool vanishes(double magnitude, int digits) {
   return magnitude > 0 && magnitude < std::pow(10.0, -std::max(digits, 0));
 }
 
+/// 10^decimals. Each number of a matrix is asked for its decimals, and std::pow takes its time.
+double power_of_ten(int decimals) {
+  constexpr std::array powers = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10};
+  const auto place = static_cast<std::size_t>(decimals);
+  return place < powers.size() ? powers[place] : std::pow(10.0, decimals);
+}
+
 /// The number ends within so many decimals, but for the last bits of a sum.
 bool ends_within(double value, int decimals) {
-  const double power = std::pow(10.0, decimals);
+  const double power = power_of_ten(decimals);
   return std::abs(value - std::round(value * power) / power) <=
          1e-13 * std::max(1.0, std::abs(value));
 }

@@ -9,6 +9,7 @@
 #include <new>
 #include <set>
 
+#include "ops/catalogue.hpp"
 #include "tensor/error.hpp"
 #include "tensor/memory_limit.hpp"
 #include "tensor/parallel.hpp"
@@ -49,13 +50,15 @@ void label_tokens(Tensor& tensor, const std::vector<std::string>& tokens) {
 }
 
 // The first step that uses a given tells what its axes count, where its name does not. Its leading
-// axis counts sentences where it is data that meets weights without heads; else it counts heads.
+// axis counts sentences where it is data that meets weights without heads, or is yet to be cut into
+// heads; else it counts heads.
 void learn_axes(Trace& trace, const Step& step, const std::vector<std::string>& tokens) {
   const Call call = trace.call(step);
   const Form form = step.operation->form(call);
   const bool plain_weights =
       call.inputs.size() > 1 && std::all_of(call.inputs.begin() + 1, call.inputs.end(),
                                             [](const Tensor* t) { return t->rank() < 3; });
+  const bool has_no_heads = plain_weights || step.operation == &split_heads_operation;
   std::set<std::size_t> met;
   for (std::size_t k = 0; k < step.of.size(); ++k) {
     const auto place = trace.given_names.place(step.of[k]);
@@ -64,7 +67,7 @@ void learn_axes(Trace& trace, const Step& step, const std::vector<std::string>& 
     if (!form.operands.empty()) {
       name_matrix(given.tensor, form.operands[std::min(k, form.operands.size() - 1)]);
     }
-    name_leading(given.tensor, k == 0 && plain_weights ? "batch" : "head");
+    name_leading(given.tensor, k == 0 && has_no_heads ? "batch" : "head");
     label_tokens(given.tensor, tokens);
   }
 }

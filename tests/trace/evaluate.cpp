@@ -317,6 +317,15 @@ TEST_CASE("data with a leading axis is a batch where it meets plain weights") {
   CHECK(matrix_name(trace.at("Q"), 1) == "batch 2");
 }
 
+TEST_CASE("data with a leading axis is a batch where it is cut into heads") {
+  Steps steps;
+  steps.given("inputs", stack({{{1, 2}}, {{3, 4}}}, ""))
+      .step("heads", "split_heads", {"inputs"}, {{"heads", 2.0}});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK(axes_of(trace.at("heads")).starts_with("[batch][head]"));
+  CHECK(matrix_name(trace.at("heads"), 2) == "batch 2, head 1");
+}
+
 TEST_CASE("weights with a leading axis have heads") {
   Steps steps;
   steps.given("X", matrix({{1, 2}}))
