@@ -164,6 +164,11 @@ def what_is_handed_in_may_be_any_number(folder):
 def a_submission_of_nothing_but_nan_is_blank(folder):
     lesson = written(folder, MASKED)
     equal(verdict_of(folder, lesson, "S.npy", np.full((2, 2), NAN)), (0, "blank", cells(blank=4)))
+    for numbers, told in (([[5, NAN], [11, NAN]], "2 of its 4 numbers are nan"),
+                          ([[5, NAN], [11, 25]], "1 of its 4 numbers is nan")):
+        np.save(folder / "S.npy", np.array(numbers, dtype=float))
+        done = qkv("check", lesson, folder / "S.npy")
+        equal(done.stderr, f"qkv: {folder / 'S.npy'}: {told}: blank, not wrong\n")
 
 
 # ---- dumps --------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+
 import claims
 from claims import equal, qkv
 
@@ -217,6 +219,31 @@ def products_without_address_space_are_refused(folder):
     assert "large products need 160 MiB of address space more than there is left" in done.stderr, done.stderr
 
 
+# ---- checks ------------------------------------------------------------------------------------
+
+
+def numbers_that_no_mistake_explains_are_judged_in_time(folder):
+    """A tile of a softmax that was never written: many cells, rows and columns, and no known cause."""
+    np.save(folder / "X.npy", np.random.default_rng(1).normal(size=(256, 256)))
+    lesson = written(folder, '[[given]]\nname = "X"\nfile = "X.npy"\n' + STEP.format("A", "softmax", '["X"]'))
+    equal(in_time("export", lesson, "--format", "npy", "-o", folder / "work").returncode, 0)
+    weights = np.load(folder / "work" / "01-A.npy")
+    weights[-8:, -16:] = 0
+    np.save(folder / "work" / "01-A.npy", weights)
+    done = in_time("check", lesson, folder / "work")
+    equal((done.returncode, "No known mistake" in done.stdout), (1, True))
+    peak, status, _ = peak_of("check", lesson, folder / "work")
+    equal(status, 1)
+    assert peak < 200, f"{peak:.0f} MiB"
+
+
+def a_device_is_no_submission(folder):
+    for name in ("X.npy", "X.csv", "X.json"):
+        (folder / name).symlink_to("/dev/zero")
+        refused(in_time("check", "the-fat-cat", folder / name),
+                f"{folder / name}: this is a device, which may have no end: name a file of numbers")
+
+
 # ---- options out of range -----------------------------------------------------------------------
 
 
@@ -264,6 +291,8 @@ CLAIMS = [
     an_option_of_many_letters_is_told_briefly,
     products_without_address_space_are_refused,
     memory_that_is_allowed_but_not_there_is_told,
+    numbers_that_no_mistake_explains_are_judged_in_time,
+    a_device_is_no_submission,
     options_out_of_range_are_told,
 ]
 
