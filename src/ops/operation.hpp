@@ -38,7 +38,8 @@ struct Form {
   std::vector<std::string_view> operands;  ///< the axes of each operand's matrix: "query d_k"
   std::string_view output;                 ///< the axes of the result's matrix: "query key"
   std::string formula;                     ///< "{0} · {1}ᵀ", with the operands' names put in
-  std::string turned = {};  ///< the same with tokens as columns; empty where it reads alike
+  std::string turned = {};   ///< the same with tokens as columns; empty where it reads alike
+  bool makes_heads = false;  ///< of what has none yet: a leading axis before it is a batch
 };
 
 /// An operand's matrix as one reading of a cell sees it: numbers, intervals, or terms to print.

@@ -48,9 +48,10 @@ Axis shortened(const Axis& axis, std::size_t heads) {
 struct SplitHeads {
   static Form form(const Call& call) {
     const double heads = call.options->number("heads", 1);
-    return {{"row column"},
-            "row column",
-            fmt::format("{{0}}, cut into {} head{}", heads, heads == 1 ? "" : "s")};
+    return {.operands = {"row column"},
+            .output = "row column",
+            .formula = fmt::format("{{0}}, cut into {} head{}", heads, heads == 1 ? "" : "s"),
+            .makes_heads = true};
   }
 
   template <class N>

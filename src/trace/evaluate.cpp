@@ -9,7 +9,6 @@
 #include <new>
 #include <set>
 
-#include "ops/catalogue.hpp"
 #include "tensor/error.hpp"
 #include "tensor/memory_limit.hpp"
 #include "tensor/parallel.hpp"
@@ -58,7 +57,7 @@ void learn_axes(Trace& trace, const Step& step, const std::vector<std::string>& 
   const bool plain_weights =
       call.inputs.size() > 1 && std::all_of(call.inputs.begin() + 1, call.inputs.end(),
                                             [](const Tensor* t) { return t->rank() < 3; });
-  const bool has_no_heads = plain_weights || step.operation == &split_heads_operation;
+  const bool has_no_heads = plain_weights || form.makes_heads;
   std::set<std::size_t> met;
   for (std::size_t k = 0; k < step.of.size(); ++k) {
     const auto place = trace.given_names.place(step.of[k]);
