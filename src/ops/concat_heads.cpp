@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "ops/catalogue.hpp"
+#include "ops/only_reshaped.hpp"
 #include "ops/rows.hpp"
 #include "tensor/error.hpp"
 
@@ -141,9 +142,7 @@ std::vector<Tensor> interleaved(const Source& step) {
 std::vector<Tensor> only_reshaped(const Source& step) {
   const Call call = call_of(step);
   if (!joins_one_tensor(call)) return {};
-  Tensor result = ConcatHeads::compute(call);
-  result.values = call.inputs[0]->values;
-  return {std::move(result)};
+  return {counted_off(*call.inputs[0], ConcatHeads::compute(call))};
 }
 
 std::vector<Tensor> joined_in_reverse(const Source& step) {

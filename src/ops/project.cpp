@@ -171,12 +171,11 @@ std::vector<Tensor> output_skipped(const Source& step) {
 std::vector<Tensor> only_reshaped(const Source& step) {
   if (step.inputs[1]->tensor->matrices() < 2) return {};
   Call call = call_of(step);
-  Tensor result = Project::compute(call);
-  if (result.matrices() == call.inputs[0]->matrices()) return {};
-  call.inputs = {&result};
+  const Tensor heads = Project::compute(call);
+  if (heads.matrices() == call.inputs[0]->matrices()) return {};
+  call.inputs = {&heads};
   call.names = {step.name};
-  result.values = concat_heads_operation.compute(call).values;
-  return {std::move(result)};
+  return {counted_off(concat_heads_operation.compute(call), heads)};
 }
 
 constexpr Mistake project_mistakes[] = {

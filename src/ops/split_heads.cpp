@@ -120,9 +120,7 @@ std::vector<Tensor> reversed(const Source& step) {
 std::vector<Tensor> only_reshaped(const Source& step) {
   const Call call = call_of(step);
   if (cuts_rows(call)) return {};  // is right so
-  Tensor result = SplitHeads::compute(call);
-  result.values = step.inputs[0]->tensor->values;
-  return {std::move(result)};
+  return {counted_off(*call.inputs[0], SplitHeads::compute(call))};
 }
 
 constexpr Mistake split_heads_mistakes[] = {
