@@ -61,7 +61,8 @@ struct SlipContext {
   std::vector<std::vector<std::size_t>> wrong_rows;  ///< of each matrix, from 0
   /// The arithmetic of a cell from the learner's own numbers; empty for a given.
   std::function<Expression(std::size_t matrix, std::size_t row, std::size_t column)> arithmetic;
-  /// Cells whose arithmetic is worth the time; the others stay NaN in dropped terms.
+  /// Where a slip that reaches no further than a line may show; the other cells stay NaN where the
+  /// digits of each, or its arithmetic, would have to be looked at.
   std::vector<bool> near_wrong;
 };
 
