@@ -206,6 +206,7 @@ def nan_on_one_side_is_said_and_counted(folder):
     done = qkv("compare", folder / "a.npz", folder / "b.npz")
     equal(re.search(r"^S .*", done.stdout, re.M).group().split(), ["S", "4", "nan", "nan", "DIFFERS"])
     assert "nan location mismatch: 1 of these" in done.stdout, done.stdout
+    assert "Max absolute difference: 0, nan aside\n" in done.stdout, done.stdout
     equal(report(folder / "a.npz", folder / "b.npz")[1]["steps"][0]["nan_mismatched"], 1)
 
 
@@ -233,7 +234,21 @@ def a_finite_mask_is_named(folder):
     for low, named in ((-1e9, True), (np.finfo("f4").min, True), (-5.0, False)):
         np.savez(folder / "d.npz", masked_scores=np.where(np.isinf(masked), low, masked))
         done = qkv("compare", folder / "d.npz", "the-fat-cat")
-        equal((done.returncode, "finite mask" in done.stdout), (1, named), str(low))
+        equal((done.returncode, "is a finite mask where" in done.stdout), (1, named), str(low))
+
+
+def a_finite_mask_does_not_hide_what_is_wrong_behind_it(folder):
+    arrays = lesson_arrays(folder)
+    masked = arrays["masked_scores"]
+    arrays["masked_scores"] = np.where(np.isinf(masked), -1e9, masked)
+    arrays["context"] = arrays["context"] + 1
+    np.savez(folder / "d.npz", **arrays)
+    status, said = report(folder / "d.npz", "the-fat-cat")
+    equal((status, said["first"]), (1, "context"))
+    equal([step["step"] for step in said["steps"] if step.get("finite_mask")], ["masked_scores"])
+    text = qkv("compare", folder / "d.npz", "the-fat-cat").stdout
+    assert "The first that differs otherwise is context.\n" in text, text
+    assert "Every mismatch of masked_scores is a finite mask" in text, text
 
 
 CLAIMS = [
@@ -252,6 +267,7 @@ CLAIMS = [
     rounded_digits_get_the_tolerance_that_allows_for_them,
     names_are_known_whatever_their_capitals,
     a_finite_mask_is_named,
+    a_finite_mask_does_not_hide_what_is_wrong_behind_it,
 ]
 
 if __name__ == "__main__":

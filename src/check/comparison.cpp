@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "check/arrange.hpp"
+#include "check/learner.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {
@@ -39,6 +40,24 @@ std::vector<std::string> names_of(const SideIndex& actual, const SideIndex& desi
   return names.all();
 }
 
+// Whether one of the two has -inf and the other a number so low that softmax makes 0 of it as well.
+bool are_masks(double one, double other) {
+  const auto stands_for = [](double low, double mask) {
+    return mask == -infinity && low <= finite_mask;
+  };
+  return stands_for(one, other) || stands_for(other, one);
+}
+
+bool differ_by_masks_alone(const ComparedStep& step) {
+  const std::span<const double> actual = step.actual->tensor.values;
+  const std::span<const double> desired = step.desired->tensor.values;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (!is_close(actual[i], desired[i], step.tolerance) && !are_masks(actual[i], desired[i]))
+      return false;
+  }
+  return true;
+}
+
 void compare_numbers(ComparedStep& step, const ToleranceChoice& choice) {
   step.precision = coarser(step.actual->precision, step.desired->precision);
   step.tolerance = usual_tolerance(step.precision).tolerance;
@@ -57,6 +76,7 @@ void compare_numbers(ComparedStep& step, const ToleranceChoice& choice) {
   step.sameness = step.difference.identical         ? Sameness::identical
                   : step.difference.mismatched == 0 ? Sameness::close
                                                     : Sameness::differs;
+  step.finite_mask = step.sameness == Sameness::differs && differ_by_masks_alone(step);
 }
 
 ComparedStep compared(const std::string& name, const SideIndex& actual, const SideIndex& desired,
@@ -118,15 +138,16 @@ Comparison compare(const Side& actual, const Side& desired, const ToleranceChoic
   refuse_unread(desired, actual_index);
   const bool both_whole = actual.whole && desired.whole;
   Comparison comparison;
+  std::optional<std::size_t> first_mask;
   bool in_common = false;
   for (const std::string& name : names_of(actual_index, desired_index)) {
     comparison.steps.push_back(compared(name, actual_index, desired_index, choice));
-    const Sameness sameness = comparison.steps.back().sameness;
-    in_common = in_common || !is_missing(sameness);
-    if (!comparison.first && counts(sameness, both_whole)) {
-      comparison.first = comparison.steps.size() - 1;
-    }
+    const ComparedStep& step = comparison.steps.back();
+    in_common = in_common || !is_missing(step.sameness);
+    std::optional<std::size_t>& first = step.finite_mask ? first_mask : comparison.first;
+    if (!first && counts(step.sameness, both_whole)) first = comparison.steps.size() - 1;
   }
+  if (!comparison.first) comparison.first = first_mask;
   if (!in_common && !both_whole) refuse_strangers(actual, desired);
   return comparison;
 }

@@ -46,11 +46,13 @@ struct ComparedStep {
   Precision precision = Precision::float64;  ///< the coarser of the two
   Tolerance tolerance = {};
   Difference difference = {};
+  bool finite_mask = false;  ///< every mismatch is a number so low that it hides, where -inf is due
 };
 
 struct Comparison {
   std::vector<ComparedStep> steps;  ///< in the lesson's order
-  /// The first step that differs, has another shape, or is missing from a whole lesson.
+  /// The first step that differs, has another shape, or is missing from a whole lesson. One with
+  /// nothing but a finite mask is a matter of taste: it is the first only where nothing else is.
   std::optional<std::size_t> first;
 
   bool same() const { return !first.has_value(); }

@@ -113,10 +113,10 @@ std::string table_text(const Comparison& comparison) {
   const std::size_t spared = spare_givens(comparison);
   for (const ComparedStep& step : comparison.steps) {
     if (spared > 0 && is_spare_given(step)) continue;
-    rows.push_back({visible(step.name), shape_of(step),
-                    largest_text(step, step.difference.largest_absolute),
-                    largest_text(step, step.difference.largest_relative),
-                    std::string(words_of(step.sameness).says)});
+    rows.push_back(
+        {visible(step.name), shape_of(step), largest_text(step, step.difference.largest_absolute),
+         largest_text(step, step.difference.largest_relative),
+         step.finite_mask ? "DIFFERS: a finite mask" : std::string(words_of(step.sameness).says)});
   }
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows) {
@@ -193,20 +193,16 @@ std::string vanishing_hint(const ComparedStep& step) {
       std::pow(10.0, std::ceil(std::log10(difference.largest_absolute))));
 }
 
-// Whether one of the two has -inf and the other a number so low that softmax makes 0 of it as well.
-bool is_finite_mask(double one, double other) {
-  constexpr double low = -1000;
-  return (std::isinf(one) && one < 0 && other <= low) ||
-         (std::isinf(other) && other < 0 && one <= low);
-}
-
-std::string mask_hint(const ComparedStep& step) {
-  for (std::size_t i = 0; i < step.difference.elements; ++i) {
-    const double actual = step.actual->tensor.values[i];
-    const double desired = step.desired->tensor.values[i];
-    if (!is_close(actual, desired, step.tolerance) && !is_finite_mask(actual, desired)) return {};
+// A matter of taste, which need not be where the trouble is.
+std::string masks_text(const Comparison& comparison) {
+  std::vector<std::string> names;
+  for (const ComparedStep& step : comparison.steps) {
+    if (step.finite_mask) names.push_back(visible(step.name));
   }
-  return "Every mismatch is a finite mask where the other has -inf; both hide their keys.\n";
+  if (names.empty()) return {};
+  return fmt::format(
+      "Every mismatch of {} is a finite mask where the other has -inf; both hide their keys.\n",
+      fmt::join(names, " and "));
 }
 
 std::string shape_hint(const ComparedStep& step) {
@@ -220,31 +216,37 @@ std::string shape_hint(const ComparedStep& step) {
 std::string numbers_text(const ComparedStep& step) {
   const Difference& difference = step.difference;
   const std::size_t place = *difference.first;
+  const std::string_view aside = difference.nan_mismatched > 0 ? ", nan aside" : "";
   return fmt::format(
       "Not equal to tolerance {}\n\n"
       "Mismatched elements: {} / {} ({:.3g}%)\n{}"
-      "Max absolute difference: {:.9g}\n"
-      "Max relative difference: {:.9g}\n"
+      "Max absolute difference: {:.9g}{}\n"
+      "Max relative difference: {:.9g}{}\n"
       "First mismatch: {}, index [{}] from 0\n"
-      " ACTUAL: {}\n DESIRED: {}\n{}{}{}",
+      " ACTUAL: {}\n DESIRED: {}\n{}{}",
       tolerance_text(step), difference.mismatched, difference.elements,
       100.0 * static_cast<double>(difference.mismatched) / static_cast<double>(difference.elements),
-      nan_text(difference), difference.largest_absolute, difference.largest_relative,
+      nan_text(difference), difference.largest_absolute, aside, difference.largest_relative, aside,
       visible(cell_name(step, place)), fmt::join(index_of(telling_tensor(step), place), ", "),
       step.actual->tensor.values[place], step.desired->tensor.values[place], rounding_hint(step),
-      vanishing_hint(step), mask_hint(step));
+      vanishing_hint(step));
 }
 
-std::string first_text(const ComparedStep& step) {
+std::string first_text(const Comparison& comparison) {
+  const ComparedStep& step = comparison.steps[*comparison.first];
   const std::string name = visible(step.name);
+  const bool masks_before = std::any_of(comparison.steps.data(), &step,
+                                        [](const ComparedStep& one) { return one.finite_mask; });
+  const std::string_view aside = masks_before ? " otherwise" : "";
   switch (step.sameness) {
     case Sameness::only_actual: return fmt::format("{} is missing in DESIRED.\n", name);
     case Sameness::only_desired: return fmt::format("{} is missing in ACTUAL.\n", name);
     case Sameness::other_shape:
-      return fmt::format("The first that differs is {}: ACTUAL is {}, DESIRED is {}.\n{}", name,
-                         shape_text(step.actual->tensor.shape()),
+      return fmt::format("The first that differs{} is {}: ACTUAL is {}, DESIRED is {}.\n{}", aside,
+                         name, shape_text(step.actual->tensor.shape()),
                          shape_text(step.desired->tensor.shape()), shape_hint(step));
-    default: return fmt::format("The first that differs is {}.\n{}", name, numbers_text(step));
+    default:
+      return fmt::format("The first that differs{} is {}.\n{}", aside, name, numbers_text(step));
   }
 }
 
@@ -288,6 +290,7 @@ Json step_json(const ComparedStep& step) {
   json["atol"] = step.tolerance.absolute;
   json["elements"] = difference.elements;
   json["mismatched"] = difference.mismatched;
+  json["finite_mask"] = step.finite_mask;
   json["nan_mismatched"] = difference.nan_mismatched;
   json["max_absolute"] = compared_number(difference.largest_absolute);
   json["max_relative"] = compared_number(difference.largest_relative);
@@ -312,7 +315,7 @@ std::string compared_text(const Comparison& comparison, const Side& actual, cons
     text += line + "\n";
   if (!text.ends_with("\n\n")) text += "\n";
   if (comparison.same()) return text + all_same_text(comparison);
-  text += first_text(comparison.steps[*comparison.first]);
+  text += masks_text(comparison) + first_text(comparison);
   if (!look.check_command.empty()) {
     text +=
         fmt::format("Which known mistake makes such numbers: {}\n", visible(look.check_command));
