@@ -273,6 +273,14 @@ def options_out_of_range_are_told(folder):
                 f":8:8: base is a number above 0, not {base}")
 
 
+def an_empty_name_is_told(_):
+    for words in (("check", "the-fat-cat", ""), ("export", "the-fat-cat", "-o", ""),
+                  ("report", "the-fat-cat", "-o", ""), ("worksheet", "the-fat-cat", "-o", ""),
+                  ("new", ""), ("run", "--model", "", "--text", "a")):
+        refused(qkv(*words), "the name is empty; write the path of a file or a directory")
+    refused(qkv("compare", "", "the-fat-cat"), 'there is no lesson ""')
+
+
 CLAIMS = [
     a_step_too_large_is_refused_before_it_is_made,
     givens_count_together,
@@ -294,6 +302,7 @@ CLAIMS = [
     numbers_that_no_mistake_explains_are_judged_in_time,
     a_device_is_no_submission,
     options_out_of_range_are_told,
+    an_empty_name_is_told,
 ]
 
 if __name__ == "__main__":

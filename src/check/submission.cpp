@@ -78,16 +78,23 @@ bool agree(const HandedFile& one, const HandedFile& other, const Tensor& tensor)
   return true;
 }
 
-void refuse_stranger(std::string_view stem, const std::string& place, const Trace& trace,
-                     Submission& submission) {
+// A file fits nothing by its name, or an array in one by its key.
+enum class Stranger { file, array };
+
+void refuse_stranger(Stranger kind, std::string_view name, const std::string& place,
+                     const Trace& trace, Submission& submission) {
+  const auto example = [&](const std::string& step) {
+    return kind == Stranger::file ? example_file(step, trace.at(step))
+                                  : fmt::format("\"{}\"", step);
+  };
   const std::vector<std::string_view> names = names_in(trace);
-  const std::string near = nearest(stem, names);
-  const std::string& last = trace.steps.back().name;
-  submission.notes.push_back(fmt::format(
-      "{} fits no step of this lesson; {}", place,
-      near.empty() ? fmt::format("a file is named after its step, as in {}",
-                                 example_file(last, trace.at(last)))
-                   : fmt::format("did you mean {}?", example_file(near, trace.at(near)))));
+  const std::string near = nearest(name, names);
+  submission.notes.push_back(
+      fmt::format("{} fits no step of this lesson; {}", place,
+                  near.empty() ? fmt::format("{} is named after its step, as in {}",
+                                             kind == Stranger::file ? "a file" : "an array",
+                                             example(trace.steps.back().name))
+                               : fmt::format("did you mean {}?", example(near))));
 }
 
 bool share_cells(const HandedFile& one, const HandedFile& other) {
@@ -159,7 +166,7 @@ void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submissio
   }
   const auto own = step_name(path.stem().string(), trace, file);
   if (!own && !may_hold_several(path)) {  // nobody needs to read what fits nothing
-    refuse_stranger(path.stem().string(), file, trace, submission);
+    refuse_stranger(Stranger::file, path.stem().string(), file, trace, submission);
     return;
   }
   std::optional<std::array<std::size_t, 2>> expected;
@@ -175,11 +182,15 @@ void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submissio
   }
   const bool alone = matrices.size() == 1;
   for (NamedWritten& matrix : matrices) {
-    const std::string place = alone ? file : fmt::format("{}, {}", file, printable(matrix.name));
+    const std::string array = fmt::format("{}, {}", file, printable(matrix.name));
+    const std::string& place = alone ? file : array;
     const auto name = name_of(matrix, path, alone, trace, place);
     if (!name) {
-      refuse_stranger(matrix.name.empty() ? path.stem().string() : matrix.name, place, trace,
-                      submission);
+      if (matrix.name.empty()) {
+        refuse_stranger(Stranger::file, path.stem().string(), place, trace, submission);
+      } else {
+        refuse_stranger(Stranger::array, matrix.name, array, trace, submission);
+      }
       continue;
     }
     add_matrix({.file = place,

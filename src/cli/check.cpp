@@ -163,7 +163,8 @@ std::function<int()> set_up_check(OptionList& app, const Common& common) {
   app.add_option("PATH", options->paths,
                  "What was handed in: a directory, or a file named after its step")
       ->required()
-      ->type_name("");
+      ->type_name("")
+      ->check(a_path());
   app.add_option("--digits", options->rules.digits,
                  "Judge by this many decimals, whatever was written")
       ->type_name("N")

@@ -76,7 +76,8 @@ std::function<int()> set_up_export(OptionList& app, const Common&) {
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->directory, "The directory to write to; - for the screen")
       ->required()
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(a_path());
   app.add_option("--format", options->what.formats, formats_help())
       ->check(refusal_of_formats)
       ->type_name("NAME")

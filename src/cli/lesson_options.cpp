@@ -49,10 +49,12 @@ void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument ar
 void add_model_options(OptionList& app, LessonChoice& choice) {
   app.add_option("--model", choice.model,
                  "In place of a lesson, a trained model: minGPT, nanoGPT or GPT-2 as .safetensors")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(a_path());
   app.add_option("--tokenizer", choice.settings.tokenizer,
                  "The model's tokenizer.json, or the directory of vocab.json and merges.txt")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->check(a_path());
   app.add_option_function<std::vector<std::string>>(
          "--vocabulary",
          [&words = choice.settings.vocabulary](const std::vector<std::string>& lists) {

@@ -68,7 +68,8 @@ std::function<int()> set_up_new(OptionList& app, const Common&) {
   const auto options = std::make_shared<NewOptions>();
   app.add_option("FILE", options->file, "The lesson file to write; - for the screen")
       ->required()
-      ->type_name("");
+      ->type_name("")
+      ->check(a_path());
   NewLesson& wishes = options->wishes;
   app.add_option("--seed", wishes.seed, "Other numbers (0); the same seed gives the same lesson")
       ->type_name("N")

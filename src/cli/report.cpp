@@ -8,6 +8,7 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/progress.hpp"
+#include "cli/values.hpp"
 #include "formats/shell_word.hpp"
 #include "formats/write_file.hpp"
 #include "render/report.hpp"
@@ -83,7 +84,8 @@ std::function<int()> set_up_report(OptionList& app, const Common&) {
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->file, "The page to write; - for standard output")
       ->required()
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(a_path());
   add_digits_option(app, options->digits);
   app.add_flag("--force", options->force, "Replace the file even if it is no page of qkv's");
   return [options] { return run(*options); };

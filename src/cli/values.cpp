@@ -30,6 +30,12 @@ Refusal whole_number(std::uint64_t fewest, std::uint64_t most) {
   };
 }
 
+Refusal a_path() {
+  return [](const std::string& name) -> std::string {
+    return name.empty() ? "the name is empty; write the path of a file or a directory" : "";
+  };
+}
+
 Refusal decimals() { return whole_number(0, 17); }
 
 }  // namespace qkv

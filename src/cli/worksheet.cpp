@@ -100,7 +100,8 @@ std::function<int()> set_up_worksheet(OptionList& app, const Common&) {
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->directory, "The directory to write to")
       ->required()
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(a_path());
   app.add_option("--digits", options->digits, "Decimals of the givens on the printable page (4)")
       ->type_name("N")
       ->check(decimals());

@@ -37,8 +37,10 @@ void set_text(Recipe& recipe, const std::string& text) {
 double set_value(const std::string& change, std::string_view written) {
   const NumeralResult result = parse_numeral(trimmed(written));
   if (result.fault != NumeralFault::none || std::isnan(result.numeral.value)) {
-    throw InputError(fmt::format("--set {}: \"{}\" is not a number; write it like 0.25", change,
-                                 printable(written)));
+    const bool too_large = result.fault == NumeralFault::too_large;
+    throw InputError(
+        fmt::format("--set {}: {}", change,
+                    refusal(too_large ? result.fault : NumeralFault::not_a_number, written)));
   }
   return result.numeral.value;
 }

@@ -105,6 +105,16 @@ TEST_CASE("what fits no step is told, with the nearest name") {
         directory.file("scoress.csv") + " fits no step of this lesson; did you mean scores.csv?");
 }
 
+TEST_CASE("an array that fits no step is told with the nearest name, not with a file's") {
+  const Directory directory(
+      Files{{"dump.json", R"({"Q": [[5, 2], [5, 1]], "scoress": [[1, 2], [3, 4]]})"}});
+  const Submission submission = read_submission(directory.path(), two_words().trace);
+  REQUIRE(submission.notes.size() == 1);
+  CHECK(submission.notes.front() == directory.file("dump.json") +
+                                        ", scoress fits no step of this lesson; did you mean "
+                                        "\"scores\"?");
+}
+
 TEST_CASE("text in a cell is told by row and column") {
   const Directory directory(Files{{"Q.csv", "5,two\n5,1\n"}});
   CHECK(refusal(directory.path(), two_words().trace)

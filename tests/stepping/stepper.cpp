@@ -147,7 +147,7 @@ TEST_CASE("what can't be set changes nothing and stays there to be mended") {
   CHECK(has(lines, "scores is not given; what is given can be set: X"));
   CHECK(last(lines) == "set: scores[1,1]=3");
   CHECK(has(after(machine, "\x15X[1,1]=three\r"),
-            "X[1,1]=three: \"three\" is not a number; write it like 0.25"));
+            "X[1,1]=three: \"three\" is not a number: write it like 0.25 or 2.5e-3"));
   CHECK(last(after(machine, "\x1b")).starts_with("1/2 scores"));
 }
 
