@@ -52,7 +52,7 @@ std::size_t first_broken(std::string_view bytes, const Dtype& dtype) {
   constexpr std::size_t at_a_time = std::size_t{1} << 16;
   const std::size_t count = bytes.size() / dtype.size;
   std::atomic<std::size_t> first = count;
-  in_blocks(count, at_a_time, 1, [&](std::size_t begin, std::size_t end) {
+  in_blocks(count, at_a_time, 2, [&](std::size_t begin, std::size_t end) {
     const auto room = std::make_unique_for_overwrite<double[]>(end - begin);
     const std::span<double> numbers{room.get(), end - begin};
     dtype.load(bytes.data() + begin * dtype.size, dtype.size, ByteOrder::little, numbers);

@@ -54,7 +54,7 @@ struct Embed {
     const Values& table = call.inputs[1]->values;
     const std::size_t width = result.columns();
     double* row = result.values.data();
-    std::vector<double> room;
+    Room room;
     for (const double id : call.inputs[0]->values) {
       row =
           std::ranges::copy(table.look(static_cast<std::size_t>(id) * width, width, room), row).out;

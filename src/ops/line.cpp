@@ -22,7 +22,7 @@ Tensor line_by_line(const Call& call, Tensor output,
   const std::size_t width = output.columns();
   constexpr std::size_t operations = 4;
   row_by_row(output, operations, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
-    thread_local std::vector<double> room;
+    thread_local Room room;
     kernel(operand.values.look((matrix * rows + row) * width, width, room), cells);
   });
   return output;

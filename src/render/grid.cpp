@@ -331,8 +331,9 @@ class Writer {
 
 GridMeasure measured(std::span<const double> values, int digits) {
   const auto is_negative = [](double value) { return value < 0 && std::isfinite(value); };
-  return {.style = style_for(values, digits),
-          .largest = largest_magnitude(values),
+  const double largest = largest_magnitude(values);
+  return {.style = style_for(values, digits, largest),
+          .largest = largest,
           .has_negative = std::any_of(values.begin(), values.end(), is_negative)};
 }
 

@@ -100,6 +100,10 @@ std::string brief(double value, int digits) {
 }
 
 NumberStyle style_for(std::span<const double> values, int digits) {
+  return style_for(values, digits, largest_magnitude(values));
+}
+
+NumberStyle style_for(std::span<const double> values, int digits, double largest) {
   int needed = 1;
   bool whole = true;
   for (const double value : values) {
@@ -108,7 +112,6 @@ NumberStyle style_for(std::span<const double> values, int digits) {
     whole = whole && is_exact_whole(value);
     while (needed < digits && !ends_within(value, needed)) ++needed;
   }
-  const double largest = largest_magnitude(values);
   if (whole) {
     return {largest < longest_plain ? NumberStyle::Kind::whole : NumberStyle::Kind::grouped, 0};
   }

@@ -13,6 +13,7 @@
 
 #include "tensor/error.hpp"
 #include "tensor/parallel.hpp"
+#include "tensor/plain_product.hpp"
 
 namespace qkv {
 namespace {
@@ -35,30 +36,6 @@ void choose_kernels() {
 }
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const before_libraries_start)() = choose_kernels;
-
-void multiply_in_order(const double* a, const double* b, double* out, ProductSize size) {
-  for (std::size_t i = 0; i < size.rows; ++i) {
-    double* row = out + i * size.columns;
-    std::fill(row, row + size.columns, 0.0);
-    for (std::size_t k = 0; k < size.inner; ++k) {
-      const double left = a[i * size.inner + k];
-      const double* right = b + k * size.columns;
-      for (std::size_t j = 0; j < size.columns; ++j) row[j] += left * right[j];
-    }
-  }
-}
-
-void multiply_transposed_in_order(const double* a, const double* b, double* out, ProductSize size) {
-  for (std::size_t i = 0; i < size.rows; ++i) {
-    for (std::size_t j = 0; j < size.columns; ++j) {
-      double sum = 0;
-      for (std::size_t k = 0; k < size.inner; ++k) {
-        sum += a[i * size.inner + k] * b[j * size.inner + k];
-      }
-      out[i * size.columns + j] = sum;
-    }
-  }
-}
 
 // BLAS counts in int.
 bool fits_blas(ProductSize size) {
@@ -111,11 +88,13 @@ void get_blas_ready() {
   static_cast<void>(one_thread);
 }
 
+// What BLAS does in the time of one plain operation.
+constexpr std::size_t products_a_copy = 8;
+
 // Blocks of rows or, where they are few, of columns: the same for any number of threads, and so is
 // each sum.
 void multiply_in_blocks(const Part& part, ProductSize size, RightSide right) {
   constexpr std::size_t block = 256;
-  constexpr std::size_t products_a_copy = 8;  // what BLAS does in the time of one plain operation
   const bool by_rows = size.rows > block;
   const std::size_t column_step = right == RightSide::transposed ? part.b_step : 1;
   const std::size_t count = by_rows ? size.rows : size.columns;
@@ -203,7 +182,7 @@ void multiply(std::span<const double> a, const Values& numbers, std::size_t firs
   }
   refuse_other_size(a.size(), std::min(in_b, numbers.size() - first), out.size(), size);
   const std::size_t width = right == RightSide::transposed ? size.inner : size.columns;
-  std::vector<double> room;
+  Room room;
   const auto lines = [&](std::size_t line, std::size_t count) {
     return numbers.look(first + line * width, count * width, room);
   };
@@ -213,9 +192,10 @@ void multiply(std::span<const double> a, const Values& numbers, std::size_t firs
 void multiply_each(std::size_t count, ProductSize size,
                    const std::function<void(std::size_t)>& one) {
   const std::size_t products = size.rows * size.inner * size.columns;
-  in_blocks(count, 1, products / 8, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t m = begin; m < end; ++m) one(m);
-  });
+  in_blocks(count, 1, is_large(size) ? products / products_a_copy : products,
+            [&](std::size_t begin, std::size_t end) {
+              for (std::size_t m = begin; m < end; ++m) one(m);
+            });
 }
 
 }  // namespace qkv

@@ -37,9 +37,11 @@ class Values::Again {
 
   void fill_lines(std::size_t first, std::span<double> room) const {
     constexpr std::size_t at_a_time = 16;
-    in_blocks(room.size() / width_, at_a_time, 2 * width_, [&](std::size_t l, std::size_t end) {
-      for (; l < end; ++l) fill_line(first + l, room.subspan(l * width_, width_));
-    });
+    constexpr std::size_t operations = 4;  // a number: it is read, made another, and written
+    in_blocks(room.size() / width_, at_a_time, operations * width_,
+              [&](std::size_t l, std::size_t end) {
+                for (; l < end; ++l) fill_line(first + l, room.subspan(l * width_, width_));
+              });
   }
 
   const double* part(std::size_t first, std::size_t count) const {
@@ -124,12 +126,19 @@ Values Values::made_by(std::size_t size, std::size_t width, LineWork work) {
   return values;
 }
 
-std::span<const double> Values::look(std::size_t first, std::size_t count,
-                                     std::vector<double>& room) const {
+std::span<double> Room::of(std::size_t count) {
+  if (count > size_) {
+    numbers_ = std::make_unique_for_overwrite<double[]>(count);
+    size_ = count;
+  }
+  return {numbers_.get(), count};
+}
+
+std::span<const double> Values::look(std::size_t first, std::size_t count, Room& room) const {
   if (!again_) return part(first, count);
-  room.resize(count);
-  again_->fill_lines(first / again_->width(), room);
-  return room;
+  const std::span<double> numbers = room.of(count);
+  again_->fill_lines(first / again_->width(), numbers);
+  return numbers;
 }
 
 void Values::in_pieces(const std::function<void(std::span<const double>)>& work) const {
@@ -137,7 +146,7 @@ void Values::in_pieces(const std::function<void(std::span<const double>)>& work)
   constexpr std::size_t numbers_at_a_time = std::size_t{1} << 20;
   const std::size_t width = again_->width();
   const std::size_t piece = std::max<std::size_t>(1, numbers_at_a_time / width) * width;
-  std::vector<double> room;
+  Room room;
   for (std::size_t i = 0; i < size(); i += piece) {
     work(look(i, std::min(piece, size() - i), room));
   }

@@ -19,6 +19,17 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 /// it, where there is no other tensor.
 using LineWork = std::function<void(std::size_t line, std::span<double> cells)>;
 
+/// Where numbers are made again for somebody who looks at some of them, and then at others.
+class Room {
+ public:
+  /// So many numbers, to be written over: what was there before need not be there still.
+  std::span<double> of(std::size_t count);
+
+ private:
+  std::unique_ptr<double[]> numbers_;
+  std::size_t size_ = 0;
+};
+
 /// The numbers of a tensor: a vector of them, or a way to make them again whenever somebody looks,
 /// bit for bit, from another tensor's or from a file. That is for large results that cost next to
 /// nothing, such as the scaled scores, of which four matrices of the same size would else be held
@@ -84,8 +95,7 @@ class Values {
   }
 
   /// The same for whole lines, made in `room` where they are not held: nothing else is kept.
-  std::span<const double> look(std::size_t first, std::size_t count,
-                               std::vector<double>& room) const;
+  std::span<const double> look(std::size_t first, std::size_t count, Room& room) const;
 
   /// Calls `work` for all numbers, piece by piece in order, each of whole lines.
   void in_pieces(const std::function<void(std::span<const double>)>& work) const;

@@ -62,10 +62,10 @@ TEST_CASE("numbers are made again after they were let go") {
 
 TEST_CASE("a look makes the lines that are asked for, in the looker's own room") {
   const Values from = {1, 2, 3, 4};
-  Numbers room;
+  Room room;
   const auto line = Values::made_of(from, 2, add_line).look(2, 2, room);
   CHECK(Numbers(line.begin(), line.end()) == Numbers{103, 104});
-  CHECK(line.data() == room.data());
+  CHECK(line.data() == room.of(2).data());
   CHECK(from.look(2, 2, room).data() == from.data() + 2);  // held ones need none
 }
 
