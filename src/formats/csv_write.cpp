@@ -68,7 +68,9 @@ std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::s
   constexpr std::size_t room_size = 1 << 14;
   std::vector<char> room(std::max(room_size, widest_cell(options)));
   const bool labelled = is_labelled(matrix, options);
+  constexpr std::size_t usual_cell = 21;  // a sign, 17 digits, a point and a comma
   std::string text;
+  text.reserve(usual_cell * (end - begin) * (matrix.columns + 1));
   for (std::size_t i = begin; i < end; ++i) {
     if (labelled && !matrix.row_labels.empty()) text += csv::label_cell(matrix.row_labels[i]);
     if (labelled) text += ',';
