@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "check/fit.hpp"
+#include "check/precision.hpp"
 #include "check/slips.hpp"
 #include "check/world.hpp"
 #include "tensor/error.hpp"
@@ -129,7 +130,9 @@ Puzzle puzzle_of(const LearnerNode& node) {
   for (std::size_t i = 0; i < handed.cells.size(); ++i) {
     const double x = handed.cells[i].value;
     puzzle.written.push_back(x);
-    puzzle.reach.push_back(node.units.reach(i));
+    // A wild number excuses no others, but what it is itself was typed to no more digits than they.
+    const double own = rule_of(handed.precision).floor * std::abs(x);
+    puzzle.reach.push_back(std::max(node.units.reach(i), std::isfinite(own) ? own : 0));
     puzzle.hides.push_back(node.handed && node.own.values[i] == -infinity);
     puzzle.wrong.push_back(node.handed ? node.verdicts[i] == Verdict::wrong : !std::isnan(x));
   }

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "check/submissions.hpp"
+#include "formats/dtype.hpp"
 
 /// Two words by hand (checked with NumPy):
 ///   Q = 5 2    K = 0.5 1.6    V = 4 10    scores = 5.7 14.1    scaled_scores = 4.0305 9.9702
@@ -87,6 +88,15 @@ TEST_CASE("the last digit of a huge number is no excuse") {
 TEST_CASE("one wild number does not excuse the others") {
   CHECK(verdicts(check_two_words({{"scaled_scores", "1000000000,9.97\n3.5,7.64\n"}}),
                  "scaled_scores") == "wc wc");
+}
+
+TEST_CASE("a wild number is explained within its own digits") {
+  Submission work = submission_of({{"Q", "5,2\n5,1\n"}}, two_words().trace);
+  const double wild[] = {5000.00048828125, 2, 5, 1};  // as float32 holds 5.0000005 times 1000
+  work.files[0].written = written_of({2, 2}, wild, Precision::float32);
+  const CheckReport report = check(two_words().lesson, two_words().trace, work, {});
+  CHECK(verdicts(report, "Q") == "wc cc");
+  CHECK(mistakes(report, "Q") == "slip.decimal-point");
 }
 
 TEST_CASE("whole numbers are exact where whole numbers are right") {
