@@ -218,6 +218,23 @@ def rounded_digits_get_the_tolerance_that_allows_for_them(folder):
     equal(qkv("compare", folder / "r", "the-fat-cat", *hint.group(1).split()).returncode, 0)
 
 
+def rounding_is_told_from_what_is_wrong_behind_it(folder):
+    arrays = lesson_arrays(folder)
+    desired = {name: array for name, array in arrays.items() if name in ("Q", "K", "scores", "output")}
+    for dtype, places in ((np.float16, 2.0**-11), (np.float64, 2.0**-42)):
+        by = {name: 3 * places * np.abs(array).max() for name, array in desired.items()}
+        near = {name: (array + by[name]).astype(dtype) for name, array in desired.items()}
+        np.savez(folder / "near.npz", **near)
+        text = qkv("compare", folder / "near.npz", "the-fat-cat").stdout
+        allowed = re.search(r"which is rounding: (--atol \S+) allows for it\.$", text, re.M)
+        assert allowed, text
+        equal(qkv("compare", folder / "near.npz", "the-fat-cat", *allowed.group(1).split()).returncode, 0)
+        near["output"] = near["output"] + dtype(1)
+        np.savez(folder / "far.npz", **near)
+        text = qkv("compare", folder / "far.npz", "the-fat-cat").stdout
+        assert "That much is rounding; the first that differs by more is output.\n" in text, text
+
+
 def names_are_known_whatever_their_capitals(folder):
     arrays = lesson_arrays(folder)
     np.savez(folder / "low.npz", **{"q": arrays["Q"] + 1, "Scaled-Scores": arrays["scaled_scores"]})
@@ -265,6 +282,7 @@ CLAIMS = [
     one_tolerance_alone_leaves_the_other_to_numpy,
     nan_on_one_side_is_said_and_counted,
     rounded_digits_get_the_tolerance_that_allows_for_them,
+    rounding_is_told_from_what_is_wrong_behind_it,
     names_are_known_whatever_their_capitals,
     a_finite_mask_is_named,
     a_finite_mask_does_not_hide_what_is_wrong_behind_it,

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "check/precision.hpp"
 #include "render/text.hpp"
 #include "trace/reference.hpp"
 
@@ -175,22 +176,35 @@ std::string rounding_hint(const ComparedStep& step) {
   return {};
 }
 
-// Where two programs have rounded a number that all but vanishes, the relative difference is large
-// and means nothing.
-std::string vanishing_hint(const ComparedStep& step) {
-  constexpr double units = 1e-12;  // of the largest number: thousands of float64's last places
-  double largest = 1;
+// Whether two right programs may differ so: by some last places of the largest number, each having
+// rounded its own sums.
+bool is_rounding(const ComparedStep& step) {
+  constexpr double places = 8;
+  constexpr double of_doubles = 1e-12;  // thousands of places: sums in another order
+  double largest = 0;
   for (const double value : step.desired->tensor.values) {
     if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
   }
-  const Difference& difference = step.difference;
-  const bool is_rounding =
-      difference.nan_mismatched == 0 && difference.largest_absolute <= units * largest;
-  if (!is_rounding || step.tolerance.absolute > 0) return {};
+  const double part = std::max(of_doubles, places * rule_of(step.precision).nearness);
+  return step.difference.nan_mismatched == 0 && step.difference.largest_absolute <= part * largest;
+}
+
+// The first that differs may do so by rounding alone: then what helps is the next that does not, or
+// a tolerance.
+std::string arithmetic_hint(const Comparison& comparison) {
+  if (!is_rounding(comparison.steps[*comparison.first])) return {};
+  double most = 0;
+  for (const ComparedStep& step : comparison.steps) {
+    const bool by_numbers = step.sameness == Sameness::differs && !step.finite_mask;
+    if (step.sameness == Sameness::other_shape || (by_numbers && !is_rounding(step))) {
+      return fmt::format("That much is rounding; the first that differs by more is {}.\n",
+                         visible(step.name));
+    }
+    if (!step.finite_mask) most = std::max(most, step.difference.largest_absolute);
+  }
   return fmt::format(
-      "None differs by more than {:.2g}, which is rounding: --atol {:.0e} allows for it.\n",
-      difference.largest_absolute,
-      std::pow(10.0, std::ceil(std::log10(difference.largest_absolute))));
+      "None differs by more than {:.2g}, which is rounding: --atol {:.0e} allows for it.\n", most,
+      std::pow(10.0, std::ceil(std::log10(most))));
 }
 
 // A matter of taste, which need not be where the trouble is.
@@ -223,13 +237,12 @@ std::string numbers_text(const ComparedStep& step) {
       "Max absolute difference: {:.9g}{}\n"
       "Max relative difference: {:.9g}{}\n"
       "First mismatch: {}, index [{}] from 0\n"
-      " ACTUAL: {}\n DESIRED: {}\n{}{}",
+      " ACTUAL: {}\n DESIRED: {}\n{}",
       tolerance_text(step), difference.mismatched, difference.elements,
       100.0 * static_cast<double>(difference.mismatched) / static_cast<double>(difference.elements),
       nan_text(difference), difference.largest_absolute, aside, difference.largest_relative, aside,
       visible(cell_name(step, place)), fmt::join(index_of(telling_tensor(step), place), ", "),
-      step.actual->tensor.values[place], step.desired->tensor.values[place], rounding_hint(step),
-      vanishing_hint(step));
+      step.actual->tensor.values[place], step.desired->tensor.values[place], rounding_hint(step));
 }
 
 std::string first_text(const Comparison& comparison) {
@@ -246,7 +259,8 @@ std::string first_text(const Comparison& comparison) {
                          name, shape_text(step.actual->tensor.shape()),
                          shape_text(step.desired->tensor.shape()), shape_hint(step));
     default:
-      return fmt::format("The first that differs{} is {}.\n{}", aside, name, numbers_text(step));
+      return fmt::format("The first that differs{} is {}.\n{}", aside, name, numbers_text(step)) +
+             arithmetic_hint(comparison);
   }
 }
 
