@@ -82,6 +82,15 @@ bool softmax_row(std::span<const double> scores, std::span<double> weights) {
 }
 
 QKV_FOR_EACH_PROCESSOR
+void tanh_row(std::span<double> cells) {
+  double* const x = cells.data();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double e = exp_below_zero(-2 * std::abs(x[i]));
+    x[i] = std::copysign(1 - 2 * e / (1 + e), x[i]);
+  }
+}
+
+QKV_FOR_EACH_PROCESSOR
 double largest_magnitude(std::span<const double> values) {
   constexpr double most = std::numeric_limits<double>::max();
   std::array<double, lanes> largest = {};

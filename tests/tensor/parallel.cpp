@@ -162,6 +162,36 @@ TEST_CASE("a long row without a finite largest score is left to the plain way") 
   CHECK(weights == std::vector<double>(10));
 }
 
+TEST_CASE("tanh of a long row is that of its definition, to the last places of 1") {
+  std::vector<double> cells = {0, -0.0, 1e-300, 1e-9, 0.3, 5, 18, 19, 20, 354, 400, 1e300, inf};
+  for (int i = 0; i < 1000; ++i) cells.push_back(-25 + 0.05 * i);
+  std::vector<double> row = cells;
+  tanh_row(row);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const auto due = static_cast<double>(std::tanh(static_cast<long double>(cells[i])));
+    CHECK(std::abs(row[i] - due) <= 2.3e-16);
+    CHECK(std::signbit(row[i]) == std::signbit(cells[i]));
+  }
+  std::vector<double> none = {std::nan("")};
+  tanh_row(none);
+  CHECK(std::isnan(none[0]));
+}
+
+TEST_CASE("gelu of a large matrix is that of its rows") {
+  const Tensor x = large(1, 300, 400);
+  const Tensor all = apply("gelu", {x});
+  for (const std::size_t row : {0, 299}) {
+    const Tensor one = apply(
+        "gelu",
+        {matrix({std::vector<double>(x.values.begin() + static_cast<long>(row * 400),
+                                     x.values.begin() + static_cast<long>(row * 400 + 400))})});
+    for (std::size_t j = 0; j < 400; ++j) {
+      const double due = one.values[j];
+      CHECK(std::abs(all.values[row * 400 + j] - due) <= 3e-16 * std::abs(x.values[row * 400 + j]));
+    }
+  }
+}
+
 TEST_CASE("an infinity or a NaN among many numbers is found") {
   std::vector<double> values(5000, std::numeric_limits<double>::max());
   CHECK(all_finite(values));
