@@ -171,6 +171,18 @@ def shapes_that_differ_are_told_in_words(folder):
     assert "One is the shape of the other's transpose." in done.stdout
 
 
+def right_numbers_in_another_shape_are_told(folder):
+    scores = lesson_arrays(folder)["scores"]
+    for shape in ((14, 7), (98,), (2, 7, 7, 1)):
+        for wrong in (0, 1):
+            np.savez(folder / "d.npz", scores=scores.reshape(shape) + wrong)
+            for command in (("compare", folder / "d.npz", "the-fat-cat"),
+                            ("check", "the-fat-cat", folder / "d.npz")):
+                done = qkv(*command)
+                equal((done.returncode, "only the shape is not." in done.stdout), (1, not wrong),
+                      f"{shape}, {done.stdout}")
+
+
 def bad_input_ends_with_status_2(folder):
     np.savez(folder / "strange.npz", np.eye(2))
     (folder / "empty").mkdir()
@@ -278,6 +290,7 @@ CLAIMS = [
     the_cell_is_named_as_the_lesson_names_it,
     a_step_missing_from_an_export_counts_and_from_a_dump_does_not,
     shapes_that_differ_are_told_in_words,
+    right_numbers_in_another_shape_are_told,
     bad_input_ends_with_status_2,
     one_tolerance_alone_leaves_the_other_to_numpy,
     nan_on_one_side_is_said_and_counted,

@@ -9,6 +9,7 @@
 
 #include "check/conventions.hpp"
 #include "check/rounded.hpp"
+#include "tensor/compare.hpp"
 #include "trace/evaluate.hpp"
 #include "trace/labels.hpp"
 
@@ -183,6 +184,17 @@ std::optional<std::string> convention_of(const Reading& reading, const LearnerNo
   return {};
 }
 
+// Whether a matrix of the wrong shape holds what it should, cell after cell.
+bool has_right_numbers(const LearnerNode& node) {
+  const Cells& cells = node.misshapen->cells;
+  if (cells.size() != node.from_yours.values.size()) return false;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const Tolerance own{.absolute = node.units.reach(i)};
+    if (!is_close(cells[i].value, node.from_yours.values[i], own)) return false;
+  }
+  return true;
+}
+
 StepReport report_of(const Reading& reading, std::size_t index, const Trace& lesson) {
   const LearnerNode& node = reading.judgement.nodes[index];
   StepReport report;
@@ -196,6 +208,7 @@ StepReport report_of(const Reading& reading, std::size_t index, const Trace& les
         std::count_if(node.misshapen->cells.begin(), node.misshapen->cells.end(),
                       [](const Numeral& cell) { return !std::isnan(cell.value); }));
     report.mistakes = diagnose(reading.judgement, *reading.trace, index);
+    report.only_the_shape = report.mistakes.empty() && has_right_numbers(node);
     return report;
   }
   report.verdict = worst_of(node.verdicts);

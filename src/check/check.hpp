@@ -43,6 +43,7 @@ struct StepReport {
   std::vector<Verdict> verdicts;  ///< one a cell; empty for a wrong shape
   Shape wrong_shape;              ///< as handed in, for a wrong shape
   Shape right_shape;
+  bool only_the_shape = false;  ///< its numbers are right and in order; no mistake explains more
 };
 
 enum class Outcome { correct, wrong, incomplete };

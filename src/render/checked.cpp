@@ -256,6 +256,9 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
       if (found.size() > 1) std::swap(found[found.size() - 1], found[found.size() - 2]);
     }
     text += fmt::format("; you have {}, it should be {}\n", shape_text(found), shape_text(right));
+    if (step.only_the_shape) {
+      text += paragraph("The numbers are right, and in their order: only the shape is not.", look);
+    }
     return text + (step.mistakes.empty() ? "" : mistakes_text(step, look));
   }
   if (step.verdict == Verdict::blank) return text + "\n";

@@ -220,6 +220,12 @@ std::string masks_text(const Comparison& comparison) {
 }
 
 std::string shape_hint(const ComparedStep& step) {
+  const Values& actual = step.actual->tensor.values;
+  const Values& desired = step.desired->tensor.values;
+  if (actual.size() == desired.size() &&
+      difference_of(actual, desired, step.tolerance).mismatched == 0) {
+    return "The numbers are the same, and in the same order: only the shape is not.\n";
+  }
   Shape turned = step.actual->tensor.shape();
   if (turned.size() < 2) return {};
   std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
