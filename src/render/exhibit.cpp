@@ -8,6 +8,7 @@
 #include "render/grid.hpp"
 #include "render/text.hpp"
 #include "tensor/change.hpp"
+#include "tensor/parallel.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -34,9 +35,22 @@ std::string hidden_text(const Grid& shown, const std::string& whole) {
 // One row-major matrix of an exhibit as people see it: laid out as `shown` is.
 struct ShownMatrix {
   std::size_t rows, columns;
-  std::span<const double> values;
-  std::span<const double> before = {};  ///< empty where nothing has changed
+  const Tensor& tensor;
+  std::size_t first;               ///< the place of its first number in the tensor
+  const Tensor* before = nullptr;  ///< none where nothing has changed
   MatrixLabels labels;
+
+  std::span<const double> row(std::size_t row) const {
+    return tensor.values.part(first + row * columns, columns);
+  }
+  double before_at(std::size_t row, std::size_t column) const {
+    return before->values[first + row * columns + column];
+  }
+  /// Nothing where there are more than a lesson shows: they need not be there.
+  std::span<const double> all() const {
+    const std::size_t count = rows * columns;
+    return count > teaching_numbers ? std::span<const double>() : tensor.values.part(first, count);
+  }
 };
 
 // It as text, with what that leaves out.
@@ -49,14 +63,15 @@ MatrixText numbers_text(const ShownMatrix& sheet, const std::string& whole, cons
   GridLook style{.width = look.width,
                  .digits = look.digits,
                  .colour = look.colour && look.picture != Picture::numbers};
-  if (!sheet.before.empty()) {
+  if (sheet.before) {
     style.mark = [&](std::size_t row, std::size_t column) {
-      const std::size_t i = row * sheet.columns + column;
-      return differs(sheet.values[i], sheet.before[i]) ? Mark::changed : Mark::none;
+      return differs(sheet.row(row)[column], sheet.before_at(row, column)) ? Mark::changed
+                                                                           : Mark::none;
     };
   }
-  const Grid lines = grid(sheet.rows, sheet.columns, sheet.values,
-                          {sheet.labels.rows, sheet.labels.columns}, style);
+  const RowAt row_at = [&](std::size_t row) { return sheet.row(row); };
+  const Grid lines =
+      grid(sheet.rows, sheet.columns, row_at, {sheet.labels.rows, sheet.labels.columns}, style);
   std::string hidden = hidden_text(lines, whole);
   if (!hidden.empty()) hidden = indented(hidden, look);
   return {lines.text + hidden, hidden};
@@ -78,7 +93,7 @@ std::string dots_text(const Dots& dotted, const std::vector<std::string>& row_la
 // Numbers, or where the reader wants dots and they fit, dots.
 MatrixText matrix_text(const ShownMatrix& sheet, const std::string& whole, const WalkLook& look) {
   if (look.picture != Picture::dots) return numbers_text(sheet, whole, look);
-  const Dots dotted = signed_dots(sheet.rows, sheet.columns, sheet.values, sheet.labels.columns);
+  const Dots dotted = signed_dots(sheet.rows, sheet.columns, sheet.all(), sheet.labels.columns);
   const std::string alone = dots_text(dotted, sheet.labels.rows, look);
   return alone.empty() ? numbers_text(sheet, whole, look) : MatrixText{alone};
 }
@@ -99,7 +114,7 @@ std::string without_colour(const std::string& text) {
 
 // A matrix of weights: its numbers, and its dots on the right of them, or below.
 MatrixText weights_text(const ShownMatrix& sheet, const std::string& whole, const WalkLook& look) {
-  const Dots dotted = dots(sheet.rows, sheet.columns, sheet.values, sheet.labels.columns);
+  const Dots dotted = dots(sheet.rows, sheet.columns, sheet.all(), sheet.labels.columns);
   const std::string below = dots_text(dotted, sheet.labels.rows, look);
   if (look.picture == Picture::dots && !below.empty()) return {below};
   MatrixText numbers = numbers_text(sheet, whole, look);
@@ -120,8 +135,12 @@ std::string sentences_text(const Exhibit& exhibit, const WalkLook& look) {
     for (std::size_t i = 0; i < columns; ++i) {
       labels.columns.emplace_back(ids.axes.back().label(i, b));
     }
-    const std::span<const double> row = std::span(ids.values).subspan(b * columns, columns);
-    text += matrix_text({1, columns, row, {}, std::move(labels)}, exhibit.whole, look).text;
+    const ShownMatrix sheet{.rows = 1,
+                            .columns = columns,
+                            .tensor = ids,
+                            .first = b * columns,
+                            .labels = std::move(labels)};
+    text += matrix_text(sheet, exhibit.whole, look).text;
   }
   return text;
 }
@@ -169,9 +188,12 @@ std::string text_of(const Exhibit& exhibit, const Trace& trace, const WalkLook& 
     }
     const std::size_t m = wanted[w];
     if (tensor.matrices() > 1) text += "  " + matrix_name(tensor, m) + "\n";
-    MatrixText sheet = one_matrix({shown.rows(), shown.columns(), shown.matrix(m),
-                                   before ? before->matrix(m) : std::span<const double>(),
-                                   own_labels(tensor, m, trace.convention)},
+    MatrixText sheet = one_matrix({.rows = shown.rows(),
+                                   .columns = shown.columns(),
+                                   .tensor = shown,
+                                   .first = m * shown.rows() * shown.columns(),
+                                   .before = before,
+                                   .labels = own_labels(tensor, m, trace.convention)},
                                   exhibit.whole, look);
     text += sheet.text;
     hidden = std::move(sheet.hidden);

@@ -11,6 +11,7 @@
 #include "render/selection.hpp"
 #include "render/shade.hpp"
 #include "render/text.hpp"
+#include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
 
 namespace qkv {
@@ -80,14 +81,14 @@ std::size_t least_tail(const NumberStyle& style) {
 /// Everything that the steps below need to know about the matrix and the wishes of the caller.
 struct Sheet {
   std::size_t rows, columns;
-  std::span<const double> values;
+  const RowAt& row_at;
   const GridLabels& labels;
   const GridLook& look;
   GridMeasure measure;
   Selection shown_rows;
   mutable std::map<std::size_t, Column> columns_made = {};
 
-  double value(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
+  double value(std::size_t row, std::size_t column) const { return row_at(row)[column]; }
 };
 
 Column make_column(const Sheet& sheet, std::size_t index) {
@@ -337,21 +338,48 @@ GridMeasure measured(std::span<const double> values, int digits) {
           .has_negative = std::any_of(values.begin(), values.end(), is_negative)};
 }
 
+namespace {
+
+// Of all rows; of a matrix of more numbers than a lesson shows, of those that show.
+GridMeasure measured_rows(std::size_t rows, std::size_t columns, const RowAt& row_at,
+                          const Selection& shown, int digits) {
+  const bool all = rows * columns <= teaching_numbers;
+  const std::size_t count = all ? rows : shown.shown();
+  std::vector<double> numbers;
+  numbers.reserve(count * columns);
+  for (std::size_t place = 0; place < count; ++place) {
+    const std::span<const double> row = row_at(all ? place : shown[place]);
+    numbers.insert(numbers.end(), row.begin(), row.end());
+  }
+  return measured(numbers, digits);
+}
+
+}  // namespace
+
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
           const GridLabels& labels, const GridLook& look) {
   if (values.size() != rows * columns)
     throw std::logic_error(fmt::format("grid: {} values for {}×{}", values.size(), rows, columns));
-  if (values.empty()) return {.text = fmt::format("  (empty: {}×{})\n", rows, columns)};
+  const RowAt row_at = [&](std::size_t row) { return values.subspan(row * columns, columns); };
+  return grid(rows, columns, row_at, labels, look);
+}
+
+Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const GridLabels& labels,
+          const GridLook& look) {
+  if (rows * columns == 0) return {.text = fmt::format("  (empty: {}×{})\n", rows, columns)};
 
   const std::optional<GridFocus>& focus = look.focus;
+  const Selection shown_rows =
+      focus ? rows_around(focus->row, rows, look.most_rows) : selected_rows(rows, look.most_rows);
   Sheet sheet{.rows = rows,
               .columns = columns,
-              .values = values,
+              .row_at = row_at,
               .labels = labels,
               .look = look,
-              .measure = look.measure ? *look.measure : measured(values, look.digits),
-              .shown_rows = focus ? rows_around(focus->row, rows, look.most_rows)
-                                  : selected_rows(rows, look.most_rows)};
+              .measure = look.measure
+                             ? *look.measure
+                             : measured_rows(rows, columns, row_at, shown_rows, look.digits),
+              .shown_rows = shown_rows};
   // Long whole numbers show whole where they fit all together.
   NumberStyle& style = sheet.measure.style;
   if (style.kind == NumberStyle::Kind::grouped && room_beside_all_columns(sheet) == 0) {

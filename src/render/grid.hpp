@@ -20,8 +20,9 @@ enum class Mark {
   picked,   ///< `[0.25]`
 };
 
-/// What the shades and the decimals of a matrix depend on: all of its numbers. Taking them once
-/// makes a large matrix quick to show again.
+/// What the shades and the decimals of a matrix depend on: all of its numbers or, of more than a
+/// lesson shows, those that are looked at. Taking them once makes a large matrix quick to show
+/// again.
 struct GridMeasure {
   NumberStyle style = {};
   double largest = 0;
@@ -45,6 +46,9 @@ struct GridLook {
   const GridMeasure* measure = nullptr;  ///< of these values and digits; taken anew where missing
 };
 
+/// The numbers of one row. Rows that don't show are not asked for where the matrix is large.
+using RowAt = std::function<std::span<const double>(std::size_t row)>;
+
 /// What the rows and columns are called, as it came from a file: the grid makes it safe to show.
 /// Where a label is missing or empty, the index from 1 stands for it.
 struct GridLabels {
@@ -66,14 +70,17 @@ struct Grid {
 
 /// Shows one row-major matrix of `rows` × `columns`, numbers aligned at the decimal point. A matrix
 /// that is too wide shows its first and last columns around a `…`, one that is too long its first
-/// and last rows around a `⋮`. Only what is shown is formatted, so size costs nothing but the
-/// search for the style. With a focus, only what is around that cell shows. With colour, white to
-/// blue shows how large a number is; where there are negative ones, blue is below and brown above
-/// zero. Throws std::logic_error where `values` has another size.
+/// and last rows around a `⋮`. Only what is shown is formatted, so size costs nothing. With a
+/// focus, only what is around that cell shows. With colour, white to blue shows how large a number
+/// is; where there are negative ones, blue is below and brown above zero.
 ///
 ///       cat  fat
 ///     1   2    0
 ///     2   0   -1
+Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const GridLabels& labels,
+          const GridLook& look);
+
+/// The same of numbers that are all there. Throws std::logic_error where they have another size.
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
           const GridLabels& labels, const GridLook& look);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -238,9 +239,24 @@ TEST_CASE("a matrix with thousands of rows and columns is shown at once") {
         "  5000  0.1234  0.1234  …  0.1234\n");
 }
 
+TEST_CASE("of a large matrix only the rows that show are asked for") {
+  std::set<std::size_t> asked;
+  const Values row(4000, 0.5);
+  const qkv::RowAt row_at = [&](std::size_t r) {
+    asked.insert(r);
+    return std::span<const double>(row);
+  };
+  CHECK(grid(5000, 4000, row_at, {}, {.width = 30, .most_rows = 3}).text ==
+        "          1    2  …  4000\n"
+        "     1  0.5  0.5  …   0.5\n"
+        "     ⋮  ⋮    ⋮    ⋱   ⋮\n"
+        "  5000  0.5  0.5  …   0.5\n");
+  CHECK(asked == std::set<std::size_t>{0, 4999});
+}
+
 TEST_CASE("a matrix without cells says so") {
-  CHECK(grid(0, 3, {}, {}, {}).text == "  (empty: 0×3)\n");
-  CHECK(grid(2, 0, {}, {{"a", "b"}}, {}).text == "  (empty: 2×0)\n");
+  CHECK(grid(0, 3, Values{}, {}, {}).text == "  (empty: 0×3)\n");
+  CHECK(grid(2, 0, Values{}, {{"a", "b"}}, {}).text == "  (empty: 2×0)\n");
 }
 
 TEST_CASE("values of another size are a fault of the program") {
