@@ -50,6 +50,11 @@ Piece inside_piece(const HandedFile& file, const Tensor& tensor, Convention conv
   const std::span<const Numeral> cells = file.written.cells;
   Piece piece{.shape = without_leading_ones(file.written.shape, tensor.rank()),
               .cells = Cells(cells)};
+  // A batch of one may go without its axis.
+  if (file.leading.empty() && tensor.rank() > 2 &&
+      piece.shape == without_leading_ones(tensor.shape(), 2)) {
+    piece.shape = tensor.shape();
+  }
   // Where tokens are said to be columns, a column of tokens is no row of them.
   piece.may_lie = turned == Turned::no || piece.shape.size() < 2;
   if (piece.shape.size() < 2 && tensor.rank() >= 2) piece.shape.insert(piece.shape.begin(), 1);
@@ -109,6 +114,7 @@ Handed put_together(const std::string& name, const Submission& submission, const
     if (pieces.empty()) handed.precision = file.written.precision;
     // Heads in files of several kinds are judged by the digits that somebody wrote.
     if (handed.precision != file.written.precision) handed.precision = Precision::digits;
+    handed.stored = handed.precision;
     Piece piece = inside_piece(file, tensor, trace.convention, turned);
     if (file.leading.empty()) {
       take_whole(std::move(piece), tensor, handed);

@@ -44,6 +44,7 @@ struct Handed {
   Shape shape;       ///< of the cells, inside: a token is a row
   Cells cells;       ///< NaN where blank
   Precision precision = Precision::digits;
+  Precision stored = Precision::digits;  ///< as the file has them, whatever its numbers mean
   std::vector<std::size_t> absent = {};  ///< matrices of it that have no file
 };
 

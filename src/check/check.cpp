@@ -184,13 +184,16 @@ std::optional<std::string> convention_of(const Reading& reading, const LearnerNo
   return {};
 }
 
-// Whether a matrix of the wrong shape holds what it should, cell after cell.
-bool has_right_numbers(const LearnerNode& node) {
+// Whether a matrix of the wrong shape holds what it should, cell after cell. Tokens in columns are
+// turned over inside, whatever shape they have: of them nothing is said.
+bool has_right_numbers(const Reading& reading, const LearnerNode& node) {
   const Cells& cells = node.misshapen->cells;
-  if (cells.size() != node.from_yours.values.size()) return false;
+  const bool in_order =
+      reading.trace->convention == Convention::rows && reading.turned == Turned::no;
+  if (!in_order || cells.size() != node.truth->values.size()) return false;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Tolerance own{.absolute = node.units.reach(i)};
-    if (!is_close(cells[i].value, node.from_yours.values[i], own)) return false;
+    if (!is_close(cells[i].value, node.truth->values[i], own)) return false;
   }
   return true;
 }
@@ -208,7 +211,7 @@ StepReport report_of(const Reading& reading, std::size_t index, const Trace& les
         std::count_if(node.misshapen->cells.begin(), node.misshapen->cells.end(),
                       [](const Numeral& cell) { return !std::isnan(cell.value); }));
     report.mistakes = diagnose(reading.judgement, *reading.trace, index);
-    report.only_the_shape = report.mistakes.empty() && has_right_numbers(node);
+    report.only_the_shape = report.mistakes.empty() && has_right_numbers(reading, node);
     return report;
   }
   report.verdict = worst_of(node.verdicts);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "check/arrange.hpp"
 #include "check/learner.hpp"
@@ -40,22 +41,59 @@ std::vector<std::string> names_of(const SideIndex& actual, const SideIndex& desi
   return names.all();
 }
 
-// Whether one of the two has -inf and the other a number so low that softmax makes 0 of it as well.
-bool are_masks(double one, double other) {
-  const auto stands_for = [](double low, double mask) {
-    return mask == -infinity && low <= finite_mask;
+// Below the largest score of a row by this much, softmax makes 0 of a score: e^-708 is the least
+// double.
+constexpr double out_of_sight = 708;
+
+// Where one side has -inf and the other a number so low that softmax makes 0 of it as well: the
+// places of these cells. A row in which nothing is seen has none: there it matters which it is.
+std::vector<std::size_t> masks_of(const ComparedStep& step) {
+  const Tensor& tensor = step.desired->tensor;
+  const std::span<const double> ours = step.actual->tensor.values;
+  const std::span<const double> theirs = tensor.values;
+  const auto is_hidden = [&](std::size_t i) {
+    return (ours[i] == -infinity && theirs[i] <= finite_mask) ||
+           (theirs[i] == -infinity && ours[i] <= finite_mask);
   };
-  return stands_for(one, other) || stands_for(other, one);
+  const std::size_t columns = tensor.columns();
+  const bool down =
+      tensor.axes.back().name == "query" || step.actual->tensor.axes.back().name == "query";
+  const std::size_t length = down ? tensor.rows() : columns;  // of what softmax takes at a time
+  const auto place = [&](std::size_t line, std::size_t k) {
+    return down ? (line / columns * length + k) * columns + line % columns : line * length + k;
+  };
+  std::vector<std::size_t> masks;
+  for (std::size_t line = 0; line < ours.size() / length; ++line) {
+    double seen = -infinity;
+    for (std::size_t k = 0; k < length; ++k) {
+      const std::size_t i = place(line, k);
+      if (!is_hidden(i)) seen = std::max(seen, std::min(ours[i], theirs[i]));
+    }
+    for (std::size_t k = 0; k < length; ++k) {
+      const std::size_t i = place(line, k);
+      if (is_hidden(i) && std::max(ours[i], theirs[i]) <= seen - out_of_sight) masks.push_back(i);
+    }
+  }
+  return masks;
 }
 
-bool differ_by_masks_alone(const ComparedStep& step) {
-  const std::span<const double> actual = step.actual->tensor.values;
-  const std::span<const double> desired = step.desired->tensor.values;
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    if (!is_close(actual[i], desired[i], step.tolerance) && !are_masks(actual[i], desired[i]))
-      return false;
-  }
-  return true;
+// Takes the finite masks out of what differs.
+void accept_masks(ComparedStep& step) {
+  const std::vector<std::size_t> masks = masks_of(step);
+  if (masks.empty()) return;
+  std::vector<double> actual(step.actual->tensor.values.begin(), step.actual->tensor.values.end());
+  for (const std::size_t i : masks) actual[i] = step.desired->tensor.values[i];
+  step.finite_masks = masks.size();
+  step.difference = difference_of(actual, step.desired->tensor.values, step.tolerance);
+  step.difference.identical = false;
+}
+
+bool are_same_in_order(const ComparedStep& step) {
+  const Values& actual = step.actual->tensor.values;
+  const Values& desired = step.desired->tensor.values;
+  const bool some = std::ranges::any_of(desired, [](double x) { return std::isfinite(x); });
+  return some && actual.size() == desired.size() &&
+         difference_of(actual, desired, step.tolerance).mismatched == 0;
 }
 
 void compare_numbers(ComparedStep& step, const ToleranceChoice& choice) {
@@ -70,13 +108,14 @@ void compare_numbers(ComparedStep& step, const ToleranceChoice& choice) {
   const Tensor& desired = step.desired->tensor;
   if (without_leading_ones(actual.shape()) != without_leading_ones(desired.shape())) {
     step.sameness = Sameness::other_shape;
+    step.only_the_shape = are_same_in_order(step);
     return;
   }
   step.difference = difference_of(actual.values, desired.values, step.tolerance);
+  if (step.difference.mismatched > 0) accept_masks(step);
   step.sameness = step.difference.identical         ? Sameness::identical
                   : step.difference.mismatched == 0 ? Sameness::close
                                                     : Sameness::differs;
-  step.finite_mask = step.sameness == Sameness::differs && differ_by_masks_alone(step);
 }
 
 ComparedStep compared(const std::string& name, const SideIndex& actual, const SideIndex& desired,
@@ -138,16 +177,15 @@ Comparison compare(const Side& actual, const Side& desired, const ToleranceChoic
   refuse_unread(desired, actual_index);
   const bool both_whole = actual.whole && desired.whole;
   Comparison comparison;
-  std::optional<std::size_t> first_mask;
   bool in_common = false;
   for (const std::string& name : names_of(actual_index, desired_index)) {
     comparison.steps.push_back(compared(name, actual_index, desired_index, choice));
     const ComparedStep& step = comparison.steps.back();
     in_common = in_common || !is_missing(step.sameness);
-    std::optional<std::size_t>& first = step.finite_mask ? first_mask : comparison.first;
-    if (!first && counts(step.sameness, both_whole)) first = comparison.steps.size() - 1;
+    if (!comparison.first && counts(step.sameness, both_whole)) {
+      comparison.first = comparison.steps.size() - 1;
+    }
   }
-  if (!comparison.first) comparison.first = first_mask;
   if (!in_common && !both_whole) refuse_strangers(actual, desired);
   return comparison;
 }

@@ -46,13 +46,14 @@ struct ComparedStep {
   Precision precision = Precision::float64;  ///< the coarser of the two
   Tolerance tolerance = {};
   Difference difference = {};
-  bool finite_mask = false;  ///< every mismatch is a number so low that it hides, where -inf is due
+  /// So many mismatches more are none: a number so low that it hides, where -inf is due.
+  std::size_t finite_masks = 0;
+  bool only_the_shape = false;  ///< the same numbers in the same order, in another shape
 };
 
 struct Comparison {
   std::vector<ComparedStep> steps;  ///< in the lesson's order
-  /// The first step that differs, has another shape, or is missing from a whole lesson. One with
-  /// nothing but a finite mask is a matter of taste: it is the first only where nothing else is.
+  /// The first step that differs, has another shape, or is missing from a whole lesson.
   std::optional<std::size_t> first;
 
   bool same() const { return !first.has_value(); }

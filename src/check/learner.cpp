@@ -180,7 +180,7 @@ class Judge {
     if (node.handed) node.is_lessons = false;
     if (node.handed) take_over(node);
     if (node.misshapen) {
-      node.units = units_of(*node.misshapen, node.from_yours.values,
+      node.units = units_of(*node.misshapen, {node.from_yours.values, node.truth->values},
                             decimals_elsewhere(*node.misshapen), options_.digits);
     }
     if (node.handed) judge_cells(node);
@@ -203,7 +203,8 @@ class Judge {
     const std::vector<std::size_t> masks = finite_masks(node);
     const auto units = [&](const Handed& matrix) {
       if (!node.step) return units_of_copy(matrix, node.truth->values, options_.digits);
-      return units_of(matrix, node.from_yours.values, decimals_elsewhere(handed), options_.digits);
+      return units_of(matrix, {node.from_yours.values, node.truth->values},
+                      decimals_elsewhere(handed), options_.digits);
     };
     for (std::size_t i = 0; i < handed.cells.size(); ++i) {
       if (!std::isnan(handed.cells[i].value)) node.own.values[i] = handed.cells[i].value;
@@ -222,7 +223,8 @@ class Judge {
     node.units = units({.name = handed.name,
                         .shape = handed.shape,
                         .cells = Cells(std::move(rest)),
-                        .precision = handed.precision});
+                        .precision = handed.precision,
+                        .stored = handed.stored});
   }
 
   // Whether -inf is due in the lesson, or follows from where the learner has put it before.

@@ -152,9 +152,14 @@ double value_without(const Expression& term, std::size_t dropped, std::size_t& c
   return parts.empty() ? 0 : Expression::worked_out(term.kind(), parts);
 }
 
-std::size_t terms_in(const Expression& term) {
+// Counts no further than it must to know that there are more than `most`: a part that is used a
+// hundred times is counted as often.
+std::size_t terms_in(const Expression& term, std::size_t most) {
   std::size_t count = term.kind() == Expression::Kind::sum ? term.parts().size() : 0;
-  for (const Expression& part : term.parts()) count += terms_in(part);
+  for (const Expression& part : term.parts()) {
+    if (count > most) break;
+    count += terms_in(part, most - count);
+  }
   return count;
 }
 
@@ -167,7 +172,7 @@ std::vector<Supposed> dropped_terms(const SlipContext& c) {
   for (std::size_t i = 0; i < c.right->values.size(); ++i) {
     if (!c.near_wrong[i]) continue;
     const Expression arithmetic = c.arithmetic(i / size, i % size / columns, i % columns);
-    const std::size_t terms = terms_in(arithmetic);
+    const std::size_t terms = terms_in(arithmetic, most_terms);
     if (terms > most_terms) continue;
     while (results.size() < terms) {
       results.push_back(mapped(*c.right, [](double) { return nothing; }));

@@ -51,9 +51,24 @@ bool are_whole(std::span<const double> values) {
   });
 }
 
-Measure measure_of(const Handed& handed, std::span<const double> right, int others,
-                   std::optional<int> digits) {
+// Whether a program's numbers are the due ones as precisely as they are stored. If they have few
+// decimals then, that is because no more were due: nothing was rounded.
+bool are_exact(const Handed& handed, const Due& due) {
+  const std::size_t count = handed.cells.size();
+  if (handed.stored == Precision::digits) return false;
+  if (due.truth.size() != count || due.from_own.size() != count) return false;
+  const double reach = rule_of(handed.stored).floor * scale_of(due.truth);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double x = handed.cells[i].value;
+    const auto is_near = [&](double y) { return x == y || std::abs(x - y) <= reach; };
+    if (!std::isnan(x) && !(is_near(due.truth[i]) && is_near(due.from_own[i]))) return false;
+  }
+  return true;
+}
+
+Measure measure_of(const Handed& handed, const Due& due, int others, std::optional<int> digits) {
   if (digits) return Measure::asked;
+  if (are_exact(handed, due)) return measure_of(handed.stored);
   if (is_binary(handed)) {
     const auto decimals = rounded_decimals(handed.cells, handed.precision);
     if (!decimals) return measure_of(handed.precision);
@@ -66,7 +81,7 @@ Measure measure_of(const Handed& handed, std::span<const double> right, int othe
   }
   // Whole answers are meant as they are. Where they are not whole, the other matrices tell how far
   // the learner rounds; if no number has a decimal, they were rounded to whole ones.
-  if (are_whole(right)) return Measure::whole;
+  if (are_whole(due.from_own)) return Measure::whole;
   return others > 0 ? Measure::elsewhere : Measure::rounded;
 }
 
@@ -110,10 +125,10 @@ int most_decimals(const Handed& handed) {
   return plain > 0 ? plain : scientific;
 }
 
-Units units_of(const Handed& handed, std::span<const double> right, int others,
-               std::optional<int> digits) {
+Units units_of(const Handed& handed, const Due& due, int others, std::optional<int> digits) {
+  const std::span<const double> right = due.from_own;
   Units units;
-  units.measure = measure_of(handed, right, others, digits);
+  units.measure = measure_of(handed, due, others, digits);
   units.decimals = digits                                ? *digits
                    : units.measure == Measure::elsewhere ? others
                                                          : most_decimals(handed);
@@ -133,7 +148,7 @@ Units units_of(const Handed& handed, std::span<const double> right, int others,
 
 Units units_of_copy(const Handed& handed, std::span<const double> truth,
                     std::optional<int> digits) {
-  Units units = units_of(handed, truth, 0, digits);
+  Units units = units_of(handed, {truth, truth}, 0, digits);
   const double floor = rule_of(handed.precision).floor * scale_of(handed, truth);
   std::vector<double> own;
   for (std::size_t i = 0; i < truth.size(); ++i) {

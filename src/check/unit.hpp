@@ -40,10 +40,15 @@ struct Units {
   double largest() const;
 };
 
-/// `right` is what the step makes of the learner's own numbers; `others` the decimals of the
-/// submission's other matrices; `digits` overrides what was written.
-Units units_of(const Handed& handed, std::span<const double> right, int others,
-               std::optional<int> digits);
+/// What a matrix should hold.
+struct Due {
+  std::span<const double> from_own;  ///< what the step makes of the learner's own numbers
+  std::span<const double> truth;
+};
+
+/// `others` are the decimals of the submission's other matrices; `digits` overrides what was
+/// written.
+Units units_of(const Handed& handed, const Due& due, int others, std::optional<int> digits);
 
 /// The unit of a given that was copied: a cell whose number has no more decimals than the learner
 /// writes is either the lesson's or not. `truth` are the lesson's numbers.

@@ -257,7 +257,7 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
     }
     text += fmt::format("; you have {}, it should be {}\n", shape_text(found), shape_text(right));
     if (step.only_the_shape) {
-      text += paragraph("The numbers are right, and in their order: only the shape is not.", look);
+      text += paragraph(std::string(only_the_shape), look);
     }
     return text + (step.mistakes.empty() ? "" : mistakes_text(step, look));
   }

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "check/check.hpp"
@@ -10,6 +11,10 @@ namespace qkv {
 
 /// Whether a report may say what the right numbers are.
 enum class Answers { shown, kept };
+
+/// Of right numbers in another shape.
+inline constexpr std::string_view only_the_shape =
+    "The numbers and their order are right: only the shape is not.";
 
 /// Which matrices are shown cell by cell.
 enum class Grids { wrong_ones, all };

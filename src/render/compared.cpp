@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "check/precision.hpp"
+#include "render/checked.hpp"
 #include "render/text.hpp"
 #include "trace/reference.hpp"
 
@@ -114,10 +114,11 @@ std::string table_text(const Comparison& comparison) {
   const std::size_t spared = spare_givens(comparison);
   for (const ComparedStep& step : comparison.steps) {
     if (spared > 0 && is_spare_given(step)) continue;
-    rows.push_back(
-        {visible(step.name), shape_of(step), largest_text(step, step.difference.largest_absolute),
-         largest_text(step, step.difference.largest_relative),
-         step.finite_mask ? "DIFFERS: a finite mask" : std::string(words_of(step.sameness).says)});
+    rows.push_back({visible(step.name), shape_of(step),
+                    largest_text(step, step.difference.largest_absolute),
+                    largest_text(step, step.difference.largest_relative),
+                    std::string(words_of(step.sameness).says) +
+                        (step.finite_masks > 0 ? ", but for a finite mask" : "")});
   }
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows) {
@@ -165,7 +166,7 @@ std::string tolerances_text(const Comparison& comparison) {
 // Where a hand or a program rounded the digits, and the difference is no more than that.
 std::string rounding_hint(const ComparedStep& step) {
   for (const SideMatrix* side : {step.actual, step.desired}) {
-    if (!side->decimals) continue;
+    if (side->decimals.value_or(0) == 0) continue;  // whole numbers are exact
     const double half_unit = 0.5 * std::pow(10.0, -*side->decimals);
     if (step.difference.largest_absolute > half_unit * (1 + 1e-9)) continue;
     return fmt::format(
@@ -176,56 +177,44 @@ std::string rounding_hint(const ComparedStep& step) {
   return {};
 }
 
-// Whether two right programs may differ so: by some last places of the largest number, each having
-// rounded its own sums.
-bool is_rounding(const ComparedStep& step) {
-  constexpr double places = 8;
-  constexpr double of_doubles = 1e-12;  // thousands of places: sums in another order
-  double largest = 0;
+double power_above(double x) {
+  const double power = std::pow(10.0, std::ceil(std::log10(x)));
+  return power < x ? 10 * power : power;
+}
+
+// Where two programs have rounded a number that all but vanishes, the relative difference is large
+// and means nothing.
+std::string vanishing_hint(const ComparedStep& step) {
+  constexpr double units = 1e-12;  // of the largest number: thousands of float64's last places
+  double largest = 1;
   for (const double value : step.desired->tensor.values) {
     if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
   }
-  const double part = std::max(of_doubles, places * rule_of(step.precision).nearness);
-  return step.difference.nan_mismatched == 0 && step.difference.largest_absolute <= part * largest;
-}
-
-// The first that differs may do so by rounding alone: then what helps is the next that does not, or
-// a tolerance.
-std::string arithmetic_hint(const Comparison& comparison) {
-  if (!is_rounding(comparison.steps[*comparison.first])) return {};
-  double most = 0;
-  for (const ComparedStep& step : comparison.steps) {
-    const bool by_numbers = step.sameness == Sameness::differs && !step.finite_mask;
-    if (step.sameness == Sameness::other_shape || (by_numbers && !is_rounding(step))) {
-      return fmt::format("That much is rounding; the first that differs by more is {}.\n",
-                         visible(step.name));
-    }
-    if (!step.finite_mask) most = std::max(most, step.difference.largest_absolute);
-  }
+  const Difference& difference = step.difference;
+  const bool is_rounding =
+      difference.nan_mismatched == 0 && difference.largest_absolute <= units * largest;
+  if (!is_rounding || step.tolerance.absolute > 0) return {};
   return fmt::format(
-      "None differs by more than {:.2g}, which is rounding: --atol {:.0e} allows for it.\n", most,
-      std::pow(10.0, std::ceil(std::log10(most))));
+      "None differs by more than {:.2g}, which is rounding: --atol {:.0e} allows for it.\n",
+      difference.largest_absolute, power_above(difference.largest_absolute));
 }
 
-// A matter of taste, which need not be where the trouble is.
+// A finite mask hides what -inf hides: it is told, and is no difference.
 std::string masks_text(const Comparison& comparison) {
   std::vector<std::string> names;
   for (const ComparedStep& step : comparison.steps) {
-    if (step.finite_mask) names.push_back(visible(step.name));
+    if (step.finite_masks > 0) names.push_back(visible(step.name));
   }
   if (names.empty()) return {};
-  return fmt::format(
-      "Every mismatch of {} is a finite mask where the other has -inf; both hide their keys.\n",
-      fmt::join(names, " and "));
+  constexpr std::size_t most = 4;
+  const std::size_t more = names.size() - std::min(most, names.size());
+  names.resize(names.size() - more);
+  return fmt::format("{}{}: a finite mask stands where the other has -inf; both hide their keys.\n",
+                     fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 std::string shape_hint(const ComparedStep& step) {
-  const Values& actual = step.actual->tensor.values;
-  const Values& desired = step.desired->tensor.values;
-  if (actual.size() == desired.size() &&
-      difference_of(actual, desired, step.tolerance).mismatched == 0) {
-    return "The numbers are the same, and in the same order: only the shape is not.\n";
-  }
+  if (step.only_the_shape) return std::string(only_the_shape) + "\n";
   Shape turned = step.actual->tensor.shape();
   if (turned.size() < 2) return {};
   std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
@@ -243,30 +232,39 @@ std::string numbers_text(const ComparedStep& step) {
       "Max absolute difference: {:.9g}{}\n"
       "Max relative difference: {:.9g}{}\n"
       "First mismatch: {}, index [{}] from 0\n"
-      " ACTUAL: {}\n DESIRED: {}\n{}",
+      " ACTUAL: {}\n DESIRED: {}\n{}{}",
       tolerance_text(step), difference.mismatched, difference.elements,
       100.0 * static_cast<double>(difference.mismatched) / static_cast<double>(difference.elements),
       nan_text(difference), difference.largest_absolute, aside, difference.largest_relative, aside,
       visible(cell_name(step, place)), fmt::join(index_of(telling_tensor(step), place), ", "),
-      step.actual->tensor.values[place], step.desired->tensor.values[place], rounding_hint(step));
+      step.actual->tensor.values[place], step.desired->tensor.values[place], rounding_hint(step),
+      vanishing_hint(step));
+}
+
+// Another layout of the right numbers need not be where the trouble is.
+std::string behind_the_shape(const Comparison& comparison) {
+  if (!comparison.steps[*comparison.first].only_the_shape) return {};
+  const auto is_more = [](const ComparedStep& step) {
+    return step.sameness == Sameness::differs ||
+           (step.sameness == Sameness::other_shape && !step.only_the_shape);
+  };
+  const auto next = std::ranges::find_if(comparison.steps, is_more);
+  if (next == comparison.steps.end()) return {};
+  return fmt::format("The first that differs in more than that is {}.\n", visible(next->name));
 }
 
 std::string first_text(const Comparison& comparison) {
   const ComparedStep& step = comparison.steps[*comparison.first];
   const std::string name = visible(step.name);
-  const bool masks_before = std::any_of(comparison.steps.data(), &step,
-                                        [](const ComparedStep& one) { return one.finite_mask; });
-  const std::string_view aside = masks_before ? " otherwise" : "";
   switch (step.sameness) {
     case Sameness::only_actual: return fmt::format("{} is missing in DESIRED.\n", name);
     case Sameness::only_desired: return fmt::format("{} is missing in ACTUAL.\n", name);
     case Sameness::other_shape:
-      return fmt::format("The first that differs{} is {}: ACTUAL is {}, DESIRED is {}.\n{}", aside,
-                         name, shape_text(step.actual->tensor.shape()),
-                         shape_text(step.desired->tensor.shape()), shape_hint(step));
-    default:
-      return fmt::format("The first that differs{} is {}.\n{}", aside, name, numbers_text(step)) +
-             arithmetic_hint(comparison);
+      return fmt::format("The first that differs is {}: ACTUAL is {}, DESIRED is {}.\n{}{}", name,
+                         shape_text(step.actual->tensor.shape()),
+                         shape_text(step.desired->tensor.shape()), shape_hint(step),
+                         behind_the_shape(comparison));
+    default: return fmt::format("The first that differs is {}.\n{}", name, numbers_text(step));
   }
 }
 
@@ -304,13 +302,14 @@ Json step_json(const ComparedStep& step) {
             {"verdict", std::string(words_of(step.sameness).in_json)},
             {"actual_shape", shape_json(step.actual)},
             {"desired_shape", shape_json(step.desired)}};
+  if (step.sameness == Sameness::other_shape) json["only_the_shape"] = step.only_the_shape;
   if (!has_numbers(step)) return json;
   const Difference& difference = step.difference;
   json["rtol"] = step.tolerance.relative;
   json["atol"] = step.tolerance.absolute;
   json["elements"] = difference.elements;
   json["mismatched"] = difference.mismatched;
-  json["finite_mask"] = step.finite_mask;
+  json["finite_masks"] = step.finite_masks;
   json["nan_mismatched"] = difference.nan_mismatched;
   json["max_absolute"] = compared_number(difference.largest_absolute);
   json["max_relative"] = compared_number(difference.largest_relative);
@@ -334,9 +333,11 @@ std::string compared_text(const Comparison& comparison, const Side& actual, cons
   for (const std::string& line : wrapped(tolerances_text(comparison), look.width))
     text += line + "\n";
   if (!text.ends_with("\n\n")) text += "\n";
+  for (const std::string& line : wrapped(masks_text(comparison), look.width)) text += line + "\n";
   if (comparison.same()) return text + all_same_text(comparison);
-  text += masks_text(comparison) + first_text(comparison);
-  if (!look.check_command.empty()) {
+  text += first_text(comparison);
+  const bool has_nan = comparison.steps[*comparison.first].difference.nan_mismatched > 0;
+  if (!look.check_command.empty() && !has_nan) {  // to check, nan is a blank cell
     text +=
         fmt::format("Which known mistake makes such numbers: {}\n", visible(look.check_command));
   }

@@ -99,6 +99,20 @@ TEST_CASE("a wild number is explained within its own digits") {
   CHECK(mistakes(report, "Q") == "slip.decimal-point");
 }
 
+TEST_CASE("a program's exact numbers with few decimals excuse nothing behind them") {
+  Submission work =
+      submission_of({{"K", "0,0\n0,0\n"}, {"scores", "0,0\n0,0\n"}}, two_words().trace);
+  const double keys[] = {0.5, 1.6, 1.5, 3.3};
+  const double scores[] = {5.75, 14.1, 4.1, 10.8};  // the first is 0.05 too much
+  for (const Precision precision : {Precision::float32, Precision::float64}) {
+    work.files[0].written = written_of({2, 2}, keys, precision);
+    work.files[1].written = written_of({2, 2}, scores, precision);
+    const CheckReport report = check(two_words().lesson, two_words().trace, work, {});
+    CHECK(verdicts(report, "K") == "cc cc");
+    CHECK(verdicts(report, "scores") == "wc cc");
+  }
+}
+
 TEST_CASE("whole numbers are exact where whole numbers are right") {
   CHECK(verdicts(check_two_words({{"V", "4,10\n7,6\n"}}), "V") == "cc cw");
 }
