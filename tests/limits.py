@@ -279,6 +279,18 @@ def an_empty_name_is_told(_):
                   ("new", ""), ("run", "--model", "", "--text", "a")):
         refused(qkv(*words), "the name is empty; write the path of a file or a directory")
     refused(qkv("compare", "", "the-fat-cat"), 'there is no lesson ""')
+    for option in ("--step", "--from", "--to"):
+        refused(qkv("run", "the-fat-cat", option, ""), "the name is empty; write a step's name")
+    for change in ("", "=1"):
+        refused(qkv("run", "the-fat-cat", "--set", change), '--set "" is not given; what is given')
+
+
+def a_change_without_a_lesson_is_told(folder):
+    for name in "ab":
+        np.savez(folder / f"{name}.npz", S=[1.0])
+    for change in (("--set", "X[1,1]=2"), ("--text", "the cat")):
+        refused(qkv("compare", folder / "a.npz", folder / "b.npz", *change),
+                f"{change[0]} changes a lesson, and neither of the two is one")
 
 
 CLAIMS = [
@@ -303,6 +315,7 @@ CLAIMS = [
     a_device_is_no_submission,
     options_out_of_range_are_told,
     an_empty_name_is_told,
+    a_change_without_a_lesson_is_told,
 ]
 
 if __name__ == "__main__":

@@ -104,7 +104,16 @@ void tell_notes(const Side& side) {
   }
 }
 
+void refuse_idle_changes(const CompareOptions& options) {
+  const LessonChanges& changes = options.lesson.changes;
+  if (!changes.text && changes.set.empty()) return;
+  if (is_lesson(options.actual, options) || is_lesson(options.desired, options)) return;
+  throw InputError(fmt::format("{} changes a lesson, and neither of the two is one",
+                               changes.text ? "--text" : "--set"));
+}
+
 int run(const CompareOptions& options, const Common& common) {
+  refuse_idle_changes(options);
   const Sides sides = read_sides(options);
   const Comparison comparison = compare(sides.actual, sides.desired, options.tolerance);
   for (const Side* side : {&sides.actual, &sides.desired}) tell_notes(*side);

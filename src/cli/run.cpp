@@ -142,9 +142,15 @@ std::function<int()> set_up_run(OptionList& app, const Common& common) {
   const auto options = std::make_shared<RunOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::first_lesson_otherwise);
   Option* step = app.add_option("--step", options->step, "Only this step (name or number)");
-  step->type_name("NAME");
-  app.add_option("--from", options->from, "Start at this step")->type_name("NAME")->excludes(step);
-  app.add_option("--to", options->to, "Stop after this step")->type_name("NAME")->excludes(step);
+  step->type_name("NAME")->check(a_step());
+  app.add_option("--from", options->from, "Start at this step")
+      ->type_name("NAME")
+      ->check(a_step())
+      ->excludes(step);
+  app.add_option("--to", options->to, "Stop after this step")
+      ->type_name("NAME")
+      ->check(a_step())
+      ->excludes(step);
   app.add_option("--layer", options->layer, "Only this layer of a model; the first is 0")
       ->type_name("N")
       ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))

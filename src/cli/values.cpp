@@ -9,6 +9,15 @@
 #include "tensor/nearest.hpp"
 
 namespace qkv {
+namespace {
+
+Refusal not_empty(std::string_view what) {
+  return [what](const std::string& name) -> std::string {
+    return name.empty() ? fmt::format("the name is empty; write {}", what) : "";
+  };
+}
+
+}  // namespace
 
 Refusal one_of(std::vector<std::string> names) {
   return [names = std::move(names)](const std::string& wanted) -> std::string {
@@ -30,11 +39,9 @@ Refusal whole_number(std::uint64_t fewest, std::uint64_t most) {
   };
 }
 
-Refusal a_path() {
-  return [](const std::string& name) -> std::string {
-    return name.empty() ? "the name is empty; write the path of a file or a directory" : "";
-  };
-}
+Refusal a_path() { return not_empty("the path of a file or a directory"); }
+
+Refusal a_step() { return not_empty("a step's name or its number"); }
 
 Refusal decimals() { return whole_number(0, 17); }
 

@@ -15,8 +15,10 @@ Refusal one_of(std::vector<std::string> names);
 /// Lets in whole numbers from `fewest` to `most`.
 Refusal whole_number(std::uint64_t fewest, std::uint64_t most);
 
-/// Lets in whatever may name a file: an empty name is a variable that the shell has not set.
+/// Lets in whatever may name a file, or a step: an empty name is a variable that the shell has not
+/// set.
 Refusal a_path();
+Refusal a_step();
 
 /// Decimals that a number may be shown with: as many as a double has.
 Refusal decimals();

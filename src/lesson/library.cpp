@@ -45,6 +45,26 @@ double set_value(const std::string& change, std::string_view written) {
   return result.numeral.value;
 }
 
+[[noreturn]] void refuse_not_given(const Recipe& recipe, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Given& given : recipe.givens) names.push_back(given.name);
+  const std::string near = nearest(name, names);
+  throw InputError(fmt::format("--set {} is not given; {}", name.empty() ? "\"\"" : printable(name),
+                               near.empty()
+                                   ? "what is given can be set: " +
+                                         (names.empty() ? "nothing in this lesson" : some_of(names))
+                                   : fmt::format("did you mean \"{}\"?", near)));
+}
+
+// The given whose cell is written there.
+Given& given_of(Recipe& recipe, std::string_view written) {
+  const std::string_view name = trimmed(written.substr(0, written.find('[')));
+  const auto given = std::find_if(recipe.givens.begin(), recipe.givens.end(),
+                                  [&](const Given& one) { return one.name == name; });
+  if (given == recipe.givens.end()) refuse_not_given(recipe, name);
+  return *given;
+}
+
 // A matrix without a cell, or something else without a value.
 [[noreturn]] void throw_how_to_write(const std::string& change, const Trace& named) {
   try {
@@ -58,6 +78,7 @@ double set_value(const std::string& change, std::string_view written) {
 // `named` is the lesson as it stands: there its givens have got their labels.
 void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
   const std::size_t equals = change.rfind('=');
+  Given& given = given_of(recipe, std::string_view(change).substr(0, equals));
   if (equals == std::string::npos) {
     if (change.find('[') == std::string::npos) throw_how_to_write(change, named);
     throw InputError(
@@ -67,19 +88,7 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
     const std::string_view written = std::string_view(change).substr(0, equals);
     if (written.find('[') == written.npos) find_cell(written, named);  // says how to write one
     const ReferenceText text = parse_reference(written);
-    const auto given = std::find_if(recipe.givens.begin(), recipe.givens.end(),
-                                    [&](const Given& g) { return g.name == text.name; });
-    if (given == recipe.givens.end()) {
-      std::vector<std::string_view> names;
-      for (const Given& g : recipe.givens) names.push_back(g.name);
-      const std::string near = nearest(text.name, names);
-      throw InputError(
-          fmt::format("{} is not given; {}", text.name,
-                      near.empty() ? "what is given can be set: " +
-                                         (names.empty() ? "nothing in this lesson" : some_of(names))
-                                   : fmt::format("did you mean \"{}\"?", near)));
-    }
-    Tensor& tensor = given->tensor;
+    Tensor& tensor = given.tensor;
     const double value = set_value(change, std::string_view(change).substr(equals + 1));
     for (const CellReference& cell : resolve_all(text, named)) {
       tensor.values[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column] =

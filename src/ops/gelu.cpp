@@ -69,12 +69,12 @@ struct Gelu {
     Tensor result = output_of(call, form(call));
     const bool exact = is_exact(call);
     const std::size_t rows = result.rows();
-    const bool long_rows = !exact && result.values.size() > teaching_numbers;
-    row_by_row(result, long_rows ? 8 : 32,
+    const bool is_large = !exact && result.values.size() > teaching_numbers;
+    row_by_row(result, is_large ? 8 : 32,
                [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
                  const auto x = call.inputs[0]->values.part((matrix * rows + row) * cells.size(),
                                                             cells.size());
-                 if (long_rows) return gelu_long_row(x, cells);
+                 if (is_large) return gelu_long_row(x, cells);
                  for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = gelu(x[j], exact);
                });
     return result;

@@ -21,8 +21,8 @@ enum class Mark {
 };
 
 /// What the shades and the decimals of a matrix depend on: all of its numbers or, of more than a
-/// lesson shows, those that are looked at. Taking them once makes a large matrix quick to show
-/// again.
+/// lesson has, those that show. Who shows one part of a large matrix after another takes the
+/// measure of all once, so that every part looks the same.
 struct GridMeasure {
   NumberStyle style = {};
   double largest = 0;

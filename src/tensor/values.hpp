@@ -22,6 +22,10 @@ using LineWork = std::function<void(std::size_t line, std::span<double> cells)>;
 /// Where numbers are made again for somebody who looks at some of them, and then at others.
 class Room {
  public:
+  Room() = default;
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+
   /// So many numbers, to be written over: what was there before need not be there still.
   std::span<double> of(std::size_t count);
 
