@@ -247,6 +247,11 @@ def rounded_digits_get_the_tolerance_that_allows_for_them(folder):
     equal(done.returncode, 1)
     hint = re.search(r"half a unit of the 3 decimals of ACTUAL: (--atol \S+) allows", done.stdout)
     equal(qkv("compare", folder / "r", "the-fat-cat", *hint.group(1).split()).returncode, 0)
+    assert "differs by more" not in done.stdout, done.stdout
+    output = next((folder / "r").glob("*-output.csv"))
+    output.write_text(output.read_text().replace("\nthe,", "\nthe,7", 1))
+    text = qkv("compare", folder / "r", "the-fat-cat").stdout
+    assert "The first that differs by more than rounding is output.\n" in text, text
 
 
 def names_are_known_whatever_their_capitals(folder):

@@ -199,6 +199,19 @@ std::string vanishing_hint(const ComparedStep& step) {
       difference.largest_absolute, power_above(difference.largest_absolute));
 }
 
+// What is only rounded need not be where the trouble is.
+std::string behind_rounding(const Comparison& comparison) {
+  const auto is_rounding = [](const ComparedStep& step) {
+    return !rounding_hint(step).empty() || !vanishing_hint(step).empty();
+  };
+  if (!is_rounding(comparison.steps[*comparison.first])) return {};
+  const auto next = std::ranges::find_if(comparison.steps, [&](const ComparedStep& step) {
+    return step.sameness == Sameness::differs && !is_rounding(step);
+  });
+  if (next == comparison.steps.end()) return {};
+  return fmt::format("The first that differs by more than rounding is {}.\n", visible(next->name));
+}
+
 // A finite mask hides what -inf hides: it is told, and is no difference.
 std::string masks_text(const Comparison& comparison) {
   std::vector<std::string> names;
@@ -264,7 +277,9 @@ std::string first_text(const Comparison& comparison) {
                          shape_text(step.actual->tensor.shape()),
                          shape_text(step.desired->tensor.shape()), shape_hint(step),
                          behind_the_shape(comparison));
-    default: return fmt::format("The first that differs is {}.\n{}", name, numbers_text(step));
+    default:
+      return fmt::format("The first that differs is {}.\n{}{}", name, numbers_text(step),
+                         behind_rounding(comparison));
   }
 }
 
