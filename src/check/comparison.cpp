@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "check/arrange.hpp"
-#include "check/learner.hpp"
+#include "check/precision.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {

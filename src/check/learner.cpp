@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "check/precision.hpp"
 #include "tensor/error.hpp"
 
 namespace qkv {

@@ -17,9 +17,6 @@ enum class Verdict : unsigned char { correct, rounding, carried, wrong, blank, s
 /// "correct", "rounding", … as SPEC names them.
 std::string_view verdict_name(Verdict verdict);
 
-/// Whoever writes a number as low as this where -inf is due means "never".
-inline constexpr double finite_mask = -1000;
-
 struct CheckOptions {
   std::optional<int> digits = {};
   bool strict = false;  ///< conventions are wrong, too

@@ -6,6 +6,9 @@
 
 namespace qkv {
 
+/// Whoever writes a number as low as this where -inf is due means "never".
+inline constexpr double finite_mask = -1000;
+
 /// What numbers of a precision are good for.
 struct PrecisionRule {
   Precision precision;

@@ -26,11 +26,12 @@ std::optional<int> rounded_decimals(const Cells& cells, Precision precision) {
     }
   }
   // Of large numbers in few bits every one has few decimals: 141.625 is next to 141.75 in float16.
-  // Only a number that might as well have had a decimal more was rounded.
+  // Only a number that might as well have had a decimal more was rounded; what stands for -inf has
+  // no say.
   std::ptrdiff_t might_have_more = 0;
   for (const Numeral& cell : cells) {
     const double x = std::abs(cell.value);
-    if (!std::isfinite(x) || x == 0) continue;
+    if (!std::isfinite(x) || x == 0 || cell.value <= finite_mask) continue;
     might_have_more += rule.nearness * x <= 0.05 / power ? 1 : -1;
   }
   return might_have_more >= 0 ? std::optional(decimals) : std::nullopt;

@@ -18,6 +18,7 @@ TEST_CASE("decimals of a binary file count where its numbers could have more") {
   CHECK(rounded_decimals(cells({0.125f, 0.1f}), Precision::float32) == 3);
   CHECK(rounded_decimals(cells({0.5, 0.25, -0.75, 1.5}), Precision::float16) == 2);
   CHECK(rounded_decimals(cells({7, -12, 40}), Precision::float32) == 0);
+  CHECK(rounded_decimals(cells({0.5, -1e30f, -1e30f}), Precision::float32) == 1);
   CHECK(!rounded_decimals(cells({0.333333343}), Precision::float32));
 }
 

@@ -931,7 +931,7 @@ class Learner:
 def make_blanks(learner):
     if not learner.blanks:
         return
-    for name in learner.handed:
+    for name in sorted(learner.handed):
         texts = learner.texts.get(name)
         if texts is None or name in learner.lesson.givens or learner.misshapen == name:
             continue
