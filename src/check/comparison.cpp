@@ -41,9 +41,9 @@ std::vector<std::string> names_of(const SideIndex& actual, const SideIndex& desi
   return names.all();
 }
 
-// Below the largest score of a row by this much, softmax makes 0 of a score: e^-708 is the least
-// double.
-constexpr double out_of_sight = 708;
+// Below the largest score of a row by this much, softmax makes 0 of a score: no double is as small
+// as e^-746.
+constexpr double out_of_sight = 746;
 
 // Where one side has -inf and the other a number so low that softmax makes 0 of it as well: the
 // places of these cells. A row in which nothing is seen has none: there it matters which it is.
@@ -58,12 +58,13 @@ std::vector<std::size_t> masks_of(const ComparedStep& step) {
   const std::size_t columns = tensor.columns();
   const bool down =
       tensor.axes.back().name == "query" || step.actual->tensor.axes.back().name == "query";
-  const std::size_t length = down ? tensor.rows() : columns;  // of what softmax takes at a time
+  // Of what softmax takes at a time.
+  const std::size_t length = std::max<std::size_t>(1, down ? tensor.rows() : columns);
   const auto place = [&](std::size_t line, std::size_t k) {
     return down ? (line / columns * length + k) * columns + line % columns : line * length + k;
   };
   std::vector<std::size_t> masks;
-  for (std::size_t line = 0; line < ours.size() / length; ++line) {
+  for (std::size_t line = 0; line * length < ours.size(); ++line) {
     double seen = -infinity;
     for (std::size_t k = 0; k < length; ++k) {
       const std::size_t i = place(line, k);
