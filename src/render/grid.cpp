@@ -11,8 +11,6 @@
 #include "render/selection.hpp"
 #include "render/shade.hpp"
 #include "render/text.hpp"
-#include "tensor/parallel.hpp"
-#include "tensor/row_kernels.hpp"
 
 namespace qkv {
 namespace {
@@ -330,32 +328,6 @@ class Writer {
 
 }  // namespace
 
-GridMeasure measured(std::span<const double> values, int digits) {
-  const auto is_negative = [](double value) { return value < 0 && std::isfinite(value); };
-  const double largest = largest_magnitude(values);
-  return {.style = style_for(values, digits, largest),
-          .largest = largest,
-          .has_negative = std::any_of(values.begin(), values.end(), is_negative)};
-}
-
-namespace {
-
-// Of all rows; of a matrix of more numbers than a lesson shows, of those that show.
-GridMeasure measured_rows(std::size_t rows, std::size_t columns, const RowAt& row_at,
-                          const Selection& shown, int digits) {
-  const bool all = rows * columns <= teaching_numbers;
-  const std::size_t count = all ? rows : shown.shown();
-  std::vector<double> numbers;
-  numbers.reserve(count * columns);
-  for (std::size_t place = 0; place < count; ++place) {
-    const std::span<const double> row = row_at(all ? place : shown[place]);
-    numbers.insert(numbers.end(), row.begin(), row.end());
-  }
-  return measured(numbers, digits);
-}
-
-}  // namespace
-
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
           const GridLabels& labels, const GridLook& look) {
   if (values.size() != rows * columns)
@@ -376,9 +348,8 @@ Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const Grid
               .row_at = row_at,
               .labels = labels,
               .look = look,
-              .measure = look.measure
-                             ? *look.measure
-                             : measured_rows(rows, columns, row_at, shown_rows, look.digits),
+              .measure = look.measure ? *look.measure
+                                      : measured(rows, columns, row_at, shown_rows, look.digits),
               .shown_rows = shown_rows};
   // Long whole numbers show whole where they fit all together.
   NumberStyle& style = sheet.measure.style;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "render/number.hpp"
+#include "render/grid_measure.hpp"
 
 namespace qkv {
 
@@ -19,16 +19,6 @@ enum class Mark {
   used,     ///< `(0.25)`
   picked,   ///< `[0.25]`
 };
-
-/// What the shades and the decimals of a matrix depend on: all of its numbers or, of more than a
-/// lesson has, those that show. Who shows one part of a large matrix after another takes the
-/// measure of all once, so that every part looks the same.
-struct GridMeasure {
-  NumberStyle style = {};
-  double largest = 0;
-  bool has_negative = false;
-};
-GridMeasure measured(std::span<const double> values, int digits);
 
 /// A cell that must be seen: the rows and columns around it show, without a break.
 struct GridFocus {
@@ -45,9 +35,6 @@ struct GridLook {
   std::function<Mark(std::size_t row, std::size_t column)> mark = {};  ///< none where empty
   const GridMeasure* measure = nullptr;  ///< of these values and digits; taken anew where missing
 };
-
-/// The numbers of one row. Rows that don't show are not asked for where the matrix is large.
-using RowAt = std::function<std::span<const double>(std::size_t row)>;
 
 /// What the rows and columns are called, as it came from a file: the grid makes it safe to show.
 /// Where a label is missing or empty, the index from 1 stands for it.
