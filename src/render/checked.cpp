@@ -256,9 +256,7 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
       if (found.size() > 1) std::swap(found[found.size() - 1], found[found.size() - 2]);
     }
     text += fmt::format("; you have {}, it should be {}\n", shape_text(found), shape_text(right));
-    if (step.only_the_shape) {
-      text += paragraph(std::string(only_the_shape), look);
-    }
+    if (step.only_the_shape) text += paragraph(std::string(only_the_shape_text), look);
     return text + (step.mistakes.empty() ? "" : mistakes_text(step, look));
   }
   if (step.verdict == Verdict::blank) return text + "\n";

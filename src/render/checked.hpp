@@ -13,7 +13,7 @@ namespace qkv {
 enum class Answers { shown, kept };
 
 /// Of right numbers in another shape.
-inline constexpr std::string_view only_the_shape =
+inline constexpr std::string_view only_the_shape_text =
     "The numbers and their order are right: only the shape is not.";
 
 /// Which matrices are shown cell by cell.

@@ -118,7 +118,7 @@ std::string table_text(const Comparison& comparison) {
                     largest_text(step, step.difference.largest_absolute),
                     largest_text(step, step.difference.largest_relative),
                     std::string(words_of(step.sameness).says) +
-                        (step.finite_masks > 0 ? ", but for a finite mask" : "")});
+                        (step.finite_masks > 0 ? " but for the mask" : "")});
   }
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows) {
@@ -199,17 +199,25 @@ std::string vanishing_hint(const ComparedStep& step) {
       difference.largest_absolute, power_above(difference.largest_absolute));
 }
 
-// What is only rounded need not be where the trouble is.
-std::string behind_rounding(const Comparison& comparison) {
-  const auto is_rounding = [](const ComparedStep& step) {
-    return !rounding_hint(step).empty() || !vanishing_hint(step).empty();
-  };
-  if (!is_rounding(comparison.steps[*comparison.first])) return {};
-  const auto next = std::ranges::find_if(comparison.steps, [&](const ComparedStep& step) {
-    return step.sameness == Sameness::differs && !is_rounding(step);
+bool is_rounding(const ComparedStep& step) {
+  return step.sameness == Sameness::differs &&
+         !(rounding_hint(step).empty() && vanishing_hint(step).empty());
+}
+
+// What differs first need not be where the trouble is: not where it is rounding, or another layout
+// of the right numbers.
+std::string behind_first(const Comparison& comparison) {
+  const ComparedStep& first = comparison.steps[*comparison.first];
+  if (!first.only_the_shape && !is_rounding(first)) return {};
+  const auto next = std::ranges::find_if(comparison.steps, [](const ComparedStep& step) {
+    return step.sameness == Sameness::other_shape
+               ? !step.only_the_shape
+               : step.sameness == Sameness::differs && !is_rounding(step);
   });
   if (next == comparison.steps.end()) return {};
-  return fmt::format("The first that differs by more than rounding is {}.\n", visible(next->name));
+  return fmt::format("The first that differs {} is {}.\n",
+                     first.only_the_shape ? "in more than that" : "by more than rounding",
+                     visible(next->name));
 }
 
 // A finite mask hides what -inf hides: it is told, and is no difference.
@@ -227,7 +235,7 @@ std::string masks_text(const Comparison& comparison) {
 }
 
 std::string shape_hint(const ComparedStep& step) {
-  if (step.only_the_shape) return std::string(only_the_shape) + "\n";
+  if (step.only_the_shape) return std::string(only_the_shape_text) + "\n";
   Shape turned = step.actual->tensor.shape();
   if (turned.size() < 2) return {};
   std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
@@ -254,18 +262,6 @@ std::string numbers_text(const ComparedStep& step) {
       vanishing_hint(step));
 }
 
-// Another layout of the right numbers need not be where the trouble is.
-std::string behind_the_shape(const Comparison& comparison) {
-  if (!comparison.steps[*comparison.first].only_the_shape) return {};
-  const auto is_more = [](const ComparedStep& step) {
-    return step.sameness == Sameness::differs ||
-           (step.sameness == Sameness::other_shape && !step.only_the_shape);
-  };
-  const auto next = std::ranges::find_if(comparison.steps, is_more);
-  if (next == comparison.steps.end()) return {};
-  return fmt::format("The first that differs in more than that is {}.\n", visible(next->name));
-}
-
 std::string first_text(const Comparison& comparison) {
   const ComparedStep& step = comparison.steps[*comparison.first];
   const std::string name = visible(step.name);
@@ -276,10 +272,10 @@ std::string first_text(const Comparison& comparison) {
       return fmt::format("The first that differs is {}: ACTUAL is {}, DESIRED is {}.\n{}{}", name,
                          shape_text(step.actual->tensor.shape()),
                          shape_text(step.desired->tensor.shape()), shape_hint(step),
-                         behind_the_shape(comparison));
+                         behind_first(comparison));
     default:
       return fmt::format("The first that differs is {}.\n{}{}", name, numbers_text(step),
-                         behind_rounding(comparison));
+                         behind_first(comparison));
   }
 }
 
