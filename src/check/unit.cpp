@@ -5,6 +5,7 @@
 
 #include "check/precision.hpp"
 #include "check/rounded.hpp"
+#include "tensor/compare.hpp"
 
 namespace qkv {
 namespace {
@@ -57,11 +58,11 @@ bool are_exact(const Handed& handed, const Due& due) {
   const std::size_t count = handed.cells.size();
   if (handed.stored == Precision::digits) return false;
   if (due.truth.size() != count || due.from_own.size() != count) return false;
-  const double reach = rule_of(handed.stored).floor * scale_of(due.truth);
+  const Tolerance own{.absolute = rule_of(handed.stored).floor * scale_of(due.truth)};
   for (std::size_t i = 0; i < count; ++i) {
     const double x = handed.cells[i].value;
-    const auto is_near = [&](double y) { return x == y || std::abs(x - y) <= reach; };
-    if (!std::isnan(x) && !(is_near(due.truth[i]) && is_near(due.from_own[i]))) return false;
+    if (std::isnan(x)) continue;
+    if (!is_close(x, due.truth[i], own) || !is_close(x, due.from_own[i], own)) return false;
   }
   return true;
 }

@@ -9,7 +9,6 @@
 #include <functional>
 #include <limits>
 #include <stdexcept>
-#include <vector>
 
 #include "tensor/error.hpp"
 #include "tensor/parallel.hpp"
