@@ -1,6 +1,6 @@
-# Writes the lesson files into a C++ source as raw strings. LESSONS: the files; OUTPUT: the source.
+# Writes the lesson files into a C++ source as raw strings. FILES: the lessons; OUTPUT: the source.
 set(entries "")
-foreach(file IN LISTS LESSONS)
+foreach(file IN LISTS FILES)
   get_filename_component(stem ${file} NAME_WE)
   string(REGEX REPLACE "^[0-9]+-" "" name ${stem})
   file(READ ${file} toml)

@@ -1,15 +1,19 @@
 # Writes the report's style sheet and script into a C++ source as raw strings, each with its hash:
-# the page's content security policy lets in nothing else. STYLE: the file; SCRIPTS: the files that
+# the page's content security policy lets in nothing else. FILES: the style sheet, and the files that
 # make the script, in order; OUTPUT: the source.
-file(READ ${STYLE} style)
+set(style "")
 set(script "")
-foreach(file IN LISTS SCRIPTS)
+foreach(file IN LISTS FILES)
   file(READ ${file} part)
-  string(APPEND script "${part}")
+  if(file MATCHES "css$")
+    string(APPEND style "${part}")
+  else()
+    string(APPEND script "${part}")
+  endif()
 endforeach()
 string(SHA256 style_hash "${style}")
 string(SHA256 script_hash "${script}")
-file(WRITE ${OUTPUT} "#include \"render/report.hpp\"
+file(WRITE ${OUTPUT} "#include \"page/report.hpp\"
 
 namespace qkv {
 

@@ -7,10 +7,10 @@
 
 #include "cli/app.hpp"
 #include "cli/terminal.hpp"
-#include "render/text.hpp"
-#include "tensor/error.hpp"
 #include "tensor/memory_limit.hpp"
-#include "tensor/utf8.hpp"
+#include "text/error.hpp"
+#include "text/utf8.hpp"
+#include "text/visible.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv::test {
 

@@ -25,6 +25,7 @@ from claims import Skipped, equal, main, qkv, sanitized
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "reference"))
 import reference  # noqa: E402
+from safetensors_file import packed_arrays  # noqa: E402
 
 HOSTILE = ROOT / "tests" / "exports" / "hostile.toml"
 WIDE = ROOT / "tests" / "exports" / "wide.toml"
@@ -57,15 +58,7 @@ def read_safetensors(path):
 
 def write_safetensors(path, arrays, metadata=None):
     """The same the other way round, as another program might order and space it."""
-    names = {"float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64"}
-    header, data = {"__metadata__": metadata or {"format": "np"}}, b""
-    for name, array in arrays.items():
-        raw = np.ascontiguousarray(array).tobytes()
-        header[name] = {"dtype": names[array.dtype.name], "shape": list(array.shape),
-                        "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+    path.write_bytes(packed_arrays(arrays, metadata or {"format": "np"}, aligned=False))
 
 
 def as_number(cell):

@@ -13,8 +13,9 @@ import numpy as np
 import claims
 from claims import equal, qkv
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "models"))
+sys.path[:0] = [str(Path(__file__).resolve().parent / folder) for folder in ("models", "reference")]
 import gpt  # noqa: E402
+from safetensors_file import packed_arrays  # noqa: E402
 
 INF, NAN = np.inf, np.nan
 ENDS = np.array([[1.7976931348623157e308, -1e308], [5e-324, -2.5e-310], [2.2250738585072014e-308, -0.0]])
@@ -31,9 +32,7 @@ def written(folder, text):
 
 
 def write_safetensors(path, array):
-    size = array.nbytes
-    head = json.dumps({"X": {"dtype": "F64", "shape": array.shape, "data_offsets": [0, size]}}).encode()
-    path.write_bytes(len(head).to_bytes(8, "little") + head + array.tobytes())
+    path.write_bytes(packed_arrays({"X": array}, aligned=False))
 
 
 def write_lines(path, array):
@@ -151,7 +150,9 @@ def what_is_handed_in_may_be_any_number(folder):
     for form in ("csv", "npy", "txt"):
         for name, array, due in (
                 (f"S.{form}", [[5, 11], [11, 25.0]], (0, "correct", cells(correct=4))),
-                (f"S.{form}", [[NAN, 11], [11, 25.0]], (0, "correct", cells(correct=3, blank=1))),
+                (f"S.{form}", [[NAN, 11], [11, 25.0]],
+                 (1, "wrong", cells(correct=3, wrong=1)) if form == "npy"
+                 else (0, "correct", cells(correct=3, blank=1))),
                 (f"S.{form}", [[INF, 11], [11, -INF]], (1, "wrong", cells(correct=2, wrong=2))),
                 (f"S.{form}", [[1e308, 11], [11, -1e308]], (1, "wrong", cells(correct=2, wrong=2))),
                 (f"S.{form}", [[5e-324, 11], [11, 25]], (1, "wrong", cells(correct=3, wrong=1))),
@@ -161,35 +162,32 @@ def what_is_handed_in_may_be_any_number(folder):
             equal(verdict_of(folder, lesson, name, np.array(array, dtype=float)), due, f"{name} {array}")
 
 
-def a_submission_of_nothing_but_nan_is_blank(folder):
+def nan_is_blank_on_paper_and_wrong_in_an_array(folder):
     lesson = written(folder, MASKED)
-    equal(verdict_of(folder, lesson, "S.npy", np.full((2, 2), NAN)), (0, "blank", cells(blank=4)))
-    for numbers, told in (([[5, NAN], [11, NAN]], "2 of its 4 numbers are nan"),
-                          ([[5, NAN], [11, 25]], "1 of its 4 numbers is nan")):
-        np.save(folder / "S.npy", np.array(numbers, dtype=float))
-        done = qkv("check", lesson, folder / "S.npy")
-        equal(done.stderr, f"qkv: {folder / 'S.npy'}: {told}: blank, not wrong\n")
+    nothing = np.full((2, 2), NAN)
+    equal(verdict_of(folder, lesson, "S.csv", nothing), (0, "blank", cells(blank=4)))
+    equal(verdict_of(folder, lesson, "S.npy", nothing), (1, "wrong", cells(wrong=4)))
 
 
 # ---- dumps --------------------------------------------------------------------------------------
 
 
-def dumps_compare_as_numpy_compares_them(folder):
-    """As numpy.testing.assert_allclose has it with rtol 1e-7: nan is nan, and inf is inf."""
+def dumps_compare_as_torch_compares_them(folder):
+    """As torch.testing.assert_close has it for float64, written with NumPy: nan is nan, inf is inf."""
     for one, other, same in (([1, NAN], [1, NAN], True), ([1, NAN], [1, 2], False),
                              ([1, INF], [1, INF], True), ([1, INF], [1, -INF], False),
                              ([1, INF], [1, 1e308], False), ([1e308, -1e308], [1e308, -1e308], True),
-                             ([1e308, 0], [-1e308, 0], False), ([5e-324, 1], [0, 1], False),
+                             ([1e308, 0], [-1e308, 0], False), ([5e-324, 1], [0, 1], True), ([3e-7, 1], [0, 1], False),
                              ([5e-324, 1], [5e-324, 1], True)):
         for name, numbers in (("a.npz", one), ("b.npz", other)):
             np.savez(folder / name, S=np.array([numbers], dtype=float))
         try:
-            np.testing.assert_allclose(np.array(one, dtype=float), np.array(other, dtype=float), rtol=1e-7)
-            as_numpy = True
+            np.testing.assert_allclose(np.array(one, dtype=float), np.array(other, dtype=float), rtol=1e-7, atol=1e-7)
+            as_torch = True
         except AssertionError:
-            as_numpy = False
+            as_torch = False
         done = qkv("compare", folder / "a.npz", folder / "b.npz")
-        equal((as_numpy, done.returncode, done.stderr), (same, 0 if same else 1, ""), f"{one} {other}")
+        equal((as_torch, done.returncode, done.stderr), (same, 0 if same else 1, ""), f"{one} {other}")
 
 
 # ---- models -------------------------------------------------------------------------------------
@@ -233,8 +231,8 @@ CLAIMS = [
     squares_and_sums_too_large_for_a_double_are_no_zeros,
     a_number_too_large_for_a_double_is_told,
     what_is_handed_in_may_be_any_number,
-    a_submission_of_nothing_but_nan_is_blank,
-    dumps_compare_as_numpy_compares_them,
+    nan_is_blank_on_paper_and_wrong_in_an_array,
+    dumps_compare_as_torch_compares_them,
     a_weight_that_is_no_number_is_told,
     the_largest_and_the_smallest_weights_give_probabilities,
 ]

@@ -14,13 +14,12 @@ import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-from claims import sanitized
+from claims import Skipped, equal, main, sanitized
+from claims import qkv as program
 
-QKV = ""
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LESSON = str(EXAMPLES / "two-words.toml")
 NOBODY = 65534
@@ -37,19 +36,11 @@ randn = [700, 700]
 """
 
 
-class Skipped(Exception):
-    """The machine can't stage this."""
-
-
 def qkv(*arguments, **options):
     """Runs qkv with its streams kept as bytes."""
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
                "timeout": 60, "env": {**os.environ, "COLUMNS": "80", "TERM": "xterm"}, **options}
-    return subprocess.run([QKV, *map(os.fsencode, arguments)], check=False, **options)
-
-
-def equal(got, due):
-    assert got == due, f"got {repr(got)[:1000]}, due is {repr(due)[:1000]}"
+    return subprocess.run([program.path, *map(os.fsencode, arguments)], check=False, **options)
 
 
 def fails(done, message):
@@ -148,7 +139,8 @@ def an_interrupted_export_leaves_whole_files_only(folder):
     interrupted = 0
     for trial in range(4):
         out = folder / f"out{trial}"
-        running = subprocess.Popen([QKV, "export", folder / "large.toml", "--plain", "-o", out],
+        running = subprocess.Popen([program.path, "export", folder / "large.toml", "--plain", "-o",
+                                    out],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while running.poll() is None and not (out.is_dir() and len(os.listdir(out)) > trial):
             time.sleep(0.001)
@@ -211,7 +203,7 @@ def huge_lessons_are_refused_at_once(folder):
         assert took < 2, f"it took {took:.1f} s"
     # The largest of all processes so far: none needed more than a large lesson does.
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    assert peak < 200_000 * (3 if sanitized(QKV) else 1), f"up to {peak} kB of memory were used"
+    assert peak < 200_000 * (3 if sanitized() else 1), f"up to {peak} kB of memory were used"
 
 
 def binary_and_empty_lessons_are_told(folder):
@@ -219,7 +211,7 @@ def binary_and_empty_lessons_are_told(folder):
     lesson.write_bytes(b"")
     fails(qkv("run", lesson),
           f"{lesson}:1:1: the lesson has no steps; write [[step]] with name, op and of")
-    lesson.write_bytes(Path(QKV).read_bytes()[:4096])
+    lesson.write_bytes(Path(program.path).read_bytes()[:4096])
     equal(qkv("run", lesson).returncode, 2)
 
 
@@ -227,7 +219,7 @@ def binary_and_empty_lessons_are_told(folder):
 
 
 def a_reader_who_has_seen_enough_ends_it_quietly(folder):
-    command = f"'{QKV}' run the-fat-cat | head -1"
+    command = f"'{program.path}' run the-fat-cat | head -1"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=False, timeout=60)
     equal((done.returncode, done.stdout.count(b"\n"), done.stderr), (0, 1, b""))
 
@@ -237,19 +229,20 @@ def closed_streams_do_no_harm(folder):
         return subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=False,
                               timeout=60)
 
-    without_input = shell(f"'{QKV}' run '{LESSON}' <&-")
+    without_input = shell(f"'{program.path}' run '{LESSON}' <&-")
     equal((without_input.returncode, without_input.stderr), (0, b""))
-    without_output = shell(f"'{QKV}' run '{LESSON}' >&-")
+    without_output = shell(f"'{program.path}' run '{LESSON}' >&-")
     equal((without_output.returncode, without_output.stderr),
           (2, b"qkv: the output could not be written: Bad file descriptor\n"))
-    equal(shell(f"'{QKV}' rum 2>&-").returncode, 2)
+    equal(shell(f"'{program.path}' rum 2>&-").returncode, 2)
 
 
 def on_terminal(*arguments, **changes):
     """What qkv writes to a terminal."""
     main, side = pty.openpty()
     environment = {"PATH": "/bin", "TERM": "xterm", "COLUMNS": "80", **changes}
-    done = subprocess.Popen([QKV, *arguments], stdin=subprocess.DEVNULL, stdout=side, env=environment)
+    done = subprocess.Popen([program.path, *arguments], stdin=subprocess.DEVNULL, stdout=side,
+                            env=environment)
     os.close(side)
     written = b""
     while True:
@@ -390,26 +383,5 @@ CLAIMS = [
 ]
 
 
-def main(arguments):
-    if len(arguments) != 1 or arguments[0].startswith("-"):
-        print(__doc__.strip(), file=sys.stderr)
-        return 2
-    global QKV
-    QKV = str(Path(arguments[0]).resolve())
-    failures = 0
-    for claim in CLAIMS:
-        name = claim.__name__.replace("_", " ")
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                claim(Path(folder))
-            except Skipped as reason:
-                print(f"skipped: {name} ({reason})")
-            except (AssertionError, OSError, ValueError, subprocess.SubprocessError) as error:
-                failures += 1
-                print(f"FAILED: {name}\n  {type(error).__name__}: {error}")
-    print(f"{len(CLAIMS)} claims, {failures or 'no'} failed")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(CLAIMS, __doc__, sys.argv[1:]))

@@ -11,8 +11,8 @@
 
 #include "ops/shape_rule.hpp"
 #include "samples.hpp"
-#include "tensor/error.hpp"
 #include "tensor/values.hpp"
+#include "text/error.hpp"
 #include "trace/evaluate.hpp"
 
 using namespace qkv;
@@ -59,8 +59,8 @@ struct Surroundings {
       : low(sample.work->inputs()), high(sample.work->inputs()) {
     for (std::size_t k = 0; k < low.size(); ++k) {
       if (!sample.is_exact[k]) {
-        for (double& value : low[k].values) value -= unit;
-        for (double& value : high[k].values) value += unit;
+        for (double& value : low[k].values.write()) value -= unit;
+        for (double& value : high[k].values.write()) value += unit;
       }
       bounds.push_back({&low[k], &high[k]});
     }
@@ -86,7 +86,7 @@ Tensor moved(const Sample& sample, double unit, Move move) {
   std::size_t count = 0;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (sample.is_exact[k]) continue;
-    for (double& value : inputs[k].values) value += unit * move(count++);
+    for (double& value : inputs[k].values.write()) value += unit * move(count++);
   }
   const auto& all = sample.work->call().options->all();
   return apply(sample.work->operation().name, std::move(inputs), OptionMap(all.begin(), all.end()),

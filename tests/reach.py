@@ -6,7 +6,6 @@
 
 import os
 import sys
-from pathlib import Path
 
 import claims
 from claims import equal, qkv

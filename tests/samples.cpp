@@ -60,7 +60,7 @@ Tensor shares(const Shape& shape, Extent extent, Dice& dice) {
   if (extent == Extent::tiny) return result;
   for (std::size_t i = 0; i < result.values.size(); ++i) {
     const bool whole_row = result.columns() > 0 && (i / result.columns()) % 4 == 3;
-    if (whole_row || dice.chance(20)) result.values[i] = 0;
+    if (whole_row || dice.chance(20)) result.values.write()[i] = 0;
   }
   return result;
 }

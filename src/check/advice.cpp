@@ -36,7 +36,7 @@ Trace with_other_numbers(const Recipe& recipe) {
   Trace trace = evaluate(other);
   for (Given& given : other.givens) {
     const Tensor before = given.tensor;
-    for (double& value : given.tensor.values) {
+    for (double& value : given.tensor.values.write()) {
       value = 2 * static_cast<double>(engine()) / static_cast<double>(std::mt19937::max()) - 1;
     }
     Evaluation evaluation = evaluate_all(other);

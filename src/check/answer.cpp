@@ -1,4 +1,5 @@
 #include "check/answer.hpp"
+#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +9,7 @@
 
 #include "check/rounded.hpp"
 #include "formats/numeral.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

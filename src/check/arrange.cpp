@@ -42,7 +42,8 @@ bool is_one_line(const Shape& shape, const Shape& wanted) {
 struct Piece {
   Shape shape;
   Cells cells;
-  bool may_lie = true;  ///< one line may be a row or a column
+  std::size_t unread = 0;  ///< so many texts of earlier pieces go before its own
+  bool may_lie = true;     ///< one line may be a row or a column
 };
 
 Piece inside_piece(const HandedFile& file, const Tensor& tensor, Convention convention,
@@ -94,8 +95,11 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
   const std::size_t size = pieces.front().cells.size();
   std::vector<Numeral> cells(tensor.matrices() * size, blank_cell);
   for (std::size_t k = 0; k < pieces.size(); ++k) {
-    std::copy(pieces[k].cells.begin(), pieces[k].cells.end(),
-              cells.begin() + static_cast<std::ptrdiff_t>(places[k] * size));
+    const auto place = cells.begin() + static_cast<std::ptrdiff_t>(places[k] * size);
+    std::ranges::transform(pieces[k].cells, place, [&](Numeral cell) {
+      if (cell.unread > 0) cell.unread = static_cast<std::uint16_t>(cell.unread + pieces[k].unread);
+      return cell;
+    });
   }
   handed.cells = Cells(std::move(cells));
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
@@ -112,10 +116,12 @@ Handed put_together(const std::string& name, const Submission& submission, const
   for (const HandedFile& file : submission.files) {
     if (file.name != name) continue;
     if (pieces.empty()) handed.precision = file.written.precision;
-    // Heads in files of several kinds are judged by the digits that somebody wrote.
+    // Heads in files of several kinds are judged by their digits.
     if (handed.precision != file.written.precision) handed.precision = Precision::digits;
-    handed.stored = handed.precision;
     Piece piece = inside_piece(file, tensor, trace.convention, turned);
+    piece.unread = handed.unread.size();
+    handed.unread.insert(handed.unread.end(), file.written.unread.begin(),
+                         file.written.unread.end());
     if (file.leading.empty()) {
       take_whole(std::move(piece), tensor, handed);
       return handed;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,10 +43,11 @@ struct Handed {
   std::string name;
   bool fits = true;  ///< its size is the step's
   Shape shape;       ///< of the cells, inside: a token is a row
-  Cells cells;       ///< NaN where blank
+  Cells cells;
   Precision precision = Precision::digits;
-  Precision stored = Precision::digits;  ///< as the file has them, whatever its numbers mean
+  std::optional<int> rounded_to = {};    ///< the decimals that all numbers of a binary file keep to
   std::vector<std::size_t> absent = {};  ///< matrices of it that have no file
+  std::vector<std::string> unread = {};  ///< the texts of cells that are no numbers
 };
 
 /// The submission's matrices, each put together from its files, in the lesson's order. With

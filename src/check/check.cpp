@@ -52,6 +52,24 @@ std::size_t wrong_in(const Reading& reading, const std::string& name) {
   return 0;
 }
 
+// Whether most cells that tell the two readings of a step apart are wrong in the one: a single slip
+// is no convention.
+bool is_clear(const Reading& late, const Reading& early, const std::string& name) {
+  const auto node_of = [&](const Reading& reading) {
+    return std::ranges::find_if(reading.judgement.nodes,
+                                [&](const LearnerNode& node) { return node.name == name; });
+  };
+  const LearnerNode& node = *node_of(late);
+  const LearnerNode& other = *node_of(early);
+  if (!node.handed || !other.handed) return true;
+  std::size_t apart = 0;
+  for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
+    const double gap = std::abs(node.truth->values[i] - other.truth->values[i]);
+    apart += node.verdicts[i] != Verdict::blank && gap > node.units.reach(i) ? 1 : 0;
+  }
+  return 2 * node.wrong_cells() >= apart;
+}
+
 // The first of the steps that scaling early changes that was handed in, the scaling aside: that one
 // must come out better. Who forgets to scale has scores that look as if they had been scaled
 // before, but queries that do not.
@@ -90,8 +108,9 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
       const auto other = std::make_shared<const Trace>(evaluate_all(std::move(recipe)).trace);
       const std::size_t to_beat = best ? best->wrong : std::min(plain.wrong, turned.wrong);
       Reading reading = read_as(other, submission, late->turned, options, early.changed, to_beat);
-      if (reading.wrong < to_beat && 2 * wrong_in(reading, first) <= wrong_in(*late, first))
-        best = std::move(reading);
+      const bool better =
+          reading.wrong < to_beat && 2 * wrong_in(reading, first) <= wrong_in(*late, first);
+      if (better && is_clear(*late, reading, first)) best = std::move(reading);
     }
   }
   if (best) return std::move(*best);
@@ -165,8 +184,10 @@ FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
   const int digits = node.units.measure == Measure::whole     ? 12
                      : node.units.measure == Measure::rounded ? 2
                                                               : node.units.decimals;
+  const Numeral& given = node.handed->cells[i];
   return {.cell = cell_at(node, i),
-          .given = node.handed->cells[i].value,
+          .given = given.value,
+          .text = given.unread > 0 ? node.handed->unread[given.unread - 1U] : "",
           .expected = rounded(node.truth->values[i], digits),
           .from_yours = rounded(node.from_yours.values[i], digits)};
 }
@@ -193,9 +214,23 @@ bool has_right_numbers(const Reading& reading, const LearnerNode& node) {
   if (!in_order || cells.size() != node.truth->values.size()) return false;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Tolerance own{.absolute = node.units.reach(i)};
-    if (!is_close(cells[i].value, node.truth->values[i], own)) return false;
+    if (std::isnan(cells[i].value) || !is_close(cells[i].value, node.truth->values[i], own)) {
+      return false;
+    }
   }
   return true;
+}
+
+// That all of a matrix is wrong says nothing, unless it has something in common that no mistake
+// tells.
+std::optional<Region> region_worth_telling(const LearnerNode& node,
+                                           const std::vector<Diagnosis>& mistakes) {
+  std::optional<Region> region = region_of(node);
+  if (!region || !region->is_whole) return region;
+  const bool told = !mistakes.empty() && mistakes.front().cells == region->wrong;
+  if ((told && region->what != Region::What::offset) || region->what == Region::What::anything)
+    return {};
+  return region;
 }
 
 StepReport report_of(const Reading& reading, std::size_t index, const Trace& lesson) {
@@ -209,7 +244,7 @@ StepReport report_of(const Reading& reading, std::size_t index, const Trace& les
     report.wrong_shape = node.misshapen->shape;
     report.cells.wrong = static_cast<std::size_t>(
         std::count_if(node.misshapen->cells.begin(), node.misshapen->cells.end(),
-                      [](const Numeral& cell) { return !std::isnan(cell.value); }));
+                      [](const Numeral& cell) { return !cell.is_blank(); }));
     report.mistakes = diagnose(reading.judgement, *reading.trace, index);
     report.only_the_shape = report.mistakes.empty() && has_right_numbers(reading, node);
     return report;
@@ -222,9 +257,14 @@ StepReport report_of(const Reading& reading, std::size_t index, const Trace& les
   report.cells = counts_of(node.verdicts);
   report.written = written_numbers(node);
   report.verdicts = node.verdicts;
+  for (std::size_t i = 0; i < node.handed->cells.size(); ++i) {
+    const std::size_t unread = node.handed->cells[i].unread;
+    if (unread > 0) report.unread.emplace(i, node.handed->unread[unread - 1]);
+  }
   if (const auto cell = first_wrong_cell(node, reading.trace->convention)) {
     report.first = first_wrong_of(node, *cell);
     report.mistakes = diagnose(reading.judgement, *reading.trace, index);
+    report.region = region_worth_telling(node, report.mistakes);
   }
   return report;
 }

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "check/diagnosis.hpp"
-#include "check/learner.hpp"
+#include "check/judge.hpp"
+#include "check/region.hpp"
 #include "check/submission.hpp"
 #include "lesson/lesson.hpp"
 #include "trace/reference.hpp"
@@ -24,6 +26,7 @@ struct VerdictCounts {
 struct FirstWrong {
   CellReference cell;
   double given = 0;
+  std::string text = {};  ///< what stands there, where it is no number
   double expected = 0;
   double from_yours = 0;
 };
@@ -38,10 +41,12 @@ struct StepReport {
   std::optional<std::string> convention;  ///< "convention.columns", …
   VerdictCounts cells;
   std::optional<FirstWrong> first;
+  std::optional<Region> region;  ///< where the wrong cells fill one
   std::vector<Diagnosis> mistakes;
-  Tensor written;                 ///< the learner's numbers; NaN where blank
-  std::vector<Verdict> verdicts;  ///< one a cell; empty for a wrong shape
-  Shape wrong_shape;              ///< as handed in, for a wrong shape
+  Tensor written;                             ///< the learner's numbers; NaN where blank
+  std::map<std::size_t, std::string> unread;  ///< what stands in cells that are no numbers
+  std::vector<Verdict> verdicts;              ///< one a cell; empty for a wrong shape
+  Shape wrong_shape;                          ///< as handed in, for a wrong shape
   Shape right_shape;
   bool only_the_shape = false;  ///< its numbers are right and in order; no mistake explains more
 };

@@ -4,16 +4,27 @@
 #include <string>
 #include <vector>
 
+#include "check/check.hpp"
 #include "check/side.hpp"
 #include "tensor/compare.hpp"
 
 namespace qkv {
 
-/// What is asked for; without either, what suits the precision of the numbers. Of one alone the
-/// other is as numpy.testing.assert_allclose has it: rtol 1e-7, atol 0.
+/// A tolerance for the steps that a pattern fits, absolute and relative.
+struct StepTolerance {
+  std::string steps;  ///< with at most one *
+  double tolerance = 0;
+};
+
+/// What is asked for; without any, what suits the numbers. Of rtol and atol alone the other is as
+/// numpy.testing.assert_allclose has it: rtol 1e-7, atol 0.
 struct ToleranceChoice {
   std::optional<double> relative = {};
   std::optional<double> absolute = {};
+  std::vector<StepTolerance> of_steps = {};
+
+  /// The tolerance that was asked for these numbers; nothing where none was.
+  std::optional<Tolerance> of(std::string_view step) const;
 };
 
 /// The tolerance for numbers of a precision, and whose it is.
@@ -24,13 +35,13 @@ struct UsualTolerance {
   std::string_view whose;  ///< "torch.testing.assert_close"
 };
 
-/// float64 and digits: as numpy.testing.assert_allclose has it. What keeps fewer bits: as
-/// torch.testing.assert_close has it.
+/// As torch.testing.assert_close has it.
 const UsualTolerance& usual_tolerance(Precision precision);
 
 enum class Sameness {
   identical,    ///< to the last bit
   close,        ///< within the tolerance
+  follows,      ///< not, but it follows from a step before it that differs
   differs,      ///< not
   other_shape,  ///< can't be compared
   only_actual,  ///< the other side lacks it
@@ -48,7 +59,9 @@ struct ComparedStep {
   Difference difference = {};
   /// So many mismatches more are none: a number so low that it hides, where -inf is due.
   std::size_t finite_masks = 0;
-  bool only_the_shape = false;  ///< the same numbers in the same order, in another shape
+  std::optional<StepReport> judged = {};  ///< what check says of it, where it differs from a lesson
+  bool after_mask = false;                ///< a step of its name or before it is named after a mask
+  bool only_the_shape = false;            ///< the same numbers in the same order, in another shape
 };
 
 struct Comparison {
@@ -56,7 +69,19 @@ struct Comparison {
   /// The first step that differs, has another shape, or is missing from a whole lesson.
   std::optional<std::size_t> first;
 
+  /// The lesson with the program's own numbers, where one side is a lesson and one is not.
+  std::optional<Trace> own = {};
+
   bool same() const { return !first.has_value(); }
+};
+
+/// Whether a step is one that only one side has.
+bool is_missing(Sameness sameness);
+
+/// The steps that must be there, of all those of ours: "all", or their names.
+struct Required {
+  bool all = false;
+  std::vector<std::string> names = {};
 };
 
 /// Compares two sides step by step, matched by name; leading axes of size 1 don't count. The sides
@@ -64,5 +89,18 @@ struct Comparison {
 /// lessons. Throws InputError where a dump has nothing in common with the other side, and where a
 /// file could not be read whose matrix the other side has.
 Comparison compare(const Side& actual, const Side& desired, const ToleranceChoice& choice);
+
+/// Judges what a program wrote as check does, by the lesson that it is compared with: `program` is
+/// one of the sides, whose numbers are taken out of it as they were written. Steps that have a
+/// tolerance of their own stay as they are.
+void judge_program(const Lesson& lesson, const Trace& trace, Side& program,
+                   const ToleranceChoice& choice, Comparison& comparison);
+
+/// Of two sides the one whose steps are due: a lesson or model, else the second.
+const Side& ours_of(const Side& actual, const Side& desired);
+
+/// Makes what is required and has no array the first difference, where nothing differs before it.
+/// Throws InputError for a name that neither side has.
+void require(const Required& required, const Side& ours, Comparison& comparison);
 
 }  // namespace qkv

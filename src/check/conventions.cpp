@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ops/catalogue.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -34,7 +34,7 @@ std::vector<std::size_t> chain_back(const Recipe& recipe, const std::string& fro
 // What the step divides by: 1 over what it makes of 1.
 double divisor_of(const Trace& trace, const Step& scale) {
   Tensor ones = trace.at(scale.of.front());
-  std::fill(ones.values.begin(), ones.values.end(), 1.0);
+  std::ranges::fill(ones.values.write(), 1.0);
   const Call call{.step = scale.name,
                   .inputs = {&ones},
                   .names = {scale.of.front()},

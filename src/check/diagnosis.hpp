@@ -1,18 +1,20 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "check/learner.hpp"
+#include "check/judge.hpp"
 
 namespace qkv {
 
 /// A known mistake that makes the learner's wrong numbers.
 struct Diagnosis {
   std::string_view id;
-  std::string_view says;
+  std::string says;
   std::string_view hint;
   std::size_t cells = 0;  ///< how many wrong cells it explains
+  bool sure = true;       ///< not one of several that it could be
 };
 
 /// The mistakes that explain the wrong cells of a node, or its wrong shape, best first; empty where

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

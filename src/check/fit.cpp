@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 
 namespace qkv {
 namespace {
 
-// A part of a matrix: cells from `start`, `count` of them, `stride` apart.
+// A part of a matrix: `count` cells from `start`, in runs of so many beside each other, whose
+// beginnings are `stride` apart.
 struct Patch {
-  std::size_t start = 0, count = 0, stride = 1;
-  std::size_t cell(std::size_t n) const { return start + n * stride; }
-  std::size_t end() const { return start + count * stride; }
+  std::size_t start = 0, count = 0, stride = 1, run = 1;
+  std::size_t cell(std::size_t n) const { return start + n / run * stride + n % run; }
+  std::size_t end() const { return start + count / run * stride; }
   bool has(std::size_t cell) const {
-    return cell >= start && cell < end() && (cell - start) % stride == 0;
+    return cell >= start && cell < end() && (cell - start) % stride < run;
   }
 };
 
@@ -28,6 +30,8 @@ struct Fit {
   std::size_t version = 0;
   Patch part = {};
   std::size_t cells = 0;         // wrong ones, of those still open, that it explains
+  std::size_t telling = 0;       // those that say something
+  std::size_t first = 0;         // the first of them
   std::size_t contradicted = 0;  // cells that it does not fit
   double misfit = 0;             // the largest distance of those that it fits, in units
 };
@@ -50,7 +54,9 @@ class Fitter {
       if (best.empty()) best = most_explained(total);
       if (best.empty()) break;
       sort(best);
+      const std::size_t known = found.size();
       for (const Fit& fit : best) name(fit, found);
+      doubt(best, std::span(found).subspan(known));
       close(best.front());
     }
     return found;
@@ -84,9 +90,28 @@ class Fitter {
   double distance(const Version& version, std::size_t i) const {
     const double x = puzzle_.written[i];
     const double y = version.numbers[i];
+    // Where nothing was there to round, what leaves the number as it must be explains nothing.
+    if (puzzle_.wrong[i] && !puzzle_.exact.empty() &&
+        std::abs(y - puzzle_.exact[i]) <= puzzle_.floor) {
+      return infinity;
+    }
     if (x == y || (puzzle_.hides[i] && y == -infinity)) return 0;
     const double gap = std::abs(x - y);
-    return gap <= puzzle_.reach[i] ? gap / puzzle_.reach[i] : infinity;
+    const double reach = puzzle_.reach[i] + (version.room.empty() ? 0 : version.room[i]);
+    return gap <= reach ? (gap == 0 ? 0 : gap / reach) : infinity;
+  }
+
+  // 0 and infinity come of everything and nothing.
+  bool tells(const Version& version, std::size_t i) const {
+    const double x = puzzle_.written[i];
+    if (x == 0) return version.zeros_tell;
+    return std::isfinite(x) || version.infinities_tell;
+  }
+
+  void add_explained(Fit& fit, std::size_t i, double gap) const {
+    fit.misfit = std::max(fit.misfit, gap);
+    if (fit.cells++ == 0) fit.first = i;
+    if (tells(versions_[fit.version], i)) ++fit.telling;
   }
 
   // Nothing where the version fits fewer open cells than `at_least`, or contradicts more of the
@@ -103,12 +128,12 @@ class Fitter {
       if (!part.cells.has(*i)) continue;
       const double gap = distance(numbers, *i);
       if (!std::isinf(gap)) {
-        fit.misfit = std::max(fit.misfit, gap);
-        ++fit.cells;
+        add_explained(fit, *i, gap);
       } else if (all || ++missed + at_least > part.open) {
         return {};
       }
     }
+    if (fit.telling == 0) return {};
     for (std::size_t n = 0; n < part.cells.count; ++n) {
       const std::size_t i = part.cells.cell(n);
       if (open_[i] || std::isnan(puzzle_.written[i])) continue;
@@ -132,22 +157,34 @@ class Fitter {
     const auto offer = [&](const Patch& cells, std::size_t open) {
       if (open >= at_least) visit(OpenPart{cells, open});
     };
+    const auto in_a_row = [&](std::size_t start, std::size_t count) {
+      return Patch{start, count, count, count};
+    };
     if (version.reach == Reach::anything) {
-      offer({0, all, 1}, open_cells_.size());
+      offer(in_a_row(0, all), open_cells_.size());
       for (std::size_t m = 0; all > size && m * size < all; ++m) {
-        offer({m * size, size, 1}, open_in_matrix_[m]);
+        offer(in_a_row(m * size, size), open_in_matrix_[m]);
       }
+    }
+    if (const auto& rows_exchanged = version.numbers.exchanged()) {
+      const auto [a, b] = std::minmax(rows_exchanged->first, rows_exchanged->second);
+      // One row with the other's numbers has not changed places with it.
+      if (open_in_row_[a] > 0 && open_in_row_[b] > 0) {
+        offer({a * columns, 2 * columns, (b - a) * columns, columns},
+              open_in_row_[a] + open_in_row_[b]);
+      }
+      return;
     }
     for (std::size_t m = 0; m * size < all; ++m) {
       for (std::size_t r = m * rows; r < (m + 1) * rows; ++r) {
-        offer({r * columns, columns, 1}, open_in_row_[r]);
+        offer(in_a_row(r * columns, columns), open_in_row_[r]);
       }
       for (std::size_t c = 0; c < columns; ++c) {
-        offer({m * size + c, rows, columns}, open_in_column_[m * columns + c]);
+        offer({m * size + c, rows, columns, 1}, open_in_column_[m * columns + c]);
       }
     }
     if (at_least > 1) return;
-    for (const std::size_t i : open_cells_) offer({i, 1, 1}, 1);
+    for (const std::size_t i : open_cells_) offer({i, 1, 1, 1}, 1);
   }
 
   // The part in which every attempted cell fits and the most wrong ones are explained.
@@ -210,7 +247,16 @@ class Fitter {
       return versions_[known.version].id == versions_[fit.version].id;
     };
     if (std::any_of(found.begin(), found.end(), same)) return;
-    found.push_back({fit.version, fit.cells});
+    found.push_back({fit.version, fit.cells, fit.first});
+  }
+
+  // Where several fit equally well, few cells that say something leave it open which it was.
+  static void doubt(const std::vector<Fit>& best, std::span<Explanation> named) {
+    constexpr std::size_t enough = 3;
+    std::size_t telling = 0;
+    for (const Fit& fit : best) telling = std::max(telling, fit.telling);
+    if (named.size() < 2 || telling >= enough) return;
+    for (Explanation& one : named) one.sure = false;
   }
 
   void close(const Fit& fit) {

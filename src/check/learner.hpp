@@ -1,9 +1,7 @@
 #pragma once
 
-#include <functional>
-#include <limits>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "check/arrange.hpp"
@@ -17,13 +15,6 @@ enum class Verdict : unsigned char { correct, rounding, carried, wrong, blank, s
 /// "correct", "rounding", … as SPEC names them.
 std::string_view verdict_name(Verdict verdict);
 
-struct CheckOptions {
-  std::optional<int> digits = {};
-  bool strict = false;  ///< conventions are wrong, too
-  /// Told of each of the lesson's matrices twice: when it is judged, and when it is reported.
-  std::function<void()> on_matrix = {};
-};
-
 /// One matrix of the lesson on the learner's side: what was handed in, and what follows from it.
 struct LearnerNode {
   std::string name;
@@ -36,11 +27,15 @@ struct LearnerNode {
   std::vector<Verdict> verdicts = {};  ///< one a cell, where something was handed in
   Tensor from_yours = {};              ///< the step worked out from the learner's own numbers
   Tensor own = {};                     ///< the learner's numbers, from_yours where there are none
-  bool is_lessons = true;              ///< nothing of the learner's went into it
-  bool finite_mask = false;            ///< -1e9 and the like stood for -inf
-  bool tainted = false;                ///< some of its cells are wrong or carried
+  /// Cells with nothing to round: what they must be to the last digit; else empty or NaN.
+  std::vector<double> exact = {};
+  bool is_lessons = true;    ///< nothing of the learner's went into it
+  bool finite_mask = false;  ///< -1e9 and the like stood for -inf
+  bool tainted = false;      ///< some of its cells are wrong or carried
 
-  std::size_t wrong_cells() const;  ///< all cells of a wrong shape count
+  std::size_t wrong_cells() const;          ///< all cells of a wrong shape count
+  bool has_number(std::size_t cell) const;  ///< that was handed in and read
+  bool is_exact(std::size_t cell) const;
 };
 
 /// The whole submission judged cell by cell (SPEC, section 5).
@@ -51,11 +46,6 @@ struct Judgement {
   std::size_t wrong_cells() const;
   std::size_t wrong_nodes() const;  ///< those with a wrong cell or of a wrong shape
 };
-
-/// Judges the matrices against the lesson; gives up where as many cells as `too_many` are wrong.
-/// `trace` and `handed` must outlive the result.
-Judgement judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options,
-                std::size_t too_many = std::numeric_limits<std::size_t>::max());
 
 /// The call of a step, each operand a node's tensor by `tensor_of`.
 template <class TensorOf>
@@ -73,8 +63,7 @@ Call call_of(const LearnerNode& node, const std::vector<LearnerNode>& nodes, con
   return call;
 }
 
-/// The step's range over all that its inputs may be within a unit of the learner's numbers; steps
-/// that were not handed in are taken as worked to `unit`.
-Range range_of_step(const Judgement& judgement, const Trace& trace, std::size_t node, double unit);
+/// The call of a step with the learner's own numbers.
+Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode& node);
 
 }  // namespace qkv

@@ -38,16 +38,11 @@ std::optional<int> rounded_decimals(const Cells& cells, Precision precision) {
 }
 
 void take_as_meant(Handed& handed) {
-  if (handed.precision == Precision::float64) return;
-  const auto decimals = rounded_decimals(handed.cells, handed.precision);
-  if (!decimals) return;
+  handed.rounded_to = rounded_decimals(handed.cells, handed.precision);
+  if (!handed.rounded_to || handed.precision == Precision::float64) return;
   std::vector<Numeral> cells = handed.cells.copy();
-  for (Numeral& cell : cells) {
-    cell.value = rounded(cell.value, *decimals);
-    cell.decimals = *decimals;
-  }
+  for (Numeral& cell : cells) cell.value = rounded(cell.value, *handed.rounded_to);
   handed.cells = Cells(std::move(cells));
-  handed.precision = Precision::digits;
 }
 
 }  // namespace qkv

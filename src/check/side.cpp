@@ -1,10 +1,15 @@
 #include "check/side.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "check/arrange.hpp"
 #include "check/step_name.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -30,6 +35,61 @@ std::optional<int> decimals_of(const Written& written) {
   return most;
 }
 
+// The cells in another order: axis k of the result is axis `order[k]`.
+void permute(const std::vector<std::size_t>& order, Written& written) {
+  const Shape from = written.shape;
+  std::vector<std::size_t> strides(from.size(), 1);
+  for (std::size_t a = from.size() - 1; a-- > 0;) strides[a] = strides[a + 1] * from[a + 1];
+  Shape to;
+  for (const std::size_t axis : order) to.push_back(from[axis]);
+  std::vector<Numeral> cells;
+  cells.reserve(written.cells.size());
+  std::vector<std::size_t> index(to.size(), 0);
+  for (std::size_t i = 0; i < written.cells.size(); ++i) {
+    std::size_t place = 0;
+    for (std::size_t a = 0; a < to.size(); ++a) place += index[a] * strides[order[a]];
+    cells.push_back(written.cells[place]);
+    for (std::size_t a = to.size(); a-- > 0 && ++index[a] == to[a];) index[a] = 0;
+  }
+  written.shape = std::move(to);
+  written.cells = std::move(cells);
+}
+
+// One sentence of a batch.
+void take_sentence(std::size_t sentence, Written& written) {
+  const std::size_t size = written.cells.size() / written.shape.front();
+  const auto first = written.cells.begin() + static_cast<std::ptrdiff_t>(sentence * size);
+  written.cells = std::vector<Numeral>(first, first + static_cast<std::ptrdiff_t>(size));
+  written.shape.erase(written.shape.begin());
+}
+
+// Heads as an axis between rows and columns, side by side, or one below the other; empty where they
+// are none of these.
+std::string put_heads_first(const Shape& wanted, Written& written) {
+  if (wanted.size() < 3) return {};
+  const std::size_t heads = wanted[wanted.size() - 3];
+  const std::size_t rows = wanted[wanted.size() - 2];
+  const std::size_t columns = wanted.back();
+  Shape inside = wanted;
+  std::swap(inside[inside.size() - 3], inside[inside.size() - 2]);
+  Shape flat(wanted.begin(), wanted.end() - 3);
+  flat.insert(flat.end(), {rows, heads * columns});
+  Shape stacked(wanted.begin(), wanted.end() - 3);
+  stacked.insert(stacked.end(), {heads * rows, columns});
+  if (heads > 1 && written.shape == stacked) {
+    written.shape = wanted;
+    return "heads one below the other";
+  }
+  const bool is_flat = heads > 1 && written.shape == flat;
+  if (!is_flat && written.shape != inside) return {};
+  written.shape = inside;
+  std::vector<std::size_t> order(inside.size());
+  for (std::size_t a = 0; a < order.size(); ++a) order[a] = a;
+  std::swap(order[order.size() - 3], order[order.size() - 2]);
+  permute(order, written);
+  return is_flat ? "heads side by side" : "heads inside";
+}
+
 }  // namespace
 
 SideIndex::SideIndex(const Side& side) : side_(&side) {
@@ -42,7 +102,13 @@ const SideMatrix* SideIndex::find(std::string_view matrix) const {
 }
 
 Side side_of(const std::string& name, const Trace& trace) {
-  Side side{.name = name, .matrices = {}, .whole = true, .order = {}, .notes = {}, .unread = {}};
+  Side side{.name = name,
+            .matrices = {},
+            .whole = true,
+            .is_lesson = true,
+            .order = {},
+            .notes = {},
+            .unread = {}};
   for (const Given& given : trace.givens) {
     side.matrices.push_back(
         {.name = given.name, .tensor = as_shown(given.tensor, trace.convention), .is_given = true});
@@ -62,11 +128,12 @@ Side side_of(const std::string& name, Dump dump) {
             .notes = std::move(dump.notes),
             .unread = std::move(dump.unread)};
   for (NamedWritten& matrix : dump.matrices) {
-    side.matrices.push_back({.name = std::move(matrix.name),
-                             .tensor = tensor_of_written(matrix.written),
-                             .precision = matrix.written.precision,
-                             .decimals = decimals_of(matrix.written)});
-    matrix.written = {};  // two copies of everything are too many
+    SideMatrix& one = side.matrices.emplace_back();
+    one.name = std::move(matrix.name);
+    one.tensor = tensor_of_written(matrix.written);
+    one.precision = matrix.written.precision;
+    one.decimals = decimals_of(matrix.written);
+    one.written = std::move(matrix.written);
   }
   return side;
 }
@@ -81,6 +148,67 @@ void take_names_of(const Side& other, Side& side) {
     const auto names = known.find(name);
     if (names == known.end() || names->second.size() > 1 || matrices.size() > 1) continue;
     matrices.front()->name = names->second.front();
+  }
+}
+
+std::optional<std::string> matched(std::string_view pattern, std::string_view name) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) {
+    return pattern == name ? std::optional(std::string()) : std::nullopt;
+  }
+  const std::string_view before = pattern.substr(0, star);
+  const std::string_view after = pattern.substr(star + 1);
+  const bool fits = name.size() >= before.size() + after.size() && name.starts_with(before) &&
+                    name.ends_with(after);
+  if (!fits) return {};
+  return std::string(name.substr(before.size(), name.size() - before.size() - after.size()));
+}
+
+void map_names(const std::vector<NameMap>& maps, Side& side) {
+  for (SideMatrix& matrix : side.matrices) {
+    for (const NameMap& map : maps) {
+      const auto star = matched(map.theirs, matrix.name);
+      if (!star) continue;
+      std::string name = map.ours;
+      const std::size_t place = name.find('*');
+      if (place != std::string::npos) name.replace(place, 1, *star);
+      if (name != matrix.name &&
+          std::ranges::find(side.matrices, name, &SideMatrix::name) != side.matrices.end()) {
+        throw InputError(
+            fmt::format("--map {}={}: {} has {} already; map each to a name of its own", map.theirs,
+                        map.ours, side.name, name));
+      }
+      matrix.name = std::move(name);
+      break;
+    }
+  }
+}
+
+void lay_out_as(const Side& other, std::optional<std::size_t> batch, Side& side) {
+  const SideIndex index(other);
+  for (SideMatrix& matrix : side.matrices) {
+    const SideMatrix* wanted = index.find(matrix.name);
+    if (wanted == nullptr || matrix.written.shape.empty()) continue;
+    const Shape shape = without_leading_ones(wanted->tensor.shape());
+    Written& written = matrix.written;
+    const Shape before = written.shape;
+    written.shape = without_leading_ones(written.shape, shape.size());
+    std::vector<std::string> said;
+    if (batch && written.shape.size() > 1 && written.shape.size() >= shape.size() &&
+        written.shape != shape && written.shape.front() >= *batch) {
+      take_sentence(*batch - 1, written);
+      said.push_back(fmt::format("sentence {} of the batch", *batch));
+    }
+    if (written.shape != shape) {
+      const std::string heads = put_heads_first(shape, written);
+      if (!heads.empty()) said.push_back(heads);
+    }
+    if (said.empty()) {
+      written.shape = before;
+      continue;
+    }
+    matrix.layout = fmt::format("{}", fmt::join(said, ", "));
+    matrix.tensor = tensor_of_written(written);
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 Tensor mapped(const Tensor& right, const std::function<double(double)>& change) {
   Tensor result = right;
-  for (double& x : result.values) x = change(x);
+  for (double& x : result.values.write()) x = change(x);
   return result;
 }
 
@@ -47,12 +47,12 @@ std::vector<Supposed> rows_before_heads(const SlipContext& c) {
   Tensor result = right;
   std::swap(result.axes[axis], result.axes[axis + 1]);
   for (std::size_t m = 0; m < right.matrices(); ++m) {
-    const auto from = right.matrix(m);
+    const auto from = right.cells(m);
     const std::size_t block = m / heads * heads * from.size();
     for (std::size_t i = 0; i < from.size(); ++i) {
       const std::size_t row = i / right.columns();
       const std::size_t place = (row * heads + m % heads) * right.columns() + i % right.columns();
-      result.values[block + place] = from[i];
+      result.values.write()[block + place] = from[i];
     }
   }
   return {std::move(result)};
@@ -67,8 +67,8 @@ std::vector<Supposed> neighbours(const SlipContext& c) {
   for (const auto& [down, along] : ways) {
     Tensor result = *c.right;
     for (std::size_t m = 0; m < result.matrices(); ++m) {
-      const auto from = c.right->matrix(m);
-      const auto to = result.matrix(m);
+      const auto from = c.right->cells(m);
+      const auto to = result.write_cells(m);
       for (std::ptrdiff_t i = 0; i < rows; ++i) {
         for (std::ptrdiff_t j = 0; j < columns; ++j) {
           const std::ptrdiff_t r = i + down;
@@ -109,7 +109,8 @@ std::vector<Supposed> swapped_digits(const SlipContext& c) {
       Tensor result = mapped(*c.right, [](double) { return nothing; });
       for (std::size_t i = 0; i < result.values.size(); ++i) {
         if (!c.near_wrong.empty() && !c.near_wrong[i]) continue;
-        result.values[i] = with_digits_swapped(std::as_const(*c.right).values[i], cut, place);
+        result.values.write()[i] =
+            with_digits_swapped(std::as_const(*c.right).values[i], cut, place);
         any = any || !std::isnan(std::as_const(result).values[i]);
       }
       if (any) results.push_back(std::move(result));
@@ -118,7 +119,7 @@ std::vector<Supposed> swapped_digits(const SlipContext& c) {
   return results;
 }
 
-// Two rows exchanged, tried for the rows in which something is wrong.
+// Two rows exchanged, in both of which something is wrong.
 std::vector<Supposed> swapped_rows(const SlipContext& c) {
   std::vector<Supposed> results;
   constexpr std::size_t most_rows = 8;
@@ -129,10 +130,8 @@ std::vector<Supposed> swapped_rows(const SlipContext& c) {
     if (rows.size() > most_rows) continue;
     const std::size_t first = m * right.rows();
     for (const std::size_t a : rows) {
-      for (std::size_t b = 0; b < right.rows(); ++b) {
-        const bool known = std::find(rows.begin(), rows.end(), b) != rows.end();
-        if (a == b || (known && b < a)) continue;
-        results.emplace_back(right, first + a, first + b);
+      for (const std::size_t b : rows) {
+        if (a < b) results.emplace_back(right, first + a, first + b);
       }
     }
   }
@@ -179,10 +178,63 @@ std::vector<Supposed> dropped_terms(const SlipContext& c) {
     }
     for (std::size_t t = 0; t < terms; ++t) {
       std::size_t count = 0;
-      results[t].values[i] = value_without(arithmetic, t, count);
+      results[t].values.write()[i] = value_without(arithmetic, t, count);
     }
   }
   return {results.begin(), results.end()};
+}
+
+// The term that value_without leaves out; nullptr where there are fewer.
+const Expression* term_at(const Expression& whole, std::size_t wanted, std::size_t& count) {
+  for (const Expression& part : whole.parts()) {
+    if (whole.kind() == Expression::Kind::sum && count++ == wanted) return &part;
+    if (const Expression* found = term_at(part, wanted, count)) return found;
+  }
+  return nullptr;
+}
+
+std::string dropped_term(const SlipContext& c, std::size_t version, std::size_t cell) {
+  if (!c.arithmetic || !c.term_text) return {};
+  const std::size_t columns = c.right->columns();
+  const std::size_t size = c.right->rows() * columns;
+  const Expression arithmetic = c.arithmetic(cell / size, cell % size / columns, cell % columns);
+  std::size_t count = 0;
+  const Expression* term = term_at(arithmetic, version, count);
+  return term ? c.term_text(*term) : std::string();
+}
+
+// A block that was never written.
+std::vector<Supposed> unwritten_blocks(const SlipContext& c) {
+  constexpr std::size_t least = 4;
+  if (c.zeros.size() < least) return {};
+  Tensor result = *c.right;
+  for (const std::size_t i : c.zeros) {
+    if (result.values[i] != -infinity) result.values.write()[i] = 0;
+  }
+  return {std::move(result)};
+}
+
+// Some are 0, the others all too large by one factor: 1 / (1 - p) where the share p is dropped.
+std::vector<Supposed> dropouts(const SlipContext& c) {
+  if (c.written.size() != c.right->values.size()) return {};
+  const std::span<const double> right = c.right->values;
+  double products = 0;
+  double squares = 0;
+  bool any = false;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    if (!std::isfinite(c.written[i]) || !std::isfinite(right[i])) continue;
+    any = any || (c.written[i] == 0 && right[i] != 0);
+    if (c.written[i] == 0) continue;
+    products += c.written[i] * right[i];
+    squares += right[i] * right[i];
+  }
+  constexpr double least = 1.01;
+  if (!any || !(products > least * squares)) return {};
+  Tensor result = *c.right;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    result.values.write()[i] = c.written[i] == 0 ? 0 : result.values[i] * (products / squares);
+  }
+  return {std::move(result)};
 }
 
 struct Slip {
@@ -191,13 +243,16 @@ struct Slip {
   std::string_view hint;
   Reach reach;
   std::vector<Supposed> (*versions)(const SlipContext&);
+  std::string (*detail)(const SlipContext&, std::size_t version, std::size_t cell) = nullptr;
+  bool is_of_programs = false;  ///< matrices of any size have it
 };
 
 constexpr Slip slips[] = {
     {"slip.transposed", "Rows and columns have changed places.",
-     "Which way round does this matrix stand?", Reach::anything, transposes},
+     "Which way round does this matrix stand?", Reach::anything, transposes, nullptr, true},
     {"slip.transposed", "Heads and rows have changed places.",
-     "The heads come first, each with its whole matrix.", Reach::anything, rows_before_heads},
+     "The heads come first, each with its whole matrix.", Reach::anything, rows_before_heads,
+     nullptr, true},
     {"slip.sign", "The sign is wrong way round.", "Look at the signs again.", Reach::anything,
      signs},
     {"slip.decimal-point", "The decimal point is in the wrong place.", "Count the decimals again.",
@@ -207,18 +262,28 @@ constexpr Slip slips[] = {
     {"slip.neighbour", "This is the number of a neighbouring cell.",
      "Put a ruler under the row that you read.", Reach::line, neighbours},
     {"slip.dropped-term", "One term of the sum was left out.", "Count the terms.", Reach::line,
-     dropped_terms},
+     dropped_terms, dropped_term},
     {"slip.rows-swapped", "Two rows have changed places.", "Compare the labels of the rows.",
      Reach::anything, swapped_rows},
+    {"tile.zero", "A block was never written: all of it is 0.",
+     "Does the loop over the tiles reach this one?", Reach::anything, unwritten_blocks, nullptr,
+     true},
+    {"dropout.on", "Some numbers are 0, and all the others too large by one factor.",
+     "Switch dropout off: model.eval().", Reach::anything, dropouts, nullptr, true},
 };
 
 }  // namespace
 
-std::vector<SlipVersion> slip_versions(const SlipContext& context, Reach least) {
+std::vector<SlipVersion> slip_versions(const SlipContext& context, Reach least, By by) {
   std::vector<SlipVersion> all;
   for (const Slip& slip : slips) {
     if (least == Reach::anything && slip.reach != least) continue;
+    if (by == By::program && !slip.is_of_programs) continue;
     all.push_back({slip.id, slip.says, slip.hint, slip.reach, slip.versions(context)});
+    if (!slip.detail) continue;
+    all.back().detail = [&context, &slip](std::size_t version, std::size_t cell) {
+      return slip.detail(context, version, cell);
+    };
   }
   return all;
 }

@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -26,6 +28,7 @@ class Supposed {
       : tensor_(std::move(numbers)), exchanged_({row, other}) {}
 
   const Tensor& tensor() const { return tensor_; }  ///< with its rows as they were
+  const std::optional<std::pair<std::size_t, std::size_t>>& exchanged() const { return exchanged_; }
   Shape shape() const { return tensor_.shape(); }
 
   double operator[](std::size_t cell) const {
@@ -52,7 +55,12 @@ struct SlipVersion {
   std::string_view hint;
   Reach reach = Reach::anything;
   std::vector<Supposed> versions;
+  /// What happened in a cell, more closely than the id says; empty where there is no more.
+  std::function<std::string(std::size_t version, std::size_t cell)> detail = {};
 };
+
+/// A term of a sum, and how its cells are called.
+using TermText = std::function<std::string(const Expression& term)>;
 
 /// What slips need to know of a step.
 struct SlipContext {
@@ -64,10 +72,17 @@ struct SlipContext {
   /// Where a slip that reaches no further than a line may show; the other cells stay NaN where the
   /// digits of each, or its arithmetic, would have to be looked at.
   std::vector<bool> near_wrong;
+  std::span<const double> written = {};     ///< what the learner has, as far as that is known
+  std::span<const std::size_t> zeros = {};  ///< the cells of a block in which all are 0
+  TermText term_text = {};
 };
 
-/// The slips that reach at least so far, with the numbers that they make of `right`.
-std::vector<SlipVersion> slip_versions(const SlipContext& context, Reach least);
+/// Who may have slipped: of a large matrix only a program.
+enum class By { hand, program };
+
+/// The slips that reach at least so far, with the numbers that they make of `right`. The context
+/// must outlive them.
+std::vector<SlipVersion> slip_versions(const SlipContext& context, Reach least, By by);
 
 /// The ids of all slips.
 std::vector<std::string_view> all_slip_ids();

@@ -6,7 +6,8 @@
 #include <charconv>
 
 #include "formats/file_stem.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
+#include "text/lowercase.hpp"
 
 namespace qkv {
 namespace {
@@ -103,7 +104,7 @@ std::string loose_name(std::string_view name) {
   std::string result;
   for (const char c : name) {
     if (separators.find(c) != std::string_view::npos) continue;
-    result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    result += ascii_lowercase(c);
   }
   return result;
 }
@@ -127,7 +128,7 @@ std::optional<StepName> step_name(std::string_view stem, const Trace& trace,
   FileStem parts = file_stem(stem);
   if (const auto name = name_in_lesson(parts.name, trace)) {
     parts.name = *name;
-  } else if (const auto nearly = loose_stem(stem, trace)) {
+  } else if (const auto nearly = loose_stem(without_copy(stem), trace)) {
     parts = *nearly;
   } else {
     return {};

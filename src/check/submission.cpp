@@ -12,11 +12,13 @@
 #include "check/step_name.hpp"
 #include "formats/file_stem.hpp"
 #include "formats/format.hpp"
+#include "formats/found_files.hpp"
 #include "formats/manifest.hpp"
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
-#include "tensor/error.hpp"
-#include "tensor/nearest.hpp"
+#include "text/error.hpp"
+#include "text/lowercase.hpp"
+#include "text/nearest.hpp"
 
 namespace qkv {
 namespace {
@@ -120,44 +122,113 @@ void add_matrix(HandedFile file, const Trace& trace, Submission& submission) {
   submission.files.push_back(std::move(file));
 }
 
-// A program that writes nan where it has gone wrong should not look like one that hasn't begun.
-void tell_blanks(const HandedFile& file, Submission& submission) {
-  if (file.written.precision == Precision::digits) return;
-  const std::vector<Numeral>& cells = file.written.cells;
-  const auto blanks =
-      std::ranges::count_if(cells, [](const Numeral& cell) { return std::isnan(cell.value); });
-  if (blanks == 0) return;
-  submission.notes.push_back(fmt::format("{}: {} of its {} numbers {} nan: blank, not wrong",
-                                         file.file, blanks, cells.size(),
-                                         blanks == 1 ? "is" : "are"));
-}
-
 bool is_readable(const fs::path& path) {
   const std::vector<std::string_view> readable = readable_extensions();
-  std::string extension = path.extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string extension = ascii_lowercase(path.extension().string());
   return std::find(readable.begin(), readable.end(), extension) != readable.end();
 }
 
 // Nobody needs to read a gigabyte to know that it isn't seven by seven numbers.
-void refuse_too_large(const fs::path& path, const Trace& trace) {
+void refuse_too_large(const FoundFile& file, const Trace& trace) {
   constexpr std::uintmax_t for_everybody = 1 << 20;
   constexpr std::uintmax_t for_a_number = 400;  // every digit of a double, and blanks around it
   std::uintmax_t numbers = 0;
   for (const std::string_view name : names_in(trace)) numbers += trace.at(name).values.size();
   std::error_code ignored;
-  const std::uintmax_t size = fs::is_regular_file(path, ignored) ? fs::file_size(path, ignored) : 0;
+  const std::uintmax_t size = file.bytes ? file.bytes->size()
+                              : fs::is_regular_file(file.path, ignored)
+                                  ? file_size(file.path, ignored)
+                                  : 0;
   if (size <= for_everybody + for_a_number * numbers) return;
   throw InputError(fmt::format(
       "{}: {} MB is more than all {} numbers of the lesson can take; is it the right file?",
-      path.string(), size / 1'000'000, numbers));
+      file.path.string(), size / 1'000'000, numbers));
 }
 
 // Whether a file that fits nothing by its name was named by the user, or only lies in the
 // directory.
 enum class Chosen { by_name, with_its_directory };
 
-void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submission& submission) {
+// Several matrices of a step may stand in one file, one below the other.
+void part_stacked(const Tensor& tensor, Convention convention, HandedFile& file) {
+  Written& written = file.written;
+  const auto [rows, columns] = shown_size(tensor, convention);
+  const std::size_t count = tensor.matrices();
+  if (count < 2 || !file.leading.empty() || written.shape != Shape{count * rows, columns}) return;
+  written.shape = tensor.shape();
+  written.shape.resize(tensor.leading_axes());
+  written.shape.insert(written.shape.end(), {rows, columns});
+  written.row_labels.clear();
+  written.remark =
+      fmt::format("taken for all {} matrices of {}, one below the other", count, file.name);
+}
+
+void take_matrix(HandedFile file, const Trace& trace, Submission& submission) {
+  part_stacked(trace.at(file.name), trace.convention, file);
+  if (!file.written.remark.empty()) {
+    submission.notes.push_back(fmt::format("{}: {}", file.file, file.written.remark));
+  }
+  add_matrix(std::move(file), trace, submission);
+}
+
+// The only given or step of a shape that is not there yet; empty where there is none, or several.
+std::string only_one_of(const Shape& shape, const Trace& trace, const Submission& submission) {
+  std::string found;
+  for (const std::string_view name : names_in(trace)) {
+    const Tensor& tensor = trace.at(name);
+    Shape shown = tensor.shape();
+    if (is_turned(tensor, trace.convention)) std::swap(shown.back(), shown[shown.size() - 2]);
+    const bool is_there = std::ranges::any_of(
+        submission.files, [&](const HandedFile& file) { return file.name == name; });
+    if (is_there || without_leading_ones(shown) != without_leading_ones(shape)) continue;
+    if (!found.empty()) return {};
+    found = name;
+  }
+  return trace.find_step(found) ? found : std::string();
+}
+
+// What fits nothing by its name may fit one step by its shape.
+void add_stranger(const FoundFile& file, const Trace& trace, Submission& submission) {
+  const std::string place = on_one_line(file.path.string());
+  std::vector<NamedWritten> matrices;
+  try {
+    refuse_too_large(file, trace);
+    matrices = file.read({});
+  } catch (const InputError&) {  // somebody's notes
+  }
+  const std::string name =
+      matrices.size() == 1 ? only_one_of(matrices.front().written.shape, trace, submission) : "";
+  if (name.empty()) {
+    refuse_stranger(Stranger::file, file.path.stem().string(), place, trace, submission);
+    return;
+  }
+  Written& written = matrices.front().written;
+  written.remark = fmt::format(
+      "its name fits no step; taken for {}, the only one of its shape that "
+      "is not there otherwise",
+      name);
+  take_matrix({.file = place,
+               .path = file.path,
+               .name = name,
+               .leading = {},
+               .written = std::move(written)},
+              trace, submission);
+}
+
+// What reading a file asks for, where its name means a step.
+Wanted wanted_of(const std::optional<StepName>& own, const Trace& trace) {
+  Wanted wanted{.unreadable = Unreadable::kept};
+  if (!own) return wanted;
+  const Tensor& tensor = trace.at(own->name);
+  wanted.expected = shown_size(tensor, trace.convention);
+  if (own->leading.empty()) wanted.stacked = std::max<std::size_t>(1, tensor.matrices());
+  return wanted;
+}
+
+// Puts aside what fits nothing by its name: its shape is looked at when all others are known.
+void add_file(const FoundFile& found, const Trace& trace, Chosen chosen, Submission& submission,
+              std::vector<const FoundFile*>& strangers) {
+  const fs::path& path = found.path;
   const std::string file = on_one_line(path.string());
   if (!is_readable(path)) {
     submission.notes.push_back(
@@ -165,16 +236,11 @@ void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submissio
     return;
   }
   const auto own = step_name(path.stem().string(), trace, file);
-  if (!own && !may_hold_several(path)) {  // nobody needs to read what fits nothing
-    refuse_stranger(Stranger::file, path.stem().string(), file, trace, submission);
-    return;
-  }
-  std::optional<std::array<std::size_t, 2>> expected;
-  if (own) expected = shown_size(trace.at(own->name), trace.convention);
+  if (!own && !may_hold_several(path)) return strangers.push_back(&found);
   std::vector<NamedWritten> matrices;
   try {
-    refuse_too_large(path, trace);
-    matrices = read_all_written(path, {.expected = expected});
+    refuse_too_large(found, trace);
+    matrices = found.read(wanted_of(own, trace));
   } catch (const InputError& error) {
     if (own || chosen == Chosen::by_name) throw;
     submission.notes.push_back(fmt::format("{} was not read: {}", file, error.what()));
@@ -186,36 +252,43 @@ void add_file(const fs::path& path, const Trace& trace, Chosen chosen, Submissio
     const std::string& place = alone ? file : array;
     const auto name = name_of(matrix, path, alone, trace, place);
     if (!name) {
-      if (matrix.name.empty()) {
-        refuse_stranger(Stranger::file, path.stem().string(), place, trace, submission);
-      } else {
-        refuse_stranger(Stranger::array, matrix.name, array, trace, submission);
-      }
+      if (matrix.name.empty()) return strangers.push_back(&found);
+      refuse_stranger(Stranger::array, matrix.name, array, trace, submission);
       continue;
     }
-    add_matrix({.file = place,
-                .path = path,
-                .name = name->name,
-                .leading = name->leading,
-                .written = std::move(matrix.written)},
-               trace, submission);
+    take_matrix({.file = place,
+                 .path = path,
+                 .name = name->name,
+                 .leading = name->leading,
+                 .written = std::move(matrix.written)},
+                trace, submission);
   }
 }
 
 // Files that qkv itself puts beside the matrices, and those that systems and editors hide.
-bool is_beside_the_point(const fs::path& path) {
-  const std::string name = path.filename().string();
-  const Format* format = format_of(path);
+bool is_beside_the_point(const FoundFile& file) {
+  const std::string name = file.path.filename().string();
+  const Format* format = format_of(file.path);
   const bool only_written = format != nullptr && format->read == nullptr;
-  return is_kept_by_editors(name) || name == manifest_name || only_written ||
-         path.extension() == ".html";
+  return name == manifest_name || only_written || file.path.extension() == ".html";
 }
 
 // What an export wrote into a directory goes first: an older export's files, which lie there too,
 // don't take the place of it. Of the forms that it wrote a matrix in, the first is enough.
-void sort_by_list(std::vector<fs::path>& files, const Manifest& list) {
-  std::stable_partition(files.begin(), files.end(),
-                        [&](const fs::path& file) { return list.lists(file.filename().string()); });
+void sort_by_list(std::vector<FoundFile>& files, const Manifest& list) {
+  std::stable_partition(files.begin(), files.end(), [&](const FoundFile& file) {
+    return list.lists(file.path.filename().string());
+  });
+}
+
+std::vector<FoundFile> found_in(const fs::path& path, Submission& submission) {
+  std::error_code error;
+  if (!fs::is_directory(path, error) && !is_archive(path)) return {FoundFile{.path = path}};
+  std::vector<FoundFile> files = files_in(path);
+  std::erase_if(files, is_beside_the_point);
+  submission.list = read_manifest(path);
+  if (submission.list) sort_by_list(files, *submission.list);
+  return files;
 }
 
 }  // namespace
@@ -226,27 +299,13 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
   if (!fs::exists(path, error)) {
     throw InputError(fmt::format("{}: there is no such file or directory", path.string()));
   }
-  if (!fs::is_directory(path, error)) {
-    add_file(path, trace, Chosen::by_name, submission);
-  } else {
-    std::vector<fs::path> files;
-    auto entry = fs::directory_iterator(path, error);
-    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-      std::error_code ignored;  // a link that leads nowhere is no file
-      if (!is_beside_the_point(entry->path()) && entry->is_regular_file(ignored)) {
-        files.push_back(entry->path());
-      }
-    }
-    if (error) {
-      throw InputError(fmt::format("{} can't be read: {}", path.string(), error.message()));
-    }
-    std::sort(files.begin(), files.end());
-    submission.list = read_manifest(path);
-    if (submission.list) sort_by_list(files, *submission.list);
-    for (const fs::path& file : files) {
-      add_file(file, trace, Chosen::with_its_directory, submission);
-    }
-  }
+  const std::vector<FoundFile> files = found_in(path, submission);
+  const Chosen chosen = files.size() == 1 && files.front().path == path
+                            ? Chosen::by_name
+                            : Chosen::with_its_directory;
+  std::vector<const FoundFile*> strangers;
+  for (const FoundFile& file : files) add_file(file, trace, chosen, submission, strangers);
+  for (const FoundFile* file : strangers) add_stranger(*file, trace, submission);
   if (submission.files.empty()) {
     const std::string& last = trace.steps.back().name;
     throw InputError(submission.notes.empty()
@@ -255,7 +314,6 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
                                        path.string(), example_file(last, trace.at(last)))
                          : submission.notes.front());
   }
-  for (const HandedFile& file : submission.files) tell_blanks(file, submission);
   return submission;
 }
 

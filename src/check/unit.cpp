@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "check/coarser.hpp"
 #include "check/precision.hpp"
 #include "check/rounded.hpp"
-#include "tensor/compare.hpp"
 
 namespace qkv {
 namespace {
+
+// Of whole numbers that stand for answers that are not whole: they were rounded.
+constexpr double whole_numbers_unit = 0.5;
+// Who writes whole numbers only works with so much on the way.
+constexpr double on_the_way_to_whole = 1e-3;
 
 Measure measure_of(Precision precision) {
   switch (precision) {
@@ -20,12 +26,10 @@ Measure measure_of(Precision precision) {
   }
 }
 
-bool is_binary(const Handed& handed) { return handed.precision != Precision::digits; }
-
-// The larger of 1 and the largest finite magnitude.
+// The largest finite magnitude, or `least`.
 template <class Numbers, class Value>
-double scale_of(const Numbers& numbers, const Value& value_of) {
-  double largest = 1;
+double scale_of(const Numbers& numbers, double least, const Value& value_of) {
+  double largest = least;
   for (const auto& number : numbers) {
     const double x = value_of(number);
     if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
@@ -33,13 +37,13 @@ double scale_of(const Numbers& numbers, const Value& value_of) {
   return largest;
 }
 
-double scale_of(std::span<const double> right) {
-  return scale_of(right, [](double x) { return x; });
+double scale_of(std::span<const double> right, double least = 1) {
+  return scale_of(right, least, [](double x) { return x; });
 }
 
 // By what the learner wrote, but one wild number must not excuse the others.
 double scale_of(const Handed& handed, std::span<const double> right) {
-  const double own = scale_of(handed.cells, [](const Numeral& cell) { return cell.value; });
+  const double own = scale_of(handed.cells, 1, [](const Numeral& cell) { return cell.value; });
   return std::min(own, 10 * scale_of(right));
 }
 
@@ -52,57 +56,87 @@ bool are_whole(std::span<const double> values) {
   });
 }
 
-// Whether a program's numbers are the due ones as precisely as they are stored. If they have few
-// decimals then, that is because no more were due: nothing was rounded.
-bool are_exact(const Handed& handed, const Due& due) {
-  const std::size_t count = handed.cells.size();
-  if (handed.stored == Precision::digits) return false;
-  if (due.truth.size() != count || due.from_own.size() != count) return false;
-  const Tolerance own{.absolute = rule_of(handed.stored).floor * scale_of(due.truth)};
-  for (std::size_t i = 0; i < count; ++i) {
-    const double x = handed.cells[i].value;
-    if (std::isnan(x)) continue;
-    if (!is_close(x, due.truth[i], own) || !is_close(x, due.from_own[i], own)) return false;
-  }
-  return true;
+double unit_of_program(Precision precision, std::span<const double> right) {
+  const PrecisionRule& rule = rule_of(precision);
+  return rule.floor * scale_of(right, rule.least);
 }
 
-Measure measure_of(const Handed& handed, const Due& due, int others, std::optional<int> digits) {
-  if (digits) return Measure::asked;
-  if (are_exact(handed, due)) return measure_of(handed.stored);
-  if (is_binary(handed)) {
-    const auto decimals = rounded_decimals(handed.cells, handed.precision);
-    if (!decimals) return measure_of(handed.precision);
-    if (*decimals > 0) return Measure::decimals;
-  } else {
-    const bool has_exponents = std::any_of(handed.cells.begin(), handed.cells.end(),
-                                           [](const Numeral& cell) { return cell.scientific; });
-    if (has_exponents) return Measure::exponents;
-    if (most_decimals(handed) > 0) return Measure::decimals;
+bool has_more_decimals(double x, int decimals, double slack) {
+  const double power = std::pow(10.0, decimals);
+  return std::abs(std::round(x * power) / power - x) > slack;
+}
+
+// How many digits of different numbers say that they were rounded: those of a number that no sum
+// of halves and quarters makes count twice.
+constexpr std::size_t enough_digits = 3;
+std::size_t digits_that_show(const Cells& cells, int decimals) {
+  std::set<double> different;
+  std::size_t digits = 0;
+  for (const Numeral& cell : cells) {
+    const double x = cell.value;
+    if (digits >= enough_digits) break;
+    if (!std::isfinite(x) || x == std::trunc(x) || !different.insert(x).second) continue;
+    const bool dyadic = std::ldexp(x, decimals) == std::trunc(std::ldexp(x, decimals));
+    digits += static_cast<std::size_t>(dyadic ? decimals : 2 * decimals);
   }
+  return digits;
+}
+
+// Whether a program's numbers were rounded before they were saved, and that shows: more was due
+// than they have. What has few decimals by chance, a half everywhere, shows nothing by itself.
+bool is_visibly_rounded(const Handed& handed, const Due& due, int others, double program_unit) {
+  const auto is_coarse = [&](int decimals) { return std::pow(10.0, -decimals) > program_unit; };
+  const auto is_whole = [](const Numeral& cell) {
+    return !std::isfinite(cell.value) || cell.value == std::trunc(cell.value);
+  };
+  if (std::ranges::all_of(handed.cells, is_whole)) return false;
+  const int decimals = *handed.rounded_to;
+  const double slack = std::min(program_unit, 0.1 * std::pow(10.0, -decimals));
+  const auto needs_more = [&](double x) {
+    return std::isfinite(x) && has_more_decimals(x, decimals, slack);
+  };
+  if (!is_coarse(decimals) || (std::ranges::none_of(due.from_own, needs_more) &&
+                               std::ranges::none_of(due.truth, needs_more))) {
+    return false;
+  }
+  if (others > 0 && is_coarse(others)) return true;
+  return digits_that_show(handed.cells, decimals) >= enough_digits;
+}
+
+Measure measure_of_digits(const Handed& handed, const Due& due, int others) {
+  const bool has_exponents = std::any_of(handed.cells.begin(), handed.cells.end(),
+                                         [](const Numeral& cell) { return cell.scientific; });
+  if (has_exponents) return Measure::exponents;
+  if (most_decimals(handed) > 0) return Measure::decimals;
   // Whole answers are meant as they are. Where they are not whole, the other matrices tell how far
   // the learner rounds; if no number has a decimal, they were rounded to whole ones.
   if (are_whole(due.from_own)) return Measure::whole;
   return others > 0 ? Measure::elsewhere : Measure::rounded;
 }
 
-// The unit of what is written plainly; 0 where only the floor counts.
-double plain_unit(const Units& units) {
-  switch (units.measure) {
-    case Measure::rounded: return whole_numbers_unit;
-    case Measure::whole:
-    case Measure::copied:
-    case Measure::bfloat16:
-    case Measure::float16:
-    case Measure::float32:
-    case Measure::float64: return 0;
-    default: return std::pow(10.0, -units.decimals);
+Measure measure_of(const Handed& handed, Precision precision, const Due& due, int others,
+                   std::optional<int> digits) {
+  if (digits) return Measure::asked;
+  if (precision == Precision::digits) return measure_of_digits(handed, due, others);
+  const double unit = unit_of_program(precision, due.from_own);
+  if (!handed.rounded_to || !is_visibly_rounded(handed, due, others, unit)) {
+    return measure_of(precision);
   }
+  return Measure::decimals;
 }
 
-bool has_more_decimals(double x, int decimals) {
-  const double power = std::pow(10.0, decimals);
-  return std::abs(std::round(x * power) / power - x) > 1e-9 * std::max(1.0, std::abs(x));
+// The unit of what is written plainly; 0 where only the floor counts. Whole numbers that were
+// rounded may be off by no more than a tenth of the largest that is due.
+double plain_unit(const Units& units, std::span<const double> right) {
+  switch (units.measure) {
+    case Measure::rounded: return std::min(whole_numbers_unit, scale_of(right, 0) / 10);
+    case Measure::elsewhere:
+      return std::min(std::pow(10.0, -units.decimals), scale_of(right, 0) / 10);
+    case Measure::decimals:
+    case Measure::exponents:
+    case Measure::asked: return std::pow(10.0, -units.decimals);
+    default: return 0;
+  }
 }
 
 }  // namespace
@@ -111,10 +145,28 @@ double Units::largest() const {
   return of_cell.empty() ? plain : *std::max_element(of_cell.begin(), of_cell.end());
 }
 
+bool Units::are_written() const {
+  switch (measure) {
+    case Measure::bfloat16:
+    case Measure::float16:
+    case Measure::float32:
+    case Measure::float64: return false;
+    default: return true;
+  }
+}
+
+double Units::unseen(std::span<const double> numbers) const {
+  switch (measure) {
+    case Measure::whole:
+    case Measure::elsewhere:
+    case Measure::rounded: return on_the_way_to_whole;
+    default: return are_written() ? largest() : unit_of_program(precision, numbers);
+  }
+}
+
 int most_decimals(const Handed& handed) {
-  if (is_binary(handed)) {
-    return rounded_decimals(handed.cells, handed.precision)
-        .value_or(rule_of(handed.precision).decimals);
+  if (handed.precision != Precision::digits) {
+    return handed.rounded_to.value_or(rule_of(handed.precision).decimals);
   }
   int plain = 0;
   int scientific = 0;
@@ -129,20 +181,22 @@ int most_decimals(const Handed& handed) {
 Units units_of(const Handed& handed, const Due& due, int others, std::optional<int> digits) {
   const std::span<const double> right = due.from_own;
   Units units;
-  units.measure = measure_of(handed, due, others, digits);
+  units.precision = precision_of(handed, right);
+  units.measure = measure_of(handed, units.precision, due, others, digits);
   units.decimals = digits                                ? *digits
                    : units.measure == Measure::elsewhere ? others
                                                          : most_decimals(handed);
   const double scale = scale_of(handed, right);
-  const double floor = rule_of(handed.precision).floor * scale;
-  units.plain = std::max(floor, plain_unit(units));
-  if (units.measure == Measure::whole) units.plain = std::max(floor, whole_slack * scale);
+  units.floor = units.precision == Precision::digits ? rule_of(units.precision).floor * scale
+                                                     : unit_of_program(units.precision, right);
+  units.plain = std::max(units.floor, plain_unit(units, right));
+  if (units.measure == Measure::whole) units.plain = std::max(units.floor, whole_slack * scale);
   if (units.measure != Measure::exponents) return units;
   // The last digit of 1e300 is worth 1e300: that much is no rounding of what is due here.
   const double most = std::max(1.0, scale_of(right) / 2);
   for (const Numeral& cell : handed.cells) {
     const double own = std::min(most, std::pow(10.0, -cell.decimals));
-    units.of_cell.push_back(cell.scientific ? std::max(floor, own) : units.plain);
+    units.of_cell.push_back(cell.scientific ? std::max(units.floor, own) : units.plain);
   }
   return units;
 }
@@ -150,15 +204,15 @@ Units units_of(const Handed& handed, const Due& due, int others, std::optional<i
 Units units_of_copy(const Handed& handed, std::span<const double> truth,
                     std::optional<int> digits) {
   Units units = units_of(handed, {truth, truth}, 0, digits);
-  const double floor = rule_of(handed.precision).floor * scale_of(handed, truth);
   std::vector<double> own;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     const Numeral& cell = handed.cells[i];
     const int decimals = units.of_cell.empty() || !cell.scientific ? units.decimals : cell.decimals;
-    own.push_back(has_more_decimals(truth[i], decimals) ? units.of(i) : floor);
+    const double slack = 1e-9 * std::max(1.0, std::abs(truth[i]));
+    own.push_back(has_more_decimals(truth[i], decimals, slack) ? units.of(i) : units.floor);
   }
   units.of_cell = std::move(own);
-  if (units.largest() == floor) units.measure = Measure::copied;
+  if (units.largest() == units.floor) units.measure = Measure::copied;
   return units;
 }
 

@@ -8,9 +8,6 @@
 
 namespace qkv {
 
-/// The unit of whole numbers that stand for answers that are not whole: they were rounded.
-inline constexpr double whole_numbers_unit = 0.5;
-
 /// What a matrix's tolerance goes by.
 enum class Measure {
   decimals,   ///< the most that were written in it
@@ -18,10 +15,10 @@ enum class Measure {
   whole,      ///< whole numbers where whole ones are right: exact
   elsewhere,  ///< whole numbers where they are not: the decimals of the other matrices
   rounded,    ///< the same where nothing has decimals: half of 1
-  bfloat16,   ///< a binary file's precision
-  float16,    ///< a binary file's precision
-  float32,    ///< a binary file's precision
-  float64,    ///< a binary file's precision
+  bfloat16,   ///< a program's precision
+  float16,    ///< a program's precision
+  float32,    ///< a program's precision
+  float64,    ///< a program's precision
   copied,     ///< a given: either the lesson's number or not
   asked       ///< the decimals that were asked for
 };
@@ -32,12 +29,19 @@ struct Units {
   std::vector<double> of_cell;  ///< where cells have their own; else empty
   int decimals = 0;             ///< what the learner wrote
   Measure measure = Measure::decimals;
+  double floor = 0;  ///< no cell is told closer than this from what it should be
+  Precision precision = Precision::digits;  ///< of the program whose numbers they are
 
   double of(std::size_t cell) const { return of_cell.empty() ? plain : of_cell[cell]; }
   /// The cell's unit with the slack of an inclusive comparison.
   double reach(std::size_t cell) const { return of(cell) * (1 + 1e-9); }
   /// The largest one of its cells.
   double largest() const;
+  /// Whether digits were written that a result may have no more of: then it need not be rounded.
+  bool are_written() const;
+  /// The unit of a matrix that was worked out on the way to this one and not handed in: by the same
+  /// decimals, or the same program.
+  double unseen(std::span<const double> numbers) const;
 };
 
 /// What a matrix should hold.

@@ -15,10 +15,11 @@
 #include "cli/values.hpp"
 #include "lesson/library.hpp"
 #include "lesson/own_directory.hpp"
-#include "render/text.hpp"
-#include "tensor/error.hpp"
 #include "tensor/memory_limit.hpp"
 #include "tensor/parallel.hpp"
+#include "text/error.hpp"
+#include "text/width.hpp"
+#include "text/wrapped.hpp"
 
 namespace qkv {
 namespace {

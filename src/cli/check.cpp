@@ -14,9 +14,9 @@
 #include "cli/progress.hpp"
 #include "cli/values.hpp"
 #include "formats/file_stem.hpp"
-#include "render/checked.hpp"
-#include "render/text.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
+#include "verdicts/checked.hpp"
 
 namespace qkv {
 namespace {
@@ -32,6 +32,7 @@ struct CheckCommandOptions {
   bool watch = false;
   Grids grids = Grids::wrong_ones;
   std::string summary;
+  double carried = 1;  ///< what a cell earns that is only carried on
 };
 
 std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const LoadedLesson& loaded) {
@@ -48,7 +49,9 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
       progress.advance(matrices);
       one.report = check(loaded.lesson, loaded.trace, submission, rules);
     } catch (const InputError& error) {
-      if (options.paths.size() == 1) throw;
+      // Nothing but a row or an entry can be said of it; without one, it is an error like others.
+      const bool has_row = options.json || !options.summary.empty();
+      if (options.paths.size() == 1 && !has_row) throw;
       one.failure = error.what();
     }
   }
@@ -64,16 +67,21 @@ void print_messages(const std::vector<CheckedPath>& all) {
   }
 }
 
+MarkScheme scheme_of(const CheckCommandOptions& options, const LoadedLesson& loaded) {
+  return {loaded.lesson, loaded.trace, options.carried};
+}
+
 void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& options,
                const LoadedLesson& loaded, const Common& common) {
   const Answers answers = options.no_answers ? Answers::kept : Answers::shown;
   print_messages(all);
   if (!options.summary.empty()) {
-    print(visible_prose(summary_csv(all, loaded.trace)));
+    print(visible_prose(summary_csv(all, scheme_of(options, loaded))));
   } else if (options.json) {
     print(visible_json(checked_json(all, loaded.lesson, answers)));
   } else if (all.size() > 1) {
-    for (const CheckedPath& one : all) print(checked_line(one, loaded.trace));
+    const MarkScheme scheme = scheme_of(options, loaded);
+    for (const CheckedPath& one : all) print(checked_line(one, scheme));
   } else {
     const Terminal output = terminal(common.colour);
     print(checked_text(*all.front().report, {.width = output.width,
@@ -178,10 +186,14 @@ std::function<int()> set_up_check(OptionList& app, const Common& common) {
   Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
   app.add_option(
          "--summary", options->summary,
-         "A table of many submissions, csv; marks count correct, rounding and carried cells")
+         "A table of many submissions, csv: a row each, with its marks and those of every step")
       ->check(one_of({"csv"}))
       ->type_name("FORMAT")
       ->excludes(json);
+  app.add_option("--carried", options->carried,
+                 "What a cell earns that only carries an earlier mistake on: 1, or a part of it")
+      ->type_name("SHARE")
+      ->check(a_share());
   return [options, &common] { return run(*options, common); };
 }
 

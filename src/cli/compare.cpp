@@ -10,13 +10,14 @@
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
+#include "cli/values.hpp"
 #include "formats/dump.hpp"
 #include "formats/format.hpp"
 #include "formats/shell_word.hpp"
 #include "lesson/library.hpp"
-#include "render/compared.hpp"
-#include "render/text.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
+#include "verdicts/compared.hpp"
 
 namespace qkv {
 namespace {
@@ -28,6 +29,10 @@ struct CompareOptions {
   std::string desired;
   LessonChoice lesson;  ///< the model, and what is changed in a lesson or in it
   ToleranceChoice tolerance;
+  std::vector<std::string> maps;
+  std::vector<std::string> tolerances;  ///< of steps: "h*.scores=1e-4"
+  std::string require;
+  std::optional<std::size_t> batch;
   bool json = false;
 };
 
@@ -56,19 +61,40 @@ Side dump_side(const std::string& name, const ExpectedSize& expected) {
 struct Sides {
   Side actual;
   Side desired;
+  std::optional<LoadedLesson> lesson;  ///< where one side is a lesson, and only one
 };
+
+// "theirs=ours".
+std::vector<NameMap> maps_of(const CompareOptions& options) {
+  std::vector<NameMap> maps;
+  for (const std::string& text : options.maps) {
+    const std::size_t equals = text.find('=');
+    maps.push_back({.theirs = text.substr(0, equals), .ours = text.substr(equals + 1)});
+  }
+  return maps;
+}
+
+// What a side's arrays are called and how they lie, as the other has it.
+void put_in_order(const Side& other, const CompareOptions& options, Side& side) {
+  map_names(maps_of(options), side);
+  take_names_of(other, side);
+  lay_out_as(other, options.batch, side);
+}
 
 // A lesson knows its sizes, so it is read first: they tell labels from numbers in plain files.
 Sides read_sides(const CompareOptions& options) {
+  Sides sides;
   const auto lesson_side = [&](const std::string& name) {
     LessonChoice choice = options.lesson;
     choice.name = name;
     if (name != choice.model) choice.model.clear();
     if (choice.model.empty() && !is_model_file(name)) choice.settings = {};  // the other side's
-    return side_of(name, load(choice).trace);
+    LoadedLesson loaded = load(choice);
+    Side side = side_of(name, loaded.trace);
+    sides.lesson = std::move(loaded);
+    return side;
   };
   const auto no_size = [](const std::string&) { return std::nullopt; };
-  Sides sides;
   const bool actual_first = is_lesson(options.actual, options);
   const auto read = [&](const std::string& name, const ExpectedSize& expected) {
     return is_lesson(name, options) ? lesson_side(name) : dump_side(name, expected);
@@ -76,12 +102,13 @@ Sides read_sides(const CompareOptions& options) {
   if (actual_first) {
     sides.actual = read(options.actual, no_size);
     sides.desired = read(options.desired, sizes_of(sides.actual));
-    take_names_of(sides.actual, sides.desired);
+    put_in_order(sides.actual, options, sides.desired);
   } else {
     sides.desired = read(options.desired, no_size);
     sides.actual = read(options.actual, sizes_of(sides.desired));
-    take_names_of(sides.desired, sides.actual);
+    put_in_order(sides.desired, options, sides.actual);
   }
+  if (sides.actual.is_lesson == sides.desired.is_lesson) sides.lesson.reset();
   return sides;
 }
 
@@ -112,10 +139,48 @@ void refuse_idle_changes(const CompareOptions& options) {
                                changes.text ? "--text" : "--set"));
 }
 
+// A number of 0 or more that has an end.
+std::optional<double> tolerance_in(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool number = error == std::errc() && end == text.data() + text.size();
+  if (!number || !std::isfinite(value) || value < 0) return {};
+  return value;
+}
+
+// "h*.scores=1e-4".
+ToleranceChoice tolerance_of(const CompareOptions& options) {
+  ToleranceChoice choice = options.tolerance;
+  for (const std::string& text : options.tolerances) {
+    const std::size_t equals = text.rfind('=');
+    choice.of_steps.push_back(
+        {.steps = text.substr(0, equals),
+         .tolerance = tolerance_in(std::string_view(text).substr(equals + 1)).value()});
+  }
+  return choice;
+}
+
+Required required_of(const CompareOptions& options) {
+  if (options.require == "all") return {.all = true};
+  Required required;
+  for (std::size_t start = 0; start < options.require.size();) {
+    const std::size_t end = std::min(options.require.find(',', start), options.require.size());
+    if (end > start) required.names.push_back(options.require.substr(start, end - start));
+    start = end + 1;
+  }
+  return required;
+}
+
 int run(const CompareOptions& options, const Common& common) {
   refuse_idle_changes(options);
-  const Sides sides = read_sides(options);
-  const Comparison comparison = compare(sides.actual, sides.desired, options.tolerance);
+  Sides sides = read_sides(options);
+  const ToleranceChoice tolerance = tolerance_of(options);
+  Comparison comparison = compare(sides.actual, sides.desired, tolerance);
+  if (sides.lesson) {
+    Side& program = sides.actual.is_lesson ? sides.desired : sides.actual;
+    judge_program(sides.lesson->lesson, sides.lesson->trace, program, tolerance, comparison);
+  }
+  require(required_of(options), ours_of(sides.actual, sides.desired), comparison);
   for (const Side* side : {&sides.actual, &sides.desired}) tell_notes(*side);
   if (options.json) {
     print(visible_json(compared_json(comparison, sides.actual, sides.desired)));
@@ -127,13 +192,26 @@ int run(const CompareOptions& options, const Common& common) {
   return comparison.same() ? 0 : 1;
 }
 
-// Empty where `text` is a number of 0 or more that has an end.
+// Empty where `text` is a tolerance.
 std::string refusal_of_tolerance(std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool number = error == std::errc() && end == text.data() + text.size();
-  if (number && std::isfinite(value) && value >= 0) return {};
+  if (tolerance_in(text)) return {};
   return fmt::format("\"{}\" is no tolerance; write a number of 0 or more, such as 1e-5", text);
+}
+
+std::string refusal_of_map(std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && equals > 0 && equals + 1 < text.size()) return {};
+  return fmt::format("\"{}\" maps no name; write theirs=ours, as in attn_probs=attention_weights",
+                     text);
+}
+
+std::string refusal_of_step_tolerance(std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    return fmt::format("\"{}\" is no step's tolerance; write it like 'h*.scores=1e-4'", text);
+  }
+  std::string number = text.substr(equals + 1);
+  return refusal_of_tolerance(number);
 }
 
 std::function<int()> set_up_compare(OptionList& app, const Common& common) {
@@ -146,14 +224,31 @@ std::function<int()> set_up_compare(OptionList& app, const Common& common) {
       ->required()
       ->type_name("");
   app.add_option("--rtol", options->tolerance.relative,
-                 "How far apart, as a part of DESIRED (1e-7; without --atol too, more for float32 "
-                 "and below)")
+                 "How far apart, as a part of DESIRED (with --atol alone: 1e-7)")
       ->type_name("X")
       ->check(refusal_of_tolerance);
   app.add_option("--atol", options->tolerance.absolute,
-                 "How far apart besides (0; without --rtol too, 1e-5 for float32 and below)")
+                 "How far apart besides (with --rtol alone: 0)")
       ->type_name("X")
       ->check(refusal_of_tolerance);
+  app.add_option("--tol", options->tolerances,
+                 "How far apart the numbers of some steps may be, absolutely and relatively: "
+                 "'h*.scores=1e-4'")
+      ->type_name("STEP=X")
+      ->allow_extra_args(false)
+      ->check(refusal_of_step_tolerance);
+  app.add_option("--map", options->maps,
+                 "What a dump calls a step, and its name here; * stands for the same on both sides")
+      ->type_name("THEIRS=OURS")
+      ->allow_extra_args(false)
+      ->check(refusal_of_map);
+  app.add_option("--require", options->require,
+                 "Steps that must be there: all, or their names with commas between")
+      ->type_name("STEPS");
+  app.add_option("--batch", options->batch,
+                 "Which sentence of a batch the dump's arrays are, from 1")
+      ->type_name("N")
+      ->check(whole_number(1, 1'000'000));
   app.add_option("--text", options->lesson.changes.text, "Another sentence for the lessons")
       ->type_name("\"…\"");
   app.add_option("--set", options->lesson.changes.set,

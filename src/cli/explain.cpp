@@ -8,9 +8,11 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
-#include "render/arithmetic.hpp"
-#include "render/text.hpp"
-#include "render/walk.hpp"
+#include "exposition/arithmetic.hpp"
+#include "exposition/formula.hpp"
+#include "terminal/walk.hpp"
+#include "terminal/wrapped_arithmetic.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {
@@ -30,7 +32,7 @@ struct ExplainOptions {
 std::string as_text(const Trace& trace, const CellArithmetic& worked, const CellReference& cell,
                     std::size_t width) {
   const Step* step = trace.find_step(cell.name);
-  std::string text = step ? visible(formula_text(trace, *step)) + "\n\n" : "";
+  std::string text = step ? visible(formula_text(formula_of(trace, *step))) + "\n\n" : "";
   std::string start = worked.cell;
   if (!step) return fmt::format("{} = {} (given)\n", visible(start), worked.lines.front());
   for (const std::string& line : worked.lines) {
@@ -86,7 +88,7 @@ std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmet
   if (const Step* step = trace.find_step(cell.name)) {
     json["op"] = std::string(step->operation->name);
     json["of"] = step->of;
-    json["formula"] = formula_text(trace, *step);
+    json["formula"] = formula_text(formula_of(trace, *step));
   }
   return visible_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
          "\n";

@@ -8,10 +8,10 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
-#include "render/exported.hpp"
-#include "render/exporter.hpp"
-#include "render/text.hpp"
-#include "tensor/error.hpp"
+#include "exporting/export_format.hpp"
+#include "exporting/export_plan.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {
@@ -54,8 +54,8 @@ int run(const ExportCommandOptions& options) {
 
 std::string formats_help() {
   std::string text = "csv unless named; several at once: npy,json\n";
-  for (const Exporter& exporter : exporters()) {
-    text += fmt::format("{:<12} {}\n", exporter.format->name, exporter.says);
+  for (const ExportFormat& format : export_formats()) {
+    text += fmt::format("{:<12} {}\n", format.format->name, format.says);
   }
   text.pop_back();
   return text;
@@ -64,7 +64,7 @@ std::string formats_help() {
 // Empty where `list` names formats; else why not, and which do, which completions read.
 std::string refusal_of_formats(std::string& list) {
   try {
-    find_exporters({&list, 1});
+    find_export_formats({&list, 1});
     return {};
   } catch (const InputError& error) {
     return error.what();

@@ -7,7 +7,7 @@
 #include "cli/progress.hpp"
 #include "formats/manifest.hpp"
 #include "formats/write_file.hpp"
-#include "render/text.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "render/exported.hpp"
+#include "exporting/export_plan.hpp"
 
 namespace qkv {
 

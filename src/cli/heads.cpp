@@ -5,9 +5,9 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
-#include "render/heads.hpp"
-#include "render/text.hpp"
-#include "tensor/error.hpp"
+#include "terminal/heads.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {

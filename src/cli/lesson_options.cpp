@@ -9,7 +9,7 @@
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
 #include "formats/shell_word.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

@@ -7,10 +7,12 @@
 
 #include "cli/command.hpp"
 #include "cli/option_list.hpp"
+#include "exposition/step_words.hpp"
 #include "lesson/library.hpp"
-#include "render/step_words.hpp"
-#include "render/text.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
+#include "text/width.hpp"
+#include "text/wrapped.hpp"
 
 namespace qkv {
 namespace {

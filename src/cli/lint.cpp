@@ -9,9 +9,9 @@
 #include "cli/option_list.hpp"
 #include "lesson/library.hpp"
 #include "lesson/lint.hpp"
-#include "render/operations.hpp"
-#include "render/text.hpp"
-#include "tensor/error.hpp"
+#include "terminal/operations.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv {

@@ -12,8 +12,8 @@
 #include "cli/values.hpp"
 #include "formats/write_file.hpp"
 #include "lesson/new_lesson.hpp"
-#include "render/text.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {

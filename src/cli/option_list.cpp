@@ -70,6 +70,7 @@ template Option* OptionList::add_option(Name, Words&, Name);
 template Option* OptionList::add_option(Name, int&, Name);
 template Option* OptionList::add_option(Name, std::optional<int>&, Name);
 template Option* OptionList::add_option(Name, std::optional<double>&, Name);
+template Option* OptionList::add_option(Name, double&, Name);
 template Option* OptionList::add_option(Name, std::size_t&, Name);
 template Option* OptionList::add_option(Name, std::optional<std::size_t>&, Name);
 template Option* OptionList::add_option(Name, std::uint32_t&, Name);

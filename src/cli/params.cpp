@@ -1,4 +1,4 @@
-#include "render/params.hpp"
+#include "terminal/params.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 
 #include "cli/command.hpp"
 #include "cli/option_list.hpp"
-#include "formats/thousands.hpp"
-#include "render/text.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
+#include "text/thousands.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {

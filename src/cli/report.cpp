@@ -11,9 +11,9 @@
 #include "cli/values.hpp"
 #include "formats/shell_word.hpp"
 #include "formats/write_file.hpp"
-#include "render/report.hpp"
-#include "render/text.hpp"
-#include "tensor/error.hpp"
+#include "page/report.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {

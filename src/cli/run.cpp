@@ -11,11 +11,11 @@
 #include "cli/screen.hpp"
 #include "cli/stepping.hpp"
 #include "cli/values.hpp"
+#include "exposition/changes.hpp"
 #include "model/words.hpp"
-#include "render/changes.hpp"
-#include "render/walk.hpp"
 #include "stepping/walkthrough.hpp"
-#include "tensor/error.hpp"
+#include "terminal/walk.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -111,7 +111,7 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
   }
   for (std::size_t s = stretch.first; s <= stretch.last; ++s) {
     print(step_text(loaded.lesson, loaded.trace, loaded.trace.steps[s], look));
-    loaded.trace.let_go();
+    loaded.trace.release();
     if (s < stretch.last) print("\n");
   }
 }

@@ -17,7 +17,7 @@
 #include <string>
 
 #include "formats/unfinished.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

@@ -10,10 +10,10 @@
 #include "cli/exporting.hpp"
 #include "cli/screen.hpp"
 #include "cli/terminal.hpp"
-#include "render/exported.hpp"
-#include "render/text.hpp"
+#include "exporting/export_plan.hpp"
 #include "stepping/plain.hpp"
 #include "stepping/stepper.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <vector>
 
-#include "render/text.hpp"
-#include "tensor/error.hpp"
-#include "tensor/nearest.hpp"
+#include "text/error.hpp"
+#include "text/nearest.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "tensor/nearest.hpp"
+#include "text/nearest.hpp"
 
 namespace qkv {
 namespace {
@@ -42,6 +42,16 @@ Refusal whole_number(std::uint64_t fewest, std::uint64_t most) {
 Refusal a_path() { return not_empty("the path of a file or a directory"); }
 
 Refusal a_step() { return not_empty("a step's name or its number"); }
+
+Refusal a_share() {
+  return [](const std::string& text) -> std::string {
+    double share = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
+    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    if (is_number && share >= 0 && share <= 1) return {};
+    return fmt::format("\"{}\" is no number from 0 to 1, such as 0.5", text);
+  };
+}
 
 Refusal decimals() { return whole_number(0, 17); }
 

@@ -23,4 +23,7 @@ Refusal a_step();
 /// Decimals that a number may be shown with: as many as a double has.
 Refusal decimals();
 
+/// Lets in numbers from 0 to 1.
+Refusal a_share();
+
 }  // namespace qkv

@@ -9,12 +9,13 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
+#include "exporting/blank_sheets.hpp"
 #include "formats/read_file.hpp"
 #include "formats/shell_word.hpp"
 #include "formats/write_file.hpp"
-#include "render/text.hpp"
-#include "render/worksheet.hpp"
-#include "tensor/error.hpp"
+#include "page/worksheet.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {
@@ -79,7 +80,7 @@ int run(const WorksheetOptions& options) {
   const std::string check =
       fmt::format("qkv check {} {}", loaded.lesson.asked, shell_word(options.directory));
   std::vector<ExportedFile> files;
-  worksheet_csv(loaded.trace, [&](ExportedFile file) { files.push_back(std::move(file)); });
+  blank_sheets(loaded.trace, [&](ExportedFile file) { files.push_back(std::move(file)); });
   if (!options.force) {
     refuse_strangers(options.directory, files);
     refuse_filled_in(options.directory, files);

@@ -1,15 +1,18 @@
 #include "formats/csv.hpp"
+#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "formats/cell.hpp"
+#include "formats/csv_headings.hpp"
 #include "formats/csv_label.hpp"
 #include "formats/csv_plain.hpp"
 #include "formats/csv_table.hpp"
 #include "formats/numeral.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -21,29 +24,24 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 // ---------------------------------------------------------------- labels
 
-DecimalMark mark_of(std::string_view cell) {
-  return cell.find(',') == std::string_view::npos ? DecimalMark::point : DecimalMark::comma;
-}
-
-bool is_text(const Field& field) {
-  return !field.text.empty() && parse_numeral(trimmed(field.text), mark_of(field.text)).fault ==
-                                    NumeralFault::not_a_number;
-}
-
 bool has_text_in_margin(const Table& table) {
   for (std::size_t j = 1; j < table.columns(); ++j) {
-    if (is_text(table.at(0, j))) return true;
+    if (csv::is_text(table.at(0, j))) return true;
   }
   for (std::size_t i = 1; i < table.rows.size(); ++i) {
-    if (is_text(table.at(i, 0))) return true;
+    if (csv::is_text(table.at(i, 0))) return true;
   }
   return false;
 }
 
-bool is_labelled(const Table& table, std::optional<std::array<std::size_t, 2>> expected) {
-  if (!table.at(0, 0).text.empty()) return false;
-  const bool one_more_each_way =
-      expected && table.rows.size() == (*expected)[0] + 1 && table.columns() == (*expected)[1] + 1;
+bool is_labelled(const Table& table, const Wanted& wanted) {
+  const auto& expected = wanted.expected;
+  const bool one_more_each_way = expected &&
+                                 table.rows.size() == (*expected)[0] * wanted.stacked + 1 &&
+                                 table.columns() == (*expected)[1] + 1;
+  if (!table.at(0, 0).text.empty()) {  // "token,x,y" over "the,0.5,0.25"
+    return one_more_each_way && csv::is_text(table.at(0, 0)) && has_text_in_margin(table);
+  }
   return one_more_each_way || has_text_in_margin(table);
 }
 
@@ -54,12 +52,21 @@ std::vector<std::string> unless_all_empty(std::vector<std::string> labels) {
   return some ? labels : std::vector<std::string>{};
 }
 
-void read_labels(const Table& table, Written& written) {
-  for (std::size_t i = 1; i < table.rows.size(); ++i) {
+/// How many rows and columns of labels stand before the numbers.
+struct Margin {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+};
+
+void read_labels(const Table& table, const Margin& margin, Written& written) {
+  for (std::size_t i = margin.rows; margin.columns > 0 && i < table.rows.size(); ++i) {
     written.row_labels.push_back(csv::label_of(table.at(i, 0).text));
   }
-  for (std::size_t j = 1; j < table.columns(); ++j) {
+  for (std::size_t j = margin.columns; margin.rows > 0 && j < table.columns(); ++j) {
     written.column_labels.push_back(csv::label_of(table.at(0, j).text));
+  }
+  for (const Field& name : table.names) {
+    written.column_labels.push_back(csv::label_of(name.text));
   }
   written.row_labels = unless_all_empty(std::move(written.row_labels));
   written.column_labels = unless_all_empty(std::move(written.column_labels));
@@ -71,17 +78,22 @@ bool starts_like_a_word(std::string_view text) {
   return std::string_view("0123456789+-.,\"").find(text.front()) == std::string_view::npos;
 }
 
-/// Reads a table's cells and watches that all of them use the same decimal mark.
+/// Reads a table's cells and, where none of them may be lost, watches that all use the same decimal
+/// mark.
 class CellReader {
  public:
-  CellReader(const Table& table, const std::string& where) : table_(table), where_(where) {}
+  CellReader(const Table& table, const std::string& where, Unreadable unreadable)
+      : table_(table), where_(where), unreadable_(unreadable) {}
 
-  Numeral read(std::size_t row, std::size_t column) {
+  Numeral read(std::size_t row, std::size_t column, Written& written) {
     const Field& field = table_.at(row, column);
     const std::string_view text = trimmed(field.text);
     if (text.empty()) return {.value = std::nan("")};
     const DecimalMark mark = mark_of(text);
-    const NumeralResult result = parse_numeral(text, mark);
+    const NumeralResult result = parse_cell(text, mark);
+    if (unreadable_ == Unreadable::kept) {
+      return result.fault == NumeralFault::none ? result.numeral : keep_unread(written, text);
+    }
     if (result.fault != NumeralFault::none) refuse(result.fault, text, row, column);
     if (mark == DecimalMark::comma) comma_seen_ = true;
     if (text.find('.') != std::string_view::npos) point_seen_ = true;
@@ -116,26 +128,51 @@ class CellReader {
 
   const Table& table_;
   const std::string& where_;
+  Unreadable unreadable_;
   bool comma_seen_ = false;
   bool point_seen_ = false;
 };
 
-Written read_table(const Table& table, const std::string& where, bool labelled) {
-  const std::size_t margin = labelled ? 1 : 0;
-  if (table.rows.size() == margin || table.columns() == margin) {
+Written read_table(const Table& table, const std::string& where, const Margin& margin,
+                   Unreadable unreadable) {
+  if (table.rows.size() == margin.rows || table.columns() == margin.columns) {
     throw InputError(where + ": there are labels but no numbers: write a number under each label");
   }
   Written written;
-  written.shape = {table.rows.size() - margin, table.columns() - margin};
+  written.shape = {table.rows.size() - margin.rows, table.columns() - margin.columns};
   written.cells.reserve(count_of(written.shape, where));
-  CellReader reader(table, where);
-  for (std::size_t i = margin; i < table.rows.size(); ++i) {
-    for (std::size_t j = margin; j < table.columns(); ++j) {
-      written.cells.push_back(reader.read(i, j));
+  CellReader reader(table, where, unreadable);
+  for (std::size_t i = margin.rows; i < table.rows.size(); ++i) {
+    for (std::size_t j = margin.columns; j < table.columns(); ++j) {
+      written.cells.push_back(reader.read(i, j, written));
     }
   }
-  if (labelled) read_labels(table, written);
+  settle_exact(written.cells);
+  read_labels(table, margin, written);
   return written;
+}
+
+/// A file of words is no matrix, unless it is one of the expected size.
+void refuse_words(const Written& written, const Wanted& wanted, const std::string& where) {
+  if (written.unread.empty()) return;
+  const auto& expected = wanted.expected;
+  const bool fits = expected && written.shape == Shape{(*expected)[0], (*expected)[1]};
+  const bool some = std::ranges::any_of(
+      written.cells, [](const Numeral& cell) { return !std::isnan(cell.value); });
+  if (fits || some) return;
+  throw InputError(
+      fmt::format("{}: {}", where, refusal(NumeralFault::not_a_number, written.unread.front())));
+}
+
+/// Twice as many cells in each row as are due, parted by commas: a word about decimal commas.
+std::string remark_on(const Table& table, const Written& written, const Wanted& wanted) {
+  const auto& expected = wanted.expected;
+  if (!expected || table.separator != ',' || written.shape[0] != (*expected)[0] ||
+      written.shape[1] != 2 * (*expected)[1]) {
+    return {};
+  }
+  return fmt::format("each row has {} cells where {} are due{}", written.shape[1], (*expected)[1],
+                     csv::decimal_commas_hint);
 }
 
 /// A file of one column with decimal commas has the look of two columns of whole numbers; only the
@@ -174,20 +211,31 @@ void skip_separator_line(std::string_view& text) {
 
 }  // namespace
 
-Written read_csv(std::string_view text, const std::string& where,
-                 std::optional<std::array<std::size_t, 2>> expected) {
+Written read_csv_for(std::string_view text, const std::string& where, const Wanted& wanted) {
+  const auto& expected = wanted.expected;
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   skip_separator_line(text);
   if (auto plain = csv::read_plain_numbers(text, where)) {
     if (!expected || !size_needs_care(plain->shape, *expected)) return *std::move(plain);
   }
-  Table table = csv::split(text, where);
-  csv::settle_rows(table, expected, where);
-  const bool labelled = is_labelled(table, expected);
+  const auto ruled = expected ? csv::without_rules(text) : std::nullopt;
+  Table table = csv::split(ruled ? *ruled : text, where);
+  csv::settle_rows(table, expected, wanted.stacked, where);
+  const bool labelled = table.names.empty() && is_labelled(table, wanted);
+  const Margin margin{.rows = labelled ? std::size_t{1} : 0,
+                      .columns = labelled || table.row_labels_only ? std::size_t{1} : 0};
   if (expected && !labelled) {
     if (auto written = read_as_decimal_commas(table, *expected)) return *std::move(written);
   }
-  return read_table(table, where, labelled);
+  Written written = read_table(table, where, margin, wanted.unreadable);
+  refuse_words(written, wanted, where);
+  written.remark = remark_on(table, written, wanted);
+  return written;
+}
+
+Written read_csv(std::string_view text, const std::string& where,
+                 std::optional<std::array<std::size_t, 2>> expected) {
+  return read_csv_for(text, where, {.expected = expected});
 }
 
 }  // namespace qkv

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "formats/sink.hpp"
+#include "formats/wanted.hpp"
 #include "formats/written.hpp"
 
 namespace qkv {
@@ -20,6 +21,11 @@ namespace qkv {
 /// every message. Throws InputError with row and column; a row is the line of the file it is on.
 Written read_csv(std::string_view text, const std::string& where,
                  std::optional<std::array<std::size_t, 2>> expected = {});
+
+/// The same for one who knows more of what the file should be: heading lines over plain rows, rows
+/// that only begin with names, tables ruled with |, several matrices one below the other, and cells
+/// that are no numbers, where those are to be kept.
+Written read_csv_for(std::string_view text, const std::string& where, const Wanted& wanted);
 
 /// A matrix to be written as CSV.
 struct CsvMatrix {

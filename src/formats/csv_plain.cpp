@@ -169,7 +169,7 @@ std::optional<Tensor> read_plain_matrix(std::string_view text, const std::string
   const auto lines = plain_lines(text, where);
   if (!lines) return std::nullopt;
   Values values = Values::unwritten(lines->shape[0] * lines->shape[1]);
-  if (!read_pieces(*lines, std::span(values.data(), values.size()))) return std::nullopt;
+  if (!read_pieces(*lines, values.write())) return std::nullopt;
   return tensor_of(lines->shape, std::move(values));
 }
 

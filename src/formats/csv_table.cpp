@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
+#include "formats/csv_headings.hpp"
 #include "formats/numeral.hpp"
-#include "tensor/error.hpp"
-#include "tensor/utf8.hpp"
+#include "text/error.hpp"
+#include "text/utf8.hpp"
 
 namespace qkv::csv {
 namespace {
@@ -260,7 +261,7 @@ bool is_blank_field(const Field& field) { return field.text.empty() && !field.qu
 void drop_surplus(Table& table, std::array<std::size_t, 2> expected) {
   const std::size_t margin = margin_of(table);
   const std::size_t rows = expected[0] + margin;
-  const std::size_t columns = expected[1] + margin;
+  const std::size_t columns = expected[1] + (table.row_labels_only ? 1 : margin);
   std::vector<Row> kept = table.rows;
   while (kept.size() > rows && is_empty(table, kept.back())) kept.pop_back();
   auto first = kept.begin();
@@ -283,17 +284,26 @@ void refuse_empty_table(const Table& table, const std::string& where) {
                    ": the file is empty: write one row of numbers a line, such as 0.5,0.25");
 }
 
-void refuse_ragged_rows(const Table& table, const std::string& where) {
+// Numbers with decimal commas between commas: of whole numbers a row has fewer cells, of others
+// more, up to two for each.
+bool may_be_decimal_commas(const Table& table, std::optional<std::array<std::size_t, 2>> expected) {
+  return table.separator == ',' && expected && std::ranges::all_of(table.rows, [&](const Row& row) {
+           return row.size >= (*expected)[1] && row.size <= 2 * (*expected)[1];
+         });
+}
+
+void refuse_ragged_rows(const Table& table, std::optional<std::array<std::size_t, 2>> expected,
+                        const std::string& where) {
   const auto cells = [](std::size_t count) {
     return fmt::format("{} cell{}", count, count == 1 ? "" : "s");
   };
   for (const Row& row : table.rows) {
     if (row.size == table.columns()) continue;
-    throw InputError(
-        fmt::format("{}: row {} has {}, row {} has {}: give every row {}, an empty "
-                    "one for a blank",
-                    where, row.line, cells(row.size), table.rows.front().line,
-                    cells(table.columns()), cells(table.columns())));
+    throw InputError(fmt::format(
+        "{}: row {} has {}, row {} has {}: give every row {}, an empty "
+        "one for a blank{}",
+        where, row.line, cells(row.size), table.rows.front().line, cells(table.columns()),
+        cells(table.columns()), may_be_decimal_commas(table, expected) ? decimal_commas_hint : ""));
   }
 }
 
@@ -305,11 +315,15 @@ Table split(std::string_view text, const std::string& where) {
 }
 
 void settle_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected,
-                 const std::string& where) {
+                 std::size_t stacked, const std::string& where) {
   settle_blank_rows(table, expected);
-  if (expected) drop_surplus(table, *expected);
+  if (expected) {
+    drop_surplus(table, *expected);
+    settle_headings(table, *expected, stacked);
+    drop_surplus(table, *expected);
+  }
   refuse_empty_table(table, where);
-  refuse_ragged_rows(table, where);
+  refuse_ragged_rows(table, expected, where);
 }
 
 }  // namespace qkv::csv

@@ -4,15 +4,15 @@
 
 #include "formats/csv.hpp"
 #include "formats/csv_label.hpp"
-#include "formats/digits.hpp"
 #include "tensor/parallel.hpp"
+#include "text/digits.hpp"
 
 namespace qkv {
 namespace {
 
 /// The room that a cell and the mark behind it want.
 std::size_t widest_cell(const CsvOptions& options) {
-  if (!options.digits) return room_for_shortest + 1;
+  if (!options.digits) return longest_shortest + 1;
   return longest_fixed(*options.digits) + 1;
 }
 

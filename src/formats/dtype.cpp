@@ -82,7 +82,7 @@ std::span<const Dtype> dtypes() { return all_dtypes; }
 
 Values load_values(const Dtype& dtype, std::string_view bytes, ByteOrder order) {
   Values values = Values::unwritten(bytes.size() / dtype.size);
-  dtype.load(bytes.data(), dtype.size, order, {values.data(), values.size()});
+  dtype.load(bytes.data(), dtype.size, order, values.write());
   return values;
 }
 
@@ -91,7 +91,9 @@ Written written_of(Shape shape, std::span<const double> values, Precision precis
   written.shape = std::move(shape);
   written.precision = precision;
   written.cells.reserve(values.size());
-  for (const double value : values) written.cells.push_back({.value = value});
+  for (const double value : values) {
+    written.cells.push_back({.value = value, .computed = std::isnan(value)});
+  }
   return written;
 }
 

@@ -26,7 +26,7 @@ std::span<const Dtype> dtypes();
 /// The numbers in `bytes`, which must be a multiple of the dtype's size long.
 Values load_values(const Dtype& dtype, std::string_view bytes, ByteOrder order = ByteOrder::little);
 
-/// Numbers from a binary file as if somebody had handed them in: NaN is blank, decimals are 0.
+/// Numbers from a binary file as if they had been handed in: NaN is a number, decimals are 0.
 Written written_of(Shape shape, std::span<const double> values, Precision precision);
 
 /// The bytes of numbers as they lie in memory: little-endian doubles.

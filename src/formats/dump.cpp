@@ -11,8 +11,8 @@
 #include "formats/format.hpp"
 #include "formats/manifest.hpp"
 #include "formats/read_file.hpp"
-#include "tensor/error.hpp"
 #include "tensor/tensor.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

@@ -21,10 +21,35 @@ std::string_view without_number(std::string_view stem) {
                                                                            : stem;
 }
 
+std::string_view without_blanks(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
 }  // namespace
+
+std::string_view without_copy(std::string_view text) {
+  for (std::string_view last;; text = last) {
+    last = text;
+    const std::size_t open = text.rfind('(');
+    if (text.ends_with(')') && open != std::string_view::npos && open > 0 &&
+        number_in(text.substr(open + 1, text.size() - open - 2))) {
+      last = without_blanks(text.substr(0, open));
+    }
+    const std::string_view unnumbered = last.substr(0, last.find_last_not_of("0123456789 ") + 1);
+    for (const std::string_view word : {"copy", "Copy", "COPY", "Kopie", "copie", "copia"}) {
+      if (!unnumbered.ends_with(word)) continue;
+      const std::string_view before = unnumbered.substr(0, unnumbered.size() - word.size());
+      const std::size_t end = before.find_last_not_of(" -_");
+      if (end == std::string_view::npos || end + 1 == before.size()) continue;
+      last = before.substr(0, end + 1);
+    }
+    if (last == text) return text;
+  }
+}
 
 FileStem file_stem(std::string_view text) {
   FileStem stem;
+  text = without_copy(text);
   while (true) {  // places stand last
     const std::size_t dot = text.rfind('.');
     const std::size_t dash = text.rfind('-');

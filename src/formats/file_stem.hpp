@@ -14,8 +14,12 @@ struct FileStem {
   std::vector<std::pair<std::string, std::size_t>> places;  ///< {"batch", 2}, {"head", 1}; from 1
 };
 
-/// The number in front and "given-" are dropped. Example: "given-W_Q" is {"W_Q", {}}.
+/// The number in front, "given-" and what a copy adds (" (1)", " - Copy") are dropped. Example:
+/// "given-W_Q" is {"W_Q", {}}.
 FileStem file_stem(std::string_view text);
+
+/// The stem without what a copy adds.
+std::string_view without_copy(std::string_view stem);
 
 /// Whether a file of that name is one that systems and editors keep beside those that people save:
 /// ".Q.csv.swp", "Q.csv~", "#Q.csv#".

@@ -9,9 +9,9 @@
 #include "formats/npy.hpp"
 #include "formats/npz.hpp"
 #include "formats/pasted.hpp"
-#include "formats/read_file.hpp"
 #include "formats/safetensors.hpp"
 #include "tensor/row_kernels.hpp"
+#include "text/lowercase.hpp"
 
 namespace qkv {
 namespace {
@@ -25,12 +25,12 @@ Matrices unnamed(Written written) {
   return matrices;
 }
 
-Matrices from_csv(const fs::path& path, const Wanted& wanted) {
-  return unnamed(read_csv(read_bytes(path), path.string(), wanted.expected));
+Matrices from_csv(std::string_view bytes, const std::string& where, const Wanted& wanted) {
+  return unnamed(read_csv_for(bytes, where, wanted));
 }
 
-Matrices from_text(const fs::path& path, const Wanted& wanted) {
-  return unnamed(read_pasted(read_bytes(path), path.string(), wanted.expected));
+Matrices from_text(std::string_view bytes, const std::string& where, const Wanted& wanted) {
+  return unnamed(read_pasted_for(bytes, where, wanted));
 }
 
 std::optional<Tensor> numbers_of_csv(const fs::path& path) {
@@ -45,8 +45,8 @@ std::optional<Tensor> numbers_of_npy(const fs::path& path) {
   return array;
 }
 
-Matrices from_npy(const fs::path& path, const Wanted&) {
-  return unnamed(read_npy(read_bytes(path), path.string()));
+Matrices from_npy(std::string_view bytes, const std::string& where, const Wanted&) {
+  return unnamed(read_npy(bytes, where));
 }
 
 /// Those that are wanted; what has no name is always taken.
@@ -58,24 +58,17 @@ Matrices only(Matrices matrices, const Wanted& wanted) {
   return matrices;
 }
 
-Matrices from_npz(const fs::path& path, const Wanted& wanted) {
-  return only(read_npz(read_bytes(path), path.string()), wanted);
+Matrices from_npz(std::string_view bytes, const std::string& where, const Wanted& wanted) {
+  return only(read_npz(bytes, where), wanted);
 }
 
-Matrices from_json(const fs::path& path, const Wanted& wanted) {
-  return only(read_json(read_bytes(path), path.string()), wanted);
+Matrices from_json(std::string_view bytes, const std::string& where, const Wanted& wanted) {
+  return only(read_json(bytes, where, wanted.unreadable), wanted);
 }
 
-Matrices from_safetensors(const fs::path& path, const Wanted& wanted) {
-  const MappedFile file(path);  // a model's file is large, and few of its tensors may be wanted
+Matrices from_safetensors(std::string_view bytes, const std::string& where, const Wanted& wanted) {
   const auto all = [](const std::string&) { return true; };
-  return read_safetensors(file.bytes(), path.string(), wanted.takes ? wanted.takes : all);
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return text;
+  return read_safetensors(bytes, where, wanted.takes ? wanted.takes : all);
 }
 
 constexpr std::array format_list = {
@@ -99,8 +92,11 @@ constinit const Format npy{
 constinit const Format npz{.name = "npz", .extension = ".npz", .read = from_npz, .several = true};
 constinit const Format json{
     .name = "json", .extension = ".json", .read = from_json, .several = true, .is_text = true};
-constinit const Format safetensors{
-    .name = "safetensors", .extension = ".safetensors", .read = from_safetensors, .several = true};
+constinit const Format safetensors{.name = "safetensors",
+                                   .extension = ".safetensors",
+                                   .read = from_safetensors,
+                                   .large = true,
+                                   .several = true};
 constinit const Format markdown{.name = "markdown", .extension = ".md"};
 constinit const Format latex{.name = "latex", .extension = ".tex"};
 }  // namespace formats
@@ -108,7 +104,7 @@ constinit const Format latex{.name = "latex", .extension = ".tex"};
 std::span<const Format* const> all_formats() { return format_list; }
 
 const Format* format_of(const fs::path& path) {
-  const std::string extension = lower(path.extension().string());
+  const std::string extension = ascii_lowercase(path.extension().string());
   for (const Format* format : format_list) {
     if (format->extension == extension) return format;
   }

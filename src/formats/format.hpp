@@ -10,30 +10,25 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/wanted.hpp"
 #include "formats/written.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv {
 
-/// What somebody wants of a file of numbers.
-struct Wanted {
-  /// The rows and columns that the file is to have, where that is known: see read_csv.
-  std::optional<std::array<std::size_t, 2>> expected = {};
-  /// Whether the matrix of that name is to be read; asked for each name in the file, in its order.
-  /// Empty: all are.
-  std::function<bool(const std::string&)> takes = {};
-};
-
 /// A kind of file that qkv reads or writes: the one place for its name and extension.
 struct Format {
   std::string_view name;       ///< "npz", as people and --format call it
   std::string_view extension;  ///< ".npz"
-  /// Reads a file; nullptr where qkv only writes such files. Throws InputError.
-  std::vector<NamedWritten> (*read)(const std::filesystem::path&, const Wanted&) = nullptr;
+  /// Reads the bytes of a file, whose name opens every message; nullptr where qkv only writes such
+  /// files. Throws InputError.
+  std::vector<NamedWritten> (*read)(std::string_view bytes, const std::string& where,
+                                    const Wanted&) = nullptr;
   /// Reads a file of nothing but numbers, which may be large, without a stop at what could be blank
   /// and at the digits that somebody wrote; nothing where it has more than that. nullptr where
   /// there is no such shorter way. Throws InputError.
   std::optional<Tensor> (*read_numbers)(const std::filesystem::path&) = nullptr;
+  bool large = false;    ///< its files are looked into, not read: few of their arrays may be wanted
   bool several = false;  ///< its files name their matrices, and may have more than one
   bool is_text = false;  ///< its extension is also that of notes, settings and other tables
 };

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <unordered_set>
 
-#include "formats/numeral.hpp"
-#include "tensor/error.hpp"
+#include "formats/cell.hpp"
+#include "text/error.hpp"
+#include "text/trimmed.hpp"
 
 namespace qkv {
 namespace {
@@ -62,6 +64,9 @@ class MatrixBuilder {
   }
 
   bool is_complete() const { return open_.empty(); }
+  bool is_list_without_numbers() const {
+    return open_.size() == 1 && open_.front() == 0 && !ranked_;
+  }
 
   Written take() {
     Written written;
@@ -91,15 +96,34 @@ class MatrixBuilder {
   bool is_number_ = false;
 };
 
+/// Names that only say that matrices follow; any other object's name is a part of theirs.
+constexpr std::string_view wrappers[] = {"steps",   "givens", "arrays", "matrices",
+                                         "tensors", "values", "data",   "submission"};
+/// What the name and the numbers of an entry stand under in a list of objects.
+constexpr std::string_view name_keys[] = {"step", "name", "key"};
+constexpr std::string_view value_keys[] = {"values", "value", "matrix", "data", "numbers", "cells"};
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
 /// Takes nlohmann's events: they carry each number's own text, which a parsed document has lost.
 class Reader final : public nlohmann::json_sax<Json> {
  public:
-  Reader(std::string_view text, const std::string& where) : text_(text), where_(where) {}
+  Reader(std::string_view text, const std::string& where, Unreadable unreadable)
+      : text_(text), where_(where), unreadable_(unreadable) {}
 
-  std::vector<NamedWritten> take() { return std::move(matrices_); }
+  std::vector<NamedWritten> take() {
+    for (NamedWritten& matrix : matrices_) settle_exact(matrix.written.cells);
+    return std::move(matrices_);
+  }
 
   bool null() override { return add({.value = std::nan("")}); }
-  bool boolean(bool) override { refuse("true and false are no numbers; " + std::string(example)); }
+  bool boolean(bool value) override {
+    if (is_beside_matrices()) return true;
+    if (unreadable_ == Unreadable::kept && reading_) return add_text(value ? "true" : "false");
+    refuse("true and false are no numbers; " + std::string(example));
+  }
   bool number_integer(number_integer_t value) override {
     return add({.value = static_cast<double>(value)});
   }
@@ -108,27 +132,56 @@ class Reader final : public nlohmann::json_sax<Json> {
   }
   bool number_float(number_float_t, const string_t& written) override { return add_text(written); }
   bool string(string_t& written) override {
+    if (in_entry() && is_one_of(key_, name_keys)) {
+      entry_name_ = written;
+      return true;
+    }
     const std::string_view text = trimmed(written);
+    if (!text.empty() && is_beside_matrices() &&
+        parse_cell(text).fault == NumeralFault::not_a_number) {
+      return true;
+    }
     return text.empty() ? null() : add_text(text);
   }
   bool binary(binary_t&) override { refuse("binary data are no numbers"); }
 
   bool start_object(std::size_t) override {
-    if (in_object_ || reading_) {
+    const bool opens_a_list = reading_ && builder_.is_list_without_numbers();
+    if (reading_ && !opens_a_list) {
       refuse("an object stands where numbers were expected; " + std::string(example));
     }
-    in_object_ = true;
+    if (opens_a_list) {  // [{"step": "Q", "values": [[…]]}, …]
+      reading_ = false;
+      names_.erase(matrices_.back().name);
+      matrices_.pop_back();
+      objects_.push_back({.kind = Object::Kind::list});
+    }
+    if (!objects_.empty() && objects_.back().kind == Object::Kind::list) {
+      objects_.push_back({.kind = Object::Kind::entry});
+      entry_name_.clear();
+      entry_start_ = matrices_.size();
+      return true;
+    }
+    if (objects_.size() == deepest) {
+      refuse(fmt::format("objects are nested more than {} deep", deepest));
+    }
+    const bool named = !objects_.empty() && !is_one_of(key_, wrappers);
+    objects_.push_back(
+        {.kind = Object::Kind::names, .prefix = objects_.empty() ? "" : objects_.back().prefix});
+    if (named) objects_.back().prefix += key_ + ".";
     return true;
   }
   bool key(string_t& name) override {
-    if (!names_.insert(name).second) {
-      refuse(fmt::format("\"{}\" stands in it twice", printable(name)));
-    }
-    matrices_.push_back({.name = name, .written = {}});
+    key_ = name;
     return true;
   }
   bool end_object() override {
-    if (matrices_.empty()) refuse("there is nothing in it; " + std::string(example));
+    const bool was_entry = in_entry();
+    objects_.pop_back();
+    if (was_entry) return name_entry();
+    if (objects_.empty() && matrices_.empty()) {
+      refuse("there is nothing in it; " + std::string(example));
+    }
     return true;
   }
 
@@ -138,6 +191,10 @@ class Reader final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool end_array() override {
+    if (!reading_ && !objects_.empty() && objects_.back().kind == Object::Kind::list) {
+      objects_.pop_back();
+      return true;
+    }
     told(builder_.close());
     finish();
     return true;
@@ -162,31 +219,67 @@ class Reader final : public nlohmann::json_sax<Json> {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    const bool named = !matrices_.empty() && !matrices_.back().name.empty();
-    throw InputError(named
-                         ? fmt::format("{}, {}: {}", where_, printable(matrices_.back().name), why)
-                         : fmt::format("{}: {}", where_, why));
+    const std::string name =
+        objects_.empty() || key_.empty() ? key_ : objects_.back().prefix + key_;
+    throw InputError(name.empty() ? fmt::format("{}: {}", where_, why)
+                                  : fmt::format("{}, {}: {}", where_, printable(name), why));
   }
 
   void told(const MatrixBuilder::Fault& fault) const {
     if (!fault.empty()) refuse(fault + ": " + std::string(example));
   }
 
+  struct Object {
+    enum class Kind { names, list, entry };
+    Kind kind = Kind::names;
+    std::string prefix = {};
+  };
+
+  bool in_entry() const { return !objects_.empty() && objects_.back().kind == Object::Kind::entry; }
+
+  // A title or a date beside a learner's matrices.
+  bool is_beside_matrices() const {
+    return unreadable_ == Unreadable::kept && !reading_ && !objects_.empty();
+  }
+
   void start() {
     if (reading_) return;
     reading_ = true;
     builder_ = {};
-    if (!in_object_) matrices_.push_back({});
+    const bool named = !objects_.empty() && !in_entry();
+    matrices_.push_back({.name = named ? objects_.back().prefix + key_ : "", .written = {}});
+    if (named) take_name(matrices_.back().name);
+  }
+
+  void take_name(const std::string& name) {
+    if (names_.insert(name).second) return;
+    refuse(fmt::format("\"{}\" stands in it twice", printable(name)));
+  }
+
+  // Of an entry's numbers those count that stand under a word for them.
+  bool name_entry() {
+    if (matrices_.size() == entry_start_) return true;
+    matrices_.resize(entry_start_ + 1);
+    matrices_.back().name = entry_name_;
+    if (!entry_name_.empty()) take_name(entry_name_);
+    return true;
   }
 
   void finish() {
     if (!builder_.is_complete()) return;
-    matrices_.back().written = builder_.take();
     reading_ = false;
+    const bool is_aside = in_entry() && !is_one_of(key_, value_keys);
+    if (is_aside) {
+      matrices_.pop_back();
+      return;
+    }
+    Written written = builder_.take();
+    written.unread = std::move(matrices_.back().written.unread);
+    matrices_.back().written = std::move(written);
   }
 
   bool add(Numeral cell) {
-    if (!in_object_ && !reading_) refuse(std::string(example));
+    if (objects_.empty() && !reading_) refuse(std::string(example));
     start();
     told(builder_.add(cell));
     finish();
@@ -194,17 +287,23 @@ class Reader final : public nlohmann::json_sax<Json> {
   }
 
   bool add_text(std::string_view written) {
-    const NumeralResult result = parse_numeral(written);
-    if (result.fault != NumeralFault::none) refuse(refusal(result.fault, written));
-    return add(result.numeral);
+    const NumeralResult result = parse_cell(written, mark_of(written));
+    if (result.fault == NumeralFault::none) return add(result.numeral);
+    if (unreadable_ == Unreadable::refused) refuse(refusal(result.fault, written));
+    start();
+    return add(keep_unread(matrices_.back().written, written));
   }
 
   std::string_view text_;
   const std::string& where_;
+  Unreadable unreadable_;
   std::vector<NamedWritten> matrices_;
   std::unordered_set<std::string> names_;
   MatrixBuilder builder_;
-  bool in_object_ = false;
+  std::vector<Object> objects_;  ///< that are open
+  std::string key_;              ///< the last one
+  std::string entry_name_;
+  std::size_t entry_start_ = 0;
   bool reading_ = false;
 };
 
@@ -239,13 +338,14 @@ std::string without_python_words(std::string_view text) {
 
 }  // namespace
 
-std::vector<NamedWritten> read_json(std::string_view text, const std::string& where) {
+std::vector<NamedWritten> read_json(std::string_view text, const std::string& where,
+                                    Unreadable unreadable) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   if (trimmed(text).empty())
     throw InputError(where + ": the file is empty: " + std::string(example));
   const std::string plain = without_python_words(text);
-  Reader reader(plain, where);
+  Reader reader(plain, where, unreadable);
   Json::sax_parse(plain, &reader);
   return reader.take();
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/cell.hpp"
 #include "formats/sink.hpp"
 #include "formats/written.hpp"
 
@@ -15,7 +16,10 @@ namespace qkv {
 /// written; null, "" and NaN are blank, infinities are written "inf", "-inf", or as Python writes
 /// them. `where` opens every message. Throws InputError: text that is no JSON (with line and
 /// column), rows that differ in length, a name that stands twice, arrays nested too deep.
-std::vector<NamedWritten> read_json(std::string_view text, const std::string& where);
+/// Objects in objects join their names with a dot ({"h0": {"Q": …}} is h0.Q), but for those that
+/// only wrap the others, {"steps": …}; entries of a list, [{"step": "Q", "values": …}], count, too.
+std::vector<NamedWritten> read_json(std::string_view text, const std::string& where,
+                                    Unreadable unreadable = Unreadable::refused);
 
 /// Writes an object of nested lists, one for each tensor, under their names (which are letters,
 /// digits, _ and dots): the shortest digits that read back to the same double, or so many decimals;

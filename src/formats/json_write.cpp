@@ -1,8 +1,8 @@
 #include <array>
 #include <cmath>
 
-#include "formats/digits.hpp"
 #include "formats/json.hpp"
+#include "text/digits.hpp"
 
 namespace qkv {
 namespace {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/read_file.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

@@ -1,4 +1,5 @@
 #include "formats/npy.hpp"
+#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +8,7 @@
 
 #include "formats/dtype.hpp"
 #include "formats/numeral.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 // Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 
@@ -203,24 +204,21 @@ void refuse_wrong_size(const Header& header, std::string_view data, const std::s
   }
 }
 
-/// Fortran order (the first index runs fastest) put into C order (the last one does).
-std::vector<double> in_c_order(const Shape& shape, std::span<const double> fortran) {
-  Shape strides(shape.size(), 1);
-  for (std::size_t a = 1; a < shape.size(); ++a) strides[a] = strides[a - 1] * shape[a - 1];
-  std::vector<double> values;
-  values.reserve(fortran.size());
-  Shape index(shape.size(), 0);
-  for (std::size_t from = 0; values.size() < fortran.size();) {
-    values.push_back(fortran[from]);
-    // The next index, as an odometer counts.
-    for (std::size_t a = shape.size(); a-- > 0;) {
-      from += strides[a];
-      if (++index[a] < shape[a]) break;
-      from -= strides[a] * shape[a];
-      index[a] = 0;
-    }
+/// Fortran order (the first index runs fastest) put into C order (the last one does): what is still
+/// in the other order is a matrix, for each index of the axes done so far, with the next axis
+/// across.
+Values in_c_order(const Shape& shape, Values numbers) {
+  std::size_t done = 1;
+  std::size_t left = numbers.size();
+  for (const std::size_t axis : shape) {
+    left /= axis;
+    if (left == 1) break;
+    Values turned = Values::unwritten(numbers.size());
+    put(xt::transpose(seen_as<3>(numbers, {done, left, axis}), {0, 2, 1}), turned.write());
+    numbers = std::move(turned);
+    done *= axis;
   }
-  return values;
+  return numbers;
 }
 
 std::string shape_tuple(const Shape& shape) {
@@ -237,7 +235,9 @@ NpyArray read_npy_array(std::string_view bytes, const std::string& where) {
   const Header header = take_header(bytes, where);
   refuse_wrong_size(header, bytes, where);
   Values values = load_values(*header.dtype, bytes, header.byte_order);
-  if (header.fortran_order && header.shape.size() > 1) values = in_c_order(header.shape, values);
+  if (header.fortran_order && header.shape.size() > 1) {
+    values = in_c_order(header.shape, std::move(values));
+  }
   const Shape shape = header.shape.empty() ? Shape{1} : header.shape;
   return {.tensor = tensor_of(shape, std::move(values)), .precision = header.dtype->precision};
 }

@@ -6,7 +6,7 @@
 #include "formats/dtype.hpp"
 #include "formats/npy.hpp"
 #include "formats/npz.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 // Format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, section 4.3. Entries are
 // stored, as numpy.savez does: numbers of full precision hardly shrink.

@@ -6,7 +6,8 @@
 #include <limits>
 #include <optional>
 
-#include "tensor/utf8.hpp"
+#include "text/lowercase.hpp"
+#include "text/utf8.hpp"
 
 namespace qkv {
 namespace {
@@ -29,9 +30,9 @@ bool take_sign(std::string_view& text) {
   return true;
 }
 
-bool same_word(std::string_view text, std::string_view lower_case) {
-  return std::equal(text.begin(), text.end(), lower_case.begin(), lower_case.end(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
+bool same_word(std::string_view text, std::string_view small) {
+  return std::equal(text.begin(), text.end(), small.begin(), small.end(),
+                    [](char a, char b) { return ascii_lowercase(a) == b; });
 }
 
 /// The value of a word that stands for a number.
@@ -178,13 +179,6 @@ std::string printable(std::string_view text) {
     text.remove_prefix(character.size());
   }
   return shown;
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
 }  // namespace qkv

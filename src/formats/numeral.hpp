@@ -31,7 +31,4 @@ std::string refusal(NumeralFault fault, std::string_view token);
 /// longer than 40 bytes ends in an ellipsis.
 std::string printable(std::string_view text);
 
-/// `text` without the blanks (space, tab, carriage return, line feed) at both ends.
-std::string_view trimmed(std::string_view text);
-
 }  // namespace qkv

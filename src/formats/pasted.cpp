@@ -8,7 +8,8 @@
 #include "formats/pasted_brackets.hpp"
 #include "formats/pasted_display.hpp"
 #include "formats/pasted_source.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
+#include "text/lowercase.hpp"
 
 namespace qkv {
 namespace {
@@ -33,9 +34,7 @@ bool opens_like_csv(std::string_view text) {
 }
 
 void refuse_numberless(const Source& source) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  std::string small(source.text);
-  std::transform(small.begin(), small.end(), small.begin(), lower);
+  const std::string small = ascii_lowercase(std::string(source.text));
   for (const std::string_view sign : {"inf", "nan", "∞", "true", "false"}) {
     if (small.find(sign) != npos) return;
   }
@@ -45,19 +44,29 @@ void refuse_numberless(const Source& source) {
 
 }  // namespace
 
-Written read_pasted(std::string_view text, const std::string& where,
-                    std::optional<std::array<std::size_t, 2>> expected) {
+Written read_pasted_for(std::string_view text, const std::string& where, const Wanted& wanted) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-  const Source source{.text = text, .where = where};
-  if (opens_like_csv(text)) return read_csv(text, where, expected);
+  Written unread;  // for the texts of cells that are no numbers
+  const Source source{.text = text,
+                      .where = where,
+                      .unread = wanted.unreadable == Unreadable::kept ? &unread : nullptr};
+  if (opens_like_csv(text)) return read_csv_for(text, where, wanted);
   refuse_shortened(source);
-  if (const auto start = pasted::opening_bracket(text)) {
-    return pasted::read_brackets(source, *start);
+  const auto start = pasted::opening_bracket(text);
+  if (!start) {
+    refuse_numberless(source);
+    if (!pasted::has_display_lines(text)) return read_csv_for(text, where, wanted);
   }
-  refuse_numberless(source);
-  if (pasted::has_display_lines(text)) return pasted::read_display(source);
-  return read_csv(text, where, expected);
+  Written written = start ? pasted::read_brackets(source, *start) : pasted::read_display(source);
+  settle_exact(written.cells);
+  written.unread = std::move(unread.unread);
+  return written;
+}
+
+Written read_pasted(std::string_view text, const std::string& where,
+                    std::optional<std::array<std::size_t, 2>> expected) {
+  return read_pasted_for(text, where, {.expected = expected});
 }
 
 }  // namespace qkv

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "formats/wanted.hpp"
 #include "formats/written.hpp"
 
 namespace qkv {
@@ -16,5 +17,8 @@ namespace qkv {
 /// cut short with "...". Example: `read_pasted("tensor([[1., 2.]])", "X")` → shape {1, 2}.
 Written read_pasted(std::string_view text, const std::string& where,
                     std::optional<std::array<std::size_t, 2>> expected = {});
+
+/// The same for one who knows more of what the text should be: see read_csv_for.
+Written read_pasted_for(std::string_view text, const std::string& where, const Wanted& wanted);
 
 }  // namespace qkv

@@ -1,4 +1,5 @@
 #include "formats/pasted_display.hpp"
+#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 

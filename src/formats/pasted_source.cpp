@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "formats/numeral.hpp"
-#include "tensor/error.hpp"
+#include "formats/cell.hpp"
+#include "text/error.hpp"
 
 namespace qkv::pasted {
 
@@ -24,9 +24,10 @@ void Source::refuse(std::size_t pos, std::string_view why) const {
 Numeral read_number(std::string_view token, const Source& source, std::size_t pos) {
   if (token == "True" || token == "true") return {.value = 1};
   if (token == "False" || token == "false") return {.value = 0};
-  const NumeralResult result = parse_numeral(token);
-  if (result.fault != NumeralFault::none) source.refuse(pos, refusal(result.fault, token));
-  return result.numeral;
+  const NumeralResult result = parse_cell(token);
+  if (result.fault == NumeralFault::none) return result.numeral;
+  if (source.unread == nullptr) source.refuse(pos, refusal(result.fault, token));
+  return keep_unread(*source.unread, token);
 }
 
 std::string counted(std::size_t count, std::string_view what) {

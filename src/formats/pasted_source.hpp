@@ -21,6 +21,7 @@ bool is_letter(char c);
 struct Source {
   std::string_view text;
   const std::string& where;
+  Written* unread = nullptr;  ///< keeps the texts of cells that are no numbers, where they are kept
 
   [[noreturn]] void refuse(std::size_t pos, std::string_view why) const;
 };
@@ -31,7 +32,8 @@ struct Piece {
   std::size_t end = 0;
 };
 
-/// A number or a truth value; a place of the source is for the message.
+/// A number or a truth value, or what is kept of a cell that is neither; a place of the source is
+/// for the message.
 Numeral read_number(std::string_view token, const Source& source, std::size_t pos);
 
 /// "1 number", "2 numbers".

@@ -11,9 +11,10 @@
 #include <cstring>
 
 #include "formats/format.hpp"
+#include "formats/mapped_file.hpp"
 #include "formats/numeral.hpp"
-#include "tensor/error.hpp"
-#include "tensor/nearest.hpp"
+#include "text/error.hpp"
+#include "text/nearest.hpp"
 
 namespace qkv {
 namespace {
@@ -103,7 +104,8 @@ std::vector<NamedWritten> read_all_written(const std::filesystem::path& path,
   if (std::filesystem::is_character_file(path, ignored)) {
     refuse(path, "this is a device, which may have no end: name a file of numbers");
   }
-  return format.read(path, wanted);
+  if (format.large) return format.read(MappedFile(path).bytes(), path.string(), wanted);
+  return format.read(read_bytes(path), path.string(), wanted);
 }
 
 Written read_written(const std::filesystem::path& path, const std::optional<std::string>& key) {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "formats/numeral.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 // Format: https://huggingface.co/docs/safetensors, "Format", and the checks that its own reader
 // makes.

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "formats/unfinished.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,15 @@ struct Numeral {
   /// 1.20e-3 → 5, 3e+02 → -2.
   int decimals = 0;
   bool scientific = false;  ///< written with an exponent
+  /// A fraction, a root or a percentage: it is worth just that, whatever its decimals say.
+  bool exact = false;
+  /// Where somebody wrote what is no number: its text's place among Written::unread, from 1. Its
+  /// value is NaN then. 0: it was read, or is blank.
+  std::uint16_t unread = 0;
+  /// A NaN that a program computed: its value is NaN, but it is not blank.
+  bool computed = false;
+
+  bool is_blank() const { return std::isnan(value) && unread == 0 && !computed; }
 };
 
 /// What kind of numbers a file holds: digits that a person or a program printed, or binary ones.
@@ -26,6 +37,8 @@ struct Written {
   std::vector<std::string> row_labels;     ///< none, or one for each row (rank 2 only)
   std::vector<std::string> column_labels;  ///< none, or one for each column (rank 2 only)
   Precision precision = Precision::digits;
+  std::vector<std::string> unread = {};  ///< the texts of cells that are no numbers
+  std::string remark = {};               ///< what its reader is to know of how it was taken
 };
 
 /// One matrix of a file that may hold several.

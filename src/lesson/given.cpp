@@ -11,7 +11,7 @@
 #include "formats/pasted.hpp"
 #include "formats/read_file.hpp"
 #include "lesson/own_directory.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

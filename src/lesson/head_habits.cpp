@@ -32,7 +32,7 @@ HeadHabit habit_of(const Step& step, std::size_t matrix) {
   const std::size_t begin = n > 1 ? 1 : 0;
   const double share = 1 / static_cast<double>(n - begin);
   for (std::size_t i = begin; i < n; ++i) {
-    const std::span<const double> row = weights.matrix(matrix).subspan(i * n, n);
+    const std::span<const double> row = weights.cells(matrix).subspan(i * n, n);
     habit.entropy += share * entropy.of(row);
     habit.largest += share * *std::ranges::max_element(row);
     habit.previous += i > 0 ? share * row[i - 1] : 0;

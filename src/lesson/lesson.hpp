@@ -44,6 +44,7 @@ struct StepText {
   Prose say;  ///< empty where the operation's own words are to be used
   Prose notice;
   ModelWords otherwise = {};  ///< a model's own, where what the lesson says is no longer true
+  std::optional<double> marks = {};  ///< what a class gets for it; without it, one for a cell
   Prose questions;            ///< what to try, each with its command, and what comes next
 };
 

@@ -1,4 +1,5 @@
 #include "lesson/library.hpp"
+#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
@@ -13,8 +14,8 @@
 #include "formats/shell_word.hpp"
 #include "lesson/prose.hpp"
 #include "lesson/true_words.hpp"
-#include "tensor/error.hpp"
-#include "tensor/nearest.hpp"
+#include "text/error.hpp"
+#include "text/nearest.hpp"
 #include "trace/evaluate.hpp"
 #include "trace/reference.hpp"
 
@@ -91,7 +92,7 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
     Tensor& tensor = given.tensor;
     const double value = set_value(change, std::string_view(change).substr(equals + 1));
     for (const CellReference& cell : resolve_all(text, named)) {
-      tensor.values[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column] =
+      tensor.values.write()[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column] =
           value;
     }
   } catch (const InputError& error) {

@@ -8,9 +8,9 @@
 
 #include "lesson/expectation.hpp"
 #include "lesson/prose.hpp"
-#include "tensor/error.hpp"
 #include "tensor/memory_limit.hpp"
-#include "tensor/utf8.hpp"
+#include "text/error.hpp"
+#include "text/utf8.hpp"
 #include "trace/evaluate.hpp"
 #include "trace/reference.hpp"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lesson/own_directory.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

@@ -85,7 +85,7 @@ Tensor weight(const Shape& shape, Dice& dice) {
   constexpr std::array<double, 4> likely = {-1, 1, 1, 2};
   Tensor tensor = tensor_of(shape, std::vector<double>(count_of(shape, "a weight")));
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    const std::span<double> cells = tensor.matrix(m);
+    const std::span<double> cells = tensor.write_cells(m);
     for (std::size_t j = 0; j < tensor.columns(); ++j) {
       const std::size_t terms = 2 + dice.below(2);
       for (std::size_t t = 0; t < terms; ++t) {
@@ -135,9 +135,9 @@ Recipe draw(const NewLesson& wishes, const LessonSizes& sizes, Dice& dice) {
 bool has_equal_rows(const Tensor& tensor) {
   const std::size_t columns = tensor.columns();
   for (std::size_t i = 0; i < tensor.rows(); ++i) {
-    const auto row = tensor.matrix(0).subspan(i * columns, columns);
+    const auto row = tensor.cells(0).subspan(i * columns, columns);
     for (std::size_t k = 0; k < i; ++k) {
-      if (std::ranges::equal(row, tensor.matrix(0).subspan(k * columns, columns))) return true;
+      if (std::ranges::equal(row, tensor.cells(0).subspan(k * columns, columns))) return true;
     }
   }
   return false;

@@ -176,7 +176,7 @@ std::string value_toml(const Tensor& tensor) {
   }
   std::string text = "[\n";
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    text += fmt::format("  [\n{}  ],\n", rows_toml(tensor.matrix(m), tensor.columns(), "    "));
+    text += fmt::format("  [\n{}  ],\n", rows_toml(tensor.cells(m), tensor.columns(), "    "));
   }
   return text + "]";
 }

@@ -9,9 +9,9 @@
 #include <numeric>
 #include <utility>
 
-#include "formats/thousands.hpp"
 #include "lesson/statistic.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
+#include "text/thousands.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "formats/pasted.hpp"
 #include "formats/shell_word.hpp"
@@ -13,10 +14,10 @@
 #include "lesson/toml_reader.hpp"
 #include "lesson/utf8_fault.hpp"
 #include "ops/catalogue.hpp"
-#include "tensor/error.hpp"
-#include "tensor/names.hpp"
-#include "tensor/nearest.hpp"
-#include "tensor/utf8.hpp"
+#include "text/error.hpp"
+#include "text/names.hpp"
+#include "text/nearest.hpp"
+#include "text/utf8.hpp"
 
 namespace qkv {
 namespace {
@@ -258,8 +259,8 @@ class LessonFile {
     const std::string name = reader_.text(table, "name").value_or("");
     for (std::size_t s = 0; s < model_steps_; ++s) {
       if (lesson_.recipe.steps[s].name != name) continue;
-      constexpr std::string_view keys[] = {"name", "title", "say",  "notice",
-                                           "try",  "cell",  "show", "general"};
+      constexpr std::string_view keys[] = {"name", "title", "say",     "notice", "try",
+                                           "cell", "show",  "general", "marks"};
       reader_.refuse_unknown_keys(table, keys, "the words for a model's step");
       StepText own = read_words(table);
       StepText& words = lesson_.texts[s];
@@ -281,7 +282,17 @@ class LessonFile {
             .general = reader_.flag(table, "general").value_or(false),
             .say = reader_.prose(table, "say"),
             .notice = reader_.prose(table, "notice"),
+            .marks = read_marks(table),
             .questions = reader_.prose(table, "try")};
+  }
+
+  std::optional<double> read_marks(const toml::table& table) {
+    const toml::node* node = table.get("marks");
+    if (!node) return {};
+    const auto marks = node->value<double>();
+    if (node->is_number() && marks && std::isfinite(*marks) && *marks >= 0) return marks;
+    reader_.fault(*node, "marks must be a number of 0 or more, such as marks = 7");
+    return {};
   }
 
   void read_step(const toml::table& table) {

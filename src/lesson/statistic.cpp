@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv {
@@ -15,38 +15,26 @@ namespace {
 
 using Numbers = std::span<const double>;
 
-double largest(Numbers numbers) { return *std::max_element(numbers.begin(), numbers.end()); }
+// The numbers as a matrix of one row.
+Matrix row_of(Numbers numbers) { return seen_as<2>(numbers, {std::size_t{1}, numbers.size()}); }
 
-double smallest(Numbers numbers) { return *std::min_element(numbers.begin(), numbers.end()); }
-
-double sum(Numbers numbers) {
-  double total = 0;
-  for (const double x : numbers) total += x;
-  return total;
-}
-
-double mean(Numbers numbers) { return sum(numbers) / static_cast<double>(numbers.size()); }
-
-// σ = √(Σ (x − mean)² / n)
-double spread(Numbers numbers) {
-  const double middle = mean(numbers);
-  double squares = 0;
-  for (const double x : numbers) squares += (x - middle) * (x - middle);
-  return std::sqrt(squares / static_cast<double>(numbers.size()));
-}
+double largest(Numbers numbers) { return tops(row_of(numbers))(0, 0); }
+double smallest(Numbers numbers) { return -tops(-row_of(numbers))(0, 0); }
+double sum(Numbers numbers) { return total(row_of(numbers)); }
+double mean(Numbers numbers) { return means(row_of(numbers))(0, 0); }
+double spread(Numbers numbers) { return std::sqrt(variances(row_of(numbers))(0, 0)); }
 
 // −Σ p ln p; a weight of 0 adds nothing.
 double entropy(Numbers weights) {
-  double total = 0;
-  for (const double p : weights) total -= p > 0 ? p * std::log(p) : 0;
-  return total;
+  const Matrix p = row_of(weights);
+  return -total(xt::where(p > 0, p * xt::log(p), 0.0));
 }
 
 // ∂p_i/∂s_i = p_i (1 − p_i): how far a weight moves for each small step of its own score.
 double slope(Numbers weights) {
-  double steepest = 0;
-  for (const double p : weights) steepest = std::max(steepest, p * (1 - p));
-  return steepest;
+  const Matrix p = row_of(weights);
+  const Matrix steps = p * (1 - p);
+  return std::max(0.0, tops(steps)(0, 0));
 }
 
 constexpr std::array<Statistic, 7> table = {{

@@ -4,13 +4,13 @@
 
 #include "formats/read_file.hpp"
 #include "lesson/own_directory.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
 
-constexpr std::string_view keys_of_all_steps[] = {"name",   "op",  "of",   "title", "say",
-                                                  "notice", "try", "cell", "show",  "general"};
+constexpr std::string_view keys_of_all_steps[] = {
+    "name", "op", "of", "title", "say", "notice", "try", "cell", "show", "general", "marks"};
 
 std::optional<OptionValue> option_value(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();

@@ -1,6 +1,8 @@
 #pragma once
 
-// toml++ as a reader of files that anybody may have written.
+// toml++ as a reader of files that anybody may have written. Debian's is made for its library, of
+// which there is no static one.
+#define TOML_HEADER_ONLY 1
 
 // Where a key must follow, as after "[[", it asserts (in a debug build) or tells Clang's optimiser
 // (in a release build) that one does, before it looks: a file that has none would end the program

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "formats/numeral.hpp"
-#include "tensor/error.hpp"
-#include "tensor/nearest.hpp"
+#include "text/error.hpp"
+#include "text/nearest.hpp"
 
 namespace qkv {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
-#include "tensor/error.hpp"
-#include "tensor/nearest.hpp"
+#include "text/error.hpp"
+#include "text/nearest.hpp"
 
 namespace qkv {
 namespace {

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include "formats/numeral.hpp"
 #include "model/layout.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

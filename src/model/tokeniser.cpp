@@ -10,7 +10,7 @@
 #include "formats/read_file.hpp"
 #include "ops/bpe.hpp"
 #include "ops/tokens.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

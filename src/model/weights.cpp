@@ -8,10 +8,10 @@
 #include <iterator>
 
 #include "formats/numeral.hpp"
-#include "tensor/error.hpp"
-#include "tensor/nearest.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
+#include "text/error.hpp"
+#include "text/nearest.hpp"
 
 namespace qkv {
 namespace {
@@ -140,10 +140,10 @@ Values Weights::values(const std::string& name, const Shape& shape, const Stride
   refuse_broken(entry, dtype);
   const LineReader reader{file_, entry.data, &dtype, strides};
   if (strides.count() > teaching_numbers) {
-    return Values::made_by(strides.count(), strides.width, reader);
+    return Values::recomputed(strides.count(), strides.width, reader);
   }
   Values values = Values::unwritten(strides.count());
-  const std::span<double> cells{values.data(), values.size()};
+  const std::span<double> cells = values.write();
   for (std::size_t line = 0; line < strides.matrices * strides.lines; ++line) {
     reader(line, cells.subspan(line * strides.width, strides.width));
   }

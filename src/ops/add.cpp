@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "ops/catalogue.hpp"
+#include "ops/formula.hpp"
 #include "ops/rows.hpp"
 #include "ops/shape_rule.hpp"
 
@@ -33,20 +34,11 @@ struct Add {
   }
 };
 
-// The result's shape, filled with one operand alone.
-Tensor one_operand(const Source& step, std::size_t k) {
-  const Call call = call_of(step);
-  Tensor result = output_of(call, Add::form(call));
-  CellBase at{.call = &call, .output = &result};
-  for (at.matrix = 0; at.matrix < result.matrices(); ++at.matrix) {
-    const auto from = call.inputs[k]->matrix(at.matching(k));
-    std::copy(from.begin(), from.end(), result.matrix(at.matrix).begin());
-  }
-  return result;
-}
-
 std::vector<Tensor> skipped(const Source& step) {
-  return {one_operand(step, 0), one_operand(step, 1)};
+  const Call call = call_of(step);
+  const Tensor sum = output_of(call, Add::form(call));
+  return {by_operands(call, sum, [](const Operands& of) -> Matrix { return of(0); }),
+          by_operands(call, sum, [](const Operands& of) -> Matrix { return of(1); })};
 }
 
 constexpr Mistake add_mistakes[] = {

@@ -1,7 +1,6 @@
 #include "ops/bpe.hpp"
 
 #include <fmt/format.h>
-#include <utf8proc.h>
 
 #include <algorithm>
 #include <array>
@@ -11,8 +10,9 @@
 #include <tuple>
 
 #include "ops/gpt2_words.hpp"
-#include "tensor/error.hpp"
-#include "tensor/utf8.hpp"
+#include "text/code_point.hpp"
+#include "text/error.hpp"
+#include "text/utf8.hpp"
 
 namespace qkv {
 namespace {
@@ -25,10 +25,7 @@ std::array<std::string, 256> byte_letters() {
   for (int byte = 0; byte < 256; ++byte) {
     const bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) ||
                            (byte >= 0xae && byte <= 0xff);
-    utf8proc_uint8_t bytes[4];
-    const auto length = utf8proc_encode_char(printable ? byte : spare++, bytes);
-    letters[static_cast<std::size_t>(byte)].assign(reinterpret_cast<const char*>(bytes),
-                                                   static_cast<std::size_t>(length));
+    append_code(letters[static_cast<std::size_t>(byte)], printable ? byte : spare++);
   }
   return letters;
 }

@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 
 #include "ops/catalogue.hpp"
+#include "ops/formula.hpp"
 #include "ops/only_reshaped.hpp"
-#include "ops/rows.hpp"
-#include "tensor/error.hpp"
+#include "ops/other_heads.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -95,47 +96,34 @@ struct ConcatHeads {
     if (!joins_one_tensor(call)) labels = joined_labels(call);
     axes.back() = {.name = "h·" + axes.back().name, .size = width, .labels = std::move(labels)};
     Tensor joined = unwritten(std::move(axes));
-    if (!joins_one_tensor(call)) return cell_by_cell(call, std::move(joined), cell<double>);
-    const Tensor& heads = *call.inputs[0];
-    const std::size_t count = heads_in(heads);
-    const std::size_t each = heads.columns();
-    row_by_row(joined, 1, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
-      for (std::size_t head = 0; head < count; ++head) {
-        const auto from = heads.matrix(matrix * count + head).subspan(row * each, each);
-        std::copy(from.begin(), from.end(), cells.subspan(head * each).begin());
-      }
-    });
+    if (joins_one_tensor(call)) {
+      put(xt::transpose(call.inputs[0]->array<4>(), {0, 2, 1, 3}), joined.values.write());
+    } else {
+      put_side_by_side(call.inputs, joined);
+    }
     return joined;
+  }
+
+  static void put_side_by_side(const std::vector<const Tensor*>& parts, Tensor& joined) {
+    std::size_t from = 0;
+    for (const Tensor* part : parts) {
+      const std::size_t to = from + part->columns();
+      for (std::size_t m = 0; !part->values.empty() && m < joined.matrices(); ++m) {
+        MatrixToWrite whole = joined.write_matrix(m);
+        xt::noalias(xt::view(whole, xt::all(), xt::range(from, to))) = part->matrix(m);
+      }
+      from = to;
+    }
   }
 };
 
-// The joined matrix with every cell from the head and column that `place` names.
-template <class Place>
-std::vector<Tensor> joined_by(const Source& step, Place place) {
+// Column j of head k is number j · heads + k of its row.
+std::vector<Tensor> interleaved(const Source& step) {
   const Call call = call_of(step);
   if (!joins_one_tensor(call)) return {};
-  Tensor result = ConcatHeads::compute(call);
-  const Tensor& heads = *call.inputs[0];
-  const std::size_t count = heads_in(heads);
-  const std::size_t width = heads.columns();
-  for (std::size_t m = 0; m < result.matrices(); ++m) {
-    const std::span<double> cells = result.matrix(m);
-    for (std::size_t i = 0; i < result.rows(); ++i) {
-      for (std::size_t j = 0; j < result.columns(); ++j) {
-        const auto [head, column] = place(j, count, width);
-        cells[i * result.columns() + j] = heads.at(m * count + head, i, column);
-      }
-    }
-  }
-  return {std::move(result)};
-}
-
-using HeadColumn = std::pair<std::size_t, std::size_t>;
-
-std::vector<Tensor> interleaved(const Source& step) {
-  return joined_by(step, [](std::size_t j, std::size_t count, std::size_t) {
-    return HeadColumn{j % count, j / count};
-  });
+  Tensor joined = ConcatHeads::compute(call);
+  put(xt::transpose(call.inputs[0]->array<4>(), {0, 2, 3, 1}), joined.values.write());
+  return {std::move(joined)};
 }
 
 // x.reshape(n, h·d_v) in one go: the rows of head 1 fill the first tokens' rows.
@@ -146,42 +134,39 @@ std::vector<Tensor> only_reshaped(const Source& step) {
 }
 
 std::vector<Tensor> joined_in_reverse(const Source& step) {
-  std::vector<Tensor> results =
-      joined_by(step, [](std::size_t j, std::size_t count, std::size_t width) {
-        return HeadColumn{count - 1 - j / width, j % width};
-      });
-  if (results.empty()) {
-    Call call = call_of(step);
-    std::reverse(call.inputs.begin(), call.inputs.end());
-    results.push_back(ConcatHeads::compute(call));
-  }
-  return results;
+  Call call = call_of(step);
+  std::reverse(call.inputs.begin(), call.inputs.end());
+  if (!joins_one_tensor(call)) return {ConcatHeads::compute(call)};
+  const Tensor& heads = *call.inputs[0];
+  const Tensor reversed = with_numbers(heads, xt::flip(heads.array<4>(), 1));
+  call.inputs = {&reversed};
+  return {ConcatHeads::compute(call)};
 }
 
-std::vector<Tensor> added_up(const Source& step, bool averaged) {
+// The heads added up; nothing where they have different shapes.
+std::optional<Tensor> sum_of_heads(const Call& call) {
+  if (joins_one_tensor(call)) return sum_heads_operation.compute(call);
+  Tensor sum = *call.inputs[0];
+  for (const Tensor* other : std::span(call.inputs).subspan(1)) {
+    if (other->shape() != sum.shape()) return {};
+    sum = with_numbers(sum, sum.array() + other->array());
+  }
+  return sum;
+}
+
+std::vector<Tensor> summed(const Source& step) {
+  std::optional<Tensor> sum = sum_of_heads(call_of(step));
+  if (!sum) return {};
+  return {std::move(*sum)};
+}
+
+std::vector<Tensor> averaged(const Source& step) {
   const Call call = call_of(step);
-  const Tensor& first = *call.inputs[0];
-  Tensor sum;
-  std::size_t count = call.inputs.size();
-  if (joins_one_tensor(call)) {
-    sum = sum_heads_operation.compute(call);
-    count = heads_in(first);
-  } else {
-    sum = first;
-    for (std::size_t k = 1; k < count; ++k) {
-      if (call.inputs[k]->shape() != first.shape()) return {};
-      for (std::size_t i = 0; i < sum.values.size(); ++i)
-        sum.values[i] += call.inputs[k]->values[i];
-    }
-  }
-  if (averaged) {
-    for (double& value : sum.values) value /= static_cast<double>(count);
-  }
-  return {std::move(sum)};
+  const std::optional<Tensor> sum = sum_of_heads(call);
+  if (!sum) return {};
+  const std::size_t heads = joins_one_tensor(call) ? heads_in(*call.inputs[0]) : call.inputs.size();
+  return {with_numbers(*sum, sum->array() / static_cast<double>(heads))};
 }
-
-std::vector<Tensor> summed(const Source& step) { return added_up(step, false); }
-std::vector<Tensor> averaged(const Source& step) { return added_up(step, true); }
 
 constexpr Mistake concat_heads_mistakes[] = {
     {"heads.interleaved", "The columns of the heads were dealt out in turn.",
@@ -197,6 +182,7 @@ constexpr Mistake concat_heads_mistakes[] = {
      "Joining keeps every column.", summed},
     {"heads.averaged", "The heads were averaged instead of put side by side.",
      "Joining keeps every column.", averaged},
+    {"heads.other", took_another_head, which_head, with_other_heads},
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ops/catalogue.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -53,11 +53,11 @@ struct Embed {
     Tensor result = unwritten(std::move(axes));
     const Values& table = call.inputs[1]->values;
     const std::size_t width = result.columns();
-    double* row = result.values.data();
-    Room room;
+    double* row = result.values.write().data();
+    Scratch scratch;
     for (const double id : call.inputs[0]->values) {
-      row =
-          std::ranges::copy(table.look(static_cast<std::size_t>(id) * width, width, room), row).out;
+      row = std::ranges::copy(table.read(static_cast<std::size_t>(id) * width, width, scratch), row)
+                .out;
     }
     return result;
   }

@@ -1,6 +1,8 @@
 #include <cmath>
 
 #include "ops/catalogue.hpp"
+#include "ops/formula.hpp"
+#include "ops/line.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
 
@@ -23,21 +25,37 @@ struct Exp {
     return InPlace{frame_of(call, form(call)), work};
   }
 
-  static Tensor compute(const Call& call) { return copy_in_place(call, *in_place(call)); }
+  static Tensor compute(const Call& call) {
+    return with_numbers(frame_of(call, form(call)), xt::exp(call.inputs[0]->array()));
+  }
 };
 
 std::vector<Tensor> base_2(const Source& step) {
-  Tensor result = *step.inputs[0]->tensor;
-  for (double& x : result.values) x = std::exp2(x);
-  return {std::move(result)};
+  const Tensor& powers = *step.inputs[0]->tensor;
+  return {with_numbers(powers, xt::exp2(powers.array()))};
 }
 
 std::vector<Tensor> no_exp(const Source& step) {
-  return {without_infinities(*step.inputs[0]->tensor)};
+  return {by_matrix(*step.inputs[0]->tensor, finite)};
+}
+
+std::vector<Tensor> base_10(const Source& step) {
+  const Tensor& powers = *step.inputs[0]->tensor;
+  return {with_numbers(powers, xt::pow(10.0, powers.array()))};
+}
+
+// What is hidden stays so.
+std::vector<Tensor> negative(const Source& step) {
+  const Tensor& powers = *step.inputs[0]->tensor;
+  const auto x = powers.array();
+  return {with_numbers(powers, xt::where(xt::isinf(x), 0.0, xt::exp(-x)))};
 }
 
 constexpr Mistake exp_mistakes[] = {
     {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.", base_2},
+    {"softmax.base-2", "10 was raised to the numbers instead of e.", "e ≈ 2.718.", base_10},
+    {"softmax.negative", "The sign was turned: e^(−x).", "A larger number gets a larger power.",
+     negative},
     {"softmax.no-exp", "The numbers were left as they were, without e^x.",
      "e to the power of each number.", no_exp},
     {"softmax.unscaled", "The scores went in before they were scaled.", "Scaling comes before e^x.",

@@ -2,8 +2,8 @@
 
 #include <utf8proc.h>
 
-#include "tensor/error.hpp"
-#include "tensor/utf8.hpp"
+#include "text/error.hpp"
+#include "text/utf8.hpp"
 
 namespace qkv {
 namespace {

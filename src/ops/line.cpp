@@ -1,62 +1,51 @@
 #include "ops/line.hpp"
 
-#include "ops/rows.hpp"
+#include <cmath>
+#include <span>
+#include <utility>
 
 namespace qkv {
+
 bool goes_down(const Call& call) { return call.options->word("axis", "rows") == "columns"; }
 
-Tensor line_by_line(const Call& call, Tensor output,
-                    void (*kernel)(std::span<const double>, std::span<double>)) {
-  const Tensor& operand = *call.inputs[0];
-  if (goes_down(call)) {
-    Tensor turned = transposed(output);
-    const Tensor from = transposed(operand);
-    const std::size_t width = turned.columns();
-    for (std::size_t i = 0; i < turned.values.size(); i += width) {
-      kernel(std::span(from.values).subspan(i, width), std::span(turned.values).subspan(i, width));
-    }
-    output.values = transposed(turned).values;
-    return output;
-  }
-  const std::size_t rows = output.rows();
-  const std::size_t width = output.columns();
-  constexpr std::size_t operations = 4;
-  row_by_row(output, operations, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
-    thread_local Room room;
-    kernel(operand.values.look((matrix * rows + row) * width, width, room), cells);
-  });
-  return output;
+double share(double x, double total) {
+  if (std::isinf(total)) return std::nan("");
+  return total == 0 && x == 0 ? 0 : x / total;
 }
 
-Range range_by_line(const Call& call, const Bounds& operand, const Tensor& result,
-                    void (*kernel)(const LineBounds&)) {
-  const bool down = goes_down(call);
-  const Tensor low = down ? transposed(*operand.low) : *operand.low;
-  const Tensor high = down ? transposed(*operand.high) : *operand.high;
-  Range range{down ? transposed(result) : result, down ? transposed(result) : result};
-  const std::size_t width = range.low.columns();
-  for (std::size_t i = 0; i < low.values.size(); i += width) {
-    kernel({std::span(low.values).subspan(i, width), std::span(high.values).subspan(i, width),
-            std::span(range.low.values).subspan(i, width),
-            std::span(range.high.values).subspan(i, width)});
+Matrix shares(const Matrix& numbers, Along along) {
+  return xt::vectorize(share)(numbers, sums(numbers, along));
+}
+
+Matrix finite(const Matrix& numbers) { return xt::where(xt::isinf(numbers), 0.0, numbers); }
+
+Range range_by_matrix(const Bounds& operand, const Tensor& result,
+                      const std::function<MatrixRange(const MatrixRange&)>& formula) {
+  Range range{unwritten(result.axes), unwritten(result.axes)};
+  for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
+    const MatrixRange found = formula({operand.low->matrix(m), operand.high->matrix(m)});
+    xt::noalias(range.low.write_matrix(m)) = found.low;
+    xt::noalias(range.high.write_matrix(m)) = found.high;
   }
-  if (down) range = {transposed(range.low), transposed(range.high)};
   return range;
 }
 
-std::vector<double> sums_of_others(std::span<const double> line) {
-  std::vector<double> sums(line.size());
-  double before = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    sums[i] = before;
-    before += line[i];
+Matrix sums_of_others(const Matrix& matrix, Along along) {
+  if (along == Along::columns) {
+    return xt::transpose(sums_of_others(xt::transpose(matrix), Along::rows));
   }
-  double after = 0;
-  for (std::size_t i = line.size(); i-- > 0;) {
-    sums[i] += after;
-    after += line[i];
+  Matrix others = xt::zeros_like(matrix);
+  for (std::size_t i = 0; i < matrix.shape(0); ++i) {
+    const std::span line(&matrix(i, 0), matrix.shape(1));
+    double* const sum = &others(i, 0);
+    double before = 0;
+    double after = 0;
+    for (std::size_t j = 0, last = line.size() - 1; j <= last; ++j) {
+      sum[j] += std::exchange(before, before + line[j]);
+      sum[last - j] += std::exchange(after, after + line[last - j]);
+    }
   }
-  return sums;
+  return others;
 }
 
 }  // namespace qkv

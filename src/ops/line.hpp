@@ -1,7 +1,6 @@
 #pragma once
 
-#include <span>
-#include <vector>
+#include <functional>
 
 #include "ops/operation.hpp"
 
@@ -30,6 +29,9 @@ inline constexpr OptionRule line_options[] = {
 /// Whether the step goes down the columns (`axis = "columns"`) instead of along the rows.
 bool goes_down(const Call& call);
 
+/// The same for a formula.
+inline Along along_of(const Call& call) { return goes_down(call) ? Along::columns : Along::rows; }
+
 /// The line of the first operand that holds the cell.
 template <class N>
 Line<N> line_of(const Cell<N>& cell) {
@@ -43,22 +45,28 @@ std::size_t place_in_line(const Cell<N>& cell) {
   return goes_down(*cell.call) ? cell.row : cell.column;
 }
 
-/// Fills `output` with `kernel(line of the first operand, line of the result)` for every line.
-Tensor line_by_line(const Call& call, Tensor output,
-                    void (*kernel)(std::span<const double>, std::span<double>));
+/// x / total, as shares have it: nothing of nothing is nothing, and of a total that is too large
+/// for a double no share is known.
+double share(double x, double total);
 
-/// The bounds of one line of an operand, and where the bounds of the result's line go.
-struct LineBounds {
-  std::span<const double> low, high;
-  std::span<double> result_low, result_high;
+/// Each number divided by the sum of its row or column.
+Matrix shares(const Matrix& numbers, Along along);
+
+/// The matrix with 0 where it is infinite.
+Matrix finite(const Matrix& numbers);
+
+/// The lowest and highest values of a matrix.
+struct MatrixRange {
+  Matrix low, high;
 };
 
-/// Fills a range with `kernel` for every line of the first operand.
-Range range_by_line(const Call& call, const Bounds& operand, const Tensor& result,
-                    void (*kernel)(const LineBounds&));
+/// The range of a step from that of its first operand, matrix by matrix.
+Range range_by_matrix(const Bounds& operand, const Tensor& result,
+                      const std::function<MatrixRange(const MatrixRange&)>& formula);
 
-/// For each number of a line the sum of all the others, without subtracting: nothing cancels.
-std::vector<double> sums_of_others(std::span<const double> line);
+/// For each number the sum of all others in its row or column, without subtracting: nothing
+/// cancels.
+Matrix sums_of_others(const Matrix& matrix, Along along);
 
 /// The largest number of a line (as a term: the cell that holds it). In intervals: of the lowest
 /// and of the highest values.
@@ -74,6 +82,13 @@ N largest(const Line<N>& line) {
     Interval top = line(0);
     for (std::size_t i = 1; i < line.size(); ++i) {
       top = {std::max(top.low, line(i).low), std::max(top.high, line(i).high)};
+    }
+    return top;
+  } else if constexpr (std::is_same_v<N, Decimal>) {  // one that is not known may be the largest
+    Decimal top = line(0);
+    for (std::size_t i = 1; i < line.size(); ++i) {
+      const Decimal next = line(i);
+      if (!next.is_exact() || (top.is_exact() && next.value() > top.value())) top = next;
     }
     return top;
   } else {

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "ops/catalogue.hpp"
-#include "ops/rows.hpp"
+#include "ops/formula.hpp"
 #include "ops/shape_rule.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -45,17 +45,22 @@ bool is_hidden(const CellBase& c) {
   return keep.at(c.matching(1), keep.rows() == 1 ? 0 : c.row, c.column) == 0;
 }
 
-// Puts -inf where the row's keys are hidden.
-void hide(CellBase at, std::span<double> cells) {
-  constexpr double hidden = -infinity;
-  if (kind_of(*at.call) == "causal") {  // every key behind its query, without asking one by one
-    std::fill(cells.begin() + static_cast<std::ptrdiff_t>(std::min(at.row + 1, cells.size())),
-              cells.end(), hidden);
-    return;
+using Flags = xt::xtensor<bool, 2>;
+
+// The keys before each query's own.
+Flags before_own(const MatrixView& scores) {
+  return xt::tril(xt::ones<bool>({scores.shape(0), scores.shape(1)}), -1);
+}
+
+// Where one matrix of the result is hidden.
+Flags hidden_cells(CellBase at) {
+  Flags hidden = xt::zeros<bool>({at.output->rows(), at.output->columns()});
+  for (at.row = 0; at.row < at.output->rows(); ++at.row) {
+    for (at.column = 0; at.column < at.output->columns(); ++at.column) {
+      hidden(at.row, at.column) = is_hidden(at);
+    }
   }
-  for (at.column = 0; at.column < cells.size(); ++at.column) {
-    if (is_hidden(at)) cells[at.column] = hidden;
-  }
+  return hidden;
 }
 
 // "key 3 (cat)", counted as people count.
@@ -111,25 +116,6 @@ void check_padding(const Call& call) {
                                shape_text(scores.shape())));
 }
 
-// What a mask is made of, kept for as long as somebody may look at the result.
-struct OwnMask {
-  OwnMask(const Call& from, Tensor frame)
-      : result(std::move(frame)),
-        options(*from.options),
-        keep(from.inputs.size() > 1 ? *from.inputs[1] : Tensor{}) {
-    call.inputs = {&result, &keep};
-    call.inputs.resize(from.inputs.size());
-    call.options = &options;
-  }
-  OwnMask(const OwnMask&) = delete;
-  OwnMask& operator=(const OwnMask&) = delete;
-
-  Tensor result;  // its axes; also in the place of the scores, of which only those matter
-  Options options;
-  Tensor keep;
-  Call call;
-};
-
 struct Mask {
   static Form form(const Call& call) {
     const std::string_view kind = kind_of(call);
@@ -163,88 +149,100 @@ struct Mask {
   static std::optional<InPlace> in_place(const Call& call) {
     Tensor result = frame(call);
     if (result.shape() != call.inputs[0]->shape()) return {};  // one operand's rows, several masks
-    const auto own = std::make_shared<const OwnMask>(call, result);
-    const auto hide_own = [own](std::size_t matrix, std::size_t row, std::span<double> cells) {
-      hide({.call = &own->call, .output = &own->result, .matrix = matrix, .row = row}, cells);
+    if (kind_of(call) == "causal") return InPlace{std::move(result), hide_later_keys};
+    std::vector<Flags> hidden;
+    CellBase at{.call = &call, .output = &result};
+    for (; at.matrix < result.matrices(); ++at.matrix) hidden.push_back(hidden_cells(at));
+    const auto hide = [hidden = std::make_shared<const std::vector<Flags>>(std::move(hidden))](
+                          std::size_t matrix, std::size_t row, std::span<double> cells) {
+      for (std::size_t j = 0; j < cells.size(); ++j) {
+        if ((*hidden)[matrix](row, j)) cells[j] = -infinity;
+      }
     };
-    return InPlace{std::move(result), hide_own};
+    return InPlace{std::move(result), hide};
+  }
+
+  // Every key behind its query, without asking one by one.
+  static void hide_later_keys(std::size_t, std::size_t row, std::span<double> cells) {
+    const std::size_t first = std::min(row + 1, cells.size());
+    std::ranges::fill(cells.subspan(first), -infinity);
   }
 
   static Tensor compute(const Call& call) {
-    if (std::optional<InPlace> rows = in_place(call)) return copy_in_place(call, std::move(*rows));
+    return by_hidden(call, [](const MatrixView& s, const Flags& hidden) -> Matrix {
+      return xt::where(hidden, -infinity, s);
+    });
+  }
+
+  // What a formula makes of each matrix of scores and of the cells that are hidden in it.
+  static Tensor by_hidden(const Call& call,
+                          Matrix (*formula)(const MatrixView& scores, const Flags& hidden)) {
     Tensor result = unwritten(frame(call).axes);
     result.dot_width = call.inputs[0]->dot_width;
-    row_by_row(result, 4, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
-      CellBase at{.call = &call, .output = &result, .matrix = matrix, .row = row};
-      const auto scores = call.inputs[0]->matrix(at.matching(0)).subspan(row * cells.size());
-      std::copy_n(scores.begin(), cells.size(), cells.begin());
-      hide(at, cells);
-    });
-    return result;
+    return by_operands(call, std::move(result),
+                       [&](const Operands& of) { return formula(of(0), hidden_cells(of.at())); });
   }
 };
 
-// The scores with `changed(kept or hidden, score)` in each cell.
-template <class Change>
-Tensor with_cells(const Source& step, Change change) {
-  const Call call = call_of(step);
-  Tensor result = Mask::compute(call);
-  CellBase at{.call = &call, .output = &result};
-  for (at.matrix = 0; at.matrix < result.matrices(); ++at.matrix) {
-    const std::span<double> cells = result.matrix(at.matrix);
-    for (at.row = 0; at.row < result.rows(); ++at.row) {
-      for (at.column = 0; at.column < result.columns(); ++at.column) {
-        const double score = call.inputs[0]->at(at.matching(0), at.row, at.column);
-        cells[at.row * result.columns() + at.column] = change(at, score);
-      }
-    }
-  }
-  return result;
+template <Matrix (*formula)(const MatrixView& scores, const Flags& hidden)>
+std::vector<Tensor> with(const Source& step) {
+  return {Mask::by_hidden(call_of(step), formula)};
 }
 
-constexpr double hidden_score = -infinity;
+Matrix skipped(const MatrixView& s, const Flags&) { return s; }
 
-std::vector<Tensor> skipped(const Source& step) {
-  return {with_cells(step, [](const CellBase&, double score) { return score; })};
+Matrix zero(const MatrixView& s, const Flags& hidden) { return xt::where(hidden, 0.0, s); }
+
+Matrix diagonal(const MatrixView& s, const Flags& hidden) {
+  const Flags own = xt::eye<bool>({s.shape(0), s.shape(1)});
+  return xt::where(hidden || own, -infinity, s);
 }
 
-std::vector<Tensor> zero(const Source& step) {
-  return {with_cells(step, [](const CellBase& at, double s) { return is_hidden(at) ? 0 : s; })};
+Matrix inverted(const MatrixView& s, const Flags& hidden) {
+  return xt::where(hidden, s, -infinity);
 }
 
 std::vector<Tensor> wrong_triangle(const Source& step) {
   if (kind_of(call_of(step)) != "causal") return {};
-  return {with_cells(
-      step, [](const CellBase& at, double s) { return at.column < at.row ? hidden_score : s; })};
-}
-
-std::vector<Tensor> diagonal(const Source& step) {
-  return {with_cells(step, [](const CellBase& at, double s) {
-    return is_hidden(at) || at.column == at.row ? hidden_score : s;
+  return {by_matrix(*step.inputs[0]->tensor, [](const MatrixView& s) -> Matrix {
+    return xt::where(before_own(s), -infinity, s);
   })};
 }
 
+// The mask as numbers, either way round: 1 keeps, or 1 hides.
 std::vector<Tensor> added(const Source& step) {
-  return {with_cells(step, [](const CellBase& at, double s) { return is_hidden(at) ? s : s + 1; }),
-          with_cells(step, [](const CellBase& at, double s) { return is_hidden(at) ? s + 1 : s; })};
+  const auto kept = [](const MatrixView& s, const Flags& hidden) -> Matrix {
+    return xt::where(hidden, s, s + 1);
+  };
+  const auto hid = [](const MatrixView& s, const Flags& hidden) -> Matrix {
+    return xt::where(hidden, s + 1, s);
+  };
+  return {Mask::by_hidden(call_of(step), kept), Mask::by_hidden(call_of(step), hid)};
 }
 
-std::vector<Tensor> inverted(const Source& step) {
-  return {with_cells(
-      step, [](const CellBase& at, double s) { return is_hidden(at) ? s : hidden_score; })};
+// The key after a query's own stays to be seen, too.
+std::vector<Tensor> one_ahead(const Source& step) {
+  if (kind_of(call_of(step)) != "causal") return {};
+  return {by_matrix(*step.inputs[0]->tensor, [](const MatrixView& s) -> Matrix {
+    const Flags seen = xt::tril(xt::ones<bool>({s.shape(0), s.shape(1)}), 1);
+    return xt::where(seen, s, -infinity);
+  })};
 }
 
 constexpr Mistake mask_mistakes[] = {
-    {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", skipped},
+    {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", with<skipped>},
     {"mask.zero", "The hidden cells were set to 0 instead of -inf.",
-     "e to the power of 0 is 1: a 0 would still get weight.", zero},
+     "e to the power of 0 is 1: a 0 would still get weight.", with<zero>},
     {"mask.wrong-triangle", "The other triangle was hidden: the past instead of the future.",
      "A token may look back, not ahead.", wrong_triangle},
-    {"mask.diagonal", "The token itself was hidden too.", "A token may look at itself.", diagonal},
+    {"mask.diagonal", "The token itself was hidden too.", "A token may look at itself.",
+     with<diagonal>},
+    {"mask.one-ahead", "The next token can be seen as well.", "A token may not look ahead.",
+     one_ahead},
     {"mask.added", "The 0/1 mask was added to the scores.",
      "Hidden cells become -inf; the others stay as they are.", added},
     {"mask.inverted", "What is to be kept was hidden, and the rest kept.",
-     "Which cells does the mask keep?", inverted},
+     "Which cells does the mask keep?", with<inverted>},
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ Tensor product(const Call& call, const Form& form) {
   const ProductSize size{a.rows(), a.columns(), b.columns()};
   multiply_each(result.matrices(), size, [&](std::size_t m) {
     const CellBase at{.call = &call, .output = &result, .matrix = m};
-    multiply(a.matrix(at.matching(0)), b.matrix(at.matching(1)), result.matrix(m), size,
+    multiply(a.cells(at.matching(0)), b.cells(at.matching(1)), result.write_cells(m), size,
              RightSide::as_is);
   });
   return result;
@@ -23,23 +23,19 @@ Tensor product(const Call& call, const Form& form) {
 
 namespace {
 
-// An interval of numbers as its middle, how far the middle is from 0, and how far the ends are from
-// it.
+// Intervals as their middles, how far these are from 0, and how far the ends are from them.
 struct MidRadius {
-  std::vector<double> middle, size, radius;
-  bool exact = true;  // no radius anywhere
-  bool finite = true;
+  Vector middle, size, radius;
+  bool exact, finite;  // no radius anywhere; nothing infinite
 
   explicit MidRadius(const Bounds& bounds) {
-    const std::span<const double> low = bounds.low->values;
-    const std::span<const double> high = bounds.high->values;
-    for (std::size_t i = 0; i < low.size(); ++i) {
-      middle.push_back(low[i] + (high[i] - low[i]) / 2);
-      size.push_back(std::abs(middle.back()));
-      radius.push_back(std::max(high[i] - middle.back(), middle.back() - low[i]));
-      exact = exact && radius.back() == 0;
-      finite = finite && std::isfinite(radius.back());
-    }
+    const ArrayView<1> low = bounds.low->array<1>();
+    const ArrayView<1> high = bounds.high->array<1>();
+    middle = low + (high - low) / 2;
+    size = xt::abs(middle);
+    radius = xt::maximum(high - middle, middle - low);
+    exact = std::ranges::all_of(radius, [](double r) { return r == 0; });
+    finite = std::ranges::all_of(radius, [](double r) { return std::isfinite(r); });
   }
 };
 
@@ -64,13 +60,13 @@ std::optional<Range> product_range(const Call& call, std::span<const Bounds> ope
   Range range{result, result};
   CellBase at{.call = &call, .output = &result};
   for (at.matrix = 0; at.matrix < result.matrices(); ++at.matrix) {
-    const auto of_left = [&](const std::vector<double>& values) {
+    const auto of_left = [&](const Vector& values) {
       const std::size_t cells = left.rows() * left.columns();
-      return std::span(values).subspan(at.matching(0) * cells, cells);
+      return std::span(values.data(), values.size()).subspan(at.matching(0) * cells, cells);
     };
-    const auto of_other = [&](const std::vector<double>& values) {
+    const auto of_other = [&](const Vector& values) {
       const std::size_t cells = other.rows() * other.columns();
-      return std::span(values).subspan(at.matching(1) * cells, cells);
+      return std::span(values.data(), values.size()).subspan(at.matching(1) * cells, cells);
     };
     std::vector<double> middle(result.rows() * result.columns());
     std::vector<double> radius(middle.size());
@@ -80,8 +76,8 @@ std::optional<Range> product_range(const Call& call, std::span<const Bounds> ope
     if (!a.exact && !b.exact)
       add_product(of_left(a.radius), of_other(b.radius), radius, size, right);
     for (std::size_t i = 0; i < middle.size(); ++i) {
-      range.low.matrix(at.matrix)[i] = middle[i] - radius[i];
-      range.high.matrix(at.matrix)[i] = middle[i] + radius[i];
+      range.low.write_cells(at.matrix)[i] = middle[i] - radius[i];
+      range.high.write_cells(at.matrix)[i] = middle[i] + radius[i];
     }
   }
   return range;

@@ -23,6 +23,8 @@ struct Source {
   const Environment* environment = nullptr;
   std::vector<const Source*> inputs = {};
   std::span<const Source> all = {};  ///< everything up to this step, the givens first
+  /// What was handed in, where a mistake can only be seen from it: by how much each row is off.
+  const Tensor* written = nullptr;
 };
 
 /// The call of the step, its operands being the learner's.

@@ -1,17 +1,11 @@
 #include "ops/catalogue.hpp"
+#include "ops/formula.hpp"
 #include "ops/line.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
 
 namespace qkv {
 namespace {
-
-// A row of zeros has nothing to share out and stays as it is. Of a sum that is too large for a
-// double nobody knows the share.
-double share(double x, double total) {
-  if (std::isinf(total)) return std::nan("");
-  return total == 0 && x == 0 ? 0 : x / total;
-}
 
 struct Normalise {
   static Form form(const Call& call) {
@@ -54,54 +48,78 @@ struct Normalise {
     return {low, high};
   }
 
-  static void bounds(const LineBounds& line) {
-    const std::vector<double> low = sums_of_others(line.low);
-    const std::vector<double> high = sums_of_others(line.high);
+  static MatrixRange bounds(const MatrixRange& x, Along along) {
+    const Matrix low = sums_of_others(x.low, along);
+    const Matrix high = sums_of_others(x.high, along);
+    MatrixRange range{x.low, x.high};
     for (std::size_t i = 0; i < low.size(); ++i) {
-      const Interval part = corners({line.low[i], line.high[i]}, {low[i], high[i]});
-      line.result_low[i] = part.low;
-      line.result_high[i] = part.high;
+      const auto at = [&](const Matrix& m) { return m.data()[i]; };
+      const Interval part = corners({at(x.low), at(x.high)}, {at(low), at(high)});
+      range.low.data()[i] = part.low;
+      range.high.data()[i] = part.high;
     }
-  }
-
-  static void normalise_line(std::span<const double> from, std::span<double> to) {
-    double total = 0;
-    for (const double x : from) total += x;
-    for (std::size_t i = 0; i < from.size(); ++i) to[i] = share(from[i], total);
+    return range;
   }
 
   static Tensor compute(const Call& call) {
-    return line_by_line(call, output_of(call, form(call)), normalise_line);
+    return by_operands(call, output_of(call, form(call)),
+                       [&](const Operands& of) { return shares(of(0), along_of(call)); });
   }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
-    return range_by_line(call, operands[0], result, bounds);
+    return range_by_matrix(operands[0], result,
+                           [&](const MatrixRange& x) { return bounds(x, along_of(call)); });
   }
 };
 
-Tensor shares(const Source& step, const Tensor& positive) {
-  Call call = call_of(step);
-  call.inputs = {&positive};
-  return Normalise::compute(call);
+std::vector<Tensor> whole(const Source& step) {
+  return {by_matrix(*step.inputs[0]->tensor,
+                    [](const MatrixView& m) -> Matrix { return m / total(m); })};
 }
-
-std::vector<Tensor> whole(const Source& step) { return {shares_of_whole(*step.inputs[0]->tensor)}; }
 
 std::vector<Tensor> not_normalised(const Source& step) { return {*step.inputs[0]->tensor}; }
 
-std::vector<Tensor> no_exp(const Source& step) {
+// Shares of what a formula makes of the exponents.
+std::vector<Tensor> of_exponents(const Source& step, Matrix (*formula)(const Matrix&)) {
   const Source* raised = behind(step.inputs[0], exp_operation);
   if (!raised) return {};
-  return {shares(step, without_infinities(*raised->inputs[0]->tensor))};
+  const Along along = along_of(call_of(step));
+  return {by_matrix(*raised->inputs[0]->tensor,
+                    [&](const MatrixView& x) { return shares(formula(x), along); })};
 }
 
+std::vector<Tensor> no_exp(const Source& step) { return of_exponents(step, finite); }
+
 std::vector<Tensor> base_2(const Source& step) {
-  const Source* raised = behind(step.inputs[0], exp_operation);
-  if (!raised) return {};
-  Tensor powers = *raised->inputs[0]->tensor;
-  for (double& x : powers.values) x = std::exp2(x);
-  return {shares(step, powers)};
+  return of_exponents(step, [](const Matrix& x) -> Matrix { return xt::exp2(x); });
+}
+
+std::vector<Tensor> base_10(const Source& step) {
+  return of_exponents(step, [](const Matrix& x) -> Matrix { return xt::pow(10.0, x); });
+}
+
+// What is hidden stays so.
+std::vector<Tensor> negative(const Source& step) {
+  return of_exponents(
+      step, [](const Matrix& x) -> Matrix { return xt::where(xt::isinf(x), 0.0, xt::exp(-x)); });
+}
+
+// Each cell is divided by the sum of that cell in all heads.
+std::vector<Tensor> over_heads(const Source& step) {
+  const Tensor& powers = *step.inputs[0]->tensor;
+  if (powers.leading_axes() == 0 || powers.values.empty()) return {};
+  const Axis& innermost = powers.axes[powers.leading_axes() - 1];
+  const std::size_t heads = innermost.size;
+  if (heads < 2 || innermost.name == "batch") return {};
+  Tensor result = unwritten(powers.axes);
+  for (std::size_t m = 0; m < powers.matrices(); ++m) {
+    Matrix total = powers.matrix(m - m % heads);
+    for (std::size_t h = 1; h < heads; ++h) total += powers.matrix(m - m % heads + h);
+    xt::noalias(result.write_matrix(m)) =
+        xt::where(xt::equal(total, 0.0), 0.0, powers.matrix(m) / total);
+  }
+  return {std::move(result)};
 }
 
 constexpr Mistake normalise_mistakes[] = {
@@ -114,6 +132,11 @@ constexpr Mistake normalise_mistakes[] = {
     {"softmax.no-exp", "The scores were divided by their plain sum, without e^x.",
      "First e to the power of each score, then divide.", no_exp},
     {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.", base_2},
+    {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.", base_10},
+    {"softmax.heads", "The sums were taken over the heads.",
+     "The weights of one query sum to 1 in each head.", over_heads},
+    {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
+     "A larger score gets a larger weight.", negative},
     {"softmax.unscaled", "The scores went in before they were scaled.",
      "Softmax takes the scaled scores.", unscaled},
     {"softmax.unmasked", "The mask was ignored.", "Hidden keys get weight 0.", unmasked},

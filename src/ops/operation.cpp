@@ -29,7 +29,7 @@ void row_by_row(Tensor& output, std::size_t operations,
   if (rows == 0 || columns == 0) return;
   constexpr std::size_t numbers_at_a_time = std::size_t{1} << 14;
   const std::size_t block = std::max<std::size_t>(1, numbers_at_a_time / columns);
-  const std::span<double> all = output.values;
+  const std::span<double> all = output.values.write();
   in_blocks(all.size() / columns, block, operations * columns,
             [&](std::size_t begin, std::size_t end) {
               for (std::size_t line = begin; line < end; ++line) {
@@ -49,15 +49,7 @@ Tensor result_of(const Operation& operation, const Call& call) {
                         std::size_t line, std::span<double> cells) {
     work(line / height, line % height, cells);
   };
-  result.values = Values::made_of(call.inputs[0]->values, result.columns(), work);
-  return result;
-}
-
-Tensor copy_in_place(const Call& call, InPlace rows) {
-  count_of(rows.frame.shape(), call.step);  // too large: its name is told
-  Tensor result = std::move(rows.frame);
-  result.values = call.inputs[0]->values;
-  row_by_row(result, 2, rows.work);
+  result.values = Values::recomputed(call.inputs[0]->values, result.columns(), work);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ops/decimal.hpp"
 #include "ops/expression.hpp"
 #include "ops/interval.hpp"
 #include "ops/mistake.hpp"
@@ -42,7 +43,8 @@ struct Form {
   bool makes_heads = false;  ///< of what has none yet: a leading axis before it is a batch
 };
 
-/// An operand's matrix as one reading of a cell sees it: numbers, intervals, or terms to print.
+/// An operand's matrix as one reading of a cell sees it: numbers, intervals, terms to print, or
+/// numbers to their last decimal.
 template <class N>
 struct MatrixOf;
 
@@ -69,6 +71,15 @@ struct MatrixOf<Expression> {
   std::size_t operand, matrix;
   Expression operator()(std::size_t i, std::size_t j) const {
     return Expression::of_cell({operand, matrix, i, j}, values[i * columns + j]);
+  }
+};
+
+template <>
+struct MatrixOf<Decimal> {
+  std::span<const Decimal> values;  ///< none where no cell is exact
+  std::size_t rows, columns;
+  Decimal operator()(std::size_t i, std::size_t j) const {
+    return values.empty() ? Decimal::unknown() : values[i * columns + j];
   }
 };
 
@@ -104,7 +115,7 @@ struct Cell;
 template <>
 struct Cell<double> : CellBase {
   MatrixOf<double> of(std::size_t k, std::size_t m) const {
-    return {input(k).matrix(m), input(k).rows(), input(k).columns()};
+    return {input(k).cells(m), input(k).rows(), input(k).columns()};
   }
   MatrixOf<double> operator()(std::size_t k) const { return of(k, matching(k)); }
 };
@@ -113,8 +124,7 @@ template <>
 struct Cell<Interval> : CellBase {
   std::span<const Bounds> bounds;
   MatrixOf<Interval> of(std::size_t k, std::size_t m) const {
-    return {bounds[k].low->matrix(m), bounds[k].high->matrix(m), input(k).rows(),
-            input(k).columns()};
+    return {bounds[k].low->cells(m), bounds[k].high->cells(m), input(k).rows(), input(k).columns()};
   }
   MatrixOf<Interval> operator()(std::size_t k) const { return of(k, matching(k)); }
 };
@@ -122,16 +132,28 @@ struct Cell<Interval> : CellBase {
 template <>
 struct Cell<Expression> : CellBase {
   MatrixOf<Expression> of(std::size_t k, std::size_t m) const {
-    return {input(k).matrix(m), input(k).rows(), input(k).columns(), k, m};
+    return {input(k).cells(m), input(k).rows(), input(k).columns(), k, m};
   }
   MatrixOf<Expression> operator()(std::size_t k) const { return of(k, matching(k)); }
 };
 
-/// The same maths, read three ways: a number, what rounding can make of it, the arithmetic.
+template <>
+struct Cell<Decimal> : CellBase {
+  std::span<const std::span<const Decimal>> decimals;  ///< of each operand; none if none is exact
+  MatrixOf<Decimal> of(std::size_t k, std::size_t m) const {
+    const std::size_t size = decimals[k].empty() ? 0 : input(k).rows() * input(k).columns();
+    return {decimals[k].subspan(m * size, size), input(k).rows(), input(k).columns()};
+  }
+  MatrixOf<Decimal> operator()(std::size_t k) const { return of(k, matching(k)); }
+};
+
+/// The same maths, read four ways: a number, what rounding can make of it, the arithmetic, and
+/// whether there was anything to round.
 struct Readings {
   double (*number)(const Cell<double>&) = nullptr;
   Interval (*interval)(const Cell<Interval>&) = nullptr;
   Expression (*expression)(const Cell<Expression>&) = nullptr;
+  Decimal (*decimal)(const Cell<Decimal>&) = nullptr;
 };
 
 /// A matrix on the way from the operands to the result that is worth showing: softmax's
@@ -184,7 +206,7 @@ struct Operation {
 template <class Maths>
 constexpr Readings readings_of() {
   return {&Maths::template cell<double>, &Maths::template cell<Interval>,
-          &Maths::template cell<Expression>};
+          &Maths::template cell<Expression>, &Maths::template cell<Decimal>};
 }
 
 /// term(0) + term(1) + …, added from left to right.
@@ -197,7 +219,12 @@ N sum(std::size_t count, Term term) {
     return Expression::of(Expression::Kind::sum, std::move(terms));
   } else {
     N total = 0.0;
-    for (std::size_t t = 0; t < count; ++t) total = total + term(t);
+    for (std::size_t t = 0; t < count; ++t) {
+      total = total + term(t);
+      if constexpr (std::is_same_v<N, Decimal>) {
+        if (!total.is_exact()) break;  // whatever follows
+      }
+    }
     return total;
   }
 }
@@ -205,9 +232,6 @@ N sum(std::size_t count, Term term) {
 /// What the operation makes of the call; where that is large and cheap, it is made again whenever
 /// somebody looks.
 Tensor result_of(const Operation& operation, const Call& call);
-
-/// Works the result out from a copy of the first operand.
-Tensor copy_in_place(const Call& call, InPlace rows);
 
 /// Works out every cell of `output` with the cell's own maths: the fast path of an operation whose
 /// cells each take a few operations.

@@ -3,7 +3,8 @@
 #include <cmath>
 
 #include "ops/catalogue.hpp"
-#include "tensor/error.hpp"
+#include "ops/formula.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -49,6 +50,40 @@ void check_operands(const Call& call) {
   }
 }
 
+// Columns 0, 1, 2, …, and the pairs that they are in: 0, 0, 1, 1, …
+Vector columns(std::size_t width) { return xt::arange(static_cast<double>(width)); }
+Vector pairs(std::size_t width) { return xt::floor(columns(width) / 2); }
+
+// What a table of waves goes by: position p stands for p + first; column j is the sine, or the
+// cosine, of position / base^(exponent / width).
+struct Wave {
+  double base = 10000;
+  double first = 0;
+  Vector exponents;
+  xt::xtensor<bool, 1> is_cosine;
+};
+
+Wave due_wave(const Call& call, std::size_t width) {
+  Wave wave;
+  wave.base = call.options->number("base", 10000);
+  wave.exponents = 2 * pairs(width);
+  wave.is_cosine = xt::not_equal(columns(width), wave.exponents);
+  return wave;
+}
+
+Matrix waves(std::size_t rows, const Wave& wave) {
+  const Vector positions = wave.first + xt::arange(static_cast<double>(rows));
+  const Vector slowness =
+      xt::pow(wave.base, wave.exponents / static_cast<double>(wave.exponents.size()));
+  const Matrix angles = xt::view(positions, xt::all(), xt::newaxis()) / slowness;
+  return xt::where(wave.is_cosine, xt::cos(angles), xt::sin(angles));
+}
+
+// So many rows of a learned table.
+Matrix rows_of(const Tensor& table, std::size_t first, std::size_t count) {
+  return xt::view(table.matrix(0), xt::range(first, first + count), xt::all());
+}
+
 struct Positions {
   static Form form(const Call& call) {
     if (is_learned(call)) {
@@ -91,81 +126,63 @@ struct Positions {
     Axis rows =
         tokens.rank() < 2 ? Axis{.name = "token", .size = 1} : tokens.axes[tokens.rank() - 2];
     if (rows.labels.size() > rows.size) rows.labels.clear();  // the sentences' words are not shared
-    return cell_by_cell(call, unwritten({std::move(rows), tokens.axes.back()}), cell<double>);
+    Tensor result = unwritten({std::move(rows), tokens.axes.back()});
+    if (result.values.empty()) return result;
+    xt::noalias(result.write_matrix(0)) =
+        is_learned(call) ? rows_of(*call.inputs[1], 0, result.rows())
+                         : waves(result.rows(), due_wave(call, result.columns()));
+    return result;
   }
 };
 
-// The sinusoidal table with the angle and the wave of each cell chosen by `wave(row, column,
-// width)`.
-struct Wave {
-  double position;
-  double exponent;
-  bool cosine;
-};
-
-template <class Choose>
-Tensor waves(const Source& step, Choose choose) {
+// The step's table with something wrong about its waves; nothing where it is a learned one.
+template <class Change>
+std::vector<Tensor> with_wave(const Source& step, Change change) {
   const Call call = call_of(step);
-  Tensor result = Positions::compute(call);
-  const double base = call.options->number("base", 10000);
-  const std::size_t width = result.columns();
-  for (std::size_t i = 0; i < result.values.size(); ++i) {
-    const Wave wave = choose(i / width, i % width, width);
-    const double angle = wave.position / std::pow(base, wave.exponent);
-    result.values[i] = wave.cosine ? std::cos(angle) : std::sin(angle);
-  }
-  return result;
-}
-
-double even_share(std::size_t j, std::size_t width) {
-  return static_cast<double>(j - j % 2) / static_cast<double>(width);
+  if (is_learned(call)) return {};
+  const Tensor right = Positions::compute(call);
+  Wave wave = due_wave(call, right.columns());
+  change(wave);
+  return {by_matrix(right, [&](const MatrixView& m) { return waves(m.shape(0), wave); })};
 }
 
 std::vector<Tensor> from_one(const Source& step) {
   const Call call = call_of(step);
-  if (!is_learned(call)) {
-    return {waves(step, [](std::size_t i, std::size_t j, std::size_t width) {
-      return Wave{static_cast<double>(i + 1), even_share(j, width), j % 2 == 1};
-    })};
-  }
-  Tensor result = Positions::compute(call);
+  if (!is_learned(call)) return with_wave(step, [](Wave& wave) { wave.first = 1; });
   const Tensor& table = *call.inputs[1];
-  if (table.rows() < result.rows() + 1) return {};
-  const auto first = table.values.begin() + static_cast<std::ptrdiff_t>(table.columns());
-  std::copy(first, first + static_cast<std::ptrdiff_t>(result.values.size()),
-            result.values.begin());
-  return {std::move(result)};
+  const Tensor right = Positions::compute(call);
+  if (table.rows() < right.rows() + 1) return {};
+  return {by_matrix(right, [&](const MatrixView& m) { return rows_of(table, 1, m.shape(0)); })};
 }
 
 std::vector<Tensor> sin_cos_swapped(const Source& step) {
-  if (is_learned(call_of(step))) return {};
-  return {waves(step, [](std::size_t i, std::size_t j, std::size_t width) {
-    return Wave{static_cast<double>(i), even_share(j, width), j % 2 == 0};
-  })};
+  return with_wave(step, [](Wave& wave) { wave.is_cosine = !wave.is_cosine; });
 }
 
-// i, j or 2j where 2i belongs, j being the column and i the pair of columns.
+// i, j, 2j or 4i where 2i belongs, j being the column and i the pair of columns.
 std::vector<Tensor> exponent(const Source& step) {
-  if (is_learned(call_of(step))) return {};
-  const auto with = [&](auto share) {
-    return waves(step, [&](std::size_t i, std::size_t j, std::size_t width) {
-      const auto part = static_cast<double>(share(j));
-      return Wave{static_cast<double>(i), part / static_cast<double>(width), j % 2 == 1};
-    });
+  std::vector<Tensor> results;
+  const auto add = [&](Vector (*wrong)(std::size_t width)) {
+    for (Tensor& table :
+         with_wave(step, [&](Wave& wave) { wave.exponents = wrong(wave.exponents.size()); })) {
+      results.push_back(std::move(table));
+    }
   };
-  return {with([](std::size_t j) -> std::size_t { return j / 2; }),
-          with([](std::size_t j) -> std::size_t { return j; }),
-          with([](std::size_t j) -> std::size_t { return 2 * j; }),
-          with([](std::size_t j) -> std::size_t { return j / 2 * 4; })};
+  add(pairs);
+  add(columns);
+  add([](std::size_t width) -> Vector { return 2 * columns(width); });
+  add([](std::size_t width) -> Vector { return 4 * pairs(width); });
+  return results;
 }
 
 std::vector<Tensor> halves(const Source& step) {
-  if (is_learned(call_of(step))) return {};
-  return {waves(step, [](std::size_t i, std::size_t j, std::size_t width) {
-    const std::size_t sines = (width + 1) / 2;
-    const std::size_t pair = j < sines ? j : j - sines;
-    return Wave{static_cast<double>(i), even_share(2 * pair, width), j >= sines};
-  })};
+  return with_wave(step, [](Wave& wave) {
+    const std::size_t width = wave.exponents.size();
+    const auto sines = static_cast<double>((width + 1) / 2);
+    const Vector j = columns(width);
+    wave.exponents = 2 * xt::where(j < sines, j, j - sines);
+    wave.is_cosine = j >= sines;
+  });
 }
 
 constexpr Mistake positions_mistakes[] = {

@@ -1,4 +1,5 @@
 #include "ops/catalogue.hpp"
+#include "ops/formula.hpp"
 #include "ops/only_reshaped.hpp"
 #include "ops/product.hpp"
 #include "ops/shape_rule.hpp"
@@ -50,10 +51,10 @@ struct Project {
     const RightSide right = stored_out_in(call) ? RightSide::transposed : RightSide::as_is;
     multiply_each(result.matrices(), size, [&](std::size_t m) {
       const CellBase at{.call = &call, .output = &result, .matrix = m};
-      multiply(x.matrix(at.matching(0)), w.values, at.matching(1) * size.inner * size.columns,
-               result.matrix(m), size, right);
+      multiply(x.cells(at.matching(0)), w.values, at.matching(1) * size.inner * size.columns,
+               result.write_cells(m), size, right);
       if (call.inputs.size() == 3) {
-        add_to_each_row(result.matrix(m), call.inputs[2]->matrix(at.matching(2)));
+        add_to_each_row(result.write_cells(m), call.inputs[2]->cells(at.matching(2)));
       }
     });
     return result;
@@ -66,8 +67,8 @@ struct Project {
     CellBase at{.call = &call, .output = &result};
     for (; range && call.inputs.size() == 3 && at.matrix < result.matrices(); ++at.matrix) {
       const std::size_t m = at.matching(2);
-      add_to_each_row(range->low.matrix(at.matrix), operands[2].low->matrix(m));
-      add_to_each_row(range->high.matrix(at.matrix), operands[2].high->matrix(m));
+      add_to_each_row(range->low.write_cells(at.matrix), operands[2].low->cells(m));
+      add_to_each_row(range->high.write_cells(at.matrix), operands[2].high->cells(m));
     }
     return range;
   }
@@ -98,12 +99,7 @@ Tensor with_weight(const Source& step, const Tensor& weight, const Tensor* bias 
 
 // Every matrix of the tensor exchanged for one of them.
 Tensor only_matrix(const Tensor& tensor, std::size_t chosen) {
-  Tensor result = tensor;
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    const auto from = tensor.matrix(chosen);
-    std::copy(from.begin(), from.end(), result.matrix(m).begin());
-  }
-  return result;
+  return by_matrix(tensor, [&](const MatrixView&) -> Matrix { return tensor.matrix(chosen); });
 }
 
 // Any other matrix of the same size that is used as a weight somewhere, with this step's bias.
@@ -178,6 +174,49 @@ std::vector<Tensor> only_reshaped(const Source& step) {
   return {counted_off(concat_heads_operation.compute(call), heads)};
 }
 
+// What each column is off by, on average over the rows: a bias that is nowhere in the lesson.
+std::vector<Tensor> unknown_offset(const Source& step) {
+  if (!step.written || step.written->shape() != step.tensor->shape()) return {};
+  if (step.tensor->rows() < 2 || step.tensor->values.empty()) return {};
+  Tensor result = unwritten(step.tensor->axes);
+  for (std::size_t m = 0; m < result.matrices(); ++m) {
+    const MatrixView right = step.tensor->matrix(m);
+    const Matrix gaps = step.written->matrix(m) - right;
+    const Matrix known = xt::where(xt::isfinite(gaps), 1.0, 0.0);
+    const Matrix all = sums(xt::where(xt::isfinite(gaps), gaps, 0.0), Along::columns);
+    const Matrix offset = all / xt::maximum(sums(known, Along::columns), 1.0);
+    // One row that is off is no bias: in each other one the column is off by about as much.
+    const Matrix apart = xt::where(xt::isfinite(gaps), xt::abs(gaps - offset), 0.0);
+    const Matrix most = tops(apart, Along::columns);
+    xt::noalias(result.write_matrix(m)) =
+        right + xt::where(most < 0.5 * xt::abs(offset), offset, 0.0);
+  }
+  return {std::move(result)};
+}
+
+// What is added later, added here already; or the positions, added behind the weight.
+std::vector<Tensor> added_early(const Source& step) {
+  std::vector<Tensor> results;
+  const Tensor& right = *step.tensor;
+  for (const Source* behind = step.inputs[0]; behind;
+       behind = behind->inputs.empty() ? nullptr : behind->inputs.front()) {
+    const Tensor& other = *behind->tensor;
+    if (other.shape() != right.shape()) continue;
+    results.push_back(with_numbers(right, right.array() + other.array()));
+  }
+  const Source& x = *step.inputs[0];
+  if (x.operation != &add_operation) return results;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Tensor& late = *x.inputs[1 - k]->tensor;
+    if (late.shape() != right.shape()) continue;
+    Call call = call_of(step);
+    call.inputs[0] = x.inputs[k]->tensor;
+    const Tensor without = Project::compute(call);
+    results.push_back(with_numbers(without, without.array() + late.array()));
+  }
+  return results;
+}
+
 constexpr Mistake project_mistakes[] = {
     {"project.transposed-weight", "The weight was used on its side: its transpose.",
      "Which way round is the weight: a row for each feature that goes in?", transposed_weight},
@@ -188,6 +227,10 @@ constexpr Mistake project_mistakes[] = {
     {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, only_reshaped},
     {"output.skipped", "The output weight W_O was left out.",
      "What the heads found is still to be multiplied by W_O.", output_skipped},
+    {"project.unknown-offset", "Every row is off by the same: a bias that is not the lesson's.",
+     "Which bias does the program add?", unknown_offset},
+    {"add.early", "Something was added here that is not due yet, or was due before.",
+     "Look where the lesson adds: X = E + P, and the residual behind W_O.", added_early},
 };
 
 }  // namespace

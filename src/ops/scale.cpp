@@ -5,9 +5,10 @@
 #include <optional>
 
 #include "ops/catalogue.hpp"
-#include "ops/rows.hpp"
+#include "ops/formula.hpp"
+#include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -25,6 +26,8 @@ constexpr OptionRule scale_options[] = {
 struct Divisor {
   double inside = 1;
   bool root = true;
+
+  double value() const { return root ? std::sqrt(inside) : inside; }
 };
 
 // The N of "sqrt(N)", or of "N" written as a word.
@@ -87,49 +90,43 @@ struct Scale {
     return c(0)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
   }
 
-  static std::optional<InPlace> in_place(const Call& call) {
-    Tensor frame = frame_of(call, form(call));
-    frame.dot_width = call.inputs[0]->dot_width;
-    const Divisor by = divisor_of(call);
-    const double divisor = by.root ? std::sqrt(by.inside) : by.inside;
-    const auto divide = [divisor](std::size_t, std::size_t, std::span<double> cells) {
-      for (double& cell : cells) cell /= divisor;
-    };
-    return InPlace{std::move(frame), divide};
+  static Tensor frame(const Call& call) {
+    Tensor result = frame_of(call, form(call));
+    result.dot_width = call.inputs[0]->dot_width;
+    return result;
   }
 
-  static Tensor compute(const Call& call) { return copy_in_place(call, *in_place(call)); }
+  static std::optional<InPlace> in_place(const Call& call) {
+    const auto divide = [divisor = divisor_of(call).value()](std::size_t, std::size_t,
+                                                             std::span<double> cells) {
+      for (double& cell : cells) cell /= divisor;
+    };
+    return InPlace{frame(call), divide};
+  }
+
+  static Tensor compute(const Call& call) {
+    return with_numbers(frame(call), call.inputs[0]->array() / divisor_of(call).value());
+  }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
-    const Divisor by = divisor_of(call);
-    const Interval divisor = by.root ? std::sqrt(by.inside) : by.inside;
-    Range range{result, result};
-    for (std::size_t i = 0; i < result.values.size(); ++i) {
-      const Interval share =
-          Interval{operands[0].low->values[i], operands[0].high->values[i]} / divisor;
-      range.low.values[i] = share.low;
-      range.high.values[i] = share.high;
-    }
-    return range;
+    const double divisor = divisor_of(call).value();
+    const auto low = operands[0].low->array();
+    const auto high = operands[0].high->array();
+    return Range{with_numbers(result, xt::minimum(low / divisor, high / divisor)),
+                 with_numbers(result, xt::maximum(low / divisor, high / divisor))};
   }
 };
 
 std::vector<Tensor> multiplied_by(const Source& step, double factor) {
-  Tensor result = *step.inputs[0]->tensor;
-  for (double& value : result.values) value *= factor;
-  return {std::move(result)};
-}
-
-double divisor_value(const Source& step) {
-  const Divisor by = divisor_of(call_of(step));
-  return by.root ? std::sqrt(by.inside) : by.inside;
+  const Tensor& scores = *step.inputs[0]->tensor;
+  return {with_numbers(scores, scores.array() * factor)};
 }
 
 std::vector<Tensor> skipped(const Source& step) { return multiplied_by(step, 1); }
 
 std::vector<Tensor> multiplied(const Source& step) {
-  return multiplied_by(step, divisor_value(step));
+  return multiplied_by(step, divisor_of(call_of(step)).value());
 }
 
 std::vector<Tensor> by_d(const Source& step) {
@@ -140,10 +137,27 @@ std::vector<Tensor> by_d(const Source& step) {
 
 std::vector<Tensor> by_sqrt_d_model(const Source& step) {
   const Source* queries = behind(step.inputs[0], project_operation);
-  if (!queries) return {};
-  const auto d_model = static_cast<double>(queries->inputs[0]->tensor->columns());
+  const Tensor& scores = *step.inputs[0]->tensor;
+  const auto d_model = static_cast<double>(queries ? queries->inputs[0]->tensor->columns()
+                                                   : scores.matrices() * scores.dot_width);
+  if (d_model == 0) return {};
   return multiplied_by(step, 1 / std::sqrt(d_model));
 }
+
+// By the root of the number of keys or of queries.
+std::vector<Tensor> by_sqrt_n(const Source& step) {
+  const Tensor& scores = *step.inputs[0]->tensor;
+  std::vector<Tensor> results =
+      multiplied_by(step, 1 / std::sqrt(static_cast<double>(scores.columns())));
+  if (scores.rows() != scores.columns()) {
+    results.push_back(
+        multiplied_by(step, 1 / std::sqrt(static_cast<double>(scores.rows()))).front());
+  }
+  return results;
+}
+
+// A causal mask where the lesson has none.
+std::vector<Tensor> scale_masked(const Source& step) { return {hidden_ahead(*step.tensor)}; }
 
 constexpr Mistake scale_mistakes[] = {
     {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.", skipped},
@@ -153,6 +167,9 @@ constexpr Mistake scale_mistakes[] = {
      "d_k is the width of a query, not of an embedding.", by_sqrt_d_model},
     {"scale.multiplied", "The scores were multiplied by √d_k instead of divided.",
      "Scaling makes the scores smaller.", multiplied},
+    {"scale.by-sqrt-n", "The scores were divided by √n, n being how many tokens there are.",
+     "d_k is the width of a query.", by_sqrt_n},
+    {"mask.needless", hid_for_nothing, nothing_to_hide, scale_masked},
 };
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "ops/catalogue.hpp"
+#include "ops/formula.hpp"
+#include "ops/other_heads.hpp"
 #include "ops/product.hpp"
+#include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
 
 namespace qkv {
@@ -24,7 +27,7 @@ struct Score {
     const ProductSize size{q.rows(), q.columns(), k.rows()};
     multiply_each(scores.matrices(), size, [&](std::size_t m) {
       const CellBase at{.call = &call, .output = &scores, .matrix = m};
-      multiply(q.matrix(at.matching(0)), k.matrix(at.matching(1)), scores.matrix(m), size,
+      multiply(q.cells(at.matching(0)), k.cells(at.matching(1)), scores.write_cells(m), size,
                RightSide::transposed);
     });
     scores.dot_width = q.columns();
@@ -60,12 +63,13 @@ std::vector<Tensor> unprojected(const Source& step) {
   Tensor scores = Score::compute(call);
   const std::size_t heads = step.tensor ? step.tensor->matrices() : 1;
   if (scores.matrices() == heads || scores.matrices() != 1) return {std::move(scores)};
-  Tensor repeated = *step.tensor;  // every head has the same scores then
-  for (std::size_t m = 0; m < heads; ++m) {
-    std::copy(scores.values.begin(), scores.values.end(), repeated.matrix(m).begin());
-  }
+  Tensor repeated = by_matrix(  // every head has the same scores then
+      *step.tensor, [&](const MatrixView&) -> Matrix { return scores.matrix(0); });
   return {std::move(repeated), std::move(scores)};  // or has them once, for all heads
 }
+
+// A causal mask where the lesson has none.
+std::vector<Tensor> scores_masked(const Source& step) { return {hidden_ahead(*step.tensor)}; }
 
 constexpr Mistake score_mistakes[] = {
     {"score.not-transposed", "Q was multiplied by K instead of Kᵀ.",
@@ -74,6 +78,8 @@ constexpr Mistake score_mistakes[] = {
      "Rows of the scores belong to queries, columns to keys.", swapped},
     {"score.unprojected", "The embeddings were multiplied with themselves: X·Xᵀ.",
      "Scores come from Q and K, not from X.", unprojected},
+    {"heads.other", took_another_head, which_head, with_other_heads},
+    {"mask.needless", hid_for_nothing, nothing_to_hide, scores_masked},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/catalogue.hpp"
+#include "ops/formula.hpp"
 
 namespace qkv {
 namespace {
@@ -37,11 +38,17 @@ std::vector<Tensor> hidden_afterwards(const Source& step) {
   const Source* masked = behind(&step, mask_operation);
   std::vector<Tensor> results = without(step, mask_operation);
   for (Tensor& result : results) {
-    for (std::size_t i = 0; i < result.values.size(); ++i) {
-      if (std::isinf(masked->tensor->values[i])) result.values[i] = 0;
-    }
+    result =
+        with_numbers(result, xt::where(xt::isinf(masked->tensor->array()), 0.0, result.array()));
   }
   return results;
+}
+
+Tensor hidden_ahead(const Tensor& scores) {
+  return by_matrix(scores, [](const MatrixView& s) -> Matrix {
+    const xt::xtensor<bool, 2> seen = xt::tril(xt::ones<bool>({s.shape(0), s.shape(1)}));
+    return xt::where(seen, s, -infinity);
+  });
 }
 
 std::vector<Tensor> along_other_axis(const Source& step) {
@@ -51,20 +58,6 @@ std::vector<Tensor> along_other_axis(const Source& step) {
   turned.set("axis", std::string(down ? "rows" : "columns"));
   call.options = &turned;
   return {step.operation->compute(call)};
-}
-
-Tensor shares_of_whole(Tensor tensor) {
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    double total = 0;
-    for (const double x : tensor.matrix(m)) total += x;
-    for (double& x : tensor.matrix(m)) x /= total;
-  }
-  return tensor;
-}
-
-Tensor without_infinities(Tensor tensor) {
-  for (double& x : tensor.values) x = std::isinf(x) ? 0 : x;
-  return tensor;
 }
 
 }  // namespace qkv

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "ops/mistake.hpp"
@@ -19,13 +20,13 @@ std::vector<Tensor> unmasked(const Source& step);
 /// The step's result if nothing had been hidden before it, its hidden cells then set to 0.
 std::vector<Tensor> hidden_afterwards(const Source& step);
 
+/// Scores with every key hidden that comes after its query: a causal mask.
+Tensor hidden_ahead(const Tensor& scores);
+inline constexpr std::string_view hid_for_nothing =
+    "Keys were hidden at a step that hides none.";
+inline constexpr std::string_view nothing_to_hide = "Is a mask due here?";
+
 /// The step's result along columns where it should go along rows, or the other way round.
 std::vector<Tensor> along_other_axis(const Source& step);
-
-/// Divides every matrix by the sum of all its cells.
-Tensor shares_of_whole(Tensor tensor);
-
-/// The tensor with 0 where it is minus infinity.
-Tensor without_infinities(Tensor tensor);
 
 }  // namespace qkv

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

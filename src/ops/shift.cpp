@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/catalogue.hpp"
+#include "ops/formula.hpp"
 #include "ops/line.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
@@ -32,6 +33,9 @@ struct Shift {
       return below(line(i), largest(line));
     } else if constexpr (std::is_same_v<N, Interval>) {
       return corners(line, i);
+    } else if constexpr (std::is_same_v<N, Decimal>) {
+      const Decimal difference = line(i) - largest(line);
+      return line(i).value() == -infinity ? line(i) : difference;
     } else {
       const Expression top = largest(line);
       const Expression difference = line(i) - top;
@@ -53,58 +57,46 @@ struct Shift {
     return {below(line(i).low, high_top), below(line(i).high, low_top)};
   }
 
-  // The same for a whole line: the largest of the others is the largest, or the second largest.
-  static void bounds(const LineBounds& line) {
-    const auto top_of_others = [](std::span<const double> numbers) {
-      const auto first = std::max_element(numbers.begin(), numbers.end()) - numbers.begin();
-      double second = -infinity;
-      for (std::ptrdiff_t j = 0; j < std::ssize(numbers); ++j) {
-        if (j != first) second = std::max(second, numbers[static_cast<std::size_t>(j)]);
-      }
-      return [=](std::size_t i) {
-        return static_cast<std::ptrdiff_t>(i) == first ? second
-                                                       : numbers[static_cast<std::size_t>(first)];
-      };
-    };
-    const auto low = top_of_others(line.low);
-    const auto high = top_of_others(line.high);
-    for (std::size_t i = 0; i < line.low.size(); ++i) {
-      line.result_low[i] = below(line.low[i], std::max(line.low[i], high(i)));
-      line.result_high[i] = below(line.high[i], std::max(line.high[i], low(i)));
-    }
+  // The same for a whole matrix: the largest of the others is the largest, or the second largest.
+  static MatrixRange bounds(const MatrixRange& x, Along along) {
+    return {xt::vectorize(below)(x.low, xt::maximum(x.low, tops_of_others(x.high, along))),
+            xt::vectorize(below)(x.high, xt::maximum(x.high, tops_of_others(x.low, along)))};
   }
 
-  static void shift_line(std::span<const double> from, std::span<double> to) {
-    if (from.empty()) return;
-    const double top = *std::max_element(from.begin(), from.end());
-    for (std::size_t i = 0; i < from.size(); ++i) to[i] = below(from[i], top);
+  static Matrix tops_of_others(const Matrix& x, Along along) {
+    const Matrix first = tops(x, along);
+    const Matrix rest = xt::where(xt::equal(x, first), -infinity, x);
+    const Matrix count = sums(xt::where(xt::equal(x, first), 1.0, 0.0), along);
+    return xt::where(xt::equal(x, first) && xt::equal(count, 1.0), tops(rest, along), first);
   }
 
   static std::optional<InPlace> in_place(const Call& call) {
     if (goes_down(call)) return {};
     const auto work = [](std::size_t, std::size_t, std::span<double> cells) {
-      shift_line(cells, cells);
+      if (cells.empty()) return;
+      const double top = *std::max_element(cells.begin(), cells.end());
+      for (double& cell : cells) cell = below(cell, top);
     };
     return InPlace{frame_of(call, form(call)), work};
   }
 
   static Tensor compute(const Call& call) {
-    return line_by_line(call, output_of(call, form(call)), shift_line);
+    return by_operands(call, output_of(call, form(call)), [&](const Operands& of) -> Matrix {
+      return xt::vectorize(below)(of(0), tops(of(0), along_of(call)));
+    });
   }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
-    return range_by_line(call, operands[0], result, bounds);
+    return range_by_matrix(operands[0], result,
+                           [&](const MatrixRange& x) { return bounds(x, along_of(call)); });
   }
 };
 
 std::vector<Tensor> of_whole(const Source& step) {
-  Tensor result = *step.inputs[0]->tensor;
-  for (std::size_t m = 0; m < result.matrices(); ++m) {
-    const auto matrix = result.matrix(m);
-    Shift::shift_line(step.inputs[0]->tensor->matrix(m), matrix);
-  }
-  return {std::move(result)};
+  return {by_matrix(*step.inputs[0]->tensor, [](const MatrixView& x) -> Matrix {
+    return xt::vectorize(below)(x, tops(tops(x), Along::columns));
+  })};
 }
 
 constexpr Mistake shift_mistakes[] = {

@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "ops/catalogue.hpp"
+#include "ops/formula.hpp"
 #include "ops/only_reshaped.hpp"
-#include "ops/rows.hpp"
-#include "tensor/error.hpp"
+#include "ops/other_heads.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -71,50 +70,38 @@ struct SplitHeads {
     cut = shortened(cut, heads);
     result.insert(result.end() - 2, Axis{.name = "head", .size = heads});
     Tensor parts = unwritten(std::move(result));
-    const Tensor& whole = *call.inputs[0];
-    const bool rows = cuts_rows(call);
-    row_by_row(parts, 1, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
-      const std::size_t head = matrix % heads;
-      const std::size_t from = rows ? (head * parts.rows() + row) * cells.size()
-                                    : row * whole.columns() + head * cells.size();
-      std::copy_n(whole.matrix(matrix / heads).begin() + static_cast<std::ptrdiff_t>(from),
-                  cells.size(), cells.begin());
-    });
+    if (cuts_rows(call)) return counted_off(*call.inputs[0], std::move(parts));
+    const auto [batch, n, d] = sizes_of(parts);
+    put(xt::transpose(seen_as<4>(call.inputs[0]->values, {batch, n, heads, d}), {0, 2, 1, 3}),
+        parts.values.write());
     return parts;
+  }
+
+  // How often the leading axes before the heads repeat, rows, and columns.
+  static std::array<std::size_t, 3> sizes_of(const Tensor& parts) {
+    const std::size_t heads = parts.axes[parts.leading_axes() - 1].size;
+    return {parts.matrices() / heads, parts.rows(), parts.columns()};
   }
 };
 
-// Writes every cell of the heads from the column (or row) of the whole that `place` names.
-template <class Place>
-std::vector<Tensor> cut_by(const Source& step, Place place) {
-  const Call call = call_of(step);
-  Tensor result = SplitHeads::compute(call);
-  const std::size_t heads = result.axes[result.leading_axes() - 1].size;
-  const bool rows = cuts_rows(call);
-  const std::size_t width = rows ? result.rows() : result.columns();
-  for (std::size_t m = 0; m < result.matrices(); ++m) {
-    const std::span<double> cells = result.matrix(m);
-    for (std::size_t i = 0; i < result.rows(); ++i) {
-      for (std::size_t j = 0; j < result.columns(); ++j) {
-        const std::size_t from = place(m % heads, rows ? i : j, heads, width);
-        cells[i * result.columns() + j] =
-            step.inputs[0]->tensor->at(m / heads, rows ? from : i, rows ? j : from);
-      }
-    }
-  }
-  return {std::move(result)};
-}
-
+// Feature j of head k is column j · heads + k.
 std::vector<Tensor> interleaved(const Source& step) {
-  return cut_by(step, [](std::size_t head, std::size_t i, std::size_t heads, std::size_t) {
-    return i * heads + head;
-  });
+  const Call call = call_of(step);
+  const Tensor right = SplitHeads::compute(call);
+  const auto [batch, n, d] = SplitHeads::sizes_of(right);
+  const std::size_t heads = heads_of(call);
+  const Values& whole = call.inputs[0]->values;
+  if (cuts_rows(call)) {
+    return {
+        with_numbers(right, xt::transpose(seen_as<4>(whole, {batch, n, heads, d}), {0, 2, 1, 3}))};
+  }
+  return {
+      with_numbers(right, xt::transpose(seen_as<4>(whole, {batch, n, d, heads}), {0, 3, 1, 2}))};
 }
 
 std::vector<Tensor> reversed(const Source& step) {
-  return cut_by(step, [](std::size_t head, std::size_t i, std::size_t heads, std::size_t width) {
-    return (heads - 1 - head) * width + i;
-  });
+  const Tensor right = SplitHeads::compute(call_of(step));
+  return {with_numbers(right, xt::flip(right.array<4>(), 1))};
 }
 
 std::vector<Tensor> only_reshaped(const Source& step) {
@@ -123,12 +110,32 @@ std::vector<Tensor> only_reshaped(const Source& step) {
   return {counted_off(*call.inputs[0], SplitHeads::compute(call))};
 }
 
+// Every head is one of them, or the one after it.
+std::vector<Tensor> another_head(const Source& step) {
+  const Tensor right = SplitHeads::compute(call_of(step));
+  const std::size_t heads = heads_of(call_of(step));
+  constexpr std::size_t most_heads = 16;
+  if (heads < 2 || heads > most_heads || right.values.empty()) return {};
+  std::vector<Tensor> results;
+  const auto add = [&](const std::function<std::size_t(std::size_t)>& taken) {
+    Tensor other = unwritten(right.axes);
+    for (std::size_t m = 0; m < right.matrices(); ++m) {
+      xt::noalias(other.write_matrix(m)) = right.matrix(m - m % heads + taken(m % heads));
+    }
+    results.push_back(std::move(other));
+  };
+  for (std::size_t head = 0; head < heads; ++head) add([head](std::size_t) { return head; });
+  if (heads > 2) add([heads](std::size_t head) { return (head + 1) % heads; });
+  return results;
+}
+
 constexpr Mistake split_heads_mistakes[] = {
     {"heads.interleaved", "The features were dealt out in turn instead of cut into blocks.",
      "Head 1 takes the first block of columns, whole.", interleaved},
     {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, only_reshaped},
     {"heads.reversed", "The heads stand in reverse order.", "Head 1 takes the first block.",
      reversed},
+    {"heads.other", took_another_head, which_head, another_head},
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
 #include "ops/catalogue.hpp"
-#include "tensor/error.hpp"
+#include "ops/formula.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -28,17 +29,22 @@ struct SumHeads {
     }
     std::vector<Axis> axes = all.axes;
     axes.erase(axes.end() - 3);
-    return cell_by_cell(call, unwritten(std::move(axes)), cell<double>);
+    Tensor result = unwritten(std::move(axes));
+    const std::size_t heads = all.axes[leading - 1].size;
+    for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
+      MatrixToWrite total = result.write_matrix(m);
+      total.fill(0);
+      for (std::size_t head = 0; head < heads; ++head) total += all.matrix(m * heads + head);
+    }
+    return result;
   }
 };
 
 std::vector<Tensor> averaged(const Source& step) {
-  const Call call = call_of(step);
-  Tensor result = SumHeads::compute(call);
-  const Tensor& all = *call.inputs[0];
+  const Tensor& all = *step.inputs[0]->tensor;
+  const Tensor summed = SumHeads::compute(call_of(step));
   const auto heads = static_cast<double>(all.axes[all.leading_axes() - 1].size);
-  for (double& value : result.values) value /= heads;
-  return {std::move(result)};
+  return {with_numbers(summed, summed.array() / heads)};
 }
 
 constexpr Mistake sum_heads_mistakes[] = {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "ops/catalogue.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {

@@ -5,12 +5,13 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "formats/numeral.hpp"
 #include "ops/bpe.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/tokens.hpp"
-#include "tensor/error.hpp"
-#include "tensor/nearest.hpp"
+#include "text/error.hpp"
+#include "text/lowercase.hpp"
+#include "text/nearest.hpp"
+#include "text/trimmed.hpp"
 
 namespace qkv {
 namespace {

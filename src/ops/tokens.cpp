@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -84,16 +84,6 @@ std::vector<std::string> characters_of(std::string_view text) {
     before = code;
   });
   return characters;
-}
-
-std::string lowercase(std::string_view text) {
-  std::string result;
-  each_code_point(text, [&](utf8proc_int32_t code, std::string_view) {
-    utf8proc_uint8_t bytes[4];
-    const auto length = utf8proc_encode_char(utf8proc_tolower(code), bytes);
-    result.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(length));
-  });
-  return result;
 }
 
 }  // namespace qkv

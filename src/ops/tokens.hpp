@@ -13,7 +13,4 @@ std::vector<std::string> words_of(std::string_view text);
 /// The characters as people count them: an accent stays with its letter, an emoji in one piece.
 std::vector<std::string> characters_of(std::string_view text);
 
-/// The text in lower case, letter by letter.
-std::string lowercase(std::string_view text);
-
 }  // namespace qkv

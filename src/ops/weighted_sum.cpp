@@ -1,4 +1,5 @@
 #include "ops/catalogue.hpp"
+#include "ops/other_heads.hpp"
 #include "ops/product.hpp"
 
 namespace qkv {
@@ -70,6 +71,7 @@ constexpr Mistake weighted_sum_mistakes[] = {
      "The weights mix the values V.", embeddings},
     {"weighted-sum.scores", "The scores were used in place of the weights.",
      "First softmax, then the sum.", scores_instead},
+    {"heads.other", took_another_head, which_head, with_other_heads},
 };
 
 }  // namespace

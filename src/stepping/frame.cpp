@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "render/arithmetic.hpp"
-#include "render/text.hpp"
+#include "terminal/lines.hpp"
+#include "terminal/wrapped_arithmetic.hpp"
+#include "text/width.hpp"
 
 namespace qkv {
 namespace {
@@ -18,34 +19,7 @@ constexpr std::string_view hide_cursor = "\x1b[?25l";
 constexpr std::string_view show_cursor = "\x1b[?25h";
 constexpr std::string_view reset = "\x1b[0m";
 
-// The end of the colour sequence that starts at `at`.
-std::size_t after_sequence(std::string_view line, std::size_t at) {
-  const std::size_t end = line.find('m', at);
-  return end == std::string_view::npos ? line.size() : end + 1;
-}
-
-// The line without its colours.
-std::string plain(std::string_view line) {
-  std::string text;
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t escape = std::min(line.find('\x1b', at), line.size());
-    text += line.substr(at, escape - at);
-    at = escape < line.size() ? after_sequence(line, escape) : escape;
-  }
-  return text;
-}
-
 }  // namespace
-
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 std::vector<std::string> broken(std::string_view text, std::size_t columns) {
   std::vector<std::string> lines;
@@ -73,8 +47,6 @@ std::vector<std::string> page_lines(std::string_view text, std::size_t columns) 
   }
   return lines;
 }
-
-std::size_t shown_width(std::string_view line) { return width(plain(line)); }
 
 std::string fitted(std::string_view line, std::size_t columns) {
   if (shown_width(line) <= columns) return std::string(line);

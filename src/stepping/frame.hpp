@@ -16,7 +16,7 @@ struct WindowSize {
   bool operator==(const WindowSize&) const = default;
 };
 
-/// Where the cursor stands while somebody types, from 0.
+/// Where the cursor stands while a line is typed, from 0.
 struct CursorPlace {
   std::size_t row = 0;
   std::size_t column = 0;
@@ -28,18 +28,12 @@ struct Frame {
   std::optional<CursorPlace> cursor = {};  ///< hidden where there is none
 };
 
-/// The lines of a text, each ended by a line break.
-std::vector<std::string> lines_of(std::string_view text);
-
 /// Each line of a text broken to so many columns, cells' names in one piece.
 std::vector<std::string> broken(std::string_view text, std::size_t columns);
 
 /// The lines of a page for so many columns. What is wider, as commands are, goes on further in on
 /// the next line; lines in colour stay as they are.
 std::vector<std::string> page_lines(std::string_view text, std::size_t columns);
-
-/// How many columns a line takes, its colours aside.
-std::size_t shown_width(std::string_view line);
 
 /// The line cut to so many columns, its end replaced by `…`; its colours end with it.
 std::string fitted(std::string_view line, std::size_t columns);

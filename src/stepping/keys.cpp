@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tensor/utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace qkv {
 namespace {

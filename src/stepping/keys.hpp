@@ -6,7 +6,7 @@
 
 namespace qkv {
 
-/// What somebody pressed.
+/// What was pressed.
 struct Key {
   enum class Kind {
     text,  ///< one character, in UTF-8

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "ops/tokens.hpp"
-#include "tensor/utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace qkv {
 namespace {

@@ -7,7 +7,7 @@
 
 namespace qkv {
 
-/// A line that somebody is typing; the cursor is a byte between two characters.
+/// A line that is being typed; the cursor is a byte between two characters.
 struct LineEdit {
   std::string text = {};
   std::size_t cursor = 0;

@@ -1,13 +1,13 @@
 #include "stepping/plain.hpp"
+#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "formats/numeral.hpp"
-#include "render/arithmetic.hpp"
-#include "render/text.hpp"
-#include "tensor/error.hpp"
+#include "exposition/arithmetic.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {
@@ -57,11 +57,11 @@ struct PlainCommands {
   }
 };
 
-PlainStepper::PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, Exporter exporter,
+PlainStepper::PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all,
                            std::size_t columns)
     : walk_(std::move(walk)),
       quiz_(std::move(quiz)),
-      exporter_(std::move(exporter)),
+      write_all_(std::move(write_all)),
       columns_(columns) {}
 
 std::string PlainStepper::begin() { return opening(walk_, columns_) + arrive(); }
@@ -174,7 +174,7 @@ std::string PlainStepper::picture(std::string_view) { return told_then_shown(nex
 
 std::string PlainStepper::export_to(std::string_view directory) {
   if (directory.empty()) return told("Write the directory behind it: x numbers");
-  return told(exporter_(*walk_.now, std::string(directory)));
+  return told(write_all_(*walk_.now, std::string(directory)));
 }
 
 std::string PlainStepper::help(std::string_view) {

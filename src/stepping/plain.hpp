@@ -14,7 +14,7 @@ namespace qkv {
 /// Nothing is drawn over, so it works on any terminal, with a screen reader, and on pipes.
 class PlainStepper {
  public:
-  PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, Exporter exporter, std::size_t columns);
+  PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all, std::size_t columns);
 
   /// What comes first: the first step, or its question.
   std::string begin();
@@ -55,7 +55,7 @@ class PlainStepper {
 
   Walkthrough walk_;
   std::optional<Quiz> quiz_;
-  Exporter exporter_;
+  WriteAll write_all_;
   std::size_t columns_;
   Showcase showcase_;
   bool over_ = false;

@@ -7,8 +7,8 @@
 #include <set>
 #include <tuple>
 
+#include "exposition/arithmetic.hpp"
 #include "lesson/library.hpp"
-#include "render/arithmetic.hpp"
 
 namespace qkv {
 namespace {

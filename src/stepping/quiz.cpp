@@ -1,16 +1,19 @@
 #include "stepping/quiz.hpp"
+#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "check/answer.hpp"
+#include "exposition/arithmetic.hpp"
+#include "exposition/formula.hpp"
+#include "exposition/step_words.hpp"
 #include "formats/numeral.hpp"
-#include "render/arithmetic.hpp"
-#include "render/step_words.hpp"
-#include "render/text.hpp"
 #include "stepping/question.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
+#include "text/width.hpp"
 
 namespace qkv {
 namespace {
@@ -68,7 +71,7 @@ std::string Quiz::question(const Walkthrough& walk, WindowSize window, Showcase&
   const WalkLook look = look_of(walk, window.columns);
   std::string text = fmt::format("{}/{}  {}  {}\n\n", step.number, walk.now->trace.length,
                                  step.name, visible(title_of(walk.now->lesson, step)));
-  text += indented(formula_text(walk.trace(), step), look) + "\n";
+  text += indented(formula_text(formula_of(walk.trace(), step)), look) + "\n";
   for (const std::string& line : operands_view(walk, *cell_, window, showcase)) text += line + "\n";
   text += "\n" + indented(fmt::format("Before you see it: what is {}?", name(walk)), look);
   return text;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "stepping/stepper_keys.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -27,8 +27,8 @@ std::string common_beginning(const std::vector<std::string>& names) {
 
 }  // namespace
 
-Stepper::Stepper(Walkthrough walk, std::optional<Quiz> quiz, Exporter exporter)
-    : walk_(std::move(walk)), quiz_(std::move(quiz)), exporter_(std::move(exporter)) {
+Stepper::Stepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all)
+    : walk_(std::move(walk)), quiz_(std::move(quiz)), write_all_(std::move(write_all)) {
   arrive();
 }
 
@@ -203,7 +203,7 @@ void Stepper::finish_prompt() {
   } else if (!nothing_typed && asked == Asks::change) {
     message_ = set_cell(walk_, text);
   } else if (!nothing_typed && asked == Asks::directory) {
-    message_ = exporter_(*walk_.now, text);
+    message_ = write_all_(*walk_.now, text);
   }
   asks_ = Asks::nothing;
 }

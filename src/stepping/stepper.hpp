@@ -16,19 +16,19 @@
 namespace qkv {
 
 /// Writes every matrix of the lesson to a directory and says what it did; throws InputError.
-using Exporter = std::function<std::string(const LoadedLesson&, const std::string& directory)>;
+using WriteAll = std::function<std::string(const LoadedLesson&, const std::string& directory)>;
 
 /// Stepping through a lesson on a screen, as a machine without a terminal: keys go in, frames come
 /// out. The same keys give the same frames.
 class Stepper {
  public:
-  Stepper(Walkthrough walk, std::optional<Quiz> quiz, Exporter exporter);
+  Stepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all);
 
   void resize(WindowSize window);
   void press(const Key& key);
   Frame frame();
 
-  /// Makes ready what the next key will probably ask for, while nobody presses one.
+  /// Makes ready what the next key will probably ask for, while none is pressed.
   void look_ahead();
 
   bool is_over() const { return over_; }
@@ -115,7 +115,7 @@ class Stepper {
 
   Walkthrough walk_;
   std::optional<Quiz> quiz_;
-  Exporter exporter_;
+  WriteAll write_all_;
   WindowSize window_;
   Showcase showcase_;
   Shows shows_ = Shows::step;

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
-#include "render/text.hpp"
 #include "stepping/stepper.hpp"
 #include "stepping/stepper_keys.hpp"
-#include "tensor/utf8.hpp"
+#include "text/utf8.hpp"
+#include "text/visible.hpp"
+#include "text/width.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -56,7 +57,7 @@ const std::vector<std::string>& Stepper::page(const PageOf& of) {
   if (known != pages_.end()) return known->lines;
   if (!pages_.empty() && pages_.front().of.lesson != of.lesson) pages_.clear();
   pages_.push_front({of, page_lines(text_of(of), of.columns)});
-  of.lesson->trace.let_go();
+  of.lesson->trace.release();
   if (pages_.size() > most_pages) pages_.pop_back();
   return pages_.front().lines;
 }

@@ -6,7 +6,8 @@
 #include <array>
 #include <vector>
 
-#include "render/text.hpp"
+#include "text/width.hpp"
+#include "text/wrapped.hpp"
 
 namespace qkv {
 

@@ -1,14 +1,16 @@
 #include "stepping/walkthrough.hpp"
+#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "exposition/chosen_cell.hpp"
+#include "exposition/step_words.hpp"
 #include "formats/numeral.hpp"
-#include "render/step_words.hpp"
 #include "tensor/change.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -27,7 +29,7 @@ std::size_t place_of_number(const Trace& trace, std::size_t number) {
   return static_cast<std::size_t>(found - trace.steps.begin());
 }
 
-// The message for somebody who has typed no --set.
+// The message without the --set that was not typed.
 [[noreturn]] void throw_plainly(const InputError& error) {
   std::string_view message = error.what();
   constexpr std::string_view option = "--set ";
@@ -70,8 +72,8 @@ CellReference resolve_near(const std::string& written, const Walkthrough& walk,
   return resolve(text, walk.trace());
 }
 
-// Of vectors and of a batch's sentences, which have words for each row, nobody knows whether they
-// are the numbers of words.
+// Of vectors and of a batch's sentences, which have words for each row, it is not known whether
+// they are the numbers of words.
 bool holds_numbers(const Tensor& tensor) {
   return tensor.rank() >= 2 && !tensor.values.empty() &&
          tensor.axes.back().labels.size() <= tensor.columns();
@@ -197,7 +199,7 @@ CellReference cell_meant(const Walkthrough& walk, std::string_view text, std::si
     throw InputError(fmt::format("{} has no cells", step.name));
   }
   if (text.empty()) {
-    return in_head(cell_of(walk.now->lesson, walk.trace(), step), walk.trace(), look_of(walk, 0));
+    return in_head(cell_of(walk.now->lesson, walk.trace(), step), walk.trace(), walk.head);
   }
   if (text.starts_with('['))
     return resolve_near(fmt::format("{}{}", step.name, text), walk, matrix);

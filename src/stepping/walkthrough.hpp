@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lesson/library.hpp"
-#include "render/walk.hpp"
+#include "terminal/walk.hpp"
 
 namespace qkv {
 
@@ -21,7 +21,7 @@ struct Stretch {
 /// nearest name, or the numbers that there are.
 std::size_t place_of_step(const Trace& trace, std::string_view text);
 
-/// Where somebody stands who steps through a lesson, and what they have changed in it. The lesson
+/// Where a reader stands who steps through a lesson, and what they have changed in it. The lesson
 /// and its matrices are shared: copying is cheap.
 struct Walkthrough {
   std::shared_ptr<const LoadedLesson> began;
@@ -65,7 +65,7 @@ std::string next_picture(Walkthrough& walk);
 /// The steps whose numbers differ between two states of a lesson.
 std::vector<std::string> changed_steps(const Trace& before, const Trace& after);
 
-/// The cell that somebody means at this step: `scores[3,2]`, or only `3,2`; the one that the walk
+/// The cell that is meant at this step: `scores[3,2]`, or only `3,2`; the one that the walk
 /// works out where the text is blank. It may be another step's. Where the heads are left out, that
 /// of `matrix` is meant. Throws InputError where there is none.
 CellReference cell_meant(const Walkthrough& walk, std::string_view text, std::size_t matrix = 0);

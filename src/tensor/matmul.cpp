@@ -1,18 +1,22 @@
 #include "tensor/matmul.hpp"
 
-#include <cblas.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <limits>
 #include <stdexcept>
+#include <xtensor-blas/xblas.hpp>
 
-#include "tensor/error.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/plain_product.hpp"
+#include "text/error.hpp"
+
+// xtensor-blas declares BLAS by itself and clashes with <cblas.h>, which has this one besides.
+extern "C" void openblas_set_num_threads(int threads);
 
 namespace qkv {
 namespace {
@@ -42,6 +46,29 @@ bool fits_blas(ProductSize size) {
          static_cast<std::size_t>(std::numeric_limits<int>::max());
 }
 
+// Some rows and columns of a matrix of which one row begins `step` numbers after the other, as an
+// expression that xtensor-blas takes: its own adaptors must be whole.
+template <class Number>
+class Block : public xt::xexpression<Block<Number>> {
+ public:
+  using value_type = double;
+  static constexpr xt::layout_type static_layout = xt::layout_type::row_major;
+
+  Block(Number* first, std::size_t rows, std::size_t columns, std::size_t step)
+      : first_(first), shape_{rows, columns}, strides_{step, 1} {}
+
+  Number* data() const { return first_; }
+  std::size_t data_offset() const { return 0; }
+  const std::array<std::size_t, 2>& shape() const { return shape_; }
+  const std::array<std::size_t, 2>& strides() const { return strides_; }
+  xt::layout_type layout() const { return static_layout; }
+  std::size_t dimension() const { return shape_.size(); }
+
+ private:
+  Number* first_;
+  std::array<std::size_t, 2> shape_, strides_;
+};
+
 // Two matrices and the product of theirs, which is added to what is there if `adds`: rows of each
 // lie so far apart.
 struct Part {
@@ -53,11 +80,12 @@ struct Part {
 };
 
 void multiply_with_blas(const Part& part, ProductSize size, RightSide right) {
-  const auto in_blas = [](std::size_t number) { return static_cast<int>(number); };
-  cblas_dgemm(CblasRowMajor, CblasNoTrans,
-              right == RightSide::transposed ? CblasTrans : CblasNoTrans, in_blas(size.rows),
-              in_blas(size.columns), in_blas(size.inner), 1.0, part.a, in_blas(part.a_step), part.b,
-              in_blas(part.b_step), part.adds ? 1.0 : 0.0, part.out, in_blas(part.out_step));
+  const bool turned = right == RightSide::transposed;
+  const Block a(part.a, size.rows, size.inner, part.a_step);
+  const Block b(part.b, turned ? size.columns : size.inner, turned ? size.inner : size.columns,
+                part.b_step);
+  Block out(part.out, size.rows, size.columns, part.out_step);
+  xt::blas::gemm(a, b, out, false, turned, 1.0, part.adds ? 1.0 : 0.0);
 }
 
 // OpenBLAS maps a buffer for each thread that calls it, and where the system gives none it asks
@@ -117,9 +145,9 @@ void multiply_in_blocks(const Part& part, ProductSize size, RightSide right) {
 // Some lines of the right-hand matrix.
 using Lines = std::function<std::span<const double>(std::size_t first, std::size_t count)>;
 
-// A large right-hand matrix comes in pieces, whether it is held or made: the same sums either way.
-// Each brings some of the product's columns or, where the matrix is as it stands, some terms of
-// all.
+// A large right-hand matrix comes in pieces, whether it is stored or made: the same sums either
+// way. Each brings some of the product's columns or, where the matrix is as it stands, some terms
+// of all.
 void multiply_large(const double* a, const Lines& lines_of_b, double* out, ProductSize size,
                     RightSide right) {
   get_blas_ready();
@@ -176,14 +204,14 @@ void multiply(std::span<const double> a, std::span<const double> b, std::span<do
 void multiply(std::span<const double> a, const Values& numbers, std::size_t first,
               std::span<double> out, ProductSize size, RightSide right) {
   const std::size_t in_b = size.inner * size.columns;
-  if (numbers.are_held() || !is_large(size)) {
+  if (numbers.are_stored() || !is_large(size)) {
     return multiply(a, numbers.part(first, in_b), out, size, right);
   }
   refuse_other_size(a.size(), std::min(in_b, numbers.size() - first), out.size(), size);
   const std::size_t width = right == RightSide::transposed ? size.inner : size.columns;
-  Room room;
+  Scratch scratch;
   const auto lines = [&](std::size_t line, std::size_t count) {
-    return numbers.look(first + line * width, count * width, room);
+    return numbers.read(first + line * width, count * width, scratch);
   };
   multiply_large(a.data(), lines, out.data(), size, right);
 }

@@ -9,7 +9,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -128,7 +128,7 @@ void Held::recount(std::size_t numbers) {
 }
 
 void Held::add(const Tensor& tensor, std::string_view name) {
-  const std::size_t count = tensor.values.held_size();
+  const std::size_t count = tensor.values.stored_size();
   if (held + count > most_numbers()) {
     throw InputError(fmt::format("{} of {} numbers is too large: {}", name,
                                  shape_text(tensor.shape()), too_much(static_cast<double>(count))));

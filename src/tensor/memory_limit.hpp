@@ -10,7 +10,7 @@
 namespace qkv {
 
 /// How many bytes the program may use: sizes are held against it before anything is allocated, and
-/// its own `operator new` gives no more. It belongs to the person who started the program, so it is
+/// `HugePages` gives no more. It belongs to the person who started the program, so it is
 /// the process's, like its environment: 8 GiB until `set_memory_limit`.
 std::size_t memory_limit();
 void set_memory_limit(std::size_t bytes);

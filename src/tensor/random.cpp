@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "tensor/error.hpp"
 #include "tensor/tensor.hpp"
+#include "text/error.hpp"
 
 // Every rounding counts here. This file needs -ffp-contract=off: where a multiplication and an
 // addition are rounded once, as PyTorch's compiled code does, std::fma says so.

@@ -23,14 +23,14 @@ Shape Tensor::shape() const {
   return shape;
 }
 
-std::span<const double> Tensor::matrix(std::size_t index) const {
+std::span<const double> Tensor::cells(std::size_t matrix_index) const {
   const std::size_t size = rows() * columns();
-  return values.part(index * size, size);
+  return values.part(matrix_index * size, size);
 }
 
-std::span<double> Tensor::matrix(std::size_t index) {
+std::span<double> Tensor::write_cells(std::size_t matrix_index) {
   const std::size_t size = rows() * columns();
-  return std::span(values).subspan(index * size, size);
+  return values.write().subspan(matrix_index * size, size);
 }
 
 double Tensor::at(std::size_t matrix_index, std::size_t row, std::size_t column) const {
@@ -61,17 +61,11 @@ Tensor tensor_of(const Shape& shape, Values values) {
 
 Tensor transposed(const Tensor& tensor) {
   if (tensor.rank() < 2) return tensor;
-  Tensor result = tensor;
-  std::swap(result.axes[result.rank() - 1], result.axes[result.rank() - 2]);
-  const std::size_t rows = tensor.rows();
-  const std::size_t columns = tensor.columns();
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    const auto from = tensor.matrix(m);
-    const auto to = result.matrix(m);
-    for (std::size_t i = 0; i < rows; ++i) {
-      for (std::size_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
-    }
-  }
+  std::vector<Axis> axes = tensor.axes;
+  std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+  Tensor result = unwritten(std::move(axes));
+  result.dot_width = tensor.dot_width;
+  put(xt::transpose(tensor.array(), {0, 2, 1}), result.values.write());
   return result;
 }
 

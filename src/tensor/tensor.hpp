@@ -40,9 +40,44 @@ struct Tensor {
   std::size_t matrices() const;  ///< how many matrices the leading axes count out
   Shape shape() const;
 
-  std::span<const double> matrix(std::size_t index) const;
-  std::span<double> matrix(std::size_t index);
+  /// The numbers of one matrix, row by row; to be written with `write_cells`.
+  std::span<const double> cells(std::size_t matrix_index) const;
+  std::span<double> write_cells(std::size_t matrix_index);
+
+  /// One matrix as xtensor sees it, for a formula; to be written with `write_matrix`.
+  /// Example: `xt::noalias(twice.write_matrix(0)) = 2 * once.matrix(0);`
+  MatrixView matrix(std::size_t index) const {
+    return seen_as<2>(cells(index), {rows(), columns()});
+  }
+  MatrixToWrite write_matrix(std::size_t index) {
+    return seen_as<2>(write_cells(index), {rows(), columns()});
+  }
+
+  /// All numbers as an array of N axes, so that a formula broadcasts over heads and batch: missing
+  /// axes are of size 1, and where there are more, the first ones count as one.
+  /// Example: of heads [head row column] `xt::transpose(heads.array<3>(), {1, 0, 2})`.
+  template <std::size_t N = 3>
+  ArrayView<N> array() const {
+    return seen_as<N>({values.data(), values.size()}, sizes<N>());
+  }
+  template <std::size_t N = 3>
+  ArrayToWrite<N> write_array() {
+    return seen_as<N>(values.write(), sizes<N>());
+  }
+
   double at(std::size_t matrix_index, std::size_t row, std::size_t column) const;
+
+ private:
+  template <std::size_t N>
+  std::array<std::size_t, N> sizes() const {
+    std::array<std::size_t, N> result;
+    result.fill(1);
+    for (std::size_t a = 0; a < rank(); ++a) {
+      const std::size_t from_the_end = rank() - a;
+      result[from_the_end > N ? 0 : N - from_the_end] *= axes[a].size;
+    }
+    return result;
+  }
 };
 
 /// A tensor of zeros. Example: `zeros({{"query", 3}, {"key", 3}})`.

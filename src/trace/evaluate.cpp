@@ -9,10 +9,10 @@
 #include <new>
 #include <set>
 
-#include "tensor/error.hpp"
 #include "tensor/memory_limit.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
+#include "text/error.hpp"
 #include "trace/words.hpp"
 
 namespace qkv {
@@ -145,7 +145,7 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::s
   const Call call = trace.call(step);
   step.output = result_of(*recipe.operation, call);
   // What is made again makes nan of nothing that wasn't (Operation::in_place).
-  if (step.output.values.are_held()) refuse_no_number(step.output, *recipe.operation, call);
+  if (step.output.values.are_stored()) refuse_no_number(step.output, *recipe.operation, call);
   return step;
 }
 
@@ -193,7 +193,7 @@ LastUses last_uses(const Recipe& recipe, const std::vector<bool>& needed) {
 
 // Lets go of the large operands of step `s` that neither a later step needs nor anybody looks at;
 // whether there were any.
-bool let_go(Trace& trace, const Recipe& recipe, std::size_t s, const LastUses& uses,
+bool release(Trace& trace, const Recipe& recipe, std::size_t s, const LastUses& uses,
             const std::set<std::string_view>& kept) {
   std::size_t gone = 0;
   for (const std::string& name : recipe.steps[s].of) {
@@ -209,8 +209,8 @@ bool let_go(Trace& trace, const Recipe& recipe, std::size_t s, const LastUses& u
 
 std::size_t numbers_in(const Trace& trace) {
   std::size_t numbers = 0;
-  for (const Given& given : trace.givens) numbers += given.tensor.values.held_size();
-  for (const Step& step : trace.steps) numbers += step.output.values.held_size();
+  for (const Given& given : trace.givens) numbers += given.tensor.values.stored_size();
+  for (const Step& step : trace.steps) numbers += step.output.values.stored_size();
   return numbers;
 }
 
@@ -253,7 +253,7 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
       held.add(made.output, made.name);
       made.number = s + 1;
       trace.add(std::move(made));
-      if (!wanted.empty() && let_go(trace, recipe, s, uses, kept)) {
+      if (!wanted.empty() && release(trace, recipe, s, uses, kept)) {
         held.recount(numbers_in(trace));
       }
     } catch (const InputError& error) {

@@ -23,17 +23,24 @@ Axis row_axis(const Tensor& tensor) {
   return tensor.rank() < 2 ? Axis{.name = "", .size = 1} : tensor.axes[tensor.rank() - 2];
 }
 
-// Ids of a batch have words of their own in each row, so no word stands over a column.
-bool words_differ_by_row(const Tensor& tensor) {
-  return tensor.leading_axes() == 0 && tensor.axes.back().labels.size() > tensor.columns();
-}
-
 }  // namespace
 
 std::string made_up_label(const Axis& axis, std::size_t i, std::string_view otherwise) {
   if (axis.name.empty()) return fmt::format("{} {}", otherwise, i + 1);
   const bool is_feature = axis.name.starts_with("d_") || axis.name.starts_with("h·");
   return is_feature ? fmt::format("d{}", i + 1) : fmt::format("{} {}", axis.name, i + 1);
+}
+
+bool words_differ_by_row(const Tensor& tensor) {
+  return tensor.leading_axes() == 0 && tensor.axes.back().labels.size() > tensor.columns();
+}
+
+MatrixLabels labels_of_sentence(const Tensor& ids, std::size_t row) {
+  MatrixLabels labels{{fmt::format("batch {}", row + 1)}, {}};
+  for (std::size_t i = 0; i < ids.columns(); ++i) {
+    labels.columns.emplace_back(ids.axes.back().label(i, row));
+  }
+  return labels;
 }
 
 MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention convention) {

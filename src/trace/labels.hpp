@@ -22,6 +22,13 @@ MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention conv
 /// None of them is a number, so that a file of them can be told from a file of numbers.
 MatrixLabels full_labels(const Tensor& tensor, std::size_t index, Convention convention);
 
+/// Whether each row has words of its own, so that no word stands over a column: the ids of a batch,
+/// a sentence a row.
+bool words_differ_by_row(const Tensor& tensor);
+
+/// The labels of one such row: "batch 2", its words.
+MatrixLabels labels_of_sentence(const Tensor& ids, std::size_t row);
+
 /// The place of matrix `index` among the heads; nothing where the tensor has no heads.
 std::optional<std::size_t> head_of(const Tensor& tensor, std::size_t index);
 

@@ -8,18 +8,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include "tensor/error.hpp"
-#include "tensor/nearest.hpp"
+#include "text/error.hpp"
+#include "text/nearest.hpp"
+#include "text/trimmed.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 // Cuts at commas outside quotes; quotes are kept, since "2" is a label and 2 an index.
 std::vector<std::string> split(std::string_view inside) {
@@ -33,7 +28,7 @@ std::vector<std::string> split(std::string_view inside) {
       parts.back() += c;
     }
   }
-  for (std::string& part : parts) part = trimmed(part);
+  for (std::string& part : parts) part = trimmed(part, " ");
   return parts;
 }
 
@@ -118,7 +113,7 @@ std::size_t index_along(std::string_view index, const Axis& axis, std::size_t ba
 std::size_t leading_place(std::string_view index, const Axis& axis, const std::string& where) {
   const std::string_view name = axis.name.empty() ? "head" : std::string_view(axis.name);
   std::string_view number = index;
-  if (number.starts_with(name)) number = trimmed(number.substr(name.size()));
+  if (number.starts_with(name)) number = trimmed(number.substr(name.size()), " ");
   if (const auto value = whole_number(number)) return checked(*value, axis.size, name, where);
   throw InputError(fmt::format("{}: \"{}\" is no {}; write {} 1 to {} {}", where, index, name, name,
                                name, axis.size));
@@ -144,13 +139,13 @@ std::string word_for(std::string_view label, std::size_t i, std::size_t places) 
 }  // namespace
 
 ReferenceText parse_reference(std::string_view text) {
-  text = trimmed(text);
+  text = trimmed(text, " ");
   const std::size_t open = text.find('[');
   if (open == std::string_view::npos || open == 0 || text.back() != ']') {
     throw InputError(
         fmt::format("\"{}\" is no cell; write the matrix and the cell: scores[3,2]", text));
   }
-  ReferenceText reference{.name = std::string(trimmed(text.substr(0, open))), .indices = {}};
+  ReferenceText reference{.name = std::string(trimmed(text.substr(0, open), " ")), .indices = {}};
   reference.indices = split(text.substr(open + 1, text.size() - open - 2));
   return reference;
 }
@@ -186,7 +181,7 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Conven
 }
 
 CellReference find_cell(std::string_view text, const Trace& trace) {
-  const std::string_view name = trimmed(text);
+  const std::string_view name = trimmed(text, " ");
   if (name.find('[') == std::string_view::npos) {
     const Tensor& tensor = trace.at(name);  // throws, with the nearest name, where there is none
     if (tensor.values.empty()) return resolve(parse_reference(text), trace);

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "tensor/error.hpp"
-#include "tensor/nearest.hpp"
+#include "text/error.hpp"
+#include "text/nearest.hpp"
 
 namespace qkv {
 namespace {
@@ -69,14 +69,14 @@ const Step* Trace::find_step(std::string_view name) const {
 
 void Trace::add(Given given) {
   given_names.add(given.name);
-  makes_again = makes_again || !given.tensor.values.are_held();
+  makes_again = makes_again || !given.tensor.values.are_stored();
   givens.push_back(std::move(given));
 }
 
 void Trace::add(Step step) {
   step_names.add(step.name);
   for (const std::string& name : step.of) first_uses.emplace(name, step.name);
-  makes_again = makes_again || !step.output.values.are_held();
+  makes_again = makes_again || !step.output.values.are_stored();
   steps.push_back(std::move(step));
 }
 
@@ -95,10 +95,10 @@ const Step& Trace::step_at(std::string_view name) const {
   refuse(name, known, "step");
 }
 
-void Trace::let_go() const {
+void Trace::release() const {
   if (!makes_again) return;  // as in a lesson of ten thousand small steps
-  for (const Given& given : givens) given.tensor.values.let_go();
-  for (const Step& step : steps) step.output.values.let_go();
+  for (const Given& given : givens) given.tensor.values.release();
+  for (const Step& step : steps) step.output.values.release();
 }
 
 Call Trace::call(const Step& step) const {

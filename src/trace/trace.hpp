@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ops/shape_rule.hpp"
-#include "tensor/names.hpp"
+#include "text/names.hpp"
 #include "trace/recipe.hpp"
 
 namespace qkv {
@@ -45,7 +45,7 @@ struct Trace {
   const Tensor& at(std::string_view name) const;
   const Step& step_at(std::string_view name) const;
   /// Lets go of what was made again for those who looked at large matrices: nobody does any more.
-  void let_go() const;
+  void release() const;
   /// The step's call again, its operands looked up in this trace.
   Call call(const Step& step) const;
 };

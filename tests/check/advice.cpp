@@ -76,7 +76,8 @@ of = ["Q", "K"]
 name = "scaled_scores"
 op = "scale"
 of = ["scores"]
-)") == "23: scaled_scores comes out right with scale.by-sqrt-d-model; other sizes would show it\n");
+)") == "23: scaled_scores comes out right with scale.by-sqrt-d-model, scale.by-sqrt-n; other sizes "
+       "would show it\n");
 }
 
 TEST_CASE("a matrix scored with itself has no wrong way round, and nothing is said of it") {

@@ -11,6 +11,8 @@ import pathlib
 import subprocess
 import sys
 
+import schema
+
 
 def cell_of(first):
     """The place of the first wrong cell, outermost index first."""
@@ -43,7 +45,8 @@ def complaints_about(qkv, case):
     if run.returncode != due["exit"]:
         return [f"exit status {run.returncode}, due is {due['exit']}: {run.stderr.strip()}"]
     report = json.loads(run.stdout)
-    complaints = []
+    fault = schema.fault_of(report)
+    complaints = [fault] if fault else []
     if report["first_wrong"] != due["first_wrong"]:
         complaints.append(f"first wrong {report['first_wrong']}, due is {due['first_wrong']}")
     steps = {step["step"]: step for step in report["steps"]}
@@ -54,22 +57,31 @@ def complaints_about(qkv, case):
     return complaints
 
 
-def main():
+def directory(given=None):
+    """Where the published examples are, or would be."""
     here = pathlib.Path(__file__).resolve().parents[2]
-    fallback = os.environ.get("QKV_CORPUS", str(here.parent / "shared" / "corpus"))
-    directory = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else fallback)
-    cases = sorted(path.parent for path in directory.glob("*/expected.json"))
-    if not cases:
-        print(f"no published examples in {directory}: nothing to check")
+    beside = os.environ.get("QKV_CORPUS", str(here.parent / "shared" / "corpus"))
+    return pathlib.Path(given or beside)
+
+
+def cases(directory):
+    return sorted(path.parent for path in directory.glob("*/expected.json"))
+
+
+def main():
+    examples = directory(sys.argv[2] if len(sys.argv) > 2 else None)
+    if not cases(examples):
+        print(f"no published examples in {examples}: nothing to check")
         return 0
     failed = 0
-    for case in cases:
+    for case in cases(examples):
         complaints = complaints_about(sys.argv[1], case)
         failed += bool(complaints)
         for complaint in complaints:
             print(f"{case.name}: {complaint}")
-    print(f"{len(cases)} published examples, {failed or 'none'} not as due")
+    print(f"{len(cases(examples))} published examples, {failed or 'none'} not as due")
     return 1 if failed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <set>
 
+#include "check/hypothesis.hpp"
 #include "check/submissions.hpp"
-#include "check/world.hpp"
 #include "lesson/library.hpp"
 #include "ops/operation.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 /// Laws of the check, over every operation and every mistake of small lessons.
 
@@ -60,14 +60,19 @@ double largest(const Tensor& tensor) {
   return most;
 }
 
+// 0 and infinity prove nothing, but of a mask.
+bool is_proof(std::string_view id, double x) {
+  return id.starts_with("mask.") || (std::isfinite(x) && x != 0);
+}
+
 // Whether a learner could have written these numbers, and they tell themselves from the right ones.
-bool shows(const Tensor& numbers, const Tensor& right) {
+bool shows(std::string_view id, const Tensor& numbers, const Tensor& right) {
   const bool any_nan = std::any_of(numbers.values.begin(), numbers.values.end(),
                                    [](double x) { return std::isnan(x); });
   if (any_nan || numbers.shape() != right.shape()) return false;
   const double clear = 1e-3 * std::max(largest(numbers), largest(right));
   for (std::size_t i = 0; i < right.values.size(); ++i) {
-    if (numbers.values[i] != right.values[i] &&
+    if (is_proof(id, numbers.values[i]) && numbers.values[i] != right.values[i] &&
         !(std::abs(numbers.values[i] - right.values[i]) <= clear)) {
       return true;
     }
@@ -96,8 +101,8 @@ TEST_CASE("whoever makes a known mistake is told so") {
     const std::size_t givens = loaded.trace.givens.size();
     for (std::size_t s = 0; s < loaded.trace.steps.size(); ++s) {
       const Step& step = loaded.trace.steps[s];
-      const World world(untouched, loaded.trace);
-      const std::vector<Source> sources = world.sources(givens + s);
+      const Hypothesis hypothesis(untouched, loaded.trace);
+      const std::vector<Source> sources = hypothesis.sources(givens + s);
       for (const Mistake& mistake : step.operation->mistakes) {
         std::vector<Tensor> versions;
         try {
@@ -105,7 +110,7 @@ TEST_CASE("whoever makes a known mistake is told so") {
         } catch (const InputError&) {  // impossible with these shapes
         }
         for (const Tensor& numbers : versions) {
-          if (!shows(numbers, step.output)) continue;
+          if (!shows(mistake.id, numbers, step.output)) continue;
           INFO(name << ": " << step.name << ": " << mistake.id);
           tried.insert(mistake.id);
           const Submission work = work_with(loaded, step, numbers);
@@ -135,7 +140,7 @@ TEST_CASE("whoever leaves the tokens before the heads is told so") {
         for (std::size_t row = 0; row < right.rows(); ++row) {
           for (std::size_t head = first; head < first + heads; ++head) {
             for (std::size_t column = 0; column < right.columns(); ++column) {
-              numbers.values[next++] = right.at(head, row, column);
+              numbers.values.write()[next++] = right.at(head, row, column);
             }
           }
         }
@@ -151,20 +156,22 @@ TEST_CASE("whoever leaves the tokens before the heads is told so") {
 }
 
 TEST_CASE("whoever only rounds is never told wrong") {
-  constexpr double (*habits[])(double) = {std::round, std::trunc, std::nearbyint};
+  // By hand 0.57 is 57 hundredths, and nothing to cut off.
+  constexpr auto cut = [](double x) { return std::trunc(x + std::copysign(1e-9, x)); };
+  constexpr double (*habits[])(double) = {std::round, +cut, std::nearbyint};
   for (const char* name : small_lessons) {
     const LoadedLesson loaded = load_lesson(name);
     const Judgement untouched = judge(loaded.trace, {}, {});
     const std::size_t givens = loaded.trace.givens.size();
     for (const int decimals : {1, 2, 3, 5}) {
       for (const auto habit : habits) {
-        World own(untouched, loaded.trace);
+        Hypothesis own(untouched, loaded.trace);
         Submission work{.name = "work", .files = {}, .notes = {}, .list = {}};
         const double power = std::pow(10.0, decimals);
         for (std::size_t s = 0; s < loaded.trace.steps.size(); ++s) {
           const Step& step = loaded.trace.steps[s];
           Tensor numbers = own.worked_or(step.output, givens + s);
-          for (double& x : numbers.values) {
+          for (double& x : numbers.values.write()) {
             if (std::abs(x) < 1e9) x = habit(x * power) / power;
           }
           own.put(givens + s, numbers);

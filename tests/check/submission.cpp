@@ -9,7 +9,7 @@
 #include "check/step_name.hpp"
 #include "check/submissions.hpp"
 #include "lesson/library.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace {
 
@@ -115,10 +115,23 @@ TEST_CASE("an array that fits no step is told with the nearest name, not with a 
                                         "\"scores\"?");
 }
 
-TEST_CASE("text in a cell is told by row and column") {
-  const Directory directory(Files{{"Q.csv", "5,two\n5,1\n"}});
-  CHECK(refusal(directory.path(), two_words().trace)
-            .starts_with(directory.file("Q.csv") + ": row 1, column 2: \"two\" is not a number"));
+TEST_CASE("text in a cell costs no more than that cell") {
+  const Directory directory(Files{{"K.csv", "2,2\n?,1\n"}, {"Q.csv", "5,two\n5,1\n"}});
+  const Submission submission = read_submission(directory.path(), two_words().trace);
+  REQUIRE(submission.files.size() == 2);
+  const Written& keys = submission.files[0].written;
+  CHECK(keys.unread == std::vector<std::string>{"?"});
+  CHECK(keys.cells[2].unread == 1);
+  CHECK(keys.cells[1].unread == 0);
+  CHECK(submission.files[1].written.unread == std::vector<std::string>{"two"});
+}
+
+TEST_CASE("a file of words costs each of its cells, and never the submission") {
+  const Directory directory(Files{{"Q.csv", "this,was\ntoo,hard\nfor,me\n"}});
+  const Submission submission = read_submission(directory.path(), two_words().trace);
+  REQUIRE(submission.files.size() == 1);
+  CHECK(submission.files[0].written.unread ==
+        std::vector<std::string>{"too", "hard", "for", "me"});
 }
 
 TEST_CASE("copies that editors and systems keep are no part of the work") {

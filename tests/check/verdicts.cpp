@@ -42,9 +42,10 @@ TEST_CASE("a number two units off is wrong where nothing before it was rounded")
 }
 
 TEST_CASE("the same number is rounding where the scores before it were rounded coarsely") {
+  // 6 / √2 = 4.243, 14 / √2 = 9.899, 4 / √2 = 2.828, 11 / √2 = 7.778
   const auto report = check_two_words(
-      {{"scores", "5.7,14.1\n4.1,10.8\n"}, {"scaled_scores", "4.05,9.97\n2.90,7.64\n"}});
-  CHECK(verdicts(report, "scaled_scores") == "rc cc");
+      {{"scores", "6e0,1.4e1\n4e0,1.1e1\n"}, {"scaled_scores", "4.24,9.90\n2.83,7.78\n"}});
+  CHECK(verdicts(report, "scaled_scores") == "rr rr");
   CHECK(report.outcome == Outcome::incomplete);  // the other steps are not there
 }
 
@@ -207,6 +208,139 @@ TEST_CASE("the first wrong cell says what was written, what is right, and what f
   CHECK(scores.first->given == 11.8);
   CHECK(scores.first->from_yours == Approx(10.8));
   CHECK(verdicts(report, "scores") == "aa cw");
+}
+
+}  // namespace
+
+/// Cells with nothing to round, and what a program's arrays are held to.
+namespace {
+
+using namespace qkv;
+using namespace qkv::test;
+
+Submission with_arrays(const std::map<std::string, std::vector<double>>& arrays,
+                       Precision precision) {
+  Texts texts;
+  for (const auto& [name, numbers] : arrays) texts[name] = "0,0\n0,0\n";
+  Submission work = submission_of(texts, two_words().trace);
+  for (HandedFile& file : work.files) {
+    file.written = written_of({2, 2}, arrays.at(file.name), precision);
+  }
+  return work;
+}
+
+std::string verdicts_of(const std::map<std::string, std::vector<double>>& arrays,
+                        Precision precision, std::string_view step) {
+  return verdicts(check(two_words().lesson, two_words().trace, with_arrays(arrays, precision), {}),
+                  step);
+}
+
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
+
+TEST_CASE("where nothing is there to round, a cell must be exact") {
+  // 1 · 1 + 2 · 2 = 5; one decimal is more than it takes.
+  CHECK(verdicts(checked(two_words(), {{"Q", "5.1,2\n5,1\n"}}), "Q") == "wc cc");
+  CHECK(verdicts(checked(two_words(), {{"Q", "5.0,2.0\n5.0,1.0\n"}}), "Q") == "cc cc");
+  CHECK(verdicts(checked(two_words(), {{"Q", "5.01e0,2e0\n5e0,1e0\n"}}), "Q") == "wc cc");
+}
+
+TEST_CASE("exactness goes on through steps that were not handed in") {
+  // 5 · 0.5 + 2 · 1.6 = 5.7: products and sum have one decimal, as Q and K on the way have.
+  CHECK(verdicts(checked(two_words(), {{"scores", "5.8,14.1\n4.1,10.8\n"}}), "scores") == "wc cc");
+  CHECK(verdicts(checked(two_words(), {{"Q", "5.0000000,2\n5,1\n"},
+                                       {"K", "0.5,1.6\n1.5,3.3\n"},
+                                       {"scores", "5.7,14.2\n4.1,10.8\n"}}),
+                 "scores") == "cw cc");
+}
+
+TEST_CASE("a cell whose arithmetic needs more decimals than were written may be rounded") {
+  // 5 · 0.5 = 2.5 has a decimal more than was written.
+  CHECK(verdicts(checked(two_words(), {{"scores", "6,14\n4,11\n"}}), "scores") == "cc cc");
+  // Divided by √2, nothing ends.
+  CHECK(verdicts(checked(two_words(), {{"scaled_scores", "4.1,10.0\n2.9,7.7\n"}}),
+                 "scaled_scores") == "cc cc");
+}
+
+TEST_CASE("what follows exactly from a miscopied given is carried, near it is wrong") {
+  const Texts miscopied = {{"W_Q", "1,0\n2,1.5\n"}, {"Q", "5.0,3.1\n5.0,1.5\n"}};
+  CHECK(verdicts(checked(two_words(), miscopied), "Q") == "cw ca");
+}
+
+TEST_CASE("NaN is blank in a text and a wrong number in a binary array") {
+  CHECK(verdicts(checked(two_words(), {{"Q", "nan,2\n5,1\n"}}), "Q") == "bc cc");
+  CHECK(verdicts_of({{"Q", {nan_value, 2, 5, 1}}}, Precision::float32, "Q") == "wc cc");
+  CHECK(verdicts_of({{"Q", {-nan_value, 2, 5, 1}}}, Precision::float64, "Q") == "wc cc");
+}
+
+TEST_CASE("binary arrays that happen to be whole are held to their precision") {
+  for (const Precision precision : {Precision::float16, Precision::float32, Precision::float64}) {
+    CHECK(verdicts_of({{"V", {4, 10, 7, 6}}}, precision, "V") == "cc cw");
+    // 5.7 and 14.1 are due.
+    CHECK(verdicts_of({{"scores", {6, 14, 4, 11}}}, precision, "scores") == "ww ww");
+  }
+}
+
+TEST_CASE("a unit of float16 and bfloat16 goes by the largest number that is due") {
+  // 14.1 · 2^-10 = 0.0138 and 14.1 · 2^-7 = 0.11.
+  const std::vector<double> off = {5.76171875, 14.1015625, 4.1015625, 10.796875};
+  CHECK(verdicts_of({{"scores", off}}, Precision::float16, "scores") == "wc cc");
+  CHECK(verdicts_of({{"scores", off}}, Precision::bfloat16, "scores") == "cc cc");
+}
+
+TEST_CASE("float32 numbers held as float64 are judged as float32") {
+  std::vector<double> scaled;
+  for (const double x : {5.7, 14.1, 4.1, 10.8}) {
+    scaled.push_back(static_cast<float>(x / 1.4142135623730951));
+  }
+  CHECK(verdicts_of({{"scaled_scores", scaled}}, Precision::float64, "scaled_scores") == "cc cc");
+  scaled[0] = static_cast<float>(scaled[0] + 1e-4);
+  CHECK(verdicts_of({{"scaled_scores", scaled}}, Precision::float64, "scaled_scores") == "wc cc");
+}
+
+TEST_CASE("wrong cells that fill a block are told as one") {
+  const CheckReport report =
+      check(two_words().lesson, two_words().trace,
+            with_arrays({{"scores", {5.7, 0, 4.1, 0}}}, Precision::float32), {});
+  const auto& region = report.steps.front().region;
+  REQUIRE(region);
+  CHECK(region->what == Region::What::zero);
+  CHECK(region->axes[0].from == 0);
+  CHECK(region->axes[0].to == 1);
+  CHECK(region->axes[1].from == 1);
+  CHECK(region->axes[1].to == 1);
+}
+
+TEST_CASE("a matrix that is too large by one factor is told so") {
+  const CheckReport report = check(
+      two_words().lesson, two_words().trace,
+      with_arrays({{"scores", {5.7 * 1.3, 14.1 * 1.3, 4.1 * 1.3, 10.8 * 1.3}}}, Precision::float64),
+      {});
+  const auto& region = report.steps.front().region;
+  REQUIRE(region);
+  CHECK(region->what == Region::What::multiple);
+  CHECK(region->factor == Approx(1.3));
+}
+
+TEST_CASE("zeros prove no mistake") {
+  CHECK(mistakes(checked(two_words(), {{"scaled_scores", "0,9.97\n2.90,7.64\n"}}), "scaled_scores")
+            .empty());
+}
+
+TEST_CASE("where several mistakes fit one cell, none is sure") {
+  // V[1,1] is 1 · 2 + 2 · 1 = 4; 2 is each of its two terms.
+  const CheckReport report = checked(two_words(), {{"V", "2,10\n7,5\n"}});
+  const StepReport& v = report.steps.front();
+  REQUIRE(v.mistakes.size() > 1);
+  for (const Diagnosis& mistake : v.mistakes) CHECK_FALSE(mistake.sure);
+}
+
+TEST_CASE("a dropped term is named") {
+  // V[2,1] is 3 · 2 + 1 · 1 = 7.
+  const CheckReport report = checked(two_words(), {{"V", "4,10\n1,5\n"}});
+  REQUIRE(!report.steps.front().mistakes.empty());
+  CHECK(report.steps.front().mistakes.front().id == "slip.dropped-term");
+  CHECK(report.steps.front().mistakes.front().says ==
+        "One term of the sum was left out: X[fear,1] · W_V[1,1].");
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "formats/csv_plain.hpp"
-#include "tensor/error.hpp"
 #include "tensor/values.hpp"
+#include "text/error.hpp"
 
 namespace {
 
@@ -355,4 +355,20 @@ TEST_CASE("very many empty rows before the numbers take no longer than their len
   CHECK(read_csv(text + "1,2\n", "Q.csv", {{1, 2}}).shape == Shape{1, 2});
 }
 
+TEST_CASE("names over plain rows are as many as the numbers under them") {
+  const std::array<std::size_t, 2> expected = {2, 2};
+  const Written blank_last = read_csv("a,b\nx,1,\ny,2,\n", "f.csv", expected);
+  CHECK(blank_last.shape == Shape{2, 2});
+  CHECK(blank_last.row_labels == std::vector<std::string>{"x", "y"});
+  CHECK(blank_last.column_labels == std::vector<std::string>{"a", "b"});
+  CHECK(std::isnan(blank_last.cells[1].value));
+  CHECK(read_csv("a,b\n1,2,\n3,4,\n", "f.csv", expected).shape == Shape{2, 2});
+  CHECK_THROWS_AS(read_csv("a,b\n1,2,3\n4,5,6\n", "f.csv", expected), InputError);
+}
+
 }  // namespace
+
+TEST_CASE("a file of titles alone is refused in words, where no row is expected too") {
+  CHECK_THROWS_AS(read_csv("Scores\n", "Q.csv", {{0, 0}}), InputError);
+  CHECK_THROWS_AS(read_csv("Scores\n", "Q.csv", {{2, 2}}), InputError);
+}

@@ -10,7 +10,7 @@
 #include "formats/file_stem.hpp"
 #include "formats/npy.hpp"
 #include "formats/write_file.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace {
 

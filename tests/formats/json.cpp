@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tensor/error.hpp"
 #include "tensor/values.hpp"
+#include "text/error.hpp"
 
 namespace {
 
@@ -101,7 +101,7 @@ TEST_CASE("what is wrong is told with its place") {
   CHECK(refusal_of("[true]") ==
         "a.json: true and false are no numbers; write rows of numbers: [[1, 2], [3, 4]]");
   CHECK(refusal_of(R"({"Q": [1], "Q": [2]})") == R"(a.json, Q: "Q" stands in it twice)");
-  CHECK(refusal_of(R"({"Q": {"rows": [1]}})") ==
+  CHECK(refusal_of(R"({"Q": [[1], {"a": 2}]})") ==
         "a.json, Q: an object stands where numbers were expected; write rows of numbers: "
         "[[1, 2], [3, 4]]");
 }

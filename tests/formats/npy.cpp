@@ -2,11 +2,13 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <vector>
+#include <xtensor/xnpy.hpp>
 
-#include "tensor/error.hpp"
 #include "tensor/values.hpp"
+#include "text/error.hpp"
 
 namespace {
 
@@ -157,3 +159,30 @@ TEST_CASE("what is written comes back") {
 }
 
 }  // namespace
+
+// A second opinion: xtensor's own reader and writer of the format.
+
+TEST_CASE("what is written here is read alike by xtensor, and the reverse") {
+  const Tensor tensor = tensor_of({2, 2, 3}, {1, -2.5, 1e-300, 0, 5, 6, 7, 8, 9, 10, 0.1, 12});
+  std::istringstream written(to_npy(tensor));
+  const auto seen = xt::load_npy<double>(written);
+  CHECK(std::ranges::equal(seen, tensor.values));
+
+  const xt::xtensor<double, 3> array = tensor.array();
+  std::ostringstream file;
+  xt::detail::dump_npy_stream(file, array);
+  const NpyArray back = read(file.str());
+  CHECK(back.tensor.shape() == tensor.shape());
+  CHECK(back.tensor.values == tensor.values);
+}
+
+TEST_CASE("column-major arrays of three axes are read into row-major order, as xtensor reads them") {
+  const xt::xtensor<double, 3, xt::layout_type::column_major> array = {
+      {{1, 2, 3}, {4, 5, 6}}, {{7, 8, 9}, {10, 11, 12}}};
+  std::ostringstream file;
+  xt::detail::dump_npy_stream(file, array);
+  const Tensor read_back = read(file.str()).tensor;
+  CHECK(read_back.shape() == Shape{2, 2, 3});
+  CHECK(std::vector<double>(read_back.values.begin(), read_back.values.end()) ==
+        std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+}

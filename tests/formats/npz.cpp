@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "formats/npy.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace {
 

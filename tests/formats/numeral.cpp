@@ -1,5 +1,7 @@
 #include "formats/numeral.hpp"
 
+#include "formats/cell.hpp"
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -117,6 +119,50 @@ TEST_CASE("what a message quotes can neither break its line nor run the terminal
   CHECK(printable("caf\xe9") == "caf?");
   CHECK(printable("déjà") == "déjà");
   CHECK(printable(std::string(50, 'a')) == std::string(40, 'a') + "…");
+}
+
+TEST_CASE("a cell may be a fraction, a root or a percentage") {
+  const auto number = [](std::string_view text) {
+    const NumeralResult result = parse_cell(text);
+    return result.fault == NumeralFault::none ? result.numeral.value : -99;
+  };
+  CHECK(number("1/3") == 1.0 / 3);
+  CHECK(number("-1 / 4") == -0.25);
+  CHECK(number("\u22123/2") == -1.5);
+  CHECK(number("1/-2") == -0.5);
+  CHECK(number("√2") == std::sqrt(2.0));
+  CHECK(number("3/√2") == 3 / std::sqrt(2.0));
+  CHECK(number("-2√3/3") == -2 * std::sqrt(3.0) / 3);
+  CHECK(number("sqrt(2)/2") == std::sqrt(2.0) / 2);
+  CHECK(number("80%") == 0.8);
+  CHECK(number("12.5 %") == 0.125);
+  CHECK(number("0.25") == 0.25);
+  for (const char* text :
+       {"1/0", "1/", "/3", "a/b", "%", "inf%", "√", "√-1", "1/2/3", "1 1/2", "3-2"}) {
+    INFO(text);
+    CHECK(number(text) == -99);
+  }
+}
+
+TEST_CASE("a percentage has its own decimals and two") {
+  CHECK(parse_cell("80%").numeral.decimals == 2);
+  CHECK(parse_cell("12.5%").numeral.decimals == 3);
+  CHECK(parse_cell("80%").numeral.exact);
+  CHECK_FALSE(parse_cell("0.8").numeral.exact);
+}
+
+TEST_CASE("a fraction is as precise as its matrix, else as six digits") {
+  std::vector<Numeral> among_decimals = {parse_cell("0.25").numeral, parse_cell("1/3").numeral};
+  settle_exact(among_decimals);
+  CHECK(among_decimals[1].decimals == 2);
+  CHECK_FALSE(among_decimals[1].scientific);
+  std::vector<Numeral> alone = {parse_cell("1").numeral, parse_cell("1/3").numeral,
+                                parse_cell("200/3").numeral};
+  settle_exact(alone);
+  CHECK(alone[1].scientific);
+  CHECK(alone[1].decimals == 6);  // 3.33333e-01
+  CHECK(alone[2].decimals == 4);  // 6.66667e+01
+  CHECK_FALSE(alone[0].scientific);
 }
 
 }  // namespace

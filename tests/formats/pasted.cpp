@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tensor/error.hpp"
 #include "tensor/values.hpp"
+#include "text/error.hpp"
 
 namespace {
 

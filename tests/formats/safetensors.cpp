@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace {
 

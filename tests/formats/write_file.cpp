@@ -10,7 +10,7 @@
 #include <string>
 
 #include "formats/read_file.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 namespace {
 

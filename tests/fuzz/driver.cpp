@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "render/text.hpp"
 #include "target.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
 
 // What every fuzzer does with its target: calls it with libFuzzer's bytes, counts the memory that
 // it takes, and looks at what it says where it refuses.

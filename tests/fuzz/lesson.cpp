@@ -2,9 +2,9 @@
 
 #include "lesson/lint.hpp"
 #include "lessons.hpp"
-#include "render/text.hpp"
 #include "target.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
+#include "text/visible.hpp"
 
 namespace qkv::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv::fuzz {

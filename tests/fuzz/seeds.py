@@ -9,6 +9,9 @@ import sys
 import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "reference"))
+from safetensors_file import packed  # noqa: E402
+
 A = numpy.array([[0.21, -1.5], [3, 4e-7]])
 HEADS = numpy.arange(8, dtype="f4").reshape(2, 2, 2)
 
@@ -34,23 +37,11 @@ def npz():
     yield saved(numpy.savez_compressed, Q=A, K=HEADS, zeros=numpy.zeros((9, 9)))
 
 
-def safetensors_file(tensors, metadata=None):
-    header, data = {}, b""
-    if metadata:
-        header["__metadata__"] = metadata
-    for name, (dtype, shape, values) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape,
-                        "data_offsets": [len(data), len(data) + len(values)]}
-        data += values
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + data
-
-
 def safetensors():
-    yield safetensors_file({"Q": ("F64", [2, 2], A.tobytes())})
-    yield safetensors_file({"a": ("F32", [2, 2, 2], HEADS.tobytes()), "b": ("BF16", [], b"\0\x3f"),
-                            "c": ("BOOL", [3], b"\0\1\1")}, {"format": "pt"})
-    yield safetensors_file({"I": ("I64", [1], struct.pack("<q", -3)), "u": ("U8", [2], b"ab")})
+    yield packed({"Q": ("F64", [2, 2], A.tobytes())}, aligned=False)
+    yield packed({"a": ("F32", [2, 2, 2], HEADS.tobytes()), "b": ("BF16", [], b"\0\x3f"),
+                  "c": ("BOOL", [3], b"\0\1\1")}, {"format": "pt"})
+    yield packed({"I": ("I64", [1], struct.pack("<q", -3)), "u": ("U8", [2], b"ab")}, aligned=False)
 
 
 def json_texts():

@@ -1,15 +1,15 @@
-#include "render/walk.hpp"
+#include "terminal/walk.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "check/check.hpp"
+#include "exposition/arithmetic.hpp"
 #include "lessons.hpp"
-#include "render/arithmetic.hpp"
-#include "render/checked.hpp"
-#include "render/report.hpp"
-#include "render/text.hpp"
+#include "page/report.hpp"
 #include "target.hpp"
+#include "text/visible.hpp"
+#include "verdicts/checked.hpp"
 
 namespace qkv::fuzz {
 namespace {

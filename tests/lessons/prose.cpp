@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "lesson/lesson.hpp"
-#include "render/number.hpp"
+#include "text/number.hpp"
 #include "trace/evaluate.hpp"
 
 namespace {

@@ -2,11 +2,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "document/document.hpp"
 #include "lesson/library.hpp"
-#include "render/document.hpp"
-#include "render/report.hpp"
-#include "render/walk.hpp"
+#include "page/report.hpp"
 #include "stepping/walkthrough.hpp"
+#include "terminal/walk.hpp"
 #include "trace/evaluate.hpp"
 
 using namespace qkv;

@@ -6,52 +6,28 @@ are a state dict: those of minGPT and nanoGPT (nn.Linear, out × in) or of Huggi
 """
 
 import json
-import struct
+import sys
+from pathlib import Path
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 
-DTYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16}
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
+from safetensors_file import TYPES, arrays_of, packed  # noqa: E402
 
 
 def read_safetensors(path):
-    """The tensors by name, and the metadata: the published layout, read without its library."""
-    with open(path, "rb") as file:
-        data = file.read()
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + length])
-    metadata = header.pop("__metadata__", {})
-    tensors = {}
-    for name, entry in header.items():
-        begin, end = (8 + length + offset for offset in entry["data_offsets"])
-        if entry["dtype"] == "BF16":
-            bits = np.frombuffer(data[begin:end], np.uint16).astype(np.uint32) << 16
-            array = bits.view(np.float32)
-        else:
-            array = np.frombuffer(data[begin:end], DTYPES[entry["dtype"]])
-        tensors[name] = torch.tensor(array.reshape(entry["shape"]).copy()).float()
-    return tensors, metadata
+    """The tensors by name, in float32, and the metadata."""
+    arrays, metadata = arrays_of(path)
+    return {name: torch.tensor(array.copy()).float() for name, array in arrays.items()}, metadata
 
 
 def write_safetensors(path, tensors, metadata=None, dtype="F32"):
-    header, blobs, end = ({"__metadata__": metadata} if metadata else {}), [], 0
-    for name, tensor in tensors.items():
-        if dtype == "BF16":
-            blob = tensor.to(torch.bfloat16).view(torch.int16).numpy().tobytes()
-        else:
-            blob = tensor.numpy().astype(DTYPES[dtype]).tobytes()
-        header[name] = {
-            "dtype": dtype,
-            "shape": list(tensor.shape),
-            "data_offsets": [end, end + len(blob)],
-        }
-        blobs.append(blob)
-        end += len(blob)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
+    raw = {name: tensor.to(torch.bfloat16).view(torch.int16).numpy() if dtype == "BF16"
+           else tensor.numpy().astype(TYPES[dtype]) for name, tensor in tensors.items()}
     with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+        file.write(packed({name: (dtype, array.shape, array.tobytes())
+                           for name, array in raw.items()}, metadata))
 
 
 def forward(weights, ids, heads, layout="out-in", gelu="tanh", eps=1e-5):

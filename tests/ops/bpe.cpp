@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ops/gpt2_words.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 using Words = std::vector<std::string_view>;
 

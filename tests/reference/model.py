@@ -6,22 +6,16 @@ stored out × in.
 """
 
 import json
-import struct
 
 import numpy as np
 
+from safetensors_file import arrays_of
+
 
 def read_file(path):
-    data = path.read_bytes()
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + length])
-    metadata = header.pop("__metadata__", {})
-    tensors = {}
-    for name, entry in header.items():
-        begin, end = (8 + length + offset for offset in entry["data_offsets"])
-        values = np.frombuffer(data[begin:end], {"F32": "<f4", "F64": "<f8"}[entry["dtype"]])
-        tensors[name.removeprefix("transformer.")] = values.reshape(entry["shape"]).astype(float)
-    return tensors, metadata
+    arrays, metadata = arrays_of(path)
+    return {name.removeprefix("transformer."): array.astype(float)
+            for name, array in arrays.items()}, metadata
 
 
 class Layout:

@@ -1,5 +1,7 @@
 #include "stepping/frame.hpp"
 
+#include "terminal/lines.hpp"
+
 #include <catch2/catch.hpp>
 
 using namespace qkv;

@@ -7,7 +7,7 @@
 #include "check/answer.hpp"
 #include "ops/catalogue.hpp"
 #include "stepping/question.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 #include "tiny.hpp"
 
 using namespace qkv;
@@ -51,10 +51,10 @@ TEST_CASE("what is no number is refused with examples of what is") {
   CHECK(refused("nan").starts_with("\"nan\" is no number"));
 }
 
-TEST_CASE("an answer is right within one unit of its last digit") {
+TEST_CASE("an answer with nothing to round is right or not") {
   CHECK(judged("halves[cat,cat]", "2.5").verdict == Verdict::correct);
   CHECK(judged("halves[cat,cat]", "5/2").verdict == Verdict::correct);
-  CHECK(judged("halves[cat,cat]", "2.6").verdict == Verdict::correct);
+  CHECK(judged("halves[cat,cat]", "2.6").verdict == Verdict::wrong);
   CHECK(judged("halves[cat,cat]", "2.7").verdict == Verdict::wrong);
   CHECK(judged("halves[cat,cat]", "2.52").verdict == Verdict::wrong);
 }

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "tensor/error.hpp"
+#include "terminal/lines.hpp"
+#include "text/error.hpp"
 #include "tiny.hpp"
 
 using namespace qkv;

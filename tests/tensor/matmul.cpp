@@ -40,7 +40,7 @@ constexpr ProductSize large{.rows = 3, .inner = 1500, .columns = 800};
 }  // namespace
 
 TEST_CASE("a product with numbers made a piece at a time has all their terms") {
-  const Values made = Values::made_by(large.inner * large.columns, large.columns,
+  const Values made = Values::recomputed(large.inner * large.columns, large.columns,
                                       [](std::size_t line, std::span<double> cells) {
                                         for (std::size_t j = 0; j < cells.size(); ++j)
                                           cells[j] = right(line, j);
@@ -51,7 +51,7 @@ TEST_CASE("a product with numbers made a piece at a time has all their terms") {
 }
 
 TEST_CASE("a product with the transpose of numbers made a piece at a time has all columns") {
-  const Values made = Values::made_by(large.inner * large.columns, large.inner,
+  const Values made = Values::recomputed(large.inner * large.columns, large.inner,
                                       [](std::size_t line, std::span<double> cells) {
                                         for (std::size_t k = 0; k < cells.size(); ++k)
                                           cells[k] = right(k, line);
@@ -67,7 +67,7 @@ TEST_CASE("the second of two matrices is multiplied with, whether it is held or 
   const Numbers second = matrix(size.inner, size.columns, right);
   both.insert(both.end(), second.begin(), second.end());
   const Values held = both;
-  const Values made = Values::made_of(held, size.columns, [](std::size_t, std::span<double>) {});
+  const Values made = Values::recomputed(held, size.columns, [](std::size_t, std::span<double>) {});
   for (const Values* numbers : {&held, &made}) {
     Numbers out(size.rows * size.columns, 99);
     multiply(matrix(size.rows, size.inner, left), *numbers, second.size(), out, size,

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 using namespace qkv;
 

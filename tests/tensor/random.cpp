@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 
 // Every number below was printed by NumPy 1.24.2 or PyTorch 1.13.1 (repr, .tolist()) after the seed
 // and the calls that stand beside it.

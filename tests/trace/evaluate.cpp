@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calls.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 #include "trace/labels.hpp"
 
 using namespace qkv;
@@ -111,7 +111,7 @@ TEST_CASE("what was needed on the way alone is let go of when it has been used")
 Tensor large_scores() {
   Tensor scores = qkv::zeros({{"head", 2}, {"query", 200}, {"key", 200}});
   for (std::size_t i = 0; i < scores.values.size(); ++i) {
-    scores.values[i] = static_cast<double>(i / 200 % 200) - static_cast<double>(i % 200) +
+    scores.values.write()[i] = static_cast<double>(i / 200 % 200) - static_cast<double>(i % 200) +
                        static_cast<double>(i / 40000);
   }
   return scores;
@@ -124,14 +124,14 @@ TEST_CASE("large scaled and masked scores are not held: a cell is made when some
       .step("masked", "mask", {"scaled"}, {{"kind", "causal"}})
       .step("weights", "softmax", {"masked"});
   const Trace trace = evaluate(steps.recipe);
-  CHECK_FALSE(trace.at("scaled").values.are_held());
-  CHECK_FALSE(trace.at("masked").values.are_held());
-  CHECK(trace.at("weights").values.are_held());
+  CHECK_FALSE(trace.at("scaled").values.are_stored());
+  CHECK_FALSE(trace.at("masked").values.are_stored());
+  CHECK(trace.at("weights").values.are_stored());
   CHECK(trace.at("scaled").at(1, 199, 0) == 50);  // (199 - 0 + 1) / 4
   CHECK(trace.at("masked").at(1, 199, 0) == 50);
   CHECK(trace.at("masked").at(1, 3, 4) == -inf);
   CHECK(trace.at("weights").at(0, 0, 0) == 1);
-  trace.let_go();
+  trace.release();
   CHECK(trace.at("masked").at(0, 10, 2) == 2);
 }
 
@@ -143,15 +143,15 @@ TEST_CASE("what lies on the way to a large softmax is not held either") {
       .step("raised", "exp", {"shifted"})
       .step("weights", "softmax", {"S"});
   const Trace trace = evaluate(steps.recipe);
-  CHECK_FALSE(trace.at("shifted").values.are_held());
-  CHECK_FALSE(trace.at("raised").values.are_held());
+  CHECK_FALSE(trace.at("shifted").values.are_stored());
+  CHECK_FALSE(trace.at("raised").values.are_stored());
   CHECK(trace.at("shifted").at(1, 7, 5) == -5);    // each row is largest at key 0
   CHECK(trace.at("columns").at(1, 7, 5) == -192);  // each column at query 199
   CHECK(trace.at("raised").at(1, 7, 5) == std::exp(-5.0));
   const Step& weights = *trace.find_step("weights");
   const std::vector<Part> parts = weights.operation->parts(trace.call(weights));
   REQUIRE(parts.size() == 2);
-  for (const Part& part : parts) CHECK_FALSE(part.tensor.values.are_held());
+  for (const Part& part : parts) CHECK_FALSE(part.tensor.values.are_stored());
   CHECK(parts[1].tensor.at(1, 7, 5) == std::exp(-5.0));
 }
 
@@ -163,15 +163,15 @@ TEST_CASE("what a cheap step is made of is there for as long as the step is") {
   Trace trace = evaluate_all(steps.recipe, {"masked"}).trace;
   trace.steps.erase(trace.steps.begin());
   trace.givens.clear();
-  CHECK_FALSE(trace.at("masked").values.are_held());
+  CHECK_FALSE(trace.at("masked").values.are_stored());
   CHECK(trace.at("masked").at(1, 199, 0) == 50);
 }
 
 TEST_CASE("a large mask that is given, or hides padding, is made again as well") {
   Tensor keep = qkv::zeros({{"query", 200}, {"key", 200}});
-  for (std::size_t i = 0; i < 200; ++i) keep.values[i * 200 + 7] = 1;
+  for (std::size_t i = 0; i < 200; ++i) keep.values.write()[i * 200 + 7] = 1;
   Tensor ids = qkv::zeros({{"token", 200}});
-  ids.values[199] = 3;
+  ids.values.write()[199] = 3;
   Steps steps;
   steps.given("S", large_scores())
       .given("keep", std::move(keep))
@@ -179,8 +179,8 @@ TEST_CASE("a large mask that is given, or hides padding, is made again as well")
       .step("given", "mask", {"S", "keep"})
       .step("padded", "mask", {"S", "ids"}, {{"kind", "padding"}, {"pad", 3.0}});
   const Trace trace = evaluate(steps.recipe);
-  CHECK_FALSE(trace.at("given").values.are_held());
-  CHECK_FALSE(trace.at("padded").values.are_held());
+  CHECK_FALSE(trace.at("given").values.are_stored());
+  CHECK_FALSE(trace.at("padded").values.are_stored());
   CHECK(trace.at("given").at(1, 10, 7) == 4);  // 10 - 7 + 1
   CHECK(trace.at("given").at(1, 10, 8) == -inf);
   CHECK(trace.at("padded").at(0, 10, 198) == -188);
@@ -189,13 +189,13 @@ TEST_CASE("a large mask that is given, or hides padding, is made again as well")
 
 TEST_CASE("one matrix of scores under a mask for each head is held: it is less than the result") {
   Tensor keep = qkv::zeros({{"head", 2}, {"query", 300}, {"key", 300}});
-  keep.values[300 * 300] = 1;
+  keep.values.write()[300 * 300] = 1;
   Steps steps;
   steps.given("S", qkv::zeros({{"query", 300}, {"key", 300}}))
       .given("keep", std::move(keep))
       .step("masked", "mask", {"S", "keep"});
   const Trace trace = evaluate(steps.recipe);
-  CHECK(trace.at("masked").values.are_held());
+  CHECK(trace.at("masked").values.are_stored());
   CHECK(trace.at("masked").at(0, 0, 0) == -inf);
   CHECK(trace.at("masked").at(1, 0, 0) == 0);
 }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "calls.hpp"
-#include "tensor/error.hpp"
+#include "text/error.hpp"
 #include "trace/evaluate.hpp"
 
 using namespace qkv;

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "check/check.hpp"
+
+namespace qkv {
+
+/// What a step earned.
+struct StepMarks {
+  double marks = 0;
+  double of = 0;
+};
+
+/// What a submission earned of a lesson's marks.
+struct Marks {
+  std::vector<StepMarks> steps;         ///< one for each step of the lesson
+  std::vector<std::string> void_roots;  ///< the givens and steps that what rests on earns nothing
+  StepMarks total;
+};
+
+/// What a lesson's steps are worth, worked out once for a whole class (SPEC, section 9). The lesson
+/// and its trace must outlive it.
+class MarkScheme {
+ public:
+  /// `carried` is what a cell is worth that is only carried on.
+  MarkScheme(const Lesson& lesson, const Trace& trace, double carried = 1);
+
+  /// What an unreadable submission earns: nothing.
+  Marks nothing() const;
+  Marks of(const CheckReport& report) const;
+  const Trace& trace() const { return *trace_; }
+
+ private:
+  struct StepWorth {
+    double marks = 0;            ///< for all of its cells that count
+    std::size_t cells = 0;       ///< that count
+    std::vector<bool> is_fixed;  ///< right whatever the numbers: empty where none is
+    bool counts(std::size_t cell) const { return is_fixed.empty() || !is_fixed[cell]; }
+  };
+
+  double earned(const StepReport& report, const StepWorth& worth,
+                const std::vector<bool>& unearned) const;
+
+  /// How much of a step's matrix is right, and how much would be by luck.
+  struct Luck {
+    double tried = 0;
+    double right = 0;
+    double expected = 0;
+    bool is_much_wrong() const;
+    bool is_no_more() const;
+    double beyond() const;
+  };
+  Luck luck_of(const StepReport& report, const StepWorth& worth) const;
+
+  std::vector<bool> roots_by_luck(const CheckReport& report) const;
+
+  enum class Worthless { nothing, what_follows, all };
+  Worthless worthless_in(const StepReport& report, const StepWorth& worth) const;
+
+  const Trace* trace_;
+  double carried_;
+  std::vector<StepWorth> worths_;
+};
+
+}  // namespace qkv

@@ -1,0 +1,88 @@
+#include "check/ranges.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace qkv {
+namespace {
+
+// A given has no rounding of its own: a copied number is the lesson's or the learner's.
+Range range_of_given(const LearnerNode& node) {
+  Range range{*node.truth, *node.truth};
+  if (!node.handed) return range;
+  for (std::size_t i = 0; i < range.low.values.size(); ++i) {
+    if (!node.has_number(i)) continue;
+    const double own = node.own.values[i];
+    const bool wrong = node.verdicts[i] == Verdict::wrong;
+    range.low.values.write()[i] = wrong ? own : std::min(own, range.low.values[i]);
+    range.high.values.write()[i] = wrong ? own : std::max(own, range.high.values[i]);
+  }
+  return range;
+}
+
+// Cell by cell.
+Range slow_range(const LearnerNode& node, const Call& call, std::span<const Bounds> bounds) {
+  Range result{node.from_yours, node.from_yours};
+  Cell<Interval> cell;
+  cell.call = &call;
+  cell.output = &node.from_yours;
+  cell.bounds = bounds;
+  std::size_t i = 0;
+  for (cell.matrix = 0; cell.matrix < node.from_yours.matrices(); ++cell.matrix) {
+    for (cell.row = 0; cell.row < node.from_yours.rows(); ++cell.row) {
+      for (cell.column = 0; cell.column < node.from_yours.columns(); ++cell.column, ++i) {
+        const Interval range = node.step->operation->cell.interval(cell);
+        result.low.values.write()[i] = std::isnan(range.low) ? -infinity : range.low;
+        result.high.values.write()[i] = std::isnan(range.high) ? infinity : range.high;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Range Ranges::of_step(const LearnerNode& node) {
+  if (node.inputs.empty()) return {node.from_yours, node.from_yours};  // nothing to round
+  const Call call = own_call(judgement_, trace_, node);
+  std::vector<Bounds> bounds;
+  for (const std::size_t input : node.inputs) {
+    const Range& range = of_node(input);
+    bounds.push_back({&range.low, &range.high});
+  }
+  const Operation& operation = *node.step->operation;
+  constexpr std::size_t many_cells = 2048;
+  if (operation.range && node.from_yours.values.size() >= many_cells) {
+    if (auto range = operation.range(call, bounds, node.from_yours)) return std::move(*range);
+  }
+  return slow_range(node, call, bounds);
+}
+
+const Range& Ranges::of_node(std::size_t index) {
+  const auto found = known_.find(index);
+  if (found != known_.end()) return found->second;
+  const LearnerNode& node = judgement_.nodes[index];
+  return known_.emplace(index, node.step ? of_made(index) : range_of_given(node)).first->second;
+}
+
+Range Ranges::of_made(std::size_t index) {
+  const LearnerNode& node = judgement_.nodes[index];
+  bool complete = node.handed != nullptr;
+  for (std::size_t i = 0; complete && i < node.verdicts.size(); ++i) complete = node.has_number(i);
+  Range range = complete ? Range{node.own, node.own} : of_step(node);
+  const std::span<const Decimal> exact = exactness_.entering(index, units_.decimals);
+  const double unseen = complete ? 0 : units_.unseen(node.own.values);
+  for (std::size_t i = 0; i < range.low.values.size(); ++i) {
+    const bool own = node.has_number(i);
+    if (!exact.empty() && exact[i].is_exact()) {  // there was nothing to round
+      range.low.values.write()[i] = range.high.values.write()[i] = exact[i].value();
+      continue;
+    }
+    const double unit = own ? node.units.of(i) : unseen;
+    range.low.values.write()[i] = (own ? node.own.values[i] : range.low.values[i]) - unit;
+    range.high.values.write()[i] = (own ? node.own.values[i] : range.high.values[i]) + unit;
+  }
+  return range;
+}
+
+}  // namespace qkv

@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "document/document.hpp"
+#include "document/latex_text.hpp"
+#include "exposition/arithmetic.hpp"
+#include "text/visible.hpp"
+#include "text/width.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr int most_terms = 6;
+
+// \fitted{…} shrinks mathematics that is wider or higher than the page, and leaves the rest alone.
+constexpr std::string_view preamble = R"(\documentclass[a4paper]{article}
+\usepackage{amsmath}
+\usepackage{graphicx}
+\setcounter{secnumdepth}{0}
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{6pt plus 2pt}
+\setlength{\oddsidemargin}{0pt}
+\setlength{\textwidth}{455pt}
+\emergencystretch=3em
+\newsavebox{\fittedbox}
+\newcommand{\fitted}[1]{\sbox{\fittedbox}{$\displaystyle #1$}%
+  \ifdim\wd\fittedbox>\linewidth\sbox{\fittedbox}{\resizebox{\linewidth}{!}{\usebox{\fittedbox}}}\fi
+  \ifdim\dimexpr\ht\fittedbox+\dp\fittedbox>0.9\textheight
+    \sbox{\fittedbox}{\resizebox{!}{0.9\textheight}{\usebox{\fittedbox}}}\fi
+  \par\nopagebreak{\centering\usebox{\fittedbox}\par}}
+% pdflatex's fonts lack many letters: their code points stand for them. xelatex and lualatex have
+% them, given a font that does: \usepackage{fontspec}\setmainfont{...}
+\ifdefined\Umathchar\newcommand{\unicodechar}[2]{#2}
+\else\newcommand{\unicodechar}[2]{{\footnotesize\texttt{U+#1}}}\fi
+\begin{document}
+
+)";
+
+std::string number_text(double value, const NumberStyle& style) {
+  if (std::isinf(value)) return value > 0 ? "\\infty" : "-\\infty";
+  if (std::isnan(value)) return "\\text{nan}";
+  const std::string text = cell_text(value, style);
+  const std::size_t e = text.find('e');
+  if (e == std::string::npos) return text;
+  return fmt::format("{} \\cdot 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
+}
+
+// TeX knows no lengths above 16383pt: a block of a table must stay below, whatever its labels.
+constexpr std::size_t widest_label = 24;
+constexpr std::size_t most_columns = 16;
+constexpr std::size_t most_rows = 40;
+constexpr std::size_t longest_line = 2000;  // of arithmetic, in bytes
+
+std::string label_text(const std::string& label) {
+  return fmt::format("\\text{{{}}}", latex_text(shortened(label, widest_label)));
+}
+
+// A part of a table: these rows and columns, as many as fit a page.
+struct Block {
+  std::size_t row, rows, column, columns;
+};
+
+std::string row_text(const DocumentTable& table, std::size_t row, const Block& block) {
+  std::string text;
+  for (std::size_t j = block.column; j < block.column + block.columns; ++j) {
+    text += (j == block.column ? "" : " & ") + number_text(table.rows[row][j], table.style);
+  }
+  return text + " \\\\\n";
+}
+
+// The numbers alone.
+std::string bracketed(const DocumentTable& table, const Block& block) {
+  std::string text = fmt::format("\\left[\\begin{{array}}{{*{{{}}}{{r}}}}\n", block.columns);
+  for (std::size_t i = block.row; i < block.row + block.rows; ++i) {
+    text += "  " + row_text(table, i, block);
+  }
+  return text + "\\end{array}\\right]";
+}
+
+// The numbers between their labels.
+std::string labelled(const DocumentTable& table, const Block& block) {
+  std::string text = fmt::format("\\begin{{array}}{{l|*{{{}}}{{r}}}}\n", block.columns);
+  for (std::size_t j = block.column; j < block.column + block.columns; ++j) {
+    text += " & " + (j < table.columns.size() ? label_text(table.columns[j]) : "");
+  }
+  text += " \\\\ \\hline\n";
+  for (std::size_t i = block.row; i < block.row + block.rows; ++i) {
+    text += "  " + label_text(table.row_labels[i]) + " & " + row_text(table, i, block);
+  }
+  return text + "\\end{array}";
+}
+
+// The table in blocks, each after what it shows where there are several.
+std::string blocks_text(const DocumentTable& table) {
+  const std::size_t columns = table.rows.front().size();
+  const bool one = table.rows.size() <= most_rows && columns <= most_columns;
+  std::string text;
+  for (std::size_t i = 0; i < table.rows.size(); i += most_rows) {
+    for (std::size_t j = 0; j < columns; j += most_columns) {
+      const Block block{i, std::min(most_rows, table.rows.size() - i), j,
+                        std::min(most_columns, columns - j)};
+      if (!one) {
+        text += fmt::format("Rows {}--{}, columns {}--{}:\n", i + 1, i + block.rows, j + 1,
+                            j + block.columns);
+      }
+      const std::string matrix =
+          table.row_labels.empty() ? bracketed(table, block) : labelled(table, block);
+      text += fmt::format("\\fitted{{{}}}\n", matrix);
+    }
+  }
+  return text;
+}
+
+class LatexWriter {
+ public:
+  LatexWriter(const Trace& trace, const DocumentLook& look) : trace_(trace), look_(look) {}
+
+  std::string operator()(const DocumentHeading& heading) const {
+    if (heading.level == 1) return fmt::format("{{\\LARGE {}\\par}}\n", latex_text(heading.text));
+    return fmt::format("\\{}section{{{}}}\n", heading.level == 2 ? "" : "sub",
+                       latex_text(heading.text));
+  }
+
+  std::string operator()(const Passage& passage) const {
+    switch (passage.kind) {
+      case Passage::Kind::code: return code(passage.as_written());
+      case Passage::Kind::item:
+        return fmt::format("\\hangindent=1em $\\bullet$ {}\\par\n",
+                           latex_text(passage.on_one_line()));
+      case Passage::Kind::paragraph: return latex_text(passage.on_one_line()) + "\\par\n";
+    }
+    return {};
+  }
+
+  std::string operator()(const DocumentFormula& formula) const {
+    return fmt::format("\\begin{{center}}{}\\end{{center}}\n", latex_text(formula.text));
+  }
+
+  std::string operator()(const DocumentTable& table) const {
+    const std::string title =
+        table.title.empty() ? "" : fmt::format("{}:\n", latex_text(table.title));
+    return title + blocks_text(table);
+  }
+
+  std::string operator()(const DocumentArithmetic& arithmetic) const {
+    const CellArithmetic worked = arithmetic_of(
+        trace_, arithmetic.cell,
+        {.digits = look_.digits, .most_terms = most_terms, .notation = Notation::latex});
+    if (worked.lines.size() < 2) return {};
+    std::string lines;
+    std::string start = worked.cell;
+    for (const std::string& line : worked.lines) {
+      if (start.size() + line.size() > longest_line) return {};  // labels as long as sentences
+      lines += fmt::format("{} &= {} \\\\\n", visible(start), visible(line));
+      start.clear();
+    }
+    return fmt::format("One cell:\n\\fitted{{\\begin{{aligned}}\n{}\\end{{aligned}}}}\n",
+                       latex_characters(lines));
+  }
+
+ private:
+  // Commands to type: every blank stays, and no dashes are made of minus signs.
+  static std::string code(const std::string& lines) {
+    std::string text = "{\\ttfamily\\frenchspacing\\obeylines\\obeyspaces%\n";
+    return text + latex_text(lines) + "\\par}\n";
+  }
+
+  const Trace& trace_;
+  const DocumentLook& look_;
+};
+
+}  // namespace
+
+std::string latex_document(const Lesson& lesson, const Trace& trace, const DocumentLook& look) {
+  const LatexWriter writer(trace, look);
+  std::string text(preamble);
+  for (const DocumentPart& part : document_of(lesson, trace, look)) {
+    text += std::visit(writer, part) + "\n";
+  }
+  return text + "\\end{document}\n";
+}
+
+}  // namespace qkv

@@ -1,0 +1,225 @@
+#include "exposition/exposition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "exposition/changes.hpp"
+#include "exposition/chosen_cell.hpp"
+#include "exposition/step_words.hpp"
+#include "tensor/change.hpp"
+#include "trace/labels.hpp"
+
+namespace qkv {
+namespace {
+
+// A tensor of the trace's own.
+std::shared_ptr<const Tensor> lent(const Tensor& tensor) {
+  return {std::shared_ptr<void>(), &tensor};
+}
+
+// The lesson's own numbers, where any of them differ and can be compared.
+bool differs_from(const Tensor* before, const Tensor& now) {
+  return before && comparable(now, *before) && differs(now, *before);
+}
+
+// What lies on the way to the step's result, in a trace that may lack the step.
+std::vector<Part> parts_of(const Trace& trace, const std::string& name) {
+  const Step* step = trace.find_step(name);
+  if (!step || !step->operation->parts) return {};
+  return step->operation->parts(trace.call(*step));
+}
+
+std::string first_sentence(std::string_view says) {
+  const std::size_t end = says.find(". ");
+  return std::string(end == std::string_view::npos ? says : says.substr(0, end + 1));
+}
+
+// The passages with a line of its own above them.
+std::vector<Passage> below(std::string_view line, std::vector<Passage> passages) {
+  if (!passages.empty()) passages.front().apart = true;
+  passages.insert(passages.begin(), {.lines = {std::string(line)}});
+  return passages;
+}
+
+class Teller {
+ public:
+  Teller(const Lesson& lesson, const Trace& trace, const Step& step, const Telling& telling)
+      : lesson_(lesson),
+        trace_(trace),
+        step_(step),
+        telling_(telling),
+        shows_(telling.unshown || !telling.only.empty() || lesson.texts[step.number - 1].show) {}
+
+  Exposition told() && {
+    for (const Topic topic : telling_.topics) {
+      if (topic == Topic::givens || is_wanted(step_.name)) tell(topic);
+    }
+    return std::move(told_);
+  }
+
+ private:
+  bool is_wanted(const std::string& name) const {
+    const std::vector<std::string>& only = telling_.only;
+    return only.empty() || std::find(only.begin(), only.end(), name) != only.end();
+  }
+
+  void tell(Topic topic) {
+    const int digits = telling_.digits;
+    switch (topic) {
+      case Topic::title: return title();
+      case Topic::formula: return add(formula_of(trace_, step_));
+      case Topic::said: return words(Words::Role::said, said_of(lesson_, trace_, step_, digits));
+      case Topic::gist: return words(Words::Role::said, first_sentence(step_.operation->says));
+      case Topic::givens: return givens();
+      case Topic::way: return way();
+      case Topic::result: return result();
+      case Topic::changes: return changes();
+      case Topic::cell: return cell();
+      case Topic::notice:
+        return words(Words::Role::notice, noticed_of(lesson_, trace_, step_, digits));
+      case Topic::questions:
+        return words(Words::Role::questions, questions_of(lesson_, trace_, step_, digits));
+    }
+  }
+
+  void add(Told told) { told_.push_back(std::move(told)); }
+
+  void words(Words::Role role, const std::string& prose) {
+    if (!prose.empty()) add(Words{role, passages_of(prose)});
+  }
+
+  void title() {
+    add(StepTitle{.number = step_.number,
+                  .of = trace_.length,
+                  .name = step_.name,
+                  .title = title_of(lesson_, step_)});
+  }
+
+  // Those that the lesson leaves out are only named, unless all are asked for.
+  void givens() {
+    std::string unshown;
+    for (const Given* given : first_used_by(trace_, step_)) {
+      if (!is_wanted(given->name)) continue;
+      const std::string shape = shown_shape(given->tensor, trace_.convention);
+      const bool all = telling_.unshown || !telling_.only.empty();
+      if (all || is_shown(lesson_, *given)) {
+        add(Exhibit{.role = Exhibit::Role::given,
+                    .title = given->name,
+                    .shape = shape,
+                    .tensor = lent(given->tensor),
+                    .before = own_numbers(given->name, given->tensor),
+                    .head = telling_.head});
+      } else {
+        unshown += fmt::format("{}{} ({})", unshown.empty() ? "" : ", ", given->name, shape);
+      }
+    }
+    if (!unshown.empty()) add(UnshownGivens{unshown});
+  }
+
+  std::shared_ptr<const Tensor> own_numbers(const std::string& name, const Tensor& now) const {
+    const Tensor* before = telling_.began ? telling_.began->find(name) : nullptr;
+    return differs_from(before, now) ? lent(*before) : nullptr;
+  }
+
+  void way() {
+    if (!shows_) return;
+    std::vector<Part> parts = parts_of(trace_, step_.name);
+    std::vector<Part> before;
+    if (telling_.began) before = parts_of(*telling_.began, step_.name);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      Exhibit exhibit{.role = Exhibit::Role::on_the_way,
+                      .title = parts[i].title,
+                      .shape = shown_shape(parts[i].tensor, trace_.convention),
+                      .step = &step_,
+                      .tensor = std::make_shared<const Tensor>(std::move(parts[i].tensor)),
+                      .head = head_of_way()};
+      const bool same_part = i < before.size() && before[i].title == parts[i].title;
+      if (same_part && differs_from(&before[i].tensor, *exhibit.tensor)) {
+        exhibit.before = std::make_shared<const Tensor>(std::move(before[i].tensor));
+      }
+      add(std::move(exhibit));
+    }
+  }
+
+  // Of many heads the way of one will do: the one that the worked cell is in.
+  std::optional<std::size_t> head_of_way() const {
+    constexpr std::size_t many = 3;
+    if (telling_.head || step_.output.matrices() < many) return telling_.head;
+    return head_of(step_.output, cell_of(lesson_, trace_, step_).matrix);
+  }
+
+  void result() {
+    if (!shows_) return;
+    add(Exhibit{.role = Exhibit::Role::result,
+                .title = step_.name,
+                .shape = shown_shape(step_.output, trace_.convention),
+                .step = &step_,
+                .tensor = lent(step_.output),
+                .before = own_numbers(step_.name, step_.output),
+                .head = telling_.head});
+  }
+
+  void changes() {
+    if (shows_ && telling_.began) {
+      add(Changes{changes_text(step_, *telling_.began, telling_.digits)});
+    }
+  }
+
+  // Where numbers were changed, the one that this changed most; else the lesson's own choice.
+  void cell() {
+    if (!shows_ || step_.output.values.empty()) return;
+    if (telling_.began) {
+      if (const auto changed = largest_change(step_, *telling_.began)) {
+        return add(WorkedCell{*changed});
+      }
+    }
+    add(WorkedCell{in_head(cell_of(lesson_, trace_, step_), trace_, telling_.head)});
+  }
+
+  const Lesson& lesson_;
+  const Trace& trace_;
+  const Step& step_;
+  const Telling& telling_;
+  bool shows_;
+  Exposition told_;
+};
+
+std::string_view opening_words(const Lesson& lesson, Words::Role role) {
+  const bool columns = lesson.recipe.convention == Convention::columns;
+  switch (role) {
+    case Words::Role::summary: return lesson.summary;
+    case Words::Role::source: return lesson.source;
+    case Words::Role::convention:
+      return columns ? "Here a token is a column: keys run down, queries across." : "";
+    case Words::Role::changed: return lesson.changed ? changed_words : "";
+    default: return {};
+  }
+}
+
+}  // namespace
+
+std::vector<Passage> introduced(const Words& words) {
+  switch (words.role) {
+    case Words::Role::source: return with_lead("Numbers from: ", words.passages);
+    case Words::Role::notice: return with_lead("Notice: ", words.passages);
+    case Words::Role::questions: return below("Try:", words.passages);
+    default: return words.passages;
+  }
+}
+
+Exposition opening_of(const Lesson& lesson, std::span<const Words::Role> roles) {
+  Exposition told = {LessonTitle{lesson.title}};
+  for (const Words::Role role : roles) {
+    const std::string_view prose = opening_words(lesson, role);
+    if (!prose.empty()) told.emplace_back(Words{role, passages_of(prose)});
+  }
+  return told;
+}
+
+Exposition told_of(const Lesson& lesson, const Trace& trace, const Step& step,
+                   const Telling& telling) {
+  return Teller(lesson, trace, step, telling).told();
+}
+
+}  // namespace qkv

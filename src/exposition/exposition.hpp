@@ -1,0 +1,123 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "exposition/formula.hpp"
+#include "lesson/lesson.hpp"
+#include "text/passages.hpp"
+#include "trace/reference.hpp"
+#include "trace/trace.hpp"
+
+namespace qkv {
+
+// What a lesson is told as, piece after piece: values that know nothing of how they will look. A
+// terminal, a document, a page and a sheet of paper are writers of them: each has a word for every
+// kind of piece, and the order is not its business.
+
+struct LessonTitle {
+  std::string text;
+};
+
+struct StepTitle {
+  std::size_t number = 0, of = 0;  ///< 6 of 14
+  std::string name;                ///< "scores"
+  std::string title;               ///< "How well each query fits each key"
+};
+
+/// Prose, and what it is there for.
+struct Words {
+  enum class Role { summary, source, convention, changed, said, notice, questions };
+  Role role = Role::said;
+  std::vector<Passage> passages;
+};
+
+/// The same with what introduces it: "Notice: …", "Try:" above questions.
+std::vector<Passage> introduced(const Words& words);
+
+/// A tensor to look at. It may belong to the trace, which must outlive it.
+struct Exhibit {
+  enum class Role { given, on_the_way, result };
+  Role role = Role::given;
+  std::string title;           ///< its name, or what lies on the way to the step's result
+  std::string shape;           ///< as people see it: "7×2"
+  const Step* step = nullptr;  ///< whose result it is, or lies on the way to
+  std::shared_ptr<const Tensor> tensor;
+  std::shared_ptr<const Tensor> before = nullptr;  ///< the lesson's own, where numbers of it differ
+  std::optional<std::size_t> head = {};            ///< of many, the one to look at
+};
+
+/// Givens that a step is the first to use and that the lesson leaves out: `X (7×4), W (4×2)`.
+struct UnshownGivens {
+  std::string names;
+};
+
+/// What a change of the lesson did to the step: `changed: 2 of 49 cells: …`.
+struct Changes {
+  std::string text;
+};
+
+/// One cell to work out.
+struct WorkedCell {
+  CellReference cell;
+};
+
+using Told = std::variant<LessonTitle, StepTitle, Words, Formula, Exhibit, UnshownGivens, Changes,
+                          WorkedCell>;
+using Exposition = std::vector<Told>;
+
+/// What there is to tell about a step.
+enum class Topic {
+  title,
+  formula,
+  said,       ///< the lesson's words, or the operation's
+  gist,       ///< the first sentence of the operation's
+  givens,     ///< that the step is the first to use
+  way,        ///< to the result: softmax's exponentials
+  result,     ///< the step's own matrix
+  changes,    ///< of its numbers, where some of the lesson's were changed
+  cell,       ///< one that is worked out
+  notice,     ///< what to notice in the numbers
+  questions,  ///< what to try then
+};
+
+/// The topics of a whole walk.
+inline constexpr Topic whole_walk[] = {
+    Topic::title,  Topic::formula, Topic::said, Topic::givens, Topic::way,
+    Topic::result, Topic::changes, Topic::cell, Topic::notice, Topic::questions};
+
+/// What is told, and in which order.
+struct Telling {
+  std::span<const Topic> topics = whole_walk;
+  int digits = 4;                        ///< decimals of the numbers in prose
+  std::vector<std::string> only = {};    ///< these steps and givens, and all of them; else all
+  bool unshown = false;                  ///< also the matrices that the lesson leaves out
+  std::optional<std::size_t> head = {};  ///< of what has heads, this one
+  const Trace* began = nullptr;          ///< the lesson's own numbers, where some were changed
+};
+
+/// What stands before the first step, as far as there is such: what the lesson is about, where its
+/// numbers come from, that its tokens are columns; of a changed one, which words explain it.
+inline constexpr Words::Role whole_opening[] = {Words::Role::summary, Words::Role::source,
+                                                Words::Role::convention, Words::Role::changed};
+
+/// The lesson's title and these words.
+Exposition opening_of(const Lesson& lesson, std::span<const Words::Role> roles = whole_opening);
+
+/// What a writer makes of each, one behind the other.
+template <class Writer>
+std::string written(std::span<const Told> told, const Writer& writer) {
+  std::string text;
+  for (const Told& piece : told) text += std::visit(writer, piece);
+  return text;
+}
+
+/// One step. Lesson and trace must outlive what is told of them.
+Exposition told_of(const Lesson& lesson, const Trace& trace, const Step& step,
+                   const Telling& telling);
+
+}  // namespace qkv

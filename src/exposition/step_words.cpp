@@ -1,0 +1,83 @@
+#include "exposition/step_words.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "lesson/prose.hpp"
+#include "text/number.hpp"
+
+namespace qkv {
+namespace {
+
+bool uses(const Step& step, std::string_view name) {
+  return std::find(step.of.begin(), step.of.end(), name) != step.of.end();
+}
+
+// The first step that is still there to take the matrix: the very first may have been let go.
+std::string_view first_user(const Trace& trace, std::string_view name) {
+  const auto known = trace.first_uses.find(name);
+  if (known != trace.first_uses.end() && trace.find_step(known->second)) return known->second;
+  const auto first = std::find_if(trace.steps.begin(), trace.steps.end(),
+                                  [&](const Step& step) { return uses(step, name); });
+  return first == trace.steps.end() ? std::string_view() : first->name;
+}
+
+// Decimals that the lesson asks for all stand, so that lists line up: 1.0000 is a number rounded.
+std::string number_in_prose(double value, std::optional<int> wanted, int digits) {
+  const std::string text = brief(value, wanted.value_or(digits));
+  const bool plain = text.find_first_of("e,n") == std::string::npos && value != 0;
+  return wanted && plain ? number(value, *wanted) : text;
+}
+
+}  // namespace
+
+std::string title_of(const StepText& words, const Operation& operation) {
+  return words.title.empty() ? std::string(operation.title) : words.title;
+}
+
+std::string title_of(const Lesson& lesson, const Step& step) {
+  return title_of(lesson.texts[step.number - 1], *step.operation);
+}
+
+std::string said_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
+  const std::string& own = lesson.texts[step.number - 1].say.text;
+  return own.empty() ? std::string(step.operation->says) : live_prose(own, trace, digits);
+}
+
+std::string noticed_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
+  const std::string& own = lesson.texts[step.number - 1].notice.text;
+  return own.empty() ? std::string(step.operation->notice) : live_prose(own, trace, digits);
+}
+
+std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
+  return live_prose(lesson.texts[step.number - 1].questions.text, trace, digits);
+}
+
+std::string live_prose(std::string_view prose, const Trace& trace, int digits) {
+  std::string text;
+  for (const ProsePiece& piece : pieces_of(prose, trace)) {
+    text += piece.text;
+    if (!piece.number) continue;
+    const std::string written = number_in_prose(*piece.number, piece.digits, digits);
+    const bool after_sign = text.ends_with("· ") || text.ends_with("+ ");
+    text += after_sign && written.starts_with('-') ? "(" + written + ")" : written;
+  }
+  return text;
+}
+
+std::vector<const Given*> first_used_by(const Trace& trace, const Step& step) {
+  std::set<std::size_t> places;  // in the order of the givens
+  for (const std::string& name : step.of) {
+    const auto place = trace.given_names.place(name);
+    if (place && first_user(trace, name) == step.name) places.insert(*place);
+  }
+  std::vector<const Given*> result;
+  for (const std::size_t place : places) result.push_back(&trace.givens[place]);
+  return result;
+}
+
+bool is_shown(const Lesson& lesson, const Given& given) {
+  return std::ranges::find(lesson.unshown, given.name) == lesson.unshown.end();
+}
+
+}  // namespace qkv

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "formats/cell.hpp"
+
+namespace qkv {
+
+/// What somebody wants of a file of numbers.
+struct Wanted {
+  /// The rows and columns that the file is to have, where that is known: see read_csv.
+  std::optional<std::array<std::size_t, 2>> expected = {};
+  /// Whether the matrix of that name is to be read; asked for each name in the file, in its order.
+  /// Empty: all are.
+  std::function<bool(const std::string&)> takes = {};
+  /// What is done with a cell that is no number.
+  Unreadable unreadable = Unreadable::refused;
+  /// So many matrices of the expected size may stand in the file, one below the other.
+  std::size_t stacked = 1;
+};
+
+}  // namespace qkv

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qkv {
+
+/// How messages speak of an archive, and of how to make a good one.
+struct ZipWords {
+  std::string_view kind;     ///< ".npz file"
+  std::string_view make;     ///< "save the arrays with numpy.savez"
+  std::string_view again;    ///< "save the arrays again with numpy.savez"
+  std::string_view plainly;  ///< how to make one without a rare kind of packing
+};
+
+enum class ZipMethod { stored = 0, deflated = 8 };
+
+/// One file in an archive, still packed.
+struct ZipEntry {
+  std::string name;
+  ZipMethod method = ZipMethod::stored;
+  std::size_t checksum = 0;
+  std::size_t packed = 0;
+  std::size_t unpacked = 0;
+  std::size_t header = 0;  ///< where its local header begins
+  std::string_view data = {};
+};
+
+/// The files of a zip archive, in its own order; they point into `bytes`. Every size in the archive
+/// must be right, and no entry may lie in another. `where` opens every message. Throws InputError.
+std::vector<ZipEntry> zip_entries(std::string_view bytes, const std::string& where,
+                                  const ZipWords& words);
+
+/// The entry's bytes, whose checksum must be right. Throws InputError.
+std::string unpacked(const ZipEntry& entry, const std::string& where, const ZipWords& words);
+
+}  // namespace qkv

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exposition/formula.hpp"
+#include "text/passages.hpp"
+
+namespace qkv {
+
+/// Text between tags or in a quoted attribute: nothing in it is a tag or an entity.
+std::string html_escaped(std::string_view text);
+
+/// A name or a line from a lesson as HTML: no tags, and nothing hides or turns the reading
+/// direction (see `visible`).
+std::string html_text(std::string_view text);
+
+/// The same for a row's or column's label, cut to what fits over a column.
+std::string html_label(std::string_view label);
+
+/// Prose as paragraphs, lists and code.
+std::string html_prose(const std::vector<Passage>& passages);
+
+/// JSON between <script> tags: nothing in it can end the script or begin a comment.
+std::string json_for_html(std::string json);
+
+/// The formula of a step as MathML, each operand with its shape below; `said` is what stands for it
+/// where there is no MathML. Example: pieces of `Q · Kᵀ`, result "scores", its shape "7×7".
+std::string mathml(const std::vector<FormulaPiece>& pieces, std::string_view result,
+                   std::string_view result_shape, std::string_view said);
+
+}  // namespace qkv

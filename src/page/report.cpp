@@ -1,0 +1,239 @@
+#include "page/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "exposition/arithmetic.hpp"
+#include "exposition/exposition.hpp"
+#include "exposition/step_words.hpp"
+#include "page/html.hpp"
+#include "page/report_data.hpp"
+#include "page/report_matrix.hpp"
+#include "page/report_view.hpp"
+
+namespace qkv {
+namespace {
+
+// Everything that the parts of the page are made of.
+struct Page {
+  const Lesson& lesson;
+  const Trace& trace;
+  const ReportWish& wish;
+  std::vector<TensorView> views;
+  ReportLook look;
+};
+
+unsigned hex_digit(char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); }
+
+// A hash in hexadecimal as a content security policy writes it, in base 64.
+std::string base64_of_hex(std::string_view hex) {
+  constexpr std::string_view letters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < hex.size(); i += 3) {  // 3 hexadecimal digits are 2 letters
+    unsigned bits = 0;
+    for (std::size_t k = i; k < i + 3; ++k)
+      bits = bits * 16 + (k < hex.size() ? hex_digit(hex[k]) : 0);
+    text += letters[bits >> 6];
+    if (i + 2 < hex.size() || (hex.size() - i) * 4 > 6) text += letters[bits & 63];
+  }
+  while (text.size() % 4 != 0) text += '=';
+  return text;
+}
+
+std::string head(const Page& page) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+      "<meta name=\"description\" content=\"{}\">\n"
+      "<meta name=\"generator\" content=\"qkv {}\">\n<title>{}</title>\n<style>{}</style>\n"
+      "</head>\n",
+      base64_of_hex(report_style().sha256), base64_of_hex(report_script().sha256),
+      html_text(page.lesson.summary), QKV_VERSION, html_text(page.lesson.title),
+      report_style().text);
+}
+
+std::string contents(const Page& page) {
+  std::string text =
+      "<nav aria-labelledby=\"contents\">\n<h2 id=\"contents\">Contents</h2>\n<ol>\n";
+  for (const Step& step : page.trace.steps) {
+    text += fmt::format("<li><a href=\"#step-{}\"><b>{}</b> <span>{}</span></a></li>\n",
+                        step.number, html_text(step.name), html_text(title_of(page.lesson, step)));
+  }
+  return text + "</ol>\n</nav>\n";
+}
+
+constexpr std::string_view how_to_read =
+    "<p class=\"how\" hidden>Point at a number, tap it, or go to it with Tab and the arrow keys: "
+    "how "
+    "it comes about appears, and the numbers that it is made of are framed. Esc puts them out "
+    "again.</p>\n"
+    "<p class=\"legend\">The stronger a cell's colour, the further it is from zero; a number below "
+    "zero is brown and has its minus sign.</p>\n";
+
+std::string aside_html(std::string_view heading, const std::vector<Passage>& passages) {
+  return fmt::format("<div class=\"notice\">\n<h3>{}</h3>\n{}</div>\n", heading,
+                     html_prose(passages));
+}
+
+// Writes what is told, each piece an element or several.
+class PageWriter {
+ public:
+  explicit PageWriter(const Page& page) : page_(page) {}
+
+  std::string operator()(const LessonTitle& title) const {
+    return fmt::format("<h1>{}</h1>\n", html_text(title.text));
+  }
+
+  std::string operator()(const StepTitle& step) const {
+    return fmt::format(
+        "<h2 id=\"title-{0}\"><span class=\"number\">{0}</span> <span class=\"name\">{1}</span> "
+        "{2}</h2>\n",
+        step.number, html_text(step.name), html_text(step.title));
+  }
+
+  std::string operator()(const Words& words) const {
+    const auto in_division = [&](std::string_view name) {
+      return fmt::format("<div class=\"{}\">{}</div>\n", name, html_prose(introduced(words)));
+    };
+    switch (words.role) {
+      case Words::Role::summary: return in_division("summary");
+      case Words::Role::source: return in_division("source");
+      case Words::Role::said: return in_division("say");
+      case Words::Role::convention: return html_prose(words.passages);
+      case Words::Role::changed:
+        return fmt::format("<p class=\"changed\">{}</p>\n",
+                           html_escaped(words.passages.front().on_one_line()));
+      case Words::Role::notice: return aside_html("Notice", words.passages);
+      case Words::Role::questions: return aside_html("Try", words.passages);
+    }
+    return {};
+  }
+
+  std::string operator()(const Formula& formula) const {
+    return fmt::format(
+        "<div class=\"formula\">{}</div>\n",
+        mathml(formula.pieces, formula.result, formula.result_shape, formula_text(formula)));
+  }
+
+  std::string operator()(const Exhibit& exhibit) const {
+    const std::string title = html_text(fmt::format("{} ({})", exhibit.title, exhibit.shape));
+    switch (exhibit.role) {
+      case Exhibit::Role::given:
+        return fmt::format("<h3>Given: {}</h3>\n{}", title, tensor_html(exhibit));
+      case Exhibit::Role::on_the_way: return way_html(exhibit);
+      case Exhibit::Role::result:
+        return fmt::format("<h3>{}</h3>\n{}", title, tensor_html(exhibit));
+    }
+    return {};
+  }
+
+  std::string operator()(const UnshownGivens& givens) const {
+    return fmt::format("<p>Given, not shown: {}.</p>\n", html_text(givens.names));
+  }
+
+  std::string operator()(const Changes& changes) const {
+    return fmt::format("<p>{}</p>\n", html_text(changes.text));
+  }
+
+  std::string operator()(const WorkedCell& cell) const {
+    const CellArithmetic worked = arithmetic_of(
+        page_.trace, cell.cell, {.digits = page_.look.digits, .most_terms = page_.look.most_terms});
+    if (worked.lines.size() < 2) return {};
+    std::string text =
+        fmt::format("<div class=\"worked\">\n<h3>One cell</h3>\n<p class=\"cell\">{}</p>\n",
+                    html_text(worked.cell));
+    for (const std::string& line : worked.lines) {
+      text += fmt::format("<p>= {}</p>\n", html_text(line));
+    }
+    if (!worked.remark.empty()) text += fmt::format("<p>{}</p>\n", html_text(worked.remark));
+    return text + "</div>\n";
+  }
+
+ private:
+  const TensorView& view_of(std::string_view name) const {
+    return *std::find_if(page_.views.begin(), page_.views.end(),
+                         [&](const TensorView& view) { return view.name == name; });
+  }
+
+  // By which the script finds the tensor in its data.
+  std::string mark_of(const TensorView& view) const {
+    return fmt::format(" data-tensor=\"{}\"", &view - page_.views.data());
+  }
+
+  // A given or a step, and the command that shows all of it.
+  std::string tensor_html(const Exhibit& exhibit) const {
+    const TensorView& view = view_of(exhibit.title);
+    const std::string caption =
+        view.tensor->matrices() > 1 ? view.name : fmt::format("{} ({})", view.name, exhibit.shape);
+    const std::string whole =
+        exhibit.step ? fmt::format("qkv export {} --step {} -o -", page_.lesson.asked, view.name)
+                     : fmt::format("qkv export {} -o DIR", page_.lesson.asked);
+    return heatmaps(view, page_.trace.convention, page_.wish.digits, caption, mark_of(view), whole);
+  }
+
+  // Softmax's exponentials, say. Where they lie on the way to one cell each, that cell's arithmetic
+  // says how they come about.
+  std::string way_html(const Exhibit& exhibit) const {
+    const Step& step = *exhibit.step;
+    const TensorView& result = view_of(step.name);
+    const bool one_for_each = exhibit.tensor->shape() == step.output.shape();
+    TensorView view = one_for_each ? result : qkv::view_of(exhibit.title, *exhibit.tensor);
+    view.tensor = exhibit.tensor.get();
+    const std::string mark = one_for_each ? mark_of(result) + " data-way" : "";
+    return fmt::format(
+        "<h3>On the way: {}</h3>\n{}", html_text(exhibit.title),
+        heatmaps(view, page_.trace.convention, page_.wish.digits, exhibit.title, mark,
+                 fmt::format("qkv run {} --step {}", page_.lesson.asked, step.name)));
+  }
+
+  const Page& page_;
+};
+
+std::string step_html(const Page& page, const Step& step) {
+  return fmt::format("<section id=\"step-{0}\" aria-labelledby=\"title-{0}\">\n{1}</section>\n",
+                     step.number,
+                     written(told_of(page.lesson, page.trace, step, {.digits = page.wish.digits}),
+                             PageWriter(page)));
+}
+
+constexpr std::string_view panel =
+    "<aside id=\"panel\" aria-label=\"How a cell comes about\" hidden>\n"
+    "<div class=\"title\"><h2></h2><button type=\"button\" aria-label=\"Close\">×</button></div>\n"
+    "<div class=\"lines\"></div>\n<div class=\"sources\" aria-hidden=\"true\"></div>\n</aside>\n"
+    "<div id=\"said\" class=\"only-said\" aria-live=\"polite\"></div>\n";
+
+}  // namespace
+
+std::string report_page(const Lesson& lesson, const Trace& trace, const ReportWish& wish) {
+  const Page page{.lesson = lesson,
+                  .trace = trace,
+                  .wish = wish,
+                  .views = views_of(trace),
+                  .look = {.digits = wish.digits}};
+  std::string text = head(page);
+  text += "<body>\n<a class=\"skip\" href=\"#step-1\">Skip to the first step</a>\n";
+  text += "<div id=\"page\">\n<header>\n" + written(opening_of(lesson), PageWriter(page)) +
+          "</header>\n";
+  text += contents(page) + "<main>\n";
+  text.append(how_to_read);
+  for (const Step& step : trace.steps) {
+    text += step_html(page, step);
+    if (wish.on_step) wish.on_step();
+  }
+  text += fmt::format(
+      "</main>\n<footer><p>Made by <code>{}</code> (qkv {}). Everything is worked out "
+      "in double precision and shown rounded.</p></footer>\n</div>\n",
+      html_text(wish.command), QKV_VERSION);
+  text.append(panel);
+  text += fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n",
+                      json_for_html(report_data(trace, page.views, page.look)));
+  text += fmt::format("<script>{}</script>\n</body>\n</html>\n", report_script().text);
+  return text;
+}
+
+}  // namespace qkv

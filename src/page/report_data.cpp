@@ -1,0 +1,236 @@
+#include "page/report_data.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "page/cell_program.hpp"
+#include "tensor/parallel.hpp"
+#include "text/visible.hpp"
+#include "trace/reference.hpp"
+
+namespace qkv {
+namespace {
+
+using Kind = Expression::Kind;
+
+std::string_view kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::number: return "number";
+    case Kind::cell: return "cell";
+    case Kind::sum: return "sum";
+    case Kind::difference: return "difference";
+    case Kind::product: return "product";
+    case Kind::quotient: return "quotient";
+    case Kind::negative: return "negative";
+    case Kind::root: return "root";
+    case Kind::exponential: return "exponential";
+    case Kind::sine: return "sine";
+    case Kind::cosine: return "cosine";
+    case Kind::hyperbolic_tangent: return "hyperbolic_tangent";
+    case Kind::error_function: return "error_function";
+    case Kind::power: return "power";
+    case Kind::maximum: return "maximum";
+  }
+  return {};
+}
+
+// JSON has no infinities: they are the strings "inf" and "-inf".
+std::string json_number(double value) {
+  if (std::isnan(value)) return "\"nan\"";
+  if (std::isinf(value)) return value < 0 ? "\"-inf\"" : "\"inf\"";
+  return fmt::format("{}", value);
+}
+
+std::string json_text(std::string_view text) { return nlohmann::json(visible(text)).dump(); }
+
+// "[a,b,c]" of what `write` makes of each.
+template <class Range, class Write>
+std::string json_list(const Range& range, Write write) {
+  std::string text = "[";
+  for (const auto& each : range) {
+    if (text.size() > 1) text += ',';
+    text += write(each);
+  }
+  return text + "]";
+}
+
+std::string json_indices(const std::vector<std::size_t>& indices) {
+  return json_list(indices, [](std::size_t i) { return std::to_string(i); });
+}
+
+// A number that is the same everywhere, [base, by matrix, by row, by column], or a table.
+std::string json_pattern(const Pattern& pattern) {
+  if (pattern.by != 0) {
+    return fmt::format("{{\"by\":{},\"table\":{}}}", pattern.by,
+                       json_list(pattern.table, json_number));
+  }
+  if (pattern.is_same_everywhere()) return json_number(pattern.linear[0]);
+  return json_list(pattern.linear, json_number);
+}
+
+// ["product",2,3]: a term of earlier ones; ["cell",operand,matrix,row,column]; ["number",value].
+std::string json_term(const ProgramTerm& term) {
+  std::string text = fmt::format("[\"{}\"", kind_name(term.kind));
+  if (term.kind == Kind::cell) text += fmt::format(",{}", term.operand);
+  for (const std::size_t part : term.parts) text += fmt::format(",{}", part);
+  for (const Pattern& pattern : term.varying) text += "," + json_pattern(pattern);
+  return text + "]";
+}
+
+std::string json_program(const CellProgram& program) {
+  return fmt::format(
+      "{{\"which\":{},\"forms\":{}}}", json_pattern(program.which),
+      json_list(program.forms, [](const ProgramForm& form) { return json_list(form, json_term); }));
+}
+
+// The words that stand for the indices along an axis, for each sentence of a batch; null for an
+// axis that has none.
+std::string json_words(const Axis& axis) {
+  if (axis.labels.empty() || axis.size == 0) return "null";
+  std::vector<std::size_t> sentences(axis.labels.size() / axis.size);
+  std::size_t next = 0;
+  for (std::size_t& sentence : sentences) sentence = next++;
+  return json_list(sentences, [&](std::size_t sentence) {
+    return json_list(index_words(axis, sentence), json_text);
+  });
+}
+
+std::string json_leading(const Tensor& tensor) {
+  std::vector<Axis> leading(tensor.axes.begin(), tensor.axes.begin() + static_cast<std::ptrdiff_t>(
+                                                                           tensor.leading_axes()));
+  return json_list(leading, [](const Axis& axis) {
+    return fmt::format("[{},{}]", json_text(axis.name.empty() ? "head" : axis.name), axis.size);
+  });
+}
+
+// The numbers that are read: all of them, or those of the runs [start, length, start, length, …].
+std::string json_numbers(const Tensor& tensor, const std::vector<bool>& read) {
+  const auto count = static_cast<std::size_t>(std::count(read.begin(), read.end(), true));
+  const bool dense = 2 * count >= read.size();
+  std::vector<std::size_t> runs;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (!dense && !read[i]) continue;
+    if (i == 0 || runs.empty() || runs[runs.size() - 2] + runs.back() != i) {
+      runs.insert(runs.end(), {i, 0});
+    }
+    ++runs.back();
+    values.push_back(tensor.values[i]);
+  }
+  return fmt::format("\"runs\":{},\"values\":{}", json_indices(runs),
+                     json_list(values, json_number));
+}
+
+std::string json_shown(const TensorView& view) {
+  return fmt::format("\"matrices\":{},\"rows\":{},\"columns\":{}",
+                     json_indices(view.matrices.indices), json_indices(view.rows.indices),
+                     json_indices(view.columns.indices));
+}
+
+// {"exponential": [x, value, x, value, …]}, sorted, so that a lesson makes one page and no other.
+std::string json_functions(const ProgramNeeds& needs) {
+  std::map<Kind, std::vector<std::array<double, 3>>> sorted;
+  for (const auto& [call, value] : needs.functions) {
+    sorted[call.kind].push_back({call.arguments[0], call.arguments[1], value});
+  }
+  std::string text;
+  for (auto& [kind, calls] : sorted) {
+    std::sort(calls.begin(), calls.end());
+    std::vector<double> flat;
+    for (const auto& [x, y, value] : calls) {
+      flat.push_back(x);
+      if (kind == Kind::power) flat.push_back(y);
+      flat.push_back(value);
+    }
+    text += fmt::format("{}\"{}\":{}", text.empty() ? "" : ",", kind_name(kind),
+                        json_list(flat, json_number));
+  }
+  return "{" + text + "}";
+}
+
+std::vector<std::size_t> operands_of(const Step& step, const std::vector<TensorView>& views) {
+  std::vector<std::size_t> result;
+  for (const std::string& name : step.of) {
+    const auto found = std::find_if(views.begin(), views.end(),
+                                    [&](const TensorView& view) { return view.name == name; });
+    result.push_back(static_cast<std::size_t>(found - views.begin()));
+  }
+  return result;
+}
+
+// The cells of a given that are shown are read, each by its own line.
+void read_itself(const TensorView& view, ProgramNeeds& needs) {
+  const Tensor& tensor = *view.tensor;
+  std::vector<bool>& read = needs.cells[view.name];
+  read.resize(tensor.values.size());
+  for (const ShownCell& cell : view.cells()) {
+    read[(cell.index[0] * tensor.rows() + cell.index[1]) * tensor.columns() + cell.index[2]] = true;
+  }
+}
+
+std::string json_tensor(const Trace& trace, const TensorView& view, const std::string& program,
+                        const std::vector<TensorView>& views, const std::vector<bool>& read) {
+  const Tensor& tensor = *view.tensor;
+  const Axis one_row{.name = "", .size = 1};
+  const Axis& rows = tensor.rank() < 2 ? one_row : tensor.axes[tensor.rank() - 2];
+  std::string text = fmt::format(
+      "{{\"name\":{},\"shape\":[{},{},{}],\"rank\":{},\"turned\":{},\"leading\":{},"
+      "\"row_words\":{},\"column_words\":{},{},{}",
+      json_text(view.name), tensor.matrices(), tensor.rows(), tensor.columns(), tensor.rank(),
+      is_turned(tensor, trace.convention), json_leading(tensor), json_words(rows),
+      json_words(tensor.axes.back()), json_shown(view), json_numbers(tensor, read));
+  if (view.step) {
+    text += fmt::format(",\"of\":{},\"program\":{}", json_indices(operands_of(*view.step, views)),
+                        program);
+  }
+  return text + "}";
+}
+
+void add_to(ProgramNeeds& all, ProgramNeeds own) {
+  all.functions.merge(own.functions);
+  for (auto& [name, read] : own.cells) {
+    std::vector<bool>& known = all.cells[name];
+    known.resize(read.size());
+    for (std::size_t i = 0; i < read.size(); ++i) known[i] = known[i] || read[i];
+  }
+}
+
+// The program of each step, empty for givens: several steps at a time where they have many cells.
+std::vector<std::string> json_programs(const Trace& trace, const std::vector<TensorView>& views,
+                                       ProgramNeeds& needs) {
+  std::vector<std::string> programs(views.size());
+  std::vector<ProgramNeeds> own(views.size());
+  std::size_t cells = 0;
+  for (const TensorView& view : views) cells += view.cells().size();
+  constexpr std::size_t operations_a_cell = 1000;
+  in_blocks(views.size(), 1, operations_a_cell * cells / std::max<std::size_t>(1, views.size()),
+            [&](std::size_t v, std::size_t) {
+              const TensorView& view = views[v];
+              own[v].cells[view.name].resize(view.tensor->values.size());
+              if (!view.step) return read_itself(view, own[v]);
+              programs[v] =
+                  json_program(program_of(trace, *view.step, view.cells(), view.extents(), own[v]));
+            });
+  for (ProgramNeeds& one : own) add_to(needs, std::move(one));
+  return programs;
+}
+
+}  // namespace
+
+std::string report_data(const Trace& trace, const std::vector<TensorView>& views,
+                        const ReportLook& look) {
+  ProgramNeeds needs;
+  const std::vector<std::string> programs = json_programs(trace, views, needs);
+  std::string tensors;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    tensors += v == 0 ? "\n" : ",\n";
+    tensors += json_tensor(trace, views[v], programs[v], views, needs.cells[views[v].name]);
+  }
+  return fmt::format("{{\"digits\":{},\"most_terms\":{},\n\"functions\":{},\n\"tensors\":[{}]}}",
+                     look.digits, look.most_terms, json_functions(needs), tensors);
+}
+
+}  // namespace qkv

@@ -1,0 +1,274 @@
+#include "page/worksheet.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "exposition/arithmetic.hpp"
+#include "exposition/exposition.hpp"
+#include "formats/numeral.hpp"
+#include "page/html.hpp"
+#include "text/number.hpp"
+#include "trace/labels.hpp"
+
+namespace qkv {
+namespace {
+
+// What fits on a sheet in handwriting. A larger matrix comes in several grids, so that each can be
+// kept together on a page.
+constexpr std::size_t most_columns = 10;
+constexpr std::size_t most_rows = 22;
+
+constexpr std::string_view style = R"(
+@page { margin: 14mm 12mm; @bottom-right { content: counter(page) " / " counter(pages);
+        font: 9pt sans-serif; } }
+* { box-sizing: border-box; }
+body { max-width: 186mm; margin: 0 auto; color: #000; background: #fff;
+       font: 11pt/1.35 Georgia, "Times New Roman", serif; }
+h1 { font-size: 17pt; line-height: 1.2; margin: 0 0 2mm; overflow-wrap: anywhere; }
+h2 { font-size: 13pt; margin: 0 0 1mm; break-after: avoid; overflow-wrap: anywhere; }
+p { margin: 0 0 1.5mm; overflow-wrap: anywhere; }
+section { orphans: 1; widows: 1; margin: 6mm 0 0; padding-top: 3mm; border-top: 0.4mm solid #000; }
+header p, .rules { font-size: 10pt; }
+.who { display: flex; gap: 6mm; margin: 3mm 0; }
+.who span { flex: 2; border-bottom: 0.25mm solid #000; padding-bottom: 1mm; }
+.who span + span { flex: 1; }
+.lead { break-inside: avoid; break-after: avoid; }
+.formula { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 10pt; }
+figure { display: inline-block; vertical-align: top; margin: 1mm 7mm 3mm 0; break-inside: avoid; }
+figcaption { font-size: 9.5pt; font-style: italic; margin-bottom: 0.5mm; }
+table { border-collapse: collapse; break-inside: avoid;
+        font: 9.5pt/1.15 "DejaVu Sans", Arial, sans-serif; }
+th { font-weight: normal; padding: 0.6mm 1.2mm; max-width: 24mm; overflow-wrap: anywhere; }
+tbody th { text-align: right; }
+td { border: 0.25mm solid #000; height: 8mm; min-width: 15mm; padding: 0 1.2mm;
+     text-align: right; white-space: nowrap; }
+.given td { min-width: 9mm; background: #eee; }
+@media print { .given td { background: none; } }
+code { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 9.5pt;
+       overflow-wrap: anywhere; }
+)";
+
+// Where one grid of several begins and ends.
+struct Band {
+  std::size_t first, last;
+};
+
+// The indices in as few bands of at most `most` as will do, all about equally long.
+std::vector<Band> bands(std::size_t count, std::size_t most) {
+  const std::size_t pieces = std::max<std::size_t>(1, (count + most - 1) / most);
+  std::vector<Band> result;
+  for (std::size_t p = 0; p < pieces; ++p) {
+    result.push_back({p * count / pieces, (p + 1) * count / pieces});
+  }
+  return result;
+}
+
+enum class Cells { filled, empty };
+
+// One matrix as people see it.
+struct Sheet {
+  MatrixLabels labels;
+  std::span<const double> values;
+  NumberStyle style;
+  Cells cells = Cells::empty;
+};
+
+std::string grid_html(const Sheet& sheet, const Band& rows, const Band& columns) {
+  std::string text = "<table><thead><tr><td style=\"border:0;min-width:0\"></td>";
+  for (std::size_t j = columns.first; j < columns.last; ++j) {
+    text += fmt::format("<th>{}</th>", html_label(sheet.labels.columns[j]));
+  }
+  text += "</tr></thead><tbody>\n";
+  for (std::size_t i = rows.first; i < rows.last; ++i) {
+    text += fmt::format("<tr><th>{}</th>", html_label(sheet.labels.rows[i]));
+    for (std::size_t j = columns.first; j < columns.last; ++j) {
+      const double value = sheet.values[i * sheet.labels.columns.size() + j];
+      text +=
+          fmt::format("<td>{}</td>",
+                      sheet.cells == Cells::filled ? cell_text(value, sheet.style) : std::string());
+    }
+    text += "</tr>\n";
+  }
+  return text + "</tbody></table>\n";
+}
+
+std::string caption(const std::string& name, const Sheet& sheet, const Band& rows,
+                    const Band& columns) {
+  std::string text = name;
+  const auto add = [&](std::string_view what, const Band& band, std::size_t all) {
+    if (band.last - band.first == all) return;
+    text += fmt::format("{}{} {} to {}", text.empty() ? "" : ", ", what, band.first + 1, band.last);
+  };
+  add("rows", rows, sheet.labels.rows.size());
+  add("columns", columns, sheet.labels.columns.size());
+  return text;
+}
+
+// The grids of a tensor side by side, each under its name.
+std::string tensor_html(const std::string& title, const Tensor& tensor, Convention convention,
+                        Cells cells, int digits) {
+  if (tensor.values.size() > most_cells_on_paper) {
+    return fmt::format("<p>{}: its {} numbers are too many for paper: see the CSV {}.</p>\n",
+                       html_text(title), tensor.values.size(),
+                       tensor.matrices() == 1 ? "file" : "files");
+  }
+  const Tensor shown = as_shown(tensor, convention);
+  std::string text;
+  for (std::size_t m = 0; m < shown.matrices(); ++m) {
+    const Sheet sheet{.labels = full_labels(tensor, m, convention),
+                      .values = shown.cells(m),
+                      .style = style_for(shown.values, digits),
+                      .cells = cells};
+    for (const Band& rows : bands(shown.rows(), most_rows)) {
+      for (const Band& columns : bands(shown.columns(), most_columns)) {
+        const std::string matrix = matrix_name(tensor, m);
+        const std::string name = matrix.empty() ? title : fmt::format("{}, {}", title, matrix);
+        text += fmt::format("<figure{}><figcaption>{}</figcaption>{}</figure>\n",
+                            cells == Cells::filled ? " class=\"given\"" : "",
+                            html_text(caption(name, sheet, rows, columns)),
+                            grid_html(sheet, rows, columns));
+      }
+    }
+  }
+  return text;
+}
+
+std::string rules(const std::string& check) {
+  return fmt::format(
+      "<p class=\"rules\">Work the steps out in order, each from the numbers above it. Keep to the "
+      "same number of decimals within a matrix. Write -inf for minus infinity, and leave blank "
+      "what you have not done. The CSV files beside this page take the same numbers; then "
+      "<code>{}</code> says where the first slip is.</p>\n",
+      html_text(check));
+}
+
+bool reads_text(const Trace& trace) {
+  return std::any_of(trace.steps.begin(), trace.steps.end(),
+                     [](const Step& step) { return step.operation->most == 0; });
+}
+
+// The text and the ids of its words, where a step reads them.
+std::string words_html(const Trace& trace) {
+  if (!reads_text(trace)) return {};
+  std::string page;
+  for (const std::string& text : trace.environment.texts) {
+    page += fmt::format("<p>Text: <b>{}</b></p>\n", html_text(text));
+  }
+  std::string ids;
+  for (std::size_t id = 0; id < trace.environment.vocabulary.size(); ++id) {
+    ids += fmt::format("{}{} = {}", id == 0 ? "" : ", ",
+                       html_label(trace.environment.vocabulary[id]), id);
+  }
+  if (ids.empty()) return page + "<p>Ids: from 0, in order of appearance.</p>\n";
+  return page + fmt::format("<p>Ids: {}</p>\n", ids);
+}
+
+bool is_rounded(const Tensor& tensor, int digits) {
+  if (tensor.values.size() > most_cells_on_paper) return false;
+  const NumberStyle look = style_for(tensor.values, digits);
+  return std::any_of(tensor.values.begin(), tensor.values.end(), [&](double x) {
+    return std::isfinite(x) && parse_numeral(cell_text(x, look)).numeral.value != x;
+  });
+}
+
+constexpr Words::Role about_it[] = {Words::Role::summary, Words::Role::source};
+
+// Of each step what to do: no number of its result.
+constexpr Topic to_fill_in[] = {Topic::title, Topic::gist,   Topic::formula,
+                                Topic::cell,  Topic::givens, Topic::result};
+
+class SheetWriter {
+ public:
+  SheetWriter(const Trace& trace, int digits) : trace_(trace), digits_(digits) {}
+
+  std::string operator()(const LessonTitle& title) const {
+    return fmt::format("<h1>{}</h1>\n", html_text(title.text));
+  }
+
+  std::string operator()(const StepTitle& step) const {
+    return fmt::format("<h2>{}. {}: {}</h2>\n", step.number, html_text(step.name),
+                       html_text(step.title));
+  }
+
+  std::string operator()(const Words& words) const {
+    if (words.role == Words::Role::source) return html_prose(with_lead("Source: ", words.passages));
+    return html_prose(words.passages);
+  }
+
+  std::string operator()(const Formula& formula) const {
+    return formula_html(html_text(formula_text(formula)));
+  }
+
+  // How it is worked out, in names.
+  std::string operator()(const WorkedCell& cell) const {
+    constexpr std::size_t few = 4;
+    const CellArithmetic worked = arithmetic_of(trace_, cell.cell, {.most_terms = few});
+    if (worked.lines.size() < 2) return {};
+    return formula_html(html_text(worked.cell) + " = " + html_text(worked.lines.front()));
+  }
+
+  std::string operator()(const Exhibit& exhibit) const {
+    const Tensor& tensor = *exhibit.tensor;
+    if (exhibit.role != Exhibit::Role::given) {
+      return tensor_html(exhibit.title, tensor, trace_.convention, Cells::empty, 0);
+    }
+    const bool rounded = is_rounded(tensor, digits_);
+    const std::string given =
+        rounded ? ", given (rounded: its CSV file has all digits)" : ", given";
+    return tensor_html(exhibit.title + given, tensor, trace_.convention, Cells::filled, digits_);
+  }
+
+  std::string operator()(const UnshownGivens& givens) const {
+    return fmt::format("<p>{}</p>\n", html_text(givens.names));
+  }
+
+  std::string operator()(const Changes& changes) const {
+    return fmt::format("<p>{}</p>\n", html_text(changes.text));
+  }
+
+ private:
+  static std::string formula_html(const std::string& formula) {
+    return fmt::format("<p class=\"formula\">{}</p>\n", formula);
+  }
+
+  const Trace& trace_;
+  int digits_;
+};
+
+// The words stay together on a page, above the first of the matrices.
+std::string step_html(const Exposition& told, const SheetWriter& writer) {
+  const auto matrices = std::find_if(told.begin(), told.end(), [](const Told& piece) {
+    return std::holds_alternative<Exhibit>(piece);
+  });
+  return fmt::format("<section>\n<div class=\"lead\">\n{}</div>\n{}</section>\n",
+                     written({told.begin(), matrices}, writer),
+                     written({matrices, told.end()}, writer));
+}
+
+}  // namespace
+
+std::string worksheet_page(const Lesson& lesson, const Trace& trace, int digits,
+                           const std::string& check) {
+  std::string text = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width\">\n"
+      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
+      html_text(lesson.title), style);
+  const SheetWriter writer(trace, digits);
+  text += fmt::format(
+      "<header>\n{}<p class=\"who\"><span>Name</span><span>Date</span></p>\n</header>\n",
+      written(opening_of(lesson, about_it), writer));
+  text += rules(check) + words_html(trace);
+  for (const Step& step : trace.steps) {
+    text +=
+        step_html(told_of(lesson, trace, step, {.topics = to_fill_in, .unshown = true}), writer);
+  }
+  return text + "</body>\n</html>\n";
+}
+
+}  // namespace qkv

@@ -1,0 +1,66 @@
+#include "tensor/xt.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tensor/parallel.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::size_t axis_of(Along along) { return along == Along::rows ? 1 : 0; }
+
+double count_in(const Matrix& matrix, Along along) {
+  return static_cast<double>(matrix.shape(axis_of(along)));
+}
+
+}  // namespace
+
+void put_places(const double* from, const std::array<std::size_t, 4>& sizes,
+                const std::array<std::ptrdiff_t, 4>& steps, std::span<double> to) {
+  constexpr std::size_t rows_at_a_time = 64;
+  const auto width = static_cast<std::ptrdiff_t>(sizes[3]);
+  const auto put_row = [&](std::size_t row) {
+    const auto index = [&](std::size_t i, std::size_t axis) {
+      return static_cast<std::ptrdiff_t>(i) * steps[axis];
+    };
+    const double* const first = from + index(row / sizes[2] / sizes[1], 0) +
+                                index(row / sizes[2] % sizes[1], 1) + index(row % sizes[2], 2);
+    double* const out = to.data() + row * sizes[3];
+    if (steps[3] == 1) return static_cast<void>(std::copy_n(first, width, out));
+    for (std::ptrdiff_t j = 0; j < width; ++j) out[j] = first[j * steps[3]];
+  };
+  if (to.empty()) return;
+  in_blocks(sizes[0] * sizes[1] * sizes[2], rows_at_a_time, sizes[3],
+            [&](std::size_t row, std::size_t end) {
+              for (; row < end; ++row) put_row(row);
+            });
+}
+
+// Not by xt::amax, in which a NaN hides every number behind it; here only a first one does.
+Matrix tops(const Matrix& matrix, Along along) {
+  if (along == Along::columns) return xt::transpose(tops(xt::transpose(matrix)));
+  Matrix result = xt::zeros<double>({matrix.shape(0), std::size_t{1}});
+  for (std::size_t i = 0; matrix.shape(1) > 0 && i < matrix.shape(0); ++i) {
+    const double* const row = &matrix(i, 0);
+    result(i, 0) = *std::max_element(row, row + matrix.shape(1));
+  }
+  return result;
+}
+
+Matrix sums(const Matrix& matrix, Along along) {
+  return xt::sum(matrix, {axis_of(along)}, xt::keep_dims);
+}
+
+double total(const Matrix& matrix) { return std::accumulate(matrix.begin(), matrix.end(), 0.0); }
+
+Matrix means(const Matrix& matrix, Along along) {
+  return sums(matrix, along) / count_in(matrix, along);
+}
+
+Matrix variances(const Matrix& matrix, Along along, double less) {
+  const Matrix distance = matrix - means(matrix, along);
+  return sums(distance * distance, along) / (count_in(matrix, along) - less);
+}
+
+}  // namespace qkv

@@ -1,0 +1,65 @@
+#include "terminal/lines.hpp"
+
+#include <algorithm>
+
+#include "text/width.hpp"
+
+namespace qkv {
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string without_colour(std::string_view line) {
+  std::string text;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t escape = std::min(line.find('\x1b', at), line.size());
+    text += line.substr(at, escape - at);
+    at = escape < line.size() ? after_sequence(line, escape) : escape;
+  }
+  return text;
+}
+
+std::size_t shown_width(std::string_view line) { return width(without_colour(line)); }
+
+std::size_t widest_of(const std::vector<std::string>& lines) {
+  std::size_t widest = 0;
+  for (const std::string& line : lines) widest = std::max(widest, shown_width(line));
+  return widest;
+}
+
+std::vector<std::string> side_by_side(const std::vector<std::vector<std::string>>& blocks,
+                                      std::size_t gap, std::size_t columns) {
+  std::vector<std::string> lines;
+  std::size_t top = 0, used = 0;  // the band's first line, and how wide it is by now
+  for (const std::vector<std::string>& block : blocks) {
+    const std::size_t widest = widest_of(block);
+    if (used > 0 && used + gap + widest > columns) {
+      lines.emplace_back();
+      top = lines.size();
+      used = 0;
+    }
+    const std::size_t left = used + (used > 0 ? gap : 0);
+    lines.resize(std::max(lines.size(), top + block.size()));
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      std::string& line = lines[top + i];
+      line.append(left - shown_width(line), ' ').append(block[i]);
+      line.erase(line.find_last_not_of(' ') + 1);
+    }
+    used = left + widest;
+  }
+  return lines;
+}
+
+std::size_t after_sequence(std::string_view line, std::size_t at) {
+  const std::size_t end = line.find('m', at);
+  return end == std::string_view::npos ? line.size() : end + 1;
+}
+
+}  // namespace qkv

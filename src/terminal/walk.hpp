@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exposition/arithmetic.hpp"
+#include "lesson/lesson.hpp"
+#include "text/passages.hpp"
+#include "trace/trace.hpp"
+
+namespace qkv {
+
+/// What a matrix is drawn as.
+enum class Picture {
+  heatmap,  ///< numbers, shaded where there is colour, with dots beside weights
+  dots,     ///< dots alone, where they fit
+  numbers,  ///< numbers alone
+};
+
+/// What a reader can do about a matrix that is not shown whole.
+enum class Reader { has_commands, has_keys };
+
+/// How a walk looks on this terminal.
+struct WalkLook {
+  std::size_t width = 80;
+  int digits = 4;
+  bool colour = false;
+  Picture picture = Picture::heatmap;
+  Reader reader = Reader::has_commands;
+  std::optional<std::size_t> head = {};  ///< of what has heads, only this one
+  const Trace* began = nullptr;          ///< the lesson's own numbers, where some were changed:
+                                         ///< what differs from them is marked and told
+};
+
+/// A lesson's title, what it is about and where its numbers come from; of a changed one, which
+/// words explain it.
+std::string lesson_heading(const Lesson& lesson, const WalkLook& look);
+
+/// One step as people read it: title, formula with shapes, explanation, the givens that it is the
+/// first to use, the matrix, one cell worked out, what to notice.
+std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step,
+                      const WalkLook& look);
+
+/// Prose, indented and broken to the width.
+std::string indented(std::string_view prose, const WalkLook& look);
+std::string indented(const std::vector<Passage>& passages, const WalkLook& look);
+
+/// A cell's arithmetic, a line for each stride, broken to the width.
+std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent);
+
+}  // namespace qkv

@@ -1,0 +1,155 @@
+#include "text/number.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "text/digits.hpp"
+#include "text/thousands.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr double largest_fixed = 1e7;
+constexpr double longest_plain = 1e5;  // whole numbers from here on have their thousands apart
+constexpr double longest_whole = 9007199254740992;  // 2^53: up to it a double holds every one
+
+std::string not_finite(double value) {
+  if (std::isnan(value)) return "nan";
+  return value < 0 ? "-inf" : "inf";
+}
+
+std::string scientific(double value, int digits) {
+  if (!std::isfinite(value)) return not_finite(value);
+  return fmt::format("{:.{}e}", value, std::max(digits, 0));
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_exact_whole(double value) {
+  return value == std::trunc(value) && std::abs(value) <= longest_whole;
+}
+
+/// -57982058496 → "-57,982,058,496".
+std::string grouped(double whole) {
+  return (whole < 0 ? "-" : "") + in_thousands(static_cast<std::uint64_t>(std::abs(whole)));
+}
+
+/// Where the shortest decimals that stand for the number end in a 5 just after the last one shown,
+/// people round it away from zero: 0.03125 to 0.0313. The double may lie a hair below, or the tie
+/// may go to the even digit, so it is moved past the tie.
+double past_the_tie(double value, int digits) {
+  std::array<char, longest_shortest> room;
+  const std::string_view shortest(room.data(), put_shortest(room.data(), value));
+  const std::size_t point = shortest.find('.');
+  const bool ties = point != shortest.npos && shortest.find('e') == shortest.npos &&
+                    shortest.ends_with('5') &&
+                    shortest.size() == point + 2 + static_cast<std::size_t>(digits);
+  return ties ? std::nextafter(value, value * 2) : value;
+}
+
+/// "0.1480" → "0.148", "2.00e+07" → "2e+07".
+std::string without_trailing_zeros(const std::string& text) {
+  const std::size_t exponent = text.find('e');
+  const std::size_t end = exponent == std::string::npos ? text.size() : exponent;
+  std::string_view mantissa = std::string_view(text).substr(0, end);
+  if (mantissa.find('.') == mantissa.npos) return text;
+  while (mantissa.ends_with('0')) mantissa.remove_suffix(1);
+  if (mantissa.ends_with('.')) mantissa.remove_suffix(1);
+  return std::string(mantissa) + text.substr(end);
+}
+
+/// Fixed decimals would show nothing but zeros.
+bool vanishes(double magnitude, int digits) {
+  return magnitude > 0 && magnitude < std::pow(10.0, -std::max(digits, 0));
+}
+
+/// 10^decimals. Each number of a matrix is asked for its decimals, and std::pow takes its time.
+double power_of_ten(int decimals) {
+  constexpr std::array powers = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10};
+  const auto place = static_cast<std::size_t>(decimals);
+  return place < powers.size() ? powers[place] : std::pow(10.0, decimals);
+}
+
+/// The number ends within so many decimals, but for the last bits of a sum.
+bool ends_within(double value, int decimals) {
+  const double power = power_of_ten(decimals);
+  return std::abs(value - std::round(value * power) / power) <=
+         1e-13 * std::max(1.0, std::abs(value));
+}
+
+}  // namespace
+
+std::string number(double value, int digits) {
+  digits = std::max(digits, 0);
+  fmt::memory_buffer room;
+  room.resize(longest_fixed(digits));
+  return {room.data(), put_fixed(room.data(), past_the_tie(value, digits), digits)};
+}
+
+std::string brief(double value, int digits) {
+  const double magnitude = std::abs(value);
+  if (magnitude >= longest_plain && is_exact_whole(value)) return grouped(value);
+  if (magnitude < largest_fixed && !vanishes(magnitude, digits))
+    return without_trailing_zeros(number(value, digits));
+  return without_trailing_zeros(scientific(value, std::max(2, digits - 2)));
+}
+
+NumberStyle style_for(std::span<const double> values, int digits) {
+  double largest = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  return style_for(values, digits, largest);
+}
+
+NumberStyle style_for(std::span<const double> values, int digits, double largest) {
+  int needed = 1;
+  bool whole = true;
+  for (const double value : values) {
+    if (!whole && needed >= digits) break;  // the others can't change that any more
+    if (!std::isfinite(value)) continue;
+    whole = whole && is_exact_whole(value);
+    while (needed < digits && !ends_within(value, needed)) ++needed;
+  }
+  if (whole) {
+    return {largest < longest_plain ? NumberStyle::Kind::whole : NumberStyle::Kind::grouped, 0};
+  }
+  if (largest >= largest_fixed || vanishes(largest, digits))
+    return {NumberStyle::Kind::scientific, digits};
+  return {NumberStyle::Kind::fixed, std::min(needed, digits)};
+}
+
+std::string cell_text(double value, const NumberStyle& style) {
+  if (value == 0) return "0";
+  if (style.kind == NumberStyle::Kind::grouped && std::isfinite(value)) return grouped(value);
+  if (style.kind == NumberStyle::Kind::scientific) return scientific(value, style.digits);
+  return number(value, style.kind == NumberStyle::Kind::whole ? 0 : style.digits);
+}
+
+std::string exponent_legend(std::string_view text) {
+  constexpr int longest_zeros = 12;
+  for (std::size_t at = text.find("e-"); at != text.npos; at = text.find("e-", at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && (is_digit(text[begin - 1]) || text[begin - 1] == '.')) --begin;
+    std::size_t end = at + 2;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    if (begin == at || end < at + 4) continue;  // "the-fat", not a number
+    const int places = std::stoi(std::string(text.substr(at + 2, end - at - 2)));
+    std::string digits(text.substr(begin, at - begin));
+    std::string legend = fmt::format("({}: the point belongs {} places further to the left",
+                                     text.substr(begin, end - begin), places);
+    std::erase(digits, '.');
+    if (places <= longest_zeros) {
+      legend +=
+          fmt::format(", 0.{}{}", std::string(static_cast<std::size_t>(places - 1), '0'), digits);
+    }
+    return legend + ".)";
+  }
+  return {};
+}
+
+}  // namespace qkv

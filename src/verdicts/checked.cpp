@@ -1,0 +1,390 @@
+#include "verdicts/checked.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "exposition/arithmetic.hpp"
+#include "formats/shell_word.hpp"
+#include "terminal/wrapped_arithmetic.hpp"
+#include "text/number.hpp"
+#include "text/visible.hpp"
+#include "text/width.hpp"
+#include "trace/labels.hpp"
+
+namespace qkv {
+namespace {
+
+// The arithmetic of a wrong cell takes so many lines at most, of so many columns.
+constexpr std::size_t longest_arithmetic = 6;
+constexpr std::size_t arithmetic_width = 100;
+
+struct Mark {
+  Verdict verdict;
+  std::string_view sign;
+  std::string_view says;
+};
+
+constexpr Mark marks[] = {
+    {Verdict::correct, "✓", "right"},
+    {Verdict::rounding, "≈", "right but for rounding"},
+    {Verdict::carried, "→", "follows from an earlier slip"},
+    {Verdict::wrong, "✗", "wrong"},
+    {Verdict::blank, "·", "blank"},
+};
+
+std::string_view sign_of(Verdict verdict) {
+  for (const Mark& mark : marks) {
+    if (mark.verdict == verdict) return mark.sign;
+  }
+  return "?";
+}
+
+// On as many lines as it takes.
+std::string legend(const CheckLook& look) {
+  std::string text;
+  std::string line;
+  for (const Mark& mark : marks) {
+    const std::string one = fmt::format("{} {}", mark.sign, mark.says);
+    if (!line.empty() && width(line) + 3 + width(one) > look.width) {
+      text += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "  " : "   ") + one;
+  }
+  return text + line + "\n";
+}
+
+std::string plural(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+// A learner's number as it was written, or nearly: with the decimals of its matrix.
+std::string written(double value, int digits) {
+  if (std::isnan(value)) return "nan";
+  return brief(value, std::max(digits, 1));
+}
+
+// A cell as it stands in a grid: blank, what is no number, or its number.
+std::string shown_cell(const StepReport& step, std::size_t i) {
+  const auto unread = step.unread.find(i);
+  if (unread != step.unread.end()) return shortened(visible_label(unread->second), 12);
+  if (step.verdicts[i] == Verdict::blank) return "";
+  return written(std::as_const(step.written.values)[i], step.digits);
+}
+
+// What the tolerance goes by, in words.
+std::string measure_text(const StepReport& step) {
+  const std::string decimals =
+      plural(static_cast<std::size_t>(std::max(step.digits, 0)), "decimal");
+  switch (step.measure) {
+    case Measure::decimals: return "you wrote " + decimals;
+    case Measure::exponents: return "you wrote powers of ten";
+    case Measure::whole:
+    case Measure::rounded: return "you wrote whole numbers";
+    case Measure::elsewhere:
+      return fmt::format("you wrote whole numbers here, {} elsewhere", decimals);
+    case Measure::bfloat16: return "bfloat16 numbers";
+    case Measure::float16: return "float16 numbers";
+    case Measure::float32: return "float32 numbers";
+    case Measure::float64: return "float64 numbers";
+    case Measure::copied: return "a given is copied";
+    case Measure::asked: return decimals + " asked for";
+  }
+  throw std::logic_error("a tolerance goes by nothing known");
+}
+
+std::string tolerance(const StepReport& step) {
+  const std::string how = measure_text(step);
+  if (step.measure == Measure::whole || step.measure == Measure::copied) {
+    return how + ": a cell is right if it is exact";
+  }
+  const std::string unit = fmt::format("{:.2g}", step.unit);
+  if (step.measure == Measure::exponents) {
+    return fmt::format("{}: a cell is right within one in its last digit, {} at most", how, unit);
+  }
+  return fmt::format("{}: a cell is right within {}", how, unit);
+}
+
+// Which lines to show where there is room for `most` of them: those with something wrong first,
+// then those at the beginning.
+template <class IsWrong>
+std::vector<std::size_t> shown_lines(std::size_t count, std::size_t most, const IsWrong& is_wrong) {
+  std::vector<std::size_t> lines(count);
+  std::iota(lines.begin(), lines.end(), std::size_t{0});
+  if (count <= most) return lines;
+  std::stable_partition(lines.begin(), lines.end(), is_wrong);
+  lines.resize(most);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+// One matrix of the learner's numbers with a mark behind each.
+std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
+                        const CheckLook& look) {
+  const bool turned = is_turned(step.written, own.convention);
+  const std::size_t rows = turned ? step.written.columns() : step.written.rows();
+  const std::size_t columns = turned ? step.written.rows() : step.written.columns();
+  const MatrixLabels labels = own_labels(step.written, index, own.convention);
+  const auto label = [](const std::vector<std::string>& all, std::size_t i) {
+    return i < all.size() && !all[i].empty() ? shortened(visible_label(all[i]), 12)
+                                             : std::to_string(i + 1);
+  };
+  const auto place = [&](std::size_t r, std::size_t c) {
+    return (index * step.written.rows() + (turned ? c : r)) * step.written.columns() +
+           (turned ? r : c);
+  };
+  const auto cell = [&](std::size_t r, std::size_t c) {
+    const std::size_t i = place(r, c);
+    return shown_cell(step, i) + std::string(sign_of(step.verdicts[i]));
+  };
+  std::vector<std::size_t> wrong_in_row(rows);
+  std::vector<std::size_t> wrong_in_column(columns);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      if (step.verdicts[place(r, c)] != Verdict::wrong) continue;
+      ++wrong_in_row[r];
+      ++wrong_in_column[c];
+    }
+  }
+  constexpr std::size_t wall = 200;  // of marks that say what has been said: where they are
+  const std::size_t most_rows = step.region && step.cells.wrong > wall ? 8 : 24;
+  const std::vector<std::size_t> shown_rows =
+      shown_lines(rows, most_rows, [&](std::size_t r) { return wrong_in_row[r] > 0; });
+  std::size_t left = 0;
+  for (const std::size_t r : shown_rows) left = std::max(left, width(label(labels.rows, r)));
+  std::size_t cell_width = 0;
+  for (std::size_t c = 0; c < columns; ++c) {
+    for (const std::size_t r : shown_rows) cell_width = std::max(cell_width, width(cell(r, c)));
+    cell_width = std::max(cell_width, width(label(labels.columns, c)) + 1);
+  }
+  const std::size_t room = look.width > left + 4 ? look.width - left - 4 : 1;
+  const std::vector<std::size_t> shown_columns =
+      shown_lines(columns, std::max<std::size_t>(1, room / (cell_width + 2)),
+                  [&](std::size_t c) { return wrong_in_column[c] > 0; });
+  std::string text = "    " + padded_right("", left);
+  for (const std::size_t c : shown_columns) {
+    text += "  " + padded_left(label(labels.columns, c) + " ", cell_width);
+  }
+  while (text.ends_with(' ')) text.pop_back();
+  text += "\n";
+  std::size_t hidden = std::accumulate(wrong_in_row.begin(), wrong_in_row.end(), std::size_t{0});
+  for (const std::size_t r : shown_rows) {
+    text += "    " + padded_right(label(labels.rows, r), left);
+    for (const std::size_t c : shown_columns) {
+      text += "  " + padded_left(cell(r, c), cell_width);
+      if (step.verdicts[place(r, c)] == Verdict::wrong) --hidden;
+    }
+    text += "\n";
+  }
+  const auto tell = [&](std::size_t count, std::string_view what) {
+    if (count > 0) text += fmt::format("    … {} not shown\n", plural(count, what));
+  };
+  tell(columns - shown_columns.size(), "column");
+  tell(rows - shown_rows.size(), "row");
+  tell(hidden, "wrong cell");
+  return text;
+}
+
+bool has(const StepReport& step, std::size_t index, Verdict from, Verdict to) {
+  const std::size_t size = step.written.rows() * step.written.columns();
+  for (std::size_t i = index * size; i < (index + 1) * size; ++i) {
+    if (step.verdicts[i] >= from && step.verdicts[i] <= to) return true;
+  }
+  return false;
+}
+
+std::string grids(const StepReport& step, const Trace& own, const CheckLook& look) {
+  std::string text;
+  for (std::size_t m = 0; m < step.written.matrices(); ++m) {
+    if (!has(step, m, Verdict::rounding, Verdict::wrong)) continue;
+    if (step.written.matrices() > 1) text += "    " + matrix_name(step.written, m) + "\n";
+    text += marked_grid(step, own, m, look);
+  }
+  return text;
+}
+
+std::string paragraph(const std::string& text, const CheckLook& look, std::size_t indent = 4) {
+  std::string result;
+  for (const std::string& line :
+       wrapped_arithmetic(text, std::min(look.width, arithmetic_width) - indent)) {
+    result += std::string(indent, ' ') + line + "\n";
+  }
+  return result;
+}
+
+std::string convention_text(std::string_view id, Convention lesson) {
+  if (id == "convention.columns") {
+    return fmt::format("Your tokens are {}: taken as they are.",
+                       lesson == Convention::rows ? "columns" : "rows");
+  }
+  if (id == "convention.finite-mask") return "A very low number stands for -inf: taken as it is.";
+  return "The queries were scaled before the product: taken as it is.";
+}
+
+std::string extent_text(std::string_view thing, const Extent& extent) {
+  if (extent.from == extent.to) return fmt::format("{} {}", thing, extent.from + 1);
+  return fmt::format("{}s {}–{}", thing, extent.from + 1, extent.to + 1);
+}
+
+// What the cells of a region have in common.
+std::string common_text(const Region& region, const StepReport& step, const CheckLook& look) {
+  const int digits = std::clamp(step.digits, 2, 4);
+  const bool kept = look.answers == Answers::kept;
+  switch (region.what) {
+    case Region::What::zero: return ", all 0";
+    case Region::What::nan: return ", all nan";
+    case Region::What::constant: return ", all the same";
+    case Region::What::multiple:
+      return kept ? ", all off by one factor"
+                  : fmt::format(", all {} times what they should be", brief(region.factor, digits));
+    case Region::What::offset:
+      return kept || region.offset.size() > 1
+                 ? ", every row off by the same"
+                 : fmt::format(", all off by {}", brief(region.offset.front(), digits));
+    default: return "";
+  }
+}
+
+// "32 of 32 wrong cells: heads 3–4, rows 5–8, columns 5–8, all 0".
+std::string region_text(const StepReport& step, const Trace& own, const CheckLook& look) {
+  if (!step.region) return "";
+  const Region& region = *step.region;
+  std::vector<std::string> parts;
+  const std::size_t leading = step.written.leading_axes();
+  for (std::size_t a = 0; a < leading; ++a) {
+    const bool batch = step.written.axes[a].name == "batch";
+    parts.push_back(extent_text(batch ? "sentence" : "head", region.axes[a]));
+  }
+  const bool turned = is_turned(step.written, own.convention);
+  const Extent rows = region.axes.size() > 1 ? region.axes[region.axes.size() - 2] : Extent{};
+  parts.push_back(extent_text("row", turned ? region.axes.back() : rows));
+  parts.push_back(extent_text("column", turned ? rows : region.axes.back()));
+  return paragraph(fmt::format("{} of {} wrong cells: {}{}.", region.wrong, step.cells.wrong,
+                               fmt::join(parts, ", "), common_text(region, step, look)),
+                   look);
+}
+
+std::string mistakes_text(const StepReport& step, const CheckLook& look) {
+  if (step.mistakes.empty()) {
+    return paragraph("No known mistake makes these numbers.", look);
+  }
+  std::string text;
+  const bool unsure = std::ranges::any_of(step.mistakes, [](const auto& one) { return !one.sure; });
+  if (unsure) text += paragraph("Few cells speak; it could be any of these:", look);
+  for (const Diagnosis& mistake : step.mistakes) {
+    text += paragraph(fmt::format("{} {} ({}; explains {} of {})", mistake.says, mistake.hint,
+                                  mistake.id, mistake.cells, step.cells.wrong),
+                      look);
+  }
+  return text;
+}
+
+std::string first_wrong_text(const StepReport& step, const Trace& own, const CheckLook& look) {
+  const FirstWrong& first = *step.first;
+  const std::string cell = visible(reference_text(first.cell, own.at(step.step), own.convention));
+  const std::string given = first.text.empty()
+                                ? written(first.given, step.digits)
+                                : fmt::format("\"{}\", which is not a number", visible(first.text));
+  std::string text = fmt::format("First wrong cell: {} is {}.", cell, given);
+  if (look.answers == Answers::kept) return paragraph(text, look);
+  const std::size_t line = std::min(look.width, arithmetic_width) - 4;
+  const std::string sum = visible(checked_arithmetic(own, step, longest_arithmetic * line));
+  if (!sum.empty()) return paragraph(fmt::format("{} From your numbers: {}.", text, sum), look);
+  text += fmt::format(" It should be {}.", brief(first.from_yours, std::max(step.digits, 4)));
+  const bool too_long = !checked_arithmetic(own, step, std::string::npos).empty();
+  if (too_long && !look.lesson.empty()) {
+    text += fmt::format(" How such a cell is worked out: qkv explain {} {}", look.lesson,
+                        shell_word(cell));
+  }
+  return paragraph(text, look);
+}
+
+std::string step_text(const StepReport& step, const CheckReport& report, const CheckLook& look) {
+  std::string text = fmt::format(
+      "  {} {}: {}", sign_of(step.verdict == Verdict::shape ? Verdict::wrong : step.verdict),
+      visible(step.step), verdict_name(step.verdict));
+  if (step.verdict == Verdict::shape) {
+    Shape right = step.right_shape;
+    Shape found = step.wrong_shape;
+    if (report.own.convention == Convention::columns) {
+      if (right.size() > 1) std::swap(right[right.size() - 1], right[right.size() - 2]);
+      if (found.size() > 1) std::swap(found[found.size() - 1], found[found.size() - 2]);
+    }
+    text += fmt::format("; you have {}, it should be {}\n", shape_text(found), shape_text(right));
+    if (step.only_the_shape) text += paragraph(std::string(only_the_shape_text), look);
+    return text + (step.mistakes.empty() ? "" : mistakes_text(step, look));
+  }
+  if (step.verdict == Verdict::blank) return text + "\n";
+  const std::string by = fmt::format("({})", tolerance(step));
+  text += width(text) + 1 + width(by) > look.width ? "\n" + paragraph(by, look) : " " + by + "\n";
+  if (step.cells.blank > 0) {
+    text += paragraph(fmt::format("Still blank: {} of {}.", step.cells.blank,
+                                  plural(step.verdicts.size(), "cell")),
+                      look);
+  }
+  if (step.verdict == Verdict::correct) return text;
+  if (step.first) {  // what is wrong comes before where: the grids may be long
+    text += first_wrong_text(step, report.own, look) + region_text(step, report.own, look) +
+            mistakes_text(step, look);
+  }
+  if (step.verdict == Verdict::wrong || look.grids == Grids::all) {
+    text += grids(step, report.own, look);
+  }
+  if (step.cells.carried > 0) {
+    text += paragraph(
+        fmt::format("{} only follow{} from an earlier slip: mend that one, and work "
+                    "{} again.",
+                    plural(step.cells.carried, "cell"), step.cells.carried == 1 ? "s" : "",
+                    step.cells.carried == 1 ? "it" : "them"),
+        look);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string checked_arithmetic(const Trace& own, const StepReport& step, std::size_t longest) {
+  if (!step.first || !own.find_step(step.step)) return {};
+  const int digits = step.measure == Measure::whole ? 4 : std::clamp(step.digits, 2, 12);
+  for (const std::size_t most_terms : {std::size_t{8}, std::size_t{4}}) {
+    const CellArithmetic worked =
+        arithmetic_of(own, step.first->cell, {.digits = digits, .most_terms = most_terms});
+    if (worked.lines.size() < 2) return {};
+    // The last line is the lesson's own cell where a sum was rounded: say what the numbers give.
+    const std::string result = brief(step.first->from_yours, digits);
+    // Where a number only moves, what says something is from where.
+    const std::string& how = worked.lines.size() == 2 ? worked.lines[0] : worked.lines[1];
+    std::string sum = fmt::format("{} = {}", how, result);
+    if (width(sum) <= longest) return sum;
+  }
+  return {};
+}
+
+std::string checked_text(const CheckReport& report, const CheckLook& look) {
+  std::string text =
+      fmt::format("{}: {}", visible(report.submission), outcome_name(report.outcome));
+  if (report.first_wrong) text += fmt::format("; the first slip is in {}", *report.first_wrong);
+  text += "\n";
+  std::optional<std::string> convention;  // each is said once, where it is first met
+  for (const StepReport& step : report.steps) {
+    text += step_text(step, report, look);
+    if (step.convention && step.convention != convention) {
+      text += paragraph(convention_text(*step.convention, report.own.convention), look);
+      convention = step.convention;
+    }
+  }
+  if (!report.missing.empty()) {
+    text += paragraph(fmt::format("Not handed in: {}", fmt::join(report.missing, ", ")), look, 2);
+  }
+  if (report.outcome != Outcome::correct) text += legend(look);
+  return text;
+}
+
+std::string checked_causes(const Trace& own, const StepReport& step, const CheckLook& look) {
+  return region_text(step, own, look) + mistakes_text(step, look);
+}
+
+}  // namespace qkv

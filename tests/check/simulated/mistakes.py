@@ -1,0 +1,244 @@
+"""The wrong versions of each operation that learners compute: (id, numbers), worked by NumPy.
+
+The same id may come several times, once for each version; a version's shape may be another one.
+"""
+
+import math
+
+import numpy as np
+import operations
+from operations import HIDDEN, layer_norm, normalise, sinusoidal, softmax, turned
+
+from .lesson import behind, chain, compute, divisor, hidden_cells, query_width
+
+
+class Case:
+    """A step of a lesson, with the numbers that it is worked from."""
+
+    def __init__(self, lesson, step, values):
+        self.lesson, self.step, self.values = lesson, step, values
+        self.operands = [values[n] for n in step.of]
+        self.right = compute(lesson, step, values)
+
+    def again(self, *operands):
+        """The step worked from other operands."""
+        return compute(self.lesson, self.step, self.values, list(operands))
+
+    def behind(self, name, op):
+        return behind(self.lesson, name, op)
+
+    def without(self, op):
+        """The step if the nearest `op` before it had been left out: one version or none."""
+        links = []
+        for link in chain(self.lesson, self.step):
+            if link.op == op:
+                return [self.along(links, self.values[link.of[0]])] if links else []
+            if link.op == "score":
+                return []
+            links.append(link)
+        return []
+
+    def along(self, links, first):
+        """The links of a chain worked again, from another first operand."""
+        for link in reversed(links):
+            operands = [first] + [self.values[n] for n in link.of[1:]]
+            first = compute(self.lesson, link, self.values, operands)
+        return first
+
+
+def of_project(case):
+    x, w, *bias = case.operands
+    if w.shape[-1] == w.shape[-2]:
+        yield "project.transposed-weight", case.again(x, turned(w), *bias)
+    for other in case.lesson.weights:
+        if other != case.step.of[1] and case.lesson.givens[other].shape == w.shape:
+            yield "project.wrong-weight", case.again(x, case.values[other], *bias)
+    if bias:
+        yield "project.missing-bias", case.again(x, w)
+    if case.right.shape[:-2] != x.shape[:-2]:  # one product for all heads, cut without the transpose
+        yield "heads.interleaved", np.swapaxes(case.right, -2, -3).reshape(case.right.shape)
+    if case.behind(case.step.of[0], "weighted_sum"):
+        yield "output.skipped", x
+
+
+def of_score(case):
+    q, k = case.operands
+    if q.shape[-1] == k.shape[-2]:
+        yield "score.not-transposed", q @ k
+    yield "score.swapped", k @ turned(q)
+    made = [case.behind(name, "project") for name in case.step.of]
+    if all(made):
+        scores = case.values[made[0].of[0]] @ turned(case.values[made[1].of[0]])
+        yield "score.unprojected", np.broadcast_to(scores, case.right.shape).copy()
+        if scores.shape != case.right.shape:
+            yield "score.unprojected", scores
+
+
+def of_scale(case):
+    scores, = case.operands
+    yield "scale.skipped", scores
+    yield "scale.by-d", scores / query_width(case.lesson, case.step, case.values)
+    queries = case.behind(case.behind(case.step.name, "score").of[0], "project")
+    if queries:
+        yield "scale.by-sqrt-d-model", scores / math.sqrt(case.values[queries.of[0]].shape[-1])
+    yield "scale.multiplied", scores * divisor(case.lesson, case.step, case.values)
+
+
+def of_mask(case):
+    scores = case.operands[0]
+    away = hidden_cells(case.step, case.values)
+    yield "mask.skipped", scores
+    yield "mask.zero", np.where(away, 0, scores)
+    if case.step.options["kind"] == "causal":
+        past = np.tril(np.ones(scores.shape[-2:], bool), -1)
+        yield "mask.wrong-triangle", np.where(past, HIDDEN, scores)
+    diagonal = np.eye(*scores.shape[-2:], dtype=bool)
+    yield "mask.diagonal", np.where(away | diagonal, HIDDEN, scores)
+    yield "mask.added", np.where(away, scores, scores + 1)
+    yield "mask.added", np.where(away, scores + 1, scores)
+    yield "mask.inverted", np.where(away, scores, HIDDEN)
+
+
+def shown_as_zero(scores):
+    """Scores without minus infinity, as they stand on paper where no e is raised to them."""
+    return np.where(np.isneginf(scores), 0, scores)
+
+
+def whole(powers):
+    return powers / powers.sum(axis=(-1, -2), keepdims=True)
+
+
+def of_softmax(case):
+    x, = case.operands
+    powers = np.exp(x)
+    top = x.max(-1)
+    yield "softmax.columns", softmax(x, "columns")
+    yield "softmax.whole", whole(powers)
+    yield "softmax.no-exp", normalise(shown_as_zero(x))
+    yield "softmax.not-normalised", powers
+    yield "softmax.not-normalised", np.exp(x - np.where(np.isinf(top), 0, top)[..., None])
+    yield "softmax.base-2", softmax(x, base=2.0)
+    yield from of_scores_before(case)
+
+
+def of_exp(case):
+    x, = case.operands
+    yield "softmax.base-2", np.exp2(x)
+    yield "softmax.no-exp", shown_as_zero(x)
+    yield from of_scores_before(case)
+
+
+def of_normalise(case):
+    x, = case.operands
+    scores = case.values[case.behind(case.step.of[0], "exp").of[0]]
+    yield "softmax.columns", normalise(x, "columns")
+    yield "softmax.whole", whole(x)
+    yield "softmax.not-normalised", x
+    yield "softmax.no-exp", normalise(shown_as_zero(scores))
+    yield "softmax.base-2", normalise(np.exp2(scores))
+    yield from of_scores_before(case)
+
+
+def of_scores_before(case):
+    """What was forgotten before softmax."""
+    yield from (("softmax.unscaled", x) for x in case.without("scale"))
+    unmasked = case.without("mask")
+    yield from (("softmax.unmasked", x) for x in unmasked)
+    mask = case.behind(case.step.name, "mask")
+    if mask and case.step.op != "exp":
+        away = np.isneginf(case.values[mask.name])
+        yield from (("softmax.mask-after", np.where(away, 0, x)) for x in unmasked)
+
+
+def of_weighted_sum(case):
+    weights, v = case.operands
+    scores = case.behind(case.step.of[0], "score")
+    if weights.shape[-1] == weights.shape[-2]:
+        yield "weighted-sum.transposed", turned(weights) @ v
+    yield "weighted-sum.keys", weights @ case.values[scores.of[1]]
+    made = case.behind(case.step.of[1], "project")
+    if made:
+        yield "weighted-sum.embeddings", weights @ case.values[made.of[0]]
+    for link in chain(case.lesson, case.lesson.find(case.step.of[0]))[1:]:
+        if np.isfinite(case.values[link.name]).all():
+            yield "weighted-sum.scores", case.values[link.name] @ v
+        if link is scores:
+            break
+
+
+def of_split_heads(case):
+    x, = case.operands
+    heads = case.step.options["heads"]
+    dealt = np.swapaxes(x.reshape(x.shape[:-1] + (x.shape[-1] // heads, heads)), -1, -2)
+    yield "heads.interleaved", np.swapaxes(dealt, -2, -3)
+    if case.step.options.get("axis", "columns") == "columns":
+        yield "heads.interleaved", x.reshape(case.right.shape)  # without the transpose
+    yield "heads.reversed", case.right[..., ::-1, :, :]
+
+
+def of_concat_heads(case):
+    x = case.operands[0]
+    shape = case.right.shape
+    yield "heads.interleaved", np.moveaxis(x, -3, -1).reshape(shape)
+    yield "heads.interleaved", x.reshape(shape)  # without the transpose
+    yield "heads.reversed", np.swapaxes(x[..., ::-1, :, :], -2, -3).reshape(shape)
+    yield "heads.summed", x.sum(axis=-3)
+    yield "heads.averaged", x.mean(axis=-3)
+
+
+def of_sum_heads(case):
+    yield "heads.averaged", case.operands[0].mean(axis=-3)
+
+
+def of_add(case):
+    for x in case.operands:
+        yield "add.skipped", np.broadcast_to(x, case.right.shape).copy()
+
+
+def of_positions(case):
+    n, width = case.right.shape
+    base = case.step.options.get("base", 10000.0)
+    if len(case.operands) > 1:
+        if case.operands[1].shape[0] > n:
+            yield "positions.from-one", case.operands[1][1:n + 1]
+        return
+    yield "positions.from-one", sinusoidal(n, width, base, first=1)
+    yield "positions.sin-cos-swapped", sinusoidal(n, width, base, swapped=True)
+    for share in (lambda j: j // 2, lambda j: 4 * (j // 2), lambda j: j, lambda j: 2 * j):
+        yield "positions.exponent", sinusoidal(n, width, base, exponent=share)
+    yield "positions.halves", sinusoidal(n, width, base, halves=True)
+
+
+def of_layer_norm(case):
+    x, gain, bias = case.operands
+    eps = case.step.options.get("eps", 1e-5)
+    if x.shape[-1] > 1:
+        yield "layer-norm.sample-variance", layer_norm(x, gain, bias, eps, less=1)
+    yield "layer-norm.columns", layer_norm(x, gain, bias, eps, axis="columns")
+    yield "layer-norm.no-gain", layer_norm(x, None, bias, eps)
+    yield "layer-norm.no-gain", layer_norm(x, None, None, eps)
+    for divide in ("variance", "root plus", "bare variance"):
+        yield "layer-norm.standard-deviation", layer_norm(x, gain, bias, eps, divide=divide)
+
+
+MISTAKES = {"project": of_project, "score": of_score, "scale": of_scale, "mask": of_mask,
+            "softmax": of_softmax, "exp": of_exp, "normalise": of_normalise,
+            "weighted_sum": of_weighted_sum, "split_heads": of_split_heads,
+            "concat_heads": of_concat_heads, "sum_heads": of_sum_heads, "add": of_add,
+            "positions": of_positions, "layer_norm": of_layer_norm}
+
+
+def mistakes_of(lesson, step, values):
+    """All (id, numbers) that mistakes make of a step, in an order that stays."""
+    case = Case(lesson, step, values)
+    made = list(MISTAKES.get(step.op, lambda _: ())(case))
+    if min(case.right.shape[-2:], default=1) > 1:  # one line may be written as a row or a column
+        made.append(("slip.transposed", operations.turned(case.right)))
+    made.append(("slip.sign", -case.right))
+    made = [(mistake, np.asarray(x, float)) for mistake, x in made]
+    return [(mistake, x) for mistake, x in made if is_written(x)]
+
+
+def is_written(x):
+    """Whether a learner could write these numbers down without wondering."""
+    return x.size and not np.isnan(x).any() and np.where(np.isneginf(x), 0, np.abs(x)).max() < 1e7

@@ -1,0 +1,199 @@
+"""Random lessons of attention: other sizes, steps and numbers for each stream of random numbers."""
+
+import numpy as np
+
+from .lesson import Lesson
+
+WORDS = "the cat sat on mat dog ran far sky sea red sun".split()
+
+
+def random_matrix(rng, shape, kind):
+    if kind == "whole":
+        return rng.integers(-3, 4, shape).astype(float)
+    if kind == "small whole":
+        return rng.integers(-1, 3, shape).astype(float)
+    return np.round(rng.normal(0, 0.8, shape), int(rng.integers(1, 4)))
+
+
+def random_lesson(rng):
+    """A lesson whose numbers are of a size that people write."""
+    lesson = Author(rng).lesson
+    if any(np.isnan(v).any() or np.abs(v[np.isfinite(v)]).max(initial=0) > 1e7
+           for v in lesson.truth().values()):
+        return random_lesson(rng)
+    return lesson
+
+
+class Author:
+    """Writes one lesson. The order in which random numbers are asked for is the lesson's own: with
+    another one, the same seed gives other lessons."""
+
+    def __init__(self, rng):
+        self.rng, self.lesson = rng, Lesson()
+        self.kind = self.pick("decimal", "decimal", "whole", "small whole")
+        self.n, self.d_model = self.whole(2, 8), self.whole(2, 9)
+        self.m = self.n
+        self.batch = 2 if self.chance(0.12) else 0
+        if self.chance(0.5):
+            self.lesson.tokens = [WORDS[i] for i in rng.permutation(len(WORDS))[:self.n]]
+        if self.chance(0.15) and not self.batch:
+            self.lesson.convention = "columns"
+        start = self.pick("X", "X", "X", "positions", "embed", "QK")
+        q, k, v = self.given_queries() if start == "QK" or self.chance(0.1) else \
+            self.projections(*self.inputs(self.embeddings(start)))
+        at = self.step("context", "weighted_sum", self.weights(self.step("scores", "score", q, k)), v)
+        at = self.joined(at)
+        if self.chance(0.5):
+            at = self.output(at)
+        if rng.random() < 0.05 and self.lesson.truth()[at].ndim >= 2:
+            self.step("turned", "transpose", at)
+
+    # What is random.
+    def pick(self, *options):
+        return options[self.rng.integers(len(options))]
+
+    def chance(self, share):
+        return self.rng.random() < share
+
+    def whole(self, low, below):
+        return int(self.rng.integers(low, below))
+
+    def drawn(self, name, *shape, weight=False):
+        return self.lesson.given(name, random_matrix(self.rng, shape, self.kind), weight)
+
+    def step(self, name, op, *of, **options):
+        return self.lesson.step(name, op, *of, **options)
+
+    def given_queries(self):
+        """Q, K and V are given."""
+        self.m = self.n if self.chance(0.5) else self.whole(2, 8)
+        d_k = self.whole(1, 6)
+        d_v = d_k if self.chance(0.4) else self.whole(1, 6)
+        self.heads = self.whole(2, 4) if self.chance(0.25) else 0
+        lead = (self.heads,) if self.heads else ()
+        self.batch = 0
+        return [self.drawn(name, *lead, *shape) for name, shape in
+                (("Q", (self.n, d_k)), ("K", (self.m, d_k)), ("V", (self.m, d_v)))]
+
+    def embeddings(self, start):
+        """The name of X, given or made."""
+        shape = ((self.batch,) if self.batch else ()) + (self.n, self.d_model)
+        if start == "positions":
+            return self.step("X", "add", *self.with_positions(shape))
+        if start == "embed" and not self.batch:
+            ids = self.lesson.given("token_ids", self.rng.integers(0, 5, self.n))
+            return self.step("X", "embed", ids, self.drawn("embedding_table", 5, self.d_model))
+        return self.drawn("X", *shape)
+
+    def with_positions(self, shape):
+        embeddings = self.drawn("token_embeddings", *shape)
+        if self.chance(0.6):
+            base = {"base": 100} if self.chance(0.3) else {}
+            return embeddings, self.step("position_embeddings", "positions", embeddings, **base)
+        table = self.drawn("position_table", self.n + self.whole(0, 3), self.d_model)
+        return embeddings, self.step("position_embeddings", "positions", embeddings, table,
+                                     method="learned")
+
+    def inputs(self, x):
+        """What queries are made of, and what keys and values are."""
+        source = x
+        if self.chance(0.15) and not self.batch:
+            self.m = self.whole(2, 8)
+            source = self.drawn("Y", self.m, self.d_model)
+        if not self.chance(0.15):
+            return x, source
+        gain, bias = self.drawn("gain_1", self.d_model), self.drawn("bias_1", self.d_model)
+        norm = self.step("norm", "layer_norm", x, gain, bias)
+        return norm, norm if source == x else source
+
+    def projections(self, x, source):
+        """Q, K and V by weights: with a head axis, cut into heads, or with one head."""
+        self.heads = self.whole(2, 4) if self.chance(0.4) and not self.batch else 0
+        split = self.heads and self.chance(0.5)
+        d_k = self.whole(1, 6) if not self.chance(0.3) else \
+            self.d_model if self.d_model < 6 and not split else 2
+        d_v = d_k if self.chance(0.4) else self.whole(1, 6)
+        layout = "out-in" if self.chance(0.25) else "in-out"
+        biased = self.chance(0.25)
+        return [self.projection(name, of, width, split, layout, biased)
+                for name, of, width in (("Q", x, d_k), ("K", source, d_k), ("V", source, d_v))]
+
+    def projection(self, name, of, width, split, layout, biased):
+        wide = width * self.heads if split else width
+        size = (wide, self.d_model) if layout == "out-in" else (self.d_model, wide)
+        lead = (self.heads,) if self.heads and not split else ()
+        operands = [of, self.drawn("W_" + name, *lead, *size, weight=True)]
+        if biased:
+            operands.append(self.drawn("b_" + name, *((*lead, 1, wide) if lead else (wide,))))
+        options = {"layout": layout} if layout == "out-in" else {}
+        if not split:
+            return self.step(name, "project", *operands, **options)
+        whole = self.step(name + "_all", "project", *operands, **options)
+        return self.step(name, "split_heads", whole, heads=self.heads)
+
+    def weights(self, at):
+        """The attention weights: scaled or not, masked before or after, softmax whole or in parts."""
+        scaled = self.chance(0.8)
+        kind = self.pick("none", "none", "causal", "causal", "given", "padding")
+        by = {} if self.chance(0.8) else {"by": self.pick("d_k", "sqrt(5)", 2.5)}
+        mask_first = self.chance(0.3)
+        if kind == "padding" and (self.lesson.convention == "columns" or self.m == 1):
+            kind = "none"
+        if kind != "none" and mask_first:
+            at = self.masked(at, kind)
+        if scaled:
+            at = self.step("scaled_scores", "scale", at, **by)
+        if kind != "none" and not mask_first:
+            at = self.masked(at, kind)
+        if not self.chance(0.3):
+            return self.step("attention_weights", "softmax", at)
+        at = self.step("shifted", "shift", at) if self.chance(0.6) else at
+        return self.step("attention_weights", "normalise", self.step("exp_scores", "exp", at))
+
+    def masked(self, at, kind):
+        if kind == "causal":
+            return self.step("masked_scores", "mask", at, kind=kind)
+        if kind == "given":
+            keep = self.rng.integers(0, 2, (self.n, self.m)).astype(float)
+            if not self.chance(0.1):
+                keep[:, 0] = 1
+            if keep.all():
+                keep[-1, -1] = 0
+            return self.step("masked_scores", "mask", at, self.lesson.given("M", keep), kind=kind)
+        ids = self.rng.integers(1, 5, (self.batch, self.m) if self.batch else self.m).astype(float)
+        ids[..., -1] = 0
+        return self.step("masked_scores", "mask", at, self.lesson.given("ids", ids), kind=kind, pad=0)
+
+    def joined(self, at):
+        """The heads side by side, added up, or left as they are."""
+        if self.heads and self.lesson.truth()[at].ndim > 2 and self.chance(0.85):
+            if self.chance(0.6):
+                return self.step("concat", "concat_heads", at)
+            if self.chance(0.5):
+                return self.step("summed", "sum_heads", at)
+        return at
+
+    def output(self, at):
+        """W_O, and perhaps what follows it in a layer."""
+        width = self.lesson.truth()[at].shape[-1]
+        layout = "out-in" if self.chance(0.25) else "in-out"
+        size = (self.d_model, width) if layout == "out-in" else (width, self.d_model)
+        operands = [at, self.drawn("W_O", *size, weight=True)]
+        if self.chance(0.3):
+            operands.append(self.drawn("b_O", self.d_model))
+        at = self.step("output", "project", *operands, layout=layout)
+        truth = self.lesson.truth()
+        if "X" in truth and truth["X"].shape == truth[at].shape and self.chance(0.5):
+            return self.rest_of_layer(self.step("residual", "add", "X", at))
+        return at
+
+    def rest_of_layer(self, at):
+        if self.chance(0.6):
+            gain, bias = self.drawn("gain", self.d_model), self.drawn("bias", self.d_model)
+            at = self.step("normed", "layer_norm", at, gain, bias)
+        if not self.chance(0.5):
+            return at
+        at = self.step("mlp_in", "project", at, self.drawn("W_in", self.d_model, 3, weight=True))
+        op = self.pick("gelu", "gelu", "relu")
+        erf = {"form": "erf"} if op == "gelu" and self.chance(0.5) else {}
+        return self.step("mlp_act", op, at, **erf)

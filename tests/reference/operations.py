@@ -1,0 +1,183 @@
+"""The operations of lessons by NumPy alone: the second opinion of all tests that need one.
+
+Each takes its operands and the options that a lesson file writes, with tokens as rows and axes named
+as in a lesson in rows. Where a learner's wrong version differs in one detail, that is an option more.
+Nothing here comes from the program.
+"""
+
+import math
+
+import numpy as np
+
+HIDDEN = -np.inf
+
+
+def turned(a):
+    """The last two axes exchanged; a vector stays as it is."""
+    return np.swapaxes(a, -1, -2) if a.ndim > 1 else a
+
+
+def matrix(a):
+    """A vector as one row."""
+    return a[np.newaxis, :] if a.ndim == 1 else a
+
+
+def along(axis):
+    """NumPy's axis for lines that are "rows" or "columns"."""
+    return {"rows": -1, "columns": -2}[axis]
+
+
+def embed(ids, table):
+    return table[ids.astype(int)]
+
+
+def sinusoidal(n, width, base=10000.0, first=0, exponent=None, swapped=False, halves=False):
+    """The positions' waves, position by position: a sine and a cosine for each wave length."""
+    table = np.zeros((n, width))
+    sines = (width + 1) // 2 if halves else 0
+    for p in range(n):
+        for j in range(width):
+            cosine, pair = (j >= sines, j % sines) if halves else (j % 2 == 1, j // 2)
+            power = 2 * pair if exponent is None else exponent(j)
+            angle = (p + first) / base ** (power / width)
+            table[p, j] = math.cos(angle) if cosine != swapped else math.sin(angle)
+    return table
+
+
+def positions(e, table=None, method="sinusoidal", base=10000.0):
+    n, width = e.shape[-2:]
+    return table[:n] if method == "learned" else sinusoidal(n, width, base)
+
+
+def add(a, b):
+    return a + b
+
+
+def project(x, w, b=None, layout="in-out"):
+    product = matrix(x) @ (turned(w) if layout == "out-in" else w)
+    return product if b is None else product + b
+
+
+def split_heads(a, heads, axis="columns"):
+    rows, columns = a.shape[-2:]
+    if axis == "rows":
+        return a.reshape(*a.shape[:-2], heads, rows // heads, columns)
+    return np.swapaxes(a.reshape(*a.shape[:-2], rows, heads, columns // heads), -3, -2)
+
+
+def concat_heads(*parts, heads=None):
+    if len(parts) > 1:
+        return np.concatenate(parts, axis=-1)
+    if parts[0].ndim < 3:
+        raise ValueError("nothing to join, there is no head axis")
+    joined = np.swapaxes(parts[0], -3, -2)
+    return joined.reshape(*joined.shape[:-2], -1)
+
+
+def score(q, k):
+    return matrix(q) @ turned(matrix(k))
+
+
+def divisor(by, d_k):
+    """What `by` means: a number, d_k, or the root of either."""
+    if not isinstance(by, str):
+        return float(by)
+    is_root = by.startswith("sqrt(")
+    inner = by[len("sqrt("):-1] if is_root else by
+    number = d_k if inner == "d_k" else float(inner)
+    return math.sqrt(number) if is_root else number
+
+
+def scale(s, by="sqrt(d_k)", d_k=None):
+    return s / divisor(by, d_k)
+
+
+def hidden(s, m=None, kind="causal", pad=0):
+    """Which scores a mask hides; `m` holds the ids of a padding mask, or a given one's 1 and 0."""
+    if kind == "causal":
+        away = np.triu(np.ones(s.shape[-2:], bool), 1)
+    elif kind == "given":
+        away = m == 0
+    else:  # heads and queries stand between the batch and the keys
+        away = (m == pad).reshape(*m.shape[:-1], *(1,) * (s.ndim - m.ndim), m.shape[-1])
+    return np.broadcast_to(away, s.shape)
+
+
+def mask(s, m=None, kind="causal", pad=0):
+    return np.where(hidden(s, m, kind, pad), HIDDEN, s)
+
+
+def softmax(x, axis="rows", base=math.e):
+    top = np.max(x, axis=along(axis), keepdims=True)
+    powers = np.power(base, x - np.where(np.isinf(top), 0, top))
+    return normalise(np.where(np.isneginf(x), 0.0, powers), axis)
+
+
+def shift(x, axis="rows"):
+    top = x.max(axis=along(axis), keepdims=True)
+    return np.where(np.isneginf(x), -np.inf, x - np.where(np.isinf(top), 0, top))
+
+
+def exp(x):
+    return np.exp(x)
+
+
+def normalise(x, axis="rows"):
+    """Shares of each line's sum; of a line of zeros, zeros."""
+    total = x.sum(axis=along(axis), keepdims=True)
+    unshared = np.where(x == 0, 0.0, np.inf)
+    return np.divide(x, total, out=unshared, where=total != 0)
+
+
+def weighted_sum(a, v):
+    return matrix(a) @ matrix(v)
+
+
+def sum_heads(a):
+    return a.sum(axis=-3)
+
+
+def switch_off(a, head):
+    result = a.copy()
+    result[..., head - 1, :, :] = 0
+    return result
+
+
+def layer_norm(x, gain=None, bias=None, eps=1e-5, axis="rows", less=0, divide="root"):
+    """`less` is taken from the count that the variance is divided by; `divide` says by what."""
+    axis = along(axis)
+    mean = x.mean(axis=axis, keepdims=True)
+    variance = ((x - mean) ** 2).sum(axis=axis, keepdims=True) / (x.shape[axis] - less)
+    y = (x - mean) / {"root": np.sqrt(variance + eps), "variance": variance + eps,
+                      "bare variance": variance, "root plus": np.sqrt(variance) + eps}[divide]
+    y = y if gain is None else y * gain
+    return y if bias is None else y + bias
+
+
+ERF = np.vectorize(math.erf, otypes=[float])
+
+
+def gelu(x, form="tanh"):
+    if form == "erf":
+        return 0.5 * x * (1 + ERF(x / math.sqrt(2)))
+    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def relu(x):
+    return np.maximum(x, 0)
+
+
+def transpose(a):
+    return turned(a)
+
+
+def matmul(a, b):
+    return matrix(a) @ matrix(b)
+
+
+OPERATIONS = {
+    f.__name__: f
+    for f in (embed, positions, add, project, split_heads, concat_heads, score, scale, mask,
+              softmax, shift, exp, normalise, weighted_sum, sum_heads, switch_off, layer_norm, gelu,
+              relu, transpose, matmul)
+}

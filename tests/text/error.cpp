@@ -1,0 +1,15 @@
+#include "text/error.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace qkv;
+
+TEST_CASE("a zero byte does not end a message that quotes it") {
+  const InputError error(std::string("a\0b is no name", 14));
+  CHECK(std::string(error.what()) == "a\\0b is no name");
+}
+
+TEST_CASE("a name in a message begins no new line") {
+  CHECK(on_one_line("a\nb\n") == "a\\nb\\n");
+  CHECK_THROWS_WITH(refuse("a\nb.csv", "is empty"), "a\\nb.csv: is empty");
+}

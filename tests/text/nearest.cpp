@@ -1,0 +1,62 @@
+#include "text/nearest.hpp"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using qkv::nearest;
+
+namespace {
+
+constexpr std::array<std::string_view, 9> steps = {
+    "X", "Q", "K", "scores", "scaled_scores", "attention_weights", "context", "W_Q", "output"};
+
+}  // namespace
+
+TEST_CASE("one typing slip leads to the name that was meant") {
+  CHECK(nearest("score", steps) == "scores");    // missing
+  CHECK(nearest("scoress", steps) == "scores");  // too many
+  CHECK(nearest("scopes", steps) == "scores");   // wrong
+  CHECK(nearest("csores", steps) == "scores");   // exchanged with the next
+  CHECK(nearest("scaled_socres", steps) == "scaled_scores");
+}
+
+TEST_CASE("two exchanged letters are one slip, not two") {
+  CHECK(nearest("ab", std::array<std::string_view, 2>{"bac", "ba"}) == "ba");
+}
+
+TEST_CASE("capitals are no slip") {
+  CHECK(nearest("w_q", steps) == "W_Q");
+  CHECK(nearest("q", steps) == "Q");
+  CHECK(nearest("ÉTÉ", std::array<std::string_view, 2>{"thé", "été"}) == "été");
+}
+
+TEST_CASE("a part of exactly one name leads to it") {
+  CHECK(nearest("weights", steps) == "attention_weights");
+  CHECK(nearest("attention", steps) == "attention_weights");
+}
+
+TEST_CASE("a part of several names leads to none") {
+  const std::array<std::string_view, 2> norms = {"first_layer_norm", "second_layer_norm"};
+  CHECK(nearest("norm", norms) == "");
+}
+
+TEST_CASE("what is near nothing gets no suggestion") {
+  CHECK(nearest("transformer", steps) == "");
+  CHECK(nearest("V", steps) == "");  // one letter wrong of one letter is another name
+  CHECK(nearest("", steps) == "");
+  CHECK(nearest("scores", std::vector<std::string>{}) == "");
+}
+
+TEST_CASE("the fewest slips win, and the first of equals") {
+  CHECK(nearest("step_2", std::vector<std::string>{"step_10", "step_1", "step_3"}) == "step_1");
+}
+
+TEST_CASE("an accented letter is one letter, and bytes that are no UTF-8 do no harm") {
+  CHECK(nearest("konig", std::vector<std::string>{"könig"}) == "könig");
+  CHECK(nearest("sc\xff"
+                "res",
+                steps) == "scores");
+}

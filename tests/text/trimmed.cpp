@@ -1,0 +1,13 @@
+#include "text/trimmed.hpp"
+
+#include <catch2/catch.hpp>
+
+using qkv::trimmed;
+
+TEST_CASE("blanks go at both ends and stay in the middle") {
+  CHECK(trimmed("\t the cat \r\n") == "the cat");
+  CHECK(trimmed(" \n") == "");
+  CHECK(trimmed("") == "");
+}
+
+TEST_CASE("which blanks go can be said") { CHECK(trimmed(" \tcat ", " ") == "\tcat"); }
