@@ -52,8 +52,8 @@ std::size_t wrong_in(const Reading& reading, const std::string& name) {
   return 0;
 }
 
-// Whether most cells that tell the two readings of a step apart are wrong in the one: a single slip
-// is no convention.
+// Whether most cells that tell the two readings of a step apart speak for the early one, wrong in
+// the late one or farther from it: a single slip is no convention.
 bool is_clear(const Reading& late, const Reading& early, const std::string& name) {
   const auto node_of = [&](const Reading& reading) {
     return std::ranges::find_if(reading.judgement.nodes,
@@ -63,11 +63,17 @@ bool is_clear(const Reading& late, const Reading& early, const std::string& name
   const LearnerNode& other = *node_of(early);
   if (!node.handed || !other.handed) return true;
   std::size_t apart = 0;
+  std::size_t for_early = 0;
   for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
     const double gap = std::abs(node.truth->values[i] - other.truth->values[i]);
-    apart += node.verdicts[i] != Verdict::blank && gap > node.units.reach(i) ? 1 : 0;
+    if (node.verdicts[i] == Verdict::blank || !(gap > node.units.reach(i))) continue;
+    const double own = node.own.values[i];
+    const bool is_nearer =
+        std::abs(own - other.from_yours.values[i]) < std::abs(own - node.from_yours.values[i]);
+    ++apart;
+    for_early += node.verdicts[i] == Verdict::wrong || is_nearer ? 1 : 0;
   }
-  return 2 * node.wrong_cells() >= apart;
+  return 2 * for_early >= apart;
 }
 
 // The first of the steps that scaling early changes that was handed in, the scaling aside: that one
@@ -83,10 +89,17 @@ std::string first_changed(const Reading& reading, const ScaledEarly& early) {
   return found == scaling ? "" : *found;
 }
 
-// Turning everything over for the sake of one matrix that lies on its side would spoil the others.
+// Turning everything over for the sake of one matrix that lies on its side would spoil the others,
+// and a matrix that only fits as it lies speaks against it.
 bool is_better(const Reading& turned, const Reading& plain) {
+  const auto misshapen = [](const Reading& reading) {
+    return std::ranges::count_if(reading.judgement.nodes,
+                                 [](const LearnerNode& node) { return node.misshapen != nullptr; });
+  };
+  const std::size_t nodes = turned.judgement.wrong_nodes();
+  const std::size_t plain_nodes = plain.judgement.wrong_nodes();
   return turned.wrong < plain.wrong &&
-         turned.judgement.wrong_nodes() <= plain.judgement.wrong_nodes();
+         (nodes < plain_nodes || (nodes == plain_nodes && misshapen(turned) <= misshapen(plain)));
 }
 
 // The plain reading, unless a convention leaves fewer wrong cells.

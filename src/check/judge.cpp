@@ -63,7 +63,9 @@ class Judge {
       : trace_(trace), handed_(handed), options_(options) {
     for (const Handed& matrix : handed) {
       // A given is copied, so its decimals say nothing of how the learner rounds.
-      decimals_.push_back(trace.find_step(matrix.name) ? most_decimals(matrix) : 0);
+      const bool is_step = trace.find_step(matrix.name) != nullptr;
+      rounding_.push_back(is_step ? Elsewhere{most_decimals(matrix), rounded_decimals_of(matrix)}
+                                  : Elsewhere{});
     }
   }
 
@@ -98,7 +100,7 @@ class Judge {
     if (node.handed) take_over(node);
     if (node.misshapen) {
       node.units = units_of(*node.misshapen, {node.from_yours.values, node.truth->values},
-                            decimals_elsewhere(*node.misshapen), options_.digits);
+                            elsewhere(*node.misshapen), options_.digits);
     }
     if (node.handed) judge_cells(node);
     plant(node);
@@ -107,18 +109,20 @@ class Judge {
     if (options_.on_matrix) options_.on_matrix();
   }
 
-  int decimals_elsewhere(const Handed& handed) const {
-    int most = 0;
+  Elsewhere elsewhere(const Handed& handed) const {
+    Elsewhere most;
     for (std::size_t i = 0; i < handed_.size(); ++i) {
-      if (&handed_[i] != &handed) most = std::max(most, decimals_[i]);
+      if (&handed_[i] == &handed) continue;
+      most.written = std::max(most.written, rounding_[i].written);
+      most.rounded = std::max(most.rounded, rounding_[i].rounded);
     }
     return most;
   }
 
   Units units_for(const LearnerNode& node, const Handed& matrix) const {
     if (!node.step) return units_of_copy(matrix, node.truth->values, options_.digits);
-    return units_of(matrix, {node.from_yours.values, node.truth->values},
-                    decimals_elsewhere(*node.handed), options_.digits);
+    return units_of(matrix, {node.from_yours.values, node.truth->values}, elsewhere(*node.handed),
+                    options_.digits);
   }
 
   void take_over(LearnerNode& node) {
@@ -230,7 +234,7 @@ class Judge {
   const Trace& trace_;
   const std::vector<Handed>& handed_;
   const CheckOptions& options_;
-  std::vector<int> decimals_;  // of each matrix that was handed in
+  std::vector<Elsewhere> rounding_;  // of each matrix that was handed in
   Judgement judgement_;
   Exactness exactness_{judgement_, trace_};
   // Each node's own numbers, NaN where they are wrong or carried; empty where none can be.

@@ -66,41 +66,72 @@ bool has_more_decimals(double x, int decimals, double slack) {
   return std::abs(std::round(x * power) / power - x) > slack;
 }
 
+// Whether so many decimals make it a sum of halves, quarters, …, as exact arithmetic does, too.
+bool is_dyadic(double x, int decimals) {
+  return std::ldexp(x, decimals) == std::trunc(std::ldexp(x, decimals));
+}
+
+bool is_whole(const Numeral& cell) {
+  return !std::isfinite(cell.value) || cell.value == std::trunc(cell.value);
+}
+
 // How many digits of different numbers say that they were rounded: those of a number that no sum
 // of halves and quarters makes count twice.
 constexpr std::size_t enough_digits = 3;
-std::size_t digits_that_show(const Cells& cells, int decimals) {
+std::size_t digits_that_show(const Cells& cells, int decimals, bool of_dyadic) {
   std::set<double> different;
   std::size_t digits = 0;
   for (const Numeral& cell : cells) {
     const double x = cell.value;
     if (digits >= enough_digits) break;
-    if (!std::isfinite(x) || x == std::trunc(x) || !different.insert(x).second) continue;
-    const bool dyadic = std::ldexp(x, decimals) == std::trunc(std::ldexp(x, decimals));
-    digits += static_cast<std::size_t>(dyadic ? decimals : 2 * decimals);
+    if (is_whole(cell) || !different.insert(x).second) continue;
+    const std::size_t weight = !is_dyadic(x, decimals) ? 2 : of_dyadic ? 1 : 0;
+    digits += weight * static_cast<std::size_t>(decimals);
   }
   return digits;
 }
 
-// Whether a program's numbers were rounded before they were saved, and that shows: more was due
-// than they have. What has few decimals by chance, a half everywhere, shows nothing by itself.
-bool is_visibly_rounded(const Handed& handed, const Due& due, int others, double program_unit) {
-  const auto is_coarse = [&](int decimals) { return std::pow(10.0, -decimals) > program_unit; };
-  const auto is_whole = [](const Numeral& cell) {
-    return !std::isfinite(cell.value) || cell.value == std::trunc(cell.value);
-  };
-  if (std::ranges::all_of(handed.cells, is_whole)) return false;
-  const int decimals = *handed.rounded_to;
-  const double slack = std::min(program_unit, 0.1 * std::pow(10.0, -decimals));
-  const auto needs_more = [&](double x) {
-    return std::isfinite(x) && has_more_decimals(x, decimals, slack);
-  };
-  if (!is_coarse(decimals) || (std::ranges::none_of(due.from_own, needs_more) &&
-                               std::ranges::none_of(due.truth, needs_more))) {
-    return false;
+// Whether most of the numbers that no program would have are what is due, rounded.
+bool are_mostly_rounded(const Handed& handed, const Due& due, int decimals, double program_unit) {
+  const double unit = std::pow(10.0, -decimals) * (1 + whole_slack);
+  std::size_t off = 0;
+  std::size_t rounded = 0;
+  for (std::size_t i = 0; i < handed.cells.size() && i < due.from_own.size(); ++i) {
+    const double x = handed.cells[i].value;
+    const double miss = std::min(std::abs(x - due.from_own[i]), std::abs(x - due.truth[i]));
+    if (!(miss > program_unit)) continue;
+    ++off;
+    rounded += miss <= unit ? 1 : 0;
   }
-  if (others > 0 && is_coarse(others)) return true;
-  return digits_that_show(handed.cells, decimals) >= enough_digits;
+  return 2 * rounded > off;
+}
+
+// To how many decimals a program's numbers were rounded before they were saved, where that shows:
+// more was due than they have, or less than they still have. What has few decimals by chance, a
+// half everywhere, shows nothing by itself; where so little speaks, they must be what is due.
+std::optional<int> visible_decimals(const Handed& handed, const Due& due,
+                                    const Elsewhere& elsewhere, double program_unit) {
+  if (!handed.rounded_to || std::ranges::all_of(handed.cells, is_whole)) return {};
+  const auto is_coarse = [&](int decimals) { return std::pow(10.0, -decimals) > program_unit; };
+  const auto more_is_due = [&](int decimals) {
+    const double slack = std::min(program_unit, 0.1 * std::pow(10.0, -decimals));
+    const auto needs_more = [&](double x) {
+      return std::isfinite(x) && has_more_decimals(x, decimals, slack);
+    };
+    return std::ranges::any_of(due.from_own, needs_more) ||
+           std::ranges::any_of(due.truth, needs_more);
+  };
+  const int decimals = *handed.rounded_to;
+  constexpr int telling = 2;  // of tenths, half of all numbers are rounded ones
+  const int likely = std::max(decimals, elsewhere.rounded > 0 ? elsewhere.rounded : telling);
+  const bool others_are_due = more_is_due(decimals) || !more_is_due(decimals - 1);
+  if (is_coarse(decimals) && others_are_due &&
+      digits_that_show(handed.cells, decimals, true) >= enough_digits) {
+    return decimals;
+  }
+  const bool shows = (others_are_due && elsewhere.rounded > 0) ||
+                     are_mostly_rounded(handed, due, likely, program_unit);
+  return shows && is_coarse(likely) ? std::optional(likely) : std::nullopt;
 }
 
 Measure measure_of_digits(const Handed& handed, const Due& due, int others) {
@@ -112,17 +143,6 @@ Measure measure_of_digits(const Handed& handed, const Due& due, int others) {
   // the learner rounds; if no number has a decimal, they were rounded to whole ones.
   if (are_whole(due.from_own)) return Measure::whole;
   return others > 0 ? Measure::elsewhere : Measure::rounded;
-}
-
-Measure measure_of(const Handed& handed, Precision precision, const Due& due, int others,
-                   std::optional<int> digits) {
-  if (digits) return Measure::asked;
-  if (precision == Precision::digits) return measure_of_digits(handed, due, others);
-  const double unit = unit_of_program(precision, due.from_own);
-  if (!handed.rounded_to || !is_visibly_rounded(handed, due, others, unit)) {
-    return measure_of(precision);
-  }
-  return Measure::decimals;
 }
 
 // The unit of what is written plainly; 0 where only the floor counts. Whole numbers that were
@@ -160,8 +180,11 @@ double Units::unseen(std::span<const double> numbers) const {
     case Measure::whole:
     case Measure::elsewhere:
     case Measure::rounded: return on_the_way_to_whole;
-    default: return are_written() ? largest() : unit_of_program(precision, numbers);
+    default: break;
   }
+  if (are_written()) return largest();
+  const double program_unit = unit_of_program(precision, numbers);
+  return rounded ? std::max(program_unit, std::pow(10.0, -*rounded)) : program_unit;
 }
 
 int most_decimals(const Handed& handed) {
@@ -178,14 +201,32 @@ int most_decimals(const Handed& handed) {
   return plain > 0 ? plain : scientific;
 }
 
-Units units_of(const Handed& handed, const Due& due, int others, std::optional<int> digits) {
+int rounded_decimals_of(const Handed& handed) {
+  if (handed.precision == Precision::digits) return most_decimals(handed);
+  const int decimals = handed.rounded_to.value_or(0);
+  return digits_that_show(handed.cells, decimals, false) >= enough_digits ? decimals : 0;
+}
+
+Units units_of(const Handed& handed, const Due& due, const Elsewhere& elsewhere,
+               std::optional<int> digits) {
   const std::span<const double> right = due.from_own;
   Units units;
   units.precision = precision_of(handed, right);
-  units.measure = measure_of(handed, units.precision, due, others, digits);
-  units.decimals = digits                                ? *digits
-                   : units.measure == Measure::elsewhere ? others
-                                                         : most_decimals(handed);
+  units.decimals = most_decimals(handed);
+  if (digits) {
+    units.measure = Measure::asked;
+    units.decimals = *digits;
+  } else if (units.precision == Precision::digits) {
+    units.measure = measure_of_digits(handed, due, elsewhere.written);
+    if (units.measure == Measure::elsewhere) units.decimals = elsewhere.written;
+  } else {
+    const auto visible =
+        visible_decimals(handed, due, elsewhere, unit_of_program(units.precision, right));
+    units.measure = visible ? Measure::decimals : measure_of(units.precision);
+    if (visible) units.decimals = *visible;
+    const int rounded = std::max(rounded_decimals_of(handed), elsewhere.rounded);
+    if (rounded > 0) units.rounded = rounded;
+  }
   const double scale = scale_of(handed, right);
   units.floor = units.precision == Precision::digits ? rule_of(units.precision).floor * scale
                                                      : unit_of_program(units.precision, right);
@@ -203,7 +244,7 @@ Units units_of(const Handed& handed, const Due& due, int others, std::optional<i
 
 Units units_of_copy(const Handed& handed, std::span<const double> truth,
                     std::optional<int> digits) {
-  Units units = units_of(handed, {truth, truth}, 0, digits);
+  Units units = units_of(handed, {truth, truth}, {}, digits);
   std::vector<double> own;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     const Numeral& cell = handed.cells[i];

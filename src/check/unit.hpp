@@ -31,6 +31,7 @@ struct Units {
   Measure measure = Measure::decimals;
   double floor = 0;  ///< no cell is told closer than this from what it should be
   Precision precision = Precision::digits;  ///< of the program whose numbers they are
+  std::optional<int> rounded = {};  ///< the decimals that a program's user rounds to, if that shows
 
   double of(std::size_t cell) const { return of_cell.empty() ? plain : of_cell[cell]; }
   /// The cell's unit with the slack of an inclusive comparison.
@@ -50,9 +51,19 @@ struct Due {
   std::span<const double> truth;
 };
 
-/// `others` are the decimals of the submission's other matrices; `digits` overrides what was
-/// written.
-Units units_of(const Handed& handed, const Due& due, int others, std::optional<int> digits);
+/// What the submission's other matrices tell of how the learner rounds; 0 where they don't.
+struct Elsewhere {
+  int written = 0;  ///< the most decimals
+  int rounded = 0;  ///< the most of those whose numbers were rounded, as far as that shows
+};
+
+/// `digits` overrides what was written.
+Units units_of(const Handed& handed, const Due& due, const Elsewhere& elsewhere,
+               std::optional<int> digits);
+
+/// The decimals that a step's numbers were rounded to, by the numbers alone; 0 where they show
+/// none.
+int rounded_decimals_of(const Handed& handed);
 
 /// The unit of a given that was copied: a cell whose number has no more decimals than the learner
 /// writes is either the lesson's or not. `truth` are the lesson's numbers.

@@ -194,6 +194,13 @@ std::vector<Tensor> unknown_offset(const Source& step) {
   return {std::move(result)};
 }
 
+// Whether every matrix of a tensor is as large as those of another, and there is one for each of
+// them or one for all.
+bool repeats_to(const Tensor& tensor, const Tensor& other) {
+  const bool enough = tensor.matrices() == 1 || tensor.matrices() == other.matrices();
+  return enough && tensor.rows() == other.rows() && tensor.columns() == other.columns();
+}
+
 // What is added later, added here already; or the positions, added behind the weight.
 std::vector<Tensor> added_early(const Source& step) {
   std::vector<Tensor> results;
@@ -201,18 +208,19 @@ std::vector<Tensor> added_early(const Source& step) {
   for (const Source* behind = step.inputs[0]; behind;
        behind = behind->inputs.empty() ? nullptr : behind->inputs.front()) {
     const Tensor& other = *behind->tensor;
-    if (other.shape() != right.shape()) continue;
+    if (!repeats_to(other, right)) continue;
     results.push_back(with_numbers(right, right.array() + other.array()));
   }
   const Source& x = *step.inputs[0];
   if (x.operation != &add_operation) return results;
   for (std::size_t k = 0; k < 2; ++k) {
     const Tensor& late = *x.inputs[1 - k]->tensor;
-    if (late.shape() != right.shape()) continue;
+    if (!repeats_to(late, right)) continue;
     Call call = call_of(step);
     call.inputs[0] = x.inputs[k]->tensor;
     const Tensor without = Project::compute(call);
-    results.push_back(with_numbers(without, without.array() + late.array()));
+    // Positions alone may have no batch: they repeat.
+    results.push_back(with_numbers(right, without.array() + late.array()));
   }
   return results;
 }

@@ -37,9 +37,9 @@ std::vector<Tensor> unmasked(const Source& step) { return without(step, mask_ope
 std::vector<Tensor> hidden_afterwards(const Source& step) {
   const Source* masked = behind(&step, mask_operation);
   std::vector<Tensor> results = without(step, mask_operation);
-  for (Tensor& result : results) {
-    result =
-        with_numbers(result, xt::where(xt::isinf(masked->tensor->array()), 0.0, result.array()));
+  for (Tensor& result : results) {  // a mask for each head makes several of one matrix
+    result = with_numbers(*step.tensor,
+                          xt::where(xt::isinf(masked->tensor->array()), 0.0, result.array()));
   }
   return results;
 }

@@ -1,0 +1,103 @@
+#include <catch2/catch.hpp>
+
+#include "check/submissions.hpp"
+#include "formats/dtype.hpp"
+
+/// How a program's arrays tell that they were rounded before they were saved, and what that is
+/// worth. The two words by hand stand in verdicts.cpp.
+namespace {
+
+using namespace qkv;
+using namespace qkv::test;
+
+using Arrays = std::map<std::string, std::vector<double>>;
+
+CheckReport checked_arrays(const Arrays& arrays, const Shape& shape = {2, 2},
+                           const Task& task = two_words()) {
+  Texts texts;
+  for (const auto& [name, numbers] : arrays) texts[name] = "0,0\n0,0\n";
+  Submission work = submission_of(texts, task.trace);
+  for (HandedFile& file : work.files) {
+    file.written = written_of(shape, arrays.at(file.name), Precision::float64);
+  }
+  return check(task.lesson, task.trace, work, {});
+}
+
+TEST_CASE("a lone digit was rounded where the other matrices were, or where it is what is due") {
+  const std::vector<double> truncated = {1, 0, 0, 0.9};  // of 0.9913
+  CHECK(verdicts(checked_arrays({{"attention_weights", truncated}}), "attention_weights") ==
+        "cc ww");
+  CHECK(verdicts(
+            checked_arrays({{"scores", {5.7, 14.1, 4.1, 10.8}}, {"attention_weights", truncated}}),
+            "attention_weights") == "cc cc");
+  // The arrays alone say no more than one decimal; two are what is due.
+  CHECK(verdicts(checked_arrays({{"scaled_scores", {4, 9.97, 2.9, 7.6}}}), "scaled_scores") ==
+        "wc cw");
+}
+
+TEST_CASE("steps that were not handed in were rounded as what was handed in") {
+  // Scaled scores of 4.0, 10.0, 2.9, 7.6 on the way: e^(2.9 - 7.6) / (1 + e^(2.9 - 7.6)) =
+  // 0.009013. From the numbers in full it is 0.008691.
+  const std::vector<double> in_full = {1, 0, 0.009013298652847822, 0.9909867013471522};
+  const Arrays alone = {{"attention_weights", in_full}};
+  CHECK(verdicts(checked_arrays(alone), "attention_weights") == "cc ww");
+  const Arrays rounded = {{"K", {0.5, 1.6, 1.5, 3.3}}, {"attention_weights", in_full}};
+  CHECK(verdicts(checked_arrays(rounded), "attention_weights") == "cc rr");
+}
+
+constexpr std::string_view head = "title = 't'\nsummary = 's'\nsource = 'by hand'\n";
+
+const std::string with_batch = std::string(head) + R"(
+[[given]]
+name = 'E'
+value = [[[1, 2], [3, 4]], [[0, 1], [2, 2]]]
+[[given]]
+name = 'P'
+value = [[1, 0], [0, 1]]
+[[given]]
+name = 'W'
+value = [[1, 2], [0, 1]]
+[[step]]
+name = 'X'
+op = 'add'
+of = ['E', 'P']
+[[step]]
+name = 'Y'
+op = 'project'
+of = ['X', 'W']
+)";
+
+TEST_CASE("positions of one sentence are added behind the weight in each of a batch") {
+  // E·W + P: [[1, 4], [3, 10]] + P and [[0, 1], [2, 6]] + P.
+  const Task task(with_batch);
+  const auto report = checked_arrays({{"Y", {2, 4, 3, 11, 1, 1, 2, 7}}}, {2, 2, 2}, task);
+  CHECK(report.first_wrong == "Y");
+  CHECK(mistakes(report, "Y") == "add.early");
+}
+
+const std::string with_a_mask_each = std::string(head) + R"(
+[[given]]
+name = 'S'
+value = [[0, 0], [0, 0]]
+[[given]]
+name = 'M'
+value = [[[1, 0], [1, 1]], [[1, 1], [0, 1]]]
+[[step]]
+name = 'masked_scores'
+op = 'mask'
+of = ['S', 'M']
+kind = 'given'
+[[step]]
+name = 'attention_weights'
+op = 'softmax'
+of = ['masked_scores']
+)";
+
+TEST_CASE("weights of one matrix zeroed by a mask for each head are named") {
+  const Task task(with_a_mask_each);
+  const std::vector<double> zeroed = {0.5, 0, 0.5, 0.5, 0.5, 0.5, 0, 0.5};
+  const auto report = checked_arrays({{"attention_weights", zeroed}}, {2, 2, 2}, task);
+  CHECK(mistakes(report, "attention_weights") == "softmax.mask-after");
+}
+
+}  // namespace
