@@ -89,6 +89,15 @@ std::string first_changed(const Reading& reading, const ScaledEarly& early) {
   return found == scaling ? "" : *found;
 }
 
+// Cells that don't stand as they should: wrong, or carried from one that is.
+std::size_t cells_off(const Reading& reading) {
+  std::size_t count = 0;
+  for (const LearnerNode& node : reading.judgement.nodes) {
+    count += static_cast<std::size_t>(std::ranges::count(node.verdicts, Verdict::carried));
+  }
+  return count + reading.wrong;
+}
+
 // Turning everything over for the sake of one matrix that lies on its side would spoil the others,
 // and a matrix that only fits as it lies speaks against it.
 bool is_better(const Reading& turned, const Reading& plain) {
@@ -99,7 +108,8 @@ bool is_better(const Reading& turned, const Reading& plain) {
   const std::size_t nodes = turned.judgement.wrong_nodes();
   const std::size_t plain_nodes = plain.judgement.wrong_nodes();
   return turned.wrong < plain.wrong &&
-         (nodes < plain_nodes || (nodes == plain_nodes && misshapen(turned) <= misshapen(plain)));
+         (nodes < plain_nodes || (nodes == plain_nodes && misshapen(turned) <= misshapen(plain) &&
+                                  cells_off(turned) < cells_off(plain)));
 }
 
 // The plain reading, unless a convention leaves fewer wrong cells.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <set>
 
 namespace qkv {
@@ -12,6 +13,7 @@ namespace {
 struct Coarser {
   Precision precision;
   bool (*holds)(double);
+  int bits;  ///< of a number's fraction
 };
 
 bool is_float32(double x) { return static_cast<double>(static_cast<float>(x)) == x; }
@@ -29,9 +31,9 @@ bool is_float16(double x) {
   return std::abs(single) <= 65504 && bits == std::trunc(bits);
 }
 
-constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16},
-                             {Precision::float16, is_float16},
-                             {Precision::float32, is_float32}};
+constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16, 8},
+                             {Precision::float16, is_float16, 11},
+                             {Precision::float32, is_float32, 24}};
 
 // Written by a program that printed all it had.
 bool is_printed_in_full(const Handed& handed) {
@@ -51,6 +53,28 @@ bool tells(double x) {
   return std::isfinite(x) && x * thousand != std::round(x * thousand);
 }
 
+// Whether small numbers go on where large ones of the type have ended, as no sum of products of
+// short numbers does: those all end at the same place.
+bool have_a_floating_point(const Handed& handed, const Coarser& kind) {
+  constexpr std::size_t enough = 6;
+  constexpr int further = 3;
+  std::set<double> different;
+  double largest = 0;
+  double finest = infinity;
+  for (const Numeral& cell : handed.cells) {
+    const auto x = static_cast<double>(static_cast<float>(std::abs(cell.value)));
+    if (!std::isfinite(x) || x == 0) continue;
+    if (different.size() < enough) different.insert(x);
+    int exponent = 0;
+    const double whole = std::ldexp(std::frexp(x, &exponent), std::numeric_limits<float>::digits);
+    const int zeros = std::countr_zero(static_cast<std::uint32_t>(whole));
+    finest =
+        std::min(finest, std::ldexp(1.0, exponent - std::numeric_limits<float>::digits + zeros));
+    largest = std::max(largest, x);
+  }
+  return different.size() >= enough && largest >= std::ldexp(finest, kind.bits + further);
+}
+
 // Two numbers that can't be so few bits long by chance, or the only one that there is.
 bool are_all(const Handed& handed, std::span<const double> due, const Coarser& kind) {
   std::set<double> telling;
@@ -63,7 +87,8 @@ bool are_all(const Handed& handed, std::span<const double> due, const Coarser& k
     const bool is_due = i < due.size() && (!std::isfinite(due[i]) || kind.holds(due[i]));
     if (telling.size() < 2 && tells(x) && !is_due) telling.insert(x);
   }
-  return telling.size() >= std::min<std::size_t>(2, std::max<std::size_t>(1, count));
+  return telling.size() >= std::min<std::size_t>(2, std::max<std::size_t>(1, count)) ||
+         have_a_floating_point(handed, kind);
 }
 
 }  // namespace
