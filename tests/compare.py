@@ -255,6 +255,46 @@ def nan_on_one_side_is_said_and_counted(folder):
     equal(report(folder / "a.npz", folder / "b.npz")[1]["steps"][0]["nan_mismatched"], 1)
 
 
+def nan_on_both_sides_is_no_difference_and_said(folder):
+    np.savez(folder / "a.npz", S=[np.nan, 1, np.nan, 4])
+    np.savez(folder / "b.npz", S=[np.nan, 1, np.nan, 4])
+    status, told = report(folder / "a.npz", folder / "b.npz")
+    equal((status, told["steps"][0]["nan_both"]), (0, 2))
+    text = qkv("compare", folder / "a.npz", folder / "b.npz").stdout
+    assert "nan in both at the same places: S (2 of 4)\n" in text, text
+
+
+def half_precision_near_zero_is_off_by_what_the_large_numbers_were_rounded_by(folder):
+    desired = np.array([4.0, 0.001], "f4")
+    for off, due in ((0.003, 0), (0.005, 1)):  # 4 · 2^-10 = 0.0039
+        np.savez(folder / "a.npz", S=(desired + [0, off]).astype("f2"))
+        np.savez(folder / "b.npz", S=desired)
+        equal(report(folder / "a.npz", folder / "b.npz")[0], due, off)
+
+
+def what_names_nothing_is_refused(folder):
+    np.savez(folder / "a.npz", scores=[1.0, 2])
+    for more, says in (("--tol", "scorse=1"), ': no step has that name; did you mean "scores"?\n'), \
+                      (("--map", "weights=scores"), " has no array of that name; it has scores\n"):
+        done = qkv("compare", folder / "a.npz", folder / "a.npz", *more)
+        equal((done.returncode, done.stderr.endswith(says)), (2, True), done.stderr)
+
+
+def tokens_as_columns_stand_beside_what_they_are(folder):
+    arrays = lesson_arrays(folder)
+    turned = {name: np.swapaxes(arrays[name], -1, -2).copy() for name in
+              ("Q", "K", "V", "scores", "scaled_scores", "attention_weights", "context")}
+    turned["scores"][..., 1, 4] += 3
+    np.savez(folder / "turned.npz", **turned)
+    status, told = report(folder / "turned.npz", "the-fat-cat")
+    first = next(step for step in told["steps"] if step["step"] == "scores")
+    equal((status, told["first"]), (1, "scores"))
+    right = arrays["scores"].reshape(-1, 7, 7)[0, 4, 1]
+    equal((first["first"]["index"][-2:], first["first"]["actual"], first["first"]["desired"]),
+          ([4, 1], right + 3, right))
+    equal(first["max_absolute"], 3)
+
+
 def rounded_digits_are_right_within_what_was_written(folder):
     qkv("export", "the-fat-cat", "-o", folder / "r", "--digits", "3")
     done = qkv("compare", folder / "r", "the-fat-cat")
@@ -327,6 +367,10 @@ CLAIMS = [
     bad_input_ends_with_status_2,
     one_tolerance_alone_leaves_the_other_to_numpy,
     nan_on_one_side_is_said_and_counted,
+    nan_on_both_sides_is_no_difference_and_said,
+    half_precision_near_zero_is_off_by_what_the_large_numbers_were_rounded_by,
+    what_names_nothing_is_refused,
+    tokens_as_columns_stand_beside_what_they_are,
     rounded_digits_are_right_within_what_was_written,
     names_are_known_whatever_their_capitals,
     a_finite_mask_is_named_and_no_difference,

@@ -79,16 +79,18 @@ bool have_a_floating_point(const Handed& handed, const Coarser& kind) {
 bool are_all(const Handed& handed, std::span<const double> due, const Coarser& kind) {
   std::set<double> telling;
   std::size_t count = 0;
+  bool is_off = false;
   for (std::size_t i = 0; i < handed.cells.size(); ++i) {
     const double x = handed.cells[i].value;
     if (!std::isfinite(x)) continue;
     if (!kind.holds(x)) return false;
     ++count;
     const bool is_due = i < due.size() && (!std::isfinite(due[i]) || kind.holds(due[i]));
+    is_off = is_off || i >= due.size() || static_cast<float>(x) != static_cast<float>(due[i]);
     if (telling.size() < 2 && tells(x) && !is_due) telling.insert(x);
   }
   return telling.size() >= std::min<std::size_t>(2, std::max<std::size_t>(1, count)) ||
-         have_a_floating_point(handed, kind);
+         (is_off && have_a_floating_point(handed, kind));
 }
 
 }  // namespace

@@ -7,20 +7,12 @@
 #include <cmath>
 
 #include "check/arrange.hpp"
-#include "check/precision.hpp"
+#include "check/compared_masks.hpp"
 #include "text/error.hpp"
+#include "text/nearest.hpp"
 
 namespace qkv {
 namespace {
-
-// From the coarsest on.
-constexpr UsualTolerance usual[] = {
-    {Precision::bfloat16, "bfloat16", {1.6e-2, 1e-5}, "torch.testing.assert_close"},
-    {Precision::float16, "float16", {1e-3, 1e-5}, "torch.testing.assert_close"},
-    {Precision::float32, "float32", {1.3e-6, 1e-5}, "torch.testing.assert_close"},
-    {Precision::float64, "float64", {1e-7, 1e-7}, "torch.testing.assert_close"},
-    {Precision::digits, "numbers in digits", {1e-7, 1e-7}, "torch.testing.assert_close"},
-};
 
 Precision coarser(Precision a, Precision b) {
   const auto place = [](Precision precision) { return &usual_tolerance(precision); };
@@ -41,62 +33,6 @@ std::vector<std::string> names_of(const SideIndex& actual, const SideIndex& desi
   return names.all();
 }
 
-// Below the largest score of a row by this much, softmax makes 0 of a score: no double is as small
-// as e^-746.
-constexpr double out_of_sight = 746;
-
-// Where one side has -inf and the other a number so low that softmax makes 0 of it as well: the
-// places of these cells. A row in which nothing is seen has none: there it matters which it is.
-std::vector<std::size_t> masks_of(const ComparedStep& step) {
-  const Tensor& tensor = step.desired->tensor;
-  const std::span<const double> ours = step.actual->tensor.values;
-  const std::span<const double> theirs = tensor.values;
-  // Below what no program scores: -68,000 is more than float16 can hold, and no mask.
-  constexpr double no_score = -1e8;
-  const bool is_masked = step.name.find("mask") != std::string::npos;
-  const auto hides = [&](double x) {
-    const bool known = x == -65504 || x == -10000 || x == finite_mask;
-    return x <= no_score || (x <= finite_mask && (known || is_masked || step.after_mask));
-  };
-  const auto is_hidden = [&](std::size_t i) {
-    return (ours[i] == -infinity && hides(theirs[i])) || (theirs[i] == -infinity && hides(ours[i]));
-  };
-  const std::size_t columns = tensor.columns();
-  const bool down =
-      tensor.axes.back().name == "query" || step.actual->tensor.axes.back().name == "query";
-  // Of what softmax takes at a time.
-  const std::size_t length = std::max<std::size_t>(1, down ? tensor.rows() : columns);
-  const auto place = [&](std::size_t line, std::size_t k) {
-    return down ? (line / columns * length + k) * columns + line % columns : line * length + k;
-  };
-  std::vector<std::size_t> masks;
-  for (std::size_t line = 0; line * length < ours.size(); ++line) {
-    double seen = -infinity;
-    for (std::size_t k = 0; k < length; ++k) {
-      const std::size_t i = place(line, k);
-      if (!is_hidden(i)) seen = std::max(seen, std::min(ours[i], theirs[i]));
-    }
-    for (std::size_t k = 0; k < length; ++k) {
-      const std::size_t i = place(line, k);
-      if (is_hidden(i) && ours[i] != theirs[i] &&
-          std::max(ours[i], theirs[i]) <= seen - out_of_sight)
-        masks.push_back(i);
-    }
-  }
-  return masks;
-}
-
-// Takes the finite masks out of what differs.
-void accept_masks(ComparedStep& step) {
-  const std::vector<std::size_t> masks = masks_of(step);
-  if (masks.empty()) return;
-  std::vector<double> actual(step.actual->tensor.values.begin(), step.actual->tensor.values.end());
-  for (const std::size_t i : masks) actual[i] = step.desired->tensor.values[i];
-  step.finite_masks = masks.size();
-  step.difference = difference_of(actual, step.desired->tensor.values, step.tolerance);
-  step.difference.identical = false;
-}
-
 bool are_same_in_order(const ComparedStep& step) {
   const Values& actual = step.actual->tensor.values;
   const Values& desired = step.desired->tensor.values;
@@ -109,37 +45,28 @@ bool are_same_in_order(const ComparedStep& step) {
 // came before it.
 class Terms {
  public:
-  double next(const ComparedStep& step) {
+  std::size_t next(const ComparedStep& step) {
     std::size_t longest = 1;
     for (const Axis& axis : step.desired->tensor.axes) longest = std::max(longest, axis.size);
     const std::size_t before = longest_ == 0 ? longest : longest_;
     longest_ = std::max(longest_, longest);
-    return std::sqrt(static_cast<double>(before));
+    return before;
   }
 
  private:
   std::size_t longest_ = 0;
 };
 
-// Both were worked out here, in float64.
-Tolerance of_two_lessons(const ComparedStep& step) {
-  double largest = 1;
-  for (const double x : step.desired->tensor.values) {
-    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
-  }
-  return {.relative = 0, .absolute = rule_of(Precision::float64).floor * largest};
-}
-
 void compare_numbers(ComparedStep& step, const ToleranceChoice& choice, bool two_lessons,
                      Terms& terms) {
   step.precision = coarser(step.actual->precision, step.desired->precision);
   const auto asked = choice.of(step.name);
-  const double factor = terms.next(step);
-  const Tolerance& usual_one = usual_tolerance(step.precision).tolerance;
+  const std::size_t added = terms.next(step);
+  const std::span<const double> numbers = step.desired->tensor.values;
   step.tolerance = asked         ? *asked
-                   : two_lessons ? of_two_lessons(step)
-                                 : Tolerance{.relative = factor * usual_one.relative,
-                                             .absolute = factor * usual_one.absolute};
+                   : two_lessons ? tolerance_of_lessons(numbers)
+                                 : tolerance_of_dumps(step.precision, numbers, added);
+  if (!asked && !two_lessons) step.terms = added;
   const Tensor& actual = step.actual->tensor;
   const Tensor& desired = step.desired->tensor;
   if (without_leading_ones(actual.shape()) != without_leading_ones(desired.shape())) {
@@ -189,13 +116,36 @@ bool counts(Sameness sameness, bool both_whole) {
       actual.name, desired.name, names(actual), names(desired)));
 }
 
-// A file that does not read as numbers is somebody's notes, unless the other side has a matrix of
+// A file that does not read as numbers is a note, unless the other side has a matrix of
 // its name.
 void refuse_unread(const Side& side, const SideIndex& other) {
   for (const UnreadFile& file : side.unread) {
     if (other.find(file.name) != nullptr) throw InputError(file.why);
   }
 }
+
+}  // namespace
+
+namespace {
+
+// A pattern that fits no step would be passed over in silence.
+void refuse_idle_tolerances(const ToleranceChoice& choice, const Comparison& comparison) {
+  for (const StepTolerance& one : choice.of_steps) {
+    const bool fits = std::ranges::any_of(comparison.steps, [&](const ComparedStep& step) {
+      return matched(one.steps, step.name).has_value();
+    });
+    if (fits) continue;
+    std::vector<std::string> names;
+    for (const ComparedStep& step : comparison.steps) names.push_back(step.name);
+    const std::string near = nearest(one.steps, names);
+    throw InputError(fmt::format("--tol {}={:g}: no step has that name; {}", one.steps,
+                                 one.tolerance,
+                                 near.empty() ? fmt::format("there are {}", some_of(names))
+                                              : fmt::format("did you mean \"{}\"?", near)));
+  }
+}
+
+}  // namespace
 
 std::optional<std::size_t> first_difference(const Comparison& comparison, bool both_whole) {
   for (std::size_t i = 0; i < comparison.steps.size(); ++i) {
@@ -204,99 +154,12 @@ std::optional<std::size_t> first_difference(const Comparison& comparison, bool b
   return {};
 }
 
-// The program's arrays as somebody would hand them in. What is no number is one that is wrong.
-Submission handed_in(Side& program, const Trace& trace, const ToleranceChoice& choice) {
-  Submission submission{.name = program.name, .files = {}, .notes = {}, .list = {}};
-  for (SideMatrix& matrix : program.matrices) {
-    if (trace.find(matrix.name) == nullptr || choice.of(matrix.name)) continue;
-    Written written = std::move(matrix.written);
-    for (Numeral& cell : written.cells) {
-      if (written.precision != Precision::digits || !std::isnan(cell.value)) continue;
-      if (written.unread.empty()) written.unread.push_back("nan");
-      cell.unread = 1;
-    }
-    submission.files.push_back({.file = matrix.name,
-                                .path = {},
-                                .name = matrix.name,
-                                .leading = {},
-                                .written = std::move(written)});
-  }
-  return submission;
-}
-
-// Where a cell of the lesson's tensor stands in it as people see it.
-std::size_t shown_place(const CellReference& cell, const Tensor& tensor, Convention convention) {
-  const bool turned = is_turned(tensor, convention);
-  const std::size_t rows = turned ? tensor.columns() : tensor.rows();
-  const std::size_t columns = turned ? tensor.rows() : tensor.columns();
-  const auto [row, column] =
-      turned ? std::pair(cell.column, cell.row) : std::pair(cell.row, cell.column);
-  return (cell.matrix * rows + row) * columns + column;
-}
-
-void take_verdict(StepReport report, const Trace& trace, ComparedStep& step) {
-  step.tolerance = {.relative = 0, .absolute = report.unit};
-  step.difference.mismatched = report.cells.wrong;
-  step.difference.first.reset();
-  const bool shape = report.verdict == Verdict::shape;
-  const bool misfit = step.sameness == Sameness::other_shape;
-  if (shape) {
-    step.sameness = Sameness::other_shape;
-    step.only_the_shape = report.only_the_shape;
-  } else if (report.verdict == Verdict::wrong) {
-    step.sameness = misfit ? Sameness::other_shape : Sameness::differs;
-    if (!misfit) {
-      step.difference.first =
-          shown_place(report.first->cell, trace.at(report.step), trace.convention);
-    }
-  } else if (report.verdict == Verdict::carried) {
-    step.sameness = Sameness::follows;
-  } else {
-    step.sameness = step.difference.identical && !misfit ? Sameness::identical : Sameness::close;
-  }
-  step.judged = std::move(report);
-}
-
-}  // namespace
-
 const Side& ours_of(const Side& actual, const Side& desired) {
   return actual.is_lesson ? actual : desired;
 }
 
 bool is_missing(Sameness sameness) {
   return sameness == Sameness::only_actual || sameness == Sameness::only_desired;
-}
-
-std::optional<Tolerance> ToleranceChoice::of(std::string_view step) const {
-  for (const StepTolerance& one : of_steps) {
-    if (matched(one.steps, step)) {
-      return Tolerance{.relative = one.tolerance, .absolute = one.tolerance};
-    }
-  }
-  if (!relative && !absolute) return {};
-  constexpr Tolerance numpy = {.relative = 1e-7, .absolute = 0};
-  return Tolerance{.relative = relative.value_or(numpy.relative),
-                   .absolute = absolute.value_or(numpy.absolute)};
-}
-
-void judge_program(const Lesson& lesson, const Trace& trace, Side& program,
-                   const ToleranceChoice& choice, Comparison& comparison) {
-  const Submission submission = handed_in(program, trace, choice);
-  if (submission.files.empty()) return;
-  CheckReport report = check(lesson, trace, submission, {});
-  for (ComparedStep& step : comparison.steps) {
-    if (is_missing(step.sameness) || choice.of(step.name)) continue;
-    const auto found = std::ranges::find(report.steps, step.name, &StepReport::step);
-    if (found != report.steps.end()) {
-      take_verdict(std::move(*found), trace, step);
-    } else if (step.sameness == Sameness::differs) {  // a given that check finds copied right
-      step.sameness = Sameness::close;
-      step.difference.mismatched = 0;
-      step.difference.first.reset();
-    }
-  }
-  comparison.own = std::move(report.own);
-  comparison.first = first_difference(comparison, program.whole);
 }
 
 void require(const Required& required, const Side& ours, Comparison& comparison) {
@@ -312,11 +175,6 @@ void require(const Required& required, const Side& ours, Comparison& comparison)
     const bool named = std::ranges::find(required.names, step.name) != required.names.end();
     if (named || (required.all && !own->is_given)) comparison.first = i;
   }
-}
-
-const UsualTolerance& usual_tolerance(Precision precision) {
-  return *std::find_if(std::begin(usual), std::end(usual),
-                       [&](const UsualTolerance& one) { return one.precision == precision; });
 }
 
 Comparison compare(const Side& actual, const Side& desired, const ToleranceChoice& choice) {
@@ -337,6 +195,7 @@ Comparison compare(const Side& actual, const Side& desired, const ToleranceChoic
   }
   comparison.first = first_difference(comparison, both_whole);
   if (!in_common) refuse_strangers(actual, desired);
+  refuse_idle_tolerances(choice, comparison);
   return comparison;
 }
 

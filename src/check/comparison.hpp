@@ -6,37 +6,9 @@
 
 #include "check/check.hpp"
 #include "check/side.hpp"
-#include "tensor/compare.hpp"
+#include "check/tolerance.hpp"
 
 namespace qkv {
-
-/// A tolerance for the steps that a pattern fits, absolute and relative.
-struct StepTolerance {
-  std::string steps;  ///< with at most one *
-  double tolerance = 0;
-};
-
-/// What is asked for; without any, what suits the numbers. Of rtol and atol alone the other is as
-/// numpy.testing.assert_allclose has it: rtol 1e-7, atol 0.
-struct ToleranceChoice {
-  std::optional<double> relative = {};
-  std::optional<double> absolute = {};
-  std::vector<StepTolerance> of_steps = {};
-
-  /// The tolerance that was asked for these numbers; nothing where none was.
-  std::optional<Tolerance> of(std::string_view step) const;
-};
-
-/// The tolerance for numbers of a precision, and whose it is.
-struct UsualTolerance {
-  Precision precision;
-  std::string_view name;  ///< "float32"
-  Tolerance tolerance;
-  std::string_view whose;  ///< "torch.testing.assert_close"
-};
-
-/// As torch.testing.assert_close has it.
-const UsualTolerance& usual_tolerance(Precision precision);
 
 enum class Sameness {
   identical,    ///< to the last bit
@@ -56,6 +28,7 @@ struct ComparedStep {
   const SideMatrix* desired = nullptr;
   Precision precision = Precision::float64;  ///< the coarser of the two
   Tolerance tolerance = {};
+  std::size_t terms = 0;  ///< that the tolerance allows for; 0 where it is not the usual one
   Difference difference = {};
   /// So many mismatches more are none: a number so low that it hides, where -inf is due.
   std::size_t finite_masks = 0;
@@ -90,11 +63,9 @@ struct Required {
 /// file could not be read whose matrix the other side has.
 Comparison compare(const Side& actual, const Side& desired, const ToleranceChoice& choice);
 
-/// Judges what a program wrote as check does, by the lesson that it is compared with: `program` is
-/// one of the sides, whose numbers are taken out of it as they were written. Steps that have a
-/// tolerance of their own stay as they are.
-void judge_program(const Lesson& lesson, const Trace& trace, Side& program,
-                   const ToleranceChoice& choice, Comparison& comparison);
+/// The first step, if any, that makes the two differ; of two whole sides one that is missing
+/// counts.
+std::optional<std::size_t> first_difference(const Comparison& comparison, bool both_whole);
 
 /// Of two sides the one whose steps are due: a lesson or model, else the second.
 const Side& ours_of(const Side& actual, const Side& desired);

@@ -10,6 +10,7 @@
 #include "check/arrange.hpp"
 #include "check/step_name.hpp"
 #include "text/error.hpp"
+#include "text/nearest.hpp"
 
 namespace qkv {
 namespace {
@@ -90,6 +91,17 @@ std::string put_heads_first(const Shape& wanted, Written& written) {
   return is_flat ? "heads side by side" : "heads inside";
 }
 
+// A map that fits nothing would be passed over in silence.
+[[noreturn]] void refuse_idle(const NameMap& map, const Side& side) {
+  std::vector<std::string> names;
+  for (const SideMatrix& matrix : side.matrices) names.push_back(matrix.name);
+  const std::string near = nearest(map.theirs, names);
+  throw InputError(fmt::format("--map {}={}: {} has no array of that name; {}", map.theirs,
+                               map.ours, side.name,
+                               near.empty() ? fmt::format("it has {}", some_of(names))
+                                            : fmt::format("did you mean \"{}\"?", near)));
+}
+
 }  // namespace
 
 SideIndex::SideIndex(const Side& side) : side_(&side) {
@@ -165,10 +177,13 @@ std::optional<std::string> matched(std::string_view pattern, std::string_view na
 }
 
 void map_names(const std::vector<NameMap>& maps, Side& side) {
+  std::vector<bool> used(maps.size(), false);
   for (SideMatrix& matrix : side.matrices) {
-    for (const NameMap& map : maps) {
+    for (std::size_t m = 0; m < maps.size(); ++m) {
+      const NameMap& map = maps[m];
       const auto star = matched(map.theirs, matrix.name);
       if (!star) continue;
+      used[m] = true;
       std::string name = map.ours;
       const std::size_t place = name.find('*');
       if (place != std::string::npos) name.replace(place, 1, *star);
@@ -181,6 +196,9 @@ void map_names(const std::vector<NameMap>& maps, Side& side) {
       matrix.name = std::move(name);
       break;
     }
+  }
+  for (std::size_t m = 0; m < maps.size(); ++m) {
+    if (!used[m]) refuse_idle(maps[m], side);
   }
 }
 

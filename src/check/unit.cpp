@@ -124,12 +124,14 @@ std::optional<int> visible_decimals(const Handed& handed, const Due& due,
   const int decimals = *handed.rounded_to;
   constexpr int telling = 2;  // of tenths, half of all numbers are rounded ones
   const int likely = std::max(decimals, elsewhere.rounded > 0 ? elsewhere.rounded : telling);
-  const bool others_are_due = more_is_due(decimals) || !more_is_due(decimals - 1);
-  if (is_coarse(decimals) && others_are_due &&
-      digits_that_show(handed.cells, decimals, true) >= enough_digits) {
+  // Who divided by 4 for 2 has two decimals more than are due, and rounded nothing.
+  const bool more_are_due = more_is_due(decimals);
+  const bool are_not_due = more_are_due || !more_is_due(decimals - 1);
+  if (is_coarse(decimals) && are_not_due &&
+      digits_that_show(handed.cells, decimals, more_are_due) >= enough_digits) {
     return decimals;
   }
-  const bool shows = (others_are_due && elsewhere.rounded > 0) ||
+  const bool shows = (are_not_due && elsewhere.rounded > 0) ||
                      are_mostly_rounded(handed, due, likely, program_unit);
   return shows && is_coarse(likely) ? std::optional(likely) : std::nullopt;
 }

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "check/comparison.hpp"
+#include "check/compared_program.hpp"
 #include "check/side.hpp"
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"

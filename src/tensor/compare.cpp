@@ -18,7 +18,9 @@ bool are_same(double actual, double desired) {
 bool is_close(double actual, double desired, const Tolerance& tolerance) {
   if (are_same(actual, desired)) return true;
   if (!std::isfinite(actual) || !std::isfinite(desired)) return false;
-  return std::abs(actual - desired) <= tolerance.absolute + tolerance.relative * std::abs(desired);
+  const double apart = std::abs(actual - desired);
+  return apart <= tolerance.absolute + tolerance.relative * std::abs(desired) ||
+         apart <= tolerance.least;
 }
 
 Difference difference_of(std::span<const double> actual, std::span<const double> desired,
@@ -28,6 +30,7 @@ Difference difference_of(std::span<const double> actual, std::span<const double>
   bool some_desired = false;
   for (std::size_t i = 0; i < actual.size(); ++i) {
     some_desired = some_desired || desired[i] != 0;
+    difference.nan_both += std::isnan(actual[i]) && std::isnan(desired[i]) ? 1 : 0;
     if (are_same(actual[i], desired[i])) continue;
     difference.identical = false;
     const double apart = std::abs(actual[i] - desired[i]);  // NaN loses every comparison

@@ -7,10 +7,12 @@
 namespace qkv {
 
 /// How far numbers may lie apart: |actual − desired| ≤ absolute + relative · |desired|, as NumPy
-/// has it. NaN is close to NaN, an infinity to the same infinity, and to nothing else.
+/// has it, or the least if that is more. NaN is close to NaN, an infinity to the same infinity, and
+/// to nothing else.
 struct Tolerance {
   double relative = 0;
   double absolute = 0;
+  double least = 0;
 };
 
 /// How two arrays of one size differ.
@@ -18,6 +20,7 @@ struct Difference {
   std::size_t elements = 0;
   std::size_t mismatched = 0;        ///< not within the tolerance
   std::size_t nan_mismatched = 0;    ///< of these, where one of the two is NaN
+  std::size_t nan_both = 0;          ///< NaN on both sides, which is no mismatch
   double largest_absolute = 0;       ///< over all elements, those within the tolerance as well
   double largest_relative = 0;       ///< over those whose desired number is not 0; inf if none is
   std::optional<std::size_t> first;  ///< the place of the first mismatch

@@ -5,80 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "text/visible.hpp"
 #include "text/width.hpp"
 #include "text/wrapped.hpp"
-#include "trace/reference.hpp"
 #include "verdicts/checked.hpp"
-#include "verdicts/checked_json.hpp"
+#include "verdicts/compared_parts.hpp"
+#include "verdicts/compared_tolerance.hpp"
 
 namespace qkv {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-struct SamenessWords {
-  Sameness sameness;
-  std::string_view in_json;
-  std::string_view says;  ///< {} is the name of the side that has it
-};
-
-constexpr SamenessWords words[] = {
-    {Sameness::identical, "identical", "identical"},
-    {Sameness::close, "close", "within tolerance"},
-    {Sameness::follows, "carried", "carried on"},
-    {Sameness::differs, "differs", "DIFFERS"},
-    {Sameness::other_shape, "shape", "OTHER SHAPE"},
-    {Sameness::only_actual, "only_actual", "only in ACTUAL"},
-    {Sameness::only_desired, "only_desired", "only in DESIRED"},
-};
-
-const SamenessWords& words_of(Sameness sameness) {
-  return *std::find_if(std::begin(words), std::end(words),
-                       [&](const SamenessWords& one) { return one.sameness == sameness; });
-}
-
-bool has_numbers(const ComparedStep& step) { return step.difference.elements > 0; }
-
-// ---------------------------------------------------------------- one cell
-
-// The tensor that knows most about its axes: a lesson names them, a dump may have axes too many.
-const Tensor& telling_tensor(const ComparedStep& step) {
-  const Tensor& actual = step.actual->tensor;
-  const Tensor& desired = step.desired->tensor;
-  const auto is_named = [](const Tensor& tensor) {
-    return std::any_of(tensor.axes.begin(), tensor.axes.end(),
-                       [](const Axis& axis) { return !axis.name.empty() || !axis.labels.empty(); });
-  };
-  if (is_named(actual) != is_named(desired)) return is_named(actual) ? actual : desired;
-  return actual.rank() < desired.rank() ? actual : desired;
-}
-
-// `scores[head 1,cat,fat]`
-std::string cell_name(const ComparedStep& step, std::size_t place) {
-  const Tensor& tensor = telling_tensor(step);
-  const std::size_t matrix_size = tensor.rows() * tensor.columns();
-  const std::size_t within = place % matrix_size;
-  return reference_text({.name = step.name,
-                         .matrix = place / matrix_size,
-                         .row = within / tensor.columns(),
-                         .column = within % tensor.columns()},
-                        tensor, Convention::rows);
-}
-
-std::vector<std::size_t> index_of(const Tensor& tensor, std::size_t place) {
-  std::vector<std::size_t> index(tensor.rank());
-  for (std::size_t a = index.size(); a-- > 0;) {
-    index[a] = place % tensor.axes[a].size;
-    place /= tensor.axes[a].size;
-  }
-  return index;
-}
-
-// ---------------------------------------------------------------- text
 
 std::string shape_of(const ComparedStep& step) {
   if (step.sameness == Sameness::other_shape) {
@@ -99,12 +36,6 @@ std::string nan_text(const Difference& difference) {
   if (difference.nan_mismatched == 0) return {};
   return fmt::format("nan location mismatch: {} of these, with nan on one side only\n",
                      difference.nan_mismatched);
-}
-
-// A model has its weights as givens, hundreds of them, and a dump of a run need not.
-bool is_spare_given(const ComparedStep& step) {
-  const SideMatrix* alone = step.actual == nullptr ? step.desired : step.actual;
-  return !has_numbers(step) && step.sameness != Sameness::other_shape && alone->is_given;
 }
 
 // The givens that a comparison does without, those apart that are what differs first.
@@ -145,91 +76,6 @@ std::string table_text(const Comparison& comparison) {
                             spared == 1 ? "" : "s");
 }
 
-std::string tolerance_text(const ComparedStep& step) {
-  return fmt::format("rtol={:g}, atol={:g}", step.tolerance.relative, step.tolerance.absolute);
-}
-
-// What a program is allowed is each step's own.
-std::string judged_tolerance(const Comparison& comparison) {
-  double largest = 0;
-  for (const ComparedStep& step : comparison.steps) {
-    if (step.judged) largest = std::max(largest, step.tolerance.absolute);
-  }
-  if (largest == 0) return {};
-  return fmt::format(
-      "Tolerance: each step's own, as qkv check has it for such numbers, {:.2g} at most; what "
-      "follows from the program's own numbers before it is right\n",
-      largest);
-}
-
-// What numbers of which kind were allowed to differ by, a line for each kind.
-std::string tolerances_text(const Comparison& comparison) {
-  std::vector<std::string> lines;
-  for (const ComparedStep& step : comparison.steps) {
-    if (!has_numbers(step) || step.judged) continue;
-    const UsualTolerance& usual = usual_tolerance(step.precision);
-    const double factor =
-        usual.tolerance.absolute > 0 ? step.tolerance.absolute / usual.tolerance.absolute : 1;
-    const bool as_usual =
-        factor >= 1 && step.tolerance.relative == factor * usual.tolerance.relative;
-    std::string line = tolerance_text(step);
-    if (as_usual) {
-      line += fmt::format(
-          " (as {} has it for {}{})", usual.whose,
-          usual.precision == Precision::digits ? "float64" : usual.name,
-          factor == 1 ? ""
-                      : fmt::format(", times √{} for as many terms", std::lround(factor * factor)));
-    }
-    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
-  }
-  const std::string judged = judged_tolerance(comparison);
-  if (lines.empty()) return judged;
-  return judged + fmt::format("Tolerance: |actual - desired| <= atol + rtol * |desired|, {}\n",
-                              fmt::join(lines, "; "));
-}
-
-// Where a hand or a program rounded the digits, and the difference is no more than that.
-std::string rounding_hint(const ComparedStep& step) {
-  if (step.judged) return {};
-  for (const SideMatrix* side : {step.actual, step.desired}) {
-    if (side->decimals.value_or(0) == 0) continue;  // whole numbers are exact
-    const double half_unit = 0.5 * std::pow(10.0, -*side->decimals);
-    if (step.difference.largest_absolute > half_unit * (1 + 1e-9)) continue;
-    return fmt::format(
-        "All are within half a unit of the {} decimals of {}: --atol {:g} allows for "
-        "rounding.\n",
-        *side->decimals, side == step.actual ? "ACTUAL" : "DESIRED", half_unit);
-  }
-  return {};
-}
-
-double power_above(double x) {
-  const double power = std::pow(10.0, std::ceil(std::log10(x)));
-  return power < x ? 10 * power : power;
-}
-
-// Where two programs have rounded a number that all but vanishes, the relative difference is large
-// and means nothing.
-std::string vanishing_hint(const ComparedStep& step) {
-  constexpr double units = 1e-12;  // of the largest number: thousands of float64's last places
-  double largest = 1;
-  for (const double value : step.desired->tensor.values) {
-    if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
-  }
-  const Difference& difference = step.difference;
-  const bool is_rounding = !step.judged && difference.nan_mismatched == 0 &&
-                           difference.largest_absolute <= units * largest;
-  if (!is_rounding || step.tolerance.absolute > 0) return {};
-  return fmt::format(
-      "None differs by more than {:.2g}, which is rounding: --atol {:.0e} allows for it.\n",
-      difference.largest_absolute, power_above(difference.largest_absolute));
-}
-
-bool is_rounding(const ComparedStep& step) {
-  return step.sameness == Sameness::differs &&
-         !(rounding_hint(step).empty() && vanishing_hint(step).empty());
-}
-
 // What differs first need not be where the trouble is: not where it is rounding, or another layout
 // of the right numbers.
 std::string behind_first(const Comparison& comparison) {
@@ -261,8 +107,21 @@ std::string masks_text(const Comparison& comparison) {
                      fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
+// NaN where the other has it too is no difference, but no number either.
+std::string nan_on_both_text(const Comparison& comparison) {
+  std::vector<std::string> names;
+  for (const ComparedStep& step : comparison.steps) {
+    const Difference& difference = step.difference;
+    if (difference.nan_both == 0) continue;
+    names.push_back(
+        fmt::format("{} ({} of {})", visible(step.name), difference.nan_both, difference.elements));
+  }
+  if (names.empty()) return {};
+  return fmt::format("nan in both at the same places: {}\n", fmt::join(names, ", "));
+}
+
 std::string shape_hint(const ComparedStep& step) {
-  if (step.only_the_shape) return std::string(only_the_shape_text) + "\n";
+  if (step.only_the_shape) return fmt::format("{}\n", only_the_shape_text);
   Shape turned = step.actual->tensor.shape();
   if (turned.size() < 2) return {};
   std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
@@ -340,28 +199,6 @@ std::string all_same_text(const Comparison& comparison) {
                           : fmt::format("All {} are the same within the tolerance.\n", all);
 }
 
-// What was compared, and what could not be: of ours, and of theirs.
-struct Coverage {
-  std::size_t compared = 0;
-  std::vector<std::string> missing;  ///< steps of ours
-  std::vector<std::string> unknown;  ///< arrays of theirs
-};
-
-Coverage coverage_of(const Comparison& comparison, const Side& actual) {
-  Coverage coverage;
-  const bool ours_is_actual = actual.is_lesson;
-  for (const ComparedStep& step : comparison.steps) {
-    if (!is_missing(step.sameness)) {
-      ++coverage.compared;
-    } else if ((step.sameness == Sameness::only_actual) == ours_is_actual) {
-      if (!is_spare_given(step)) coverage.missing.push_back(step.name);
-    } else {
-      coverage.unknown.push_back(step.name);
-    }
-  }
-  return coverage;
-}
-
 std::string names_text(std::span<const std::string> names) {
   std::vector<std::string> safe;
   for (const std::string& name : names) safe.push_back(visible(name));
@@ -391,53 +228,6 @@ std::string coverage_text(const Comparison& comparison, const Side& actual) {
   return text + ".\n";
 }
 
-// ---------------------------------------------------------------- JSON
-
-// JSON knows no infinities and no NaN.
-Json compared_number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
-Json shape_json(const SideMatrix* side) {
-  return side == nullptr ? Json(nullptr) : Json(side->tensor.shape());
-}
-
-Json step_json(const ComparedStep& step, const Trace& own) {
-  Json json{{"step", step.name},
-            {"verdict", std::string(words_of(step.sameness).in_json)},
-            {"actual_shape", shape_json(step.actual)},
-            {"desired_shape", shape_json(step.desired)}};
-  if (step.sameness == Sameness::other_shape) json["only_the_shape"] = step.only_the_shape;
-  for (const SideMatrix* side : {step.actual, step.desired}) {
-    if (side != nullptr && !side->layout.empty()) json["layout"] = side->layout;
-  }
-  if (step.judged) {
-    json["convention"] = step.judged->convention ? Json(*step.judged->convention) : Json(nullptr);
-    json["region"] = region_json(*step.judged, own, Answers::shown);
-    json["mistakes"] = mistakes_json(*step.judged);
-  }
-  if (!has_numbers(step)) return json;
-  const Difference& difference = step.difference;
-  json["rtol"] = step.tolerance.relative;
-  json["atol"] = step.tolerance.absolute;
-  json["elements"] = difference.elements;
-  json["mismatched"] = difference.mismatched;
-  json["finite_masks"] = step.finite_masks;
-  json["nan_mismatched"] = difference.nan_mismatched;
-  json["max_absolute"] = compared_number(difference.largest_absolute);
-  json["max_relative"] = compared_number(difference.largest_relative);
-  json["first"] = nullptr;
-  if (difference.first) {
-    json["first"] = {{"cell", cell_name(step, *difference.first)},
-                     {"index", index_of(telling_tensor(step), *difference.first)},
-                     {"actual", compared_number(step.actual->tensor.values[*difference.first])},
-                     {"desired", compared_number(step.desired->tensor.values[*difference.first])}};
-  }
-  return json;
-}
-
 }  // namespace
 
 std::string compared_text(const Comparison& comparison, const Side& actual, const Side& desired,
@@ -452,6 +242,9 @@ std::string compared_text(const Comparison& comparison, const Side& actual, cons
   for (const std::string& line : wrapped(conventions_text(comparison), look.width)) {
     text += line + "\n";
   }
+  for (const std::string& line : wrapped(nan_on_both_text(comparison), look.width)) {
+    text += line + "\n";
+  }
   const std::string last = coverage_text(comparison, actual);  // one line, for scripts
   if (comparison.same()) return text + all_same_text(comparison) + last;
   text += first_text(comparison);
@@ -463,21 +256,6 @@ std::string compared_text(const Comparison& comparison, const Side& actual, cons
     text += fmt::format("Cell by cell: {}\n", visible(look.check_command));
   }
   return text + last;
-}
-
-std::string compared_json(const Comparison& comparison, const Side& actual, const Side& desired) {
-  Json json{{"actual", actual.name}, {"desired", desired.name}, {"same", comparison.same()}};
-  json["first"] = nullptr;
-  if (comparison.first) json["first"] = comparison.steps[*comparison.first].name;
-  const Coverage coverage = coverage_of(comparison, actual);
-  json["compared"] = coverage.compared;
-  json["missing"] = coverage.missing;
-  json["unknown"] = coverage.unknown;
-  json["steps"] = Json::array();
-  static const Trace none;
-  const Trace& own = comparison.own ? *comparison.own : none;
-  for (const ComparedStep& step : comparison.steps) json["steps"].push_back(step_json(step, own));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace qkv
