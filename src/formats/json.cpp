@@ -315,25 +315,49 @@ struct Word {
 constexpr Word words[] = {
     {"-Infinity", R"("-inf"   )"}, {"Infinity", R"("inf"   )"}, {"NaN", R"("" )"}};
 
-/// The text with Python's NaN and Infinity, outside strings, put in words of the same length.
-std::string without_python_words(std::string_view text) {
-  std::string result(text);
+const Word* word_at(std::string_view text) {
+  if (text.front() != '-' && text.front() != 'I' && text.front() != 'N') return nullptr;
+  for (const Word& word : words) {
+    if (text.starts_with(word.python)) return &word;
+  }
+  return nullptr;
+}
+
+/// The text with what JSON's reader stops at, outside strings, put in words: Python's NaN and
+/// Infinity in as many letters, and numbers that no double holds as strings.
+std::string in_words(std::string_view text) {
+  constexpr std::string_view of_numbers = "+-.0123456789eE";
+  std::string result;
+  result.reserve(text.size());
+  std::size_t done = 0;
+  const auto replace = [&](std::size_t first, std::size_t size, std::string_view by) {
+    result.append(text.substr(done, first - done)).append(by);
+    done = first + size;
+  };
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (quoted && text[i] == '\\') {
+    const char c = text[i];
+    if (quoted && c == '\\') {
       ++i;
-    } else if (text[i] == '"') {
+    } else if (c == '"') {
       quoted = !quoted;
-    } else if (!quoted && (text[i] == '-' || text[i] == 'I' || text[i] == 'N')) {
-      for (const Word& word : words) {
-        if (!text.substr(i).starts_with(word.python)) continue;
-        result.replace(i, word.json.size(), word.json);
-        i += word.json.size() - 1;
-        break;
+    } else if (quoted) {
+      continue;
+    } else if (const Word* word = word_at(text.substr(i))) {
+      replace(i, word->python.size(), word->json);
+      i = done - 1;
+    } else if (c >= '0' && c <= '9') {
+      const std::size_t end = std::min(text.find_first_not_of(of_numbers, i), text.size());
+      const std::size_t first = i > done && text[i - 1] == '-' ? i - 1 : i;
+      const std::string_view number = text.substr(first, end - first);
+      const bool may_be_large = number.size() > 300 || number.find_first_of("eE") != number.npos;
+      if (may_be_large && parse_numeral(number).fault == NumeralFault::too_large) {
+        replace(first, number.size(), fmt::format("\"{}\"", number));
       }
+      i = end - 1;
     }
   }
-  return result;
+  return result.append(text.substr(done));
 }
 
 }  // namespace
@@ -344,7 +368,7 @@ std::vector<NamedWritten> read_json(std::string_view text, const std::string& wh
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   if (trimmed(text).empty())
     throw InputError(where + ": the file is empty: " + std::string(example));
-  const std::string plain = without_python_words(text);
+  const std::string plain = in_words(text);
   Reader reader(plain, where, unreadable);
   Json::sax_parse(plain, &reader);
   return reader.take();

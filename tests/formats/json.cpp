@@ -159,4 +159,19 @@ TEST_CASE("very many names take no longer than their length") {
   CHECK(read_json(text, "a.json").size() == 200'000);
 }
 
+TEST_CASE("a number that no double holds costs its cell where cells may be lost") {
+  const std::string text = "{\"Q\": [[1e400, 2], [-1.5E+999, 0.5e-400]], \"note\": \"3e999\"}";
+  const Written kept = read_json(text, "a.json", Unreadable::kept).front().written;
+  CHECK(kept.unread == std::vector<std::string>{"1e400", "-1.5E+999"});
+  CHECK(kept.cells[1].value == 2);
+  CHECK(kept.cells[3].value == 0);
+  CHECK_THROWS_WITH(read_json("[[1, 1e400]]", "a.json"), Catch::Contains("\"1e400\" is too large"));
+}
+
+TEST_CASE("very many numbers that are too large take no longer than their length") {
+  std::string text = "[1e999";
+  for (int i = 0; i < 300'000; ++i) text += ",1e999";
+  CHECK(read_json(text + "]", "a.json", Unreadable::kept).front().written.cells.size() == 300'001);
+}
+
 }  // namespace
