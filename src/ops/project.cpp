@@ -201,15 +201,20 @@ bool repeats_to(const Tensor& tensor, const Tensor& other) {
   return enough && tensor.rows() == other.rows() && tensor.columns() == other.columns();
 }
 
+Tensor sum_of(const Source& step, const Tensor& one, const Tensor& other) {
+  Call call = call_of(step);
+  call.inputs = {&one, &other};
+  return by_operands(call, *step.tensor,
+                     [](const Operands& of) -> Matrix { return of(0) + of(1); });
+}
+
 // What is added later, added here already; or the positions, added behind the weight.
 std::vector<Tensor> added_early(const Source& step) {
   std::vector<Tensor> results;
   const Tensor& right = *step.tensor;
   for (const Source* behind = step.inputs[0]; behind;
        behind = behind->inputs.empty() ? nullptr : behind->inputs.front()) {
-    const Tensor& other = *behind->tensor;
-    if (!repeats_to(other, right)) continue;
-    results.push_back(with_numbers(right, right.array() + other.array()));
+    if (repeats_to(*behind->tensor, right)) results.push_back(sum_of(step, right, *behind->tensor));
   }
   const Source& x = *step.inputs[0];
   if (x.operation != &add_operation) return results;
@@ -218,9 +223,7 @@ std::vector<Tensor> added_early(const Source& step) {
     if (!repeats_to(late, right)) continue;
     Call call = call_of(step);
     call.inputs[0] = x.inputs[k]->tensor;
-    const Tensor without = Project::compute(call);
-    // Positions alone may have no batch: they repeat.
-    results.push_back(with_numbers(right, without.array() + late.array()));
+    results.push_back(sum_of(step, Project::compute(call), late));
   }
   return results;
 }

@@ -38,8 +38,11 @@ std::vector<Tensor> hidden_afterwards(const Source& step) {
   const Source* masked = behind(&step, mask_operation);
   std::vector<Tensor> results = without(step, mask_operation);
   for (Tensor& result : results) {  // a mask for each head makes several of one matrix
-    result = with_numbers(*step.tensor,
-                          xt::where(xt::isinf(masked->tensor->array()), 0.0, result.array()));
+    Call call = call_of(step);
+    call.inputs = {masked->tensor, &result};
+    result = by_operands(call, *step.tensor, [](const Operands& of) -> Matrix {
+      return xt::where(xt::isinf(of(0)), 0.0, of(1));
+    });
   }
   return results;
 }
