@@ -24,12 +24,7 @@ void work_out_row(const Operation& operation, Cell<Decimal> cell, int decimals,
 std::vector<Decimal> Exactness::worked_out(const LearnerNode& node, int decimals) {
   if (!node.step || node.from_yours.values.empty()) return {};
   std::vector<std::span<const Decimal>> operands;
-  bool any = node.inputs.empty();
-  for (const std::size_t input : node.inputs) {
-    operands.push_back(entering(input, decimals));
-    any = any || !operands.back().empty();
-  }
-  if (!any) return {};
+  for (const std::size_t input : node.inputs) operands.push_back(entering(input, decimals));
   const Call call = own_call(judgement_, trace_, node);
   const std::size_t rows = node.from_yours.rows();
   const std::size_t columns = node.from_yours.columns();

@@ -79,7 +79,9 @@ Range Ranges::of_made(std::size_t index) {
       continue;
     }
     const double unit = own ? node.units.of(i) : unseen;
-    range.low.values.write()[i] = (own ? node.own.values[i] : range.low.values[i]) - unit;
+    const double from = own ? node.own.values[i] : range.low.values[i];
+    range.low.values.write()[i] =
+        std::max(from - unit, std::min(from, node.step->operation->least));
     range.high.values.write()[i] = (own ? node.own.values[i] : range.high.values[i]) + unit;
   }
   return range;

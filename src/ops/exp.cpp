@@ -77,6 +77,7 @@ constinit const Operation exp_operation{
     .compute = Exp::compute,
     .in_place = Exp::in_place,
     .cell = readings_of<Exp>(),
+    .least = 0,
     .mistakes = exp_mistakes,
 };
 

@@ -13,6 +13,18 @@ double share(double x, double total) {
   return total == 0 && x == 0 ? 0 : x / total;
 }
 
+bool is_alone(const Cell<Decimal>& cell, double nothing) {
+  const Tensor& numbers = cell.input(0);
+  const std::size_t place = cell.row * numbers.columns() + cell.column;
+  if (numbers.cells(cell.matching(0))[place] == nothing) return false;
+  const Line<Decimal> line = line_of(cell);
+  const std::size_t own = place_in_line(cell);
+  for (std::size_t j = 0; j < line.size(); ++j) {
+    if (j != own && line(j).value() != nothing) return false;  // what is not known is nan
+  }
+  return true;
+}
+
 Matrix shares(const Matrix& numbers, Along along) {
   return xt::vectorize(share)(numbers, sums(numbers, along));
 }

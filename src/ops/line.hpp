@@ -49,6 +49,10 @@ std::size_t place_in_line(const Cell<N>& cell) {
 /// for a double no share is known.
 double share(double x, double total);
 
+/// Whether the first operand's number in the cell's place is not `nothing`, and all others of its
+/// line are known to be: then there is nothing to round, whatever it was rounded to itself.
+bool is_alone(const Cell<Decimal>& cell, double nothing);
+
 /// Each number divided by the sum of its row or column.
 Matrix shares(const Matrix& numbers, Along along);
 

@@ -27,6 +27,10 @@ struct Normalise {
       }
       return corners(line(i), rest);
     } else {
+      if constexpr (std::is_same_v<N, Decimal>) {
+        if (line(i).value() == 0) return line(i);  // of whatever the sum is
+        if (is_alone(c, 0)) return 1.0;            // all of the sum
+      }
       const N total = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
       if constexpr (std::is_same_v<N, double>) {
         return share(line(i), total);
@@ -39,6 +43,10 @@ struct Normalise {
 
   // x / (x + rest) is monotone in x and in the rest as long as the sum is not 0: four corners.
   static Interval corners(Interval own, Interval rest) {
+    if (own.low >= 0 && rest.low >= 0) {  // all of the sum at most
+      return {own.low == 0 ? 0 : own.low / (own.low + rest.high),
+              own.high == 0 ? 0 : own.high / (own.high + rest.low)};
+    }
     const Interval total = own + rest;
     if (total.low == 0 && total.high == 0) return own.low == 0 && own.high == 0 ? own : everything;
     if (total.low <= 0 && total.high >= 0) return everything;

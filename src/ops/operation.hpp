@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -195,6 +196,9 @@ struct Operation {
   /// 1.5 times as wide. `result` lends its axes. Nothing where only the cells can tell.
   std::optional<Range> (*range)(const Call&, std::span<const Bounds>,
                                 const Tensor& result) = nullptr;
+  /// No result is below it, and rounding takes none there: what divides by a sum of such numbers
+  /// must not fear that the sum is 0.
+  double least = -std::numeric_limits<double>::infinity();
   bool makes_weights = false;  ///< the result is shares of 1, line by line: shown as dots as well
   std::vector<Part> (*parts)(const Call&) = nullptr;  ///< none where the result is one stride away
   /// Why a cell is what it is, where its arithmetic can't say it; empty where that says it all.

@@ -34,8 +34,10 @@ struct Shift {
     } else if constexpr (std::is_same_v<N, Interval>) {
       return corners(line, i);
     } else if constexpr (std::is_same_v<N, Decimal>) {
-      const Decimal difference = line(i) - largest(line);
-      return line(i).value() == -infinity ? line(i) : difference;
+      if (line(i).value() == -infinity) return line(i);
+      // The only one that is seen is the largest, whatever it was rounded to.
+      if (is_alone(c, -infinity)) return 0.0;
+      return line(i).is_exact() ? line(i) - largest(line) : line(i);
     } else {
       const Expression top = largest(line);
       const Expression difference = line(i) - top;

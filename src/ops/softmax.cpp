@@ -109,7 +109,14 @@ struct Softmax {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return weight(line_of(c), place_in_line(c));
+    const Line<N> line = line_of(c);
+    const std::size_t i = place_in_line(c);
+    if constexpr (std::is_same_v<N, Decimal>) {
+      if (line(i).value() == -infinity) return 0.0;  // whatever the sum is
+      if (is_alone(c, -infinity)) return 1.0;
+      if (!line(i).is_exact()) return line(i);
+    }
+    return weight(line, i);
   }
 
   static Tensor compute(const Call& call) {
