@@ -24,7 +24,8 @@ Puzzle puzzle_of(const LearnerNode& node) {
                 .reach = {},
                 .wrong = {},
                 .exact = node.exact,
-                .floor = node.units.floor};
+                .floor = node.units.floor,
+                .are_shares = node.step && node.step->operation->makes_weights};
   for (std::size_t i = 0; i < handed.cells.size(); ++i) {
     const Numeral& cell = handed.cells[i];
     puzzle.written.push_back(cell.value);

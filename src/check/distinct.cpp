@@ -28,7 +28,7 @@ class Sources {
       for (const std::string& input : step.of) all_[i].inputs.push_back(known.at(input));
       known.emplace(step.name, &all_[i++]);
     }
-    for (i = 0; i < all_.size(); ++i) all_[i].all = std::span(all_).first(i + 1);
+    for (Source& source : all_) source.all = all_;
   }
   Sources(const Sources&) = delete;
   Sources& operator=(const Sources&) = delete;

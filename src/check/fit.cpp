@@ -31,6 +31,7 @@ struct Fit {
   Patch part = {};
   std::size_t cells = 0;         // wrong ones, of those still open, that it explains
   std::size_t telling = 0;       // those that say something
+  std::size_t speaking = 0;      // those of them that would be another number by another mistake
   std::size_t first = 0;         // the first of them
   std::size_t contradicted = 0;  // cells that it does not fit
   double misfit = 0;             // the largest distance of those that it fits, in units
@@ -111,7 +112,9 @@ class Fitter {
   void add_explained(Fit& fit, std::size_t i, double gap) const {
     fit.misfit = std::max(fit.misfit, gap);
     if (fit.cells++ == 0) fit.first = i;
-    if (tells(versions_[fit.version], i)) ++fit.telling;
+    if (!tells(versions_[fit.version], i)) return;
+    ++fit.telling;
+    if (!puzzle_.are_shares || puzzle_.written[i] != 1) ++fit.speaking;
   }
 
   // Nothing where the version fits fewer open cells than `at_least`, or contradicts more of the
@@ -133,7 +136,7 @@ class Fitter {
         return {};
       }
     }
-    if (fit.telling == 0) return {};
+    if (fit.telling < numbers.least_telling) return {};
     for (std::size_t n = 0; n < part.cells.count; ++n) {
       const std::size_t i = part.cells.cell(n);
       if (open_[i] || std::isnan(puzzle_.written[i])) continue;
@@ -238,7 +241,7 @@ class Fitter {
     std::stable_sort(fits.begin(), fits.end(), [&](const Fit& a, const Fit& b) {
       const VersionKind kind_a = versions_[a.version].kind;
       const VersionKind kind_b = versions_[b.version].kind;
-      return kind_a != kind_b ? kind_a == VersionKind::mistake : a.misfit < b.misfit;
+      return kind_a != kind_b ? kind_a < kind_b : a.misfit < b.misfit;
     });
   }
 
@@ -253,9 +256,9 @@ class Fitter {
   // Where several fit equally well, few cells that say something leave it open which it was.
   static void doubt(const std::vector<Fit>& best, std::span<Explanation> named) {
     constexpr std::size_t enough = 3;
-    std::size_t telling = 0;
-    for (const Fit& fit : best) telling = std::max(telling, fit.telling);
-    if (named.size() < 2 || telling >= enough) return;
+    std::size_t speaking = 0;
+    for (const Fit& fit : best) speaking = std::max(speaking, fit.speaking);
+    if (named.size() < 2 || speaking >= enough) return;
     for (Explanation& one : named) one.sure = false;
   }
 

@@ -10,9 +10,9 @@
 
 namespace qkv {
 
-/// Where a version comes from: an operation's own mistakes say more than a slip of the pen that
-/// gives the same numbers.
-enum class VersionKind { mistake, slip };
+/// Where a version comes from, the one that says most first: a mistake's own numbers; numbers that
+/// were fitted to what was written (whose head's, which bias); a slip of the pen.
+enum class VersionKind { mistake, fitted, slip };
 
 /// One set of numbers that a mistake would make of a whole matrix.
 struct Version {
@@ -28,6 +28,7 @@ struct Version {
   /// Whether 0 and infinity speak for it: they are what it makes.
   bool zeros_tell = false;
   bool infinities_tell = false;
+  std::size_t least_telling = 1;  ///< so many cells must speak for it
   /// More about what happened in a cell: "0.5 · 2 is missing"; empty where the id says it all.
   std::function<std::string(std::size_t cell)> detail = {};
 };
@@ -41,6 +42,7 @@ struct Puzzle {
   std::vector<bool> wrong;
   std::vector<double> exact;  ///< what cells with nothing to round must be; else empty or NaN
   double floor = 0;           ///< how near they must be
+  bool are_shares = false;    ///< of 1: a share that is all of it comes of many a mistake
 
   std::size_t rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }
   std::size_t columns() const { return shape.back(); }

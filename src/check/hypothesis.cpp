@@ -120,9 +120,9 @@ Expression Hypothesis::arithmetic(std::size_t node, std::size_t matrix, std::siz
   return judgement_->nodes[node].step->operation->cell.expression(cell);
 }
 
-std::vector<Source> Hypothesis::sources(std::size_t last) const {
-  std::vector<Source> all(last + 1);
-  for (std::size_t i = 0; i <= last; ++i) {
+std::vector<Source> Hypothesis::sources() const {
+  std::vector<Source> all(tensors_.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
     const LearnerNode& node = judgement_->nodes[i];
     Source& source = all[i];
     source.name = node.name;

@@ -36,8 +36,8 @@ class Hypothesis {
   Expression arithmetic(std::size_t node, std::size_t matrix, std::size_t row,
                         std::size_t column) const;
 
-  /// The provenance graph up to a step, for mistakes that look behind their operands.
-  std::vector<Source> sources(std::size_t last) const;
+  /// The provenance graph, for mistakes that look behind their operands.
+  std::vector<Source> sources() const;
 
   /// What is worked out on the way is cut as a learner would who writes it down.
   void cut_from_now_on(const Cut& cut) { cut_ = cut; }

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "check/other_heads.hpp"
 #include "check/region.hpp"
-#include "tensor/row_kernels.hpp"
 #include "text/error.hpp"
 #include "trace/reference.hpp"
 
@@ -19,20 +19,27 @@ namespace {
 // So many cells are worth the time of writing each digit by digit, and of its arithmetic.
 constexpr std::ptrdiff_t most_cells_by_lines = 4096;
 
-// What these make are zeros and infinities; the first that fits counts.
+// What speaks for a mistake; the first that fits counts. Some make zeros and infinities. Of those
+// that leave one number open, the share that was dropped, one cell that fits says nothing.
 struct Family {
   std::string_view id;
   bool zeros_tell;
+  bool infinities_tell;
+  std::size_t least_telling = 1;
 };
-constexpr Family of_zeros[] = {
-    {"mask.needless", false}, {"mask.", true}, {"cache.", true}, {"tile.", true}};
+constexpr Family families[] = {{"mask.needless", false, true},
+                               {"mask.", true, true},
+                               {"cache.", true, true},
+                               {"tile.", true, true},
+                               {"dropout.on", false, false, 3}};
 
-void tell_zeros(Version& version) {
+void ask_for_evidence(Version& version) {
   const auto* family = std::ranges::find_if(
-      of_zeros, [&](const Family& one) { return version.id.starts_with(one.id); });
-  if (family == std::end(of_zeros)) return;
+      families, [&](const Family& one) { return version.id.starts_with(one.id); });
+  if (family == std::end(families)) return;
   version.zeros_tell = family->zeros_tell;
-  version.infinities_tell = true;
+  version.infinities_tell = family->infinities_tell;
+  version.least_telling = family->least_telling;
 }
 
 // Cells in a row or a column with at least so many wrong ones.
@@ -159,41 +166,14 @@ void Suspects::collect(std::size_t h) {
     unseen_.push_back({h, versions_.size(), versions_.size() + unseen.size()});
     std::ranges::move(unseen, std::back_inserter(versions_));
     collect_mistakes(hypothesis, std::array{index_}, versions_);
+    collect_other_heads(hypothesis);
   }
   collect_slips(hypothesis, right);
 }
 
-// A whole matrix that was not handed in may have been turned over or have lost its signs.
-void Suspects::collect_unseen_slips(const Hypothesis& hypothesis, std::size_t at,
-                                    std::vector<Version>& versions) const {
-  const SlipContext context{.right = &hypothesis.tensor(at),
-                            .decimals = node_.units.decimals,
-                            .wrong_rows = {},
-                            .arithmetic = {},
-                            .near_wrong = {}};
-  for (SlipVersion& slip : slip_versions(context, Reach::anything, By::hand)) {
-    for (const Supposed& made : slip.versions) {
-      if (auto numbers = hypothesis.carried_to(at, made.tensor(), index_)) {
-        versions.push_back(
-            {slip.id, slip.says, slip.hint, VersionKind::slip, slip.reach, std::move(*numbers)});
-      }
-    }
-  }
-}
-
-std::vector<Version> Suspects::unseen_versions(const Hypothesis& hypothesis) const {
-  std::vector<Version> versions;
-  for (const std::size_t at : unseen_before_) {
-    if (!is_by_hand(hypothesis.tensor(at).values.size())) continue;
-    collect_unseen_slips(hypothesis, at, versions);
-  }
-  collect_mistakes(hypothesis, unseen_before_, versions);
-  return versions;
-}
-
 void Suspects::collect_mistakes(const Hypothesis& hypothesis, std::span<const std::size_t> places,
                                 std::vector<Version>& versions) const {
-  std::vector<Source> sources = hypothesis.sources(index_);
+  std::vector<Source> sources = hypothesis.sources();
   if (node_.handed) sources[index_].written = &written_;
   for (const std::size_t at : places) {
     const Operation* operation = sources[at].operation;
@@ -210,12 +190,29 @@ void Suspects::collect_mistakes(const Hypothesis& hypothesis, std::span<const st
         versions.push_back({.id = mistake.id,
                             .says = mistake.says,
                             .hint = mistake.hint,
-                            .kind = VersionKind::mistake,
+                            .kind = mistake.id == "project.unknown-offset" ? VersionKind::fitted
+                                                                           : VersionKind::mistake,
                             .reach = Reach::anything,
                             .numbers = std::move(*numbers)});
-        tell_zeros(versions.back());
+        ask_for_evidence(versions.back());
       }
     }
+  }
+}
+
+// A head is another's where it has its numbers, or where an operand had.
+void Suspects::collect_other_heads(const Hypothesis& hypothesis) {
+  const std::vector<Source> sources = hypothesis.sources();
+  const Source& step = sources[index_];
+  if (!node_.handed || step.tensor->values.size() != puzzle_.written.size()) return;
+  for (Tensor& made : taken_from_other_heads(step, puzzle_.written)) {
+    if (!is_worth_keeping(made)) continue;
+    versions_.push_back({.id = "heads.other",
+                         .says = "Another head's numbers were taken: each head works on its own.",
+                         .hint = "Which head stands behind each number?",
+                         .kind = VersionKind::fitted,
+                         .reach = Reach::anything,
+                         .numbers = std::move(made)});
   }
 }
 
@@ -248,52 +245,12 @@ void Suspects::collect_slips(const Hypothesis& hypothesis, const Tensor& right) 
       Version& version =
           versions_.emplace_back(Version{slip.id, slip.says, slip.hint, VersionKind::slip,
                                          slip.reach, std::move(slip.versions[v])});
-      tell_zeros(version);
+      ask_for_evidence(version);
       if (slip.detail) {
         version.detail = [detail = slip.detail, v](std::size_t cell) { return detail(v, cell); };
       }
     }
   }
-}
-
-// Rounding errors add up by chance: two and a half times their usual size holds nearly all. Room of
-// the size of what is due is none: anything would fit.
-bool Suspects::leave_room() {
-  constexpr unsigned draws = 10;
-  constexpr double nearly_all = 2.5;
-  constexpr double too_much = 0.25;
-  bool any = false;
-  for (const Unseen& unseen : unseen_) {
-    const Hypothesis& base = hypotheses_[unseen.hypothesis];
-    const std::span<Version> versions =
-        std::span(versions_).subspan(unseen.from, unseen.to - unseen.from);
-    for (Version& version : versions) version.room.assign(puzzle_.written.size(), 0);
-    for (unsigned draw = 0; draw < draws && !versions.empty(); ++draw) {
-      const std::vector<Version> shaken = unseen_versions(base.shaken(index_, draw));
-      if (!std::ranges::equal(shaken, versions, {}, &Version::id, &Version::id)) {
-        for (Version& version : versions) version.room.clear();
-        break;
-      }
-      for (std::size_t v = 0; v < versions.size(); ++v) {
-        const std::size_t size = versions[v].numbers.tensor().values.size();
-        if (size != puzzle_.written.size() || shaken[v].numbers.tensor().values.size() != size)
-          continue;
-        for (std::size_t i = 0; i < versions[v].room.size(); ++i) {
-          const double gap = shaken[v].numbers[i] - versions[v].numbers[i];
-          if (std::isfinite(gap)) versions[v].room[i] += gap * gap;
-        }
-      }
-    }
-    const double due = largest_magnitude(rights_[unseen.hypothesis].values);
-    for (Version& version : versions) {
-      for (double& room : version.room) {
-        room = nearly_all * std::sqrt(room / draws);
-        if (room > too_much * due) room = 0;
-      }
-    }
-    any = any || !versions.empty();
-  }
-  return any;
 }
 
 }  // namespace qkv

@@ -39,6 +39,7 @@ class Suspects {
                             std::vector<Version>& versions) const;
   void collect_mistakes(const Hypothesis& hypothesis, std::span<const std::size_t> places,
                         std::vector<Version>& versions) const;
+  void collect_other_heads(const Hypothesis& hypothesis);
   void collect_slips(const Hypothesis& hypothesis, const Tensor& right);
   bool is_worth_keeping(const Tensor& numbers) const;
   std::vector<Version> unseen_versions(const Hypothesis& hypothesis) const;

@@ -22,7 +22,7 @@ struct Source {
   const Options* options = nullptr;
   const Environment* environment = nullptr;
   std::vector<const Source*> inputs = {};
-  std::span<const Source> all = {};  ///< everything up to this step, the givens first
+  std::span<const Source> all = {};  ///< the whole lesson, the givens first
   /// What was handed in, where a mistake can only be seen from it: by how much each row is off.
   const Tensor* written = nullptr;
 };

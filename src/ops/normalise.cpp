@@ -130,6 +130,14 @@ std::vector<Tensor> over_heads(const Source& step) {
   return {std::move(result)};
 }
 
+// A causal mask where the lesson has none.
+std::vector<Tensor> masked(const Source& step) {
+  if (behind(&step, mask_operation)) return {};
+  const Along along = along_of(call_of(step));
+  return {by_matrix(*step.inputs[0]->tensor,
+                    [&](const MatrixView& x) { return shares(xt::tril(Matrix(x)), along); })};
+}
+
 constexpr Mistake normalise_mistakes[] = {
     {"softmax.columns", "The sums were taken along the wrong axis.",
      "The weights of one query sum to 1.", along_other_axis},
@@ -151,6 +159,7 @@ constexpr Mistake normalise_mistakes[] = {
     {"softmax.mask-after",
      "Weights were set to 0 after the sum was taken, so the rows no longer sum to 1.",
      "Hide first, then divide.", hidden_afterwards},
+    {"mask.needless", hid_for_nothing, nothing_to_hide, masked},
 };
 
 }  // namespace

@@ -228,6 +228,20 @@ std::vector<Tensor> added_early(const Source& step) {
   return results;
 }
 
+// What was projected is a sum, of which one part was forgotten: the positions, say.
+std::vector<Tensor> half_of_the_sum(const Source& step) {
+  const Source& x = *step.inputs[0];
+  std::vector<Tensor> results;
+  if (x.operation != &add_operation) return results;
+  for (const Source* half : x.inputs) {
+    if (half->tensor->shape() != x.tensor->shape()) continue;
+    Call call = call_of(step);
+    call.inputs[0] = half->tensor;
+    results.push_back(Project::compute(call));
+  }
+  return results;
+}
+
 constexpr Mistake project_mistakes[] = {
     {"project.transposed-weight", "The weight was used on its side: its transpose.",
      "Which way round is the weight: a row for each feature that goes in?", transposed_weight},
@@ -242,6 +256,8 @@ constexpr Mistake project_mistakes[] = {
      "Which bias does the program add?", unknown_offset},
     {"add.early", "Something was added here that is not due yet, or was due before.",
      "Look where the lesson adds: X = E + P, and the residual behind W_O.", added_early},
+    {"add.skipped", "One part of the sum that is to be projected was left out.",
+     "Both matrices go into the sum: X = E + P.", half_of_the_sum},
 };
 
 }  // namespace

@@ -102,7 +102,7 @@ TEST_CASE("whoever makes a known mistake is told so") {
     for (std::size_t s = 0; s < loaded.trace.steps.size(); ++s) {
       const Step& step = loaded.trace.steps[s];
       const Hypothesis hypothesis(untouched, loaded.trace);
-      const std::vector<Source> sources = hypothesis.sources(givens + s);
+      const std::vector<Source> sources = hypothesis.sources();
       for (const Mistake& mistake : step.operation->mistakes) {
         std::vector<Tensor> versions;
         try {
