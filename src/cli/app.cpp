@@ -6,20 +6,19 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <map>
+#include <deque>
+#include <optional>
 
 #include "cli/command.hpp"
 #include "cli/generate.hpp"
+#include "cli/help.hpp"
 #include "cli/option_list.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/values.hpp"
-#include "lesson/library.hpp"
 #include "lesson/own_directory.hpp"
 #include "tensor/memory_limit.hpp"
 #include "tensor/parallel.hpp"
 #include "text/error.hpp"
-#include "text/width.hpp"
-#include "text/wrapped.hpp"
 
 namespace qkv {
 namespace {
@@ -28,73 +27,6 @@ constexpr std::array commands = {&lessons_command, &run_command,     &explain_co
                                  &export_command,  &report_command,  &worksheet_command,
                                  &check_command,   &compare_command, &heads_command,
                                  &lint_command,    &new_command,     &params_command};
-
-constexpr std::size_t help_column = 34;  // where descriptions begin
-constexpr std::size_t narrowest = 20;    // a column of text that can still be read
-
-// Lines that are too long go on below where their text begins: under the description of an option,
-// or at the margin.
-std::string laid_out(const std::string& text, std::size_t column) {
-  const std::size_t width = terminal(ColourChoice::never).width;
-  std::string result;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
-    const std::size_t from = line.starts_with("  ") ? column : 0;
-    if (qkv::width(line) <= width || line.size() <= from || width < from + narrowest) {
-      result += line + "\n";
-      continue;
-    }
-    std::string start = line.substr(0, from);
-    for (const std::string& piece : wrapped(line.substr(from), width - from)) {
-      result += start + piece + "\n";
-      start.assign(from, ' ');
-    }
-  }
-  return result;
-}
-
-// Help that starts with what people look for first: examples.
-class ExamplesFirst : public CLI::Formatter {
- public:
-  ExamplesFirst() { column_width(help_column); }
-  std::string make_help(const CLI::App* app, std::string name,
-                        CLI::AppFormatMode mode) const final {
-    std::string examples;
-    for (const Command* command : commands) {
-      if (command->name == app->get_name()) examples = command->examples;
-    }
-    std::string rest = laid_out(CLI::Formatter::make_help(app, name, mode), help_column);
-    rest.erase(rest.find_last_not_of('\n') + 2);
-    return (examples.empty() ? rest : fmt::format("Examples:\n{}\n{}", examples, rest)) +
-           common_options(*app->get_parent());
-  }
-
-  /// What every command takes.
-  std::string common_options(const CLI::App& root) const {
-    const auto is_shown = [&](const CLI::Option* option) { return option != root.get_help_ptr(); };
-    return laid_out(make_group("Options of every command", false, root.get_options(is_shown)),
-                    help_column);
-  }
-};
-
-std::string welcome() {
-  std::string text =
-      "qkv walks through attention, one matrix at a time, and checks yours.\n\n"
-      "Type this first:\n"
-      "  qkv run the-fat-cat              from a sentence to context vectors\n"
-      "  qkv explain the-fat-cat 'scores[head 1,cat,fat]'\n\n"
-      "Commands (qkv help COMMAND shows examples):\n";
-  for (const Command* command : commands) {
-    text += fmt::format("  {:<10} {}\n", command->name, command->summary);
-  }
-  text = laid_out(text, 13);
-  text += "\nLessons:\n";
-  for (const BuiltInLesson& lesson : built_in_lessons()) text += fmt::format("  {}\n", lesson.name);
-  return text;
-}
 
 struct ColourName {
   std::string_view name;
@@ -112,24 +44,35 @@ std::string refusal_of_memory(std::string& text) {
   return *size < least ? fmt::format("{} is too little to work with; 16M is the least", text) : "";
 }
 
-void add_common(CLI::App& app, Common& common) {
+// The options that every command takes, and what they say.
+struct OwnOptions {
+  Common common;
+  std::size_t threads = 0;  ///< 0: all cores
+  std::string generate;     ///< the file to print
+};
+
+void declare(OptionList& app, OwnOptions& own) {
+  app.add_help_and_version(std::string("qkv ") + QKV_VERSION);
   std::vector<std::string> names;
   for (const ColourName& colour : colour_names) names.emplace_back(colour.name);
-  const auto choose = [&common](const std::string& name) {
+  const auto choose = [&common = own.common](const std::string& name) {
     for (const ColourName& colour : colour_names) {
       if (colour.name == name) common.colour = colour.choice;
     }
   };
   app.add_option_function<std::string>(
-         "--color", choose, fmt::format("Shade numbers by their size: {}", fmt::join(names, ", ")))
-      ->check(CLI::Validator(one_of(names), ""))
-      ->type_name("WHEN");
-  app.add_option("--memory", common.memory,
-                 "The most memory to use (8G, or less on a small machine)")
-      ->check(CLI::Validator(refusal_of_memory, ""))
-      ->type_name("SIZE");
-  app.add_flag("--allow-outside-files", common.outside_files,
+      "--color", choose, one_of("WHEN", names),
+      fmt::format("Shade numbers by their size: {}", fmt::join(names, ", ")));
+  app.add_option("--memory", own.common.memory, {.name = "SIZE", .refusal = refusal_of_memory},
+                 "The most memory to use (8G, or less on a small machine)");
+  app.add_flag("--allow-outside-files", own.common.outside_files,
                "Let a lesson read files outside its own directory");
+  app.add_option("--threads", own.threads, whole_number(1, 64),
+                 "For large matrices: how many threads (all cores)");
+  names.clear();
+  for (const Generated& file : generated_files()) names.emplace_back(file.name);
+  app.add_option("--generate", own.generate, one_of("FILE", names),
+                 fmt::format("Print a file for the system: {}", fmt::join(names, ", ")));
 }
 
 // What bounds every lesson, whichever command reads it.
@@ -137,29 +80,6 @@ void apply(const Common& common) {
   const auto wanted = size_from(common.memory);
   set_memory_limit(wanted ? *wanted : memory_limit_of_machine());
   if (common.outside_files) allow_outside_files();
-}
-
-void add_threads(CLI::App& app, std::size_t& threads) {
-  app.add_option("--threads", threads, "For large matrices: how many threads (all cores)")
-      ->check(CLI::Validator(whole_number(1, 64), ""))
-      ->type_name("N");
-}
-
-void add_generate(CLI::App& app, std::string& wanted) {
-  std::vector<std::string> names;
-  for (const Generated& file : generated_files()) names.emplace_back(file.name);
-  app.add_option("--generate", wanted,
-                 fmt::format("Print a file for the system: {}", fmt::join(names, ", ")))
-      ->check(CLI::Validator(one_of(names), ""))
-      ->type_name("FILE");
-}
-
-std::string generated(const std::string& wanted, CLI::App& app) {
-  const std::vector<CommandUsage> usage = usage_of(app, commands);
-  for (const Generated& file : generated_files()) {
-    if (file.name == wanted) return file.write(usage);
-  }
-  throw std::logic_error("no such file: " + wanted);
 }
 
 // `help run` is `run --help`.
@@ -202,56 +122,80 @@ bool may_need(const Command& command, const std::vector<std::string>& words) {
   });
 }
 
-}  // namespace
+// A command with its options, declared on the parser's own.
+struct Ready {
+  Ready(const Command& which, CLI::App& app, const Common& common)
+      : command(which), options(app), run(which.setup(options, common)) {}
 
-int run_app(int argc, char** argv) {
-  std::vector<std::string> words = words_of(argc, argv);
-  Common common;
-  CLI::App app("qkv walks through attention one matrix at a time.", "qkv");
-  const auto formatter = std::make_shared<ExamplesFirst>();
-  app.formatter(formatter);
-  app.set_version_flag("--version", std::string("qkv ") + QKV_VERSION);
-  add_common(app, common);
-  std::size_t threads = 0;
-  add_threads(app, threads);
-  std::string wanted;
-  add_generate(app, wanted);
-  std::map<std::string_view, std::function<int()>> runs;
-  std::deque<OptionList> options;  // a command may ask how often one was given
+  const Command& command;
+  OptionList options;
+  std::function<int()> run;
+};
+
+// Those that the words may ask for. A deque never moves what a command keeps of its options.
+std::deque<Ready> set_up(CLI::App& app, const Common& common,
+                         const std::vector<std::string>& words) {
+  std::deque<Ready> ready;
   for (const Command* command : commands) {
     CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->summary));
     sub->fallthrough();
-    if (!may_need(*command, words)) continue;
-    runs[command->name] = command->setup(options.emplace_back(*sub), common);
+    if (may_need(*command, words)) ready.emplace_back(*command, *sub, common);
   }
+  return ready;
+}
+
+std::vector<CommandUsage> usage_of(const OptionList& own, const std::deque<Ready>& ready) {
+  std::vector<CommandUsage> usage = {{"", "", "", own.declared()}};
+  for (const auto& [command, options, run] : ready) {
+    usage.push_back({std::string(command.name), std::string(command.summary),
+                     std::string(command.examples), options.declared()});
+  }
+  return usage;
+}
+
+// What is printed in place of a command's work, if that is what the words ask for.
+std::optional<std::string> parse(CLI::App& app, std::vector<std::string> words) {
   refuse_unknown_command(app, words);
   try {
     words = with_model_as_lesson(std::move(words));
     std::ranges::reverse(words);  // as the parser wants them
     app.parse(std::move(words));
+    return {};
   } catch (const CLI::CallForVersion& version) {
-    print(std::string(version.what()) + "\n");
-    return 0;
+    return std::string(version.what()) + "\n";
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = app.get_subcommands();
-    print(chosen.empty() ? welcome() + formatter->common_options(app)
-                         : chosen.front()->help("qkv"));
-    return 0;
+    return help_text(app);
   } catch (const CLI::ParseError& error) {
     throw InputError(usage_error(app, error));
   }
-  use_threads(threads);
-  const auto chosen = app.get_subcommands();
-  if (!wanted.empty()) {
-    print(generated(wanted, app));
+}
+
+}  // namespace
+
+std::span<const Command* const> all_commands() { return commands; }
+
+int run_app(int argc, char** argv) {
+  const std::vector<std::string> words = words_of(argc, argv);
+  OwnOptions own;
+  CLI::App app("qkv walks through attention one matrix at a time.", "qkv");
+  OptionList own_options(app);
+  declare(own_options, own);
+  const std::deque<Ready> ready = set_up(app, own.common, words);
+  std::optional<std::string> told = parse(app, words);
+  use_threads(own.threads);
+  if (!told && !own.generate.empty()) {
+    told = generated_file(own.generate, usage_of(own_options, ready));
+  }
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  if (!told && chosen.empty()) told = welcome();
+  if (told) {
+    print(*told);
     return 0;
   }
-  if (chosen.empty()) {
-    print(welcome());
-    return 0;
-  }
-  apply(common);
-  return runs.at(chosen.front()->get_name())();
+  apply(own.common);
+  const auto command = std::ranges::find_if(
+      ready, [&](const Ready& one) { return one.command.name == chosen.front()->get_name(); });
+  return command->run();
 }
 
 }  // namespace qkv

@@ -168,15 +168,11 @@ int run(const CheckCommandOptions& options, const Common& common) {
 std::function<int()> set_up_check(OptionList& app, const Common& common) {
   const auto options = std::make_shared<CheckCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("PATH", options->paths,
-                 "What was handed in: a directory, or a file named after its step")
-      ->required()
-      ->type_name("")
-      ->check(a_path());
-  app.add_option("--digits", options->rules.digits,
-                 "Judge by this many decimals, whatever was written")
-      ->type_name("N")
-      ->check(decimals());
+  app.add_argument(options->paths, a_path(),
+                   "What was handed in: a directory, or a file named after its step")
+      ->required();
+  app.add_option("--digits", options->rules.digits, decimals(),
+                 "Judge by this many decimals, whatever was written");
   app.add_flag("--strict", options->rules.strict, "Other conventions are wrong, too");
   app.add_flag("--no-answers", options->no_answers, "Which cells and why, never the right value");
   app.add_flag("--watch", options->watch, "Check again at every save");
@@ -185,15 +181,11 @@ std::function<int()> set_up_check(OptionList& app, const Common& common) {
       "Every matrix cell by cell, not only those with a wrong cell");
   Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
   app.add_option(
-         "--summary", options->summary,
+         "--summary", options->summary, one_of("FORMAT", {"csv"}),
          "A table of many submissions, csv: a row each, with its marks and those of every step")
-      ->check(one_of({"csv"}))
-      ->type_name("FORMAT")
       ->excludes(json);
-  app.add_option("--carried", options->carried,
-                 "What a cell earns that only carries an earlier mistake on: 1, or a part of it")
-      ->type_name("SHARE")
-      ->check(a_share());
+  app.add_option("--carried", options->carried, a_share(),
+                 "What a cell earns that only carries an earlier mistake on: 1, or a part of it");
   return [options, &common] { return run(*options, common); };
 }
 

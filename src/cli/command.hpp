@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -42,5 +43,8 @@ extern const Command compare_command;
 extern const Command lint_command;
 extern const Command new_command;
 extern const Command params_command;
+
+/// All of them, in the order in which help lists them.
+std::span<const Command* const> all_commands();
 
 }  // namespace qkv

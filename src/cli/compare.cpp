@@ -214,47 +214,42 @@ std::string refusal_of_step_tolerance(std::string& text) {
   return refusal_of_tolerance(number);
 }
 
+ValueKind a_side(std::string name) {
+  return {.name = std::move(name), .offer = Offer::lessons_and_files};
+}
+
+void add_tolerances(OptionList& app, CompareOptions& options) {
+  const ValueKind tolerance{.name = "X", .refusal = refusal_of_tolerance};
+  app.add_option("--rtol", options.tolerance.relative, tolerance,
+                 "How far apart, as a part of DESIRED (with --atol alone: 1e-7)");
+  app.add_option("--atol", options.tolerance.absolute, tolerance,
+                 "How far apart besides (with --rtol alone: 0)");
+  app.add_option("--tol", options.tolerances,
+                 {.name = "STEP=X", .refusal = refusal_of_step_tolerance},
+                 "How far apart the numbers of some steps may be, absolutely and relatively: "
+                 "'h*.scores=1e-4'");
+}
+
 std::function<int()> set_up_compare(OptionList& app, const Common& common) {
   const auto options = std::make_shared<CompareOptions>();
-  app.add_option("A", options->actual,
-                 "ACTUAL: a lesson, an exported directory, or a file of arrays")
-      ->required()
-      ->type_name("");
-  app.add_option("B", options->desired, "DESIRED: the same; rtol is relative to its numbers")
-      ->required()
-      ->type_name("");
-  app.add_option("--rtol", options->tolerance.relative,
-                 "How far apart, as a part of DESIRED (with --atol alone: 1e-7)")
-      ->type_name("X")
-      ->check(refusal_of_tolerance);
-  app.add_option("--atol", options->tolerance.absolute,
-                 "How far apart besides (with --rtol alone: 0)")
-      ->type_name("X")
-      ->check(refusal_of_tolerance);
-  app.add_option("--tol", options->tolerances,
-                 "How far apart the numbers of some steps may be, absolutely and relatively: "
-                 "'h*.scores=1e-4'")
-      ->type_name("STEP=X")
-      ->allow_extra_args(false)
-      ->check(refusal_of_step_tolerance);
-  app.add_option("--map", options->maps,
-                 "What a dump calls a step, and its name here; * stands for the same on both sides")
-      ->type_name("THEIRS=OURS")
-      ->allow_extra_args(false)
-      ->check(refusal_of_map);
-  app.add_option("--require", options->require,
-                 "Steps that must be there: all, or their names with commas between")
-      ->type_name("STEPS");
-  app.add_option("--batch", options->batch,
-                 "Which sentence of a batch the dump's arrays are, from 1")
-      ->type_name("N")
-      ->check(whole_number(1, 1'000'000));
-  app.add_option("--text", options->lesson.changes.text, "Another sentence for the lessons")
-      ->type_name("\"…\"");
-  app.add_option("--set", options->lesson.changes.set,
-                 "Another value for a given's cell of the lessons")
-      ->type_name("CELL=VALUE")
-      ->allow_extra_args(false);
+  app.add_argument(options->actual, a_side("A"),
+                   "ACTUAL: a lesson, an exported directory, or a file of arrays")
+      ->required();
+  app.add_argument(options->desired, a_side("B"),
+                   "DESIRED: the same; rtol is relative to its numbers")
+      ->required();
+  add_tolerances(app, *options);
+  app.add_option(
+      "--map", options->maps, {.name = "THEIRS=OURS", .refusal = refusal_of_map},
+      "What a dump calls a step, and its name here; * stands for the same on both sides");
+  app.add_option("--require", options->require, {.name = "STEPS"},
+                 "Steps that must be there: all, or their names with commas between");
+  app.add_option("--batch", options->batch, whole_number(1, 1'000'000),
+                 "Which sentence of a batch the dump's arrays are, from 1");
+  app.add_option("--text", options->lesson.changes.text, {.name = "\"…\""},
+                 "Another sentence for the lessons");
+  app.add_option("--set", options->lesson.changes.set, {.name = "CELL=VALUE"},
+                 "Another value for a given's cell of the lessons");
   add_model_options(app, options->lesson);
   app.add_flag("--json", options->json, "As JSON, for programs");
   return [options, &common] { return run(*options, common); };

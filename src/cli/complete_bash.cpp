@@ -5,9 +5,9 @@
 namespace qkv {
 namespace {
 
-std::string kind_of(const OptionUsage& option) {
-  switch (option.offer) {
-    case Offer::choices: return fmt::format("choices:{}", fmt::join(option.choices, ","));
+std::string kind_of(const DeclaredOption& option) {
+  switch (option.value.offer) {
+    case Offer::choices: return fmt::format("choices:{}", fmt::join(option.value.choices, ","));
     case Offer::lessons: return "lessons";
     case Offer::lessons_and_files: return "lessons_and_files";
     case Offer::steps: return "steps";
@@ -16,14 +16,14 @@ std::string kind_of(const OptionUsage& option) {
     case Offer::directories: return "directories";
     case Offer::nothing: break;
   }
-  return option.value.empty() ? "flag" : "text";
+  return option.value.name.empty() ? "flag" : "text";
 }
 
 // `--step=steps --no-pause=flag …`, and the kinds of the arguments in order; a + behind the last
 // one says that there may be more of it.
 std::string case_of(const CommandUsage& command) {
   std::string options, arguments;
-  for (const OptionUsage& option : command.options) {
+  for (const DeclaredOption& option : command.options) {
     if (option.is_argument) {
       arguments += fmt::format(" {}{}", kind_of(option), option.repeats ? "+" : "");
       continue;

@@ -15,9 +15,9 @@ std::string in_fish_quotes(std::string_view text) {
   return result + "'";
 }
 
-std::string offered(const OptionUsage& option) {
-  switch (option.offer) {
-    case Offer::choices: return fmt::format(" -a '{}'", fmt::join(option.choices, " "));
+std::string offered(const DeclaredOption& option) {
+  switch (option.value.offer) {
+    case Offer::choices: return fmt::format(" -a '{}'", fmt::join(option.value.choices, " "));
     case Offer::lessons:
     case Offer::lessons_and_files: return " -a '(__qkv_lessons)'";
     case Offer::steps: return " -a '(__qkv_steps)'";
@@ -30,8 +30,9 @@ std::string offered(const OptionUsage& option) {
 }
 
 // Whether a value is a file: of anything else fish is to offer no files.
-std::string_view files_or_not(const OptionUsage& option) {
-  const bool files = option.offer == Offer::files || option.offer == Offer::lessons_and_files;
+std::string_view files_or_not(const DeclaredOption& option) {
+  const bool files =
+      option.value.offer == Offer::files || option.value.offer == Offer::lessons_and_files;
   return files ? " -F" : " -f";
 }
 
@@ -42,19 +43,20 @@ std::string when(const CommandUsage& command) {
 
 // An argument is offered in its own place among the command's arguments; one that may be repeated
 // also after it.
-std::string argument_line(const CommandUsage& command, const OptionUsage& argument,
+std::string argument_line(const CommandUsage& command, const DeclaredOption& argument,
                           std::size_t place) {
   return fmt::format("complete -c qkv -n '__qkv_is_argument {} {} {}'{}{}\n", command.name, place,
                      argument.repeats ? "-ge" : "-eq", files_or_not(argument), offered(argument));
 }
 
-std::string option_line(const CommandUsage& command, const OptionUsage& option) {
+std::string option_line(const CommandUsage& command, const DeclaredOption& option) {
   std::string text = "complete -c qkv" + when(command);
   for (const std::string& name : option.names) {
     text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
-  if (!option.value.empty()) text += " -r" + std::string(files_or_not(option)) + offered(option);
-  return text + " -d " + in_fish_quotes(std::string(says_shortly(option))) + "\n";
+  if (!option.value.name.empty())
+    text += " -r" + std::string(files_or_not(option)) + offered(option);
+  return text + " -d " + in_fish_quotes(std::string(option.says_shortly())) + "\n";
 }
 
 constexpr std::string_view fish_functions =
@@ -112,10 +114,10 @@ std::string fish_completion(const std::vector<CommandUsage>& usage) {
                            command.name, in_fish_quotes(command.summary));
     }
     std::size_t place = 0;
-    for (const OptionUsage& option : command.options) {
+    for (const DeclaredOption& option : command.options) {
       lines += option.is_argument ? argument_line(command, option, place++)
                                   : option_line(command, option);
-      if (option.is_argument || option.value.empty()) continue;
+      if (option.is_argument || option.value.name.empty()) continue;
       for (const std::string& name : option.names) {
         if (with_value.find(" " + name + " ") == std::string::npos) with_value += name + " ";
       }

@@ -21,9 +21,9 @@ std::string in_quotes(std::string_view text) {
   return result + "'";
 }
 
-std::string action(const OptionUsage& option) {
-  switch (option.offer) {
-    case Offer::choices: return fmt::format("({})", fmt::join(option.choices, " "));
+std::string action(const DeclaredOption& option) {
+  switch (option.value.offer) {
+    case Offer::choices: return fmt::format("({})", fmt::join(option.value.choices, " "));
     case Offer::lessons: return "_qkv_lessons";
     case Offer::lessons_and_files: return "_qkv_lessons_and_files";
     case Offer::steps: return "_qkv_steps";
@@ -36,7 +36,7 @@ std::string action(const OptionUsage& option) {
 }
 
 // '--digits=[Decimals to show]:N: ' for each name of an option; '*:PATH:_files' for an argument.
-std::string specifications(const OptionUsage& option) {
+std::string specifications(const DeclaredOption& option) {
   if (option.is_argument) {
     return "      " +
            in_quotes(fmt::format("{}:{}:{}", option.repeats ? "*" : "", plain(option.names.front()),
@@ -45,13 +45,13 @@ std::string specifications(const OptionUsage& option) {
   }
   std::string text;
   for (const std::string& name : option.names) {
-    const bool takes_value = !option.value.empty();
+    const bool takes_value = !option.value.name.empty();
     const std::string_view joint = !takes_value ? "" : name.starts_with("--") ? "=" : "+";
     const std::string value =
-        takes_value ? fmt::format(":{}:{}", plain(option.value), action(option)) : "";
+        takes_value ? fmt::format(":{}:{}", plain(option.value.name), action(option)) : "";
     text += "      " +
             in_quotes(fmt::format("{}{}{}[{}]{}", option.repeats ? "*" : "", name, joint,
-                                  plain(std::string(says_shortly(option))), value)) +
+                                  plain(std::string(option.says_shortly())), value)) +
             "\n";
   }
   return text;
@@ -59,7 +59,7 @@ std::string specifications(const OptionUsage& option) {
 
 std::string specifications(const CommandUsage& command) {
   std::string text;
-  for (const OptionUsage& option : command.options) text += specifications(option);
+  for (const DeclaredOption& option : command.options) text += specifications(option);
   return text;
 }
 

@@ -130,16 +130,13 @@ int run(const ExplainOptions& options, const Common& common) {
 std::function<int()> set_up_explain(OptionList& app, const Common& common) {
   const auto options = std::make_shared<ExplainOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("CELL", options->cell,
-                 "The cell: 'scores[cat,fat]', with heads 'scores[head 2,3,2]'")
-      ->required()
-      ->type_name("");
+  app.add_argument(options->cell, a_cell(),
+                   "The cell: 'scores[cat,fat]', with heads 'scores[head 2,3,2]'")
+      ->required();
   add_digits_option(app, options->digits);
   Option* terms =
-      app.add_option("--terms", options->terms,
-                     fmt::format("Sums of more terms lose their middle ({})", usual_terms))
-          ->type_name("N")
-          ->check(whole_number(4, 1000000));
+      app.add_option("--terms", options->terms, whole_number(4, 1000000),
+                     fmt::format("Sums of more terms lose their middle ({})", usual_terms));
   app.add_flag("--all", options->all, "Every term of every sum, however long")->excludes(terms);
   Option* latex = app.add_flag("--latex", options->latex, "As LaTeX, to paste into a page");
   app.add_flag("--json", options->json, "As JSON, for programs")->excludes(latex);

@@ -61,34 +61,32 @@ std::string formats_help() {
   return text;
 }
 
-// Empty where `list` names formats; else why not, and which do, which completions read.
-std::string refusal_of_formats(std::string& list) {
-  try {
-    find_export_formats({&list, 1});
-    return {};
-  } catch (const InputError& error) {
-    return error.what();
-  }
+// A list of names with commas; a shell offers single ones.
+ValueKind formats() {
+  const auto refusal = [](std::string& list) -> std::string {
+    try {
+      find_export_formats({&list, 1});
+      return {};
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  };
+  ValueKind kind{.name = "NAME", .offer = Offer::choices, .refusal = refusal};
+  for (const std::string_view name : export_format_names()) kind.choices.emplace_back(name);
+  return kind;
 }
 
 std::function<int()> set_up_export(OptionList& app, const Common&) {
   const auto options = std::make_shared<ExportCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("-o,--output", options->directory, "The directory to write to; - for the screen")
-      ->required()
-      ->type_name("DIR")
-      ->check(a_path());
-  app.add_option("--format", options->what.formats, formats_help())
-      ->check(refusal_of_formats)
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  app.add_option("--step", options->what.only, "Only this step or given (repeatable)")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  app.add_option("--digits", options->what.digits,
-                 "Decimals of numbers in text (all that a double needs; in documents 4)")
-      ->type_name("N")
-      ->check(decimals());
+  app.add_option("-o,--output", options->directory, a_directory(),
+                 "The directory to write to; - for the screen")
+      ->required();
+  app.add_option("--format", options->what.formats, formats(), formats_help());
+  app.add_option("--step", options->what.only, {.name = "NAME", .offer = Offer::steps},
+                 "Only this step or given (repeatable)");
+  app.add_option("--digits", options->what.digits, decimals(),
+                 "Decimals of numbers in text (all that a double needs; in documents 4)");
   app.add_flag("--plain", options->what.plain, "Numbers only, without labels");
   return [options] { return run(*options); };
 }

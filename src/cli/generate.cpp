@@ -1,5 +1,7 @@
 #include "cli/generate.hpp"
 
+#include <stdexcept>
+
 namespace qkv {
 namespace {
 
@@ -13,5 +15,12 @@ constexpr Generated files[] = {
 }  // namespace
 
 std::span<const Generated> generated_files() { return files; }
+
+std::string generated_file(std::string_view name, const std::vector<CommandUsage>& usage) {
+  for (const Generated& file : files) {
+    if (file.name == name) return file.write(usage);
+  }
+  throw std::logic_error("no such file: " + std::string(name));
+}
 
 }  // namespace qkv

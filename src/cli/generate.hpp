@@ -5,9 +5,17 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/usage.hpp"
+#include "cli/option_list.hpp"
 
 namespace qkv {
+
+/// A command: everything that its help says, as data for man page and completions.
+struct CommandUsage {
+  std::string name;  ///< empty for qkv itself
+  std::string summary;
+  std::string examples;
+  std::vector<DeclaredOption> options;  ///< those of the command alone
+};
 
 /// A file that qkv writes about itself for the system that it is installed on.
 struct Generated {
@@ -17,6 +25,9 @@ struct Generated {
 
 /// All of them: `qkv --generate NAME`.
 std::span<const Generated> generated_files();
+
+/// What the one of that name holds.
+std::string generated_file(std::string_view name, const std::vector<CommandUsage>& usage);
 
 std::string man_page(const std::vector<CommandUsage>& usage);
 std::string bash_completion(const std::vector<CommandUsage>& usage);

@@ -60,10 +60,8 @@ std::function<int()> set_up_heads(OptionList& app, const Common& common) {
   const auto options = std::make_shared<HeadsOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   add_digits_option(app, options->digits);
-  app.add_option("--sort", options->sort,
-                 "By what the heads are sorted: layer, or a measure (entropy)")
-      ->type_name("NAME")
-      ->check(one_of(sort_names()));
+  app.add_option("--sort", options->sort, one_of("NAME", sort_names()),
+                 "By what the heads are sorted: layer, or a measure (entropy)");
   app.add_flag("--json", options->json, "As JSON, for programs");
   return [options, &common] { return run(*options, common); };
 }

@@ -27,57 +27,42 @@ void add_words(std::vector<std::string>& words, std::string_view list) {
 }  // namespace
 
 void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument argument) {
-  Option* lesson = app.add_option("LESSON", choice.name,
-                                  "A lesson's name, or a lesson file; nothing with --model");
-  lesson->type_name("");
+  Option* lesson = app.add_argument(choice.name, a_lesson(),
+                                    "A lesson's name, or a lesson file; nothing with --model");
   if (argument == LessonArgument::required) {
     lesson->required();
   } else {
     choice.name = std::string(built_in_lessons().front().name);
   }
-  app.add_option("--text", choice.changes.text,
-                 "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)")
-      ->type_name("TEXT");
-  app.add_option("--set", choice.changes.set,
+  app.add_option("--text", choice.changes.text, {.name = "TEXT"},
+                 "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)");
+  app.add_option("--set", choice.changes.set, {.name = "CELL=VALUE"},
                  "Another value for a given's cell, such as 'W_Q[head 1,1,2]=0.5'; "
-                 "'W_V[head 1,*,*]=0' sets all that head 1 has")
-      ->type_name("CELL=VALUE")
-      ->allow_extra_args(false);
+                 "'W_V[head 1,*,*]=0' sets all that head 1 has");
   add_model_options(app, choice);
 }
 
 void add_model_options(OptionList& app, LessonChoice& choice) {
-  app.add_option("--model", choice.model,
-                 "In place of a lesson, a trained model: minGPT, nanoGPT or GPT-2 as .safetensors")
-      ->type_name("FILE")
-      ->check(a_path());
-  app.add_option("--tokenizer", choice.settings.tokenizer,
-                 "The model's tokenizer.json, or the directory of vocab.json and merges.txt")
-      ->type_name("PATH")
-      ->check(a_path());
+  app.add_option("--model", choice.model, a_file(),
+                 "In place of a lesson, a trained model: minGPT, nanoGPT or GPT-2 as .safetensors");
+  app.add_option("--tokenizer", choice.settings.tokenizer, a_path(),
+                 "The model's tokenizer.json, or the directory of vocab.json and merges.txt");
   app.add_option_function<std::vector<std::string>>(
-         "--vocabulary",
-         [&words = choice.settings.vocabulary](const std::vector<std::string>& lists) {
-           for (const std::string& list : lists) add_words(words, list);
-         },
-         "The model's tokens, that of id 0 first: A,B,C")
-      ->type_name("LIST")
-      ->allow_extra_args(false);
+      "--vocabulary",
+      [&words = choice.settings.vocabulary](const std::vector<std::string>& lists) {
+        for (const std::string& list : lists) add_words(words, list);
+      },
+      {.name = "LIST"}, "The model's tokens, that of id 0 first: A,B,C");
   app.add_option("--model-heads", choice.settings.heads,
-                 "How many heads a layer has, where the model's file does not tell")
-      ->type_name("N")
-      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
-  app.add_option("--continue", choice.settings.further,
-                 "Let the model add N tokens to the text first, each time the likeliest")
-      ->type_name("N")
-      ->check(whole_number(1, 1024));
+                 whole_number(1, std::numeric_limits<std::uint32_t>::max()),
+                 "How many heads a layer has, where the model's file does not tell");
+  app.add_option("--continue", choice.settings.further, whole_number(1, 1024),
+                 "Let the model add N tokens to the text first, each time the likeliest");
   std::vector<std::string> names;
   for (const Family& family : families()) names.emplace_back(family.name);
-  app.add_option("--family", choice.settings.family,
+  app.add_option("--family", choice.settings.family, one_of("NAME", names),
                  fmt::format("How the model is stored, where the file does not tell: {}",
-                             fmt::join(names, ", ")))
-      ->type_name("NAME")
-      ->check(one_of(names));
+                             fmt::join(names, ", ")));
 }
 
 std::string shell_words(const LessonChoice& lesson) {
@@ -111,7 +96,7 @@ LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
 }
 
 void add_digits_option(OptionList& app, int& digits) {
-  app.add_option("--digits", digits, "Decimals to show (4)")->type_name("N")->check(decimals());
+  app.add_option("--digits", digits, decimals(), "Decimals to show (4)");
 }
 
 }  // namespace qkv

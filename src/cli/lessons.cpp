@@ -139,8 +139,7 @@ std::string listing(const LessonsOptions& options, const Common& common) {
 std::function<int()> set_up_lessons(OptionList& app, const Common& common) {
   const auto options = std::make_shared<LessonsOptions>();
   Option* lesson =
-      app.add_option("LESSON", options->lesson, "Only this lesson: its words and its steps");
-  lesson->type_name("");
+      app.add_argument(options->lesson, a_lesson(), "Only this lesson: its words and its steps");
   Option* source = app.add_flag("--source", options->source,
                                 "Print the lesson's file, to learn from and to change");
   source->needs(lesson);

@@ -72,8 +72,8 @@ int run(const LintOptions& options, const Common& common) {
 
 std::function<int()> set_up_lint(OptionList& app, const Common& common) {
   const auto options = std::make_shared<LintOptions>();
-  app.add_option("FILE", options->files, "Lesson files, or names of built-in lessons")
-      ->type_name("");
+  app.add_argument(options->files, {.name = "FILE", .offer = Offer::files},
+                   "Lesson files, or names of built-in lessons");
   app.add_flag("--ops", options->operations,
                "List the operations that a step can have, with operands and options");
   app.add_flag("--strict", options->strict, "Advice counts as a fault: exit status 2");

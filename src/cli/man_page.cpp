@@ -43,35 +43,36 @@ std::string roff(std::string_view text) {
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
 
-std::string option_roff(const OptionUsage& option) {
+std::string option_roff(const DeclaredOption& option) {
   std::string names;
   for (const std::string& name : option.names) {
     names += (names.empty() ? "" : ", ") + (option.is_argument ? italic(name) : bold(name));
   }
-  if (!option.is_argument && !option.value.empty()) names += " " + italic(option.value);
+  if (!option.is_argument && !option.value.name.empty()) names += " " + italic(option.value.name);
   if (option.is_argument && option.repeats) names += " \\&...";
   std::string says = option.says;
   if (option.required && !option.is_argument) says += " (required)";
-  if (!option.choices.empty() && says.find(option.choices.back()) == std::string::npos) {
-    says += ": " + fmt::format("{}", fmt::join(option.choices, ", "));
+  if (!option.value.choices.empty() &&
+      says.find(option.value.choices.back()) == std::string::npos) {
+    says += ": " + fmt::format("{}", fmt::join(option.value.choices, ", "));
   }
   return fmt::format(".TP\n{}\n{}\n", names, roff(says));
 }
 
 std::string options_roff(const CommandUsage& command) {
   std::string text;
-  for (const OptionUsage& option : command.options) text += option_roff(option);
+  for (const DeclaredOption& option : command.options) text += option_roff(option);
   return text;
 }
 
 std::string synopsis(const CommandUsage& command) {
   std::string text = ".B qkv " + roff(command.name) + "\n";
-  for (const OptionUsage& option : command.options) {
+  for (const DeclaredOption& option : command.options) {
     if (option.is_argument) {
       const std::string name = italic(option.names.front()) + (option.repeats ? " \\&..." : "");
       text += option.required ? name + "\n" : "[" + name + "]\n";
     } else if (option.required) {
-      text += bold(long_name(option)) + " " + italic(option.value) + "\n";
+      text += bold(option.long_name()) + " " + italic(option.value.name) + "\n";
     }
   }
   return text + "[" + italic("options") + "]\n";

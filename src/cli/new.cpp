@@ -59,21 +59,17 @@ int run(const NewOptions& options) {
 template <class Size>
 void add_size(OptionList& app, const std::string& name, Size& size, Size fewest, Size most,
               const std::string& says) {
-  app.add_option(name, size, fmt::format("{}, {} to {} ({})", says, fewest, most, size))
-      ->type_name("N")
-      ->check(whole_number(fewest, most));
+  app.add_option(name, size, whole_number(fewest, most),
+                 fmt::format("{}, {} to {} ({})", says, fewest, most, size));
 }
 
 std::function<int()> set_up_new(OptionList& app, const Common&) {
   const auto options = std::make_shared<NewOptions>();
-  app.add_option("FILE", options->file, "The lesson file to write; - for the screen")
-      ->required()
-      ->type_name("")
-      ->check(a_path());
+  app.add_argument(options->file, a_file(), "The lesson file to write; - for the screen")
+      ->required();
   NewLesson& wishes = options->wishes;
-  app.add_option("--seed", wishes.seed, "Other numbers (0); the same seed gives the same lesson")
-      ->type_name("N")
-      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()));
+  app.add_option("--seed", wishes.seed, whole_number(0, std::numeric_limits<std::uint32_t>::max()),
+                 "Other numbers (0); the same seed gives the same lesson");
   add_size(app, "--tokens", wishes.tokens, fewest_tokens, most_tokens, "How many tokens");
   add_size(app, "--d-model", wishes.d_model, smallest_d_model, largest_d_model,
            "The width of an embedding");

@@ -3,7 +3,10 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "cli/values.hpp"
 
 namespace CLI {
 class App;
@@ -12,24 +15,39 @@ class Option;
 
 namespace qkv {
 
-/// Says why a value is refused; empty where it is fine.
-using Refusal = std::function<std::string(std::string&)>;
+/// An option or an argument as its command declares it: all that help, man page and completions say
+/// of it.
+struct DeclaredOption {
+  std::vector<std::string> names;  ///< "-o", "--output"; of an argument "LESSON"
+  ValueKind value;                 ///< of a flag without a name
+  std::string says;
+  bool is_argument = false;
+  bool required = false;
+  bool repeats = false;
 
-/// An option or an argument as its command declares it. Each call says one thing more of it.
+  /// The last of its names, the long one where there is one.
+  std::string_view long_name() const { return names.back(); }
+
+  /// The first line of what it says: lists of choices stand below it.
+  std::string_view says_shortly() const {
+    return std::string_view(says).substr(0, says.find('\n'));
+  }
+};
+
+/// A handle on a declared option. Each call says one thing more of it.
 class Option {
  public:
-  explicit Option(CLI::Option& option) : option_(&option) {}
+  Option(DeclaredOption declared, CLI::Option& option);
 
   Option* required();
-  Option* type_name(const std::string& name);  ///< what help calls its value; empty: nothing
   Option* excludes(const Option* other);
   Option* needs(const Option* other);
-  Option* allow_extra_args(bool several);  ///< whether one mention takes several values
-  Option* check(const Refusal& refusal);
 
   std::size_t count() const;  ///< how often it was given
+  const DeclaredOption& declared() const { return declared_; }
 
  private:
+  DeclaredOption declared_;
   CLI::Option* option_;
 };
 
@@ -39,23 +57,34 @@ class OptionList {
  public:
   explicit OptionList(CLI::App& app) : app_(&app) {}
 
-  /// An option ("-o,--output") or an argument ("FILE") whose value goes where `value` is. The types
-  /// that it may have are listed at the end of option_list.cpp.
+  /// An option ("-o,--output") whose value goes where `value` is. The types that it may have are
+  /// listed at the end of option_list.cpp; a vector's option may be given several times.
   template <class Value>
-  Option* add_option(const std::string& name, Value& value, const std::string& says);
+  Option* add_option(const std::string& names, Value& value, ValueKind kind,
+                     const std::string& says);
 
   /// The same, handed to a function: a std::string, or a std::vector of them.
   template <class Value>
-  Option* add_option_function(const std::string& name,
-                              const std::function<void(const Value&)>& read,
+  Option* add_option_function(const std::string& names,
+                              const std::function<void(const Value&)>& read, ValueKind kind,
                               const std::string& says);
 
-  Option* add_flag(const std::string& name, bool& value, const std::string& says);
-  Option* add_flag_callback(const std::string& name, const std::function<void()>& given,
+  /// An argument, which is called what its value is. A vector takes all that follow.
+  template <class Value>
+  Option* add_argument(Value& value, ValueKind kind, const std::string& says);
+
+  Option* add_flag(const std::string& names, bool& value, const std::string& says);
+  Option* add_flag_callback(const std::string& names, const std::function<void()>& given,
                             const std::string& says);
 
+  /// What any program has; they go before the command's other options.
+  void add_help_and_version(const std::string& version);
+
+  /// All of them, the arguments first.
+  std::vector<DeclaredOption> declared() const;
+
  private:
-  Option* declared(CLI::Option* option);
+  Option* keep(DeclaredOption declared, CLI::Option* option);
 
   CLI::App* app_;
   std::deque<Option> options_;  // a deque never moves them

@@ -60,7 +60,7 @@ std::uint64_t size_in(const std::string& text, const std::string& option) {
 Option* add_size(OptionList& app, const std::string& name, std::uint64_t& size,
                  const std::string& says) {
   const auto read = [&size, name](const std::string& text) { size = size_in(text, name); };
-  return app.add_option_function<std::string>(name, read, says)->type_name("N");
+  return app.add_option_function<std::string>(name, read, {.name = "N"}, says);
 }
 
 std::function<int()> set_up_params(OptionList& app, const Common&) {
@@ -73,15 +73,13 @@ std::function<int()> set_up_params(OptionList& app, const Common&) {
   add_size(app, "--heads", sizes.heads, "Heads in a block (1)");
   add_size(app, "--layers", sizes.layers, "Blocks, one in each layer (1)");
   app.add_option_function<std::vector<std::string>>(
-         "--context",
-         [options](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) {
-             options->contexts.push_back(size_in(text, "--context"));
-           }
-         },
-         "Tokens; may be given several times (1024, 2048, … 1048576)")
-      ->type_name("N")
-      ->allow_extra_args(false);
+      "--context",
+      [options](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) {
+          options->contexts.push_back(size_in(text, "--context"));
+        }
+      },
+      {.name = "N"}, "Tokens; may be given several times (1024, 2048, … 1048576)");
   app.add_flag("--json", options->json, "As JSON, for programs");
   return [options, d_k, d_v] {
     fill_in(options->sizes, d_k->count() > 0, d_v->count() > 0);

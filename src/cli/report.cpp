@@ -82,10 +82,8 @@ int run(const ReportOptions& options) {
 std::function<int()> set_up_report(OptionList& app, const Common&) {
   const auto options = std::make_shared<ReportOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("-o,--output", options->file, "The page to write; - for standard output")
-      ->required()
-      ->type_name("FILE")
-      ->check(a_path());
+  app.add_option("-o,--output", options->file, a_file(), "The page to write; - for standard output")
+      ->required();
   add_digits_option(app, options->digits);
   app.add_flag("--force", options->force, "Replace the file even if it is no page of qkv's");
   return [options] { return run(*options); };

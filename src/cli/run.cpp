@@ -141,23 +141,16 @@ int run(const RunOptions& options, const Common& common) {
 std::function<int()> set_up_run(OptionList& app, const Common& common) {
   const auto options = std::make_shared<RunOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::first_lesson_otherwise);
-  Option* step = app.add_option("--step", options->step, "Only this step (name or number)");
-  step->type_name("NAME")->check(a_step());
-  app.add_option("--from", options->from, "Start at this step")
-      ->type_name("NAME")
-      ->check(a_step())
+  constexpr std::uint64_t any = std::numeric_limits<std::uint32_t>::max();
+  Option* step =
+      app.add_option("--step", options->step, a_step(), "Only this step (name or number)");
+  app.add_option("--from", options->from, a_step(), "Start at this step")->excludes(step);
+  app.add_option("--to", options->to, a_step(), "Stop after this step")->excludes(step);
+  app.add_option("--layer", options->layer, whole_number(0, any),
+                 "Only this layer of a model; the first is 0")
       ->excludes(step);
-  app.add_option("--to", options->to, "Stop after this step")
-      ->type_name("NAME")
-      ->check(a_step())
-      ->excludes(step);
-  app.add_option("--layer", options->layer, "Only this layer of a model; the first is 0")
-      ->type_name("N")
-      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
-      ->excludes(step);
-  app.add_option("--head", options->head, "Of what has heads, only this one; the first is 1")
-      ->type_name("N")
-      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
+  app.add_option("--head", options->head, whole_number(1, any),
+                 "Of what has heads, only this one; the first is 1");
   add_digits_option(app, options->digits);
   Option* pause =
       app.add_flag("--pause", options->pause, "Go step by step, also where no terminal is");
@@ -167,10 +160,8 @@ std::function<int()> set_up_run(OptionList& app, const Common& common) {
   Option* quiz =
       app.add_flag("--quiz", options->quiz, "Ask for one cell of each step before it is shown");
   quiz->excludes(no_pause);
-  app.add_option("--seed", options->seed, "Ask for other cells (0)")
-      ->type_name("N")
-      ->needs(quiz)
-      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()));
+  app.add_option("--seed", options->seed, whole_number(0, any), "Ask for other cells (0)")
+      ->needs(quiz);
   return [options, &common] { return run(*options, common); };
 }
 

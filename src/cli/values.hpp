@@ -1,29 +1,47 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "cli/option_list.hpp"
-
 namespace qkv {
 
-/// Lets in one of the names; what is refused hears the nearest of them, or all. Completions read
-/// the names from the refusal.
-Refusal one_of(std::vector<std::string> names);
+/// What a shell can offer for a value.
+enum class Offer { nothing, choices, lessons, lessons_and_files, steps, cells, files, directories };
 
-/// Lets in whole numbers from `fewest` to `most`.
-Refusal whole_number(std::uint64_t fewest, std::uint64_t most);
+/// Says why a value is refused; empty where it is fine.
+using Refusal = std::function<std::string(std::string&)>;
 
-/// Lets in whatever may name a file, or a step: an empty name is a variable that the shell has not
-/// set.
-Refusal a_path();
-Refusal a_step();
+/// What may stand as the value of an option or an argument. Help, man page, completions and
+/// messages read it.
+struct ValueKind {
+  std::string name = {};  ///< what people call it: "FILE"
+  Offer offer = Offer::nothing;
+  std::vector<std::string> choices = {};  ///< where only these may be given
+  Refusal refusal = {};                   ///< none where any value will do
+};
+
+/// One of the names; what is refused hears the nearest of them, or all.
+ValueKind one_of(std::string name, std::vector<std::string> choices);
+
+/// A whole number from `fewest` to `most`.
+ValueKind whole_number(std::uint64_t fewest, std::uint64_t most);
 
 /// Decimals that a number may be shown with: as many as a double has.
-Refusal decimals();
+ValueKind decimals();
 
-/// Lets in numbers from 0 to 1.
-Refusal a_share();
+/// A number from 0 to 1.
+ValueKind a_share();
+
+/// Files of the user's. An empty name is refused: it is a variable that the shell has not set.
+ValueKind a_file();
+ValueKind a_directory();
+ValueKind a_path();
+
+/// A lesson of the course or a lesson file; a step of the lesson; a cell of one of its matrices.
+ValueKind a_lesson();
+ValueKind a_step();
+ValueKind a_cell();
 
 }  // namespace qkv

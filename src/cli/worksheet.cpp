@@ -99,13 +99,10 @@ int run(const WorksheetOptions& options) {
 std::function<int()> set_up_worksheet(OptionList& app, const Common&) {
   const auto options = std::make_shared<WorksheetOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("-o,--output", options->directory, "The directory to write to")
-      ->required()
-      ->type_name("DIR")
-      ->check(a_path());
-  app.add_option("--digits", options->digits, "Decimals of the givens on the printable page (4)")
-      ->type_name("N")
-      ->check(decimals());
+  app.add_option("-o,--output", options->directory, a_directory(), "The directory to write to")
+      ->required();
+  app.add_option("--digits", options->digits, decimals(),
+                 "Decimals of the givens on the printable page (4)");
   app.add_flag("--force", options->force, "Replace files that are filled in");
   return [options] { return run(*options); };
 }
