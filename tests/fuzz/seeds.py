@@ -135,8 +135,8 @@ def lessons():
         text = re.sub(rb"(?ms)^#.*?$\n", b"", text)
         text = re.sub(rb'(?ms)^(say|notice|try|source)\s*=\s*""".*?"""\n', b"", text)
         yield text
-    for number, match in enumerate(re.finditer(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(),
-                                               re.S)):
+    for number, match in enumerate(re.finditer(r"```toml mine.toml\n(.*?)```",
+                                               (ROOT / "docs" / "lessons.md").read_text(), re.S)):
         yield match.group(1).encode()
 
 

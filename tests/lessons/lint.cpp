@@ -139,18 +139,9 @@ TEST_CASE("what can't be changed is told why") {
                     "--text: this lesson does not start from a text; change a given with --set");
 }
 
-TEST_CASE("the lesson in the README is complete and good") {
-  const std::string readme = read_bytes(fs::path(QKV_TEST_LESSONS) / "../../README.md");
-  const std::size_t begin = readme.find("```toml\n") + 8;
-  const LessonReading reading =
-      read_lesson(readme.substr(begin, readme.find("\n```", begin) - begin), "mine", {});
-  for (const Fault& fault : lint(reading)) FAIL_CHECK(fault_line(reading.lesson, fault));
-  CHECK(reading.lesson.recipe.steps.size() == 1);
-}
-
-TEST_CASE("the README lists every operation with its operands and options") {
-  const std::string readme = read_bytes(fs::path(QKV_TEST_LESSONS) / "../../README.md");
-  const std::string table = readme.substr(readme.find("| `op` | `of` |"));
+TEST_CASE("docs/lessons.md lists every operation with its options") {
+  const std::string page = read_bytes(fs::path(QKV_TEST_LESSONS) / "../../docs/lessons.md");
+  const std::string table = page.substr(page.find("| `op` | `of` |"));
   for (const Operation* operation : catalogue()) {
     INFO(operation->name);
     const std::size_t at = table.find(fmt::format("`{}`", operation->name));
