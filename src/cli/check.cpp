@@ -137,7 +137,7 @@ std::string settled_fingerprint(const CheckCommandOptions& options) {
   }
 }
 
-// Checks again at every save, until somebody ends it.
+// Checks again at every save, until a signal ends it.
 [[noreturn]] void watch(const CheckCommandOptions& options, const Common& common) {
   const bool is_screen = isatty(STDOUT_FILENO) == 1;
   std::string seen;

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "formats/shell_word.hpp"
 #include "lesson/library.hpp"
 #include "text/error.hpp"
+#include "text/number_in.hpp"
 #include "text/visible.hpp"
 #include "verdicts/compared.hpp"
 
@@ -141,11 +141,8 @@ void refuse_idle_changes(const CompareOptions& options) {
 
 // A number of 0 or more that has an end.
 std::optional<double> tolerance_in(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool number = error == std::errc() && end == text.data() + text.size();
-  if (!number || !std::isfinite(value) || value < 0) return {};
-  return value;
+  const auto value = number_in<double>(text);
+  return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
 // "h*.scores=1e-4".

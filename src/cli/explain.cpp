@@ -94,7 +94,7 @@ std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmet
          "\n";
 }
 
-// Nobody reads a line longer than this, and a sum within a sum makes one of few terms.
+// A line longer than this is not read, and a sum within a sum makes one of few terms.
 constexpr std::size_t longest_line = 8000;
 
 CellArithmetic worked_out(const ExplainOptions& options, const Trace& trace,

@@ -16,7 +16,7 @@ struct LessonChoice {
   ModelSettings settings;
 };
 
-/// LESSON, --text, --set and what goes with a model, as somebody would type them.
+/// LESSON, --text, --set and what goes with a model, as a person would type them.
 std::string shell_words(const LessonChoice& lesson);
 
 /// The lesson, or the model, changed and worked out, as far as the wanted steps need it. Throws

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <memory>
 
 #include "cli/command.hpp"
 #include "cli/option_list.hpp"
 #include "text/error.hpp"
+#include "text/number_in.hpp"
 #include "text/thousands.hpp"
 #include "text/visible.hpp"
 
@@ -49,9 +49,8 @@ int run(const ParamsOptions& options) {
 
 // CLI11's own numbers wrap around: -5 would be 18446744073709551611.
 std::uint64_t size_in(const std::string& text, const std::string& option) {
-  std::uint64_t size = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error == std::errc() && end == text.data() + text.size() && size > 0) return size;
+  const auto size = number_in<std::uint64_t>(text);
+  if (size && *size > 0) return *size;
   throw InputError(fmt::format("{} is a whole number from 1 to {}, not \"{}\"", option,
                                in_thousands(std::numeric_limits<std::uint64_t>::max()),
                                visible(text)));

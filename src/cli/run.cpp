@@ -91,7 +91,7 @@ Stretch stretch_of(const Trace& trace, const RunOptions& options) {
   return stretch;
 }
 
-// A reader at a terminal turns the pages; whoever asks for one step wants just that one.
+// A reader at a terminal turns the pages; one who asks for one step wants just that one.
 bool pauses(const RunOptions& options) {
   if (options.pause || options.quiz) return true;
   return !options.no_pause && options.step.empty() && is_terminal();

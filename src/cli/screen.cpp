@@ -9,15 +9,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <string>
 
 #include "formats/unfinished.hpp"
 #include "text/error.hpp"
+#include "text/number_in.hpp"
 
 namespace qkv {
 namespace {
@@ -50,7 +49,7 @@ void write_all(std::string_view bytes) {
       pollfd ready{STDOUT_FILENO, POLLOUT, 0};
       poll(&ready, 1, -1);
     } else if (written < 0 && errno != EINTR) {
-      return;  // nobody is there to see it
+      return;  // the terminal is gone
     }
     if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
   }
@@ -124,7 +123,7 @@ void on_stop(int signal) {
   raise(signal);
   unblock(signal);  // here the program stands still until it is continued
   sigaction(signal, &own, nullptr);
-  // Where no shell would continue the program, it is never stopped: nobody announces its return.
+  // Where no shell would continue the program, it is never stopped: nothing announces its return.
   if (!taken && is_in_front()) {
     take();
     ask_for_redraw();
@@ -132,7 +131,7 @@ void on_stop(int signal) {
   errno = saved;
 }
 
-// After Ctrl-Z and fg, and after a stop that nobody announced. In the background the terminal is
+// After Ctrl-Z and fg, and after a stop that was not announced. In the background the terminal is
 // the shell's: fg says when it is ours again.
 void on_continue(int) {
   const int saved = errno;
@@ -198,10 +197,8 @@ void uninstall() {
 std::size_t from_environment(const char* name, std::size_t otherwise) {
   const char* text = std::getenv(name);
   if (!text) return otherwise;
-  std::size_t number = 0;
-  const char* end = text + std::strlen(text);
-  const auto result = std::from_chars(text, end, number);
-  return result.ec == std::errc() && result.ptr == end && number > 0 ? number : otherwise;
+  const std::size_t number = number_in<std::size_t>(text).value_or(0);
+  return number > 0 ? number : otherwise;
 }
 
 enum class Waited { input, nothing, woken, interrupted };
@@ -246,7 +243,7 @@ Screen::Screen() {
 Screen::~Screen() {
   give_back();
   uninstall();
-  give_back();  // had somebody continued the program just then
+  give_back();  // where the program was continued just then
 }
 
 WindowSize Screen::size() const {

@@ -7,7 +7,7 @@
 
 namespace qkv {
 
-/// How somebody walks a lesson step by step.
+/// How a person walks a lesson step by step.
 struct SteppingChoice {
   bool plain = false;                           ///< lines only: nothing is drawn over
   std::optional<std::uint32_t> quiz_seed = {};  ///< asks before it shows

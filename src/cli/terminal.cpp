@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "text/error.hpp"
+#include "text/number_in.hpp"
 
 namespace qkv {
 namespace {
@@ -21,15 +21,9 @@ constexpr std::size_t widest = 10000;
 // Why the first failed write failed: by the time the output is finished, errno has moved on.
 int first_failure = 0;
 
-std::size_t width_from(std::string_view text) {
-  std::size_t width = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
-  return error == std::errc() && end == text.data() + text.size() ? width : 0;
-}
-
 std::size_t width_of_output() {
   const char* columns = std::getenv("COLUMNS");
-  std::size_t width = columns ? width_from(columns) : 0;
+  std::size_t width = columns ? number_in<std::size_t>(columns).value_or(0) : 0;
   winsize size{};
   if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
   if (width == 0) return 80;
@@ -64,7 +58,7 @@ void finish_output() {
   errno = 0;
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return;
   const int reason = first_failure != 0 ? first_failure : errno;
-  if (reason == EPIPE) return;  // nobody reads on: that is no failure
+  if (reason == EPIPE) return;  // its reader has gone: that is no failure
   throw InputError(fmt::format("the output could not be written: {}", std::strerror(reason)));
 }
 

@@ -21,7 +21,7 @@ Terminal terminal(ColourChoice choice);
 /// Writes results to standard output.
 void print(std::string_view text);
 
-/// Writes a message to standard error, after all results so far. Nobody may be listening there:
+/// Writes a message to standard error, after all results so far. Its reader may have gone:
 /// what cannot be written is lost.
 void tell(std::string_view text);
 

@@ -1,7 +1,6 @@
 #include "cli/usage_error.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <vector>
@@ -13,12 +12,9 @@
 namespace qkv {
 namespace {
 
-std::string did_you_mean(const std::string& near, const std::string& otherwise = {}) {
-  return near.empty() ? otherwise : fmt::format("; did you mean \"{}\"?", near);
-}
-
-// What was probably meant by an option that the command does not have.
-std::string nearest_option(const CLI::App& app, const std::string& wanted) {
+// What was probably meant by an option that the command does not have; else what is said otherwise.
+std::string option_hint(const CLI::App& app, const std::string& wanted,
+                        std::string_view otherwise = {}) {
   std::vector<std::string> names;
   const auto add = [&](const CLI::App& one) {
     for (const CLI::Option* option : one.get_options()) {
@@ -27,7 +23,8 @@ std::string nearest_option(const CLI::App& app, const std::string& wanted) {
   };
   add(app);
   if (app.get_parent()) add(*app.get_parent());
-  return nearest(wanted.substr(0, wanted.find('=')), names);
+  const std::string near = nearest(wanted.substr(0, wanted.find('=')), names);
+  return near.empty() ? std::string(otherwise) : fmt::format("; did you mean \"{}\"?", near);
 }
 
 std::string unexpected(const CLI::App& app, const std::string& word) {
@@ -36,8 +33,7 @@ std::string unexpected(const CLI::App& app, const std::string& word) {
                        visible(word));
   }
   const std::string where = app.get_parent() ? app.get_name() + " has" : "there is";
-  return fmt::format("{} no option \"{}\"{}", where, visible(word),
-                     did_you_mean(nearest_option(app, word)));
+  return fmt::format("{} no option \"{}\"{}", where, visible(word), option_hint(app, word));
 }
 
 // The command's option of that name, or qkv's own.
@@ -117,9 +113,9 @@ void refuse_unknown_command(const CLI::App& root, std::span<const std::string> w
       const std::string name = word.substr(0, word.find('='));
       const CLI::Option* option = root.get_option_no_throw(name);
       if (!option) {
-        throw InputError(fmt::format(
-            "there is no option \"{}\"{}", name,
-            did_you_mean(nearest_option(root, word), "; options of a command stand behind it")));
+        throw InputError(
+            fmt::format("there is no option \"{}\"{}", name,
+                        option_hint(root, word, "; options of a command stand behind it")));
       }
       if (name == word && option->get_items_expected_max() > 0) ++i;  // the next is its value
       continue;
@@ -129,9 +125,8 @@ void refuse_unknown_command(const CLI::App& root, std::span<const std::string> w
       names.push_back(command->get_name());
     }
     if (std::find(names.begin(), names.end(), word) != names.end()) return;
-    throw InputError(fmt::format(
-        "there is no command \"{}\"{}", word,
-        did_you_mean(nearest(word, names), fmt::format("; there are {}", fmt::join(names, ", ")))));
+    throw InputError(
+        fmt::format("there is no command \"{}\"; {}", word, did_you_mean(word, names)));
   }
 }
 

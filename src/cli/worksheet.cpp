@@ -29,7 +29,7 @@ struct WorksheetOptions {
   bool force = false;
 };
 
-// Whether somebody has written numbers into the file; what can't be read may well be somebody's.
+// Whether numbers were written into the file; what can't be read may well be a learner's work.
 bool is_filled_in(const fs::path& path, std::string_view blank) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return false;

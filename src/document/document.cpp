@@ -1,11 +1,11 @@
 #include "document/document.hpp"
-#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
 #include <span>
 
 #include "exposition/exposition.hpp"
+#include "text/trimmed.hpp"
 #include "text/visible.hpp"
 #include "trace/labels.hpp"
 

@@ -142,12 +142,8 @@ const ExportFormat& find_export_format(std::string_view name) {
   for (const ExportFormat& format : known_formats) {
     if (format.format->name == name) return format;
   }
-  const std::vector<std::string_view> names = export_format_names();
-  const std::string near = nearest(name, names);
-  throw InputError(near.empty() ? fmt::format("there is no format \"{}\"; there are {}",
-                                              visible(name), fmt::join(names, ", "))
-                                : fmt::format("there is no format \"{}\"; did you mean \"{}\"?",
-                                              visible(name), near));
+  throw InputError(fmt::format("there is no format \"{}\"; {}", visible(name),
+                               did_you_mean(name, export_format_names())));
 }
 
 }  // namespace

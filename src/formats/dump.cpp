@@ -146,7 +146,7 @@ void add_file(const fs::path& path, const ExpectedSize& expected, Collector& col
   }
 }
 
-/// A directory's own file: where it may be somebody's notes or settings, it is put aside.
+/// A directory's own file: where it may be notes or settings, it is put aside.
 void add_file_of(const fs::path& path, const ExpectedSize& expected, bool is_listed,
                  Collector& collector, Dump& dump) {
   try {

@@ -17,7 +17,7 @@ struct UnreadFile {
   std::string why;   ///< in words, with its path
 };
 
-/// Matrices that lie in a file or in the files of a directory, by name, as somebody's program wrote
+/// Matrices that lie in a file or in the files of a directory, by name, as a program wrote
 /// them.
 struct Dump {
   std::vector<NamedWritten> matrices;  ///< heads in files of their own are one array again

@@ -1,18 +1,11 @@
 #include "formats/file_stem.hpp"
 
-#include <charconv>
 #include <optional>
-#include <system_error>
+
+#include "text/number_in.hpp"
 
 namespace qkv {
 namespace {
-
-std::optional<std::size_t> number_in(std::string_view text) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
 
 std::string_view without_number(std::string_view stem) {
   const std::size_t digits = stem.find_first_not_of("0123456789");
@@ -32,7 +25,7 @@ std::string_view without_copy(std::string_view text) {
     last = text;
     const std::size_t open = text.rfind('(');
     if (text.ends_with(')') && open != std::string_view::npos && open > 0 &&
-        number_in(text.substr(open + 1, text.size() - open - 2))) {
+        number_in<std::size_t>(text.substr(open + 1, text.size() - open - 2))) {
       last = without_blanks(text.substr(0, open));
     }
     const std::string_view unnumbered = last.substr(0, last.find_last_not_of("0123456789 ") + 1);
@@ -54,7 +47,7 @@ FileStem file_stem(std::string_view text) {
     const std::size_t dot = text.rfind('.');
     const std::size_t dash = text.rfind('-');
     if (dot == std::string_view::npos || dash == std::string_view::npos || dash < dot) break;
-    const auto number = number_in(text.substr(dash + 1));
+    const auto number = number_in<std::size_t>(text.substr(dash + 1));
     if (!number) break;
     stem.places.insert(stem.places.begin(),
                        {std::string(text.substr(dot + 1, dash - dot - 1)), *number});

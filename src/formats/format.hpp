@@ -25,7 +25,7 @@ struct Format {
   std::vector<NamedWritten> (*read)(std::string_view bytes, const std::string& where,
                                     const Wanted&) = nullptr;
   /// Reads a file of nothing but numbers, which may be large, without a stop at what could be blank
-  /// and at the digits that somebody wrote; nothing where it has more than that. nullptr where
+  /// and at the digits that were written; nothing where it has more than that. nullptr where
   /// there is no such shorter way. Throws InputError.
   std::optional<Tensor> (*read_numbers)(const std::filesystem::path&) = nullptr;
   bool large = false;    ///< its files are looked into, not read: few of their arrays may be wanted

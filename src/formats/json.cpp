@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "formats/cell.hpp"
+#include "formats/nested_list.hpp"
 #include "text/error.hpp"
 #include "text/trimmed.hpp"
 
@@ -17,84 +18,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t deepest = 16;  // heads and batches are four
+constexpr std::size_t deepest = NestedList::deepest;
 constexpr std::string_view example = "write rows of numbers: [[1, 2], [3, 4]]";
-
-/// One matrix while its brackets open and close.
-class MatrixBuilder {
- public:
-  /// What is wrong with the brackets, in words; nothing while all is well.
-  using Fault = std::string;
-
-  Fault open() {
-    if (ranked_ && open_.size() >= shape_.size()) {
-      return fmt::format("{} is a list where a number was expected", place());
-    }
-    if (open_.size() == deepest) return fmt::format("lists are nested more than {} deep", deepest);
-    open_.push_back(0);
-    if (!ranked_) shape_.push_back(unknown);
-    return {};
-  }
-
-  Fault close() {
-    const std::size_t count = open_.back();
-    std::size_t& size = shape_[open_.size() - 1];
-    if (count == 0) return fmt::format("{} is an empty list", open_.size() == 1 ? "it" : parent());
-    if (size == unknown) size = count;
-    if (size != count) {
-      return fmt::format("{} has {} {}, the one before it has {}",
-                         open_.size() == 1 ? "it" : parent(), count,
-                         count == 1 ? "entry" : "entries", size);
-    }
-    open_.pop_back();
-    if (!open_.empty()) ++open_.back();
-    return {};
-  }
-
-  Fault add(Numeral cell) {
-    if (!ranked_) {
-      ranked_ = true;
-      is_number_ = open_.empty();
-    } else if (open_.size() != shape_.size()) {
-      return fmt::format("{} is a number where a list was expected", place());
-    }
-    cells_.push_back(cell);
-    if (!open_.empty()) ++open_.back();
-    return {};
-  }
-
-  bool is_complete() const { return open_.empty(); }
-  bool is_list_without_numbers() const {
-    return open_.size() == 1 && open_.front() == 0 && !ranked_;
-  }
-
-  Written take() {
-    Written written;
-    written.shape = is_number_ ? Shape{1} : std::move(shape_);
-    written.cells = std::move(cells_);
-    return written;
-  }
-
- private:
-  static constexpr std::size_t unknown = 0;
-
-  std::string entry(std::size_t depth, std::size_t extra) const {
-    if (depth == 0) return "it";
-    std::string text = "entry ";
-    for (std::size_t d = 0; d < depth; ++d) {
-      text += fmt::format("{}{}", d == 0 ? "" : ",", open_[d] + (d + 1 == depth ? extra : 1));
-    }
-    return text;
-  }
-  std::string place() const { return entry(open_.size(), 1); }       // of what comes next
-  std::string parent() const { return entry(open_.size() - 1, 1); }  // of the innermost open list
-
-  Shape shape_;
-  std::vector<Numeral> cells_;
-  std::vector<std::size_t> open_;  ///< how many entries each open list has so far
-  bool ranked_ = false;            ///< a number has been seen: all others stand as deep
-  bool is_number_ = false;
-};
 
 /// Names that only say that matrices follow; any other object's name is a part of theirs.
 constexpr std::string_view wrappers[] = {"steps",   "givens", "arrays", "matrices",
@@ -225,7 +150,7 @@ class Reader final : public nlohmann::json_sax<Json> {
                                   : fmt::format("{}, {}: {}", where_, printable(name), why));
   }
 
-  void told(const MatrixBuilder::Fault& fault) const {
+  void told(const NestedList::Fault& fault) const {
     if (!fault.empty()) refuse(fault + ": " + std::string(example));
   }
 
@@ -299,7 +224,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   Unreadable unreadable_;
   std::vector<NamedWritten> matrices_;
   std::unordered_set<std::string> names_;
-  MatrixBuilder builder_;
+  NestedList builder_;
   std::vector<Object> objects_;  ///< that are open
   std::string key_;              ///< the last one
   std::string entry_name_;

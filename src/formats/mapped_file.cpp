@@ -77,7 +77,7 @@ class Mappings {
   }
 
   /// A page of a mapping can't be read: nothing can go on that looks at it, so the program ends as
-  /// for any bad input. What is no mapping's is nobody's fault but the program's own.
+  /// for any bad input. What is no mapping's is the program's own fault.
   static void handle(int signal, siginfo_t* info, void*) {
     const auto* place = static_cast<const char*>(info->si_addr);
     for (const MappedFile::Slot& slot : slots) {
@@ -85,8 +85,7 @@ class Mappings {
       if (begin == nullptr || place < begin || place >= begin + slot.size) continue;
       remove_unfinished();
       const std::size_t length = std::char_traits<char>::length(slot.message.data());
-      [[maybe_unused]] const ssize_t nobody_to_tell =
-          ::write(STDERR_FILENO, slot.message.data(), length);
+      [[maybe_unused]] const ssize_t not_told = ::write(STDERR_FILENO, slot.message.data(), length);
       ::_exit(bad_input);
     }
     std::signal(signal, SIG_DFL);

@@ -1,5 +1,4 @@
 #include "formats/npy.hpp"
-#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include "formats/dtype.hpp"
 #include "formats/numeral.hpp"
 #include "text/error.hpp"
+#include "text/trimmed.hpp"
 
 // Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 

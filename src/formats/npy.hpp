@@ -20,7 +20,7 @@ struct NpyArray {
 /// Throws InputError for any other dtype, a broken header, and a file too short or too long.
 NpyArray read_npy_array(std::string_view bytes, const std::string& where);
 
-/// The same as numbers that somebody handed in: NaN is blank, decimals are 0.
+/// The same as numbers that were handed in: NaN is blank, decimals are 0.
 Written read_npy(std::string_view bytes, const std::string& where);
 
 /// What stands before the numbers of a .npy file, version 1.0, <f8 in C order.

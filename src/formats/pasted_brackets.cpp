@@ -1,5 +1,4 @@
 #include "formats/pasted_brackets.hpp"
-#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "formats/numeral.hpp"
+#include "text/trimmed.hpp"
 
 namespace qkv::pasted {
 namespace {
@@ -116,7 +116,7 @@ class BracketReader {
     return {};
   }
 
-  /// Whether somebody typed one row a line: no comma leads over a line's end, and the lines are
+  /// Whether a person typed one row a line: no comma leads over a line's end, and the lines are
   /// too short to have been broken by a printer. Inside other brackets lines are never rows.
   bool lines_are_rows(const std::vector<Piece>& lines) const {
     constexpr std::size_t printers_break_at = 50;

@@ -1,5 +1,4 @@
 #include "formats/pasted_display.hpp"
-#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "formats/numeral.hpp"
+#include "text/trimmed.hpp"
 
 namespace qkv::pasted {
 namespace {

@@ -19,9 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t length_size = 8;
 constexpr std::size_t largest_rank = 64;
-constexpr std::string_view metadata_key = "__metadata__";
 constexpr std::size_t most_metadata = 20'000;  // keys and texts; a few are usual
 
 [[noreturn]] void refuse_damaged(const std::string& where, std::string_view what) {
@@ -31,7 +29,7 @@ constexpr std::size_t most_metadata = 20'000;  // keys and texts; a few are usua
 // ---------------------------------------------------------------- the header
 
 std::uint64_t header_length(std::string_view bytes, const std::string& where) {
-  if (bytes.size() < length_size) {
+  if (bytes.size() < safetensors_length_size) {
     refuse(where,
            fmt::format("this is not a .safetensors file: it has {} bytes, and its header's length "
                        "alone takes 8",
@@ -43,7 +41,7 @@ std::uint64_t header_length(std::string_view bytes, const std::string& where) {
            "safetensors.torch.save_file");
   }
   std::uint64_t length = 0;
-  for (std::size_t i = length_size; i-- > 0;) {
+  for (std::size_t i = safetensors_length_size; i-- > 0;) {
     length = length << 8 | static_cast<unsigned char>(bytes[i]);
   }
   if (length > largest_safetensors_header) {
@@ -51,10 +49,10 @@ std::uint64_t header_length(std::string_view bytes, const std::string& where) {
                               "read: is this a .safetensors file?",
                               length, largest_safetensors_header));
   }
-  if (length > bytes.size() - length_size) {
+  if (length > bytes.size() - safetensors_length_size) {
     refuse_damaged(where, fmt::format("the header is said to have {} bytes, the file has {} after "
                                       "its length",
-                                      length, bytes.size() - length_size));
+                                      length, bytes.size() - safetensors_length_size));
   }
   return length;
 }
@@ -87,7 +85,7 @@ class HeaderReader {
     if (opens && depth > 2) broken(place() + " nests too deep");
     if (event == Event::array_start && depth == 1) broken(place() + " is no object");
     if (event != Event::object_end || depth != 1) return true;
-    name_ == metadata_key ? take_metadata(parsed) : take_tensor(parsed);
+    name_ == safetensors_metadata_key ? take_metadata(parsed) : take_tensor(parsed);
     return false;
   }
 
@@ -107,7 +105,7 @@ class HeaderReader {
 
   void count_values(int depth) {
     if (depth == 1) broken(place() + " is no object");
-    const std::size_t most = name_ == metadata_key ? most_metadata : largest_rank + 8;
+    const std::size_t most = name_ == safetensors_metadata_key ? most_metadata : largest_rank + 8;
     if (++values_ > most) broken(place() + " has too much in it");
   }
 
@@ -243,8 +241,8 @@ void refuse_overlaps_and_holes(const HeaderReader& header, std::size_t size,
 
 SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& where) {
   const std::size_t length = header_length(bytes, where);
-  HeaderReader header = read_header(bytes.substr(length_size, length), where);
-  const std::string_view data = bytes.substr(length_size + length);
+  HeaderReader header = read_header(bytes.substr(safetensors_length_size, length), where);
+  const std::string_view data = bytes.substr(safetensors_length_size + length);
   for (std::size_t i = 0; i < header.tensors.size(); ++i) {
     locate(header.tensors[i], header.offsets[i], data, where);
   }
@@ -291,31 +289,6 @@ std::vector<NamedWritten> read_safetensors(std::string_view bytes, const std::st
     if (takes(entry.name)) tensors.push_back({entry.name, read_safetensor(entry, where)});
   }
   return tensors;
-}
-
-void write_safetensors(const std::vector<NamedTensor>& tensors,
-                       const std::map<std::string, std::string>& metadata, const Sink& sink) {
-  std::map<std::string_view, const Tensor*> by_name;
-  for (const NamedTensor& named : tensors) by_name[named.name] = named.tensor;
-  Json header = Json::object();  // sorts its keys
-  if (!metadata.empty()) header[std::string(metadata_key)] = metadata;
-  std::size_t end = 0;
-  for (const auto& [name, tensor] : by_name) {
-    const std::size_t begin = end;
-    end += tensor->values.size() * sizeof(double);
-    header[std::string(name)] = {
-        {"dtype", "F64"}, {"shape", tensor->shape()}, {"data_offsets", {begin, end}}};
-  }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
-  text.append((length_size - text.size() % length_size) % length_size, ' ');
-  std::string length;
-  for (std::size_t i = 0; i < length_size; ++i) {
-    length += static_cast<char>(text.size() >> (8 * i) & 0xff);
-  }
-  sink(length + text);
-  for (const auto& [name, tensor] : by_name) {
-    tensor->values.in_pieces([&](auto piece) { sink(bytes_of(piece)); });
-  }
 }
 
 }  // namespace qkv

@@ -27,6 +27,12 @@ struct SafetensorsIndex {
   std::map<std::string, std::string> metadata;
 };
 
+/// The file begins with so many bytes that say how long the header is.
+inline constexpr std::size_t safetensors_length_size = 8;
+
+/// The header's entry that is no tensor.
+inline constexpr std::string_view safetensors_metadata_key = "__metadata__";
+
 /// The most bytes that a header may have, as in the format's own reader.
 inline constexpr std::size_t largest_safetensors_header = 100'000'000;
 

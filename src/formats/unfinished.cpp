@@ -34,7 +34,7 @@ constexpr std::string_view erase_line = "\r\x1b[K";
 void clean_up(int signal) {
   remove_unfinished();
   if (line_on_terminal) {
-    [[maybe_unused]] const ssize_t nobody_to_tell =
+    [[maybe_unused]] const ssize_t not_told =
         ::write(STDERR_FILENO, erase_line.data(), erase_line.size());
   }
   std::signal(signal, SIG_DFL);

@@ -20,7 +20,7 @@ class WatchedName {
 };
 
 /// Removes the temporary files that have a WatchedName now. For handlers of signals: it allocates
-/// nothing and waits for nobody.
+/// nothing and never waits.
 void remove_unfinished();
 
 enum class LineOnTerminal { shown, gone };

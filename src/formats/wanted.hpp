@@ -10,7 +10,7 @@
 
 namespace qkv {
 
-/// What somebody wants of a file of numbers.
+/// What is wanted of a file of numbers.
 struct Wanted {
   /// The rows and columns that the file is to have, where that is known: see read_csv.
   std::optional<std::array<std::size_t, 2>> expected = {};

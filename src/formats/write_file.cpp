@@ -43,12 +43,12 @@ fs::path temporary_name(const fs::path& path) {
   return path.parent_path() / fmt::format(".qkv-{}-{}.tmp", ::getpid(), counter++);
 }
 
-/// Opens a file that was not there before: a link that somebody put there is not followed.
+/// Opens a file that was not there before: a link that was put there is not followed.
 int open_new(const fs::path& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
-/// A file being written. Whoever lets go of it before `close` leaves it as it is.
+/// A file being written. One that is let go before `close` stays as it is.
 class Writing {
  public:
   Writing(int descriptor, const fs::path& path) : descriptor_(descriptor), path_(path) {}

@@ -9,7 +9,7 @@
 
 namespace qkv {
 
-/// A number as somebody wrote it: what it is worth and how far its digits go.
+/// A number as it was written: what it is worth and how far its digits go.
 struct Numeral {
   double value = 0;  ///< NaN where the cell is blank
   /// The place of the last digit written, counted behind the point: 0.25 → 2, 12 → 0,
@@ -18,7 +18,7 @@ struct Numeral {
   bool scientific = false;  ///< written with an exponent
   /// A fraction, a root or a percentage: it is worth just that, whatever its decimals say.
   bool exact = false;
-  /// Where somebody wrote what is no number: its text's place among Written::unread, from 1. Its
+  /// Where what was written is no number: its text's place among Written::unread, from 1. Its
   /// value is NaN then. 0: it was read, or is blank.
   std::uint16_t unread = 0;
   /// A NaN that a program computed: its value is NaN, but it is not blank.

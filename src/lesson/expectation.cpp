@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "formats/pasted.hpp"
+#include "text/error.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv {
@@ -26,6 +28,36 @@ bool agrees(const Numeral& printed, double value, int decimals, bool exact) {
 }
 
 }  // namespace
+
+std::optional<Expectation> read_expectation(const toml::table& table, const LessonNames& names,
+                                            TomlReader& reader) {
+  constexpr std::string_view keys[] = {"of", "value", "source"};
+  reader.refuse_unknown_keys(table, keys, "an [[expect]]");
+  const auto of = reader.text(table, "of");
+  const toml::node* value = table.get("value");
+  if (!of || !value) {
+    reader.fault(table, "an [[expect]] needs of = \"scores\" and value = \"\"\"[[…]]\"\"\"");
+    return {};
+  }
+  if (!names.is_foreseen(*of)) {
+    names.require(*table.get("of"), *of, reader);
+    return {};
+  }
+  Expectation expectation{.of = *of,
+                          .value = {},
+                          .source = reader.text(table, "source").value_or(""),
+                          .place = TomlReader::place(*value)};
+  try {
+    const auto* text = value->as_string();
+    auto numbers = text ? read_pasted(text->get(), "value") : reader.numbers(*value, "value");
+    if (!numbers) return {};
+    expectation.value = *std::move(numbers);
+    return expectation;
+  } catch (const InputError& error) {
+    reader.fault(*value, error.what());
+    return {};
+  }
+}
 
 std::string disagreement(const Expectation& expectation, const Trace& trace) {
   const Tensor tensor = as_shown(trace.at(expectation.of), trace.convention);

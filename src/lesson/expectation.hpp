@@ -1,11 +1,17 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "lesson/lesson.hpp"
+#include "lesson/lesson_names.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv {
+
+/// Reads an [[expect]] table; nothing, and a fault, where it is wrong or nothing has that name.
+std::optional<Expectation> read_expectation(const toml::table& table, const LessonNames& names,
+                                            TomlReader& reader);
 
 /// Says where the trace does not reproduce a published matrix to its printed digits (half a unit of
 /// the last digit printed in it; in e-notation, in that number; whole numbers exactly where the

@@ -1,23 +1,20 @@
 #include "lesson/library.hpp"
-#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
-#include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
 #include "formats/shell_word.hpp"
 #include "lesson/prose.hpp"
+#include "lesson/set.hpp"
 #include "lesson/true_words.hpp"
 #include "text/error.hpp"
 #include "text/nearest.hpp"
 #include "trace/evaluate.hpp"
-#include "trace/reference.hpp"
 
 namespace qkv {
 namespace {
@@ -25,85 +22,8 @@ namespace {
 // A lesson is words and small matrices; larger ones belong in files of their own.
 constexpr std::size_t largest_lesson = std::size_t{16} << 20;
 
-void set_text(Recipe& recipe, const std::string& text) {
-  const bool reads_text =
-      std::any_of(recipe.steps.begin(), recipe.steps.end(),
-                  [](const StepRecipe& step) { return step.operation->most == 0; });
-  if (!reads_text) {
-    throw InputError("--text: this lesson does not start from a text; change a given with --set");
-  }
-  recipe.environment.texts = {text};
-}
-
-double set_value(const std::string& change, std::string_view written) {
-  const NumeralResult result = parse_numeral(trimmed(written));
-  if (result.fault != NumeralFault::none || std::isnan(result.numeral.value)) {
-    const bool too_large = result.fault == NumeralFault::too_large;
-    throw InputError(
-        fmt::format("--set {}: {}", change,
-                    refusal(too_large ? result.fault : NumeralFault::not_a_number, written)));
-  }
-  return result.numeral.value;
-}
-
-[[noreturn]] void refuse_not_given(const Recipe& recipe, std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Given& given : recipe.givens) names.push_back(given.name);
-  const std::string near = nearest(name, names);
-  throw InputError(fmt::format("--set {} is not given; {}", name.empty() ? "\"\"" : printable(name),
-                               near.empty()
-                                   ? "what is given can be set: " +
-                                         (names.empty() ? "nothing in this lesson" : some_of(names))
-                                   : fmt::format("did you mean \"{}\"?", near)));
-}
-
-// The given whose cell is written there.
-Given& given_of(Recipe& recipe, std::string_view written) {
-  const std::string_view name = trimmed(written.substr(0, written.find('[')));
-  const auto given = std::find_if(recipe.givens.begin(), recipe.givens.end(),
-                                  [&](const Given& one) { return one.name == name; });
-  if (given == recipe.givens.end()) refuse_not_given(recipe, name);
-  return *given;
-}
-
-// A matrix without a cell, or something else without a value.
-[[noreturn]] void throw_how_to_write(const std::string& change, const Trace& named) {
-  try {
-    find_cell(change, named);  // names one of its cells
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("--set {}, and its value behind it", error.what()));
-  }
-  throw InputError(fmt::format("--set {}: write the cell and its value", printable(change)));
-}
-
-// `named` is the lesson as it stands: there its givens have got their labels.
-void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
-  const std::size_t equals = change.rfind('=');
-  Given& given = given_of(recipe, std::string_view(change).substr(0, equals));
-  if (equals == std::string::npos) {
-    if (change.find('[') == std::string::npos) throw_how_to_write(change, named);
-    throw InputError(
-        fmt::format("--set {0}: write the cell and its value: '{0}=0.5'", printable(change)));
-  }
-  try {
-    const std::string_view written = std::string_view(change).substr(0, equals);
-    if (written.find('[') == written.npos) find_cell(written, named);  // says how to write one
-    const ReferenceText text = parse_reference(written);
-    Tensor& tensor = given.tensor;
-    const double value = set_value(change, std::string_view(change).substr(equals + 1));
-    for (const CellReference& cell : resolve_all(text, named)) {
-      tensor.values.write()[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column] =
-          value;
-    }
-  } catch (const InputError& error) {
-    const std::string_view message = error.what();
-    throw InputError(message.starts_with("--set") ? std::string(message)
-                                                  : fmt::format("--set {}", message));
-  }
-}
-
 std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
-  constexpr std::size_t most = 20;  // nobody mends more at a time
+  constexpr std::size_t most = 20;  // as many as are mended at a time
   std::string lines;
   for (std::size_t f = 0; f < std::min(most, faults.size()); ++f) {
     if (!lines.empty()) lines += '\n';
@@ -118,17 +38,13 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
 [[noreturn]] void refuse(const std::string& name) {
   std::vector<std::string_view> names;
   for (const BuiltInLesson& lesson : built_in_lessons()) names.push_back(lesson.name);
-  const std::string near = nearest(name, names);
-  throw InputError(
-      near.empty()
-          ? fmt::format(
-                "there is no lesson \"{}\"; qkv lessons lists them, and the path of a lesson "
-                "file will do too",
-                name)
-          : fmt::format("there is no lesson \"{}\"; did you mean \"{}\"?", name, near));
+  throw InputError(fmt::format(
+      "there is no lesson \"{}\"; {}", name,
+      did_you_mean(name, names,
+                   "qkv lessons lists them, and the path of a lesson file will do too")));
 }
 
-// What is wanted, and the matrices that its words speak of. All there is where somebody wants what
+// What is wanted, and the matrices that its words speak of. All there is where what is wanted
 // is not there: the message names what is near.
 WantedSteps with_words(const WantedSteps& asked, const Recipe& recipe,
                        const std::vector<StepText>& texts) {
@@ -173,7 +89,7 @@ LoadedLesson load_as_written(const std::string& name_or_path, const WantedSteps&
   return {std::move(lesson), std::move(evaluation.trace)};
 }
 
-// The lesson as it was written, with what somebody has made of its recipe.
+// The lesson as it was written, with what a person has made of its recipe.
 LoadedLesson changed(std::shared_ptr<const LoadedLesson> own, Recipe recipe, Trace trace) {
   Lesson lesson = own->lesson;
   lesson.recipe = std::move(recipe);  // without its givens

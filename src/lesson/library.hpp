@@ -35,7 +35,7 @@ struct LessonChanges {
 struct LoadedLesson {
   Lesson lesson;
   Trace trace;
-  std::shared_ptr<const LoadedLesson> own = {};  ///< what it was, where somebody has changed it
+  std::shared_ptr<const LoadedLesson> own = {};  ///< what it was, where it is changed
 };
 
 /// Reads a built-in lesson by its name, or a lesson file by its path, faults and all. Throws

@@ -10,7 +10,7 @@
 
 namespace qkv {
 
-/// What somebody says of a model beside its file, where the file doesn't tell.
+/// What is said of a model beside its file, where the file doesn't tell.
 struct ModelSettings {
   std::optional<std::string> family;
   std::optional<std::size_t> heads;

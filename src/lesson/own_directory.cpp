@@ -26,7 +26,7 @@ bool lies_in(const fs::path& directory, const fs::path& path) {
          directory.end();
 }
 
-// A pipe would wait for somebody to write into it, a device need never end.
+// A pipe would wait for a writer, a device need never end.
 void refuse_special(const fs::path& path, const std::string& file) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
@@ -49,7 +49,7 @@ fs::path file_of_lesson(const fs::path& directory, const std::string& file) {
   std::error_code error;
   const fs::path home = fs::canonical(directory.empty() ? fs::path(".") : directory, error);
   const fs::path target = error ? fs::path() : fs::weakly_canonical(home / named, error);
-  if (error) return path;  // not there: whoever opens it says so
+  if (error) return path;  // not there: opening it says so
   if (!lies_in(home, target)) refuse_outside(file, "a link leads out of the lesson's directory");
   refuse_special(path, file);
   return path;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -11,18 +10,12 @@
 
 #include "lesson/statistic.hpp"
 #include "text/error.hpp"
+#include "text/number_in.hpp"
 #include "text/thousands.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv {
 namespace {
-
-std::optional<int> decimals_in(std::string_view text) {
-  int digits = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), digits);
-  if (error != std::errc() || end != text.data() + text.size() || digits < 0) return {};
-  return digits;
-}
 
 // 57982058496 → "57,982,058,496".
 std::string whole_text(double value) {
@@ -89,8 +82,11 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
   }
   const std::size_t colon = inside.rfind(':');
   if (colon != std::string_view::npos) {
-    piece.digits = decimals_in(inside.substr(colon + 1));
-    if (piece.digits) inside = inside.substr(0, colon);
+    const auto digits = number_in<int>(inside.substr(colon + 1));
+    if (digits && *digits >= 0) {
+      piece.digits = digits;
+      inside = inside.substr(0, colon);
+    }
   }
   if (const StatisticText text = statistic_in(inside); text.statistic) {
     piece.number = statistic_of(*text.statistic, text.of, trace);

@@ -3,19 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
-#include "formats/pasted.hpp"
 #include "formats/shell_word.hpp"
+#include "lesson/expectation.hpp"
 #include "lesson/given.hpp"
 #include "lesson/key_depth.hpp"
 #include "lesson/lesson.hpp"
+#include "lesson/lesson_names.hpp"
 #include "lesson/model_lesson.hpp"
 #include "lesson/model_table.hpp"
+#include "lesson/random_table.hpp"
 #include "lesson/step_options.hpp"
 #include "lesson/toml_reader.hpp"
 #include "lesson/utf8_fault.hpp"
 #include "ops/catalogue.hpp"
 #include "text/error.hpp"
-#include "text/names.hpp"
 #include "text/nearest.hpp"
 #include "text/utf8.hpp"
 
@@ -25,8 +26,6 @@ namespace {
 constexpr std::string_view lesson_keys[] = {"title",      "summary",    "source", "text",
                                             "tokens",     "vocabulary", "model",  "random",
                                             "convention", "given",      "step",   "expect"};
-constexpr std::string_view random_keys[] = {"generator", "seed"};
-constexpr std::string_view expect_keys[] = {"of", "value", "source"};
 
 // Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
 class LessonFile {
@@ -41,14 +40,17 @@ class LessonFile {
     read_words();
     read_text();
     read_convention();
-    read_random();
+    read_random(document_, context_, reader_);
     read_model();
-    collect_names();
+    names_.foresee(document_);
     each("given", [this](const toml::table& table) { read_one_given(table); });
     // What is said of a model that could not be read can't be understood.
     if (document_.contains("model") && model_steps_ == 0) return;
     each("step", [this](const toml::table& table) { read_step(table); });
-    each("expect", [this](const toml::table& table) { read_expectation(table); });
+    each("expect", [this](const toml::table& table) {
+      auto expectation = read_expectation(table, names_, reader_);
+      if (expectation) lesson_.expectations.push_back(*std::move(expectation));
+    });
     const toml::node* steps = document_.get("step");
     const bool none = !steps || (steps->is_array() && steps->as_array()->empty());
     if (none && !document_.contains("model")) {
@@ -90,32 +92,6 @@ class LessonFile {
                   fmt::format("convention is \"rows\" or \"columns\", not \"{}\"", *convention));
   }
 
-  void read_random() {
-    const toml::node* node = document_.get("random");
-    if (!node) return;
-    const toml::table* random = node->as_table();
-    if (!random) {
-      reader_.fault(*node, "write [random] with generator and seed below it");
-      return;
-    }
-    reader_.refuse_unknown_keys(*random, random_keys, "[random]");
-    const std::string generator = reader_.text(*random, "generator").value_or("numpy");
-    if (generator != "numpy" && generator != "torch") {
-      reader_.fault(*random->get("generator"),
-                    fmt::format("generator is \"numpy\" or \"torch\", not \"{}\"", generator));
-      return;
-    }
-    const std::int64_t seed = reader_.whole(*random, "seed").value_or(0);
-    try {
-      if (seed < 0) throw InputError("seed must not be negative");
-      context_.generator = generator == "torch" ? Generator::torch : Generator::numpy;
-      context_.stream.emplace(*context_.generator, static_cast<std::uint64_t>(seed));
-    } catch (const InputError& error) {
-      reader_.fault(random->contains("seed") ? *random->get("seed") : *node, error.what());
-      context_.generator.reset();
-    }
-  }
-
   void read_model() {
     const toml::node* node = document_.get("model");
     if (!node) return;
@@ -134,7 +110,6 @@ class LessonFile {
     add_model(lesson_, std::move(*model), TomlReader::place(*node));
     for (const Given& given : lesson_.recipe.givens) names_.add(given.name);
     for (const StepRecipe& step : lesson_.recipe.steps) names_.add(step.name);
-    all_names_ = names_;
     model_steps_ = lesson_.recipe.steps.size();
   }
 
@@ -152,46 +127,8 @@ class LessonFile {
     for (const toml::node& table : *tables) read(*table.as_table());
   }
 
-  // Every name of the file with the place of its first use, so that a step can be told what comes
-  // too late.
-  void collect_names() {
-    for (const std::string_view key : {"given", "step"}) {
-      const toml::array* tables = document_.get(key) ? document_.get(key)->as_array() : nullptr;
-      for (std::size_t i = 0; tables && i < tables->size(); ++i) {
-        const toml::table* table = tables->get(i)->as_table();
-        const toml::node* name = table ? table->get("name") : nullptr;
-        if (name && name->is_string()) all_names_.add(name->as_string()->get());
-      }
-    }
-  }
-
-  // The table's name, if it has a good one that is still free.
-  std::optional<std::string> new_name(const toml::table& table, std::string_view what) {
-    if (!table.contains("name")) {
-      reader_.fault(table, fmt::format("this {} has no name; write name = \"Q\"", what));
-      return {};
-    }
-    const auto name = reader_.text(table, "name");
-    if (!name) return {};
-    const toml::node& at = *table.get("name");
-    if (!is_name(*name)) {
-      reader_.fault(
-          at,
-          fmt::format("\"{}\" can't be a name; use letters, digits and _, a letter first", *name));
-      return {};
-    }
-    if (names_.contains(*name)) {
-      reader_.fault(
-          at,
-          fmt::format("\"{}\" is there already; givens and steps share one set of names", *name));
-      return {};
-    }
-    names_.add(*name);
-    return name;
-  }
-
   void read_one_given(const toml::table& table) {
-    const auto name = new_name(table, "given");
+    const auto name = names_.take(table, "given", reader_);
     std::optional<Given> given = read_given(table, context_, reader_);
     if (!reader_.flag(table, "show").value_or(true) && name) lesson_.unshown.push_back(*name);
     if (!name || !given) return;
@@ -213,12 +150,8 @@ class LessonFile {
     if (const Operation* operation = find_operation(*op)) return operation;
     std::vector<std::string_view> known;
     for (const Operation* operation : catalogue()) known.push_back(operation->name);
-    const std::string near = nearest(*op, known);
-    reader_.fault(
-        *table.get("op"),
-        near.empty()
-            ? fmt::format("there is no op \"{}\"; there are {}", *op, fmt::join(known, ", "))
-            : fmt::format("there is no op \"{}\"; did you mean \"{}\"?", *op, near));
+    reader_.fault(*table.get("op"),
+                  fmt::format("there is no op \"{}\"; {}", *op, did_you_mean(*op, known)));
     return nullptr;
   }
 
@@ -232,25 +165,8 @@ class LessonFile {
     } else if (auto several = reader_.texts(table, "of")) {
       of = std::move(*several);
     }
-    for (const std::string& name : of) {
-      if (!names_.contains(name)) missing(*node, name);
-    }
+    for (const std::string& name : of) names_.require(*node, name, reader_);
     return of;
-  }
-
-  void missing(const toml::node& at, const std::string& name) {
-    if (all_names_.contains(name)) {
-      reader_.fault(at,
-                    fmt::format("\"{}\" is made by this step or a later one; a step can only use "
-                                "what stands above it",
-                                name));
-      return;
-    }
-    const std::string near = nearest(name, names_.all());
-    const std::string what = names_.all().empty() ? "write it as a [[given]] first"
-                             : near.empty()       ? "there are " + some_of(names_.all())
-                                                  : fmt::format("did you mean \"{}\"?", near);
-    reader_.fault(at, fmt::format("nothing is named \"{}\"; {}", name, what));
   }
 
   // The lesson's own words for one of the model's steps; false where the table is no such thing.
@@ -299,41 +215,11 @@ class LessonFile {
     if (read_words_of_model(table)) return;
     const Operation* operation = read_operation(table);
     std::vector<std::string> of = read_operands(table);  // before its own name is known
-    const auto name = new_name(table, "step");
+    const auto name = names_.take(table, "step", reader_);
     if (!name || !operation) return;
     lesson_.recipe.steps.push_back(
         {*name, operation, std::move(of), read_step_options(table, *operation, context_, reader_)});
     lesson_.texts.push_back(read_words(table));
-  }
-
-  void read_expectation(const toml::table& table) {
-    reader_.refuse_unknown_keys(table, expect_keys, "an [[expect]]");
-    const auto of = reader_.text(table, "of");
-    const toml::node* value = table.get("value");
-    if (!of || !value) {
-      reader_.fault(table, "an [[expect]] needs of = \"scores\" and value = \"\"\"[[…]]\"\"\"");
-      return;
-    }
-    if (!all_names_.contains(*of)) {
-      missing(*table.get("of"), *of);
-      return;
-    }
-    Expectation expectation{.of = *of,
-                            .value = {},
-                            .source = reader_.text(table, "source").value_or(""),
-                            .place = TomlReader::place(*value)};
-    try {
-      if (const auto* text = value->as_string()) {
-        expectation.value = read_pasted(text->get(), "value");
-      } else if (auto numbers = reader_.numbers(*value, "value")) {
-        expectation.value = std::move(*numbers);
-      } else {
-        return;
-      }
-      lesson_.expectations.push_back(std::move(expectation));
-    } catch (const InputError& error) {
-      reader_.fault(*value, error.what());
-    }
   }
 
   const toml::table& document_;
@@ -341,8 +227,7 @@ class LessonFile {
   Lesson& lesson_;
   TomlReader reader_;
   GivenContext context_;
-  Names all_names_;
-  Names names_;                  // met so far
+  LessonNames names_;
   std::size_t model_steps_ = 0;  // so many of the steps are a model's
 };
 

@@ -34,13 +34,11 @@ void TomlReader::refuse_unknown_keys(const toml::table& table,
                                      std::string_view what) {
   for (const auto& [key, value] : table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-    const std::string near = nearest(key.str(), known);
     const toml::source_position& begin = key.source().begin;
-    faults_.push_back(
-        {{begin.line, begin.column},
-         near.empty()
-             ? fmt::format("{} has no \"{}\"; it has {}", what, key.str(), fmt::join(known, ", "))
-             : fmt::format("{} has no \"{}\"; did you mean \"{}\"?", what, key.str(), near)});
+    const std::string otherwise = fmt::format("it has {}", fmt::join(known, ", "));
+    faults_.push_back({{begin.line, begin.column},
+                       fmt::format("{} has no \"{}\"; {}", what, key.str(),
+                                   did_you_mean(key.str(), known, otherwise))});
   }
 }
 

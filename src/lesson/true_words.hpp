@@ -6,7 +6,7 @@
 namespace qkv {
 
 /// The lesson without the words that were written for other numbers. `own` is what its file makes,
-/// `now` what it makes since somebody changed its text or a given. A step loses its title, say and
+/// `now` what it makes since a person changed its text or a given. A step loses its title, say and
 /// notice, so that its operation's words stand there, where its matrix or one that it is made of
 /// has other numbers, labels or another size, and where its prose has a live number of such a
 /// matrix. What it asks at its end stays. `changed` is set in any case.

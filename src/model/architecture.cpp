@@ -4,15 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "formats/numeral.hpp"
-#include "formats/read_file.hpp"
 #include "text/error.hpp"
 #include "text/nearest.hpp"
+#include "text/number_in.hpp"
 
 namespace qkv {
 namespace {
@@ -76,28 +73,6 @@ const SafetensorsEntry& matrix(const Weights& weights, const std::string& name) 
   return *entry;
 }
 
-std::optional<std::size_t> whole(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
-}
-
-[[noreturn]] void refuse_fact(const Facts::value_type& fact, std::string_view why) {
-  const auto& [name, told] = fact;
-  throw InputError(
-      fmt::format("{}: {} is {}; {}", told.where, printable(name), printable(told.text), why));
-}
-
-// Throws InputError where the fact is there and is no whole number above 0.
-std::optional<std::size_t> whole_fact(const Facts& facts, std::string_view name) {
-  const auto found = facts.find(name);
-  if (found == facts.end()) return {};
-  const std::optional<std::size_t> number = whole(found->second.text);
-  if (number && *number > 0) return number;
-  refuse_fact(*found, "it must be a whole number above 0");
-}
-
 // The layers that the names tell of must be 0, 1, 2, …, each tensor one that such a layer has.
 std::size_t count_layers(const Weights& weights, const std::string& prefix) {
   std::set<std::size_t> layers;
@@ -106,7 +81,7 @@ std::size_t count_layers(const Weights& weights, const std::string& prefix) {
     if (!entry.name.starts_with(start)) continue;
     const std::string_view rest = std::string_view(entry.name).substr(start.size());
     const std::size_t dot = rest.find('.');
-    const auto layer = whole(rest.substr(0, dot));
+    const auto layer = number_in<std::size_t>(rest.substr(0, dot));
     const std::string_view part = dot == rest.npos ? "" : rest.substr(dot + 1);
     const bool known = std::ranges::find(parts, part) != std::end(parts) ||
                        std::ranges::find(buffers, part) != std::end(buffers);
@@ -163,11 +138,9 @@ const Family& family_of(const Weights& weights, const Architecture& model, const
                                    family.name, first, is_in_out ? "in × out" : "out × in"));
     }
   }
-  const std::string near = nearest(wanted->text, names);
   throw InputError(fmt::format("{}{}there is no family \"{}\" of models; {}", wanted->where,
                                wanted->where.empty() ? "" : ": ", printable(wanted->text),
-                               near.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
-                                            : fmt::format("did you mean \"{}\"?", near)));
+                               did_you_mean(wanted->text, names)));
 }
 
 std::size_t heads_of(const Weights& weights, const Architecture& model, const Facts& facts,
@@ -246,31 +219,6 @@ std::string unembedding_of(const Weights& weights, const std::string& prefix) {
   return weights.find(own) ? own : prefix + "wte.weight";
 }
 
-// The values of a JSON object's own keys as texts.
-void add_config(const std::filesystem::path& path, Facts& facts) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return;
-  constexpr std::size_t largest_config = std::size_t{1} << 20;
-  const auto json = nlohmann::json::parse(read_bytes(path, largest_config), nullptr, false);
-  const std::string where = printable(path.string());
-  if (!json.is_object()) {
-    refuse(where, "this is no JSON object; mend it, or take it away from beside the model");
-  }
-  for (const auto& [key, value] : json.items()) {
-    if (value.is_string()) facts.try_emplace(key, Fact{value.get<std::string>(), where});
-    if (value.is_number() || value.is_boolean()) facts.try_emplace(key, Fact{value.dump(), where});
-  }
-}
-
-double eps_of(const Facts& facts) {
-  const auto found = facts.find("layer_norm_epsilon");
-  if (found == facts.end()) return 1e-5;
-  const NumeralResult eps = parse_numeral(found->second.text);
-  const double value = eps.numeral.value;
-  if (eps.fault == NumeralFault::none && value > 0 && std::isfinite(value)) return value;
-  refuse_fact(*found, "it must be a number above 0");
-}
-
 // What Hugging Face's configuration can say that makes it another computation than the one that is
 // laid out here.
 void refuse_other_attention(const Facts& facts) {
@@ -308,13 +256,6 @@ std::string gelu_of(const Facts& facts, const Family& family) {
 
 std::span<const Family> families() { return known_families; }
 
-Facts facts_of(const Weights& weights, const std::filesystem::path& file) {
-  Facts facts;
-  for (const auto& [name, text] : weights.metadata()) facts[name] = {text, weights.where()};
-  if (!file.empty()) add_config(file.parent_path() / "config.json", facts);
-  return facts;
-}
-
 Architecture architecture_of(const Weights& weights, const Facts& facts,
                              const ArchitectureChoice& choice) {
   Architecture model;
@@ -330,7 +271,7 @@ Architecture architecture_of(const Weights& weights, const Facts& facts,
   model.unembedding = unembedding_of(weights, model.prefix);
   model.heads = heads_of(weights, model, facts, choice);
   model.gelu = gelu_of(facts, *model.family);
-  model.eps = eps_of(facts);
+  model.eps = positive_fact(facts, "layer_norm_epsilon", model.eps);
   refuse_other_attention(facts);
   refuse_other_readout(weights);
   check_tensors(weights, model);

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "model/facts.hpp"
 #include "model/weights.hpp"
 
 namespace qkv {
@@ -22,19 +22,10 @@ struct Family {
   std::string_view gelu;  ///< which form its GELU has: "tanh" or "erf"
 };
 
-/// All that are known; the first that fits a file is taken where nobody says which it is.
+/// All that are known; the first that fits a file is taken where nothing says which it is.
 std::span<const Family> families();
 
-struct Fact {
-  std::string text;
-  std::string where;  ///< the file that says so, as messages name it
-};
-
-/// What is said of a model beside its tensors: "n_head" → "12". From the file's metadata, and from
-/// a config.json beside it.
-using Facts = std::map<std::string, Fact, std::less<>>;
-
-/// What somebody says of the model, in place of what its file tells.
+/// What a person says of the model, in place of what its file tells.
 struct ArchitectureChoice {
   std::optional<std::string> family;
   std::optional<std::size_t> heads;
@@ -57,9 +48,6 @@ struct Architecture {
 
   std::size_t d_k() const { return d_model / heads; }
 };
-
-/// The facts of the model in `file`: its metadata, else what stands in config.json beside it.
-Facts facts_of(const Weights& weights, const std::filesystem::path& file);
 
 /// Recognises the model. Throws InputError for a file of another family (with the names that were
 /// met), for a tensor that is missing, has another shape, or that no such model has, and where

@@ -11,7 +11,7 @@
 
 namespace qkv {
 
-/// What somebody says of the tokens that a model reads.
+/// What a person says of the tokens that a model reads.
 struct TokeniserChoice {
   std::vector<std::string> vocabulary;             ///< one token for each id from 0; or
   std::optional<std::filesystem::path> tokenizer;  ///< tokenizer.json, or a directory with one, or

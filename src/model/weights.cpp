@@ -35,7 +35,7 @@ std::string nearest_tensor(const std::string& name,
 
 // Reads lines of a tensor in its file.
 struct LineReader {
-  std::shared_ptr<const MappedFile> file;  // is there as long as somebody reads; none: built in
+  std::shared_ptr<const MappedFile> file;  // kept while it is read; none: built in
   std::string_view bytes;
   const Dtype* dtype;
   Strides strides;

@@ -33,7 +33,7 @@ struct Strides {
 
 /// A trained model's tensors by their names, in a .safetensors file that is mapped into memory:
 /// opening it costs the same whatever its size, and only the tensors that are asked for are read.
-/// Large ones are not copied: their numbers are read in the file whenever somebody looks.
+/// Large ones are not copied: their numbers are read in the file with each look.
 class Weights {
  public:
   /// `where` is the file as messages name it. Throws InputError where it can't be read, or is no
@@ -51,7 +51,7 @@ class Weights {
 
   const SafetensorsEntry* find(std::string_view name) const;  ///< nullptr where there is none
   /// The numbers of the tensor, a vector or a matrix, as they stand or where `strides` finds them;
-  /// they outlive this. Nobody may write into the file meanwhile: large ones are read again later.
+  /// they outlive this. The file must not be written to meanwhile: large ones are read again later.
   /// Throws InputError where there is none of this name and shape: the message says both shapes;
   /// and where one of the numbers is none, or infinite.
   Values values(const std::string& name, const Shape& shape) const;

@@ -1,5 +1,4 @@
 #include "stepping/plain.hpp"
-#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +6,7 @@
 
 #include "exposition/arithmetic.hpp"
 #include "text/error.hpp"
+#include "text/trimmed.hpp"
 #include "text/visible.hpp"
 
 namespace qkv {

@@ -1,5 +1,4 @@
 #include "stepping/quiz.hpp"
-#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +11,7 @@
 #include "formats/numeral.hpp"
 #include "stepping/question.hpp"
 #include "text/error.hpp"
+#include "text/trimmed.hpp"
 #include "text/visible.hpp"
 #include "text/width.hpp"
 

@@ -1,16 +1,16 @@
 #include "stepping/walkthrough.hpp"
-#include "text/trimmed.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "exposition/chosen_cell.hpp"
 #include "exposition/step_words.hpp"
 #include "formats/numeral.hpp"
 #include "tensor/change.hpp"
 #include "text/error.hpp"
+#include "text/number_in.hpp"
+#include "text/trimmed.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -83,11 +83,7 @@ bool holds_numbers(const Tensor& tensor) {
 
 std::size_t place_of_step(const Trace& trace, std::string_view text) {
   text = trimmed(text);
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) {
-    return place_of_number(trace, number);
-  }
+  if (const auto number = number_in<std::size_t>(text)) return place_of_number(trace, *number);
   return static_cast<std::size_t>(&trace.step_at(text) - trace.steps.data());
 }
 

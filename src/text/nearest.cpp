@@ -95,6 +95,15 @@ std::string some_among(std::span<const Name> names) {
                      names.size() - first);
 }
 
+template <class Name>
+std::string hint_among(std::string_view wanted, std::span<const Name> names,
+                       std::string_view otherwise) {
+  const std::string near = nearest_among(wanted, names);
+  if (!near.empty()) return fmt::format("did you mean \"{}\"?", near);
+  return otherwise.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
+                           : std::string(otherwise);
+}
+
 }  // namespace
 
 std::string nearest(std::string_view wanted, std::span<const std::string_view> names) {
@@ -103,6 +112,16 @@ std::string nearest(std::string_view wanted, std::span<const std::string_view> n
 
 std::string nearest(std::string_view wanted, std::span<const std::string> names) {
   return nearest_among(wanted, names);
+}
+
+std::string did_you_mean(std::string_view wanted, std::span<const std::string_view> names,
+                         std::string_view otherwise) {
+  return hint_among(wanted, names, otherwise);
+}
+
+std::string did_you_mean(std::string_view wanted, std::span<const std::string> names,
+                         std::string_view otherwise) {
+  return hint_among(wanted, names, otherwise);
 }
 
 std::string some_of(std::span<const std::string_view> names) { return some_among(names); }

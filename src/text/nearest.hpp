@@ -13,6 +13,13 @@ namespace qkv {
 std::string nearest(std::string_view wanted, std::span<const std::string_view> names);
 std::string nearest(std::string_view wanted, std::span<const std::string> names);
 
+/// What follows a name that nothing has: `did you mean "softmax"?`; where none is near `otherwise`,
+/// or if that is not said `there are softmax, score`.
+std::string did_you_mean(std::string_view wanted, std::span<const std::string_view> names,
+                         std::string_view otherwise = {});
+std::string did_you_mean(std::string_view wanted, std::span<const std::string> names,
+                         std::string_view otherwise = {});
+
 /// The names with commas between them; of more than 24 the first 16 and how many there are besides.
 std::string some_of(std::span<const std::string_view> names);
 std::string some_of(std::span<const std::string> names);

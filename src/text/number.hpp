@@ -35,7 +35,7 @@ struct NumberStyle {
 /// otherwise a largest magnitude of 1e7 or more, or one too small to show in `digits` decimals,
 /// takes exponents. Infinities and NaN have no say.
 NumberStyle style_for(std::span<const double> values, int digits);
-/// The same for whoever knows their largest magnitude already.
+/// The same where their largest magnitude is known already.
 NumberStyle style_for(std::span<const double> values, int digits, double largest);
 
 /// One cell of a matrix. A zero is "0" in every style, so that it differs from "0.0000", which is a
