@@ -7,6 +7,7 @@
 #include "cli/progress.hpp"
 #include "formats/manifest.hpp"
 #include "formats/write_file.hpp"
+#include "text/counted.hpp"
 #include "text/visible.hpp"
 
 namespace qkv {
@@ -51,8 +52,7 @@ std::string export_to_directory(const std::vector<PlannedFile>& plan, const fs::
   make_directory(directory);
   remove_list(directory);
   write_files(plan, directory);
-  return fmt::format("{} file{} in {}", plan.size(), plan.size() == 1 ? "" : "s",
-                     visible(directory.string()));
+  return fmt::format("{} in {}", counted(plan.size(), "file"), visible(directory.string()));
 }
 
 }  // namespace qkv

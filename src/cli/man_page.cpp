@@ -2,26 +2,16 @@
 
 #include "cli/generate.hpp"
 #include "lesson/library.hpp"
+#include "text/code_point.hpp"
 
 namespace qkv {
 namespace {
-
-// The code point that starts at `at` of valid UTF-8, and how many bytes it takes.
-std::pair<unsigned, std::size_t> code_at(std::string_view text, std::size_t at) {
-  const auto byte = static_cast<unsigned char>(text[at]);
-  const std::size_t length = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
-  unsigned code = length == 1 ? byte : byte & (0x7fU >> length);
-  for (std::size_t i = 1; i < length && at + i < text.size(); ++i) {
-    code = code << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3fU);
-  }
-  return {code, length};
-}
 
 // Text for roff: nothing in it is a request, and a dash is the dash that people type.
 std::string roff(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
-    const auto [code, length] = code_at(text, at);
+    const auto [code, bytes] = decoded(text, at);
     const bool starts_line = result.empty() || result.back() == '\n';
     if (starts_line && (code == '.' || code == '\'')) result += "\\&";
     switch (code) {
@@ -35,7 +25,7 @@ std::string roff(std::string_view text) {
         result += code < 0x80 ? std::string(1, static_cast<char>(code))
                               : fmt::format("\\[u{:04X}]", code);
     }
-    at += length;
+    at += bytes;
   }
   return result;
 }

@@ -98,7 +98,8 @@ void OptionList::add_help_and_version(const std::string& version) {
 std::vector<DeclaredOption> OptionList::declared() const {
   std::vector<DeclaredOption> all;
   for (const Option& option : options_) all.push_back(option.declared());
-  std::ranges::stable_partition(all, &DeclaredOption::is_argument);
+  std::stable_partition(all.begin(), all.end(),
+                        [](const DeclaredOption& option) { return option.is_argument; });
   return all;
 }
 

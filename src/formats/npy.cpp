@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "formats/dtype.hpp"
+#include "formats/little_endian.hpp"
 #include "formats/numeral.hpp"
 #include "text/error.hpp"
 #include "text/trimmed.hpp"
@@ -160,14 +161,6 @@ class HeaderReader {
   std::optional<Shape> shape_;
 };
 
-std::size_t little_endian(std::string_view bytes) {
-  std::size_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) {
-    value = value << 8 | static_cast<unsigned char>(bytes[i]);
-  }
-  return value;
-}
-
 /// Takes magic, version and header off the front of `bytes`.
 Header take_header(std::string_view& bytes, const std::string& where) {
   if (!bytes.starts_with(magic)) {
@@ -183,7 +176,7 @@ Header take_header(std::string_view& bytes, const std::string& where) {
   bytes.remove_prefix(magic.size() + 2);
   const std::size_t length_size = version == 1 ? 2 : 4;
   if (bytes.size() < length_size) refuse(where, truncated);
-  const std::size_t length = little_endian(bytes.substr(0, length_size));
+  const std::size_t length = from_little_endian(bytes.substr(0, length_size));
   bytes.remove_prefix(length_size);
   if (bytes.size() < length) refuse(where, truncated);
   const Header header = HeaderReader(bytes.substr(0, length), where).read();
@@ -256,12 +249,7 @@ std::string npy_header(const Shape& shape) {
   header.append((alignment - size % alignment) % alignment, ' ');
   header += '\n';
 
-  std::string bytes(magic);
-  bytes += '\x01';
-  bytes += '\x00';
-  bytes += static_cast<char>(header.size() & 0xff);
-  bytes += static_cast<char>(header.size() >> 8);
-  return bytes + header;
+  return std::string(magic) + '\x01' + '\x00' + little_endian(header.size(), 2) + header;
 }
 
 std::string to_npy(const Tensor& tensor) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "formats/dtype.hpp"
+#include "formats/little_endian.hpp"
 #include "formats/npy.hpp"
 #include "formats/npz.hpp"
 #include "text/error.hpp"
@@ -18,12 +19,6 @@ constexpr std::size_t version = 20;
 constexpr std::size_t midnight = 0;
 constexpr std::size_t first_of_1980 = 0x21;  // as zipfile writes it: the same bytes every day
 constexpr std::size_t owner_reads_and_writes = 0600U << 16;
-
-std::string little_endian(std::size_t value, std::size_t size) {
-  std::string bytes;
-  for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
-  return bytes;
-}
 
 std::string two(std::size_t value) { return little_endian(value, 2); }
 std::string four(std::size_t value) { return little_endian(value, 4); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "formats/numeral.hpp"
+#include "text/counted.hpp"
 #include "text/trimmed.hpp"
 
 namespace qkv::pasted {

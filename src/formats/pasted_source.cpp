@@ -30,8 +30,4 @@ Numeral read_number(std::string_view token, const Source& source, std::size_t po
   return keep_unread(*source.unread, token);
 }
 
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 }  // namespace qkv::pasted

@@ -36,7 +36,4 @@ struct Piece {
 /// for the message.
 Numeral read_number(std::string_view token, const Source& source, std::size_t pos);
 
-/// "1 number", "2 numbers".
-std::string counted(std::size_t count, std::string_view what);
-
 }  // namespace qkv::pasted

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "formats/little_endian.hpp"
 #include "formats/numeral.hpp"
 #include "text/error.hpp"
 
@@ -28,7 +29,7 @@ constexpr std::size_t most_metadata = 20'000;  // keys and texts; a few are usua
 
 // ---------------------------------------------------------------- the header
 
-std::uint64_t header_length(std::string_view bytes, const std::string& where) {
+std::size_t header_length(std::string_view bytes, const std::string& where) {
   if (bytes.size() < safetensors_length_size) {
     refuse(where,
            fmt::format("this is not a .safetensors file: it has {} bytes, and its header's length "
@@ -40,10 +41,7 @@ std::uint64_t header_length(std::string_view bytes, const std::string& where) {
            "this is a zip, as torch.save and np.savez write it; write the tensors out with "
            "safetensors.torch.save_file");
   }
-  std::uint64_t length = 0;
-  for (std::size_t i = safetensors_length_size; i-- > 0;) {
-    length = length << 8 | static_cast<unsigned char>(bytes[i]);
-  }
+  const std::size_t length = from_little_endian(bytes.substr(0, safetensors_length_size));
   if (length > largest_safetensors_header) {
     refuse(where, fmt::format("the header is said to have {} bytes, more than the {} that are "
                               "read: is this a .safetensors file?",

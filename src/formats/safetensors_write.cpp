@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "formats/little_endian.hpp"
 #include "formats/safetensors.hpp"
 
 namespace qkv {
@@ -26,11 +27,7 @@ void write_safetensors(const std::vector<NamedTensor>& tensors,
   text.append(
       (safetensors_length_size - text.size() % safetensors_length_size) % safetensors_length_size,
       ' ');
-  std::string length;
-  for (std::size_t i = 0; i < safetensors_length_size; ++i) {
-    length += static_cast<char>(text.size() >> (8 * i) & 0xff);
-  }
-  sink(length + text);
+  sink(little_endian(text.size(), safetensors_length_size) + text);
   for (const auto& [name, tensor] : by_name) {
     tensor->values.in_pieces([&](auto piece) { sink(bytes_of(piece)); });
   }

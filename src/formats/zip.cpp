@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "formats/little_endian.hpp"
 #include "formats/numeral.hpp"
 #include "text/error.hpp"
 
@@ -39,17 +40,13 @@ constexpr std::size_t beyond_16_bits = 0xffff;
 // A block of deflate makes at most 1032 bytes of one.
 constexpr std::size_t largest_ratio = 1032;
 
-std::size_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
-  std::size_t value = 0;
-  for (std::size_t i = size; i-- > 0;) {
-    value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
-  }
-  return value;
-}
-
 /// Numbers in a zip are little-endian, of two or four bytes.
-std::size_t two(std::string_view bytes, std::size_t at) { return number_at(bytes, at, 2); }
-std::size_t four(std::string_view bytes, std::size_t at) { return number_at(bytes, at, 4); }
+std::size_t two(std::string_view bytes, std::size_t at) {
+  return from_little_endian(bytes.substr(at, 2));
+}
+std::size_t four(std::string_view bytes, std::size_t at) {
+  return from_little_endian(bytes.substr(at, 4));
+}
 
 /// Where the archive's last record begins: only a comment may follow it.
 std::size_t end_of_directory(std::string_view bytes, const ZipPlace& where) {

@@ -27,8 +27,17 @@ struct Numbers {
   std::vector<std::string> columns = {};
 };
 
-using Read = std::optional<Numbers> (*)(const toml::table&, std::string_view key, GivenContext&,
-                                        TomlReader&);
+// A [[given]] table that is being read.
+struct Table {
+  const toml::table& table;
+  std::string_view key;  // under which it says what its numbers are
+  GivenContext& context;
+  TomlReader& reader;
+
+  const toml::node& node() const { return *table.get(key); }
+  std::optional<Shape> shape() const { return reader.shape(table, key); }
+  void fault(std::string message) const { reader.fault(node(), std::move(message)); }
+};
 
 std::optional<Numbers> from_written(const Written& written, std::string_view where) {
   Numbers source;
@@ -49,22 +58,18 @@ std::optional<Numbers> from_written(const Written& written, std::string_view whe
   return source;
 }
 
-std::optional<Numbers> read_value(const toml::table& table, std::string_view key, GivenContext&,
-                                  TomlReader& reader) {
-  const toml::node& node = *table.get(key);
-  if (const auto* text = node.as_string()) {
-    return from_written(read_pasted(text->get(), "value"), "value");
-  }
-  const auto written = reader.numbers(node, key);
+std::optional<Numbers> read_value(const Table& given) {
+  const auto* text = given.node().as_string();
+  const auto written = text ? std::optional(read_pasted(text->get(), "value"))
+                            : given.reader.numbers(given.node(), given.key);
   return written ? from_written(*written, "value") : std::nullopt;
 }
 
-std::optional<Numbers> read_from_file(const toml::table& table, std::string_view key,
-                                      GivenContext& context, TomlReader& reader) {
-  const auto file = reader.text(table, key);
+std::optional<Numbers> read_from_file(const Table& given) {
+  const auto file = given.reader.text(given.table, given.key);
   if (!file) return {};
-  const std::filesystem::path path = file_of_lesson(context.directory, *file);
-  const auto key_in_file = reader.text(table, "key");
+  const std::filesystem::path path = file_of_lesson(given.context.directory, *file);
+  const auto key_in_file = given.reader.text(given.table, "key");
   const Format* format = format_of(path);
   if (!key_in_file && format && format->read_numbers) {
     if (auto numbers = format->read_numbers(path)) return Numbers{*std::move(numbers)};
@@ -72,125 +77,89 @@ std::optional<Numbers> read_from_file(const toml::table& table, std::string_view
   return from_written(read_written(path, key_in_file), *file);
 }
 
-std::optional<Shape> square(const toml::table& table, std::string_view key, TomlReader& reader) {
-  const auto shape = reader.shape(table, key);
-  if (!shape) return {};
-  if (shape->size() == 1) return Shape{(*shape)[0], (*shape)[0]};
-  reader.fault(*table.get(key), fmt::format("{} takes one size: {} = 3", key, key));
-  return {};
-}
-
 // 1 where `is_one(row, column)` says so, else 0.
-std::optional<Numbers> square_of(const toml::table& table, std::string_view key, TomlReader& reader,
-                                 bool (*is_one)(std::size_t, std::size_t)) {
-  const auto shape = square(table, key, reader);
-  if (!shape) return {};
-  std::vector<double> values(count_of(*shape, key));
-  const std::size_t n = shape->back();
+std::optional<Numbers> square_of(const Table& given, bool (*is_one)(std::size_t, std::size_t)) {
+  const auto sizes = given.shape();
+  if (!sizes) return {};
+  if (sizes->size() != 1) {
+    given.fault(fmt::format("{} takes one size: {} = 3", given.key, given.key));
+    return {};
+  }
+  const std::size_t n = sizes->front();
+  std::vector<double> values(count_of({n, n}, given.key));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = is_one(i / n, i % n) ? 1 : 0;
-  return Numbers{tensor_of(*shape, std::move(values))};
+  return Numbers{tensor_of({n, n}, std::move(values))};
 }
 
-std::optional<Numbers> read_eye(const toml::table& table, std::string_view key, GivenContext&,
-                                TomlReader& reader) {
-  return square_of(table, key, reader, [](std::size_t i, std::size_t j) { return i == j; });
-}
-
-std::optional<Numbers> read_tril(const toml::table& table, std::string_view key, GivenContext&,
-                                 TomlReader& reader) {
-  return square_of(table, key, reader, [](std::size_t i, std::size_t j) { return j <= i; });
-}
-
-std::optional<Numbers> filled(const toml::table& table, std::string_view key, TomlReader& reader,
-                              double value) {
-  const auto shape = reader.shape(table, key);
+std::optional<Numbers> filled(const Table& given, double value) {
+  const auto shape = given.shape();
   if (!shape) return {};
-  return Numbers{tensor_of(*shape, std::vector<double>(count_of(*shape, key), value))};
-}
-
-std::optional<Numbers> read_ones(const toml::table& table, std::string_view key, GivenContext&,
-                                 TomlReader& reader) {
-  return filled(table, key, reader, 1);
-}
-
-std::optional<Numbers> read_zeros(const toml::table& table, std::string_view key, GivenContext&,
-                                  TomlReader& reader) {
-  return filled(table, key, reader, 0);
+  return Numbers{tensor_of(*shape, std::vector<double>(count_of(*shape, given.key), value))};
 }
 
 // The stream to draw from, started again where the given has a seed of its own.
-RandomStream* stream_for(const toml::table& table, std::string_view key, GivenContext& context,
-                         TomlReader& reader) {
+RandomStream* stream_for(const Table& given) {
+  GivenContext& context = given.context;
   if (!context.generator) {
-    reader.fault(*table.get(key),
-                 fmt::format("{} draws random numbers, and the lesson doesn't say whose: write "
-                             "[random] with generator = \"numpy\" and seed = 0",
-                             key));
+    given.fault(
+        fmt::format("{} draws random numbers, and the lesson doesn't say whose: write "
+                    "[random] with generator = \"numpy\" and seed = 0",
+                    given.key));
     return nullptr;
   }
-  if (const auto seed = reader.whole(table, "seed")) {
+  if (const auto seed = given.reader.whole(given.table, "seed")) {
     if (*seed < 0) throw InputError("seed must not be negative");
     context.stream.emplace(*context.generator, static_cast<std::uint64_t>(*seed));
   }
   return &*context.stream;
 }
 
-std::optional<Numbers> draw(const toml::table& table, std::string_view key, GivenContext& context,
-                            TomlReader& reader,
+std::optional<Numbers> draw(const Table& given,
                             std::vector<double> (RandomStream::*draws)(std::size_t)) {
-  const auto shape = reader.shape(table, key);
-  RandomStream* stream = stream_for(table, key, context, reader);
+  const auto shape = given.shape();
+  RandomStream* stream = stream_for(given);
   if (!shape || !stream) return {};
-  return Numbers{tensor_of(*shape, (stream->*draws)(count_of(*shape, key)))};
-}
-
-std::optional<Numbers> read_randn(const toml::table& table, std::string_view key,
-                                  GivenContext& context, TomlReader& reader) {
-  return draw(table, key, context, reader, &RandomStream::randn);
-}
-
-std::optional<Numbers> read_rand(const toml::table& table, std::string_view key,
-                                 GivenContext& context, TomlReader& reader) {
-  return draw(table, key, context, reader, &RandomStream::rand);
+  return Numbers{tensor_of(*shape, (stream->*draws)(count_of(*shape, given.key)))};
 }
 
 // nn.Linear(in, out): the weight is stored out × in, the bias is a vector.
-std::optional<Numbers> linear_part(const toml::table& table, std::string_view key,
-                                   GivenContext& context, TomlReader& reader, bool weight) {
-  const auto sizes = reader.shape(table, key);
-  RandomStream* stream = stream_for(table, key, context, reader);
+enum class LinearPart { weight, bias };
+std::optional<Numbers> draw_linear(const Table& given, LinearPart part) {
+  const auto sizes = given.shape();
+  RandomStream* stream = stream_for(given);
   if (!sizes || !stream) return {};
   if (sizes->size() != 2) {
-    reader.fault(*table.get(key),
-                 fmt::format("{} takes the sizes in and out: {} = [3, 2]", key, key));
+    given.fault(fmt::format("{} takes the sizes in and out: {} = [3, 2]", given.key, given.key));
     return {};
   }
   const std::size_t in = (*sizes)[0];
   const std::size_t out = (*sizes)[1];
-  if (weight) return Numbers{tensor_of({out, in}, stream->linear_weight(in, out))};
-  return Numbers{tensor_of({out}, stream->linear_bias(in, out))};
-}
-
-std::optional<Numbers> read_linear(const toml::table& table, std::string_view key,
-                                   GivenContext& context, TomlReader& reader) {
-  return linear_part(table, key, context, reader, true);
-}
-
-std::optional<Numbers> read_linear_bias(const toml::table& table, std::string_view key,
-                                        GivenContext& context, TomlReader& reader) {
-  return linear_part(table, key, context, reader, false);
+  if (part == LinearPart::bias) return Numbers{tensor_of({out}, stream->linear_bias(in, out))};
+  return Numbers{tensor_of({out, in}, stream->linear_weight(in, out))};
 }
 
 struct NumbersKind {
   std::string_view key;
-  Read read;
+  std::optional<Numbers> (*read)(const Table&);
 };
 
 constexpr NumbersKind sources[] = {
-    {"value", read_value}, {"file", read_from_file}, {"randn", read_randn},
-    {"rand", read_rand},   {"linear", read_linear},  {"linear_bias", read_linear_bias},
-    {"eye", read_eye},     {"ones", read_ones},      {"zeros", read_zeros},
-    {"tril", read_tril},
+    {"value", read_value},
+    {"file", read_from_file},
+    {"randn", [](const Table& given) { return draw(given, &RandomStream::randn); }},
+    {"rand", [](const Table& given) { return draw(given, &RandomStream::rand); }},
+    {"linear", [](const Table& given) { return draw_linear(given, LinearPart::weight); }},
+    {"linear_bias", [](const Table& given) { return draw_linear(given, LinearPart::bias); }},
+    {"eye",
+     [](const Table& given) {
+       return square_of(given, [](std::size_t i, std::size_t j) { return i == j; });
+     }},
+    {"ones", [](const Table& given) { return filled(given, 1); }},
+    {"zeros", [](const Table& given) { return filled(given, 0); }},
+    {"tril",
+     [](const Table& given) {
+       return square_of(given, [](std::size_t i, std::size_t j) { return j <= i; });
+     }},
 };
 
 const NumbersKind* source_kind(const toml::table& table, const std::string& name,
@@ -254,7 +223,7 @@ std::optional<Given> read_given(const toml::table& table, GivenContext& context,
   const NumbersKind* kind = source_kind(table, name.empty() ? "this given" : name, reader);
   if (!kind) return {};
   try {
-    std::optional<Numbers> source = kind->read(table, kind->key, context, reader);
+    std::optional<Numbers> source = kind->read({table, kind->key, context, reader});
     if (!source) return {};
     Tensor& tensor = source->tensor;
     if (reader.flag(table, "transpose").value_or(false)) {

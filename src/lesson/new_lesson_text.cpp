@@ -1,9 +1,12 @@
 #include "lesson/new_lesson_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ops/operation.hpp"
@@ -13,148 +16,102 @@ namespace {
 
 // ---------------------------------------------------------------- the lesson in words
 
-// Writes what is said of a step; live numbers are put in as braces.
-class Words {
- public:
-  Words(const NewLesson& wishes, const LessonSizes& sizes, const std::vector<std::string>& tokens)
-      : wishes_(wishes), sizes_(sizes), tokens_(tokens) {}
-
-  struct Said {
-    std::string say, notice;
-    std::string questions = {};  // as they stand, not filled into lines
-  };
-
-  Said of(std::string_view step) const {
-    if (step == "Q") return q();
-    if (step == "K") return k();
-    if (step == "V") return v();
-    if (step == "scores") return scores();
-    if (step == "scaled_scores") return scaled();
-    if (step == "masked_scores") return masked();
-    if (step == "attention_weights") return weights();
-    if (step == "context") return context();
-    if (step == "concat") return concat();
-    return output();
-  }
-
- private:
-  // A live cell: the row of the second token, and a column by number or token.
-  std::string cell(std::string_view name, std::string_view column) const {
-    const bool has_heads = sizes_.heads > 1 && name != "X" && name != "concat" && name != "output";
-    return fmt::format("{{{}[{}{},{}]}}", name, has_heads ? "head 1," : "", tokens_[1], column);
-  }
-  std::string key(std::size_t j) const { return tokens_[j]; }
-  std::string in_head() const { return sizes_.heads > 1 ? " in head 1" : ""; }
-
-  Said q() const {
-    std::string say = fmt::format(
-        "Each token asks a question. Its row of X times W_Q is its query, {{d_k}} numbers. For "
-        "\"{}\"{} the first of them is {}.",
-        tokens_[1], in_head(), cell("Q", "1"));
-    if (sizes_.heads > 1) {
-      say += " A head is one round of attention; there are {h}, each with weights of its own.";
-    }
-    return {say,
-            "Q is {Q.shape}: a row for each token, as in X. Only its own row of X went into it."};
-  }
-
-  Said k() const {
-    return {fmt::format("Each token also says what it has to offer: its row of X times W_K is its "
-                        "key. Keys are as wide as queries, because the two will be multiplied. The "
-                        "key of \"{}\"{} starts with {}.",
-                        tokens_[1], in_head(), cell("K", "1")),
-            fmt::format("The query of \"{}\" starts with {}, its key with {}: one row of X, two "
-                        "weights.",
-                        tokens_[1], cell("Q", "1"), cell("K", "1"))};
-  }
-
-  Said v() const {
-    return {
-        fmt::format("And each token has something to hand over to those who attend to it: its "
-                    "value, its row of X times W_V. For \"{}\"{} it starts with {}.",
-                    tokens_[1], in_head(), cell("V", "1")),
-        "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."};
-  }
-
-  Said scores() const {
-    std::string sum;
-    for (std::size_t t = 0; t < sizes_.d_k; ++t) {
-      const std::string column = std::to_string(t + 1);
-      std::string key_cell = cell("K", column);
-      const std::string own = tokens_[1];
-      key_cell.replace(key_cell.rfind(own + ","), own.size(), tokens_[0]);
-      sum += fmt::format("{}{} · {}", t == 0 ? "" : " + ", cell("Q", column), key_cell);
-    }
-    return {
-        fmt::format("A query times a key, number by number and added up, is a score: large "
-                    "where the two agree. For \"{}\" and \"{}\"{} it is {} = {}.",
-                    tokens_[1], tokens_[0], in_head(), sum, cell("scores", key(0))),
-        "The highest score is {scores.max}, the lowest {scores.min}. A row belongs to a query, a "
-        "column to a key."};
-  }
-
-  Said scaled() const {
-    return {
-        fmt::format("We divide every score by √d_k, the square root of the width of a query. Here "
-                    "d_k is {{d_k}}, and {} becomes {}.",
-                    cell("scores", key(0)), cell("scaled_scores", key(0))),
-        "The order in each row stays; only the distances shrink. The highest is now "
-        "{scaled_scores.max}."};
-  }
-
-  Said masked() const {
-    return {fmt::format("No token may look at later ones, so what lies above the diagonal becomes "
-                        "minus infinity. The row of \"{}\" keeps its first two numbers, {} and {}.",
-                        tokens_[1], cell("masked_scores", key(0)), cell("masked_scores", key(1))),
-            "The first row keeps one number, the last row all {n}."};
-  }
-
-  Said weights() const {
-    return {
-        fmt::format("Softmax turns each row into shares of 1: raise e to each number, then divide "
-                    "by the row's sum. \"{}\" gives {} to \"{}\" and {} to itself.",
-                    tokens_[1], cell("attention_weights", key(0)), tokens_[0],
-                    cell("attention_weights", key(1))),
-        wishes_.causal ? "Each row sums to 1. What was minus infinity is exactly 0 now."
-                       : "Each row sums to 1, and no weight is 0: everybody is heard a little."};
-  }
-
-  Said context() const {
-    return {
-        fmt::format("Each token adds up the values, each times its weight. What \"{}\" has heard{} "
-                    "starts with {}.",
-                    tokens_[1], in_head(), cell("context", "1")),
-        "All of it lies between the smallest and the largest value: from {context.min} to "
-        "{context.max}, where V went from {V.min} to {V.max}."};
-  }
-
-  Said concat() const {
-    return {"The heads go side by side, head 1 first: {concat.shape}. Nothing is computed here.",
-            fmt::format("The row of \"{}\" starts with {}, as its row in head 1 did.", tokens_[1],
-                        cell("concat", "1"))};
-  }
-
-  // The last step ends the lesson: what to try, each with its command.
-  Said output() const {
-    return {
-        fmt::format("A last weight, W_O, mixes what was heard and takes it back to the width of X, "
-                    "{{d_model}}. \"{}\" ends with {} in its first column.",
-                    tokens_[1], cell("output", "1")),
-        fmt::format("The output has the shape of X, {{output.shape}}. In X, \"{}\" had {} there.",
-                    tokens_[1], cell("X", "1")),
-        fmt::format("How does one score come about?\n\n"
-                    "    qkv explain {} 'scores[{}2,1]'\n\n"
-                    "Which rows of the output change if the first number of X does?\n\n"
-                    "    qkv run {} --set 'X[1,1]=3' --step output\n\n"
-                    "And now by hand, on paper or in a spreadsheet:\n\n"
-                    "    qkv worksheet {} -o mine",
-                    wishes_.file, sizes_.heads > 1 ? "head 1," : "", wishes_.file, wishes_.file)};
-  }
-
-  const NewLesson& wishes_;
-  const LessonSizes& sizes_;
-  const std::vector<std::string>& tokens_;
+// What is said of a step. Braces are live numbers; what stands in <> is put in here.
+struct Said {
+  std::string_view step, say, notice;
+  std::string_view questions = {};  // as they stand, not filled into lines
 };
+
+constexpr Said words[] = {
+    {"Q",
+     "Each token asks a question. Its row of X times W_Q is its query, {d_k} numbers. For "
+     "\"<own>\"<in head> the first of them is {Q[<at>1]}.<of heads>",
+     "Q is {Q.shape}: a row for each token, as in X. Only its own row of X went into it."},
+    {"K",
+     "Each token also says what it has to offer: its row of X times W_K is its key. Keys are as "
+     "wide as queries, because the two will be multiplied. The key of \"<own>\"<in head> starts "
+     "with {K[<at>1]}.",
+     "The query of \"<own>\" starts with {Q[<at>1]}, its key with {K[<at>1]}: one row of X, two "
+     "weights."},
+    {"V",
+     "And each token has something to hand over to those who attend to it: its value, its row of X "
+     "times W_V. For \"<own>\"<in head> it starts with {V[<at>1]}.",
+     "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."},
+    {"scores",
+     "A query times a key, number by number and added up, is a score: large where the two agree. "
+     "For \"<own>\" and \"<first>\"<in head> it is <sum> = {scores[<at><first>]}.",
+     "The highest score is {scores.max}, the lowest {scores.min}. A row belongs to a query, a "
+     "column to a key."},
+    {"scaled_scores",
+     "We divide every score by √d_k, the square root of the width of a query. Here d_k is {d_k}, "
+     "and {scores[<at><first>]} becomes {scaled_scores[<at><first>]}.",
+     "The order in each row stays; only the distances shrink. The highest is now "
+     "{scaled_scores.max}."},
+    {"masked_scores",
+     "No token may look at later ones, so what lies above the diagonal becomes minus infinity. The "
+     "row of \"<own>\" keeps its first two numbers, {masked_scores[<at><first>]} and "
+     "{masked_scores[<at><own>]}.",
+     "The first row keeps one number, the last row all {n}."},
+    {"attention_weights",
+     "Softmax turns each row into shares of 1: raise e to each number, then divide by the row's "
+     "sum. \"<own>\" gives {attention_weights[<at><first>]} to \"<first>\" and "
+     "{attention_weights[<at><own>]} to itself.",
+     "Each row sums to 1<of shares>"},
+    {"context",
+     "Each token adds up the values, each times its weight. What \"<own>\" has heard<in head> "
+     "starts with {context[<at>1]}.",
+     "All of it lies between the smallest and the largest value: from {context.min} to "
+     "{context.max}, where V went from {V.min} to {V.max}."},
+    {"concat", "The heads go side by side, head 1 first: {concat.shape}. Nothing is computed here.",
+     "The row of \"<own>\" starts with {concat[<own>,1]}, as its row in head 1 did."},
+    {"output",
+     "A last weight, W_O, mixes what was heard and takes it back to the width of X, {d_model}. "
+     "\"<own>\" ends with {output[<own>,1]} in its first column.",
+     "The output has the shape of X, {output.shape}. In X, \"<own>\" had {X[<own>,1]} there.",
+     "How does one score come about?\n\n"
+     "    qkv explain <file> 'scores[<head>2,1]'\n\n"
+     "Which rows of the output change if the first number of X does?\n\n"
+     "    qkv run <file> --set 'X[1,1]=3' --step output\n\n"
+     "And now by hand, on paper or in a spreadsheet:\n\n"
+     "    qkv worksheet <file> -o mine"},
+};
+
+// What the marks stand for in a lesson of these tokens.
+using Marks = std::vector<std::pair<std::string_view, std::string>>;
+
+Marks marks_of(const NewLesson& wishes, const LessonSizes& sizes,
+               const std::vector<std::string>& tokens) {
+  const bool has_heads = sizes.heads > 1;
+  const std::string head = has_heads ? "head 1," : "";
+  std::string sum;
+  for (std::size_t j = 1; j <= sizes.d_k; ++j) {
+    sum += fmt::format("{0}{{Q[{1}{2},{4}]}} · {{K[{1}{3},{4}]}}", j == 1 ? "" : " + ", head,
+                       tokens[1], tokens[0], j);
+  }
+  return {{"<own>", tokens[1]},
+          {"<first>", tokens[0]},
+          {"<at>", head + tokens[1] + ","},
+          {"<head>", head},
+          {"<in head>", has_heads ? " in head 1" : ""},
+          {"<of heads>",
+           has_heads ? " A head is one round of attention; there are {h}, each with weights of its "
+                       "own."
+                     : ""},
+          {"<of shares>", wishes.causal ? ". What was minus infinity is exactly 0 now."
+                                        : ", and no weight is 0: everybody is heard a little."},
+          {"<sum>", sum},
+          {"<file>", wishes.file}};
+}
+
+std::string filled_in(std::string_view text, const Marks& marks) {
+  std::string result(text);
+  for (const auto& [mark, meaning] : marks) {
+    for (std::size_t at = 0; (at = result.find(mark, at)) != result.npos; at += meaning.size()) {
+      result.replace(at, mark.size(), meaning);
+    }
+  }
+  return result;
+}
 
 // ---------------------------------------------------------------- the file
 
@@ -181,11 +138,8 @@ std::string value_toml(const Tensor& tensor) {
   return text + "]";
 }
 
-std::string quoted_list(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words)
-    text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", word);
-  return "[" + text + "]";
+std::string quoted_list(const std::vector<std::string>& names) {
+  return names.empty() ? "[]" : fmt::format("[\"{}\"]", fmt::join(names, "\", \""));
 }
 
 // Words broken into lines of at most 100 columns; a live number is not broken.
@@ -220,16 +174,17 @@ std::string broken(std::string_view prose) {
   return text;
 }
 
-std::string step_toml(const StepRecipe& step, const Words::Said& said) {
+std::string step_toml(const StepRecipe& step, const Marks& marks) {
+  const Said& said = *std::ranges::find(words, step.name, &Said::step);
   std::string text = fmt::format("\n[[step]]\nname   = \"{}\"\nop     = \"{}\"\nof     = {}\n",
                                  step.name, step.operation->name, quoted_list(step.of));
   for (const auto& [name, value] : step.options.all()) {
     text += fmt::format("{:<6} = \"{}\"\n", name, std::get<std::string>(value));
   }
-  text += fmt::format("say    = \"\"\"\n{}\"\"\"\n", broken(said.say));
-  text += fmt::format("notice = \"\"\"\n{}\"\"\"\n", broken(said.notice));
-  if (!said.questions.empty()) text += fmt::format("try    = \"\"\"\n{}\"\"\"\n", said.questions);
-  return text;
+  text += fmt::format("say    = \"\"\"\n{}\"\"\"\n", broken(filled_in(said.say, marks)));
+  text += fmt::format("notice = \"\"\"\n{}\"\"\"\n", broken(filled_in(said.notice, marks)));
+  if (said.questions.empty()) return text;
+  return text + fmt::format("try    = \"\"\"\n{}\"\"\"\n", filled_in(said.questions, marks));
 }
 
 constexpr std::string_view how_it_is_written =
@@ -274,9 +229,9 @@ std::string lesson_text(const NewLesson& wishes, const LessonSizes& sizes, const
                         value_toml(given.tensor));
   }
   text += about_steps;
-  const Words words(wishes, sizes, recipe.tokens);
+  const Marks marks = marks_of(wishes, sizes, recipe.tokens);
   for (const StepRecipe& step : recipe.steps) {
-    const std::string table = step_toml(step, words.of(step.name));
+    const std::string table = step_toml(step, marks);
     text += &step == recipe.steps.data() ? table.substr(1) : table;
   }
   return text;

@@ -5,14 +5,11 @@
 #include <algorithm>
 
 #include "model/layout.hpp"
+#include "text/counted.hpp"
 #include "text/error.hpp"
 
 namespace qkv {
 namespace {
-
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string title_of(const Architecture& model) {
   return fmt::format("A trained transformer: {} of {}, d_model {}, {}, {}",

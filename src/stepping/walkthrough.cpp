@@ -8,6 +8,7 @@
 #include "exposition/step_words.hpp"
 #include "formats/numeral.hpp"
 #include "tensor/change.hpp"
+#include "text/counted.hpp"
 #include "text/error.hpp"
 #include "text/number_in.hpp"
 #include "text/trimmed.hpp"
@@ -161,7 +162,7 @@ std::string undo(Walkthrough& walk) {
 
 std::string more_digits(Walkthrough& walk, int more) {
   walk.digits = std::clamp(walk.digits + more, 0, most_digits);
-  return fmt::format("{} decimal{}", walk.digits, walk.digits == 1 ? "" : "s");
+  return counted(static_cast<std::size_t>(walk.digits), "decimal");
 }
 
 std::string next_picture(Walkthrough& walk) {
