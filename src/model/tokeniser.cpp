@@ -8,9 +8,9 @@
 
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
-#include "ops/bpe.hpp"
-#include "ops/tokens.hpp"
 #include "text/error.hpp"
+#include "tokens/bpe.hpp"
+#include "tokens/words.hpp"
 
 namespace qkv {
 namespace {

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "ops/bpe.hpp"
 #include "ops/catalogue.hpp"
-#include "ops/tokens.hpp"
 #include "text/error.hpp"
 #include "text/lowercase.hpp"
 #include "text/nearest.hpp"
 #include "text/trimmed.hpp"
+#include "tokens/bpe.hpp"
+#include "tokens/words.hpp"
 
 namespace qkv {
 namespace {

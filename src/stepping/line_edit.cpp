@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "ops/tokens.hpp"
 #include "text/utf8.hpp"
+#include "tokens/words.hpp"
 
 namespace qkv {
 namespace {

@@ -4,10 +4,10 @@
 #include <cctype>
 #include <cmath>
 
-#include "ops/tokens.hpp"
 #include "terminal/lines.hpp"
 #include "text/visible.hpp"
 #include "text/width.hpp"
+#include "tokens/words.hpp"
 
 namespace qkv {
 namespace {

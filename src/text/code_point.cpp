@@ -18,12 +18,6 @@ void append_code(std::string& out, Code code) {
   out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
-bool is_mark(Code code) {
-  const auto category = utf8proc_category(code);
-  return category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC ||
-         category == UTF8PROC_CATEGORY_ME;
-}
-
 bool is_pictograph(Code code) {
   return utf8proc_get_property(code)->boundclass == UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC;
 }

@@ -26,7 +26,11 @@ Decoded decoded(std::string_view text, std::size_t at);
 /// Appends a code point as UTF-8.
 void append_code(std::string& out, Code code);
 
-bool is_mark(Code code);
+/// The first letter of its general category: L a letter, N a number, M a mark, Z a blank, C what is
+/// not seen, P punctuation, S a symbol.
+inline char category_group(Code code) { return *utf8proc_category_string(code); }
+
+inline bool is_mark(Code code) { return category_group(code) == 'M'; }
 
 bool is_pictograph(Code code);
 

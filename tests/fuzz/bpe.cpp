@@ -1,9 +1,9 @@
-#include "ops/bpe.hpp"
+#include "tokens/bpe.hpp"
 
 #include <algorithm>
 
-#include "ops/gpt2_words.hpp"
 #include "target.hpp"
+#include "tokens/gpt2_words.hpp"
 
 namespace qkv::fuzz {
 namespace {

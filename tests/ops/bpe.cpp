@@ -1,11 +1,11 @@
-#include "ops/bpe.hpp"
+#include "tokens/bpe.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
-#include "ops/gpt2_words.hpp"
 #include "text/error.hpp"
+#include "tokens/gpt2_words.hpp"
 
 using Words = std::vector<std::string_view>;
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "calls.hpp"
-#include "ops/tokens.hpp"
+#include "tokens/words.hpp"
 
 using namespace qkv::test;
 using Tokens = std::vector<std::string>;

@@ -1,7 +1,6 @@
-#include "ops/gpt2_words.hpp"
+#include "tokens/gpt2_words.hpp"
 
-#include <utf8proc.h>
-
+#include "text/code_point.hpp"
 #include "text/error.hpp"
 #include "text/utf8.hpp"
 
@@ -18,30 +17,20 @@ struct Character {
 // As \p{L}, \p{N} and \s of the pattern see them. Of the control characters only those that end
 // a line or a cell are blanks, as in Unicode's White_Space: not U+001C to U+001F, which Python's
 // own `re` counts, but neither the `regex` of GPT-2's encoder nor Hugging Face's.
-CharacterKind kind_of(utf8proc_int32_t code) {
+CharacterKind kind_of(Code code) {
   if ((code >= 0x09 && code <= 0x0d) || code == 0x85) return CharacterKind::blank;
-  switch (utf8proc_category(code)) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO: return CharacterKind::letter;
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_NO: return CharacterKind::digit;
-    case UTF8PROC_CATEGORY_ZS:
-    case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP: return CharacterKind::blank;
+  switch (category_group(code)) {
+    case 'L': return CharacterKind::letter;
+    case 'N': return CharacterKind::digit;
+    case 'Z': return CharacterKind::blank;
     default: return CharacterKind::mark;
   }
 }
 
 Character character_at(std::string_view text) {
-  utf8proc_int32_t code = 0;
-  const auto bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                      static_cast<utf8proc_ssize_t>(text.size()), &code);
-  if (bytes <= 0) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
-  return {kind_of(code), static_cast<std::size_t>(bytes)};
+  const auto [code, bytes] = decoded(text, 0);
+  if (code == bad_byte) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
+  return {kind_of(code), bytes};
 }
 
 // How long the run of that kind is at the start of the text.

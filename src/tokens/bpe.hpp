@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ops/bpe_files.hpp"
+#include "tokens/bpe_files.hpp"
 
 namespace qkv {
 

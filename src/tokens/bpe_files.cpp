@@ -1,4 +1,4 @@
-#include "ops/bpe_files.hpp"
+#include "tokens/bpe_files.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "ops/bpe.hpp"
+#include "tokens/bpe.hpp"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <queue>
 #include <tuple>
 
-#include "ops/gpt2_words.hpp"
 #include "text/code_point.hpp"
 #include "text/error.hpp"
 #include "text/utf8.hpp"
+#include "tokens/gpt2_words.hpp"
 
 namespace qkv {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 // U+0100 on.
 std::array<std::string, 256> byte_letters() {
   std::array<std::string, 256> letters;
-  utf8proc_int32_t spare = 0x100;
+  Code spare = 0x100;
   for (int byte = 0; byte < 256; ++byte) {
     const bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) ||
                            (byte >= 0xae && byte <= 0xff);
@@ -55,16 +55,15 @@ std::string bytes_in(std::string_view letters) {
 // neither piece: its bytes are written out, <0xF0>.
 std::string written(std::string_view bytes) {
   std::string text;
-  while (!bytes.empty()) {
-    utf8proc_int32_t code = 0;
-    const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(bytes.data()),
-                                         static_cast<utf8proc_ssize_t>(bytes.size()), &code);
-    if (length <= 0) {
-      text += fmt::format("<0x{:02X}>", static_cast<unsigned char>(bytes.front()));
+  for (std::size_t at = 0; at < bytes.size();) {
+    const auto [code, length] = decoded(bytes, at);
+    const std::string_view character = bytes.substr(at, length);
+    if (code == bad_byte) {
+      text += fmt::format("<0x{:02X}>", static_cast<unsigned char>(character.front()));
     } else {
-      text += bytes.substr(0, static_cast<std::size_t>(length));
+      text += character;
     }
-    bytes.remove_prefix(length <= 0 ? 1 : static_cast<std::size_t>(length));
+    at += length;
   }
   return text;
 }
