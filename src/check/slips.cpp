@@ -124,7 +124,7 @@ std::vector<Supposed> swapped_rows(const SlipContext& c) {
   std::vector<Supposed> results;
   constexpr std::size_t most_rows = 8;
   Tensor right = *c.right;
-  for (Axis& axis : right.axes) axis.labels.clear();  // each version has axes of its own
+  for (Axis& axis : right.axes) axis.labels = {};  // each version has axes of its own
   for (std::size_t m = 0; m < c.wrong_rows.size(); ++m) {
     const std::vector<std::size_t>& rows = c.wrong_rows[m];
     if (rows.size() > most_rows) continue;

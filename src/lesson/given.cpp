@@ -235,7 +235,7 @@ std::optional<Given> read_given(const toml::table& table, GivenContext& context,
         !label_axis(tensor.axes[tensor.rank() - 2], table, "rows", source->rows, name, reader)) {
       return {};
     }
-    context.held.add(tensor, kind->key);
+    context.budget.add(tensor, kind->key);
     if (context.convention == Convention::columns) tensor = transposed(tensor);
     return Given{name, std::move(tensor)};
   } catch (const InputError& error) {

@@ -16,7 +16,7 @@ struct GivenContext {
   Convention convention = Convention::rows;
   std::optional<Generator> generator;
   std::optional<RandomStream> stream;
-  Held held;  ///< the numbers given so far
+  MemoryBudget budget;  ///< the numbers given so far
 };
 
 /// Reads one [[given]] table; nothing where it has a fault. Draws from the context's stream.

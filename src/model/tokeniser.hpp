@@ -8,6 +8,7 @@
 
 #include "model/architecture.hpp"
 #include "ops/options.hpp"
+#include "tensor/axis.hpp"
 
 namespace qkv {
 
@@ -22,8 +23,8 @@ struct TokeniserChoice {
 /// are few enough to be listed.
 struct Tokeniser {
   Options options;
-  std::vector<std::string> vocabulary;   ///< for `tokenise`; empty for byte pairs
-  std::vector<std::string> labels = {};  ///< a text for each of the model's ids; empty: none known
+  std::vector<std::string> vocabulary;  ///< for `tokenise`; empty for byte pairs
+  AxisLabels labels = {};               ///< a text for each of the model's ids; empty: none known
 };
 
 /// The model's tokeniser: as chosen; else as the file's metadata say (`vocabulary`, a JSON list);

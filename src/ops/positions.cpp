@@ -125,7 +125,7 @@ struct Positions {
     const Tensor& tokens = *call.inputs[0];
     Axis rows =
         tokens.rank() < 2 ? Axis{.name = "token", .size = 1} : tokens.axes[tokens.rank() - 2];
-    if (rows.labels.size() > rows.size) rows.labels.clear();  // the sentences' words are not shared
+    if (rows.labels.size() > rows.size) rows.labels = {};  // the sentences' words are not shared
     Tensor result = unwritten({std::move(rows), tokens.axes.back()});
     if (result.values.empty()) return result;
     xt::noalias(result.write_matrix(0)) =

@@ -119,15 +119,15 @@ std::size_t count_of(const Shape& shape, std::string_view what) {
   return count;
 }
 
-Held::~Held() { held -= numbers_; }
+MemoryBudget::~MemoryBudget() { held -= numbers_; }
 
-void Held::recount(std::size_t numbers) {
+void MemoryBudget::recount(std::size_t numbers) {
   held -= numbers_;
   held += numbers;
   numbers_ = numbers;
 }
 
-void Held::add(const Tensor& tensor, std::string_view name) {
+void MemoryBudget::add(const Tensor& tensor, std::string_view name) {
   const std::size_t count = tensor.values.stored_size();
   if (held + count > most_numbers()) {
     throw InputError(fmt::format("{} of {} numbers is too large: {}", name,

@@ -17,7 +17,7 @@ void set_memory_limit(std::size_t bytes);
 
 inline constexpr std::size_t usual_memory_limit = std::size_t{8} << 30;
 
-/// The limit where nobody names one: the usual one, or three quarters of what the machine has.
+/// The limit where none is named: the usual one, or three quarters of what the machine has.
 std::size_t memory_limit_of_machine();
 
 /// What to say where std::bad_alloc was thrown.
@@ -29,14 +29,14 @@ std::optional<std::size_t> size_from(std::string_view text);
 /// "7.45 GiB", "512 MiB", "12 bytes".
 std::string size_text(double bytes);
 
-/// How many numbers a lesson has so far, while it is read or worked out: `count_of` refuses what
-/// does not fit beside them. Lets go of them at its end.
-class Held {
+/// The share of the memory limit that a lesson's numbers take while it is read or worked out:
+/// `count_of` refuses what does not fit beside them. It is given back at the end.
+class MemoryBudget {
  public:
-  Held() = default;
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held();
+  MemoryBudget() = default;
+  MemoryBudget(const MemoryBudget&) = delete;
+  MemoryBudget& operator=(const MemoryBudget&) = delete;
+  ~MemoryBudget();
 
   /// Throws InputError, naming `name`, where all numbers held are more than the limit allows.
   void add(const Tensor& tensor, std::string_view name);

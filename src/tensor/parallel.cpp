@@ -75,7 +75,7 @@ class Blocks {
 };
 
 /// Texts that threads make one after the other. One that is made before its turn waits here while
-/// its thread makes the next; whoever finds that the next turn's text is there uses it.
+/// its thread makes the next; the thread that finds the next turn's text there uses it.
 class Turns {
  public:
   Turns(std::size_t count, std::size_t threads, const std::function<std::string(std::size_t)>& make,

@@ -11,8 +11,8 @@ namespace qkv {
 /// faster ways whose last bits differ from those of the plain loops.
 inline constexpr std::size_t teaching_numbers = std::size_t{1} << 16;
 
-/// How many threads large work may use; 0: as many as the machine has cores, which is so unless
-/// somebody says otherwise. To be called before any work.
+/// How many threads large work may use; 0: as many as the machine has cores, which is so until
+/// this is called. To be called before any work.
 void use_threads(std::size_t count);
 std::size_t most_threads();
 

@@ -23,6 +23,10 @@ Shape Tensor::shape() const {
   return shape;
 }
 
+Axis Tensor::row_axis() const {
+  return rank() < 2 ? Axis{.name = "", .size = 1} : axes[rank() - 2];
+}
+
 std::span<const double> Tensor::cells(std::size_t matrix_index) const {
   const std::size_t size = rows() * columns();
   return values.part(matrix_index * size, size);
@@ -49,6 +53,12 @@ Tensor unwritten(std::vector<Axis> axes) {
   return tensor;
 }
 
+Tensor unwritten_like(const Tensor& other) {
+  Tensor tensor = unwritten(other.axes);
+  tensor.dot_width = other.dot_width;
+  return tensor;
+}
+
 Tensor tensor_of(const Shape& shape, Values values) {
   if (count_of(shape, "a tensor") != values.size()) {
     throw std::logic_error("a tensor of shape " + shape_text(shape) + " cannot hold " +
@@ -56,6 +66,11 @@ Tensor tensor_of(const Shape& shape, Values values) {
   }
   Tensor tensor{.axes = {}, .values = std::move(values)};
   for (const std::size_t size : shape) tensor.axes.push_back({.name = "", .size = size});
+  return tensor;
+}
+
+Tensor as_matrix(Tensor tensor) {
+  if (tensor.rank() < 2) tensor.axes.insert(tensor.axes.begin(), tensor.row_axis());
   return tensor;
 }
 

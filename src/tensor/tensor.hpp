@@ -1,29 +1,15 @@
 #pragma once
 
 #include <cstddef>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tensor/axis.hpp"
 #include "tensor/values.hpp"
 
 namespace qkv {
-
-using Shape = std::vector<std::size_t>;
-
-/// One direction of a tensor: what it counts, how many there are, and what each is called.
-struct Axis {
-  std::string name;  ///< "query", "d_k", "head"; empty where nothing is known
-  std::size_t size = 0;
-  /// None; one for each index; or, where the sentences of a batch have words of their own, one for
-  /// each index of the first sentence, then of the second, and so on.
-  std::vector<std::string> labels = {};
-
-  /// The label of index `i` in sentence `batch`; empty where there is none.
-  std::string_view label(std::size_t i, std::size_t batch = 0) const;
-};
 
 /// Numbers in row-major order with named, labelled axes. The last two axes are the matrix, those
 /// before it are the batch and the heads; a tensor of one axis is a matrix of one row.
@@ -39,6 +25,7 @@ struct Tensor {
   std::size_t leading_axes() const { return rank() < 2 ? 0 : rank() - 2; }
   std::size_t matrices() const;  ///< how many matrices the leading axes count out
   Shape shape() const;
+  Axis row_axis() const;  ///< of a tensor of one axis: a nameless one of size 1
 
   /// The numbers of one matrix, row by row; to be written with `write_cells`.
   std::span<const double> cells(std::size_t matrix_index) const;
@@ -58,7 +45,7 @@ struct Tensor {
   /// Example: of heads [head row column] `xt::transpose(heads.array<3>(), {1, 0, 2})`.
   template <std::size_t N = 3>
   ArrayView<N> array() const {
-    return seen_as<N>({values.data(), values.size()}, sizes<N>());
+    return seen_as<N>(values, sizes<N>());
   }
   template <std::size_t N = 3>
   ArrayToWrite<N> write_array() {
@@ -85,8 +72,14 @@ Tensor zeros(std::vector<Axis> axes);
 /// One whose every cell is yet to be written: large ones would otherwise be filled twice.
 Tensor unwritten(std::vector<Axis> axes);
 
+/// The same with the axes of another tensor whose cells are as wide dot products.
+Tensor unwritten_like(const Tensor& other);
+
 /// A tensor with unnamed axes. Throws std::logic_error where the shape does not fit the values.
 Tensor tensor_of(const Shape& shape, Values values);
+
+/// The tensor as one of at least two axes.
+Tensor as_matrix(Tensor tensor);
 
 /// The last two axes exchanged, in every matrix; a tensor of one axis stays as it is.
 Tensor transposed(const Tensor& tensor);

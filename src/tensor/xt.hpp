@@ -31,31 +31,28 @@ using Vector = Array<1>;
 /// A matrix: what a formula's result is put into before it is used again.
 using Matrix = Array<2>;
 
-/// Numbers that lie elsewhere, seen as an array of rank N.
-template <std::size_t N>
-using ArrayView = xt::xtensor_adaptor<
-    xt::xbuffer_adaptor<const double*, xt::no_ownership, std::allocator<double>>, N,
-    xt::layout_type::row_major>;
+/// Numbers that lie elsewhere, or elements of another type, seen as an array of rank N.
+template <std::size_t N, class T = double>
+using ArrayView =
+    xt::xtensor_adaptor<xt::xbuffer_adaptor<const T*, xt::no_ownership, std::allocator<T>>, N,
+                        xt::layout_type::row_major>;
 /// The same to be written to: `xt::noalias(array) = formula` without a copy in between.
-template <std::size_t N>
+template <std::size_t N, class T = double>
 using ArrayToWrite =
-    xt::xtensor_adaptor<xt::xbuffer_adaptor<double*, xt::no_ownership, std::allocator<double>>, N,
+    xt::xtensor_adaptor<xt::xbuffer_adaptor<T*, xt::no_ownership, std::allocator<T>>, N,
                         xt::layout_type::row_major>;
 using MatrixView = ArrayView<2>;
 using MatrixToWrite = ArrayToWrite<2>;
 
-/// `numbers` seen in that shape, whose sizes multiply to as many as they are.
-template <std::size_t N>
-ArrayView<N> seen_as(std::span<const double> numbers, const std::array<std::size_t, N>& shape) {
-  static constexpr double none = 0;  // xtensor steps back from the end of an empty array, too
-  const double* first = numbers.empty() ? &none : numbers.data();
-  return xt::adapt(std::move(first), numbers.size(), xt::no_ownership(), shape);
-}
-template <std::size_t N>
-ArrayToWrite<N> seen_as(std::span<double> numbers, const std::array<std::size_t, N>& shape) {
-  static double none = 0;
-  double* first = numbers.empty() ? &none : numbers.data();
-  return xt::adapt(std::move(first), numbers.size(), xt::no_ownership(), shape);
+/// `numbers` seen in that shape, whose sizes multiply to as many as they are; to be written to
+/// where they may be.
+template <std::size_t N, class Numbers>
+auto seen_as(Numbers&& numbers, const std::array<std::size_t, N>& shape) {
+  const std::span all(numbers);
+  using T = typename decltype(all)::element_type;
+  static T none = {};  // xtensor steps back from the end of an empty array, too
+  T* first = all.empty() ? &none : all.data();
+  return xt::adapt(std::move(first), all.size(), xt::no_ownership(), shape);
 }
 
 /// The work of `put`: row-major numbers from places so far apart along each axis.

@@ -40,7 +40,7 @@ bool counts_tokens(const Axis& axis) {
 }
 
 // `tokens` label whatever has a row for each token; ids, being a vector, count along it.
-void label_tokens(Tensor& tensor, const std::vector<std::string>& tokens) {
+void label_tokens(Tensor& tensor, const AxisLabels& tokens) {
   const bool is_ids = tensor.rank() == 1 && tensor.axes[0].name == "token";
   if (tokens.empty() || (tensor.rank() == 1 && !is_ids)) return;
   Axis& axis = is_ids ? tensor.axes[0] : tensor.axes[tensor.rank() - 2];
@@ -51,7 +51,7 @@ void label_tokens(Tensor& tensor, const std::vector<std::string>& tokens) {
 // The first step that uses a given tells what its axes count, where its name does not. Its leading
 // axis counts sentences where it is data that meets weights without heads, or is yet to be cut into
 // heads; else it counts heads.
-void learn_axes(Trace& trace, const Step& step, const std::vector<std::string>& tokens) {
+void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
   const Call call = trace.call(step);
   const Form form = step.operation->form(call);
   const bool plain_weights =
@@ -134,7 +134,7 @@ void refuse_operand_count(const StepRecipe& step) {
                                wanted, operation.most == 1 ? "" : "s", step.of.size()));
 }
 
-Step worked_out(const StepRecipe& recipe, Trace& trace, const std::vector<std::string>& tokens) {
+Step worked_out(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens) {
   refuse_operand_count(recipe);
   Step step{.name = recipe.name,
             .operation = recipe.operation,
@@ -191,10 +191,10 @@ LastUses last_uses(const Recipe& recipe, const std::vector<bool>& needed) {
   return uses;
 }
 
-// Lets go of the large operands of step `s` that neither a later step needs nor anybody looks at;
+// Lets go of the large operands of step `s` that neither a later step needs nor is kept;
 // whether there were any.
 bool release(Trace& trace, const Recipe& recipe, std::size_t s, const LastUses& uses,
-            const std::set<std::string_view>& kept) {
+             const std::set<std::string_view>& kept) {
   std::size_t gone = 0;
   for (const std::string& name : recipe.steps[s].of) {
     const auto last = uses.find(name);
@@ -232,13 +232,14 @@ std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name
 
 Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   Evaluation result;
-  Held held;
-  for (const Given& given : recipe.givens) held.add(given.tensor, given.name);
+  MemoryBudget budget;
+  for (const Given& given : recipe.givens) budget.add(given.tensor, given.name);
   Trace& trace = result.trace;
   trace.convention = recipe.convention;
   trace.environment = recipe.environment;
   for (Given& given : recipe.givens) trace.add(std::move(given));
   trace.length = recipe.steps.size() + recipe.beyond;
+  const AxisLabels tokens = recipe.tokens;
   const std::vector<bool> needed = needed_steps(recipe, wanted);
   const std::set<std::string_view> kept = names_to_keep(recipe, wanted);
   const LastUses uses = last_uses(recipe, needed);
@@ -249,12 +250,12 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
                                                      [&](const auto& n) { return trace.find(n); });
     if (!ready || (!needed[s] && is_large(step, trace))) continue;
     try {
-      Step made = worked_out(step, trace, recipe.tokens);
-      held.add(made.output, made.name);
+      Step made = worked_out(step, trace, tokens);
+      budget.add(made.output, made.name);
       made.number = s + 1;
       trace.add(std::move(made));
       if (!wanted.empty() && release(trace, recipe, s, uses, kept)) {
-        held.recount(numbers_in(trace));
+        budget.recount(numbers_in(trace));
       }
     } catch (const InputError& error) {
       result.faults.push_back({s, error.what()});
@@ -264,7 +265,7 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   }
   for (Given& given : trace.givens) {  // those that no step uses
     name_leading(given.tensor, "head");
-    label_tokens(given.tensor, recipe.tokens);
+    label_tokens(given.tensor, tokens);
   }
   return result;
 }

@@ -20,7 +20,7 @@ struct Evaluation {
   std::vector<StepFault> faults;  ///< one for each step that failed by itself
 };
 
-/// Steps, by name or by number ("3"), and givens that somebody wants to see; none: all of them.
+/// Steps, by name or by number ("3"), and givens that are to be seen; none: all of them.
 using WantedSteps = std::vector<std::string>;
 
 /// The index of the step of that name or number; nothing where there is none.

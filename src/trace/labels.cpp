@@ -19,10 +19,6 @@ void fill(std::vector<std::string>& labels, const Axis& axis, std::string_view o
   }
 }
 
-Axis row_axis(const Tensor& tensor) {
-  return tensor.rank() < 2 ? Axis{.name = "", .size = 1} : tensor.axes[tensor.rank() - 2];
-}
-
 }  // namespace
 
 std::string made_up_label(const Axis& axis, std::size_t i, std::string_view otherwise) {
@@ -46,7 +42,7 @@ MatrixLabels labels_of_sentence(const Tensor& ids, std::size_t row) {
 MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention convention) {
   const std::vector<std::size_t> leading = leading_index(tensor, index);
   const std::size_t batch = leading.empty() ? 0 : leading.front();
-  MatrixLabels labels{labels_of(row_axis(tensor), batch), {}};
+  MatrixLabels labels{labels_of(tensor.row_axis(), batch), {}};
   if (!words_differ_by_row(tensor)) labels.columns = labels_of(tensor.axes.back(), batch);
   if (is_turned(tensor, convention)) std::swap(labels.rows, labels.columns);
   return labels;
@@ -55,7 +51,7 @@ MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention conv
 MatrixLabels full_labels(const Tensor& tensor, std::size_t index, Convention convention) {
   MatrixLabels labels = own_labels(tensor, index, convention);
   const bool turned = is_turned(tensor, convention);
-  fill(turned ? labels.columns : labels.rows, row_axis(tensor), turned ? "column" : "row");
+  fill(turned ? labels.columns : labels.rows, tensor.row_axis(), turned ? "column" : "row");
   fill(turned ? labels.rows : labels.columns, tensor.axes.back(), turned ? "row" : "column");
   return labels;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/operation.hpp"
+#include "tensor/tensor.hpp"
 
 namespace qkv {
 
@@ -29,7 +30,7 @@ struct Recipe {
   std::vector<std::string> tokens;  ///< row labels of whatever has a row for each token
   std::vector<Given> givens;
   std::vector<StepRecipe> steps;
-  std::size_t beyond = 0;  ///< how many steps of the whole come after these, which nobody asked for
+  std::size_t beyond = 0;  ///< how many steps of the whole come after these and were not asked for
 };
 
 }  // namespace qkv

@@ -8,7 +8,7 @@
 
 namespace qkv {
 
-/// A cell that somebody names: `scores[3,2]`, `scores[cat,fat]`, `scores[head 2,3,2]`.
+/// A cell as people name it: `scores[3,2]`, `scores[cat,fat]`, `scores[head 2,3,2]`.
 struct CellReference {
   std::string name;        ///< the matrix
   std::size_t matrix = 0;  ///< which of its matrices (heads, batch)

@@ -44,7 +44,7 @@ struct Trace {
   /// The tensor of that name. Throws InputError with the nearest name where there is none.
   const Tensor& at(std::string_view name) const;
   const Step& step_at(std::string_view name) const;
-  /// Lets go of what was made again for those who looked at large matrices: nobody does any more.
+  /// Lets go of what was recomputed for readers of large matrices, of whom none is left.
   void release() const;
   /// The step's call again, its operands looked up in this trace.
   Call call(const Step& step) const;

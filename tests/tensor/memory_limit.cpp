@@ -60,16 +60,16 @@ TEST_CASE("a product beyond all integers is too large, not small") {
 TEST_CASE("what a lesson holds already counts, until it is let go") {
   const Limited limited(1 << 20);
   {
-    Held held;
-    held.add(zeros({{"row", 100}, {"column", 1000}}), "X");
+    MemoryBudget budget;
+    budget.add(zeros({{"row", 100}, {"column", 1000}}), "X");
     CHECK(count_of({31072}, "W") == 31072);
     CHECK_THROWS_WITH(
         count_of({31073}, "W"),
         "W of 31073 numbers is too large: 31073 numbers take 243 KiB, and qkv may use "
         "1 MiB (131072 numbers), of which 781 KiB are taken: make it smaller, or "
         "allow more with --memory 1G");
-    held.add(zeros({{"column", 31072}}), "Y");
-    CHECK_THROWS_AS(held.add(tensor_of({1}, {0}), "one more"), InputError);
+    budget.add(zeros({{"column", 31072}}), "Y");
+    CHECK_THROWS_AS(budget.add(tensor_of({1}, {0}), "one more"), InputError);
   }
   CHECK(count_of({131072}, "W") == 131072);
 }
