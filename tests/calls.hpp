@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "ops/catalogue.hpp"
+#include "ops/cell.hpp"
+#include "ops/result.hpp"
 
 /// Operations called on matrices written out in a test, and their results read cell by cell.
 namespace qkv::test {

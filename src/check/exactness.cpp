@@ -3,21 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tensor/parallel.hpp"
+#include "ops/cell.hpp"
 
 namespace qkv {
 namespace {
 
 bool is_same(double x, double y, double floor) { return x == y || std::abs(x - y) <= floor; }
-
-// Of a step whose arithmetic needs nothing that is not exact.
-void work_out_row(const Operation& operation, Cell<Decimal> cell, int decimals,
-                  std::span<Decimal> row) {
-  for (cell.column = 0; cell.column < row.size(); ++cell.column) {
-    const Decimal number = operation.cell.decimal(cell);
-    row[cell.column] = number.decimals() <= decimals ? number : Decimal::unknown();
-  }
-}
 
 }  // namespace
 
@@ -26,23 +17,13 @@ std::vector<Decimal> Exactness::worked_out(const LearnerNode& node, int decimals
   std::vector<std::span<const Decimal>> operands;
   for (const std::size_t input : node.inputs) operands.push_back(entering(input, decimals));
   const Call call = own_call(judgement_, trace_, node);
-  const std::size_t rows = node.from_yours.rows();
-  const std::size_t columns = node.from_yours.columns();
   std::vector<Decimal> cells(node.from_yours.values.size(), Decimal::unknown());
   constexpr std::size_t operations = 64;
-  in_blocks(cells.size() / columns, 16, operations * columns,
-            [&](std::size_t begin, std::size_t end) {
-              for (std::size_t line = begin; line < end; ++line) {
-                Cell<Decimal> cell;
-                cell.call = &call;
-                cell.output = &node.from_yours;
-                cell.matrix = line / rows;
-                cell.row = line % rows;
-                cell.decimals = operands;
-                work_out_row(*node.step->operation, cell, decimals,
-                             std::span(cells).subspan(line * columns, columns));
-              }
-            });
+  each_cell<Decimal>({{.call = &call, .output = &node.from_yours}, {}, operands}, operations,
+                     [&](const Cell<Decimal>& cell, std::size_t i) {
+                       const Decimal number = node.step->operation->cell.decimal(cell);
+                       if (number.decimals() <= decimals) cells[i] = number;
+                     });
   const bool exact = std::ranges::any_of(cells, [](Decimal cell) { return cell.is_exact(); });
   return exact ? cells : std::vector<Decimal>();
 }

@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "ops/cell.hpp"
 #include "text/error.hpp"
 
 namespace qkv {
@@ -29,7 +30,7 @@ class Shake {
 
 namespace {
 
-// A tensor that outlives whoever looks at it.
+// A tensor that outlives all that looks at it.
 std::shared_ptr<const Tensor> alias_of(const Tensor& tensor) {
   return {std::shared_ptr<void>(), &tensor};
 }
@@ -46,8 +47,8 @@ bool has_unseen(const LearnerNode& node) {
 
 Call call_in(const Hypothesis& hypothesis, const Judgement& judgement, const Trace& trace,
              std::size_t index) {
-  return call_of(judgement.nodes[index], judgement.nodes, trace,
-                 [&](std::size_t input) -> const Tensor& { return hypothesis.tensor(input); });
+  return call_with(judgement.nodes[index], trace,
+                   [&](std::size_t k) -> const Tensor& { return hypothesis.tensor(k); });
 }
 
 }  // namespace
@@ -111,13 +112,8 @@ std::optional<Tensor> Hypothesis::carried_to(std::size_t at, Tensor made, std::s
 Expression Hypothesis::arithmetic(std::size_t node, std::size_t matrix, std::size_t row,
                                   std::size_t column) const {
   const Call call = call_in(*this, *judgement_, *trace_, node);
-  Cell<Expression> cell;
-  cell.call = &call;
-  cell.output = &tensor(node);
-  cell.matrix = matrix;
-  cell.row = row;
-  cell.column = column;
-  return judgement_->nodes[node].step->operation->cell.expression(cell);
+  return judgement_->nodes[node].step->operation->cell.expression(
+      {{&call, &tensor(node), matrix, row, column}});
 }
 
 std::vector<Source> Hypothesis::sources() const {

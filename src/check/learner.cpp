@@ -37,8 +37,8 @@ std::size_t Judgement::wrong_cells() const {
 }
 
 Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
-  return call_of(node, judgement.nodes, trace,
-                 [&](std::size_t input) -> const Tensor& { return judgement.nodes[input].own; });
+  return call_with(node, trace,
+                   [&](std::size_t k) -> const Tensor& { return judgement.nodes[k].own; });
 }
 
 }  // namespace qkv

@@ -49,17 +49,9 @@ struct Judgement {
 
 /// The call of a step, each operand a node's tensor by `tensor_of`.
 template <class TensorOf>
-Call call_of(const LearnerNode& node, const std::vector<LearnerNode>& nodes, const Trace& trace,
-             const TensorOf& tensor_of) {
-  Call call{.step = node.name,
-            .inputs = {},
-            .names = {},
-            .options = &node.step->options,
-            .environment = &trace.environment};
-  for (const std::size_t input : node.inputs) {
-    call.inputs.push_back(&tensor_of(input));
-    call.names.push_back(nodes[input].name);
-  }
+Call call_with(const LearnerNode& node, const Trace& trace, const TensorOf& tensor_of) {
+  Call call = trace.call(*node.step);
+  for (std::size_t k = 0; k < call.inputs.size(); ++k) call.inputs[k] = &tensor_of(node.inputs[k]);
   return call;
 }
 

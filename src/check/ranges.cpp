@@ -23,20 +23,15 @@ Range range_of_given(const LearnerNode& node) {
 // Cell by cell.
 Range slow_range(const LearnerNode& node, const Call& call, std::span<const Bounds> bounds) {
   Range result{node.from_yours, node.from_yours};
-  Cell<Interval> cell;
-  cell.call = &call;
-  cell.output = &node.from_yours;
-  cell.bounds = bounds;
-  std::size_t i = 0;
-  for (cell.matrix = 0; cell.matrix < node.from_yours.matrices(); ++cell.matrix) {
-    for (cell.row = 0; cell.row < node.from_yours.rows(); ++cell.row) {
-      for (cell.column = 0; cell.column < node.from_yours.columns(); ++cell.column, ++i) {
-        const Interval range = node.step->operation->cell.interval(cell);
-        result.low.values.write()[i] = std::isnan(range.low) ? -infinity : range.low;
-        result.high.values.write()[i] = std::isnan(range.high) ? infinity : range.high;
-      }
-    }
-  }
+  const std::span<double> low = result.low.values.write();
+  const std::span<double> high = result.high.values.write();
+  constexpr std::size_t operations = 64;
+  each_cell<Interval>({{.call = &call, .output = &node.from_yours}, bounds}, operations,
+                      [&](const Cell<Interval>& cell, std::size_t i) {
+                        const Interval range = node.step->operation->cell.interval(cell);
+                        low[i] = std::isnan(range.low) ? -infinity : range.low;
+                        high[i] = std::isnan(range.high) ? infinity : range.high;
+                      });
   return result;
 }
 

@@ -4,6 +4,8 @@
 
 #include "check/exactness.hpp"
 #include "check/learner.hpp"
+#include "ops/cell.hpp"
+#include "ops/result.hpp"
 
 namespace qkv {
 

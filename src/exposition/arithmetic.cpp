@@ -3,17 +3,20 @@
 #include <fmt/format.h>
 
 #include "exposition/cell_notation.hpp"
+#include "ops/cell.hpp"
 
 namespace qkv {
+namespace {
+
+CellBase place_of(const Call& call, const Step& step, const CellReference& cell) {
+  return {&call, &step.output, cell.matrix, cell.row, cell.column};
+}
+
+}  // namespace
+
 Expression expression_of(const Trace& trace, const Step& step, const CellReference& cell) {
   const Call call = trace.call(step);
-  Cell<Expression> place;
-  place.call = &call;
-  place.output = &step.output;
-  place.matrix = cell.matrix;
-  place.row = cell.row;
-  place.column = cell.column;
-  return step.operation->cell.expression(place);
+  return step.operation->cell.expression({place_of(call, step, cell)});
 }
 
 bool writes_weight_first(const Trace& trace, const Step& step) {
@@ -36,12 +39,7 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
   const Expression expression = expression_of(trace, *step, cell);
   const Call call = trace.call(*step);
   if (step->operation->remark) {
-    const CellBase place{.call = &call,
-                         .output = &step->output,
-                         .matrix = cell.matrix,
-                         .row = cell.row,
-                         .column = cell.column};
-    result.remark = step->operation->remark(place);
+    result.remark = step->operation->remark(place_of(call, *step, cell));
   }
   const CellNotation notation{
       .look = look,

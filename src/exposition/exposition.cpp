@@ -7,6 +7,7 @@
 #include "exposition/changes.hpp"
 #include "exposition/chosen_cell.hpp"
 #include "exposition/step_words.hpp"
+#include "ops/result.hpp"
 #include "tensor/change.hpp"
 #include "trace/labels.hpp"
 

@@ -1,11 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
-#include "ops/rows.hpp"
 #include "ops/shape_rule.hpp"
 
 namespace qkv {
@@ -20,23 +17,16 @@ struct Add {
   }
 
   static Tensor compute(const Call& call) {
-    Tensor result = output_of(call, form(call));
-    const std::size_t rows = result.rows();
-    row_by_row(result, 1, [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
-      const CellBase at{.call = &call, .output = &result, .matrix = matrix};
-      const auto row_of = [&](std::size_t k) {
-        const std::size_t first = (at.matching(k) * rows + row) * cells.size();
-        return at.input(k).values.part(first, cells.size());
-      };
-      std::ranges::transform(row_of(0), row_of(1), cells.begin(), std::plus<>());
-    });
-    return result;
+    return by_rows(call, output_of(call, form(call)), 1,
+                   [](const Operands& of, std::span<double> cells) {
+                     std::ranges::transform(of.row(0), of.row(1), cells.begin(), std::plus<>());
+                   });
   }
 };
 
 std::vector<Tensor> skipped(const Source& step) {
   const Call call = call_of(step);
-  const Tensor sum = output_of(call, Add::form(call));
+  const Form sum = Add::form(call);
   return {by_operands(call, sum, [](const Operands& of) -> Matrix { return of(0); }),
           by_operands(call, sum, [](const Operands& of) -> Matrix { return of(1); })};
 }
@@ -47,7 +37,7 @@ constexpr Mistake add_mistakes[] = {
 
 }  // namespace
 
-constinit const Operation add_operation{
+constinit const Operation add_operation = operation_of<Add>({
     .name = "add",
     .title = "Add, cell by cell",
     .says = "Two matrices of the same size are added, each cell to the cell in the same place.",
@@ -55,10 +45,7 @@ constinit const Operation add_operation{
     .operands = R"(["A", "B"])",
     .fewest = 2,
     .most = 2,
-    .form = Add::form,
-    .compute = Add::compute,
-    .cell = readings_of<Add>(),
     .mistakes = add_mistakes,
-};
+});
 
 }  // namespace qkv

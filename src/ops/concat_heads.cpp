@@ -2,9 +2,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
-#include "ops/only_reshaped.hpp"
-#include "ops/other_heads.hpp"
-#include "text/error.hpp"
+#include "ops/heads.hpp"
 
 namespace qkv {
 namespace {
@@ -17,17 +15,15 @@ constexpr OptionRule concat_options[] = {
 
 bool joins_one_tensor(const Call& call) { return call.inputs.size() == 1; }
 
-std::size_t heads_in(const Tensor& tensor) { return tensor.axes[tensor.leading_axes() - 1].size; }
+std::size_t heads_in(const Call& call) {
+  return joins_one_tensor(call) ? heads_of(*call.inputs[0]) : call.inputs.size();
+}
 
 void check_operands(const Call& call) {
   const Tensor& first = *call.inputs[0];
-  const std::size_t leading = first.leading_axes();
-  const bool has_heads = leading > 0 && first.axes[leading - 1].name != "batch";
-  if (joins_one_tensor(call) && !has_heads) {
-    throw InputError(
-        fmt::format("{}: {} ({}) has no axis of heads; write of = [\"context_1\", "
-                    "\"context_2\"] to join several matrices",
-                    call.step, call.names[0], shape_text(first.shape())));
+  if (joins_one_tensor(call)) {
+    refuse_without_heads(call,
+                         "; write of = [\"context_1\", \"context_2\"] to join several matrices");
   }
   for (std::size_t k = 1; k < call.inputs.size(); ++k) {
     const Tensor& other = *call.inputs[k];
@@ -35,15 +31,12 @@ void check_operands(const Call& call) {
         other.rank() == first.rank()) {
       continue;
     }
-    throw InputError(fmt::format(
-        "{}: {} ({}) and {} ({}) don't have the same rows to put side by side", call.step,
-        call.names[0], shape_text(first.shape()), call.names[k], shape_text(other.shape())));
+    refuse(call, fmt::format("{} and {} don't have the same rows to put side by side",
+                             operand_text(call, 0), operand_text(call, k)));
   }
-  const auto heads =
-      static_cast<double>(joins_one_tensor(call) ? heads_in(first) : call.inputs.size());
+  const auto heads = static_cast<double>(heads_in(call));
   if (const double said = call.options->number("heads", heads); said != heads) {
-    throw InputError(
-        fmt::format("{}: heads is {}, but {} has {}", call.step, said, call.names[0], heads));
+    refuse(call, fmt::format("heads is {}, but {} has {}", said, call.names[0], heads));
   }
 }
 
@@ -73,7 +66,7 @@ struct ConcatHeads {
     if (joins_one_tensor(*c.call)) {
       const Tensor& heads = c.input(0);
       const std::size_t head = c.column / heads.columns();
-      return c.of(0, c.matrix * heads_in(heads) + head)(c.row, c.column % heads.columns());
+      return c.of(0, c.matrix * heads_of(heads) + head)(c.row, c.column % heads.columns());
     }
     std::size_t column = c.column;
     std::size_t k = 0;
@@ -83,35 +76,30 @@ struct ConcatHeads {
 
   static Tensor compute(const Call& call) {
     check_operands(call);
-    std::vector<Axis> axes = call.inputs[0]->axes;
-    std::size_t width = 0;
+    const Tensor& first = *call.inputs[0];
+    std::vector<Axis> axes = as_matrix(first).axes;
+    axes.back() = {.name = "h·" + axes.back().name, .size = 0};
     if (joins_one_tensor(call)) {
-      width = heads_in(*call.inputs[0]) * axes.back().size;
       axes.erase(axes.end() - 3);
-    } else {
-      if (axes.size() == 1) axes.insert(axes.begin(), Axis{.name = "", .size = 1});
-      for (const Tensor* head : call.inputs) width += head->columns();
+      axes.back().size = heads_of(first) * first.columns();
+      Tensor joined = unwritten(std::move(axes));
+      put(xt::transpose(first.array<4>(), {0, 2, 1, 3}), joined.values.write());
+      return joined;
     }
-    std::vector<std::string> labels;
-    if (!joins_one_tensor(call)) labels = joined_labels(call);
-    axes.back() = {.name = "h·" + axes.back().name, .size = width, .labels = std::move(labels)};
+    for (const Tensor* head : call.inputs) axes.back().size += head->columns();
+    axes.back().labels = joined_labels(call);
     Tensor joined = unwritten(std::move(axes));
-    if (joins_one_tensor(call)) {
-      put(xt::transpose(call.inputs[0]->array<4>(), {0, 2, 1, 3}), joined.values.write());
-    } else {
-      put_side_by_side(call.inputs, joined);
-    }
+    put_side_by_side(call.inputs, joined);
     return joined;
   }
 
   static void put_side_by_side(const std::vector<const Tensor*>& parts, Tensor& joined) {
+    ArrayToWrite<3> whole = joined.write_array();
     std::size_t from = 0;
     for (const Tensor* part : parts) {
       const std::size_t to = from + part->columns();
-      for (std::size_t m = 0; !part->values.empty() && m < joined.matrices(); ++m) {
-        MatrixToWrite whole = joined.write_matrix(m);
-        xt::noalias(xt::view(whole, xt::all(), xt::range(from, to))) = part->matrix(m);
-      }
+      auto place = xt::view(whole, xt::all(), xt::all(), xt::range(from, to));
+      if (!part->values.empty()) xt::noalias(place) = part->array();
       from = to;
     }
   }
@@ -164,8 +152,7 @@ std::vector<Tensor> averaged(const Source& step) {
   const Call call = call_of(step);
   const std::optional<Tensor> sum = sum_of_heads(call);
   if (!sum) return {};
-  const std::size_t heads = joins_one_tensor(call) ? heads_in(*call.inputs[0]) : call.inputs.size();
-  return {with_numbers(*sum, sum->array() / static_cast<double>(heads))};
+  return {with_numbers(*sum, sum->array() / static_cast<double>(heads_in(call)))};
 }
 
 constexpr Mistake concat_heads_mistakes[] = {
@@ -182,26 +169,22 @@ constexpr Mistake concat_heads_mistakes[] = {
      "Joining keeps every column.", summed},
     {"heads.averaged", "The heads were averaged instead of put side by side.",
      "Joining keeps every column.", averaged},
-    {"heads.other", took_another_head, which_head, with_other_heads},
+    other_heads,
 };
 
 }  // namespace
 
-constinit const Operation concat_heads_operation{
+constinit const Operation concat_heads_operation = operation_of<ConcatHeads>({
     .name = "concat_heads",
     .title = "Put the heads side by side",
-    .says =
-        "What the heads found is written next to each other, head 1 first: each token has one "
-        "long row again.",
+    .says = "What the heads found is written next to each other, head 1 first: each token has one "
+            "long row again.",
     .notice = "No number changes; the first columns are head 1's.",
     .operands = R"(["context"] or ["context_1", "context_2"])",
     .fewest = 1,
     .most = 1024,
     .options = concat_options,
-    .form = ConcatHeads::form,
-    .compute = ConcatHeads::compute,
-    .cell = readings_of<ConcatHeads>(),
     .mistakes = concat_heads_mistakes,
-};
+});
 
 }  // namespace qkv

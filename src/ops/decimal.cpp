@@ -75,31 +75,20 @@ double Decimal::value() const {
 }
 
 Decimal operator+(Decimal a, Decimal b) {
-  using Kind = Decimal::Kind;
-  if (!a.is_exact() || !b.is_exact()) return Decimal::unknown();
-  const int most = std::max(a.most_, b.most_);
-  if (a.kind_ != Kind::finite) {
-    const bool differ = b.kind_ != Kind::finite && a.kind_ != b.kind_;
-    return differ ? Decimal::unknown() : a.made_of(b);
-  }
-  if (b.kind_ != Kind::finite) return b.made_of(a);
+  if (!a.is_finite() || !b.is_finite()) return Decimal(a.value() + b.value()).made_of(a).made_of(b);
   if (a.places_ < b.places_) std::swap(a, b);
   std::int64_t digits = 0;
   if (__builtin_mul_overflow(b.digits_, power(a.places_ - b.places_), &digits) ||
       __builtin_add_overflow(digits, a.digits_, &digits)) {
     return Decimal::unknown();
   }
-  return Decimal::of(digits, a.places_, most);
+  return Decimal::of(digits, a.places_, std::max(a.most_, b.most_));
 }
 
 Decimal operator-(Decimal a, Decimal b) { return a + b * Decimal(-1.0); }
 
 Decimal operator*(Decimal a, Decimal b) {
-  using Kind = Decimal::Kind;
-  if (!a.is_exact() || !b.is_exact()) return Decimal::unknown();
-  if (a.kind_ != Kind::finite || b.kind_ != Kind::finite) {
-    return Decimal(a.value() * b.value()).made_of(a).made_of(b);
-  }
+  if (!a.is_finite() || !b.is_finite()) return Decimal(a.value() * b.value()).made_of(a).made_of(b);
   std::int64_t digits = 0;
   if (__builtin_mul_overflow(a.digits_, b.digits_, &digits)) return Decimal::unknown();
   return Decimal::of(digits, a.places_ + b.places_, std::max(a.most_, b.most_));
@@ -108,11 +97,7 @@ Decimal operator*(Decimal a, Decimal b) {
 // What is left of the lower number without common factors must be made of twos and fives: then the
 // quotient ends, after as many decimals as it has of the one or the other.
 Decimal operator/(Decimal a, Decimal b) {
-  using Kind = Decimal::Kind;
-  if (!a.is_exact() || !b.is_exact()) return Decimal::unknown();
-  if (a.kind_ != Kind::finite || b.kind_ != Kind::finite) {
-    return Decimal(a.value() / b.value()).made_of(a).made_of(b);
-  }
+  if (!a.is_finite() || !b.is_finite()) return Decimal(a.value() / b.value()).made_of(a).made_of(b);
   if (b.digits_ == 0) return Decimal::unknown();
   const std::int64_t common = std::gcd(a.digits_, b.digits_);
   std::int64_t upper = a.digits_ / common;
@@ -139,7 +124,7 @@ Decimal exp(Decimal x) {
 }
 
 Decimal sqrt(Decimal x) {
-  if (x.kind_ != Decimal::Kind::finite || x.digits_ < 0) return Decimal::unknown();
+  if (!x.is_finite() || x.digits_ < 0) return Decimal::unknown();
   std::int64_t digits = x.digits_;
   int places = x.places_;
   if (places % 2 == 1 && (places++, __builtin_mul_overflow(digits, 10, &digits))) {

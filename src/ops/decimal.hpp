@@ -37,6 +37,7 @@ class Decimal {
   enum class Kind : std::uint8_t { finite, infinite, minus_infinite, unknown };
 
   Decimal(Kind kind) : kind_(kind) {}
+  bool is_finite() const { return kind_ == Kind::finite; }
   // The number digits / 10^places, made of numbers of so many decimals at most.
   static Decimal of(std::int64_t digits, int places, int most);
   Decimal made_of(Decimal part) const;  ///< with its decimals counted

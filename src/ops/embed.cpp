@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "ops/catalogue.hpp"
-#include "text/error.hpp"
+#include "ops/cell.hpp"
+#include "tensor/tensor.hpp"
 
 namespace qkv {
 namespace {
@@ -19,17 +20,16 @@ void check_ids(const Call& call) {
   const Tensor& ids = *call.inputs[0];
   const Tensor& table = *call.inputs[1];
   if (table.rank() != 2) {
-    throw InputError(fmt::format("{}: {} ({}) must be a matrix, one row for each id", call.step,
-                                 call.names[1], shape_text(table.shape())));
+    refuse(call, fmt::format("{} must be a matrix, one row for each id", operand_text(call, 1)));
   }
   for (std::size_t i = 0; i < ids.values.size(); ++i) {
     const double id = ids.values[i];
     if (id >= 0 && id < static_cast<double>(table.rows()) && id == std::floor(id)) continue;
     const std::string_view label =
         ids.axes.back().label(i % ids.columns(), i / std::max<std::size_t>(1, ids.columns()));
-    throw InputError(fmt::format("{}: token {}{} has id {}, but {} has rows for ids 0 to {}",
-                                 call.step, i + 1, label.empty() ? "" : fmt::format(" ({})", label),
-                                 id, call.names[1], static_cast<long>(table.rows()) - 1));
+    refuse(call, fmt::format("token {}{} has id {}, but {} has rows for ids 0 to {}", i + 1,
+                             label.empty() ? "" : fmt::format(" ({})", label), id, call.names[1],
+                             static_cast<long>(table.rows()) - 1));
   }
 }
 
@@ -65,7 +65,7 @@ struct Embed {
 
 }  // namespace
 
-constinit const Operation embed_operation{
+constinit const Operation embed_operation = operation_of<Embed>({
     .name = "embed",
     .title = "Look up each token's embedding",
     .says =
@@ -75,9 +75,6 @@ constinit const Operation embed_operation{
     .operands = R"(["token_ids", "table"])",
     .fewest = 2,
     .most = 2,
-    .form = Embed::form,
-    .compute = Embed::compute,
-    .cell = readings_of<Embed>(),
-};
+});
 
 }  // namespace qkv

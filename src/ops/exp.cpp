@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include "ops/catalogue.hpp"
-#include "ops/formula.hpp"
 #include "ops/line.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
@@ -31,24 +30,19 @@ struct Exp {
 };
 
 std::vector<Tensor> base_2(const Source& step) {
-  const Tensor& powers = *step.inputs[0]->tensor;
-  return {with_numbers(powers, xt::exp2(powers.array()))};
-}
-
-std::vector<Tensor> no_exp(const Source& step) {
-  return {by_matrix(*step.inputs[0]->tensor, finite)};
+  return {with_numbers(step.operand(), xt::exp2(step.operand().array()))};
 }
 
 std::vector<Tensor> base_10(const Source& step) {
-  const Tensor& powers = *step.inputs[0]->tensor;
-  return {with_numbers(powers, xt::pow(10.0, powers.array()))};
+  return {with_numbers(step.operand(), xt::pow(10.0, step.operand().array()))};
 }
+
+std::vector<Tensor> no_exp(const Source& step) { return {by_matrix(step.operand(), finite)}; }
 
 // What is hidden stays so.
 std::vector<Tensor> negative(const Source& step) {
-  const Tensor& powers = *step.inputs[0]->tensor;
-  const auto x = powers.array();
-  return {with_numbers(powers, xt::where(xt::isinf(x), 0.0, xt::exp(-x)))};
+  const auto x = step.operand().array();
+  return {with_numbers(step.operand(), xt::where(xt::isinf(x), 0.0, xt::exp(-x)))};
 }
 
 constexpr Mistake exp_mistakes[] = {
@@ -65,7 +59,7 @@ constexpr Mistake exp_mistakes[] = {
 
 }  // namespace
 
-constinit const Operation exp_operation{
+constinit const Operation exp_operation = operation_of<Exp>({
     .name = "exp",
     .title = "Raise e to each number",
     .says =
@@ -73,12 +67,8 @@ constinit const Operation exp_operation{
         "into 1, -1 into 0.3679, minus infinity into exactly 0.",
     .notice = "The order of the numbers stays; the gaps between them do not.",
     .operands = R"(["shifted"])",
-    .form = Exp::form,
-    .compute = Exp::compute,
-    .in_place = Exp::in_place,
-    .cell = readings_of<Exp>(),
     .least = 0,
     .mistakes = exp_mistakes,
-};
+});
 
 }  // namespace qkv

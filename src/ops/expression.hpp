@@ -53,38 +53,32 @@ class Expression {
   const void* identity() const { return node_.get(); }
   bool is_shared() const { return node_.use_count() > 1; }
 
+  friend Expression operator+(const Expression& a, const Expression& b) {
+    return of(Kind::sum, {a, b});
+  }
+  friend Expression operator-(const Expression& a, const Expression& b) {
+    return of(Kind::difference, {a, b});
+  }
+  friend Expression operator*(const Expression& a, const Expression& b) {
+    return of(Kind::product, {a, b});
+  }
+  friend Expression operator/(const Expression& a, const Expression& b) {
+    return of(Kind::quotient, {a, b});
+  }
+  friend Expression pow(const Expression& a, const Expression& b) {
+    return of(Kind::power, {a, b});
+  }
+  friend Expression exp(const Expression& x) { return of(Kind::exponential, {x}); }
+  friend Expression sqrt(const Expression& x) { return of(Kind::root, {x}); }
+  friend Expression sin(const Expression& x) { return of(Kind::sine, {x}); }
+  friend Expression cos(const Expression& x) { return of(Kind::cosine, {x}); }
+  friend Expression tanh(const Expression& x) { return of(Kind::hyperbolic_tangent, {x}); }
+  friend Expression erf(const Expression& x) { return of(Kind::error_function, {x}); }
+
  private:
   struct Node;
   explicit Expression(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
   std::shared_ptr<const Node> node_;
 };
-
-inline Expression operator+(const Expression& a, const Expression& b) {
-  return Expression::of(Expression::Kind::sum, {a, b});
-}
-inline Expression operator-(const Expression& a, const Expression& b) {
-  return Expression::of(Expression::Kind::difference, {a, b});
-}
-inline Expression operator*(const Expression& a, const Expression& b) {
-  return Expression::of(Expression::Kind::product, {a, b});
-}
-inline Expression operator/(const Expression& a, const Expression& b) {
-  return Expression::of(Expression::Kind::quotient, {a, b});
-}
-inline Expression exp(const Expression& x) {
-  return Expression::of(Expression::Kind::exponential, {x});
-}
-inline Expression sqrt(const Expression& x) { return Expression::of(Expression::Kind::root, {x}); }
-inline Expression sin(const Expression& x) { return Expression::of(Expression::Kind::sine, {x}); }
-inline Expression cos(const Expression& x) { return Expression::of(Expression::Kind::cosine, {x}); }
-inline Expression tanh(const Expression& x) {
-  return Expression::of(Expression::Kind::hyperbolic_tangent, {x});
-}
-inline Expression erf(const Expression& x) {
-  return Expression::of(Expression::Kind::error_function, {x});
-}
-inline Expression pow(const Expression& x, const Expression& y) {
-  return Expression::of(Expression::Kind::power, {x, y});
-}
 
 }  // namespace qkv

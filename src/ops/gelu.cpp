@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "ops/catalogue.hpp"
-#include "ops/rows.hpp"
+#include "ops/formula.hpp"
 #include "ops/shape_rule.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
@@ -68,33 +68,26 @@ struct Gelu {
   static Tensor compute(const Call& call) {
     Tensor result = output_of(call, form(call));
     const bool exact = is_exact(call);
-    const std::size_t rows = result.rows();
     const bool is_large = !exact && result.values.size() > teaching_numbers;
-    row_by_row(result, is_large ? 8 : 32,
-               [&](std::size_t matrix, std::size_t row, std::span<double> cells) {
-                 const auto x = call.inputs[0]->values.part((matrix * rows + row) * cells.size(),
-                                                            cells.size());
-                 if (is_large) return gelu_long_row(x, cells);
-                 for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = gelu(x[j], exact);
-               });
-    return result;
+    return by_rows(call, std::move(result), is_large ? 8 : 32,
+                   [&](const Operands& of, std::span<double> cells) {
+                     if (is_large) return gelu_long_row(of.row(0), cells);
+                     std::ranges::transform(of.row(0), cells.begin(),
+                                            [&](double x) { return gelu(x, exact); });
+                   });
   }
 };
 
 }  // namespace
 
-constinit const Operation gelu_operation{
+constinit const Operation gelu_operation = operation_of<Gelu>({
     .name = "gelu",
     .title = "Let through what is positive, softly (GELU)",
-    .says =
-        "Large positive numbers pass, large negative ones become 0, and near 0 the change is "
-        "smooth.",
+    .says = "Large positive numbers pass, large negative ones become 0, and near 0 the change is "
+            "smooth.",
     .notice = "Compare with ReLU: small negative numbers leave a little behind.",
     .operands = R"(["H"])",
     .options = gelu_options,
-    .form = Gelu::form,
-    .compute = Gelu::compute,
-    .cell = readings_of<Gelu>(),
-};
+});
 
 }  // namespace qkv

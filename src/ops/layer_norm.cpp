@@ -5,7 +5,7 @@
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
 #include "ops/normed_box.hpp"
-#include "ops/rows.hpp"
+#include "ops/result.hpp"
 #include "ops/shape_rule.hpp"
 
 namespace qkv {
@@ -16,6 +16,8 @@ constexpr OptionRule layer_norm_options[] = {
      .says = "what is added to the variance, so that nothing is divided by 0",
      .numbers = OptionRule::Numbers::not_negative},
 };
+
+double eps_of(const Call& call) { return call.options->number("eps", 1e-5); }
 
 template <class N>
 N root_of(const N& variance) {
@@ -49,11 +51,12 @@ struct LayerNorm {
   // Ba, Kiros and Hinton (2016): the variance is divided by the width, not by the width less one.
   template <class N>
   static N cell(const Cell<N>& c) {
-    if constexpr (std::is_same_v<N, Interval>)
-      return normed(c) * c(1)(0, c.column) + c(2)(0, c.column);
+    if constexpr (std::is_same_v<N, Interval>) {
+      return box_of_row(c).range(c.column) * c(1)(0, c.column) + c(2)(0, c.column);
+    }
     const auto x = c(0);
     const N width = static_cast<double>(x.columns);
-    const N eps = c.call->options->number("eps", 1e-5);
+    const N eps = eps_of(*c.call);
     const N mean = sum<N>(x.columns, [&](std::size_t t) { return x(c.row, t); }) / width;
     const N variance = sum<N>(x.columns,
                               [&](std::size_t t) {
@@ -65,36 +68,29 @@ struct LayerNorm {
            c(2)(0, c.column);
   }
 
-  static std::vector<Interval> row_of(const MatrixOf<Interval>& x, std::size_t row) {
+  static NormedBox box_of_row(const Cell<Interval>& c) {
+    const auto x = c(0);
     std::vector<Interval> cells;
-    for (std::size_t j = 0; j < x.columns; ++j) cells.push_back(x(row, j));
-    return cells;
-  }
-
-  static Interval normed(const Cell<Interval>& c) {
-    const double eps = c.call->options->number("eps", 1e-5);
-    return NormedBox(row_of(c(0), c.row), eps).range(c.column);
+    for (std::size_t j = 0; j < x.columns; ++j) cells.push_back(x(c.row, j));
+    return {std::move(cells), eps_of(*c.call)};
   }
 
   // A box for each row, not for each cell.
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
-    const double eps = call.options->number("eps", 1e-5);
-    Range range{result, result};
-    Cell<Interval> c;
-    c.call = &call;
-    c.output = &result;
-    c.bounds = operands;
+    Range range{unwritten(result.axes), unwritten(result.axes)};
+    Cell<Interval> c{{.call = &call, .output = &result}, operands};
     for (; c.matrix < result.matrices(); ++c.matrix) {
-      const auto x = c(0);
+      MatrixToWrite low = range.low.write_matrix(c.matrix);
+      MatrixToWrite high = range.high.write_matrix(c.matrix);
       const auto gain = c(1);
       const auto bias = c(2);
-      for (std::size_t i = 0; i < result.rows(); ++i) {
-        const NormedBox box(row_of(x, i), eps);
+      for (c.row = 0; c.row < result.rows(); ++c.row) {
+        const NormedBox box = box_of_row(c);
         for (std::size_t j = 0; j < result.columns(); ++j) {
           const Interval cell = box.range(j) * gain(0, j) + bias(0, j);
-          range.low.write_cells(c.matrix)[i * result.columns() + j] = cell.low;
-          range.high.write_cells(c.matrix)[i * result.columns() + j] = cell.high;
+          low(c.row, j) = cell.low;
+          high(c.row, j) = cell.high;
         }
       }
     }
@@ -102,22 +98,18 @@ struct LayerNorm {
   }
 
   static Tensor compute(const Call& call) {
-    Tensor result = output_of(call, form(call));
-    const double eps = call.options->number("eps", 1e-5);
-    const std::array width = {result.columns()};
+    const double eps = eps_of(call);
     constexpr std::size_t operations = 16;
-    row_by_row(result, operations, [&](std::size_t m, std::size_t row, std::span<double> cells) {
-      const CellBase at{.call = &call, .output = &result, .matrix = m};
-      const auto row_of = [&](std::size_t k, std::size_t i) {
-        return seen_as<1>(at.input(k).cells(at.matching(k)).subspan(i * width[0], width[0]), width);
-      };
-      const auto x = row_of(0, row);
-      const double mean = mean_of(x);
-      const double root = root_of(variance_of(x, mean) + eps);
-      ArrayToWrite<1> normed = seen_as<1>(cells, width);
-      xt::noalias(normed) = (x - mean) / root * row_of(1, 0) + row_of(2, 0);
-    });
-    return result;
+    return by_rows(call, output_of(call, form(call)), operations,
+                   [&](const Operands& of, std::span<double> cells) {
+                     const std::array width = {cells.size()};
+                     const auto x = seen_as<1>(of.row(0), width);
+                     const double mean = mean_of(x);
+                     const double root = root_of(variance_of(x, mean) + eps);
+                     auto normed = seen_as<1>(cells, width);
+                     xt::noalias(normed) = (x - mean) / root * seen_as<1>(of.row(1), width) +
+                                           seen_as<1>(of.row(2), width);
+                   });
   }
 };
 
@@ -136,8 +128,8 @@ struct Habit {
 
 Tensor with_habit(const Source& step, const Habit& habit) {
   const Call call = call_of(step);
-  const double eps = call.options->number("eps", 1e-5);
-  return by_operands(call, output_of(call, LayerNorm::form(call)), [&](const Operands& of) {
+  const double eps = eps_of(call);
+  return by_operands(call, LayerNorm::form(call), [&](const Operands& of) {
     const Matrix x = of(0);
     const Matrix variance = variances(x, habit.along, habit.less);
     Matrix result = (x - means(x, habit.along)) / habit.divisor(variance, eps);
@@ -148,7 +140,7 @@ Tensor with_habit(const Source& step, const Habit& habit) {
 }
 
 std::vector<Tensor> sample_variance(const Source& step) {
-  if (step.inputs[0]->tensor->columns() < 2) return {};
+  if (step.operand().columns() < 2) return {};
   return {with_habit(step, {.less = 1})};
 }
 
@@ -184,7 +176,7 @@ constexpr Mistake layer_norm_mistakes[] = {
 
 }  // namespace
 
-constinit const Operation layer_norm_operation{
+constinit const Operation layer_norm_operation = operation_of<LayerNorm>({
     .name = "layer_norm",
     .title = "Bring each token to mean 0 and variance 1",
     .says =
@@ -195,12 +187,8 @@ constinit const Operation layer_norm_operation{
     .fewest = 3,
     .most = 3,
     .options = layer_norm_options,
-    .form = LayerNorm::form,
-    .compute = LayerNorm::compute,
     .against_zero = "a row whose numbers are all the same needs an eps above 0",
-    .cell = readings_of<LayerNorm>(),
-    .range = LayerNorm::range,
     .mistakes = layer_norm_mistakes,
-};
+});
 
 }  // namespace qkv

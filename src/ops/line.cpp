@@ -1,10 +1,19 @@
 #include "ops/line.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <span>
 #include <utility>
 
 namespace qkv {
+
+Form form_of_lines(const Call& call, std::string_view before, std::string_view after) {
+  const auto along = [&](bool down) {
+    return fmt::format("{}each {}{}", before, down ? "column" : "row", after);
+  };
+  return {{"row column"}, "row column", along(goes_down(call)), along(!goes_down(call))};
+}
 
 bool goes_down(const Call& call) { return call.options->word("axis", "rows") == "columns"; }
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 
-#include "ops/operation.hpp"
+#include "ops/cell.hpp"
+#include "ops/formula.hpp"
+#include "ops/result.hpp"
 
 namespace qkv {
 
@@ -26,6 +29,9 @@ inline constexpr OptionRule line_options[] = {
      .turns = OptionRule::Turns::with_convention},
 };
 
+/// The form of such a step: "each row", or "each column", stands between the two.
+Form form_of_lines(const Call& call, std::string_view before, std::string_view after);
+
 /// Whether the step goes down the columns (`axis = "columns"`) instead of along the rows.
 bool goes_down(const Call& call);
 
@@ -44,6 +50,11 @@ template <class N>
 std::size_t place_in_line(const Cell<N>& cell) {
   return goes_down(*cell.call) ? cell.row : cell.column;
 }
+
+/// A reading's number; NaN where it is not exact.
+inline double number_of(double x) { return x; }
+inline double number_of(const Expression& x) { return x.value(); }
+inline double number_of(const Decimal& x) { return x.value(); }
 
 /// x / total, as shares have it: nothing of nothing is nothing, and of a total that is too large
 /// for a double no share is known.
@@ -76,30 +87,26 @@ Matrix sums_of_others(const Matrix& matrix, Along along);
 /// and of the highest values.
 template <class N>
 N largest(const Line<N>& line) {
-  if constexpr (std::is_same_v<N, Expression>) {
-    N top = line(0);
-    for (std::size_t i = 1; i < line.size(); ++i) {
-      if (line(i).value() > top.value()) top = line(i);
-    }
-    return top;
-  } else if constexpr (std::is_same_v<N, Interval>) {
-    Interval top = line(0);
-    for (std::size_t i = 1; i < line.size(); ++i) {
-      top = {std::max(top.low, line(i).low), std::max(top.high, line(i).high)};
-    }
-    return top;
-  } else if constexpr (std::is_same_v<N, Decimal>) {  // one that is not known may be the largest
-    Decimal top = line(0);
-    for (std::size_t i = 1; i < line.size(); ++i) {
-      const Decimal next = line(i);
+  N top = line(0);
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    const N next = line(i);
+    if constexpr (std::is_same_v<N, Interval>) {
+      top = {std::max(top.low, next.low), std::max(top.high, next.high)};
+    } else if constexpr (std::is_same_v<N, Decimal>) {  // what is not known may be the largest
       if (!next.is_exact() || (top.is_exact() && next.value() > top.value())) top = next;
+    } else if (number_of(next) > number_of(top)) {
+      top = next;
     }
-    return top;
-  } else {
-    double top = line(0);
-    for (std::size_t i = 1; i < line.size(); ++i) top = std::max(top, line(i));
-    return top;
   }
+  return top;
+}
+
+/// The mistake's numbers from each matrix of the first operand, along the step's own rows or
+/// columns. Example: `with_lines<softmax>`
+template <Matrix (*formula)(const Matrix& numbers, Along along)>
+std::vector<Tensor> with_lines(const Source& step) {
+  const Along along = along_of(call_of(step));
+  return {by_matrix(step.operand(), [&](const MatrixView& x) { return formula(x, along); })};
 }
 
 }  // namespace qkv

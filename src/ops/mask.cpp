@@ -4,8 +4,9 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/result.hpp"
+#include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
-#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -30,10 +31,8 @@ bool is_padding(const CellBase& c) {
   const Tensor& ids = c.input(1);
   const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
   const std::size_t sentence = ids.rows() == 1 || index.empty() ? 0 : index.front();
-  const OptionValue* pad = c.call->options->find("pad");
-  if (pad && std::holds_alternative<double>(*pad)) {
-    return ids.at(0, sentence, c.column) == std::get<double>(*pad);
-  }
+  const double* pad = c.call->options->if_number("pad");
+  if (pad) return ids.at(0, sentence, c.column) == *pad;
   return ids.axes.back().label(c.column, sentence) == c.call->options->word("pad", "<pad>");
 }
 
@@ -43,13 +42,6 @@ bool is_hidden(const CellBase& c) {
   if (kind == "padding") return is_padding(c);
   const Tensor& keep = c.input(1);
   return keep.at(c.matching(1), keep.rows() == 1 ? 0 : c.row, c.column) == 0;
-}
-
-using Flags = xt::xtensor<bool, 2>;
-
-// The keys before each query's own.
-Flags before_own(const MatrixView& scores) {
-  return xt::tril(xt::ones<bool>({scores.shape(0), scores.shape(1)}), -1);
 }
 
 // Where one matrix of the result is hidden.
@@ -74,13 +66,10 @@ std::string why_hidden(const CellBase& c) {
   if (!is_hidden(c)) return {};
   const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
   const std::size_t batch = index.empty() ? 0 : index.front();
-  const std::size_t rank = c.output->rank();
-  const std::string key = place_text("key", c.output->axes[rank - 1], c.column, batch);
+  const std::string key = place_text("key", c.output->axes.back(), c.column, batch);
   const std::string_view kind = kind_of(*c.call);
   if (kind == "padding") return fmt::format("hidden: {} is padding", key);
-  const Axis one_query{.name = "query", .size = 1};
-  const std::string query =
-      place_text("query", rank < 2 ? one_query : c.output->axes[rank - 2], c.row, batch);
+  const std::string query = place_text("query", c.output->row_axis(), c.row, batch);
   if (kind == "causal") return fmt::format("hidden: {} comes after {}", key, query);
   return fmt::format("hidden: {} is 0 for {} and {}", c.call->names[1], query, key);
 }
@@ -89,11 +78,12 @@ void check_operands(const Call& call) {
   const std::string_view kind = kind_of(call);
   const std::size_t wanted = kind == "causal" ? 1 : 2;
   if (call.inputs.size() == wanted) return;
-  throw InputError(fmt::format(
-      "{}: a {} mask takes {}", call.step, kind,
-      kind == "causal"    ? "the scores alone: of = [\"scores\"]"
-      : kind == "padding" ? "the scores and the token ids: of = [\"scores\", \"token_ids\"]"
-                          : "the scores and a 0/1 matrix (1 keeps): of = [\"scores\", \"keep\"]"));
+  refuse(call,
+         fmt::format("a {} mask takes {}", kind,
+                     kind == "causal" ? "the scores alone: of = [\"scores\"]"
+                     : kind == "padding"
+                         ? "the scores and the token ids: of = [\"scores\", \"token_ids\"]"
+                         : "the scores and a 0/1 matrix (1 keeps): of = [\"scores\", \"keep\"]"));
 }
 
 // The ids of a batch are a matrix, sentence by token: fitted by hand, since their rows are no
@@ -101,19 +91,15 @@ void check_operands(const Call& call) {
 void check_padding(const Call& call) {
   const Tensor& scores = *call.inputs[0];
   const Tensor& ids = *call.inputs[1];
-  const OptionValue* pad = call.options->find("pad");
-  if (ids.axes.back().labels.empty() && !(pad && std::holds_alternative<double>(*pad))) {
-    throw InputError(
-        fmt::format("{}: {} has no words beside its ids, so the padding can't be told by its word; "
-                    "write its id: "
-                    "pad = 0",
-                    call.step, call.names[1]));
+  if (ids.axes.back().labels.empty() && !call.options->if_number("pad")) {
+    refuse(call, fmt::format("{} has no words beside its ids, so the padding can't be told by its "
+                             "word; write its id: pad = 0",
+                             call.names[1]));
   }
   const std::size_t sentences = scores.leading_axes() == 0 ? 1 : scores.axes[0].size;
   if (ids.columns() == scores.columns() && (ids.rows() == 1 || ids.rows() == sentences)) return;
-  throw InputError(fmt::format("{}: {} ({}) has no id for each key of {} ({})", call.step,
-                               call.names[1], shape_text(ids.shape()), call.names[0],
-                               shape_text(scores.shape())));
+  refuse(call, fmt::format("{} has no id for each key of {}", operand_text(call, 1),
+                           operand_text(call, 0)));
 }
 
 struct Mask {
@@ -146,6 +132,8 @@ struct Mask {
     return result;
   }
 
+  static std::string remark(const CellBase& c) { return why_hidden(c); }
+
   static std::optional<InPlace> in_place(const Call& call) {
     Tensor result = frame(call);
     if (result.shape() != call.inputs[0]->shape()) return {};  // one operand's rows, several masks
@@ -177,9 +165,7 @@ struct Mask {
   // What a formula makes of each matrix of scores and of the cells that are hidden in it.
   static Tensor by_hidden(const Call& call,
                           Matrix (*formula)(const MatrixView& scores, const Flags& hidden)) {
-    Tensor result = unwritten(frame(call).axes);
-    result.dot_width = call.inputs[0]->dot_width;
-    return by_operands(call, std::move(result),
+    return by_operands(call, unwritten_like(frame(call)),
                        [&](const Operands& of) { return formula(of(0), hidden_cells(of.at())); });
   }
 };
@@ -204,8 +190,8 @@ Matrix inverted(const MatrixView& s, const Flags& hidden) {
 
 std::vector<Tensor> wrong_triangle(const Source& step) {
   if (kind_of(call_of(step)) != "causal") return {};
-  return {by_matrix(*step.inputs[0]->tensor, [](const MatrixView& s) -> Matrix {
-    return xt::where(before_own(s), -infinity, s);
+  return {by_matrix(step.operand(), [](const MatrixView& s) -> Matrix {
+    return xt::where(seen_up_to(s, -1), -infinity, s);
   })};
 }
 
@@ -223,10 +209,7 @@ std::vector<Tensor> added(const Source& step) {
 // The key after a query's own stays to be seen, too.
 std::vector<Tensor> one_ahead(const Source& step) {
   if (kind_of(call_of(step)) != "causal") return {};
-  return {by_matrix(*step.inputs[0]->tensor, [](const MatrixView& s) -> Matrix {
-    const Flags seen = xt::tril(xt::ones<bool>({s.shape(0), s.shape(1)}), 1);
-    return xt::where(seen, s, -infinity);
-  })};
+  return {hidden_ahead(step.operand(), 1)};
 }
 
 constexpr Mistake mask_mistakes[] = {
@@ -247,7 +230,7 @@ constexpr Mistake mask_mistakes[] = {
 
 }  // namespace
 
-constinit const Operation mask_operation{
+constinit const Operation mask_operation = operation_of<Mask>({
     .name = "mask",
     .title = "Hide what must not be seen",
     .says =
@@ -258,12 +241,8 @@ constinit const Operation mask_operation{
     .fewest = 1,
     .most = 2,
     .options = mask_options,
-    .form = Mask::form,
-    .compute = Mask::compute,
-    .in_place = Mask::in_place,
-    .cell = readings_of<Mask>(),
-    .remark = why_hidden,
+    .hides = true,
     .mistakes = mask_mistakes,
-};
+});
 
 }  // namespace qkv

@@ -1,6 +1,6 @@
 #include "ops/mistake.hpp"
 
-#include "ops/operation.hpp"
+#include "ops/call.hpp"
 
 namespace qkv {
 

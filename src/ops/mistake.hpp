@@ -1,17 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "tensor/tensor.hpp"
-
 namespace qkv {
 
-struct Operation;
+class Options;
 struct Call;
 struct Environment;
-class Options;
+struct Operation;
+struct Tensor;
 
 /// A matrix of a lesson as a learner has it, and what it was made from: enough for a mistake to
 /// look behind its own operands (which scores were masked, which weights are there besides).
@@ -25,6 +25,8 @@ struct Source {
   std::span<const Source> all = {};  ///< the whole lesson, the givens first
   /// What was handed in, where a mistake can only be seen from it: by how much each row is off.
   const Tensor* written = nullptr;
+
+  const Tensor& operand(std::size_t k = 0) const { return *inputs[k]->tensor; }
 };
 
 /// The call of the step, its operands being the learner's.

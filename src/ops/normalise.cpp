@@ -1,20 +1,13 @@
 #include "ops/catalogue.hpp"
-#include "ops/formula.hpp"
+#include "ops/heads.hpp"
 #include "ops/line.hpp"
 #include "ops/score_chain.hpp"
-#include "ops/shape_rule.hpp"
 
 namespace qkv {
 namespace {
 
 struct Normalise {
-  static Form form(const Call& call) {
-    const bool down = goes_down(call);
-    return {{"row column"},
-            "row column",
-            down ? "{0} / the sum of each column" : "{0} / the sum of each row",
-            down ? "{0} / the sum of each row" : "{0} / the sum of each column"};
-  }
+  static Form form(const Call& call) { return form_of_lines(call, "{0} / the sum of ", ""); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
@@ -32,12 +25,9 @@ struct Normalise {
         if (is_alone(c, 0)) return 1.0;            // all of the sum
       }
       const N total = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
-      if constexpr (std::is_same_v<N, double>) {
-        return share(line(i), total);
-      } else {
-        if (total.value() == 0 && line(i).value() == 0) return line(i);  // as share() has it
-        return line(i) / total;
-      }
+      if constexpr (std::is_same_v<N, double>) return share(line(i), total);
+      if (number_of(total) == 0 && number_of(line(i)) == 0) return line(i);  // as share() has it
+      return line(i) / total;
     }
   }
 
@@ -70,7 +60,7 @@ struct Normalise {
   }
 
   static Tensor compute(const Call& call) {
-    return by_operands(call, output_of(call, form(call)),
+    return by_operands(call, form(call),
                        [&](const Operands& of) { return shares(of(0), along_of(call)); });
   }
 
@@ -81,53 +71,33 @@ struct Normalise {
   }
 };
 
-std::vector<Tensor> whole(const Source& step) {
-  return {by_matrix(*step.inputs[0]->tensor,
-                    [](const MatrixView& m) -> Matrix { return m / total(m); })};
-}
+Matrix whole(const Matrix& x, Along) { return x / total(x); }
 
-std::vector<Tensor> not_normalised(const Source& step) { return {*step.inputs[0]->tensor}; }
+std::vector<Tensor> not_normalised(const Source& step) { return {step.operand()}; }
 
 // Shares of what a formula makes of the exponents.
-std::vector<Tensor> of_exponents(const Source& step, Matrix (*formula)(const Matrix&)) {
+template <Matrix (*formula)(const Matrix& exponents)>
+std::vector<Tensor> shares_of(const Source& step) {
   const Source* raised = behind(step.inputs[0], exp_operation);
   if (!raised) return {};
   const Along along = along_of(call_of(step));
-  return {by_matrix(*raised->inputs[0]->tensor,
-                    [&](const MatrixView& x) { return shares(formula(x), along); })};
+  return {
+      by_matrix(raised->operand(), [&](const MatrixView& x) { return shares(formula(x), along); })};
 }
 
-std::vector<Tensor> no_exp(const Source& step) { return of_exponents(step, finite); }
-
-std::vector<Tensor> base_2(const Source& step) {
-  return of_exponents(step, [](const Matrix& x) -> Matrix { return xt::exp2(x); });
-}
-
-std::vector<Tensor> base_10(const Source& step) {
-  return of_exponents(step, [](const Matrix& x) -> Matrix { return xt::pow(10.0, x); });
-}
-
+Matrix base_2(const Matrix& x) { return xt::exp2(x); }
+Matrix base_10(const Matrix& x) { return xt::pow(10.0, x); }
 // What is hidden stays so.
-std::vector<Tensor> negative(const Source& step) {
-  return of_exponents(
-      step, [](const Matrix& x) -> Matrix { return xt::where(xt::isinf(x), 0.0, xt::exp(-x)); });
-}
+Matrix negative(const Matrix& x) { return xt::where(xt::isinf(x), 0.0, xt::exp(-x)); }
 
 // Each cell is divided by the sum of that cell in all heads.
 std::vector<Tensor> over_heads(const Source& step) {
-  const Tensor& powers = *step.inputs[0]->tensor;
-  if (powers.leading_axes() == 0 || powers.values.empty()) return {};
-  const Axis& innermost = powers.axes[powers.leading_axes() - 1];
-  const std::size_t heads = innermost.size;
-  if (heads < 2 || innermost.name == "batch") return {};
-  Tensor result = unwritten(powers.axes);
-  for (std::size_t m = 0; m < powers.matrices(); ++m) {
-    Matrix total = powers.matrix(m - m % heads);
-    for (std::size_t h = 1; h < heads; ++h) total += powers.matrix(m - m % heads + h);
-    xt::noalias(result.write_matrix(m)) =
-        xt::where(xt::equal(total, 0.0), 0.0, powers.matrix(m) / total);
-  }
-  return {std::move(result)};
+  const std::size_t heads = heads_of(step.operand());
+  if (heads < 2) return {};
+  return {by_heads(step.operand(), heads, [](const Matrix& x) -> Matrix {
+    const Matrix totals = sums(x, Along::columns);
+    return xt::where(xt::equal(totals, 0.0), 0.0, x / totals);
+  })};
 }
 
 // A causal mask where the lesson has none.
@@ -142,17 +112,18 @@ constexpr Mistake normalise_mistakes[] = {
     {"softmax.columns", "The sums were taken along the wrong axis.",
      "The weights of one query sum to 1.", along_other_axis},
     {"softmax.whole", "Everything was divided by the sum of the whole matrix.",
-     "Every query has its own sum to divide by.", whole},
+     "Every query has its own sum to divide by.", with_lines<whole>},
     {"softmax.not-normalised", "Nothing was divided by its sum.",
      "The weights of one query sum to 1.", not_normalised},
     {"softmax.no-exp", "The scores were divided by their plain sum, without e^x.",
-     "First e to the power of each score, then divide.", no_exp},
-    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.", base_2},
-    {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.", base_10},
+     "First e to the power of each score, then divide.", shares_of<finite>},
+    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.", shares_of<base_2>},
+    {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.",
+     shares_of<base_10>},
     {"softmax.heads", "The sums were taken over the heads.",
      "The weights of one query sum to 1 in each head.", over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
-     "A larger score gets a larger weight.", negative},
+     "A larger score gets a larger weight.", shares_of<negative>},
     {"softmax.unscaled", "The scores went in before they were scaled.",
      "Softmax takes the scaled scores.", unscaled},
     {"softmax.unmasked", "The mask was ignored.", "Hidden keys get weight 0.", unmasked},
@@ -164,19 +135,15 @@ constexpr Mistake normalise_mistakes[] = {
 
 }  // namespace
 
-constinit const Operation normalise_operation{
+constinit const Operation normalise_operation = operation_of<Normalise>({
     .name = "normalise",
     .title = "Divide each row by its sum",
     .says = "Every number is divided by the sum of its row, so that each row becomes shares of 1.",
     .notice = "Each row sums to 1.",
     .operands = R"(["exps"])",
     .options = line_options,
-    .form = Normalise::form,
-    .compute = Normalise::compute,
-    .cell = readings_of<Normalise>(),
-    .range = Normalise::range,
     .makes_weights = true,
     .mistakes = normalise_mistakes,
-};
+});
 
 }  // namespace qkv

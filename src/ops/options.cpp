@@ -52,6 +52,10 @@ const OptionValue* Options::find(std::string_view name) const {
   return found == values_.end() ? nullptr : &found->second;
 }
 
+const double* Options::if_number(std::string_view name) const {
+  return std::get_if<double>(find(name));
+}
+
 std::string_view Options::contents(std::string_view name) const {
   const auto found = contents_.find(name);
   return found == contents_.end() ? std::string_view() : std::string_view(*found->second);

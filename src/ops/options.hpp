@@ -11,7 +11,7 @@ namespace qkv {
 
 using OptionValue = std::variant<bool, double, std::string>;
 
-/// One option of an operation: its name, what it may be, and what it is where nobody says.
+/// One option of an operation: its name, what it may be, and what it is by itself.
 struct OptionRule {
   /// What a word written for the option may be.
   enum class Words { none, listed, any };
@@ -39,6 +39,8 @@ class Options {
   double number(std::string_view name, double otherwise) const;
   std::string_view word(std::string_view name, std::string_view otherwise) const;
   const OptionValue* find(std::string_view name) const;
+  /// The number that is written for the option; nullptr where there is none, or a word.
+  const double* if_number(std::string_view name) const;
   /// What is in the file that the option names; empty where it names none.
   std::string_view contents(std::string_view name) const;
   void set_contents(std::string name, std::string bytes);

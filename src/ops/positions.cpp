@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
-#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -26,27 +26,25 @@ bool is_learned(const Call& call) {
 
 void check_operands(const Call& call) {
   if (is_learned(call) != (call.inputs.size() == 2)) {
-    throw InputError(fmt::format("{}: {}", call.step,
-                                 is_learned(call)
-                                     ? "learned positions need their table: of = [\"token_"
-                                       "embeddings\", \"position_table\"]"
-                                     : "sinusoidal positions take no table: of = [\"token_"
-                                       "embeddings\"]"));
+    refuse(call, is_learned(call)
+                     ? "learned positions need their table: of = [\"token_embeddings\", "
+                       "\"position_table\"]"
+                     : "sinusoidal positions take no table: of = [\"token_embeddings\"]");
   }
   if (!is_learned(call)) return;
   const Tensor& tokens = *call.inputs[0];
   const Tensor& table = *call.inputs[1];
-  if (table.rank() == 2 && table.columns() == tokens.columns() && table.rows() < tokens.rows()) {
-    throw InputError(fmt::format(
-        "{}: there are {} tokens, and {} ({}) has rows for {} positions only; take a shorter text",
-        call.step, tokens.rows(), call.names[1], shape_text(table.shape()), table.rows()));
+  const bool is_as_wide = table.rank() == 2 && table.columns() == tokens.columns();
+  if (is_as_wide && table.rows() < tokens.rows()) {
+    refuse(call, fmt::format("there are {} tokens, and {} has rows for {} positions only; take a "
+                             "shorter text",
+                             tokens.rows(), operand_text(call, 1), table.rows()));
   }
-  if (table.rank() != 2 || table.columns() != tokens.columns()) {
-    throw InputError(
-        fmt::format("{}: {} ({}) must have at least {} rows, one for each position, of {} columns, "
-                    "like {} ({})",
-                    call.step, call.names[1], shape_text(table.shape()), tokens.rows(),
-                    tokens.columns(), call.names[0], shape_text(tokens.shape())));
+  if (!is_as_wide) {
+    refuse(call, fmt::format("{} must have at least {} rows, one for each position, of {} columns, "
+                             "like {}",
+                             operand_text(call, 1), tokens.rows(), tokens.columns(),
+                             operand_text(call, 0)));
   }
 }
 
@@ -110,21 +108,17 @@ struct Positions {
     const auto even = static_cast<double>(c.column - c.column % 2);
     const double base = c.call->options->number("base", 10000);
     const auto position = static_cast<double>(c.row);
-    if constexpr (std::is_same_v<N, Expression>) {
-      const Expression angle =
-          Expression(position) / pow(Expression(base), Expression(even) / Expression(width));
-      return c.column % 2 == 0 ? sin(angle) : cos(angle);
-    } else {
-      const double angle = position / pow(base, even / width);
-      return c.column % 2 == 0 ? sin(angle) : cos(angle);
-    }
+    // Sines have no last decimal, and the places are exact: only terms are worked out as N.
+    using Number = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
+    const Number angle = Number(position) / pow(Number(base), Number(even) / Number(width));
+    return c.column % 2 == 0 ? sin(angle) : cos(angle);
   }
 
   static Tensor compute(const Call& call) {
     check_operands(call);
     const Tensor& tokens = *call.inputs[0];
-    Axis rows =
-        tokens.rank() < 2 ? Axis{.name = "token", .size = 1} : tokens.axes[tokens.rank() - 2];
+    Axis rows = tokens.row_axis();
+    if (tokens.rank() < 2) rows.name = "token";
     if (rows.labels.size() > rows.size) rows.labels = {};  // the sentences' words are not shared
     Tensor result = unwritten({std::move(rows), tokens.axes.back()});
     if (result.values.empty()) return result;
@@ -163,10 +157,9 @@ std::vector<Tensor> sin_cos_swapped(const Source& step) {
 std::vector<Tensor> exponent(const Source& step) {
   std::vector<Tensor> results;
   const auto add = [&](Vector (*wrong)(std::size_t width)) {
-    for (Tensor& table :
-         with_wave(step, [&](Wave& wave) { wave.exponents = wrong(wave.exponents.size()); })) {
-      results.push_back(std::move(table));
-    }
+    std::ranges::move(
+        with_wave(step, [&](Wave& wave) { wave.exponents = wrong(wave.exponents.size()); }),
+        std::back_inserter(results));
   };
   add(pairs);
   add(columns);
@@ -198,21 +191,17 @@ constexpr Mistake positions_mistakes[] = {
 
 }  // namespace
 
-constinit const Operation positions_operation{
+constinit const Operation positions_operation = operation_of<Positions>({
     .name = "positions",
     .title = "Say where each token stands",
-    .says =
-        "Attention by itself does not see order. So each position gets a vector of its own, to "
-        "be added to the token that stands there.",
+    .says = "Attention by itself does not see order. So each position gets a vector of its own, to "
+            "be added to the token that stands there.",
     .notice = "No two rows are the same: every position can be told from every other.",
     .operands = R"(["E"] or ["E", "table"])",
     .fewest = 1,
     .most = 2,
     .options = positions_options,
-    .form = Positions::form,
-    .compute = Positions::compute,
-    .cell = readings_of<Positions>(),
     .mistakes = positions_mistakes,
-};
+});
 
 }  // namespace qkv

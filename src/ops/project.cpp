@@ -1,8 +1,7 @@
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
-#include "ops/only_reshaped.hpp"
+#include "ops/heads.hpp"
 #include "ops/product.hpp"
-#include "ops/shape_rule.hpp"
 
 namespace qkv {
 namespace {
@@ -14,11 +13,14 @@ constexpr OptionRule project_options[] = {
      .list = layouts},
 };
 
-bool stored_out_in(const Call& call) { return call.options->word("layout", "in-out") == "out-in"; }
+RightSide side_of_weight(const Call& call) {
+  const bool out_in = call.options->word("layout", "in-out") == "out-in";
+  return out_in ? RightSide::transposed : RightSide::as_is;
+}
 
 struct Project {
   static Form form(const Call& call) {
-    const bool turned = stored_out_in(call);
+    const bool turned = side_of_weight(call) == RightSide::transposed;
     Form form{{"row inner", turned ? "column inner" : "inner column"},
               "row column",
               turned ? "{0} · {1}ᵀ" : "{0} · {1}",
@@ -33,61 +35,19 @@ struct Project {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const auto x = c(0);
-    const auto w = c(1);
-    const bool turned = stored_out_in(*c.call);
-    N result = sum<N>(x.columns, [&](std::size_t t) {
-      return x(c.row, t) * (turned ? w(c.column, t) : w(t, c.column));
-    });
-    if (c.call->inputs.size() == 3) result = result + c(2)(0, c.column);
-    return result;
+    return product_cell(c, side_of_weight(*c.call));
   }
 
   static Tensor compute(const Call& call) {
-    Tensor result = output_of(call, form(call));  // [row inner]·[inner column] → [row column]
-    const Tensor& x = *call.inputs[0];
-    const Tensor& w = *call.inputs[1];
-    const ProductSize size{result.rows(), x.columns(), result.columns()};
-    const RightSide right = stored_out_in(call) ? RightSide::transposed : RightSide::as_is;
-    multiply_each(result.matrices(), size, [&](std::size_t m) {
-      const CellBase at{.call = &call, .output = &result, .matrix = m};
-      multiply(x.cells(at.matching(0)), w.values, at.matching(1) * size.inner * size.columns,
-               result.write_cells(m), size, right);
-      if (call.inputs.size() == 3) {
-        add_to_each_row(result.write_cells(m), call.inputs[2]->cells(at.matching(2)));
-      }
-    });
-    return result;
+    // [row inner]·[inner column] → [row column]
+    return product(call, form(call), side_of_weight(call));
   }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
-    auto range = product_range(call, operands, result,
-                               stored_out_in(call) ? RightSide::transposed : RightSide::as_is);
-    CellBase at{.call = &call, .output = &result};
-    for (; range && call.inputs.size() == 3 && at.matrix < result.matrices(); ++at.matrix) {
-      const std::size_t m = at.matching(2);
-      add_to_each_row(range->low.write_cells(at.matrix), operands[2].low->cells(m));
-      add_to_each_row(range->high.write_cells(at.matrix), operands[2].high->cells(m));
-    }
-    return range;
-  }
-
-  static void add_to_each_row(std::span<double> matrix, std::span<const double> bias) {
-    for (std::size_t i = 0; i < matrix.size(); i += bias.size()) {
-      for (std::size_t j = 0; j < bias.size(); ++j) matrix[i + j] += bias[j];
-    }
+    return product_range(call, operands, result, side_of_weight(call));
   }
 };
-
-std::vector<Tensor> transposed_weight(const Source& step) {
-  const Tensor& w = *step.inputs[1]->tensor;
-  if (w.rows() != w.columns()) return {};
-  const Tensor turned = transposed(w);
-  Call call = call_of(step);
-  call.inputs[1] = &turned;
-  return {Project::compute(call)};
-}
 
 // The step with another weight and, where there is one to go with it, another bias.
 Tensor with_weight(const Source& step, const Tensor& weight, const Tensor* bias = nullptr) {
@@ -97,9 +57,10 @@ Tensor with_weight(const Source& step, const Tensor& weight, const Tensor* bias 
   return Project::compute(call);
 }
 
-// Every matrix of the tensor exchanged for one of them.
-Tensor only_matrix(const Tensor& tensor, std::size_t chosen) {
-  return by_matrix(tensor, [&](const MatrixView&) -> Matrix { return tensor.matrix(chosen); });
+std::vector<Tensor> transposed_weight(const Source& step) {
+  const Tensor& w = step.operand(1);
+  if (w.rows() != w.columns()) return {};
+  return {with_weight(step, transposed(w))};
 }
 
 // Any other matrix of the same size that is used as a weight somewhere, with this step's bias.
@@ -118,23 +79,27 @@ void add_other_projections(const Source& step, std::vector<Tensor>& results) {
   for (const Source& other : step.all) {
     if (other.operation != step.operation || other.name == step.name) continue;
     if (step.inputs.size() < 3 || other.inputs.size() < 3) continue;
-    const bool fits = other.inputs[1]->tensor->shape() == step.inputs[1]->tensor->shape() &&
-                      other.inputs[2]->tensor->shape() == step.inputs[2]->tensor->shape();
-    if (fits)
-      results.push_back(with_weight(step, *other.inputs[1]->tensor, other.inputs[2]->tensor));
+    const auto is_alike = [&](std::size_t k) {
+      return other.operand(k).shape() == step.operand(k).shape();
+    };
+    if (is_alike(1) && is_alike(2)) {
+      results.push_back(with_weight(step, other.operand(1), &other.operand(2)));
+    }
   }
 }
 
 // The weight of another head.
 void add_other_heads(const Source& step, std::vector<Tensor>& results) {
-  const Tensor& weight = *step.inputs[1]->tensor;
-  constexpr std::size_t most_heads = 16;
-  if (weight.matrices() < 2 || weight.matrices() > most_heads) return;
+  const Tensor& weight = step.operand(1);
+  if (weight.matrices() < 2 || weight.matrices() > most_other_heads) return;
   for (std::size_t head = 0; head < weight.matrices(); ++head) {
-    const Tensor chosen = only_matrix(weight, head);
+    const auto only = [&](const Tensor& tensor) {
+      return by_matrix(tensor, [&](const MatrixView&) -> Matrix { return tensor.matrix(head); });
+    };
+    const Tensor chosen = only(weight);
     results.push_back(with_weight(step, chosen));
-    if (step.inputs.size() < 3 || step.inputs[2]->tensor->matrices() != weight.matrices()) continue;
-    const Tensor bias = only_matrix(*step.inputs[2]->tensor, head);
+    if (step.inputs.size() < 3 || step.operand(2).matrices() != weight.matrices()) continue;
+    const Tensor bias = only(step.operand(2));
     results.push_back(with_weight(step, chosen, &bias));
   }
 }
@@ -165,7 +130,7 @@ std::vector<Tensor> output_skipped(const Source& step) {
 
 // Where the weights make the heads, a program makes them all in one product and cuts that.
 std::vector<Tensor> only_reshaped(const Source& step) {
-  if (step.inputs[1]->tensor->matrices() < 2) return {};
+  if (step.operand(1).matrices() < 2) return {};
   Call call = call_of(step);
   const Tensor heads = Project::compute(call);
   if (heads.matrices() == call.inputs[0]->matrices()) return {};
@@ -262,7 +227,7 @@ constexpr Mistake project_mistakes[] = {
 
 }  // namespace
 
-constinit const Operation project_operation{
+constinit const Operation project_operation = operation_of<Project>({
     .name = "project",
     .title = "Project into another space",
     .says =
@@ -273,11 +238,7 @@ constinit const Operation project_operation{
     .fewest = 2,
     .most = 3,
     .options = project_options,
-    .form = Project::form,
-    .compute = Project::compute,
-    .cell = readings_of<Project>(),
-    .range = Project::range,
     .mistakes = project_mistakes,
-};
+});
 
 }  // namespace qkv

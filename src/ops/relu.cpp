@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ops/catalogue.hpp"
-#include "ops/shape_rule.hpp"
+#include "ops/cell.hpp"
 
 namespace qkv {
 namespace {
@@ -19,23 +19,16 @@ struct Relu {
   static N cell(const Cell<N>& c) {
     return positive_part(c(0)(c.row, c.column));
   }
-
-  static Tensor compute(const Call& call) {
-    return cell_by_cell(call, output_of(call, form(call)), cell<double>);
-  }
 };
 
 }  // namespace
 
-constinit const Operation relu_operation{
+constinit const Operation relu_operation = operation_of<Relu>({
     .name = "relu",
     .title = "Keep what is positive (ReLU)",
     .says = "Negative numbers become 0, the others stay as they are.",
     .notice = "How many numbers are left?",
     .operands = R"(["H"])",
-    .form = Relu::form,
-    .compute = Relu::compute,
-    .cell = readings_of<Relu>(),
-};
+});
 
 }  // namespace qkv

@@ -2,13 +2,12 @@
 
 #include <charconv>
 #include <cmath>
-#include <optional>
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/result.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
-#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -46,33 +45,26 @@ double query_width(const Call& call) {
   const Tensor& scores = *call.inputs[0];
   if (scores.dot_width != 0) return static_cast<double>(scores.dot_width);
   if (scores.axes.back().name == "key") {
-    throw InputError(
-        fmt::format("{}: no queries stand behind {}, so d_k is not known; say what to "
-                    "divide by: by = \"sqrt(64)\"",
-                    call.step, call.names[0]));
+    refuse(call, fmt::format("no queries stand behind {}, so d_k is not known; say what to divide "
+                             "by: by = \"sqrt(64)\"",
+                             call.names[0]));
   }
   return static_cast<double>(scores.columns());
 }
 
 Divisor divisor_of(const Call& call) {
-  const OptionValue* by = call.options->find("by");
-  if (by && std::holds_alternative<double>(*by)) {
-    const double number = std::get<double>(*by);
-    if (number == 0) {
-      throw InputError(fmt::format("{}: by is 0, and nothing can be divided by 0", call.step));
-    }
-    if (!std::isfinite(number)) {
-      throw InputError(fmt::format("{}: by is {}; write a finite number", call.step, number));
-    }
-    return {number, false};
+  if (const double* by = call.options->if_number("by")) {
+    if (*by == 0) refuse(call, "by is 0, and nothing can be divided by 0");
+    if (!std::isfinite(*by)) refuse(call, fmt::format("by is {}; write a finite number", *by));
+    return {*by, false};
   }
   const std::string_view word = call.options->word("by", "sqrt(d_k)");
   if (word == "d_k") return {query_width(call), false};
   if (word == "sqrt(d_k)") return {query_width(call), true};
   if (const auto written = written_divisor(word)) return *written;
-  throw InputError(fmt::format(
-      "{}: by is \"{}\"; write \"sqrt(d_k)\", \"d_k\", \"sqrt(64)\" or a number above 0", call.step,
-      word));
+  refuse(call, fmt::format("by is \"{}\"; write \"sqrt(d_k)\", \"d_k\", \"sqrt(64)\" or a number "
+                           "above 0",
+                           word));
 }
 
 struct Scale {
@@ -119,8 +111,7 @@ struct Scale {
 };
 
 std::vector<Tensor> multiplied_by(const Source& step, double factor) {
-  const Tensor& scores = *step.inputs[0]->tensor;
-  return {with_numbers(scores, scores.array() * factor)};
+  return {with_numbers(step.operand(), step.operand().array() * factor)};
 }
 
 std::vector<Tensor> skipped(const Source& step) { return multiplied_by(step, 1); }
@@ -130,34 +121,32 @@ std::vector<Tensor> multiplied(const Source& step) {
 }
 
 std::vector<Tensor> by_d(const Source& step) {
-  const Tensor& scores = *step.inputs[0]->tensor;
+  const Tensor& scores = step.operand();
   const std::size_t d_k = scores.dot_width != 0 ? scores.dot_width : scores.columns();
   return multiplied_by(step, 1 / static_cast<double>(d_k));
 }
 
+std::vector<Tensor> by_root_of(const Source& step, std::size_t number) {
+  return multiplied_by(step, 1 / std::sqrt(static_cast<double>(number)));
+}
+
 std::vector<Tensor> by_sqrt_d_model(const Source& step) {
   const Source* queries = behind(step.inputs[0], project_operation);
-  const Tensor& scores = *step.inputs[0]->tensor;
-  const auto d_model = static_cast<double>(queries ? queries->inputs[0]->tensor->columns()
-                                                   : scores.matrices() * scores.dot_width);
-  if (d_model == 0) return {};
-  return multiplied_by(step, 1 / std::sqrt(d_model));
+  const Tensor& scores = step.operand();
+  const std::size_t d_model =
+      queries ? queries->operand().columns() : scores.matrices() * scores.dot_width;
+  return d_model == 0 ? std::vector<Tensor>() : by_root_of(step, d_model);
 }
 
 // By the root of the number of keys or of queries.
 std::vector<Tensor> by_sqrt_n(const Source& step) {
-  const Tensor& scores = *step.inputs[0]->tensor;
-  std::vector<Tensor> results =
-      multiplied_by(step, 1 / std::sqrt(static_cast<double>(scores.columns())));
+  const Tensor& scores = step.operand();
+  std::vector<Tensor> results = by_root_of(step, scores.columns());
   if (scores.rows() != scores.columns()) {
-    results.push_back(
-        multiplied_by(step, 1 / std::sqrt(static_cast<double>(scores.rows()))).front());
+    results.push_back(by_root_of(step, scores.rows()).front());
   }
   return results;
 }
-
-// A causal mask where the lesson has none.
-std::vector<Tensor> scale_masked(const Source& step) { return {hidden_ahead(*step.tensor)}; }
 
 constexpr Mistake scale_mistakes[] = {
     {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.", skipped},
@@ -169,12 +158,27 @@ constexpr Mistake scale_mistakes[] = {
      "Scaling makes the scores smaller.", multiplied},
     {"scale.by-sqrt-n", "The scores were divided by √n, n being how many tokens there are.",
      "d_k is the width of a query.", by_sqrt_n},
-    {"mask.needless", hid_for_nothing, nothing_to_hide, scale_masked},
+    needless_mask,
+};
+
+// Programs divide the queries, or what is on the way from their projection to the scores.
+constexpr const Operation* before_scores[] = {&score_operation, &project_operation};
+
+Options by_number(double divisor) {
+  Options options;
+  options.set("by", divisor);
+  return options;
+}
+
+constexpr Elsewhere on_the_queries{
+    .behind = before_scores,
+    .there = [](const Call& call) { return by_number(divisor_of(call).value()); },
+    .here = [] { return by_number(1); },
 };
 
 }  // namespace
 
-constinit const Operation scale_operation{
+constinit const Operation scale_operation = operation_of<Scale>({
     .name = "scale",
     .title = "Scale the scores",
     .says =
@@ -184,12 +188,8 @@ constinit const Operation scale_operation{
     .notice = "The order within each row has not changed, only the distances have.",
     .operands = R"(["scores"])",
     .options = scale_options,
-    .form = Scale::form,
-    .compute = Scale::compute,
-    .in_place = Scale::in_place,
-    .cell = readings_of<Scale>(),
-    .range = Scale::range,
+    .elsewhere = on_the_queries,
     .mistakes = scale_mistakes,
-};
+});
 
 }  // namespace qkv

@@ -25,7 +25,7 @@ std::vector<Tensor> without(const Source& step, const Operation& skipped) {
     links.push_back(link.inputs[0]);
   }
   if (links.size() < 2) return {};
-  Tensor result = *links.back()->inputs[0]->tensor;
+  Tensor result = links.back()->operand();
   links.pop_back();
   for (; !links.empty(); links.pop_back()) result = again(*links.back(), result);
   return {std::move(result)};
@@ -47,12 +47,17 @@ std::vector<Tensor> hidden_afterwards(const Source& step) {
   return results;
 }
 
-Tensor hidden_ahead(const Tensor& scores) {
-  return by_matrix(scores, [](const MatrixView& s) -> Matrix {
-    const xt::xtensor<bool, 2> seen = xt::tril(xt::ones<bool>({s.shape(0), s.shape(1)}));
-    return xt::where(seen, s, -infinity);
+Flags seen_up_to(const MatrixView& scores, int ahead) {
+  return xt::tril(xt::ones<bool>({scores.shape(0), scores.shape(1)}), ahead);
+}
+
+Tensor hidden_ahead(const Tensor& scores, int ahead) {
+  return by_matrix(scores, [&](const MatrixView& s) -> Matrix {
+    return xt::where(seen_up_to(s, ahead), s, -infinity);
   });
 }
+
+std::vector<Tensor> hidden_for_nothing(const Source& step) { return {hidden_ahead(*step.tensor)}; }
 
 std::vector<Tensor> along_other_axis(const Source& step) {
   Call call = call_of(step);

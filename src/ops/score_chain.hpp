@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/mistake.hpp"
+#include "tensor/tensor.hpp"
 
 namespace qkv {
 
@@ -20,11 +21,21 @@ std::vector<Tensor> unmasked(const Source& step);
 /// The step's result if nothing had been hidden before it, its hidden cells then set to 0.
 std::vector<Tensor> hidden_afterwards(const Source& step);
 
-/// Scores with every key hidden that comes after its query: a causal mask.
-Tensor hidden_ahead(const Tensor& scores);
-inline constexpr std::string_view hid_for_nothing =
-    "Keys were hidden at a step that hides none.";
+/// Flags of a matrix's cells.
+using Flags = xt::xtensor<bool, 2>;
+
+/// The keys that each query sees: those up to its own, and `ahead` more (below 0: fewer).
+Flags seen_up_to(const MatrixView& scores, int ahead);
+
+/// Scores with all other keys hidden: a causal mask.
+Tensor hidden_ahead(const Tensor& scores, int ahead = 0);
+inline constexpr std::string_view hid_for_nothing = "Keys were hidden at a step that hides none.";
 inline constexpr std::string_view nothing_to_hide = "Is a mask due here?";
+
+/// The scores that are the step's result with a causal mask where the lesson has none.
+std::vector<Tensor> hidden_for_nothing(const Source& step);
+inline constexpr Mistake needless_mask{"mask.needless", hid_for_nothing, nothing_to_hide,
+                                       hidden_for_nothing};
 
 /// The step's result along columns where it should go along rows, or the other way round.
 std::vector<Tensor> along_other_axis(const Source& step);

@@ -3,22 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-
-#include "text/error.hpp"
 
 namespace qkv {
 namespace {
-
-// The last two axes of an operand, a vector being a matrix of one row.
-std::array<Axis, 2> matrix_axes(const Tensor& tensor) {
-  if (tensor.rank() < 2) return {Axis{.name = "", .size = 1}, tensor.axes.back()};
-  return {tensor.axes[tensor.rank() - 2], tensor.axes.back()};
-}
-
-std::string operand_text(const Call& call, std::size_t k) {
-  return fmt::format("{} ({})", call.names[k], shape_text(call.inputs[k]->shape()));
-}
 
 std::string axis_text(std::string_view symbol, const Axis& axis) {
   if (!is_placeholder(symbol) || axis.name.empty()) return std::string(symbol);
@@ -31,13 +18,19 @@ struct Bound {
   std::size_t operand = 0;
 };
 
+[[noreturn]] void refuse_sizes(const Call& call, std::string_view name, const Bound& first,
+                               const Bound& other) {
+  refuse(call, fmt::format("{} is {} in {} but {} in {}", name, first.axis.size,
+                           operand_text(call, first.operand), other.axis.size,
+                           operand_text(call, other.operand)));
+}
+
 void meet(std::map<std::string, Bound, std::less<>>& bound, std::string_view symbol, Axis axis,
           const Call& call, std::size_t operand) {
   const auto found = bound.find(symbol);
   if (symbol == "1") {
     if (axis.size != 1) {
-      throw InputError(fmt::format("{}: {} must be a vector or a matrix of one row", call.step,
-                                   operand_text(call, operand)));
+      refuse(call, operand_text(call, operand) + " must be a vector or a matrix of one row");
     }
     return;
   }
@@ -47,9 +40,7 @@ void meet(std::map<std::string, Bound, std::less<>>& bound, std::string_view sym
   }
   Axis& first = found->second.axis;
   if (first.size != axis.size) {
-    throw InputError(fmt::format(
-        "{}: {} is {} in {} but {} in {}", call.step, axis_text(symbol, first), first.size,
-        operand_text(call, found->second.operand), axis.size, operand_text(call, operand)));
+    refuse_sizes(call, axis_text(symbol, first), {first, found->second.operand}, {axis, operand});
   }
   if (first.labels.empty()) first.labels = std::move(axis.labels);
   if (first.name.empty()) first.name = std::move(axis.name);
@@ -70,9 +61,8 @@ Bindings bind(const Call& call, const Form& form) {
   std::map<std::string, Bound, std::less<>> bound;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     const auto [rows, columns] = axis_names(form.operands[std::min(k, form.operands.size() - 1)]);
-    std::array<Axis, 2> axes = matrix_axes(*call.inputs[k]);
-    meet(bound, rows, std::move(axes[0]), call, k);
-    meet(bound, columns, std::move(axes[1]), call, k);
+    meet(bound, rows, call.inputs[k]->row_axis(), call, k);
+    meet(bound, columns, call.inputs[k]->axes.back(), call, k);
   }
   Bindings result;
   for (auto& [symbol, meeting] : bound) {
@@ -83,32 +73,26 @@ Bindings bind(const Call& call, const Form& form) {
 }
 
 std::vector<Axis> leading_axes(const Call& call) {
-  std::vector<Axis> axes;
-  std::vector<std::size_t> owner;  // the operand that set the size of each axis
+  std::vector<Bound> met;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     const Tensor& operand = *call.inputs[k];
     const std::size_t count = operand.leading_axes();
-    if (count > axes.size()) {
-      axes.insert(axes.begin(), count - axes.size(), Axis{.name = "", .size = 1});
-      owner.insert(owner.begin(), count - owner.size(), k);
+    if (count > met.size()) {
+      met.insert(met.begin(), count - met.size(), Bound{{.name = "", .size = 1}, k});
     }
     for (std::size_t a = 0; a < count; ++a) {
-      const std::size_t place = axes.size() - count + a;
-      Axis& axis = axes[place];
+      Bound& bound = met[met.size() - count + a];
       const Axis& own = operand.axes[a];
-      if (own.size == 1 && axis.size != 1) continue;
-      if (axis.size != 1 && axis.size != own.size) {
-        throw InputError(fmt::format("{}: {} is {} in {} but {} in {}", call.step,
-                                     axis.name.empty() ? "the leading axis" : axis.name, axis.size,
-                                     operand_text(call, owner[place]), own.size,
-                                     operand_text(call, k)));
+      if (own.size == 1 && bound.axis.size != 1) continue;
+      if (bound.axis.size != 1 && bound.axis.size != own.size) {
+        const std::string& name = bound.axis.name;
+        refuse_sizes(call, name.empty() ? "the leading axis" : name, bound, {own, k});
       }
-      if (axis.size != own.size || axis.name.empty()) {
-        axis = own;
-        owner[place] = k;
-      }
+      if (bound.axis.size != own.size || bound.axis.name.empty()) bound = {own, k};
     }
   }
+  std::vector<Axis> axes;
+  for (Bound& bound : met) axes.push_back(std::move(bound.axis));
   return axes;
 }
 

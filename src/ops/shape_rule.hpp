@@ -4,7 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "ops/operation.hpp"
+#include "ops/call.hpp"
+#include "tensor/tensor.hpp"
 
 namespace qkv {
 

@@ -17,13 +17,7 @@ double below(double x, double top) {
 }
 
 struct Shift {
-  static Form form(const Call& call) {
-    const bool down = goes_down(call);
-    return {{"row column"},
-            "row column",
-            down ? "{0} − the largest of each column" : "{0} − the largest of each row",
-            down ? "{0} − the largest of each row" : "{0} − the largest of each column"};
-  }
+  static Form form(const Call& call) { return form_of_lines(call, "{0} − the largest of ", ""); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
@@ -83,7 +77,7 @@ struct Shift {
   }
 
   static Tensor compute(const Call& call) {
-    return by_operands(call, output_of(call, form(call)), [&](const Operands& of) -> Matrix {
+    return by_operands(call, form(call), [&](const Operands& of) -> Matrix {
       return xt::vectorize(below)(of(0), tops(of(0), along_of(call)));
     });
   }
@@ -95,17 +89,15 @@ struct Shift {
   }
 };
 
-std::vector<Tensor> of_whole(const Source& step) {
-  return {by_matrix(*step.inputs[0]->tensor, [](const MatrixView& x) -> Matrix {
-    return xt::vectorize(below)(x, tops(tops(x), Along::columns));
-  })};
+Matrix of_whole(const Matrix& x, Along) {
+  return xt::vectorize(below)(x, tops(tops(x), Along::columns));
 }
 
 constexpr Mistake shift_mistakes[] = {
     {"softmax.columns", "The largest number was taken along the wrong axis.",
      "Softmax takes all keys of one query.", along_other_axis},
     {"softmax.whole", "The largest number of the whole matrix was subtracted.",
-     "Every query has a largest number of its own.", of_whole},
+     "Every query has a largest number of its own.", with_lines<of_whole>},
     {"softmax.unscaled", "The scores went in before they were scaled.",
      "Scaling comes before softmax.", unscaled},
     {"softmax.unmasked", "The mask was ignored.", "What is hidden stays -inf.", unmasked},
@@ -113,7 +105,7 @@ constexpr Mistake shift_mistakes[] = {
 
 }  // namespace
 
-constinit const Operation shift_operation{
+constinit const Operation shift_operation = operation_of<Shift>({
     .name = "shift",
     .title = "Subtract the largest number of each row",
     .says =
@@ -122,12 +114,7 @@ constinit const Operation shift_operation{
     .notice = "Each row now has 0 as its largest number.",
     .operands = R"(["scores"])",
     .options = line_options,
-    .form = Shift::form,
-    .compute = Shift::compute,
-    .in_place = Shift::in_place,
-    .cell = readings_of<Shift>(),
-    .range = Shift::range,
     .mistakes = shift_mistakes,
-};
+});
 
 }  // namespace qkv

@@ -1,14 +1,9 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "ops/catalogue.hpp"
-#include "ops/formula.hpp"
+#include "ops/heads.hpp"
 #include "ops/line.hpp"
-#include "ops/other_heads.hpp"
-#include "ops/rows.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
 #include "tensor/parallel.hpp"
@@ -23,10 +18,6 @@ double power(double x, double top) {
   if (x == -infinity) return 0;
   return top == infinity ? (x == infinity ? 1 : 0) : std::exp(x - top);
 }
-
-double number_of(double x) { return x; }
-double number_of(const Expression& x) { return x.value(); }
-double number_of(const Decimal& x) { return x.value(); }
 
 Expression power(const Expression& x, const Expression& top) {
   if (x.value() == infinity) return 1.0;  // as above: infinity less infinity is no arithmetic
@@ -74,15 +65,13 @@ void softmax_long_row(std::span<const double> scores, std::span<double> weights)
   seen_as<2>(weights, size) = softmax(seen_as<2>(scores, size), Along::rows);
 }
 
-Tensor softmax_of_long_rows(const Tensor& scores, Tensor weights) {
-  const std::size_t width = weights.columns();
+Tensor softmax_of_long_rows(const Call& call, Tensor weights) {
   constexpr std::size_t operations = 4;
-  row_by_row(weights, operations, [&](std::size_t m, std::size_t row, std::span<double> cells) {
-    thread_local Scratch scratch;
-    const std::size_t first = (m * scores.rows() + row) * width;
-    softmax_long_row(scores.values.read(first, width, scratch), cells);
-  });
-  return weights;
+  return by_rows(call, std::move(weights), operations,
+                 [](const Operands& of, std::span<double> cells) {
+                   thread_local Scratch scratch;
+                   softmax_long_row(of.row(0, scratch), cells);
+                 });
 }
 
 // The same two corners for a whole matrix, each e^x worked out once. Where all vanish beside the
@@ -99,13 +88,7 @@ MatrixRange softmax_range(const MatrixRange& scores, Along along) {
 }
 
 struct Softmax {
-  static Form form(const Call& call) {
-    const bool down = goes_down(call);
-    return {{"row column"},
-            "row column",
-            down ? "softmax of each column of {0}" : "softmax of each row of {0}",
-            down ? "softmax of each row of {0}" : "softmax of each column of {0}"};
-  }
+  static Form form(const Call& call) { return form_of_lines(call, "softmax of ", " of {0}"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
@@ -120,15 +103,17 @@ struct Softmax {
   }
 
   static Tensor compute(const Call& call) {
-    const Tensor& scores = *call.inputs[0];
     Tensor weights = output_of(call, form(call));
     if (weights.values.size() <= teaching_numbers) {
       return by_operands(call, std::move(weights), [&](const Operands& of) -> Matrix {
         return softmax(of(0), along_of(call));
       });
     }
-    if (!goes_down(call)) return softmax_of_long_rows(scores, std::move(weights));
-    return transposed(softmax_of_long_rows(transposed(scores), transposed(weights)));
+    if (!goes_down(call)) return softmax_of_long_rows(call, std::move(weights));
+    const Tensor turned = transposed(*call.inputs[0]);
+    Call of_turned = call;
+    of_turned.inputs = {&turned};
+    return transposed(softmax_of_long_rows(of_turned, transposed(weights)));
   }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
@@ -148,80 +133,45 @@ struct Softmax {
   }
 };
 
-// The mistake's weights from each matrix of scores, along the step's own rows or columns.
-Tensor from_scores(const Source& step, Matrix (*formula)(const Matrix& scores, Along along)) {
-  const Along along = along_of(call_of(step));
-  return by_matrix(*step.inputs[0]->tensor,
-                   [&](const MatrixView& scores) { return formula(scores, along); });
+Matrix whole(const Matrix& s, Along) {
+  const Matrix powers = xt::exp(s);
+  return powers / total(powers);
 }
 
-std::vector<Tensor> whole(const Source& step) {
-  return {from_scores(step, [](const Matrix& s, Along) -> Matrix {
-    const Matrix powers = xt::exp(s);
-    return powers / total(powers);
-  })};
-}
+Matrix no_exp(const Matrix& s, Along along) { return shares(finite(s), along); }
 
-std::vector<Tensor> no_exp(const Source& step) {
-  return {from_scores(step, [](const Matrix& s, Along along) { return shares(finite(s), along); })};
+Matrix powers(const Matrix& s, Along) { return xt::exp(s); }
+
+Matrix powers_below_top(const Matrix& s, Along along) {
+  return xt::vectorize(power_of)(s, tops(s, along));
 }
 
 std::vector<Tensor> not_normalised(const Source& step) {
-  const auto below_the_top = [](const Matrix& s, Along along) -> Matrix {
-    return xt::vectorize(power_of)(s, tops(s, along));
-  };
-  const Tensor& scores = *step.inputs[0]->tensor;
-  return {with_numbers(scores, xt::exp(scores.array())), from_scores(step, below_the_top)};
+  return {with_lines<powers>(step).front(), with_lines<powers_below_top>(step).front()};
 }
 
-// 2^x is e^(x · ln 2).
-std::vector<Tensor> base_2(const Source& step) {
-  return {from_scores(
-      step, [](const Matrix& s, Along along) { return softmax(s * std::numbers::ln2, along); })};
+// 2^x is e^(x · ln 2), 10^x is e^(x · ln 10).
+Matrix base_2(const Matrix& s, Along along) { return softmax(s * std::numbers::ln2, along); }
+Matrix base_10(const Matrix& s, Along along) { return softmax(s * std::numbers::ln10, along); }
+
+// e^(−x); what is hidden stays so.
+Matrix negative(const Matrix& s, Along along) {
+  return softmax(xt::where(xt::isinf(s), s, -s), along);
 }
 
 // The powers of all heads in a cell, divided by their sum.
 std::vector<Tensor> over_heads(const Source& step) {
-  const Tensor& scores = *step.inputs[0]->tensor;
-  if (scores.leading_axes() == 0 || scores.values.empty()) return {};
-  const std::size_t heads = scores.axes[scores.leading_axes() - 1].size;
+  const Tensor& scores = step.operand();
+  const std::size_t heads =
+      scores.leading_axes() == 0 ? 1 : scores.axes[scores.leading_axes() - 1].size;
   if (heads < 2) return {};
-  Tensor weights = scores;
-  for (std::size_t first = 0; first < scores.matrices(); first += heads) {
-    Matrix top = scores.matrix(first);
-    for (std::size_t h = 1; h < heads; ++h) top = xt::maximum(top, scores.matrix(first + h));
-    Matrix total = xt::zeros_like(top);
-    for (std::size_t h = 0; h < heads; ++h) {
-      const Matrix powers = xt::vectorize(power_of)(scores.matrix(first + h), top);
-      total += powers;
-      xt::noalias(weights.write_matrix(first + h)) = powers;
-    }
-    for (std::size_t h = 0; h < heads; ++h) {
-      const Matrix powers = weights.matrix(first + h);
-      xt::noalias(weights.write_matrix(first + h)) =
-          xt::where(xt::equal(total, 0.0), 0.0, powers / total);
-    }
-  }
-  return {std::move(weights)};
-}
-
-// e^(−x); what is hidden stays so.
-std::vector<Tensor> negative(const Source& step) {
-  return {from_scores(step, [](const Matrix& s, Along along) -> Matrix {
-    return softmax(xt::where(xt::isinf(s), s, -s), along);
-  })};
-}
-
-// 10^x is e^(x · ln 10).
-std::vector<Tensor> base_10(const Source& step) {
-  return {from_scores(
-      step, [](const Matrix& s, Along along) { return softmax(s * std::numbers::ln10, along); })};
+  return {by_heads(scores, heads, [](const Matrix& s) { return softmax(s, Along::columns); })};
 }
 
 // A causal mask where the lesson has none.
-std::vector<Tensor> softmax_masked(const Source& step) {
+std::vector<Tensor> masked(const Source& step) {
   if (behind(&step, mask_operation)) return {};
-  const Tensor hidden = hidden_ahead(*step.inputs[0]->tensor);
+  const Tensor hidden = hidden_ahead(step.operand());
   Call call = call_of(step);
   call.inputs[0] = &hidden;
   return {Softmax::compute(call)};
@@ -231,13 +181,15 @@ constexpr Mistake softmax_mistakes[] = {
     {"softmax.columns", "Softmax went along the wrong axis.", "The weights of one query sum to 1.",
      along_other_axis},
     {"softmax.whole", "Softmax went over the whole matrix at once.",
-     "Every query has its own sum to divide by.", whole},
+     "Every query has its own sum to divide by.", with_lines<whole>},
     {"softmax.no-exp", "The scores were divided by their plain sum, without e^x.",
-     "First e to the power of each score, then divide.", no_exp},
+     "First e to the power of each score, then divide.", with_lines<no_exp>},
     {"softmax.not-normalised", "The powers of e were not divided by their sum.",
      "The weights of one query sum to 1.", not_normalised},
-    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.", base_2},
-    {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.", base_10},
+    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.",
+     with_lines<base_2>},
+    {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.",
+     with_lines<base_10>},
     {"softmax.unscaled", "The scores went in before they were scaled.",
      "Softmax takes the scaled scores.", unscaled},
     {"softmax.unmasked", "The mask was ignored.", "Hidden keys get weight 0.", unmasked},
@@ -246,29 +198,23 @@ constexpr Mistake softmax_mistakes[] = {
     {"softmax.heads", "Softmax went over the heads.",
      "The weights of one query sum to 1 in each head.", over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
-     "A larger score gets a larger weight.", negative},
-    {"mask.needless", hid_for_nothing, nothing_to_hide, softmax_masked},
-    {"heads.other", took_another_head, which_head, with_other_heads},
+     "A larger score gets a larger weight.", with_lines<negative>},
+    {"mask.needless", hid_for_nothing, nothing_to_hide, masked},
+    other_heads,
 };
 
 }  // namespace
 
-constinit const Operation softmax_operation{
+constinit const Operation softmax_operation = operation_of<Softmax>({
     .name = "softmax",
     .title = "Turn scores into weights",
-    .says =
-        "Softmax makes every number positive (e to its power) and divides by the sum, so that "
-        "the weights of a query add up to 1. Larger scores get more than their share.",
+    .says = "Softmax makes every number positive (e to its power) and divides by the sum, so that "
+            "the weights of a query add up to 1. Larger scores get more than their share.",
     .notice = "Which weight is the largest for each query, and by how much?",
     .operands = R"(["scores"])",
     .options = line_options,
-    .form = Softmax::form,
-    .compute = Softmax::compute,
-    .cell = readings_of<Softmax>(),
-    .range = Softmax::range,
     .makes_weights = true,
-    .parts = Softmax::parts,
     .mistakes = softmax_mistakes,
-};
+});
 
 }  // namespace qkv

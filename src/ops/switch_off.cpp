@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include "ops/catalogue.hpp"
-#include "text/error.hpp"
+#include "ops/cell.hpp"
+#include "ops/heads.hpp"
+#include "ops/result.hpp"
 
 namespace qkv {
 namespace {
@@ -20,39 +22,28 @@ struct SwitchOff {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const bool off = c.matrix % heads_of(*c.call) == head_of(*c.call);
-    return off ? N(0.0) : c(0)(c.row, c.column);
+    const auto head = static_cast<double>(c.matrix % heads_of(c.input(0)) + 1);
+    return head == head_of(*c.call) ? N(0.0) : c(0)(c.row, c.column);
   }
 
   static Tensor compute(const Call& call) {
+    refuse_without_heads(call, " to switch one off");
     const Tensor& all = *call.inputs[0];
-    const std::size_t leading = all.leading_axes();
-    if (leading == 0 || all.axes[leading - 1].name == "batch") {
-      throw InputError(fmt::format("{}: {} ({}) has no axis of heads to switch one off", call.step,
-                                   call.names[0], shape_text(all.shape())));
-    }
-    const double head = call.options->number("head", 1);
-    if (head < 1 || head > static_cast<double>(heads_of(call))) {
-      throw InputError(fmt::format("{}: there is no head {} in {}; its heads are 1 to {}",
-                                   call.step, head, call.names[0], heads_of(call)));
+    const double head = head_of(call);
+    if (head < 1 || head > static_cast<double>(heads_of(all))) {
+      refuse(call, fmt::format("there is no head {} in {}; its heads are 1 to {}", head,
+                               call.names[0], heads_of(all)));
     }
     return cell_by_cell(call, unwritten(all.axes), cell<double>);
   }
 
  private:
-  static std::size_t heads_of(const Call& call) {
-    const Tensor& all = *call.inputs[0];
-    return all.axes[all.leading_axes() - 1].size;
-  }
-
-  static std::size_t head_of(const Call& call) {
-    return static_cast<std::size_t>(call.options->number("head", 1)) - 1;
-  }
+  static double head_of(const Call& call) { return call.options->number("head", 1); }
 };
 
 }  // namespace
 
-constinit const Operation switch_off_operation{
+constinit const Operation switch_off_operation = operation_of<SwitchOff>({
     .name = "switch_off",
     .title = "Switch one head off",
     .says =
@@ -61,9 +52,6 @@ constinit const Operation switch_off_operation{
     .notice = "Only one head has changed.",
     .operands = R"(["context"])",
     .options = switch_off_options,
-    .form = SwitchOff::form,
-    .compute = SwitchOff::compute,
-    .cell = readings_of<SwitchOff>(),
-};
+});
 
 }  // namespace qkv

@@ -6,7 +6,8 @@
 #include <unordered_map>
 
 #include "ops/catalogue.hpp"
-#include "text/error.hpp"
+#include "ops/cell.hpp"
+#include "tensor/tensor.hpp"
 #include "text/lowercase.hpp"
 #include "text/nearest.hpp"
 #include "text/trimmed.hpp"
@@ -45,10 +46,9 @@ std::shared_ptr<const BytePairEncoder> encoder_of(const Call& call) {
   if (options.has("vocab") && options.has("merges")) {
     return byte_pair_encoder(options.contents("vocab"), options.contents("merges"));
   }
-  throw InputError(
-      fmt::format("{}: bpe needs its files: vocab = \"vocab.json\" and merges = "
-                  "\"merges.txt\", or tokenizer = \"tokenizer.json\"",
-                  call.step));
+  refuse(call,
+         "bpe needs its files: vocab = \"vocab.json\" and merges = \"merges.txt\", or tokenizer = "
+         "\"tokenizer.json\"");
 }
 
 std::string text_to_read(const Call& call, const std::string& text) {
@@ -56,15 +56,13 @@ std::string text_to_read(const Call& call, const std::string& text) {
 }
 
 void refuse_empty(bool is_empty, const Call& call) {
-  if (!is_empty) return;
-  throw InputError(fmt::format("{}: the text is empty; give it at least one word", call.step));
+  if (is_empty) refuse(call, "the text is empty; give it at least one word");
 }
 
 void refuse_no_text(const Call& call) {
   if (!call.environment->texts.empty()) return;
-  throw InputError(fmt::format(
-      "{}: there is no text to tokenise; write text = \"the fat cat\" at the top of the lesson",
-      call.step));
+  refuse(call,
+         "there is no text to tokenise; write text = \"the fat cat\" at the top of the lesson");
 }
 
 std::vector<Tokens> tokens_of(const Call& call) {
@@ -83,9 +81,8 @@ std::vector<Tokens> tokens_of(const Call& call) {
 
 // The token that fills up a row, as its label.
 std::string pad_label(const Call& call) {
-  const OptionValue* pad = call.options->find("pad");
-  const bool is_word = pad && std::holds_alternative<std::string>(*pad);
-  return is_word ? std::get<std::string>(*pad) : "<pad>";
+  const bool is_number = call.options->if_number("pad") != nullptr;
+  return std::string(is_number ? "<pad>" : call.options->word("pad", "<pad>"));
 }
 
 bool are_ragged(const std::vector<Tokens>& sentences) {
@@ -126,18 +123,16 @@ double id_of(const std::string& token, const Vocabulary& known, const Call& call
   constexpr std::size_t shown = 24;
   const std::size_t count = std::min(shown, vocabulary.size());
   const std::string near = nearest(token, std::span<const std::string>(vocabulary));
-  throw InputError(fmt::format(
-      "{}: \"{}\" is not in the vocabulary ({}{}); {}write the text in these words, or add it "
-      "there",
-      call.step, token,
-      fmt::join(vocabulary.begin(), vocabulary.begin() + static_cast<std::ptrdiff_t>(count), ", "),
-      count < vocabulary.size() ? ", …" : "",
-      near.empty() ? "" : fmt::format("did you mean \"{}\"? Else ", near)));
+  refuse(call,
+         fmt::format("\"{}\" is not in the vocabulary ({}{}); {}write the text in these words, or "
+                     "add it there",
+                     token, fmt::join(std::span(vocabulary).first(count), ", "),
+                     count < vocabulary.size() ? ", …" : "",
+                     near.empty() ? "" : fmt::format("did you mean \"{}\"? Else ", near)));
 }
 
 double pad_id(const Vocabulary& vocabulary, const Call& call) {
-  const OptionValue* pad = call.options->find("pad");
-  if (pad && std::holds_alternative<double>(*pad)) return std::get<double>(*pad);
+  if (const double* pad = call.options->if_number("pad")) return *pad;
   return id_of(pad_label(call), vocabulary, call);
 }
 
@@ -178,10 +173,8 @@ std::vector<Sentence> encoded(const Call& call) {
     return s.ids.size() == sentences.front().ids.size();
   };
   if (!call.options->has("pad") && !std::all_of(sentences.begin(), sentences.end(), same_length)) {
-    throw InputError(
-        fmt::format("{}: the texts have different lengths; say what fills up the shorter "
-                    "ones: pad = 50256",
-                    call.step));
+    refuse(call,
+           "the texts have different lengths; say what fills up the shorter ones: pad = 50256");
   }
   return sentences;
 }
@@ -192,10 +185,10 @@ struct Tokenise {
   // The rule of an id is its place in the vocabulary: there is no arithmetic to show.
   template <class N>
   static N cell(const Cell<N>& c) {
-    return ids_of(*c.call).values[c.row * c.output->columns() + c.column];
+    return compute(*c.call).values[c.row * c.output->columns() + c.column];
   }
 
-  static Tensor ids_of(const Call& call) {
+  static Tensor compute(const Call& call) {
     refuse_no_text(call);
     const std::vector<Sentence> sentences = is_bpe(call) ? encoded(call) : looked_up(call);
     std::size_t longest = 0;
@@ -218,7 +211,7 @@ struct Tokenise {
 
 }  // namespace
 
-constinit const Operation tokenise_operation{
+constinit const Operation tokenise_operation = operation_of<Tokenise>({
     .name = "tokenise",
     .title = "Cut the text into tokens",
     .says =
@@ -228,9 +221,6 @@ constinit const Operation tokenise_operation{
     .fewest = 0,
     .most = 0,
     .options = tokenise_options,
-    .form = Tokenise::form,
-    .compute = Tokenise::ids_of,
-    .cell = readings_of<Tokenise>(),
-};
+});
 
 }  // namespace qkv

@@ -1,4 +1,6 @@
 #include "ops/catalogue.hpp"
+#include "ops/cell.hpp"
+#include "tensor/tensor.hpp"
 
 namespace qkv {
 namespace {
@@ -12,8 +14,7 @@ struct Transpose {
   }
 
   static Tensor compute(const Call& call) {
-    Tensor operand = *call.inputs[0];
-    if (operand.rank() == 1) operand.axes.insert(operand.axes.begin(), Axis{.name = "", .size = 1});
+    Tensor operand = as_matrix(*call.inputs[0]);
     operand.dot_width = 0;
     return transposed(operand);
   }
@@ -21,15 +22,12 @@ struct Transpose {
 
 }  // namespace
 
-constinit const Operation transpose_operation{
+constinit const Operation transpose_operation = operation_of<Transpose>({
     .name = "transpose",
     .title = "Turn rows into columns",
     .says = "The matrix is turned over: its first row becomes the first column, and so on.",
     .notice = "The same numbers, each with its two indices exchanged.",
     .operands = R"(["A"])",
-    .form = Transpose::form,
-    .compute = Transpose::compute,
-    .cell = readings_of<Transpose>(),
-};
+});
 
 }  // namespace qkv

@@ -1,27 +1,17 @@
 #include "ops/catalogue.hpp"
-#include "ops/other_heads.hpp"
+#include "ops/heads.hpp"
 #include "ops/product.hpp"
 
 namespace qkv {
 namespace {
 
-struct WeightedSum {
+struct WeightedSum : ProductMaths<RightSide::as_is> {
   static Form form(const Call&) {
     return {{"query key", "key d_v"}, "query d_v", "{0} · {1}", "{1} · {0}"};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return product_cell(c);
-  }
-
   static Tensor compute(const Call& call) {
-    return product(call, form(call));  // [query key]·[key d_v] → [query d_v]
-  }
-
-  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
-                                    const Tensor& result) {
-    return product_range(call, operands, result, RightSide::as_is);
+    return product(call, form(call), RightSide::as_is);  // [query key]·[key d_v] → [query d_v]
   }
 };
 
@@ -29,23 +19,23 @@ std::vector<Tensor> with_operands(const Source& step, const Tensor& a, const Ten
   if (a.columns() != v.rows()) return {};
   Call call = call_of(step);
   call.inputs = {&a, &v};
-  return {product(call, WeightedSum::form(call))};
+  return {WeightedSum::compute(call)};
 }
 
 std::vector<Tensor> transposed_weights(const Source& step) {
-  return with_operands(step, transposed(*step.inputs[0]->tensor), *step.inputs[1]->tensor);
+  return with_operands(step, transposed(step.operand()), step.operand(1));
 }
 
 std::vector<Tensor> keys(const Source& step) {
   const Source* scores = behind(step.inputs[0], score_operation);
   if (!scores) return {};
-  return with_operands(step, *step.inputs[0]->tensor, *scores->inputs[1]->tensor);
+  return with_operands(step, step.operand(), scores->operand(1));
 }
 
 std::vector<Tensor> embeddings(const Source& step) {
   const Source* values = behind(step.inputs[1], project_operation);
   if (!values) return {};
-  return with_operands(step, *step.inputs[0]->tensor, *values->inputs[0]->tensor);
+  return with_operands(step, step.operand(), values->operand());
 }
 
 // Any of the score matrices on the way to the weights.
@@ -55,7 +45,7 @@ std::vector<Tensor> scores_instead(const Source& step) {
   const Source* at = step.inputs[0];
   while (scores && at != scores && !at->inputs.empty()) {
     at = at->inputs[0];
-    for (Tensor& result : with_operands(step, *at->tensor, *step.inputs[1]->tensor)) {
+    for (Tensor& result : with_operands(step, *at->tensor, step.operand(1))) {
       results.push_back(std::move(result));
     }
   }
@@ -71,26 +61,21 @@ constexpr Mistake weighted_sum_mistakes[] = {
      "The weights mix the values V.", embeddings},
     {"weighted-sum.scores", "The scores were used in place of the weights.",
      "First softmax, then the sum.", scores_instead},
-    {"heads.other", took_another_head, which_head, with_other_heads},
+    other_heads,
 };
 
 }  // namespace
 
-constinit const Operation weighted_sum_operation{
+constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
     .name = "weighted_sum",
     .title = "Mix the values with the weights",
-    .says =
-        "Every token's new vector is the sum of all the value vectors, each taken as often as "
-        "its weight says. A weight of 0 leaves a token out; a weight of 1 copies it.",
+    .says = "Every token's new vector is the sum of all the value vectors, each taken as often as "
+            "its weight says. A weight of 0 leaves a token out; a weight of 1 copies it.",
     .notice = "Each number lies between the smallest and the largest of its column of values.",
     .operands = R"(["A", "V"])",
     .fewest = 2,
     .most = 2,
-    .form = WeightedSum::form,
-    .compute = WeightedSum::compute,
-    .cell = readings_of<WeightedSum>(),
-    .range = WeightedSum::range,
     .mistakes = weighted_sum_mistakes,
-};
+});
 
 }  // namespace qkv

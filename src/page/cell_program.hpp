@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ops/expression.hpp"
 #include "page/pattern.hpp"
 #include "trace/reference.hpp"
 #include "trace/trace.hpp"

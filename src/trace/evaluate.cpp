@@ -9,6 +9,7 @@
 #include <new>
 #include <set>
 
+#include "ops/result.hpp"
 #include "tensor/memory_limit.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "ops/operation.hpp"
+#include "tensor/tensor.hpp"
+
+namespace qkv {
+
+/// A matrix on the way from the operands to the result that is worth showing: softmax's
+/// exponentials.
+struct Part {
+  std::string title;
+  Tensor tensor;
+};
+
+/// A result of the first operand's size that costs less than fresh memory for it does: how each of
+/// its rows becomes the result's, in place.
+struct InPlace {
+  Tensor frame;  ///< the result without its numbers
+  std::function<void(std::size_t matrix, std::size_t row, std::span<double> cells)> work;
+};
+
+/// The lowest and highest that each cell of a tensor can be.
+struct Range {
+  Tensor low;
+  Tensor high;
+};
+
+/// What the operation makes of the call; where that is large and cheap, it is recomputed for each
+/// reader.
+Tensor result_of(const Operation& operation, const Call& call);
+
+/// Works out every cell of `output` with the cell's own maths: the fast path of an operation whose
+/// cells each take a few operations.
+Tensor cell_by_cell(const Call& call, Tensor output, double (*cell)(const Cell<double>&));
+
+}  // namespace qkv
