@@ -14,16 +14,14 @@ constexpr Numeral blank_cell{std::numeric_limits<double>::quiet_NaN(), 0, false}
 
 // A written matrix turned inside, so that a token is a row.
 Cells turned_inside(Shape& shape, std::span<const Numeral> cells) {
-  const std::size_t rows = shape[shape.size() - 2];
-  const std::size_t columns = shape.back();
-  std::vector<Numeral> result(cells.size());
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::size_t start = i - i % (rows * columns);
-    const std::size_t r = i % (rows * columns) / columns;
-    result[start + i % columns * rows + r] = cells[i];
-  }
-  std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-  return Cells(std::move(result));
+  std::vector<Numeral> turned(cells.size());
+  std::size_t& rows = shape[shape.size() - 2];
+  std::size_t& columns = shape.back();
+  const std::size_t matrices = cells.size() / std::max<std::size_t>(1, rows * columns);
+  auto to = seen_as<3>(turned, {matrices, columns, rows});
+  xt::noalias(to) = xt::transpose(seen_as<3>(cells, {matrices, rows, columns}), {0, 2, 1});
+  std::swap(rows, columns);
+  return Cells(std::move(turned));
 }
 
 // One row or one column that holds as many numbers as the wanted one row or column.

@@ -7,29 +7,33 @@
 #include <limits>
 
 #include "check/cut.hpp"
+#include "ops/formula.hpp"
+#include "ops/heads.hpp"
 
 namespace qkv {
 namespace {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-Tensor mapped(const Tensor& right, const std::function<double(double)>& change) {
-  Tensor result = right;
-  for (double& x : result.values.write()) x = change(x);
+
+Tensor filled(const Tensor& right, double number) {
+  Tensor result = unwritten_like(right);
+  std::ranges::fill(result.values.write(), number);
   return result;
 }
 
 std::vector<Supposed> signs(const SlipContext& c) {
-  return {mapped(*c.right, [](double x) { return -x; })};
+  return {with_numbers(*c.right, -c.right->array())};
 }
 
 // The point one to three places off, in the number as it was worked out or as it was written.
 std::vector<Supposed> decimal_points(const SlipContext& c) {
   std::vector<Supposed> results;
+  const auto right = c.right->array();
   for (const double factor : {10.0, 0.1, 100.0, 0.01, 1000.0, 0.001}) {
-    results.push_back(mapped(*c.right, [&](double x) { return x * factor; }));
+    results.push_back(with_numbers(*c.right, right * factor));
+    if (factor < 1) continue;
     for (const Cut& cut : cuts_to(c.decimals)) {
-      if (factor > 1)
-        results.push_back(mapped(*c.right, [&](double x) { return cut(x) * factor; }));
+      results.push_back(with_numbers(*c.right, xt::vectorize(cut)(right) * factor));
     }
   }
   return results;
@@ -40,45 +44,30 @@ std::vector<Supposed> transposes(const SlipContext& c) { return {transposed(*c.r
 // (tokens, heads, features), as programs hold them until the heads are put first.
 std::vector<Supposed> rows_before_heads(const SlipContext& c) {
   const Tensor& right = *c.right;
-  if (right.rank() < 3) return {};
-  const std::size_t axis = right.rank() - 3;
-  const std::size_t heads = right.axes[axis].size;
-  if (heads < 2 || right.axes[axis].name == "batch") return {};
+  if (heads_of(right) < 2) return {};
   Tensor result = right;
-  std::swap(result.axes[axis], result.axes[axis + 1]);
-  for (std::size_t m = 0; m < right.matrices(); ++m) {
-    const auto from = right.cells(m);
-    const std::size_t block = m / heads * heads * from.size();
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      const std::size_t row = i / right.columns();
-      const std::size_t place = (row * heads + m % heads) * right.columns() + i % right.columns();
-      result.values.write()[block + place] = from[i];
-    }
-  }
+  std::swap(result.axes[right.rank() - 3], result.axes[right.rank() - 2]);
+  put(xt::transpose(right.array<4>(), {0, 2, 1, 3}), result.values.write());
   return {std::move(result)};
 }
 
 // Every number taken from the cell beside, above or below it.
 std::vector<Supposed> neighbours(const SlipContext& c) {
   std::vector<Supposed> results;
-  const auto rows = static_cast<std::ptrdiff_t>(c.right->rows());
-  const auto columns = static_cast<std::ptrdiff_t>(c.right->columns());
+  const auto right = c.right->array();
+  const auto n = static_cast<std::ptrdiff_t>(c.right->rows());
+  const auto m = static_cast<std::ptrdiff_t>(c.right->columns());
   constexpr std::pair<std::ptrdiff_t, std::ptrdiff_t> ways[] = {{0, 1}, {0, -1}, {1, 0}, {-1, 0}};
   for (const auto& [down, along] : ways) {
-    Tensor result = *c.right;
-    for (std::size_t m = 0; m < result.matrices(); ++m) {
-      const auto from = c.right->cells(m);
-      const auto to = result.write_cells(m);
-      for (std::ptrdiff_t i = 0; i < rows; ++i) {
-        for (std::ptrdiff_t j = 0; j < columns; ++j) {
-          const std::ptrdiff_t r = i + down;
-          const std::ptrdiff_t k = j + along;
-          const bool there = r >= 0 && r < rows && k >= 0 && k < columns;
-          to[static_cast<std::size_t>(i * columns + j)] =
-              there ? from[static_cast<std::size_t>(r * columns + k)] : nothing;
-        }
-      }
-    }
+    // Of n places, those that have another so far away; and of the others those that are it.
+    const auto places = [](std::ptrdiff_t size, std::ptrdiff_t away) {
+      return xt::range(std::max<std::ptrdiff_t>(0, -away),
+                       size - std::max<std::ptrdiff_t>(0, away));
+    };
+    Tensor result = filled(*c.right, nothing);
+    auto to = result.write_array();
+    xt::view(to, xt::all(), places(n, down), places(m, along)) =
+        xt::view(right, xt::all(), places(n, -down), places(m, -along));
     results.push_back(std::move(result));
   }
   return results;
@@ -106,7 +95,7 @@ std::vector<Supposed> swapped_digits(const SlipContext& c) {
   for (const Cut& cut : cuts_to(c.decimals)) {
     for (std::size_t place = 0; place < most_digits; ++place) {
       bool any = false;
-      Tensor result = mapped(*c.right, [](double) { return nothing; });
+      Tensor result = filled(*c.right, nothing);
       for (std::size_t i = 0; i < result.values.size(); ++i) {
         if (!c.near_wrong.empty() && !c.near_wrong[i]) continue;
         result.values.write()[i] =
@@ -123,8 +112,7 @@ std::vector<Supposed> swapped_digits(const SlipContext& c) {
 std::vector<Supposed> swapped_rows(const SlipContext& c) {
   std::vector<Supposed> results;
   constexpr std::size_t most_rows = 8;
-  Tensor right = *c.right;
-  for (Axis& axis : right.axes) axis.labels = {};  // each version has axes of its own
+  const Tensor& right = *c.right;
   for (std::size_t m = 0; m < c.wrong_rows.size(); ++m) {
     const std::vector<std::size_t>& rows = c.wrong_rows[m];
     if (rows.size() > most_rows) continue;
@@ -151,32 +139,34 @@ double value_without(const Expression& term, std::size_t dropped, std::size_t& c
   return parts.empty() ? 0 : Expression::worked_out(term.kind(), parts);
 }
 
-// Counts no further than it must to know that there are more than `most`: a part that is used a
-// hundred times is counted as often.
-std::size_t terms_in(const Expression& term, std::size_t most) {
-  std::size_t count = term.kind() == Expression::Kind::sum ? term.parts().size() : 0;
-  for (const Expression& part : term.parts()) {
-    if (count > most) break;
-    count += terms_in(part, most - count);
+// The terms of all sums in the order of writing, no more than one beyond `most`: a part that is
+// used a hundred times has its terms as often.
+void add_terms(const Expression& whole, std::size_t most, std::vector<const Expression*>& terms) {
+  for (const Expression& part : whole.parts()) {
+    if (terms.size() > most) return;
+    if (whole.kind() == Expression::Kind::sum) terms.push_back(&part);
+    add_terms(part, most, terms);
   }
-  return count;
+}
+
+// The arithmetic of a cell, counted through all matrices.
+Expression arithmetic_of(const SlipContext& c, std::size_t cell) {
+  const std::size_t row = cell / c.right->columns();
+  return c.arithmetic(row / c.right->rows(), row % c.right->rows(), cell % c.right->columns());
 }
 
 std::vector<Supposed> dropped_terms(const SlipContext& c) {
   std::vector<Tensor> results;
   if (!c.arithmetic) return {};
   constexpr std::size_t most_terms = 64;
-  const std::size_t columns = c.right->columns();
-  const std::size_t size = c.right->rows() * columns;
   for (std::size_t i = 0; i < c.right->values.size(); ++i) {
     if (!c.near_wrong[i]) continue;
-    const Expression arithmetic = c.arithmetic(i / size, i % size / columns, i % columns);
-    const std::size_t terms = terms_in(arithmetic, most_terms);
-    if (terms > most_terms) continue;
-    while (results.size() < terms) {
-      results.push_back(mapped(*c.right, [](double) { return nothing; }));
-    }
-    for (std::size_t t = 0; t < terms; ++t) {
+    const Expression arithmetic = arithmetic_of(c, i);
+    std::vector<const Expression*> terms;
+    add_terms(arithmetic, most_terms, terms);
+    if (terms.size() > most_terms) continue;
+    while (results.size() < terms.size()) results.push_back(filled(*c.right, nothing));
+    for (std::size_t t = 0; t < terms.size(); ++t) {
       std::size_t count = 0;
       results[t].values.write()[i] = value_without(arithmetic, t, count);
     }
@@ -184,23 +174,12 @@ std::vector<Supposed> dropped_terms(const SlipContext& c) {
   return {results.begin(), results.end()};
 }
 
-// The term that value_without leaves out; nullptr where there are fewer.
-const Expression* term_at(const Expression& whole, std::size_t wanted, std::size_t& count) {
-  for (const Expression& part : whole.parts()) {
-    if (whole.kind() == Expression::Kind::sum && count++ == wanted) return &part;
-    if (const Expression* found = term_at(part, wanted, count)) return found;
-  }
-  return nullptr;
-}
-
 std::string dropped_term(const SlipContext& c, std::size_t version, std::size_t cell) {
   if (!c.arithmetic || !c.term_text) return {};
-  const std::size_t columns = c.right->columns();
-  const std::size_t size = c.right->rows() * columns;
-  const Expression arithmetic = c.arithmetic(cell / size, cell % size / columns, cell % columns);
-  std::size_t count = 0;
-  const Expression* term = term_at(arithmetic, version, count);
-  return term ? c.term_text(*term) : std::string();
+  const Expression arithmetic = arithmetic_of(c, cell);
+  std::vector<const Expression*> terms;
+  add_terms(arithmetic, version, terms);
+  return version < terms.size() ? c.term_text(*terms[version]) : std::string();
 }
 
 // A block that was never written.
@@ -230,11 +209,9 @@ std::vector<Supposed> dropouts(const SlipContext& c) {
   }
   constexpr double least = 1.01;
   if (!any || !(products > least * squares)) return {};
-  Tensor result = *c.right;
-  for (std::size_t i = 0; i < right.size(); ++i) {
-    result.values.write()[i] = c.written[i] == 0 ? 0 : result.values[i] * (products / squares);
-  }
-  return {std::move(result)};
+  const auto written = seen_as<1>(c.written, {c.written.size()});
+  return {with_numbers(*c.right, xt::where(xt::equal(written, 0.0), 0.0,
+                                           c.right->array<1>() * (products / squares)))};
 }
 
 struct Slip {
