@@ -79,7 +79,7 @@ bool is_clear(const Reading& late, const Reading& early, const std::string& name
 // The first of the steps that scaling early changes that was handed in, the scaling aside: that one
 // must come out better. Who forgets to scale has scores that look as if they had been scaled
 // before, but queries that do not.
-std::string first_changed(const Reading& reading, const ScaledEarly& early) {
+std::string first_changed(const Reading& reading, const TakenElsewhere& early) {
   const auto is_there = [&](const std::string& name) {
     return std::any_of(reading.handed.begin(), reading.handed.end(),
                        [&](const Handed& handed) { return handed.name == name; });
@@ -121,7 +121,7 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
   options.on_matrix = {};  // it has been told already
   Reading turned = read_as(trace, submission, Turned::yes, options, {}, plain.wrong);
   std::optional<Reading> best;  // of those that scale early
-  for (const ScaledEarly& early : scaled_early(lesson.recipe, lesson_trace)) {
+  for (const TakenElsewhere& early : taken_elsewhere(lesson.recipe, lesson_trace)) {
     const std::string first = first_changed(plain, early);
     for (const Reading* late : {&plain, &turned}) {
       const bool is_turned_for_nothing = late == &turned && !is_better(turned, plain);

@@ -21,10 +21,9 @@ std::vector<std::size_t> masks_of(const ComparedStep& step) {
   const std::span<const double> theirs = tensor.values;
   // Below what no program scores: -68,000 is more than float16 can hold, and no mask.
   constexpr double no_score = -1e8;
-  const bool is_masked = step.name.find("mask") != std::string::npos;
   const auto hides = [&](double x) {
     const bool known = x == -65504 || x == -10000 || x == finite_mask;
-    return x <= no_score || (x <= finite_mask && (known || is_masked || step.after_mask));
+    return x <= no_score || (x <= finite_mask && (known || step.after_mask));
   };
   const auto is_hidden = [&](std::size_t i) {
     return (ours[i] == -infinity && hides(theirs[i])) || (theirs[i] == -infinity && hides(ours[i]));

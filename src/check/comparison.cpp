@@ -101,6 +101,15 @@ bool counts(Sameness sameness, bool both_whole) {
   return sameness == Sameness::differs || sameness == Sameness::other_shape;
 }
 
+// Whether a step sets cells to -inf: as its operation says or, where no lesson has it, its name.
+bool hides(const std::string& name, const SideIndex& actual, const SideIndex& desired) {
+  for (const SideIndex* index : {&actual, &desired}) {
+    const SideMatrix* matrix = index->find(name);
+    if (matrix && index->side().is_lesson && !matrix->is_given) return matrix->hides;
+  }
+  return name.find("mask") != std::string::npos;
+}
+
 [[noreturn]] void refuse_strangers(const Side& actual, const Side& desired) {
   const auto names = [](const Side& side) {
     constexpr std::size_t most = 8;
@@ -188,7 +197,7 @@ Comparison compare(const Side& actual, const Side& desired, const ToleranceChoic
   bool after_mask = false;
   Terms terms;
   for (const std::string& name : names_of(actual_index, desired_index)) {
-    after_mask = after_mask || name.find("mask") != std::string::npos;
+    after_mask = after_mask || hides(name, actual_index, desired_index);
     comparison.steps.push_back(
         compared(name, actual_index, desired_index, choice, after_mask, terms));
     in_common = in_common || !is_missing(comparison.steps.back().sameness);

@@ -33,7 +33,7 @@ struct ComparedStep {
   /// So many mismatches more are none: a number so low that it hides, where -inf is due.
   std::size_t finite_masks = 0;
   std::optional<StepReport> judged = {};  ///< what check says of it, where it differs from a lesson
-  bool after_mask = false;                ///< a step of its name or before it is named after a mask
+  bool after_mask = false;                ///< the step, or one before it, sets cells to -inf
   bool only_the_shape = false;            ///< the same numbers in the same order, in another shape
 };
 

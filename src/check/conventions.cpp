@@ -1,10 +1,6 @@
 #include "check/conventions.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-#include "ops/catalogue.hpp"
-#include "text/error.hpp"
+#include "ops/operation.hpp"
 
 namespace qkv {
 namespace {
@@ -31,64 +27,53 @@ std::vector<std::size_t> chain_back(const Recipe& recipe, const std::string& fro
   }
 }
 
-// What the step divides by: 1 over what it makes of 1.
-double divisor_of(const Trace& trace, const Step& scale) {
-  Tensor ones = trace.at(scale.of.front());
-  std::ranges::fill(ones.values.write(), 1.0);
-  const Call call{.step = scale.name,
-                  .inputs = {&ones},
-                  .names = {scale.of.front()},
-                  .options = &scale.options,
-                  .environment = &trace.environment};
-  const Tensor shares = scale.operation->compute(call);
-  return shares.values.empty() ? 1 : 1 / shares.values.front();
+// The places that an operation's record names: behind the first step, or behind any from it back.
+std::vector<std::size_t> places_before(const Recipe& recipe, const StepRecipe& step,
+                                       const Elsewhere& elsewhere) {
+  std::vector<std::size_t> places;
+  const std::string* from = &step.of.front();
+  for (const Operation* stop : elsewhere.behind) {
+    const std::vector<std::size_t> chain = chain_back(recipe, *from, *stop);
+    if (chain.empty()) return places;
+    const bool is_first = places.empty();
+    places.insert(places.end(), is_first ? chain.end() - 1 : chain.begin(), chain.end());
+    from = &recipe.steps[chain.back()].of.front();
+  }
+  return places;
 }
 
-// The lesson with a division by `divisor` put behind step `at`, which keeps its name, and none left
-// at step `scale`.
-Recipe with_division_at(const Recipe& recipe, std::size_t at, std::size_t scale, double divisor) {
+// The lesson with step `moved` put behind step `at`, which keeps its name, and nothing left to do
+// where it stood.
+Recipe with_step_at(const Recipe& recipe, std::size_t at, std::size_t moved, const Options& there) {
   Recipe result{.convention = recipe.convention,
                 .environment = recipe.environment,
                 .tokens = recipe.tokens,
                 .givens = {},
                 .steps = recipe.steps};
-  Options by_one;
-  by_one.set("by", 1.0);
-  result.steps[scale].options = by_one;
+  const Operation* operation = recipe.steps[moved].operation;
+  result.steps[moved].options = operation->elsewhere->here();
   StepRecipe& before = result.steps[at];
-  Options by;
-  by.set("by", divisor);
-  StepRecipe division{.name = before.name,
-                      .operation = &scale_operation,
-                      .of = {before.name + ".unscaled"},
-                      .options = by};
-  before.name = division.of.front();
-  result.steps.insert(result.steps.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                      std::move(division));
+  StepRecipe step{.name = before.name,
+                  .operation = operation,
+                  .of = {before.name + ".before"},
+                  .options = there};
+  before.name = step.of.front();
+  result.steps.insert(result.steps.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::move(step));
   return result;
 }
 
 }  // namespace
 
-std::vector<ScaledEarly> scaled_early(const Recipe& recipe, const Trace& trace) {
-  std::vector<ScaledEarly> results;
-  for (std::size_t scale = 0; scale < recipe.steps.size(); ++scale) {
-    if (recipe.steps[scale].operation != &scale_operation) continue;
-    const std::vector<std::size_t> to_scores =
-        chain_back(recipe, recipe.steps[scale].of.front(), score_operation);
-    if (to_scores.empty()) continue;
-    const Step* step = trace.find_step(recipe.steps[scale].name);
-    if (!step) continue;
-    const double divisor = divisor_of(trace, *step);
-    std::vector<std::size_t> places = {to_scores.back()};
-    const std::string& queries = recipe.steps[to_scores.back()].of.front();
-    for (const std::size_t at : chain_back(recipe, queries, project_operation)) {
-      places.push_back(at);
-    }
-    for (const std::size_t at : places) {
-      results.push_back({with_division_at(recipe, at, scale, divisor), {}});
-      for (std::size_t s = at; s <= scale; ++s)
-        results.back().changed.push_back(recipe.steps[s].name);
+std::vector<TakenElsewhere> taken_elsewhere(const Recipe& recipe, const Trace& trace) {
+  std::vector<TakenElsewhere> results;
+  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
+    const StepRecipe& step = recipe.steps[s];
+    const Step* made = trace.find_step(step.name);
+    if (!made || !step.operation->elsewhere) continue;
+    const Options there = step.operation->elsewhere->there(trace.call(*made));
+    for (const std::size_t at : places_before(recipe, step, *step.operation->elsewhere)) {
+      results.push_back({with_step_at(recipe, at, s, there), {}});
+      for (std::size_t k = at; k <= s; ++k) results.back().changed.push_back(recipe.steps[k].name);
     }
   }
   return results;

@@ -7,16 +7,15 @@
 
 namespace qkv {
 
-/// The lesson with its queries scaled before the product: at one of the steps between the queries'
-/// projection and the scores, or at the scores themselves. `changed` are the steps whose numbers
-/// differ from the lesson's.
-struct ScaledEarly {
+/// The lesson with a step taken elsewhere, as its operation's record has it (`Elsewhere`): the
+/// queries scaled before the product. `changed` are the steps whose numbers differ from the
+/// lesson's.
+struct TakenElsewhere {
   Recipe recipe;  ///< without the givens
   std::vector<std::string> changed;
 };
 
-/// All lessons that come of scaling early; none where the lesson does not scale its scores. `trace`
-/// is the lesson worked out; its recipe's givens are not looked at.
-std::vector<ScaledEarly> scaled_early(const Recipe& recipe, const Trace& trace);
+/// All such lessons. `trace` is the lesson worked out; its recipe's givens are not looked at.
+std::vector<TakenElsewhere> taken_elsewhere(const Recipe& recipe, const Trace& trace);
 
 }  // namespace qkv

@@ -126,7 +126,9 @@ Side side_of(const std::string& name, const Trace& trace) {
         {.name = given.name, .tensor = as_shown(given.tensor, trace.convention), .is_given = true});
   }
   for (const Step& step : trace.steps) {
-    side.matrices.push_back({step.name, as_shown(step.output, trace.convention)});
+    side.matrices.push_back({.name = step.name,
+                             .tensor = as_shown(step.output, trace.convention),
+                             .hides = step.operation->hides});
   }
   for (const SideMatrix& matrix : side.matrices) side.order.push_back(matrix.name);
   return side;

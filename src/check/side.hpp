@@ -19,6 +19,7 @@ struct SideMatrix {
   /// How many decimals its numbers were written with, where they are digits.
   std::optional<int> decimals = {};
   bool is_given = false;    ///< of a lesson, where it is no result
+  bool hides = false;       ///< of a lesson, where the step sets cells to -inf
   Written written = {};     ///< of a dump, as it was read
   std::string layout = {};  ///< how its axes had to be put in order; empty where they were
 };
