@@ -64,6 +64,7 @@ Piece inside_piece(const HandedFile& file, const Tensor& tensor, Convention conv
 
 // A step that came in one file.
 void take_whole(Piece piece, const Tensor& tensor, Handed& handed) {
+  handed.in_one_file = true;
   handed.fits =
       piece.shape == tensor.shape() || (piece.may_lie && is_one_line(piece.shape, tensor.shape()));
   handed.shape = handed.fits ? tensor.shape() : std::move(piece.shape);

@@ -41,8 +41,10 @@ class Cells {
 /// A step's or given's matrix as the learner has it, laid out as the lesson's tensor is inside.
 struct Handed {
   std::string name;
-  bool fits = true;  ///< its size is the step's
-  Shape shape;       ///< of the cells, inside: a token is a row
+  bool fits = true;           ///< its size is the step's
+  bool in_one_file = false;   ///< not in a file for each head
+  bool heads_inside = false;  ///< they stood behind the rows: n × h × d or n × h·d
+  Shape shape;                ///< of the cells, inside: a token is a row
   Cells cells;
   Precision precision = Precision::digits;
   std::optional<int> rounded_to = {};    ///< the decimals that all numbers of a binary file keep to

@@ -7,138 +7,15 @@
 #include <limits>
 #include <memory>
 
-#include "check/conventions.hpp"
+#include "check/reading.hpp"
 #include "check/rounded.hpp"
 #include "tensor/compare.hpp"
-#include "trace/evaluate.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
 namespace {
 
 constexpr std::string_view outcomes[] = {"correct", "wrong", "incomplete"};
-
-// One way to read the submission, and how it comes out.
-struct Reading {
-  std::shared_ptr<const Trace> trace;  ///< the lesson's, or that of an accepted convention
-  std::vector<Handed> handed;
-  Judgement judgement;
-  std::vector<std::string> scaled;  ///< steps that a convention of early scaling has changed
-  Turned turned = Turned::no;
-  std::size_t wrong = 0;
-};
-
-constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
-
-// A reading with as many wrong cells as `too_many` is of no use, and not read to its end.
-Reading read_as(std::shared_ptr<const Trace> trace, const Submission& submission, Turned turned,
-                const CheckOptions& options, std::vector<std::string> scaled,
-                std::size_t too_many = any_number) {
-  Reading reading{.trace = std::move(trace),
-                  .handed = {},
-                  .judgement = {},
-                  .scaled = std::move(scaled),
-                  .turned = turned};
-  reading.handed = arrange(submission, *reading.trace, turned);
-  reading.judgement = judge(*reading.trace, reading.handed, options, too_many);
-  reading.wrong = reading.judgement.given_up ? any_number : reading.judgement.wrong_cells();
-  return reading;
-}
-
-std::size_t wrong_in(const Reading& reading, const std::string& name) {
-  for (const LearnerNode& node : reading.judgement.nodes) {
-    if (node.name == name) return node.wrong_cells();
-  }
-  return 0;
-}
-
-// Whether most cells that tell the two readings of a step apart speak for the early one, wrong in
-// the late one or farther from it: a single slip is no convention.
-bool is_clear(const Reading& late, const Reading& early, const std::string& name) {
-  const auto node_of = [&](const Reading& reading) {
-    return std::ranges::find_if(reading.judgement.nodes,
-                                [&](const LearnerNode& node) { return node.name == name; });
-  };
-  const LearnerNode& node = *node_of(late);
-  const LearnerNode& other = *node_of(early);
-  if (!node.handed || !other.handed) return true;
-  std::size_t apart = 0;
-  std::size_t for_early = 0;
-  for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
-    const double gap = std::abs(node.truth->values[i] - other.truth->values[i]);
-    if (node.verdicts[i] == Verdict::blank || !(gap > node.units.reach(i))) continue;
-    const double own = node.own.values[i];
-    const bool is_nearer =
-        std::abs(own - other.from_yours.values[i]) < std::abs(own - node.from_yours.values[i]);
-    ++apart;
-    for_early += node.verdicts[i] == Verdict::wrong || is_nearer ? 1 : 0;
-  }
-  return 2 * for_early >= apart;
-}
-
-// The first of the steps that scaling early changes that was handed in, the scaling aside: that one
-// must come out better. Who forgets to scale has scores that look as if they had been scaled
-// before, but queries that do not.
-std::string first_changed(const Reading& reading, const TakenElsewhere& early) {
-  const auto is_there = [&](const std::string& name) {
-    return std::any_of(reading.handed.begin(), reading.handed.end(),
-                       [&](const Handed& handed) { return handed.name == name; });
-  };
-  const auto scaling = early.changed.end() - 1;
-  const auto found = std::find_if(early.changed.begin(), scaling, is_there);
-  return found == scaling ? "" : *found;
-}
-
-// Cells that don't stand as they should: wrong, or carried from one that is.
-std::size_t cells_off(const Reading& reading) {
-  std::size_t count = 0;
-  for (const LearnerNode& node : reading.judgement.nodes) {
-    count += static_cast<std::size_t>(std::ranges::count(node.verdicts, Verdict::carried));
-  }
-  return count + reading.wrong;
-}
-
-// Turning everything over for the sake of one matrix that lies on its side would spoil the others,
-// and a matrix that only fits as it lies speaks against it.
-bool is_better(const Reading& turned, const Reading& plain) {
-  const auto misshapen = [](const Reading& reading) {
-    return std::ranges::count_if(reading.judgement.nodes,
-                                 [](const LearnerNode& node) { return node.misshapen != nullptr; });
-  };
-  const std::size_t nodes = turned.judgement.wrong_nodes();
-  const std::size_t plain_nodes = plain.judgement.wrong_nodes();
-  return turned.wrong < plain.wrong &&
-         (nodes < plain_nodes || (nodes == plain_nodes && misshapen(turned) <= misshapen(plain) &&
-                                  cells_off(turned) < cells_off(plain)));
-}
-
-// The plain reading, unless a convention leaves fewer wrong cells.
-Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Submission& submission,
-                     CheckOptions options) {
-  const std::shared_ptr<const Trace> trace(std::shared_ptr<void>(), &lesson_trace);
-  Reading plain = read_as(trace, submission, Turned::no, options, {});
-  if (plain.wrong == 0 || options.strict) return plain;
-  options.on_matrix = {};  // it has been told already
-  Reading turned = read_as(trace, submission, Turned::yes, options, {}, plain.wrong);
-  std::optional<Reading> best;  // of those that scale early
-  for (const TakenElsewhere& early : taken_elsewhere(lesson.recipe, lesson_trace)) {
-    const std::string first = first_changed(plain, early);
-    for (const Reading* late : {&plain, &turned}) {
-      const bool is_turned_for_nothing = late == &turned && !is_better(turned, plain);
-      if (wrong_in(*late, first) == 0 || is_turned_for_nothing) continue;
-      Recipe recipe = early.recipe;
-      recipe.givens = lesson_trace.givens;
-      const auto other = std::make_shared<const Trace>(evaluate_all(std::move(recipe)).trace);
-      const std::size_t to_beat = best ? best->wrong : std::min(plain.wrong, turned.wrong);
-      Reading reading = read_as(other, submission, late->turned, options, early.changed, to_beat);
-      const bool better =
-          reading.wrong < to_beat && 2 * wrong_in(reading, first) <= wrong_in(*late, first);
-      if (better && is_clear(*late, reading, first)) best = std::move(reading);
-    }
-  }
-  if (best) return std::move(*best);
-  return is_better(turned, plain) ? std::move(turned) : std::move(plain);
-}
 
 Verdict worst_of(const std::vector<Verdict>& verdicts) {
   constexpr Verdict order[] = {Verdict::wrong, Verdict::carried, Verdict::rounding,
@@ -218,6 +95,7 @@ FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
 std::optional<std::string> convention_of(const Reading& reading, const LearnerNode& node,
                                          const Trace& lesson) {
   if (node.finite_mask) return "convention.finite-mask";
+  if (node.handed && node.handed->heads_inside) return "convention.heads-inside";
   const bool scaled =
       std::find(reading.scaled.begin(), reading.scaled.end(), node.name) != reading.scaled.end();
   if (scaled && lesson.at(node.name).values != node.truth->values) {

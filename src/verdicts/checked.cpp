@@ -221,6 +221,9 @@ std::string convention_text(std::string_view id, Convention lesson) {
                        lesson == Convention::rows ? "columns" : "rows");
   }
   if (id == "convention.finite-mask") return "A very low number stands for -inf: taken as it is.";
+  if (id == "convention.heads-inside") {
+    return "The heads stand inside or side by side: taken as they are.";
+  }
   return "The queries were scaled before the product: taken as it is.";
 }
 
