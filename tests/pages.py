@@ -127,7 +127,8 @@ def main(arguments):
             page.write_text(again, encoding="utf-8")
         faults += [f"{page.relative_to(ROOT)}: {fault}" for fault in
                    [*wrong, *faults_of_spans(text, options), *faults_of_links(page, text)]]
-    print("\n".join(faults))
+    for fault in faults:
+        print(fault)
     print(f"{commands} commands in {len(PAGES)} pages; faults: {len(faults) or 'none'}")
     return 1 if faults or not commands or not options else 0
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
@@ -11,7 +12,6 @@
 #include "exposition/arithmetic.hpp"
 #include "exposition/formula.hpp"
 #include "terminal/walk.hpp"
-#include "terminal/wrapped_arithmetic.hpp"
 #include "text/visible.hpp"
 
 namespace qkv {
@@ -29,22 +29,14 @@ struct ExplainOptions {
   bool json = false;
 };
 
-std::string as_text(const Trace& trace, const CellArithmetic& worked, const CellReference& cell,
+std::string as_text(const Trace& trace, CellArithmetic worked, const CellReference& cell,
                     std::size_t width) {
   const Step* step = trace.find_step(cell.name);
-  std::string text = step ? visible(formula_text(formula_of(trace, *step))) + "\n\n" : "";
-  std::string start = worked.cell;
-  if (!step) return fmt::format("{} = {} (given)\n", visible(start), worked.lines.front());
-  for (const std::string& line : worked.lines) {
-    bool first = true;
-    for (const std::string& piece :
-         wrapped_arithmetic(visible(fmt::format("{} = {}", start, line)), width - 4)) {
-      text += (first ? "  " : "    ") + piece + "\n";
-      first = false;
-    }
-    start.clear();
-  }
-  if (!worked.remark.empty()) text += "  " + visible(worked.remark) + "\n";
+  if (!step) return fmt::format("{} = {} (given)\n", visible(worked.cell), worked.lines.front());
+  const std::string remark = std::exchange(worked.remark, {});  // not broken into lines
+  std::string text = visible(formula_text(formula_of(trace, *step))) + "\n\n" +
+                     worked_text(worked, {.width = width}, 2);
+  if (!remark.empty()) text += "  " + visible(remark) + "\n";
   if (worked.lines.front().find(" more … + ") != std::string::npos) {
     text += "\nLong sums lost their middle; all terms: --all\n";
   }

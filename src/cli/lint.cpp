@@ -33,9 +33,7 @@ void add_advice(const Lesson& lesson, const LintOptions& options, std::vector<Fa
   if (by_hand || options.mistakes)
     std::ranges::move(hidden_mistakes(lesson, trace), std::back_inserter(faults));
   if (by_hand) std::ranges::move(long_numbers(lesson, trace), std::back_inserter(faults));
-  std::stable_sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
-    return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
-  });
+  std::ranges::stable_sort(faults, {}, &Fault::place);
 }
 
 // Prints what is wrong with one lesson; whether it is good, but for advice that is not strict.

@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::size_t most_cells = 6;
 
-CellReference place_of(const std::string& name, const Tensor& tensor, std::size_t index) {
-  const std::size_t cells = tensor.rows() * tensor.columns();
-  return {.name = name,
-          .matrix = index / cells,
-          .row = index % cells / tensor.columns(),
-          .column = index % tensor.columns()};
-}
-
 }  // namespace
 
 std::string changes_text(const Step& step, const Trace& before, int digits) {
@@ -44,7 +36,7 @@ std::string changes_text(const Step& step, const Trace& before, int digits) {
   for (std::size_t k = 0; k < std::min(changed.size(), most_cells); ++k) {
     const std::size_t i = changed[k];
     text += fmt::format("{}{} {} → {}", k == 0 ? "" : ", ",
-                        reference_text(place_of("", now, i), now, before.convention),
+                        reference_text(cell_at("", now, i), now, before.convention),
                         brief(then.values[i], digits), brief(now.values[i], digits));
   }
   return text + (changed.size() > most_cells ? ", …" : "");
@@ -63,7 +55,7 @@ std::optional<CellReference> largest_change(const Step& step, const Trace& befor
     most = change;
   }
   if (!at) return {};
-  return place_of(step.name, now, *at);
+  return cell_at(step.name, now, *at);
 }
 
 }  // namespace qkv

@@ -75,11 +75,7 @@ std::string disagreement(const Expectation& expectation, const Trace& trace) {
                                                   [](double x) { return x == std::round(x); });
   for (std::size_t i = 0; i < printed.cells.size(); ++i) {
     if (agrees(printed.cells[i], tensor.values[i], decimals, exact)) continue;
-    const std::size_t size = tensor.rows() * tensor.columns();
-    const CellReference cell{.name = expectation.of,
-                             .matrix = i / size,
-                             .row = i % size / tensor.columns(),
-                             .column = i % tensor.columns()};
+    const CellReference cell = cell_at(expectation.of, tensor, i);
     return fmt::format("{} is {}, published as {}{}",
                        reference_text(cell, tensor, Convention::rows), tensor.values[i],
                        printed.cells[i].value,

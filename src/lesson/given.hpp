@@ -19,6 +19,10 @@ struct GivenContext {
   MemoryBudget budget;  ///< the numbers given so far
 };
 
+/// Reads a lesson's [random] table, if it has one: whose random numbers its givens draw, and the
+/// seed that the stream starts from.
+void read_random(const toml::table& document, GivenContext& context, TomlReader& reader);
+
 /// Reads one [[given]] table; nothing where it has a fault. Draws from the context's stream.
 std::optional<Given> read_given(const toml::table& table, GivenContext& context,
                                 TomlReader& reader);

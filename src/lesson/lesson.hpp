@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -17,6 +18,8 @@ namespace qkv {
 struct Place {
   std::size_t line = 1;
   std::size_t column = 1;
+
+  auto operator<=>(const Place&) const = default;
 };
 
 /// What is wrong (or could be better) in a lesson file.

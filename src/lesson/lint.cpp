@@ -99,9 +99,7 @@ std::vector<Fault> lint(const LessonReading& reading) {
     const std::string wrong = disagreement(expectation, evaluation.trace);
     if (!wrong.empty()) faults.push_back({expectation.place, wrong});
   }
-  std::stable_sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
-    return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
-  });
+  std::ranges::stable_sort(faults, {}, &Fault::place);
   return faults;
 }
 

@@ -6,15 +6,13 @@
 #include "formats/shell_word.hpp"
 #include "lesson/expectation.hpp"
 #include "lesson/given.hpp"
-#include "lesson/key_depth.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/lesson_names.hpp"
 #include "lesson/model_lesson.hpp"
 #include "lesson/model_table.hpp"
-#include "lesson/random_table.hpp"
 #include "lesson/step_options.hpp"
 #include "lesson/toml_reader.hpp"
-#include "lesson/utf8_fault.hpp"
+#include "lesson/unreadable.hpp"
 #include "ops/catalogue.hpp"
 #include "text/error.hpp"
 #include "text/nearest.hpp"
@@ -239,15 +237,8 @@ LessonReading read_lesson(std::string_view toml, const std::string& where,
   result.lesson.where = where;
   result.lesson.asked = shell_word(where);
   result.lesson.name = std::filesystem::path(where).stem().string();
-  if (const auto fault = utf8_fault(toml)) {
-    result.faults.push_back(*fault);
-    return result;
-  }
-  if (const auto place = too_deep_key(toml)) {
-    result.faults.push_back(
-        {*place, fmt::format("this key has more than {} parts; a lesson's keys have one, as in "
-                             "name = \"Q\"",
-                             deepest_key)});
+  if (auto fault = unreadable(toml)) {
+    result.faults.push_back(*std::move(fault));
     return result;
   }
   try {

@@ -46,28 +46,24 @@ void TomlReader::mismatch(const toml::table& table, std::string_view key, std::s
   fault(*table.get(key), fmt::format("{} must be {}", key, wanted));
 }
 
-std::optional<std::string> TomlReader::text(const toml::table& table, std::string_view key) {
-  const toml::node* node = table.get(key);
-  if (!node) return {};
-  if (const auto* text = node->as_string()) return text->get();
-  mismatch(table, key, "text in quotes");
+template <class Value>
+std::optional<Value> TomlReader::one(const toml::table& table, std::string_view key,
+                                     std::string_view wanted) {
+  if (const auto* value = table.get_as<Value>(key)) return value->get();
+  if (table.contains(key)) mismatch(table, key, wanted);
   return {};
+}
+
+std::optional<std::string> TomlReader::text(const toml::table& table, std::string_view key) {
+  return one<std::string>(table, key, "text in quotes");
 }
 
 std::optional<bool> TomlReader::flag(const toml::table& table, std::string_view key) {
-  const toml::node* node = table.get(key);
-  if (!node) return {};
-  if (const auto* flag = node->as_boolean()) return flag->get();
-  mismatch(table, key, "true or false");
-  return {};
+  return one<bool>(table, key, "true or false");
 }
 
 std::optional<std::int64_t> TomlReader::whole(const toml::table& table, std::string_view key) {
-  const toml::node* node = table.get(key);
-  if (!node) return {};
-  if (const auto* whole = node->as_integer()) return whole->get();
-  mismatch(table, key, "a whole number");
-  return {};
+  return one<std::int64_t>(table, key, "a whole number");
 }
 
 std::optional<std::vector<std::string>> TomlReader::texts(const toml::table& table,

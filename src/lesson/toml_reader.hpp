@@ -37,6 +37,8 @@ class TomlReader {
   std::optional<Written> numbers(const toml::node& node, std::string_view name);
 
  private:
+  template <class Value>
+  std::optional<Value> one(const toml::table& table, std::string_view key, std::string_view wanted);
   bool collect(const toml::node& node, std::size_t depth, Written& into, std::string_view name);
   void mismatch(const toml::table& table, std::string_view key, std::string_view wanted);
 

@@ -59,7 +59,6 @@ std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
   const Tensor& tensor = step.output;
   if (tensor.values.empty()) return {};
   std::mt19937 engine(seed * 1000003U + static_cast<std::uint32_t>(step.number));
-  const std::size_t size = tensor.rows() * tensor.columns();
   // From a random cell on, in strides that visit every cell: they share no divisor with the count.
   const std::size_t count = tensor.values.size();
   const std::size_t start = engine() % count;
@@ -67,10 +66,7 @@ std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
   while (std::gcd(stride, count) != 1) ++stride;
   for (std::size_t n = 0; n < std::min(count, most_tries); ++n) {
     const std::size_t i = (start + n * stride) % count;
-    const CellReference cell{.name = step.name,
-                             .matrix = i / size,
-                             .row = i % size / tensor.columns(),
-                             .column = i % tensor.columns()};
+    const CellReference cell = cell_at(step.name, tensor, i);
     if (is_worth_asking(trace, step, cell)) return cell;
   }
   return {};

@@ -6,6 +6,7 @@ namespace qkv {
 
 std::size_t utf8_length(std::string_view text) {
   if (text.empty()) return 0;
+  if (static_cast<unsigned char>(text[0]) < 0x80) return 1;  // nearly all there is
   const auto [code, bytes] = decoded(text, 0);
   return code == bad_byte ? 0 : bytes;
 }

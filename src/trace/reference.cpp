@@ -245,6 +245,12 @@ std::vector<std::string> index_words(const Axis& axis, std::size_t batch) {
   return words;
 }
 
+CellReference cell_at(std::string name, const Tensor& tensor, std::size_t index) {
+  const std::size_t columns = tensor.columns();
+  const std::size_t cells = tensor.rows() * columns;
+  return {std::move(name), index / cells, index % cells / columns, index % columns};
+}
+
 std::string reference_text(const CellReference& cell, const Tensor& tensor, Convention convention) {
   std::string inside;
   const std::vector<std::size_t> leading = leading_index(tensor, cell.matrix);

@@ -42,6 +42,9 @@ CellReference find_cell(std::string_view text, const Trace& trace);
 /// The same for one tensor that is not in a trace yet.
 CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Convention convention);
 
+/// The cell whose number stands at `index` among the tensor's.
+CellReference cell_at(std::string name, const Tensor& tensor, std::size_t index);
+
 /// The cell as people write it, with labels where it has them: `scores[cat,fat]`. A label that
 /// stands at several places is written with its number.
 std::string reference_text(const CellReference& cell, const Tensor& tensor, Convention convention);

@@ -1,4 +1,6 @@
-#include "lesson/key_depth.hpp"
+#include "lesson/unreadable.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -6,6 +8,8 @@
 
 namespace qkv {
 namespace {
+
+constexpr std::size_t deepest_key = 16;
 
 // Where what begins at `at` with a quote or # ends; behind `at` itself for anything else. Of text
 // that is never closed: the end of its line, or of the file where it may have several lines.
@@ -35,16 +39,40 @@ Place place_of(std::string_view toml, std::size_t at) {
           .column = 1 + characters_in(before.substr(line_start))};
 }
 
-}  // namespace
+std::optional<Fault> bad_byte_in(std::string_view toml) {
+  Place place;
+  for (std::size_t at = 0; at < toml.size();) {
+    const std::size_t length = utf8_length(toml.substr(at));
+    if (length == 0) {
+      return Fault{place, fmt::format("byte 0x{:02x} is not UTF-8; save the file as UTF-8",
+                                      static_cast<unsigned char>(toml[at]))};
+    }
+    place = toml[at] == '\n' ? Place{place.line + 1, 1} : Place{place.line, place.column + 1};
+    at += length;
+  }
+  return {};
+}
 
-std::optional<Place> too_deep_key(std::string_view toml) {
+std::optional<Fault> too_deep_key_in(std::string_view toml) {
   constexpr std::string_view ends_a_key = "=,[]{}\n";
   std::size_t dots = 0;
   for (std::size_t at = 0; at < toml.size(); at = end_of_token(toml, at)) {
-    if (toml[at] == '.' && ++dots == deepest_key) return place_of(toml, at);
+    if (toml[at] == '.' && ++dots == deepest_key) {
+      return Fault{place_of(toml, at),
+                   fmt::format("this key has more than {} parts; a lesson's keys have one, as in "
+                               "name = \"Q\"",
+                               deepest_key)};
+    }
     if (ends_a_key.find(toml[at]) != ends_a_key.npos) dots = 0;
   }
   return {};
+}
+
+}  // namespace
+
+std::optional<Fault> unreadable(std::string_view toml) {
+  const auto bad = bad_byte_in(toml);
+  return bad ? bad : too_deep_key_in(toml);
 }
 
 }  // namespace qkv
