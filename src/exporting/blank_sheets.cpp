@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "formats/csv.hpp"
-#include "trace/labels.hpp"
+#include "exporting/export_format.hpp"
 
 namespace qkv {
 namespace {
 
 enum class Numbers { kept, left_out };
-
-std::vector<std::string_view> views(const std::vector<std::string>& texts) {
-  return {texts.begin(), texts.end()};
-}
 
 void tensor_csv(const std::string& stem, const Tensor& tensor, Convention convention,
                 Numbers numbers, const std::function<void(ExportedFile)>& take) {
@@ -24,12 +19,7 @@ void tensor_csv(const std::string& stem, const Tensor& tensor, Convention conven
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
     const MatrixLabels labels = full_labels(tensor, m, convention);
     take({stem + exported_suffix(tensor, m) + ".csv",
-          to_csv({.rows = shown.rows(),
-                  .columns = shown.columns(),
-                  .values = shown.cells(m),
-                  .row_labels = views(labels.rows),
-                  .column_labels = views(labels.columns)},
-                 {.blanks = CsvBlanks::as_empty_cells})});
+          to_csv(csv_matrix(shown, m, labels), {.blanks = CsvBlanks::as_empty_cells})});
   }
 }
 

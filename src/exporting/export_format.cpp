@@ -7,7 +7,6 @@
 #include <deque>
 
 #include "document/document.hpp"
-#include "formats/csv.hpp"
 #include "formats/json.hpp"
 #include "formats/npy.hpp"
 #include "formats/npz.hpp"
@@ -15,14 +14,9 @@
 #include "text/error.hpp"
 #include "text/nearest.hpp"
 #include "text/visible.hpp"
-#include "trace/labels.hpp"
 
 namespace qkv {
 namespace {
-
-std::vector<std::string_view> views(const std::vector<std::string>& texts) {
-  return {texts.begin(), texts.end()};
-}
 
 /// A job's tensors as people see them. Only those that are turned over are copied.
 class Shown {
@@ -56,11 +50,7 @@ void export_csv(const ExportJob& job, const Sink& sink) {
   const bool turned = is_turned(tensor, job.trace->convention);
   const Tensor copy = turned ? turned_matrix(tensor, job.matrix) : Tensor{};
   const MatrixLabels labels = full_labels(tensor, job.matrix, job.trace->convention);
-  write_csv({.rows = turned ? tensor.columns() : tensor.rows(),
-             .columns = turned ? tensor.rows() : tensor.columns(),
-             .values = turned ? std::span<const double>(copy.values) : tensor.cells(job.matrix),
-             .row_labels = views(labels.rows),
-             .column_labels = views(labels.columns)},
+  write_csv(turned ? csv_matrix(copy, 0, labels) : csv_matrix(tensor, job.matrix, labels),
             {.labels = job.options.plain ? CsvLabels::left_out : CsvLabels::written,
              .digits = job.options.digits},
             sink);
@@ -147,6 +137,14 @@ const ExportFormat& find_export_format(std::string_view name) {
 }
 
 }  // namespace
+
+CsvMatrix csv_matrix(const Tensor& shown, std::size_t index, const MatrixLabels& labels) {
+  return {.rows = shown.rows(),
+          .columns = shown.columns(),
+          .values = shown.cells(index),
+          .row_labels = {labels.rows.begin(), labels.rows.end()},
+          .column_labels = {labels.columns.begin(), labels.columns.end()}};
+}
 
 std::span<const ExportFormat> export_formats() { return known_formats; }
 

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "exporting/export_plan.hpp"
+#include "formats/csv.hpp"
 #include "formats/format.hpp"
+#include "trace/labels.hpp"
 
 namespace qkv {
 
@@ -38,6 +40,9 @@ struct ExportFormat {
   Unit unit = Unit::matrix;
   bool is_document = false;  ///< for people: it holds the words, and numbers that are rounded
 };
+
+/// A matrix of a tensor that is laid out as people see it, for CSV. It points into both.
+CsvMatrix csv_matrix(const Tensor& shown, std::size_t index, const MatrixLabels& labels);
 
 /// All of them, the default first.
 std::span<const ExportFormat> export_formats();
