@@ -64,8 +64,9 @@ class Judge {
     for (const Handed& matrix : handed) {
       // A given is copied, so its decimals say nothing of how the learner rounds.
       const bool is_step = trace.find_step(matrix.name) != nullptr;
-      rounding_.push_back(is_step ? Elsewhere{most_decimals(matrix), rounded_decimals_of(matrix)}
-                                  : Elsewhere{});
+      rounding_.push_back(is_step
+                              ? OtherMatrices{most_decimals(matrix), rounded_decimals_of(matrix)}
+                              : OtherMatrices{});
     }
   }
 
@@ -100,7 +101,7 @@ class Judge {
     if (node.handed) take_over(node);
     if (node.misshapen) {
       node.units = units_of(*node.misshapen, {node.from_yours.values, node.truth->values},
-                            elsewhere(*node.misshapen), options_.digits);
+                            others_than(*node.misshapen), options_.digits);
     }
     if (node.handed) judge_cells(node);
     plant(node);
@@ -109,8 +110,8 @@ class Judge {
     if (options_.on_matrix) options_.on_matrix();
   }
 
-  Elsewhere elsewhere(const Handed& handed) const {
-    Elsewhere most;
+  OtherMatrices others_than(const Handed& handed) const {
+    OtherMatrices most;
     for (std::size_t i = 0; i < handed_.size(); ++i) {
       if (&handed_[i] == &handed) continue;
       most.written = std::max(most.written, rounding_[i].written);
@@ -121,7 +122,7 @@ class Judge {
 
   Units units_for(const LearnerNode& node, const Handed& matrix) const {
     if (!node.step) return units_of_copy(matrix, node.truth->values, options_.digits);
-    return units_of(matrix, {node.from_yours.values, node.truth->values}, elsewhere(*node.handed),
+    return units_of(matrix, {node.from_yours.values, node.truth->values}, others_than(*node.handed),
                     options_.digits);
   }
 
@@ -234,7 +235,7 @@ class Judge {
   const Trace& trace_;
   const std::vector<Handed>& handed_;
   const CheckOptions& options_;
-  std::vector<Elsewhere> rounding_;  // of each matrix that was handed in
+  std::vector<OtherMatrices> rounding_;  // of each matrix that was handed in
   Judgement judgement_;
   Exactness exactness_{judgement_, trace_};
   // Each node's own numbers, NaN where they are wrong or carried; empty where none can be.

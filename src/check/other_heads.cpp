@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ops/operation.hpp"
+#include "tensor/tensor.hpp"
 
 namespace qkv {
 namespace {

@@ -110,7 +110,7 @@ bool are_mostly_rounded(const Handed& handed, const Due& due, int decimals, doub
 // more was due than they have, or less than they still have. What has few decimals by chance, a
 // half everywhere, shows nothing by itself; where so little speaks, they must be what is due.
 std::optional<int> visible_decimals(const Handed& handed, const Due& due,
-                                    const Elsewhere& elsewhere, double program_unit) {
+                                    const OtherMatrices& others, double program_unit) {
   if (!handed.rounded_to || std::ranges::all_of(handed.cells, is_whole)) return {};
   const auto is_coarse = [&](int decimals) { return std::pow(10.0, -decimals) > program_unit; };
   const auto more_is_due = [&](int decimals) {
@@ -123,7 +123,7 @@ std::optional<int> visible_decimals(const Handed& handed, const Due& due,
   };
   const int decimals = *handed.rounded_to;
   constexpr int telling = 2;  // of tenths, half of all numbers are rounded ones
-  const int likely = std::max(decimals, elsewhere.rounded > 0 ? elsewhere.rounded : telling);
+  const int likely = std::max(decimals, others.rounded > 0 ? others.rounded : telling);
   // Who divided by 4 for 2 has two decimals more than are due, and rounded nothing.
   const bool more_are_due = more_is_due(decimals);
   const bool are_not_due = more_are_due || !more_is_due(decimals - 1);
@@ -131,8 +131,8 @@ std::optional<int> visible_decimals(const Handed& handed, const Due& due,
       digits_that_show(handed.cells, decimals, more_are_due) >= enough_digits) {
     return decimals;
   }
-  const bool shows = (are_not_due && elsewhere.rounded > 0) ||
-                     are_mostly_rounded(handed, due, likely, program_unit);
+  const bool shows =
+      (are_not_due && others.rounded > 0) || are_mostly_rounded(handed, due, likely, program_unit);
   return shows && is_coarse(likely) ? std::optional(likely) : std::nullopt;
 }
 
@@ -209,7 +209,7 @@ int rounded_decimals_of(const Handed& handed) {
   return digits_that_show(handed.cells, decimals, false) >= enough_digits ? decimals : 0;
 }
 
-Units units_of(const Handed& handed, const Due& due, const Elsewhere& elsewhere,
+Units units_of(const Handed& handed, const Due& due, const OtherMatrices& others,
                std::optional<int> digits) {
   const std::span<const double> right = due.from_own;
   Units units;
@@ -219,14 +219,14 @@ Units units_of(const Handed& handed, const Due& due, const Elsewhere& elsewhere,
     units.measure = Measure::asked;
     units.decimals = *digits;
   } else if (units.precision == Precision::digits) {
-    units.measure = measure_of_digits(handed, due, elsewhere.written);
-    if (units.measure == Measure::elsewhere) units.decimals = elsewhere.written;
+    units.measure = measure_of_digits(handed, due, others.written);
+    if (units.measure == Measure::elsewhere) units.decimals = others.written;
   } else {
     const auto visible =
-        visible_decimals(handed, due, elsewhere, unit_of_program(units.precision, right));
+        visible_decimals(handed, due, others, unit_of_program(units.precision, right));
     units.measure = visible ? Measure::decimals : measure_of(units.precision);
     if (visible) units.decimals = *visible;
-    const int rounded = std::max(rounded_decimals_of(handed), elsewhere.rounded);
+    const int rounded = std::max(rounded_decimals_of(handed), others.rounded);
     if (rounded > 0) units.rounded = rounded;
   }
   const double scale = scale_of(handed, right);

@@ -52,13 +52,13 @@ struct Due {
 };
 
 /// What the submission's other matrices tell of how the learner rounds; 0 where they don't.
-struct Elsewhere {
+struct OtherMatrices {
   int written = 0;  ///< the most decimals
   int rounded = 0;  ///< the most of those whose numbers were rounded, as far as that shows
 };
 
 /// `digits` overrides what was written.
-Units units_of(const Handed& handed, const Due& due, const Elsewhere& elsewhere,
+Units units_of(const Handed& handed, const Due& due, const OtherMatrices& others,
                std::optional<int> digits);
 
 /// The decimals that a step's numbers were rounded to, by the numbers alone; 0 where they show
