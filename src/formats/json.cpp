@@ -129,9 +129,7 @@ class Reader final : public nlohmann::json_sax<Json> {
                    const nlohmann::detail::exception& error) override {
     // Its message names the kind of error by a number: 406 is a number too large for a double.
     constexpr int out_of_range = 406;
-    if (error.id == out_of_range) {
-      refuse(qkv::refusal(NumeralFault::too_large, token));
-    }
+    if (error.id == out_of_range) refuse(qkv::refusal(NumeralFault::too_large, token));
     const std::string_view before =
         text_.substr(0, std::min(position == 0 ? 0 : position - 1, text_.size()));
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
@@ -193,11 +191,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   void finish() {
     if (!builder_.is_complete()) return;
     reading_ = false;
-    const bool is_aside = in_entry() && !is_one_of(key_, value_keys);
-    if (is_aside) {
-      matrices_.pop_back();
-      return;
-    }
+    if (in_entry() && !is_one_of(key_, value_keys)) return matrices_.pop_back();  // put aside
     Written written = builder_.take();
     written.unread = std::move(matrices_.back().written.unread);
     matrices_.back().written = std::move(written);
