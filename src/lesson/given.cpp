@@ -224,8 +224,8 @@ void read_random(const toml::table& document, GivenContext& context, TomlReader&
     reader.fault(*node, "write [random] with generator and seed below it");
     return;
   }
-  constexpr std::string_view keys[] = {"generator", "seed"};
-  reader.refuse_unknown_keys(*random, keys, "[random]");
+  constexpr std::string_view keys_of_random[] = {"generator", "seed"};
+  reader.refuse_unknown_keys(*random, keys_of_random, "[random]");
   const std::string generator = reader.text(*random, "generator").value_or("numpy");
   if (generator != "numpy" && generator != "torch") {
     reader.fault(*random->get("generator"),
