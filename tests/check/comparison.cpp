@@ -1,6 +1,7 @@
 #include "check/comparison.hpp"
 
 #include <catch2/catch.hpp>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,28 @@ TEST_CASE("the tolerance suits the coarser of the two precisions, unless one is 
   CHECK(off_by(2e-2, Precision::bfloat16) == Sameness::differs);
   CHECK(off_by(2e-2, Precision::float64, {.relative = {}, .absolute = 0.02}) == Sameness::close);
   CHECK(off_by(1e-3, Precision::float16, {.relative = 1e-4, .absolute = 0}) == Sameness::differs);
+}
+
+TEST_CASE(
+    "a low number stands for -inf from where the lesson's operation hides cells, whatever the "
+    "name") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const Side other = dump({matrix("S", {1, 2}, {1, -20000})});
+  Side own = lesson({matrix("S", {1, 2}, {1, -inf})});
+  own.is_lesson = true;
+  CHECK_FALSE(compare(other, own, {}).same());
+  own.matrices[0].hides = true;
+  CHECK(compare(other, own, {}).same());
+  CHECK(compare(other, own, {}).steps[0].finite_masks == 1);
+}
+
+TEST_CASE("of two dumps the name tells which step hides cells") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const auto with = [](const std::string& name, double hidden) {
+    return dump({matrix(name, {1, 2}, {1, hidden})});
+  };
+  CHECK_FALSE(compare(with("S", -20000), with("S", -inf), {}).same());
+  CHECK(compare(with("S_masked", -20000), with("S_masked", -inf), {}).same());
 }
 
 TEST_CASE("a dump with nothing of the lesson in it is refused") {
