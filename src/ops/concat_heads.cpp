@@ -131,28 +131,22 @@ std::vector<Tensor> joined_in_reverse(const Source& step) {
   return {ConcatHeads::compute(call)};
 }
 
-// The heads added up; nothing where they have different shapes.
-std::optional<Tensor> sum_of_heads(const Call& call) {
-  if (joins_one_tensor(call)) return sum_heads_operation.compute(call);
+std::vector<Tensor> summed(const Source& step) {
+  const Call call = call_of(step);
+  if (joins_one_tensor(call)) return {sum_heads_operation.compute(call)};
   Tensor sum = *call.inputs[0];
   for (const Tensor* other : std::span(call.inputs).subspan(1)) {
     if (other->shape() != sum.shape()) return {};
     sum = with_numbers(sum, sum.array() + other->array());
   }
-  return sum;
-}
-
-std::vector<Tensor> summed(const Source& step) {
-  std::optional<Tensor> sum = sum_of_heads(call_of(step));
-  if (!sum) return {};
-  return {std::move(*sum)};
+  return {std::move(sum)};
 }
 
 std::vector<Tensor> averaged(const Source& step) {
-  const Call call = call_of(step);
-  const std::optional<Tensor> sum = sum_of_heads(call);
-  if (!sum) return {};
-  return {with_numbers(*sum, sum->array() / static_cast<double>(heads_in(call)))};
+  const auto heads = static_cast<double>(heads_in(call_of(step)));
+  std::vector<Tensor> results = summed(step);
+  for (Tensor& sum : results) sum = with_numbers(sum, sum.array() / heads);
+  return results;
 }
 
 constexpr Mistake concat_heads_mistakes[] = {

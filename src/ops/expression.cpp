@@ -7,14 +7,6 @@
 
 namespace qkv {
 
-struct Expression::Node {
-  Kind kind = Kind::number;
-  double value = 0;
-  CellPlace place = {};
-  std::vector<Expression> parts = {};
-  std::size_t strides = 0;
-};
-
 double Expression::worked_out(Kind kind, std::span<const double> x) {
   switch (kind) {
     case Kind::sum: return std::accumulate(x.begin(), x.end(), 0.0);
@@ -59,11 +51,5 @@ Expression Expression::of(Kind kind, std::vector<Expression> parts) {
   return Expression(std::make_shared<const Node>(
       Node{.kind = kind, .value = value, .parts = std::move(parts), .strides = strides}));
 }
-
-Expression::Kind Expression::kind() const { return node_->kind; }
-double Expression::value() const { return node_->value; }
-const CellPlace& Expression::place() const { return node_->place; }
-const std::vector<Expression>& Expression::parts() const { return node_->parts; }
-std::size_t Expression::strides() const { return node_->strides; }
 
 }  // namespace qkv

@@ -43,11 +43,12 @@ class Expression {
   /// What such a term is worth whose parts are worth that; not of a number or a cell.
   static double worked_out(Kind kind, std::span<const double> parts);
 
-  Kind kind() const;
-  double value() const;
-  const CellPlace& place() const;                ///< only of a cell
-  const std::vector<Expression>& parts() const;  ///< empty for numbers and cells
-  std::size_t strides() const;                   ///< how many it takes to work the term out
+  Kind kind() const { return node_->kind; }
+  double value() const { return node_->value; }
+  const CellPlace& place() const { return node_->place; }  ///< only of a cell
+  /// Empty for numbers and cells.
+  const std::vector<Expression>& parts() const { return node_->parts; }
+  std::size_t strides() const { return node_->strides; }  ///< to work the term out
   /// The same for a term and its copies, so that a part used twice can be told from two equal ones;
   /// and whether there are copies of it at all.
   const void* identity() const { return node_.get(); }
@@ -76,7 +77,13 @@ class Expression {
   friend Expression erf(const Expression& x) { return of(Kind::error_function, {x}); }
 
  private:
-  struct Node;
+  struct Node {
+    Kind kind = Kind::number;
+    double value = 0;
+    CellPlace place = {};
+    std::vector<Expression> parts = {};
+    std::size_t strides = 0;
+  };
   explicit Expression(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
   std::shared_ptr<const Node> node_;
 };

@@ -40,11 +40,12 @@ Matrix shares(const Matrix& numbers, Along along) {
 
 Matrix finite(const Matrix& numbers) { return xt::where(xt::isinf(numbers), 0.0, numbers); }
 
-Range range_by_matrix(const Bounds& operand, const Tensor& result,
-                      const std::function<MatrixRange(const MatrixRange&)>& formula) {
+Range range_by_lines(const Call& call, const Bounds& operand, const Tensor& result,
+                     MatrixRange (*formula)(const MatrixRange&, Along along)) {
   Range range{unwritten(result.axes), unwritten(result.axes)};
   for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
-    const MatrixRange found = formula({operand.low->matrix(m), operand.high->matrix(m)});
+    const MatrixRange found =
+        formula({operand.low->matrix(m), operand.high->matrix(m)}, along_of(call));
     xt::noalias(range.low.write_matrix(m)) = found.low;
     xt::noalias(range.high.write_matrix(m)) = found.high;
   }

@@ -75,9 +75,16 @@ struct MatrixRange {
   Matrix low, high;
 };
 
-/// The range of a step from that of its first operand, matrix by matrix.
-Range range_by_matrix(const Bounds& operand, const Tensor& result,
-                      const std::function<MatrixRange(const MatrixRange&)>& formula);
+/// The range of a step along lines from that of its first operand, matrix by matrix.
+Range range_by_lines(const Call& call, const Bounds& operand, const Tensor& result,
+                     MatrixRange (*formula)(const MatrixRange&, Along along));
+
+/// The same as an operation's `range`. Example: `range = range_of_lines<softmax_range>`
+template <MatrixRange (*formula)(const MatrixRange&, Along along)>
+std::optional<Range> range_of_lines(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+  return range_by_lines(call, operands[0], result, formula);
+}
 
 /// For each number the sum of all others in its row or column, without subtracting: nothing
 /// cancels.

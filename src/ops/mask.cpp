@@ -188,12 +188,17 @@ Matrix inverted(const MatrixView& s, const Flags& hidden) {
   return xt::where(hidden, s, -infinity);
 }
 
-std::vector<Tensor> wrong_triangle(const Source& step) {
+// The same of a causal mask alone.
+template <Matrix (*formula)(const MatrixView& scores)>
+std::vector<Tensor> with_causal(const Source& step) {
   if (kind_of(call_of(step)) != "causal") return {};
-  return {by_matrix(step.operand(), [](const MatrixView& s) -> Matrix {
-    return xt::where(seen_up_to(s, -1), -infinity, s);
-  })};
+  return {by_matrix(step.operand(), formula)};
 }
+
+Matrix wrong_triangle(const MatrixView& s) { return xt::where(seen_up_to(s, -1), -infinity, s); }
+
+// The key after a query's own stays to be seen, too.
+Matrix one_ahead(const MatrixView& s) { return xt::where(seen_up_to(s, 1), s, -infinity); }
 
 // The mask as numbers, either way round: 1 keeps, or 1 hides.
 std::vector<Tensor> added(const Source& step) {
@@ -206,22 +211,16 @@ std::vector<Tensor> added(const Source& step) {
   return {Mask::by_hidden(call_of(step), kept), Mask::by_hidden(call_of(step), hid)};
 }
 
-// The key after a query's own stays to be seen, too.
-std::vector<Tensor> one_ahead(const Source& step) {
-  if (kind_of(call_of(step)) != "causal") return {};
-  return {hidden_ahead(step.operand(), 1)};
-}
-
 constexpr Mistake mask_mistakes[] = {
     {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", with<skipped>},
     {"mask.zero", "The hidden cells were set to 0 instead of -inf.",
      "e to the power of 0 is 1: a 0 would still get weight.", with<zero>},
     {"mask.wrong-triangle", "The other triangle was hidden: the past instead of the future.",
-     "A token may look back, not ahead.", wrong_triangle},
+     "A token may look back, not ahead.", with_causal<wrong_triangle>},
     {"mask.diagonal", "The token itself was hidden too.", "A token may look at itself.",
      with<diagonal>},
     {"mask.one-ahead", "The next token can be seen as well.", "A token may not look ahead.",
-     one_ahead},
+     with_causal<one_ahead>},
     {"mask.added", "The 0/1 mask was added to the scores.",
      "Hidden cells become -inf; the others stay as they are.", added},
     {"mask.inverted", "What is to be kept was hidden, and the rest kept.",

@@ -64,11 +64,7 @@ struct Normalise {
                        [&](const Operands& of) { return shares(of(0), along_of(call)); });
   }
 
-  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
-                                    const Tensor& result) {
-    return range_by_matrix(operands[0], result,
-                           [&](const MatrixRange& x) { return bounds(x, along_of(call)); });
-  }
+  static constexpr auto range = range_of_lines<bounds>;
 };
 
 Matrix whole(const Matrix& x, Along) { return x / total(x); }

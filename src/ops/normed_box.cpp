@@ -8,13 +8,18 @@ namespace {
 
 Interval meet(Interval a, Interval b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
 
+double mean_of(const std::vector<double>& x) {
+  double mean = 0;
+  for (const double value : x) mean += value / static_cast<double>(x.size());
+  return mean;
+}
+
 // The root of the mean square distance from the mean, ε added below the root.
 double deviation(const std::vector<double>& x, double eps) {
-  const auto width = static_cast<double>(x.size());
-  double mean = 0;
-  for (const double value : x) mean += value / width;
+  const double mean = mean_of(x);
   double variance = 0;
-  for (const double value : x) variance += (value - mean) * (value - mean) / width;
+  for (const double value : x)
+    variance += (value - mean) * (value - mean) / static_cast<double>(x.size());
   return std::sqrt(variance + eps);
 }
 
@@ -53,9 +58,7 @@ Interval NormedBox::range(std::size_t i) const {
 }
 
 double NormedBox::cell(const std::vector<double>& x, std::size_t i) const {
-  double mean = 0;
-  for (const double value : x) mean += value / width();
-  return (x[i] - mean) / deviation(x, eps_);
+  return (x[i] - mean_of(x)) / deviation(x, eps_);
 }
 
 // No cell is farther from 0 than √(n - 1).

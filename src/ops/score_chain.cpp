@@ -51,10 +51,9 @@ Flags seen_up_to(const MatrixView& scores, int ahead) {
   return xt::tril(xt::ones<bool>({scores.shape(0), scores.shape(1)}), ahead);
 }
 
-Tensor hidden_ahead(const Tensor& scores, int ahead) {
-  return by_matrix(scores, [&](const MatrixView& s) -> Matrix {
-    return xt::where(seen_up_to(s, ahead), s, -infinity);
-  });
+Tensor hidden_ahead(const Tensor& scores) {
+  return by_matrix(
+      scores, [](const MatrixView& s) -> Matrix { return xt::where(seen_up_to(s), s, -infinity); });
 }
 
 std::vector<Tensor> hidden_for_nothing(const Source& step) { return {hidden_ahead(*step.tensor)}; }

@@ -25,10 +25,10 @@ std::vector<Tensor> hidden_afterwards(const Source& step);
 using Flags = xt::xtensor<bool, 2>;
 
 /// The keys that each query sees: those up to its own, and `ahead` more (below 0: fewer).
-Flags seen_up_to(const MatrixView& scores, int ahead);
+Flags seen_up_to(const MatrixView& scores, int ahead = 0);
 
 /// Scores with all other keys hidden: a causal mask.
-Tensor hidden_ahead(const Tensor& scores, int ahead = 0);
+Tensor hidden_ahead(const Tensor& scores);
 inline constexpr std::string_view hid_for_nothing = "Keys were hidden at a step that hides none.";
 inline constexpr std::string_view nothing_to_hide = "Is a mask due here?";
 

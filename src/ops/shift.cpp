@@ -82,11 +82,7 @@ struct Shift {
     });
   }
 
-  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
-                                    const Tensor& result) {
-    return range_by_matrix(operands[0], result,
-                           [&](const MatrixRange& x) { return bounds(x, along_of(call)); });
-  }
+  static constexpr auto range = range_of_lines<bounds>;
 };
 
 Matrix of_whole(const Matrix& x, Along) {

@@ -116,12 +116,7 @@ struct Softmax {
     return transposed(softmax_of_long_rows(of_turned, transposed(weights)));
   }
 
-  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
-                                    const Tensor& result) {
-    return range_by_matrix(operands[0], result, [&](const MatrixRange& scores) {
-      return softmax_range(scores, along_of(call));
-    });
-  }
+  static constexpr auto range = range_of_lines<softmax_range>;
 
   // The three strides of a softmax by hand, as their own operations take them.
   static std::vector<Part> parts(const Call& call) {

@@ -25,7 +25,7 @@ void multiply(std::span<const double> a, std::span<const double> b, std::span<do
               ProductSize size, RightSide right);
 
 /// The same, to the last bit, with a right-hand matrix that begins at `first` among `numbers` and
-/// whose lines are theirs. Where they are made again, a large one is made a piece at a time and is
+/// whose lines are theirs. Where they are recomputed, a large one is made a piece at a time and is
 /// never there all at once.
 void multiply(std::span<const double> a, const Values& numbers, std::size_t first,
               std::span<double> out, ProductSize size, RightSide right);

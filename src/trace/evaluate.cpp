@@ -145,7 +145,7 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens
   learn_axes(trace, step, tokens);
   const Call call = trace.call(step);
   step.output = result_of(*recipe.operation, call);
-  // What is made again makes nan of nothing that wasn't (Operation::in_place).
+  // What is recomputed makes nan of nothing that wasn't (Operation::in_place).
   if (step.output.values.are_stored()) refuse_no_number(step.output, *recipe.operation, call);
   return step;
 }

@@ -69,14 +69,14 @@ const Step* Trace::find_step(std::string_view name) const {
 
 void Trace::add(Given given) {
   given_names.add(given.name);
-  makes_again = makes_again || !given.tensor.values.are_stored();
+  has_recomputed = has_recomputed || !given.tensor.values.are_stored();
   givens.push_back(std::move(given));
 }
 
 void Trace::add(Step step) {
   step_names.add(step.name);
   for (const std::string& name : step.of) first_uses.emplace(name, step.name);
-  makes_again = makes_again || !step.output.values.are_stored();
+  has_recomputed = has_recomputed || !step.output.values.are_stored();
   steps.push_back(std::move(step));
 }
 
@@ -96,7 +96,7 @@ const Step& Trace::step_at(std::string_view name) const {
 }
 
 void Trace::release() const {
-  if (!makes_again) return;  // as in a lesson of ten thousand small steps
+  if (!has_recomputed) return;  // as in a lesson of ten thousand small steps
   for (const Given& given : givens) given.tensor.values.release();
   for (const Step& step : steps) step.output.values.release();
 }

@@ -34,7 +34,7 @@ struct Trace {
   Names given_names;       ///< as `add` met them
   Names step_names;  ///< as `add` met them; a step that was let go since has no place any more
   std::map<std::string, std::string, std::less<>> first_uses;  ///< the step that took it first
-  bool makes_again = false;  ///< whether `add` met numbers that are not held
+  bool has_recomputed = false;  ///< whether `add` met numbers that are not stored
 
   /// Appends a given or a step, so that it is found by its name.
   void add(Given given);
