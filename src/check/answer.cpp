@@ -14,7 +14,7 @@
 namespace qkv {
 namespace {
 
-constexpr int all_decimals = 15;
+constexpr std::int16_t all_decimals = 15;
 
 [[noreturn]] void refuse(std::string_view text) {
   throw InputError(fmt::format("\"{}\" is no number: write it like 0.25, 0,25, 3/7, 2.5e-3 or -inf",
@@ -38,16 +38,16 @@ int decimals_shown(const Tensor& tensor, int digits) {
 
 Handed shown_operand(const std::string& name, const Tensor& tensor, int digits) {
   const int decimals = decimals_shown(tensor, digits);
-  std::vector<Numeral> cells;
+  Numerals cells;
   for (const double x : tensor.values) {
-    cells.push_back({.value = rounded(x, decimals), .decimals = decimals});
+    cells.push_back({.value = rounded(x, decimals), .decimals = static_cast<std::int16_t>(decimals)});
   }
   return {.name = name, .shape = tensor.shape(), .cells = Cells(std::move(cells))};
 }
 
 Handed lone_cell(const CellReference& cell, const Tensor& tensor, const Numeral& answer) {
   constexpr Numeral blank{.value = std::numeric_limits<double>::quiet_NaN()};
-  std::vector<Numeral> cells(tensor.values.size(), blank);
+  Numerals cells(tensor.values.size(), blank);
   const std::size_t row = cell.matrix * tensor.rows() + cell.row;
   cells[row * tensor.columns() + cell.column] = answer;
   return {.name = cell.name, .shape = tensor.shape(), .cells = Cells(std::move(cells))};
@@ -73,7 +73,7 @@ Numeral parse_answer(std::string_view text) {
   const Numeral above = parse_part(text.substr(0, slash), text);
   const Numeral below = parse_part(text.substr(slash + 1), text);
   if (below.value == 0 || !std::isfinite(above.value) || !std::isfinite(below.value)) refuse(text);
-  const int decimals = std::max(above.decimals, below.decimals);
+  const std::int16_t decimals = std::max(above.decimals, below.decimals);
   return {.value = above.value / below.value, .decimals = decimals > 0 ? decimals : all_decimals};
 }
 

@@ -14,7 +14,7 @@ constexpr Numeral blank_cell{std::numeric_limits<double>::quiet_NaN(), 0, false}
 
 // A written matrix turned inside, so that a token is a row.
 Cells turned_inside(Shape& shape, std::span<const Numeral> cells) {
-  std::vector<Numeral> turned(cells.size());
+  Numerals turned(cells.size());
   std::size_t& rows = shape[shape.size() - 2];
   std::size_t& columns = shape.back();
   const std::size_t matrices = cells.size() / std::max<std::size_t>(1, rows * columns);
@@ -92,7 +92,7 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
   handed.shape.resize(tensor.leading_axes());
   handed.shape.insert(handed.shape.end(), matrix.begin(), matrix.end());
   const std::size_t size = pieces.front().cells.size();
-  std::vector<Numeral> cells(tensor.matrices() * size, blank_cell);
+  Numerals cells(tensor.matrices() * size, blank_cell);
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     const auto place = cells.begin() + static_cast<std::ptrdiff_t>(places[k] * size);
     std::ranges::transform(pieces[k].cells, place, [&](Numeral cell) {

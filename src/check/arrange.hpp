@@ -20,7 +20,7 @@ class Cells {
  public:
   Cells() = default;
   explicit Cells(std::span<const Numeral> of_submission) : all_(of_submission) {}
-  explicit Cells(std::vector<Numeral> own) : own_(std::move(own)), all_(own_) {}
+  explicit Cells(Numerals own) : own_(std::move(own)), all_(own_) {}
   Cells(Cells&&) = default;
   Cells& operator=(Cells&&) = default;
   Cells(const Cells&) = delete;  // a copy would look at the other's numbers
@@ -31,10 +31,10 @@ class Cells {
   std::size_t size() const { return all_.size(); }
   auto begin() const { return all_.begin(); }
   auto end() const { return all_.end(); }
-  std::vector<Numeral> copy() const { return {all_.begin(), all_.end()}; }
+  Numerals copy() const { return {all_.begin(), all_.end()}; }
 
  private:
-  std::vector<Numeral> own_;
+  Numerals own_;
   std::span<const Numeral> all_;
 };
 

@@ -15,7 +15,7 @@ Cells with_heads_first(const Cells& cells, const Tensor& tensor) {
   const std::size_t heads = tensor.axes[tensor.leading_axes() - 1].size;
   const std::size_t rows = tensor.rows();
   const std::size_t columns = tensor.columns();
-  std::vector<Numeral> result(cells.size());
+  Numerals result(cells.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
     const std::size_t sentence = i / (rows * heads * columns);
     const std::size_t row = i / (heads * columns) % rows;

@@ -137,7 +137,7 @@ class Judge {
       node.units = units_for(node, handed);
       return;
     }
-    std::vector<Numeral> rest = handed.cells.copy();
+    Numerals rest = handed.cells.copy();
     for (const std::size_t i : masks) {
       rest[i] = {.value = -infinity};
       node.own.values.write()[i] = -infinity;

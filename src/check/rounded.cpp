@@ -40,7 +40,7 @@ std::optional<int> rounded_decimals(const Cells& cells, Precision precision) {
 void take_as_meant(Handed& handed) {
   handed.rounded_to = rounded_decimals(handed.cells, handed.precision);
   if (!handed.rounded_to || handed.precision == Precision::float64) return;
-  std::vector<Numeral> cells = handed.cells.copy();
+  Numerals cells = handed.cells.copy();
   for (Numeral& cell : cells) cell.value = rounded(cell.value, *handed.rounded_to);
   handed.cells = Cells(std::move(cells));
 }

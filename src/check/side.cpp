@@ -16,10 +16,10 @@ namespace qkv {
 namespace {
 
 Tensor tensor_of_written(const Written& written) {
-  std::vector<double> values;
-  values.reserve(written.cells.size());
-  for (const Numeral& cell : written.cells) values.push_back(cell.value);
-  Tensor tensor = tensor_of(written.shape, std::move(values));
+  std::vector<Axis> axes;
+  for (const std::size_t size : written.shape) axes.push_back({.name = "", .size = size});
+  Tensor tensor = unwritten(std::move(axes));
+  std::ranges::transform(written.cells, tensor.values.write().begin(), &Numeral::value);
   if (tensor.rank() == 2) {
     tensor.axes[0].labels = written.row_labels;
     tensor.axes[1].labels = written.column_labels;
@@ -31,7 +31,7 @@ std::optional<int> decimals_of(const Written& written) {
   if (written.precision != Precision::digits) return {};
   int most = 0;
   for (const Numeral& cell : written.cells) {
-    if (std::isfinite(cell.value)) most = std::max(most, cell.decimals);
+    if (std::isfinite(cell.value)) most = std::max<int>(most, cell.decimals);
   }
   return most;
 }
@@ -43,7 +43,7 @@ void permute(const std::vector<std::size_t>& order, Written& written) {
   for (std::size_t a = from.size() - 1; a-- > 0;) strides[a] = strides[a + 1] * from[a + 1];
   Shape to;
   for (const std::size_t axis : order) to.push_back(from[axis]);
-  std::vector<Numeral> cells;
+  Numerals cells;
   cells.reserve(written.cells.size());
   std::vector<std::size_t> index(to.size(), 0);
   for (std::size_t i = 0; i < written.cells.size(); ++i) {
@@ -60,7 +60,7 @@ void permute(const std::vector<std::size_t>& order, Written& written) {
 void take_sentence(std::size_t sentence, Written& written) {
   const std::size_t size = written.cells.size() / written.shape.front();
   const auto first = written.cells.begin() + static_cast<std::ptrdiff_t>(sentence * size);
-  written.cells = std::vector<Numeral>(first, first + static_cast<std::ptrdiff_t>(size));
+  written.cells = Numerals(first, first + static_cast<std::ptrdiff_t>(size));
   written.shape.erase(written.shape.begin());
 }
 

@@ -198,7 +198,7 @@ int most_decimals(const Handed& handed) {
   for (const Numeral& cell : handed.cells) {
     if (!std::isfinite(cell.value)) continue;
     int& most = cell.scientific ? scientific : plain;
-    most = std::max(most, cell.decimals);
+    most = std::max<int>(most, cell.decimals);
   }
   return plain > 0 ? plain : scientific;
 }

@@ -107,7 +107,7 @@ DecimalMark mark_of(std::string_view cell) {
 
 void settle_exact(std::span<Numeral> cells) {
   if (std::ranges::none_of(cells, is_without_decimals)) return;
-  int most = 0;
+  std::int16_t most = 0;
   for (const Numeral& cell : cells) {
     if (!cell.scientific && std::isfinite(cell.value)) most = std::max(most, cell.decimals);
   }
@@ -117,7 +117,7 @@ void settle_exact(std::span<Numeral> cells) {
     cell.scientific = most == 0;
     const int before_point =
         cell.value == 0 ? 1 : static_cast<int>(std::floor(std::log10(std::abs(cell.value)))) + 1;
-    cell.decimals = most > 0 ? most : digits - before_point;
+    cell.decimals = most > 0 ? most : static_cast<std::int16_t>(digits - before_point);
   }
 }
 

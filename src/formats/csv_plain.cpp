@@ -1,5 +1,6 @@
 #include "formats/csv_plain.hpp"
 
+#include <limits>
 #include <fast_float/fast_float.h>
 
 #include <algorithm>
@@ -31,8 +32,9 @@ bool keep(double& cell, double value, std::string_view) {
 }
 bool keep(Numeral& cell, double value, std::string_view token) {
   const auto decimals = decimals_in(token);
-  if (decimals) cell = {.value = value, .decimals = *decimals};
-  return decimals.has_value();
+  const bool fits = decimals && *decimals <= std::numeric_limits<std::int16_t>::max();
+  if (fits) cell = {.value = value, .decimals = static_cast<std::int16_t>(*decimals)};
+  return fits;
 }
 
 // What a cell keeps of a number that the general reader read; false where it has no place for it.

@@ -34,7 +34,7 @@ class NestedList {
   std::string parent() const { return entry(open_.size() - 1, 1); }  // of the innermost open list
 
   Shape shape_;
-  std::vector<Numeral> cells_;
+  Numerals cells_;
   std::vector<std::size_t> open_;  ///< how many entries each open list has so far
   bool ranked_ = false;            ///< a number has been seen: all others stand as deep
   bool is_number_ = false;

@@ -126,10 +126,10 @@ std::optional<double> digits_value(std::string_view text, const Parts& parts, De
   return value;
 }
 
-int decimals_of(const Parts& parts) {
-  constexpr long most = std::numeric_limits<int>::max() / 2;
-  return static_cast<int>(std::min(static_cast<long>(parts.fraction_digits), most) -
-                          parts.exponent);
+std::int16_t decimals_of(const Parts& parts) {
+  constexpr long most = std::numeric_limits<std::int16_t>::max();
+  const long fraction = std::min(static_cast<long>(parts.fraction_digits), most);
+  return static_cast<std::int16_t>(std::clamp(fraction - parts.exponent, -most, most));
 }
 
 bool is_control(std::string_view character) {

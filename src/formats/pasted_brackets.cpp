@@ -181,7 +181,7 @@ class BracketReader {
   std::vector<std::size_t> open_start_ = {};  // and where it begins
   Shape sizes_ = {};                          // by depth; 0 until a list of that depth has ended
   std::size_t number_depth_ = 0;              // 0 until the first number
-  std::vector<Numeral> cells_ = {};
+  Numerals cells_ = {};
 };
 
 /// The end of one argument of a call, such as `dtype=float32` or `grad_fn=<MmBackward0>`; npos

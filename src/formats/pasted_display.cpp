@@ -141,7 +141,7 @@ class DisplayReader {
   }
 
   const Source& source_;
-  std::vector<std::vector<Numeral>> rows_ = {};
+  std::vector<Numerals> rows_ = {};
   std::vector<std::size_t> row_places_ = {};
   std::size_t row_ = 0;  // the next row of this block
   bool later_block_ = false;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tensor/huge_pages.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv {
@@ -14,7 +15,7 @@ struct Numeral {
   double value = 0;  ///< NaN where the cell is blank
   /// The place of the last digit written, counted behind the point: 0.25 → 2, 12 → 0,
   /// 1.20e-3 → 5, 3e+02 → -2.
-  int decimals = 0;
+  std::int16_t decimals = 0;
   bool scientific = false;  ///< written with an exponent
   /// A fraction, a root or a percentage: it is worth just that, whatever its decimals say.
   bool exact = false;
@@ -27,13 +28,15 @@ struct Numeral {
   bool is_blank() const { return std::isnan(value) && unread == 0 && !computed; }
 };
 
+using Numerals = std::vector<Numeral, HugePages<Numeral>>;
+
 /// What kind of numbers a file holds: digits that a person or a program printed, or binary ones.
 enum class Precision { digits, float16, bfloat16, float32, float64 };
 
 /// Numbers read from a file or a string, with their digits and the labels they came with.
 struct Written {
   Shape shape;                             ///< any rank, at least 1
-  std::vector<Numeral> cells;              ///< row-major
+  Numerals cells;                          ///< row-major
   std::vector<std::string> row_labels;     ///< none, or one for each row (rank 2 only)
   std::vector<std::string> column_labels;  ///< none, or one for each column (rank 2 only)
   Precision precision = Precision::digits;

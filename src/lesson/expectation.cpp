@@ -69,7 +69,7 @@ std::string disagreement(const Expectation& expectation, const Trace& trace) {
   }
   int decimals = 0;
   for (const Numeral& cell : printed.cells) {
-    if (!cell.scientific) decimals = std::max(decimals, cell.decimals);
+    if (!cell.scientific) decimals = std::max<int>(decimals, cell.decimals);
   }
   const bool exact = decimals == 0 && std::all_of(tensor.values.begin(), tensor.values.end(),
                                                   [](double x) { return x == std::round(x); });

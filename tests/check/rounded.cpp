@@ -7,7 +7,7 @@ namespace {
 using namespace qkv;
 
 qkv::Cells cells(std::initializer_list<double> numbers) {
-  std::vector<Numeral> result;
+  Numerals result;
   for (const double x : numbers) result.push_back({.value = x});
   return Cells(std::move(result));
 }

@@ -152,11 +152,11 @@ TEST_CASE("a percentage has its own decimals and two") {
 }
 
 TEST_CASE("a fraction is as precise as its matrix, else as six digits") {
-  std::vector<Numeral> among_decimals = {parse_cell("0.25").numeral, parse_cell("1/3").numeral};
+  Numerals among_decimals = {parse_cell("0.25").numeral, parse_cell("1/3").numeral};
   settle_exact(among_decimals);
   CHECK(among_decimals[1].decimals == 2);
   CHECK_FALSE(among_decimals[1].scientific);
-  std::vector<Numeral> alone = {parse_cell("1").numeral, parse_cell("1/3").numeral,
+  Numerals alone = {parse_cell("1").numeral, parse_cell("1/3").numeral,
                                 parse_cell("200/3").numeral};
   settle_exact(alone);
   CHECK(alone[1].scientific);
