@@ -79,14 +79,16 @@ bool is_whole(const Numeral& cell) {
 // of halves and quarters makes count twice.
 constexpr std::size_t enough_digits = 3;
 std::size_t digits_that_show(const Cells& cells, int decimals, bool of_dyadic) {
-  std::set<double> different;
+  if (decimals <= 0) return 0;
+  std::set<double> different;  // as many as it takes
   std::size_t digits = 0;
   for (const Numeral& cell : cells) {
     const double x = cell.value;
     if (digits >= enough_digits) break;
-    if (is_whole(cell) || !different.insert(x).second) continue;
-    const std::size_t weight = !is_dyadic(x, decimals) ? 2 : of_dyadic ? 1 : 0;
-    digits += weight * static_cast<std::size_t>(decimals);
+    const std::size_t weight = is_whole(cell) ? 0 : !is_dyadic(x, decimals) ? 2 : of_dyadic ? 1 : 0;
+    if (weight > 0 && different.insert(x).second) {
+      digits += weight * static_cast<std::size_t>(decimals);
+    }
   }
   return digits;
 }
