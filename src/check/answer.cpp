@@ -40,7 +40,8 @@ Handed shown_operand(const std::string& name, const Tensor& tensor, int digits) 
   const int decimals = decimals_shown(tensor, digits);
   Numerals cells;
   for (const double x : tensor.values) {
-    cells.push_back({.value = rounded(x, decimals), .decimals = static_cast<std::int16_t>(decimals)});
+    cells.push_back(
+        {.value = rounded(x, decimals), .decimals = static_cast<std::int16_t>(decimals)});
   }
   return {.name = name, .shape = tensor.shape(), .cells = Cells(std::move(cells))};
 }

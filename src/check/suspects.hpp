@@ -52,7 +52,7 @@ class Suspects {
   Tensor written_;  // as mistakes see it; without axes where it has another shape
   std::vector<std::size_t> unseen_before_;
   std::vector<std::size_t> probes_;  // of a large matrix some wrong cells; else none
-  std::vector<std::size_t> zeros_;  // the cells of a block of zeros
+  std::vector<std::size_t> zeros_;   // the cells of a block of zeros
   std::vector<Hypothesis> hypotheses_;
   std::deque<Tensor> rights_;
   std::deque<SlipContext> contexts_;

@@ -137,9 +137,9 @@ void settle_headings(Table& table, std::array<std::size_t, 2> expected, std::siz
   }
   drop_repeated_names(table, rows, stacked);
   const auto first = fields_of(table, table.rows.front());
-  const bool begins_with_names =
-      table.rows.size() == rows + 1 && first.size() == expected[1] &&
-      (is_all_text(first) || counts_up(first)) && fit_under_names(table, expected[1]);
+  const bool begins_with_names = table.rows.size() == rows + 1 && first.size() == expected[1] &&
+                                 (is_all_text(first) || counts_up(first)) &&
+                                 fit_under_names(table, expected[1]);
   if (begins_with_names) {
     table.names.assign(first.begin(), first.end());
     table.rows.erase(table.rows.begin());

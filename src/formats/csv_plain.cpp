@@ -1,7 +1,7 @@
 #include "formats/csv_plain.hpp"
 
-#include <limits>
 #include <fast_float/fast_float.h>
+#include <limits>
 
 #include <algorithm>
 #include <atomic>

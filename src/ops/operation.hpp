@@ -63,7 +63,7 @@ struct Operation {
   /// No result is below it, and rounding takes none there: what divides by a sum of such numbers
   /// must not fear that the sum is 0.
   double least = -std::numeric_limits<double>::infinity();
-  std::span<const Mistake> mistakes = {};   ///< the wrong versions that learners compute
+  std::span<const Mistake> mistakes = {};  ///< the wrong versions that learners compute
 
   // What follows is the maths, which `operation_of` puts in.
   Form (*form)(const Call&) = nullptr;

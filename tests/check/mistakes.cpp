@@ -34,7 +34,7 @@ HandedFile handed_file(const std::string& name, const Tensor& tensor, Convention
   HandedFile file{.file = name + ".json", .name = name, .leading = {}, .written = {}};
   file.written.shape = shown.shape();
   for (const double x : shown.values) {
-    file.written.cells.push_back({.value = x, .decimals = decimals});
+    file.written.cells.push_back({.value = x, .decimals = static_cast<std::int16_t>(decimals)});
   }
   return file;
 }

@@ -130,8 +130,7 @@ TEST_CASE("a file of words costs each of its cells, and never the submission") {
   const Directory directory(Files{{"Q.csv", "this,was\ntoo,hard\nfor,me\n"}});
   const Submission submission = read_submission(directory.path(), two_words().trace);
   REQUIRE(submission.files.size() == 1);
-  CHECK(submission.files[0].written.unread ==
-        std::vector<std::string>{"too", "hard", "for", "me"});
+  CHECK(submission.files[0].written.unread == std::vector<std::string>{"too", "hard", "for", "me"});
 }
 
 TEST_CASE("copies that editors and systems keep are no part of the work") {

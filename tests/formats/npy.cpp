@@ -176,9 +176,10 @@ TEST_CASE("what is written here is read alike by xtensor, and the reverse") {
   CHECK(back.tensor.values == tensor.values);
 }
 
-TEST_CASE("column-major arrays of three axes are read into row-major order, as xtensor reads them") {
-  const xt::xtensor<double, 3, xt::layout_type::column_major> array = {
-      {{1, 2, 3}, {4, 5, 6}}, {{7, 8, 9}, {10, 11, 12}}};
+TEST_CASE(
+    "column-major arrays of three axes are read into row-major order, as xtensor reads them") {
+  const xt::xtensor<double, 3, xt::layout_type::column_major> array = {{{1, 2, 3}, {4, 5, 6}},
+                                                                       {{7, 8, 9}, {10, 11, 12}}};
   std::ostringstream file;
   xt::detail::dump_npy_stream(file, array);
   const Tensor read_back = read(file.str()).tensor;

@@ -157,7 +157,7 @@ TEST_CASE("a fraction is as precise as its matrix, else as six digits") {
   CHECK(among_decimals[1].decimals == 2);
   CHECK_FALSE(among_decimals[1].scientific);
   Numerals alone = {parse_cell("1").numeral, parse_cell("1/3").numeral,
-                                parse_cell("200/3").numeral};
+                    parse_cell("200/3").numeral};
   settle_exact(alone);
   CHECK(alone[1].scientific);
   CHECK(alone[1].decimals == 6);  // 3.33333e-01

@@ -41,10 +41,10 @@ constexpr ProductSize large{.rows = 3, .inner = 1500, .columns = 800};
 
 TEST_CASE("a product with numbers made a piece at a time has all their terms") {
   const Values made = Values::recomputed(large.inner * large.columns, large.columns,
-                                      [](std::size_t line, std::span<double> cells) {
-                                        for (std::size_t j = 0; j < cells.size(); ++j)
-                                          cells[j] = right(line, j);
-                                      });
+                                         [](std::size_t line, std::span<double> cells) {
+                                           for (std::size_t j = 0; j < cells.size(); ++j)
+                                             cells[j] = right(line, j);
+                                         });
   Numbers out(large.rows * large.columns, 99);
   multiply(matrix(large.rows, large.inner, left), made, 0, out, large, RightSide::as_is);
   CHECK(out == product(large));
@@ -52,10 +52,10 @@ TEST_CASE("a product with numbers made a piece at a time has all their terms") {
 
 TEST_CASE("a product with the transpose of numbers made a piece at a time has all columns") {
   const Values made = Values::recomputed(large.inner * large.columns, large.inner,
-                                      [](std::size_t line, std::span<double> cells) {
-                                        for (std::size_t k = 0; k < cells.size(); ++k)
-                                          cells[k] = right(k, line);
-                                      });
+                                         [](std::size_t line, std::span<double> cells) {
+                                           for (std::size_t k = 0; k < cells.size(); ++k)
+                                             cells[k] = right(k, line);
+                                         });
   Numbers out(large.rows * large.columns, 99);
   multiply(matrix(large.rows, large.inner, left), made, 0, out, large, RightSide::transposed);
   CHECK(out == product(large));

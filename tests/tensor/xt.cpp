@@ -10,7 +10,7 @@ using namespace qkv;
 
 namespace {
 
-const Matrix some = {{1, 5, 3},   //
+const Matrix some = {{1, 5, 3},  //
                      {-2, -8, 0}};
 
 std::vector<double> in_order(const Matrix& matrix) { return {matrix.begin(), matrix.end()}; }

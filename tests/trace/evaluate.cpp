@@ -112,7 +112,7 @@ Tensor large_scores() {
   Tensor scores = qkv::zeros({{"head", 2}, {"query", 200}, {"key", 200}});
   for (std::size_t i = 0; i < scores.values.size(); ++i) {
     scores.values.write()[i] = static_cast<double>(i / 200 % 200) - static_cast<double>(i % 200) +
-                       static_cast<double>(i / 40000);
+                               static_cast<double>(i / 40000);
   }
   return scores;
 }
