@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <system_error>
 
+#include "check/agreeing_files.hpp"
 #include "check/arrange.hpp"
-#include "check/precision.hpp"
 #include "check/step_name.hpp"
 #include "formats/file_stem.hpp"
 #include "formats/format.hpp"
@@ -48,36 +47,6 @@ bool is_stale(const HandedFile& file, const HandedFile& other, const Submission&
     return submission.list->lists(one.path.filename().string());
   };
   return submission.list && listed(other) && !listed(file);
-}
-
-// How far off a number may be for what its file says of it.
-double fineness(const Written& written, const Numeral& cell) {
-  if (written.precision == Precision::digits) return std::pow(10.0, -cell.decimals);
-  return rule_of(written.precision).floor * std::max(1.0, std::abs(cell.value));
-}
-
-// The numbers of `file` that `part` speaks of, too: all of them, or its one matrix.
-std::span<const Numeral> shared_cells(const HandedFile& file, const HandedFile& part,
-                                      const Tensor& tensor) {
-  const std::span<const Numeral> cells = file.written.cells;
-  const std::size_t size = part.written.cells.size();
-  if (file.leading == part.leading || !file.leading.empty()) return cells;
-  const std::size_t start = index_of(part, tensor) * size;
-  return start + size <= cells.size() ? cells.subspan(start, size) : std::span<const Numeral>();
-}
-
-bool agree(const HandedFile& one, const HandedFile& other, const Tensor& tensor) {
-  const auto a = shared_cells(one, other, tensor);
-  const auto b = shared_cells(other, one, tensor);
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double x = a[i].value;
-    const double y = b[i].value;
-    const double reach = std::max(fineness(one.written, a[i]), fineness(other.written, b[i]));
-    const bool same = x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= reach;
-    if (!same) return false;
-  }
-  return true;
 }
 
 // A file fits nothing by its name, or an array in one by its key.
@@ -128,7 +97,7 @@ bool is_readable(const fs::path& path) {
   return std::find(readable.begin(), readable.end(), extension) != readable.end();
 }
 
-// Nobody needs to read a gigabyte to know that it isn't seven by seven numbers.
+// No gigabyte need be read to know that it isn't seven by seven numbers.
 void refuse_too_large(const FoundFile& file, const Trace& trace) {
   constexpr std::uintmax_t for_everybody = 1 << 20;
   constexpr std::uintmax_t for_a_number = 400;  // every digit of a double, and blanks around it

@@ -10,7 +10,7 @@
 #include "formats/csv_headings.hpp"
 #include "formats/csv_label.hpp"
 #include "formats/csv_plain.hpp"
-#include "formats/csv_table.hpp"
+#include "formats/csv_rows.hpp"
 #include "formats/numeral.hpp"
 #include "text/error.hpp"
 

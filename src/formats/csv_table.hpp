@@ -36,19 +36,9 @@ struct Table {
   }
 };
 
-/// What to do where commas are decimal marks and part the cells, too.
-inline constexpr std::string_view decimal_commas_hint =
-    "; if the commas are decimal commas, write points, or ; between the numbers";
-
 /// Takes a text apart by the separator that parts its lines alike: comma, semicolon, tab or, where
 /// none of these occurs, blanks. `where` opens every message; the fields point into `text`. Throws
 /// InputError for a byte that is no UTF-8, and for quotes that are not closed or closed too soon.
 Table split(std::string_view text, const std::string& where);
-
-/// Drops the rows that are no cells, blank ones and headings, and makes sure that the others are
-/// there and equally long; `expected` is the size of the matrix, of which `stacked` may stand one
-/// below the other. Throws InputError.
-void settle_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected,
-                 std::size_t stacked, const std::string& where);
 
 }  // namespace qkv::csv

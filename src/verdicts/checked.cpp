@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "exposition/arithmetic.hpp"
 #include "formats/shell_word.hpp"
@@ -13,6 +12,7 @@
 #include "text/visible.hpp"
 #include "text/width.hpp"
 #include "trace/labels.hpp"
+#include "verdicts/marked_grid.hpp"
 
 namespace qkv {
 namespace {
@@ -20,60 +20,6 @@ namespace {
 // The arithmetic of a wrong cell takes so many lines at most, of so many columns.
 constexpr std::size_t longest_arithmetic = 6;
 constexpr std::size_t arithmetic_width = 100;
-
-struct Mark {
-  Verdict verdict;
-  std::string_view sign;
-  std::string_view says;
-};
-
-constexpr Mark marks[] = {
-    {Verdict::correct, "✓", "right"},
-    {Verdict::rounding, "≈", "right but for rounding"},
-    {Verdict::carried, "→", "follows from an earlier slip"},
-    {Verdict::wrong, "✗", "wrong"},
-    {Verdict::blank, "·", "blank"},
-};
-
-std::string_view sign_of(Verdict verdict) {
-  for (const Mark& mark : marks) {
-    if (mark.verdict == verdict) return mark.sign;
-  }
-  return "?";
-}
-
-// On as many lines as it takes.
-std::string legend(const CheckLook& look) {
-  std::string text;
-  std::string line;
-  for (const Mark& mark : marks) {
-    const std::string one = fmt::format("{} {}", mark.sign, mark.says);
-    if (!line.empty() && width(line) + 3 + width(one) > look.width) {
-      text += line + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "  " : "   ") + one;
-  }
-  return text + line + "\n";
-}
-
-std::string plural(std::size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
-// A learner's number as it was written, or nearly: with the decimals of its matrix.
-std::string written(double value, int digits) {
-  if (std::isnan(value)) return "nan";
-  return brief(value, std::max(digits, 1));
-}
-
-// A cell as it stands in a grid: blank, what is no number, or its number.
-std::string shown_cell(const StepReport& step, std::size_t i) {
-  const auto unread = step.unread.find(i);
-  if (unread != step.unread.end()) return shortened(visible_label(unread->second), 12);
-  if (step.verdicts[i] == Verdict::blank) return "";
-  return written(std::as_const(step.written.values)[i], step.digits);
-}
 
 // What the tolerance goes by, in words.
 std::string measure_text(const StepReport& step) {
@@ -106,86 +52,6 @@ std::string tolerance(const StepReport& step) {
     return fmt::format("{}: a cell is right within one in its last digit, {} at most", how, unit);
   }
   return fmt::format("{}: a cell is right within {}", how, unit);
-}
-
-// Which lines to show where there is room for `most` of them: those with something wrong first,
-// then those at the beginning.
-template <class IsWrong>
-std::vector<std::size_t> shown_lines(std::size_t count, std::size_t most, const IsWrong& is_wrong) {
-  std::vector<std::size_t> lines(count);
-  std::iota(lines.begin(), lines.end(), std::size_t{0});
-  if (count <= most) return lines;
-  std::stable_partition(lines.begin(), lines.end(), is_wrong);
-  lines.resize(most);
-  std::sort(lines.begin(), lines.end());
-  return lines;
-}
-
-// One matrix of the learner's numbers with a mark behind each.
-std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
-                        const CheckLook& look) {
-  const bool turned = is_turned(step.written, own.convention);
-  const std::size_t rows = turned ? step.written.columns() : step.written.rows();
-  const std::size_t columns = turned ? step.written.rows() : step.written.columns();
-  const MatrixLabels labels = own_labels(step.written, index, own.convention);
-  const auto label = [](const std::vector<std::string>& all, std::size_t i) {
-    return i < all.size() && !all[i].empty() ? shortened(visible_label(all[i]), 12)
-                                             : std::to_string(i + 1);
-  };
-  const auto place = [&](std::size_t r, std::size_t c) {
-    return (index * step.written.rows() + (turned ? c : r)) * step.written.columns() +
-           (turned ? r : c);
-  };
-  const auto cell = [&](std::size_t r, std::size_t c) {
-    const std::size_t i = place(r, c);
-    return shown_cell(step, i) + std::string(sign_of(step.verdicts[i]));
-  };
-  std::vector<std::size_t> wrong_in_row(rows);
-  std::vector<std::size_t> wrong_in_column(columns);
-  for (std::size_t r = 0; r < rows; ++r) {
-    for (std::size_t c = 0; c < columns; ++c) {
-      if (step.verdicts[place(r, c)] != Verdict::wrong) continue;
-      ++wrong_in_row[r];
-      ++wrong_in_column[c];
-    }
-  }
-  constexpr std::size_t wall = 200;  // of marks that say what has been said: where they are
-  const std::size_t most_rows = step.region && step.cells.wrong > wall ? 8 : 24;
-  const std::vector<std::size_t> shown_rows =
-      shown_lines(rows, most_rows, [&](std::size_t r) { return wrong_in_row[r] > 0; });
-  std::size_t left = 0;
-  for (const std::size_t r : shown_rows) left = std::max(left, width(label(labels.rows, r)));
-  std::size_t cell_width = 0;
-  for (std::size_t c = 0; c < columns; ++c) {
-    for (const std::size_t r : shown_rows) cell_width = std::max(cell_width, width(cell(r, c)));
-    cell_width = std::max(cell_width, width(label(labels.columns, c)) + 1);
-  }
-  const std::size_t room = look.width > left + 4 ? look.width - left - 4 : 1;
-  const std::vector<std::size_t> shown_columns =
-      shown_lines(columns, std::max<std::size_t>(1, room / (cell_width + 2)),
-                  [&](std::size_t c) { return wrong_in_column[c] > 0; });
-  std::string text = "    " + padded_right("", left);
-  for (const std::size_t c : shown_columns) {
-    text += "  " + padded_left(label(labels.columns, c) + " ", cell_width);
-  }
-  while (text.ends_with(' ')) text.pop_back();
-  text += "\n";
-  std::size_t hidden = std::accumulate(wrong_in_row.begin(), wrong_in_row.end(), std::size_t{0});
-  for (const std::size_t r : shown_rows) {
-    text += "    " + padded_right(label(labels.rows, r), left);
-    for (const std::size_t c : shown_columns) {
-      text += "  " + padded_left(cell(r, c), cell_width);
-      if (step.verdicts[place(r, c)] == Verdict::wrong) --hidden;
-    }
-    text += "\n";
-  }
-  const auto tell = [&](std::size_t count, std::string_view what) {
-    if (count > 0) text += fmt::format("    … {} not shown\n", plural(count, what));
-  };
-  tell(columns - shown_columns.size(), "column");
-  tell(rows - shown_rows.size(), "row");
-  tell(hidden, "wrong cell");
-  return text;
 }
 
 bool has(const StepReport& step, std::size_t index, Verdict from, Verdict to) {
@@ -289,7 +155,7 @@ std::string first_wrong_text(const StepReport& step, const Trace& own, const Che
   const FirstWrong& first = *step.first;
   const std::string cell = visible(reference_text(first.cell, own.at(step.step), own.convention));
   const std::string given = first.text.empty()
-                                ? written(first.given, step.digits)
+                                ? written_number(first.given, step.digits)
                                 : fmt::format("\"{}\", which is not a number", visible(first.text));
   std::string text = fmt::format("First wrong cell: {} is {}.", cell, given);
   if (look.answers == Answers::kept) return paragraph(text, look);

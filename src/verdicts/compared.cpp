@@ -228,6 +228,19 @@ std::string coverage_text(const Comparison& comparison, const Side& actual) {
   return text + ".\n";
 }
 
+// Lines that end in \n, each wrapped by itself.
+std::string wrapped_lines(std::string_view lines, std::size_t width) {
+  std::string text;
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n');
+    for (const std::string& line : wrapped(std::string(lines.substr(0, end)), width)) {
+      text += line + "\n";
+    }
+    lines.remove_prefix(end + 1);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string compared_text(const Comparison& comparison, const Side& actual, const Side& desired,
@@ -235,16 +248,11 @@ std::string compared_text(const Comparison& comparison, const Side& actual, cons
   std::string text =
       fmt::format("ACTUAL:  {}\nDESIRED: {}\n\n", visible(actual.name), visible(desired.name));
   text += table_text(comparison) + "\n";
-  for (const std::string& line : wrapped(tolerances_text(comparison), look.width))
-    text += line + "\n";
+  text += wrapped_lines(tolerances_text(comparison), look.width);
   if (!text.ends_with("\n\n")) text += "\n";
-  for (const std::string& line : wrapped(masks_text(comparison), look.width)) text += line + "\n";
-  for (const std::string& line : wrapped(conventions_text(comparison), look.width)) {
-    text += line + "\n";
-  }
-  for (const std::string& line : wrapped(nan_on_both_text(comparison), look.width)) {
-    text += line + "\n";
-  }
+  text += wrapped_lines(masks_text(comparison), look.width);
+  text += wrapped_lines(conventions_text(comparison), look.width);
+  text += wrapped_lines(nan_on_both_text(comparison), look.width);
   const std::string last = coverage_text(comparison, actual);  // one line, for scripts
   if (comparison.same()) return text + all_same_text(comparison) + last;
   text += first_text(comparison);

@@ -1,0 +1,203 @@
+#include "verdicts/marked_grid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "text/number.hpp"
+#include "text/visible.hpp"
+#include "text/width.hpp"
+#include "trace/labels.hpp"
+
+namespace qkv {
+namespace {
+
+struct Mark {
+  Verdict verdict;
+  std::string_view sign;
+  std::string_view says;
+};
+
+constexpr Mark marks[] = {
+    {Verdict::correct, "✓", "right"},
+    {Verdict::rounding, "≈", "right but for rounding"},
+    {Verdict::carried, "→", "follows from an earlier slip"},
+    {Verdict::wrong, "✗", "wrong"},
+    {Verdict::blank, "·", "blank"},
+};
+
+// A cell as it stands in a grid: blank, what is no number, or its number.
+std::string shown_cell(const StepReport& step, std::size_t i) {
+  const auto unread = step.unread.find(i);
+  if (unread != step.unread.end()) return shortened(visible_label(unread->second), 12);
+  if (step.verdicts[i] == Verdict::blank) return "";
+  return written_number(std::as_const(step.written.values)[i], step.digits);
+}
+
+// Which lines to show where there is room for `most` of them: those with something wrong first,
+// then those at the beginning.
+template <class IsWrong>
+std::vector<std::size_t> shown_lines(std::size_t count, std::size_t most, const IsWrong& is_wrong) {
+  std::vector<std::size_t> lines(count);
+  std::iota(lines.begin(), lines.end(), std::size_t{0});
+  if (count <= most) return lines;
+  std::stable_partition(lines.begin(), lines.end(), is_wrong);
+  lines.resize(most);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+using Lines = std::vector<std::size_t>;
+
+// Rows and columns as people see them.
+class MarkedGrid {
+ public:
+  MarkedGrid(const StepReport& step, const Trace& own, std::size_t index)
+      : step_(step),
+        index_(index),
+        turned_(is_turned(step.written, own.convention)),
+        rows_(turned_ ? step.written.columns() : step.written.rows()),
+        columns_(turned_ ? step.written.rows() : step.written.columns()),
+        labels_(own_labels(step.written, index, own.convention)),
+        wrong_in_row_(rows_),
+        wrong_in_column_(columns_) {
+    for (std::size_t r = 0; r < rows_; ++r) {
+      for (std::size_t c = 0; c < columns_; ++c) {
+        if (!is_wrong(r, c)) continue;
+        ++wrong_in_row_[r];
+        ++wrong_in_column_[c];
+      }
+    }
+  }
+
+  std::string text(std::size_t width) const {
+    constexpr std::size_t wall = 200;  // of marks that say what has been said: where they are
+    const std::size_t most_rows = step_.region && step_.cells.wrong > wall ? 8 : 24;
+    const Lines rows =
+        shown_lines(rows_, most_rows, [&](std::size_t r) { return wrong_in_row_[r] > 0; });
+    const std::size_t left = label_width(rows);
+    const std::size_t cell_width = widest_cell(rows);
+    const std::size_t room = width > left + 4 ? width - left - 4 : 1;
+    const Lines columns = shown_lines(columns_, std::max<std::size_t>(1, room / (cell_width + 2)),
+                                      [&](std::size_t c) { return wrong_in_column_[c] > 0; });
+    std::string text = heading(columns, left, cell_width);
+    for (const std::size_t r : rows) {
+      text += "    " + padded_right(row_label(r), left);
+      for (const std::size_t c : columns) text += "  " + padded_left(cell(r, c), cell_width);
+      text += "\n";
+    }
+    return text + left_out(rows, columns);
+  }
+
+ private:
+  std::size_t place(std::size_t r, std::size_t c) const {
+    return (index_ * step_.written.rows() + (turned_ ? c : r)) * step_.written.columns() +
+           (turned_ ? r : c);
+  }
+  bool is_wrong(std::size_t r, std::size_t c) const {
+    return step_.verdicts[place(r, c)] == Verdict::wrong;
+  }
+  std::string cell(std::size_t r, std::size_t c) const {
+    const std::size_t i = place(r, c);
+    return shown_cell(step_, i) + std::string(sign_of(step_.verdicts[i]));
+  }
+
+  static std::string label(const std::vector<std::string>& all, std::size_t i) {
+    return i < all.size() && !all[i].empty() ? shortened(visible_label(all[i]), 12)
+                                             : std::to_string(i + 1);
+  }
+  std::string row_label(std::size_t r) const { return label(labels_.rows, r); }
+  std::string column_label(std::size_t c) const { return label(labels_.columns, c); }
+
+  std::size_t label_width(const Lines& rows) const {
+    std::size_t widest = 0;
+    for (const std::size_t r : rows) widest = std::max(widest, width(row_label(r)));
+    return widest;
+  }
+
+  std::size_t widest_cell(const Lines& rows) const {
+    std::size_t widest = 0;
+    for (std::size_t c = 0; c < columns_; ++c) {
+      for (const std::size_t r : rows) widest = std::max(widest, width(cell(r, c)));
+      widest = std::max(widest, width(column_label(c)) + 1);
+    }
+    return widest;
+  }
+
+  std::string heading(const Lines& columns, std::size_t left, std::size_t cell_width) const {
+    std::string text = "    " + padded_right("", left);
+    for (const std::size_t c : columns) {
+      text += "  " + padded_left(column_label(c) + " ", cell_width);
+    }
+    while (text.ends_with(' ')) text.pop_back();
+    return text + "\n";
+  }
+
+  std::string left_out(const Lines& rows, const Lines& columns) const {
+    std::size_t wrong = std::accumulate(wrong_in_row_.begin(), wrong_in_row_.end(), std::size_t{0});
+    for (const std::size_t r : rows) {
+      wrong -= static_cast<std::size_t>(
+          std::ranges::count_if(columns, [&](std::size_t c) { return is_wrong(r, c); }));
+    }
+    std::string text;
+    const auto tell = [&](std::size_t count, std::string_view what) {
+      if (count > 0) text += fmt::format("    … {} not shown\n", plural(count, what));
+    };
+    tell(columns_ - columns.size(), "column");
+    tell(rows_ - rows.size(), "row");
+    tell(wrong, "wrong cell");
+    return text;
+  }
+
+  const StepReport& step_;
+  std::size_t index_;
+  bool turned_;
+  std::size_t rows_;
+  std::size_t columns_;
+  MatrixLabels labels_;
+  std::vector<std::size_t> wrong_in_row_;
+  std::vector<std::size_t> wrong_in_column_;
+};
+
+}  // namespace
+
+std::string plural(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+std::string written_number(double value, int digits) {
+  if (std::isnan(value)) return "nan";
+  return brief(value, std::max(digits, 1));
+}
+
+std::string_view sign_of(Verdict verdict) {
+  for (const Mark& mark : marks) {
+    if (mark.verdict == verdict) return mark.sign;
+  }
+  return "?";
+}
+
+std::string legend(const CheckLook& look) {
+  std::string text;
+  std::string line;
+  for (const Mark& mark : marks) {
+    const std::string one = fmt::format("{} {}", mark.sign, mark.says);
+    if (!line.empty() && width(line) + 3 + width(one) > look.width) {
+      text += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "  " : "   ") + one;
+  }
+  return text + line + "\n";
+}
+
+std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
+                        const CheckLook& look) {
+  return MarkedGrid(step, own, index).text(look.width);
+}
+
+}  // namespace qkv
