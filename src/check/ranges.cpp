@@ -65,19 +65,23 @@ Range Ranges::of_made(std::size_t index) {
   bool complete = node.handed != nullptr;
   for (std::size_t i = 0; complete && i < node.verdicts.size(); ++i) complete = node.has_number(i);
   Range range = complete ? Range{node.own, node.own} : of_step(node);
-  const std::span<const Decimal> exact = exactness_.entering(index, units_.decimals);
+  // What a program computes is rounded by its type, exact or not.
+  const std::span<const Decimal> exact = units_.are_written()
+                                             ? exactness_.entering(index, units_.decimals)
+                                             : std::span<const Decimal>();
   const double unseen = complete ? 0 : units_.unseen(node.own.values);
-  for (std::size_t i = 0; i < range.low.values.size(); ++i) {
+  const std::span<double> low = range.low.values.write();
+  const std::span<double> high = range.high.values.write();
+  for (std::size_t i = 0; i < low.size(); ++i) {
     const bool own = node.has_number(i);
     if (!exact.empty() && exact[i].is_exact()) {  // there was nothing to round
-      range.low.values.write()[i] = range.high.values.write()[i] = exact[i].value();
+      low[i] = high[i] = exact[i].value();
       continue;
     }
     const double unit = own ? node.units.of(i) : unseen;
-    const double from = own ? node.own.values[i] : range.low.values[i];
-    range.low.values.write()[i] =
-        std::max(from - unit, std::min(from, node.step->operation->least));
-    range.high.values.write()[i] = (own ? node.own.values[i] : range.high.values[i]) + unit;
+    const double from = own ? node.own.values[i] : low[i];
+    low[i] = std::max(from - unit, std::min(from, node.step->operation->least));
+    high[i] = (own ? node.own.values[i] : high[i]) + unit;
   }
   return range;
 }

@@ -36,20 +36,22 @@ bool is_padding(const CellBase& c) {
   return ids.axes.back().label(c.column, sentence) == c.call->options->word("pad", "<pad>");
 }
 
-bool is_hidden(const CellBase& c) {
-  const std::string_view kind = kind_of(*c.call);
+bool is_hidden(const CellBase& c, std::string_view kind) {
   if (kind == "causal") return c.column > c.row;
   if (kind == "padding") return is_padding(c);
   const Tensor& keep = c.input(1);
   return keep.at(c.matching(1), keep.rows() == 1 ? 0 : c.row, c.column) == 0;
 }
 
+bool is_hidden(const CellBase& c) { return is_hidden(c, kind_of(*c.call)); }
+
 // Where one matrix of the result is hidden.
 Flags hidden_cells(CellBase at) {
+  const std::string_view kind = kind_of(*at.call);
   Flags hidden = xt::zeros<bool>({at.output->rows(), at.output->columns()});
   for (at.row = 0; at.row < at.output->rows(); ++at.row) {
     for (at.column = 0; at.column < at.output->columns(); ++at.column) {
-      hidden(at.row, at.column) = is_hidden(at);
+      hidden(at.row, at.column) = is_hidden(at, kind);
     }
   }
   return hidden;
