@@ -79,7 +79,7 @@ std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmet
   if (!worked.remark.empty()) json["remark"] = worked.remark;
   if (const Step* step = trace.find_step(cell.name)) {
     json["op"] = std::string(step->operation->name);
-    json["of"] = step->of;
+    json["of"] = step->operation->turned(step->of, trace.convention);
     json["formula"] = formula_text(formula_of(trace, *step));
   }
   return visible_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +

@@ -113,9 +113,10 @@ Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
   Json entry{{"number", number},
              {"name", step.name},
              {"op", std::string(step.operation->name)},
-             {"of", step.of}};
+             {"of", step.operation->turned(step.of, trace.convention)}};
   Json options = Json::object();
-  for (const auto& [name, value] : step.options.all()) options[name] = option_json(value);
+  const Options written = step.operation->turned(step.options, trace.convention);
+  for (const auto& [name, value] : written.all()) options[name] = option_json(value);
   if (!options.empty()) entry["options"] = std::move(options);
   const Tensor* tensor = trace.find(step.name);
   entry.update(tensor ? entry_json(step.name, *tensor, trace.convention, holders)

@@ -215,8 +215,9 @@ class LessonFile {
     std::vector<std::string> of = read_operands(table);  // before its own name is known
     const auto name = names_.take(table, "step", reader_);
     if (!name || !operation) return;
-    lesson_.recipe.steps.push_back(
-        {*name, operation, std::move(of), read_step_options(table, *operation, context_, reader_)});
+    lesson_.recipe.steps.push_back({*name, operation,
+                                    operation->turned(std::move(of), context_.convention),
+                                    read_step_options(table, *operation, context_, reader_)});
     lesson_.texts.push_back(read_words(table));
   }
 

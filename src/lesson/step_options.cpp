@@ -20,12 +20,6 @@ std::optional<OptionValue> option_value(const toml::node& node) {
   return {};
 }
 
-// With tokens as columns the file's rows are columns inside.
-OptionValue turned(const OptionRule& rule, OptionValue value, Convention convention) {
-  if (rule.turns == OptionRule::Turns::no || convention == Convention::rows) return value;
-  return std::get<std::string>(value) == "rows" ? std::string("columns") : std::string("rows");
-}
-
 // Throws InputError where the file can't be read.
 std::string contents_of(const std::string& file, const GivenContext& context) {
   constexpr std::size_t largest = std::size_t{64} << 20;  // a vocabulary is a few megabytes
@@ -60,9 +54,9 @@ Options read_step_options(const toml::table& table, const Operation& operation,
     } catch (const InputError& error) {
       reader.fault(*node, error.what());
     }
-    options.set(name, turned(rule, std::move(*value), context.convention));
+    options.set(name, std::move(*value));
   }
-  return options;
+  return operation.turned(std::move(options), context.convention);
 }
 
 }  // namespace qkv

@@ -8,7 +8,7 @@
 namespace qkv {
 
 std::string operand_text(const Call& call, std::size_t k) {
-  return fmt::format("{} ({})", call.names[k], shape_text(call.inputs[k]->shape()));
+  return fmt::format("{} ({})", call.names[k], shown_shape(*call.inputs[k], call.convention));
 }
 
 void refuse(const Call& call, std::string_view what) {

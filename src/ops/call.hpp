@@ -4,10 +4,11 @@
 #include <string_view>
 #include <vector>
 
+#include "tensor/convention.hpp"
+
 namespace qkv {
 
 class Options;
-struct Tensor;
 
 /// What a lesson gives beside its matrices: the texts to tokenise and the vocabulary, if it has
 /// one.
@@ -24,6 +25,7 @@ struct Call {
   std::vector<std::string_view> names;
   const Options* options = nullptr;
   const Environment* environment = nullptr;
+  Convention convention = Convention::rows;  ///< how its operands' shapes are told
 };
 
 /// The shape rule and the formula of an operation, as they stand for one call.

@@ -26,7 +26,7 @@ inline constexpr OptionRule line_options[] = {
     {.name = "axis",
      .says = "whether each row or each column is worked by itself",
      .list = line_axes,
-     .turns = OptionRule::Turns::with_convention},
+     .turns = true},
 };
 
 /// The form of such a step: "each row", or "each column", stands between the two.

@@ -29,6 +29,7 @@ constinit const Operation matmul_operation = operation_of<Matmul>({
     .operands = R"(["A", "B"])",
     .fewest = 2,
     .most = 2,
+    .turns_operands = true,
 });
 
 }  // namespace qkv

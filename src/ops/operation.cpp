@@ -1,5 +1,7 @@
 #include "ops/operation.hpp"
 
+#include <algorithm>
+
 #include "ops/cell.hpp"
 #include "ops/result.hpp"
 #include "ops/shape_rule.hpp"
@@ -9,6 +11,22 @@ namespace qkv {
 
 Tensor Operation::compute(const Call& call) const {
   return formula ? formula(call) : cell_by_cell(call, output_of(call, form(call)), cell.number);
+}
+
+std::vector<std::string> Operation::turned(std::vector<std::string> of,
+                                           Convention convention) const {
+  if (turns_operands && convention == Convention::columns) std::ranges::reverse(of);
+  return of;
+}
+
+Options Operation::turned(Options options_of_step, Convention convention) const {
+  for (const OptionRule& rule : options) {
+    const OptionValue* value = options_of_step.find(rule.name);
+    if (!value || !rule.turns || convention == Convention::rows) continue;
+    const bool is_rows = std::get<std::string>(*value) == "rows";
+    options_of_step.set(std::string(rule.name), std::string(is_rows ? "columns" : "rows"));
+  }
+  return options_of_step;
 }
 
 Tensor cell_by_cell(const Call& call, Tensor output, double (*cell)(const Cell<double>&)) {

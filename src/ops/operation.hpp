@@ -54,6 +54,8 @@ struct Operation {
   std::string_view operands = {};
   std::size_t fewest = 1;  ///< how many operands it takes, at least and at most
   std::size_t most = 1;
+  /// With tokens as columns `of` lists the operands the other way round: (A·B)ᵀ = Bᵀ·Aᵀ.
+  bool turns_operands = false;
   std::span<const OptionRule> options = {};
   /// What to do where it came to divide 0 by 0.
   std::string_view against_zero = "look for rows of zeros in its operands";
@@ -80,6 +82,11 @@ struct Operation {
   std::vector<Part> (*parts)(const Call&) = nullptr;  ///< none where the result is one stride away
   /// Why a cell is what it is, where its arithmetic can't say it; empty where that says it all.
   std::string (*remark)(const CellBase&) = nullptr;
+
+  /// A step's operands and options from what the lesson file says to what they are inside, or back:
+  /// each is the other turned over where tokens are columns.
+  std::vector<std::string> turned(std::vector<std::string> of, Convention convention) const;
+  Options turned(Options options_of_step, Convention convention) const;
 
   /// The result. Throws InputError where the shapes do not fit.
   Tensor compute(const Call& call) const;

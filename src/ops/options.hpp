@@ -16,16 +16,14 @@ struct OptionRule {
   /// What a word written for the option may be.
   enum class Words { none, listed, any };
   enum class Numbers { none, any, whole, positive, not_negative };
-  /// `axis` options are written as the file's matrices are: with tokens as columns they turn over.
-  enum class Turns { no, with_convention };
 
   std::string_view name;
   std::string_view says;                        ///< what it chooses, for messages and help
   std::span<const std::string_view> list = {};  ///< the words it may be, where they are listed
   Words words = Words::none;
   Numbers numbers = Numbers::none;
-  Turns turns = Turns::no;
-  bool flag = false;  ///< may be true or false
+  bool turns = false;  ///< "rows" or "columns" as the file's matrices are written: Convention
+  bool flag = false;   ///< may be true or false
   bool required = false;
   bool file = false;  ///< names a file, whose contents the operation reads
 };

@@ -16,7 +16,7 @@ constexpr OptionRule split_options[] = {
     {.name = "axis",
      .says = "cut the columns (the features), or the rows (as W_O is cut into its heads)",
      .list = cut_axes,
-     .turns = OptionRule::Turns::with_convention},
+     .turns = true},
 };
 
 bool cuts_rows(const Call& call) { return call.options->word("axis", "columns") == "rows"; }

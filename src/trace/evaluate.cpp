@@ -49,6 +49,17 @@ void label_tokens(Tensor& tensor, const AxisLabels& tokens) {
     axis.labels = tokens;
 }
 
+// Whether the rows of operand `k` may stand for tokens. Those of what is used as a weight do not,
+// though there be as many: they meet features. They do where the columns that they meet are tokens.
+bool may_have_tokens(const Call& call, const Form& form, std::size_t k) {
+  if (is_name_of_weight(call.names[k])) return false;
+  const auto rows = axis_names(form.operands[std::min(k, form.operands.size() - 1)]).first;
+  const bool is_vector = call.inputs[k]->rank() < 2;
+  if (rows != "inner") return is_vector || (rows != "1" && rows != "column");
+  const Axis& met = call.inputs[0]->axes.back();
+  return !met.labels.empty() || met.name == "key" || met.name == "query";
+}
+
 // The first step that uses a given tells what its axes count, where its name does not. Its leading
 // axis counts sentences where it is data that meets weights without heads, or is yet to be cut into
 // heads; else it counts heads.
@@ -68,7 +79,7 @@ void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
       name_matrix(given.tensor, form.operands[std::min(k, form.operands.size() - 1)]);
     }
     name_leading(given.tensor, k == 0 && has_no_heads ? "batch" : "head");
-    label_tokens(given.tensor, tokens);
+    if (form.operands.empty() || may_have_tokens(call, form, k)) label_tokens(given.tensor, tokens);
   }
 }
 
@@ -266,6 +277,7 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   }
   for (Given& given : trace.givens) {  // those that no step uses
     name_leading(given.tensor, "head");
+    if (trace.first_uses.contains(given.name) || is_name_of_weight(given.name)) continue;
     label_tokens(given.tensor, tokens);
   }
   return result;

@@ -8,9 +8,6 @@
 
 namespace qkv {
 
-/// Whether people see a token as a row or as a column. Inside, a token is always a row.
-enum class Convention { rows, columns };
-
 struct Given {
   std::string name;
   Tensor tensor;

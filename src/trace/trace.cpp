@@ -106,7 +106,8 @@ Call Trace::call(const Step& step) const {
             .inputs = {},
             .names = {},
             .options = &step.options,
-            .environment = &environment};
+            .environment = &environment,
+            .convention = convention};
   for (const std::string& name : step.of) {
     call.inputs.push_back(&at(name));
     call.names.push_back(name);
@@ -126,21 +127,6 @@ std::optional<std::size_t> symbol(const Trace& trace, std::string_view name) {
     return queries ? queries : size_of("token");
   }
   return name.starts_with("d_") ? size_of(name) : std::nullopt;
-}
-
-bool is_turned(const Tensor& tensor, Convention convention) {
-  return convention == Convention::columns && tensor.rank() >= 2 &&
-         tensor.axes[tensor.rank() - 2].name != "batch";
-}
-
-Tensor as_shown(const Tensor& tensor, Convention convention) {
-  return is_turned(tensor, convention) ? transposed(tensor) : tensor;
-}
-
-std::string shown_shape(const Tensor& tensor, Convention convention) {
-  Shape shape = tensor.shape();
-  if (is_turned(tensor, convention)) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-  return shape_text(shape);
 }
 
 }  // namespace qkv

@@ -53,13 +53,4 @@ struct Trace {
 /// What a letter of the shape rules stands for in this trace: "d_k" → 2, "n" → 7.
 std::optional<std::size_t> symbol(const Trace& trace, std::string_view name);
 
-/// The tensor as people see it: turned over where tokens are columns.
-Tensor as_shown(const Tensor& tensor, Convention convention);
-
-/// Whether `as_shown` turns this tensor over: vectors and token ids stay as they are.
-bool is_turned(const Tensor& tensor, Convention convention);
-
-/// The shape as people see it, "7×2".
-std::string shown_shape(const Tensor& tensor, Convention convention);
-
 }  // namespace qkv

@@ -38,4 +38,11 @@ std::string_view usual_axes(std::string_view name) {
   return {};
 }
 
+bool is_name_of_weight(std::string_view name) {
+  name.remove_prefix(name.rfind('.') + 1);  // h0.W_Q
+  if (!name.starts_with('W') && !name.starts_with('w')) return false;
+  const bool is_word = name.size() > 2 && name[1] >= 'a' && name[1] <= 'z';
+  return !is_word;
+}
+
 }  // namespace qkv

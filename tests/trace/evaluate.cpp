@@ -292,6 +292,25 @@ TEST_CASE("given tokens label whatever has a row for each of them") {
   CHECK(trace.at("W_Q").axes[0].labels == Labels{});
 }
 
+TEST_CASE("what is used as a weight has no tokens, though it has as many rows") {
+  const Tensor square = matrix({{1, 2, 0}, {0, 1, 1}, {2, 0, 1}});
+  Steps steps;
+  steps.recipe.tokens = {"life", "is", "short"};
+  for (const char* name : {"X", "Wq", "mix", "W1", "A", "values", "W"}) steps.given(name, square);
+  steps.step("Q", "project", {"X", "Wq"})
+      .step("H", "matmul", {"Q", "mix"})
+      .step("G", "matmul", {"W1", "H"})
+      .step("shares", "softmax", {"A"})
+      .step("context", "matmul", {"shares", "values"});
+  steps.recipe.givens[4].tensor.axes.back().name = "key";
+  const Trace trace = evaluate(steps.recipe);
+  for (const char* name : {"X", "Q", "H", "A", "values", "context"}) {
+    CHECK(trace.at(name).axes[0].labels == steps.recipe.tokens);
+  }
+  for (const char* name : {"Wq", "mix", "W1", "W"})
+    CHECK(trace.at(name).axes[0].labels == Labels{});
+}
+
 TEST_CASE("the field's own names name their axes") {
   Steps steps;
   steps.given("X", matrix({{1, 2}}))
