@@ -275,7 +275,11 @@ def half_precision_near_zero_is_off_by_what_the_large_numbers_were_rounded_by(fo
 def what_names_nothing_is_refused(folder):
     np.savez(folder / "a.npz", scores=[1.0, 2])
     for more, says in (("--tol", "scorse=1"), ': no step has that name; did you mean "scores"?\n'), \
-                      (("--map", "weights=scores"), " has no array of that name; it has scores\n"):
+                      (("--map", "weights=scores"), ' has no array "weights"; it has scores\n'), \
+                      (("--map", "scores=weights"), ' has no array "weights"; it has scores\n'), \
+                      (("--map", "scores=*"), ' has no array "*"; it has scores\n'), \
+                      (("--batch", "5"), " has\n"), \
+                      (("--require", ""), ': ' + str(folder / "a.npz") + " has no such step\n"):
         done = qkv("compare", folder / "a.npz", folder / "a.npz", *more)
         equal((done.returncode, done.stderr.endswith(says)), (2, True), done.stderr)
 

@@ -117,6 +117,40 @@ std::string first_fault(const Operation& operation, unsigned seed, Extent extent
   return {};
 }
 
+/// The call worked out again with another number in one cell; nothing where it is refused.
+std::optional<Tensor> with_number(const Sample& sample, std::size_t operand, std::size_t cell,
+                                  double number) {
+  std::vector<Tensor> inputs = sample.work->inputs();
+  inputs[operand].values.write()[cell] = number;
+  const auto& all = sample.work->call().options->all();
+  try {
+    return apply(sample.work->operation().name, std::move(inputs),
+                 OptionMap(all.begin(), all.end()), *sample.work->call().environment);
+  } catch (const InputError&) {
+    return {};
+  }
+}
+
+/// Where another number changes a cell, NaN in its place must make it NaN, or be refused.
+std::string hidden_nan_fault(const Sample& made, Dice& dice) {
+  const std::vector<Tensor>& inputs = made.work->inputs();
+  if (inputs.empty()) return {};
+  const std::size_t operand = dice.below(inputs.size());
+  if (inputs[operand].values.size() == 0) return {};
+  const std::size_t cell = dice.below(inputs[operand].values.size());
+  const double number = inputs[operand].values[cell];
+  const auto changed = with_number(made, operand, cell, number == 0 ? 1 : 0);
+  const auto spoilt = with_number(made, operand, cell, std::nan(""));
+  if (!changed || !spoilt) return {};
+  const Tensor before = made.work->result();
+  for (std::size_t i = 0; i < before.values.size(); ++i) {
+    if (before.values[i] == changed->values[i] || std::isnan(spoilt->values[i])) continue;
+    return fmt::format("operand {}, cell {}: result {} stays {}", operand, cell, i,
+                       spoilt->values[i]);
+  }
+  return {};
+}
+
 /// How a reading of the cells' maths differs from the fast result.
 template <class N, class Read>
 std::string reading_fault(const Sample& made, Read read) {
@@ -232,6 +266,12 @@ TEST_CASE("every operation: with exact inputs a cell's interval holds its value"
 TEST_CASE("every operation: whatever rounding does to the inputs, the interval holds the result") {
   for (const Operation* operation : catalogue()) {
     CHECK(first_fault(*operation, 4, Extent::any, rounding_fault) == "");
+  }
+}
+
+TEST_CASE("every operation: what is no number makes none of whatever it would change") {
+  for (const Operation* operation : catalogue()) {
+    CHECK(first_fault(*operation, 5, Extent::any, hidden_nan_fault) == "");
   }
 }
 

@@ -35,7 +35,10 @@ bool agree(const HandedFile& one, const HandedFile& other, const Tensor& tensor)
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double x = a[i].value;
     const double y = b[i].value;
-    const double reach = std::max(fineness(one.written, a[i]), fineness(other.written, b[i]));
+    // The same number cut to fewer digits, not another one of as many.
+    const double fine = fineness(one.written, a[i]);
+    const double coarse = fineness(other.written, b[i]);
+    const double reach = fine == coarse ? 0 : std::max(fine, coarse) / 2 * (1 + 1e-9);
     const bool same = x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= reach;
     if (!same) return false;
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <set>
 
 #include "check/reading.hpp"
 #include "check/rounded.hpp"
@@ -43,16 +44,20 @@ Tensor written_numbers(const LearnerNode& node) {
   return tensor;
 }
 
-// The trace with the learner's own numbers in it, for the arithmetic of a wrong cell.
+// The trace with the learner's own numbers in it, for the arithmetic of a wrong cell; the lesson's
+// stay where no step can be made of theirs.
 Trace learners_trace(const Reading& reading) {
   Trace trace = *reading.trace;
-  for (const LearnerNode& node : reading.judgement.nodes) {
-    for (Given& given : trace.givens) {
-      if (given.name == node.name) given.tensor.values = node.own.values;
-    }
-    for (Step& step : trace.steps) {
-      if (step.name == node.name) step.output.values = node.own.values;
-    }
+  const std::vector<LearnerNode>& nodes = reading.judgement.nodes;
+  std::set<std::size_t> kept;
+  for (const LearnerNode& node : nodes) {
+    if (node.has_lessons_inputs) kept.insert(node.inputs.begin(), node.inputs.end());
+  }
+  const std::size_t givens = trace.givens.size();  // which come first
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    if (kept.contains(k)) continue;
+    Tensor& tensor = k < givens ? trace.givens[k].tensor : trace.steps[k - givens].output;
+    tensor.values = nodes[k].own.values;
   }
   return trace;
 }
@@ -89,7 +94,8 @@ FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
           .given = given.value,
           .text = given.unread > 0 ? node.handed->unread[given.unread - 1U] : "",
           .expected = rounded(node.truth->values[i], digits),
-          .from_yours = rounded(node.from_yours.values[i], digits)};
+          .from_yours = rounded(node.from_yours.values[i], digits),
+          .is_exact = node.is_exact(i)};
 }
 
 std::optional<std::string> convention_of(const Reading& reading, const LearnerNode& node,

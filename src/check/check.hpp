@@ -29,6 +29,7 @@ struct FirstWrong {
   std::string text = {};  ///< what stands there, where it is no number
   double expected = 0;
   double from_yours = 0;
+  bool is_exact = false;  ///< nothing was there to round
 };
 
 /// What the check says of one matrix that was handed in.

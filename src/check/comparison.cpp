@@ -1,7 +1,6 @@
 #include "check/comparison.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -112,12 +111,9 @@ bool hides(const std::string& name, const SideIndex& actual, const SideIndex& de
 
 [[noreturn]] void refuse_strangers(const Side& actual, const Side& desired) {
   const auto names = [](const Side& side) {
-    constexpr std::size_t most = 8;
-    std::vector<std::string_view> some;
-    for (std::size_t i = 0; i < std::min(most, side.matrices.size()); ++i) {
-      some.push_back(side.matrices[i].name);
-    }
-    return fmt::format("{}{}", fmt::join(some, ", "), side.matrices.size() > most ? ", …" : "");
+    std::vector<std::string_view> all;
+    for (const SideMatrix& matrix : side.matrices) all.push_back(matrix.name);
+    return some_of(all);
   };
   throw InputError(fmt::format(
       "{} and {} have no step in common, so there is nothing to compare; the first has {}, the "
@@ -133,10 +129,6 @@ void refuse_unread(const Side& side, const SideIndex& other) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // A pattern that fits no step would be passed over in silence.
 void refuse_idle_tolerances(const ToleranceChoice& choice, const Comparison& comparison) {
   for (const StepTolerance& one : choice.of_steps) {
@@ -146,11 +138,8 @@ void refuse_idle_tolerances(const ToleranceChoice& choice, const Comparison& com
     if (fits) continue;
     std::vector<std::string> names;
     for (const ComparedStep& step : comparison.steps) names.push_back(step.name);
-    const std::string near = nearest(one.steps, names);
     throw InputError(fmt::format("--tol {}={:g}: no step has that name; {}", one.steps,
-                                 one.tolerance,
-                                 near.empty() ? fmt::format("there are {}", some_of(names))
-                                              : fmt::format("did you mean \"{}\"?", near)));
+                                 one.tolerance, did_you_mean(one.steps, names)));
   }
 }
 

@@ -23,6 +23,7 @@ Puzzle puzzle_of(const LearnerNode& node) {
                 .hides = {},
                 .reach = {},
                 .wrong = {},
+                .right = node.handed ? node.from_yours.values : std::span<const double>(),
                 .exact = node.exact,
                 .floor = node.units.floor,
                 .are_shares = node.step && node.step->operation->makes_weights};

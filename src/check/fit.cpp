@@ -31,6 +31,7 @@ struct Fit {
   Patch part = {};
   std::size_t cells = 0;         // wrong ones, of those still open, that it explains
   std::size_t telling = 0;       // those that say something
+  std::size_t zeros = 0;         // those of them that are 0
   std::size_t speaking = 0;      // those of them that would be another number by another mistake
   std::size_t first = 0;         // the first of them
   std::size_t contradicted = 0;  // cells that it does not fit
@@ -98,14 +99,19 @@ class Fitter {
     }
     if (x == y || (puzzle_.hides[i] && y == -infinity)) return 0;
     const double gap = std::abs(x - y);
-    const double reach = puzzle_.reach[i] + (version.room.empty() ? 0 : version.room[i]);
+    const bool has_room = !version.room.empty();
+    // Nor does what leaves it as it is and would have rounding explain it.
+    const bool changes_nothing = has_room && puzzle_.wrong[i] && !puzzle_.right.empty() &&
+                                 std::abs(y - puzzle_.right[i]) <= puzzle_.reach[i];
+    if (changes_nothing) return infinity;
+    const double reach = puzzle_.reach[i] + (has_room ? version.room[i] : 0);
     return gap <= reach ? (gap == 0 ? 0 : gap / reach) : infinity;
   }
 
   // 0 and infinity come of everything and nothing.
   bool tells(const Version& version, std::size_t i) const {
     const double x = puzzle_.written[i];
-    if (x == 0) return version.zeros_tell;
+    if (x == 0) return version.zeros_tell && version.numbers[i] == 0;
     return std::isfinite(x) || version.infinities_tell;
   }
 
@@ -114,6 +120,7 @@ class Fitter {
     if (fit.cells++ == 0) fit.first = i;
     if (!tells(versions_[fit.version], i)) return;
     ++fit.telling;
+    if (puzzle_.written[i] == 0) ++fit.zeros;
     if (!puzzle_.are_shares || puzzle_.written[i] != 1) ++fit.speaking;
   }
 
@@ -147,6 +154,8 @@ class Fitter {
         return {};
       }
     }
+    // Where a sheet is all zeros, those that happen to fit don't outweigh those that don't.
+    if (fit.contradicted > 0 && fit.zeros == fit.telling) return {};
     return fit;
   }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,7 @@ struct Puzzle {
   std::vector<bool> hides;      ///< a very low number that stands for -inf
   std::vector<double> reach;    ///< a unit, with its slack
   std::vector<bool> wrong;
+  std::span<const double> right = {};  ///< what follows from the learner's own numbers
   std::vector<double> exact;  ///< what cells with nothing to round must be; else empty or NaN
   double floor = 0;           ///< how near they must be
   bool are_shares = false;    ///< of 1: a share that is all of it comes of many a mistake

@@ -47,8 +47,10 @@ bool has_unseen(const LearnerNode& node) {
 
 Call call_in(const Hypothesis& hypothesis, const Judgement& judgement, const Trace& trace,
              std::size_t index) {
-  return call_with(judgement.nodes[index], trace,
-                   [&](std::size_t k) -> const Tensor& { return hypothesis.tensor(k); });
+  const LearnerNode& node = judgement.nodes[index];
+  return call_with(node, trace, [&](std::size_t k) -> const Tensor& {
+    return node.has_lessons_inputs ? *judgement.nodes[k].truth : hypothesis.tensor(k);
+  });
 }
 
 }  // namespace

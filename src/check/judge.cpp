@@ -20,13 +20,13 @@ bool within(double x, double y, double reach) {
   return x == y || std::abs(x - y) <= reach || (std::isnan(x) && std::isnan(y));
 }
 
-// The step from the learner's own numbers. Numbers that no step can be made of (an id that no table
-// has) leave the lesson's own result to judge by.
-Tensor worked_from_own(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
+// The step from the learner's own numbers, if it can be made of them.
+Tensor worked_from_own(const Judgement& judgement, const Trace& trace, LearnerNode& node) {
   if (node.is_lessons) return *node.truth;
   try {
     return node.step->operation->compute(own_call(judgement, trace, node));
   } catch (const InputError&) {
+    node.has_lessons_inputs = true;
     return *node.truth;
   }
 }
@@ -35,13 +35,11 @@ Tensor worked_from_own(const Judgement& judgement, const Trace& trace, const Lea
 // operands, and whatever they touch comes out as NaN. Nothing is planted where all is well.
 Tensor tainted_result(const Judgement& judgement, const Trace& trace, const LearnerNode& node,
                       const std::vector<Tensor>& planted) {
-  Call call = own_call(judgement, trace, node);
-  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-    const Tensor& with_nan = planted[node.inputs[k]];
-    if (!with_nan.axes.empty()) call.inputs[k] = &with_nan;
-  }
+  const auto with_nan = [&](std::size_t k) -> const Tensor& {
+    return planted[k].axes.empty() ? judgement.nodes[k].own : planted[k];
+  };
   try {
-    return node.step->operation->compute(call);
+    return node.step->operation->compute(call_with(node, trace, with_nan));
   } catch (const InputError&) {
     Tensor all = node.from_yours;
     std::ranges::fill(all.values.write(), nothing);

@@ -37,8 +37,9 @@ std::size_t Judgement::wrong_cells() const {
 }
 
 Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
-  return call_with(node, trace,
-                   [&](std::size_t k) -> const Tensor& { return judgement.nodes[k].own; });
+  return call_with(node, trace, [&](std::size_t k) -> const Tensor& {
+    return node.has_lessons_inputs ? *judgement.nodes[k].truth : judgement.nodes[k].own;
+  });
 }
 
 }  // namespace qkv

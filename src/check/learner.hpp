@@ -29,7 +29,10 @@ struct LearnerNode {
   Tensor own = {};                     ///< the learner's numbers, from_yours where there are none
   /// Cells with nothing to round: what they must be to the last digit; else empty or NaN.
   std::vector<double> exact = {};
-  bool is_lessons = true;    ///< nothing of the learner's went into it
+  bool is_lessons = true;  ///< nothing of the learner's went into it
+  /// No step can be made of the learner's numbers before it (an id that no table has): the lesson's
+  /// stand for them.
+  bool has_lessons_inputs = false;
   bool finite_mask = false;  ///< -1e9 and the like stood for -inf
   bool tainted = false;      ///< some of its cells are wrong or carried
 
@@ -55,7 +58,7 @@ Call call_with(const LearnerNode& node, const Trace& trace, const TensorOf& tens
   return call;
 }
 
-/// The call of a step with the learner's own numbers.
+/// The call of a step with the learner's own numbers, as far as it can be made of them.
 Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode& node);
 
 }  // namespace qkv

@@ -191,11 +191,12 @@ Marks MarkScheme::of(const CheckReport& report) const {
                   [&](std::size_t i) { return all || changed->verdicts[i] == Verdict::wrong; });
     marks.void_roots.push_back(given.name);
   }
-  for (std::size_t s = 0; s < trace_->steps.size(); ++s) {
-    const Step& step = report.own.steps[s];
+  for (const Step& step : report.own.steps) {  // a convention may have one that the lesson has not
     CellSet unearned = resting.of(step);
     const StepReport* handed = report_of(report, step.name);
-    if (handed == nullptr) continue;
+    const auto place = trace_->step_names.place(step.name);
+    if (handed == nullptr || !place) continue;
+    const std::size_t s = *place;
     Worthless worthless = worthless_in(*handed, worths_[s]);
     if (by_luck[s] && !is_explained(*handed)) worthless = Worthless::all;
     if (worthless != Worthless::nothing) {

@@ -38,7 +38,9 @@ Range slow_range(const LearnerNode& node, const Call& call, std::span<const Boun
 }  // namespace
 
 Range Ranges::of_step(const LearnerNode& node) {
-  if (node.inputs.empty()) return {node.from_yours, node.from_yours};  // nothing to round
+  if (node.inputs.empty() || node.has_lessons_inputs) {  // nothing to round
+    return {node.from_yours, node.from_yours};
+  }
   const Call call = own_call(judgement_, trace_, node);
   std::vector<Bounds> bounds;
   for (const std::size_t input : node.inputs) {

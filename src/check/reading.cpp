@@ -84,7 +84,8 @@ std::size_t cells_off(const Reading& reading) {
 }
 
 // Turning everything over for the sake of one matrix that lies on its side would spoil the others,
-// and a matrix that only fits as it lies speaks against it.
+// and a matrix that only fits as it lies speaks against it; so do wrong cells that are hardly
+// fewer.
 bool is_better(const Reading& turned, const Reading& plain) {
   const auto misshapen = [](const Reading& reading) {
     return std::ranges::count_if(reading.judgement.nodes,
@@ -93,8 +94,9 @@ bool is_better(const Reading& turned, const Reading& plain) {
   const std::size_t nodes = turned.judgement.wrong_nodes();
   const std::size_t plain_nodes = plain.judgement.wrong_nodes();
   return turned.wrong < plain.wrong &&
-         (nodes < plain_nodes || (nodes == plain_nodes && misshapen(turned) <= misshapen(plain) &&
-                                  cells_off(turned) < cells_off(plain)));
+         (nodes < plain_nodes ||
+          (nodes == plain_nodes && misshapen(turned) <= misshapen(plain) &&
+           2 * turned.wrong <= plain.wrong && cells_off(turned) < cells_off(plain)));
 }
 
 }  // namespace

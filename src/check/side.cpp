@@ -91,16 +91,20 @@ std::string put_heads_first(const Shape& wanted, Written& written) {
   return is_flat ? "heads side by side" : "heads inside";
 }
 
-// A map that fits nothing would be passed over in silence.
-[[noreturn]] void refuse_idle(const NameMap& map, const Side& side) {
+// A map from or to what is not there would be passed over in silence, or hide a difference.
+[[noreturn]] void refuse_idle(const NameMap& map, std::string_view name, const Side& side) {
   std::vector<std::string> names;
   for (const SideMatrix& matrix : side.matrices) names.push_back(matrix.name);
-  const std::string near = nearest(map.theirs, names);
-  throw InputError(fmt::format("--map {}={}: {} has no array of that name; {}", map.theirs,
-                               map.ours, side.name,
-                               near.empty() ? fmt::format("it has {}", some_of(names))
-                                            : fmt::format("did you mean \"{}\"?", near)));
+  throw InputError(
+      fmt::format("--map {}={}: {} has no array \"{}\"; {}", map.theirs, map.ours, side.name, name,
+                  did_you_mean(name, names, fmt::format("it has {}", some_of(names)))));
 }
+
+// What becomes of each name of a pattern, and whether the other side knows one of them.
+struct MapUse {
+  bool fits = false;
+  bool is_known = false;
+};
 
 }  // namespace
 
@@ -178,17 +182,18 @@ std::optional<std::string> matched(std::string_view pattern, std::string_view na
   return std::string(name.substr(before.size(), name.size() - before.size() - after.size()));
 }
 
-void map_names(const std::vector<NameMap>& maps, Side& side) {
-  std::vector<bool> used(maps.size(), false);
+void map_names(const std::vector<NameMap>& maps, const Side& other, Side& side) {
+  const SideIndex known(other);
+  std::vector<MapUse> uses(maps.size());
   for (SideMatrix& matrix : side.matrices) {
     for (std::size_t m = 0; m < maps.size(); ++m) {
       const NameMap& map = maps[m];
       const auto star = matched(map.theirs, matrix.name);
       if (!star) continue;
-      used[m] = true;
       std::string name = map.ours;
       const std::size_t place = name.find('*');
       if (place != std::string::npos) name.replace(place, 1, *star);
+      uses[m] = {.fits = true, .is_known = uses[m].is_known || known.find(name) != nullptr};
       if (name != matrix.name &&
           std::ranges::find(side.matrices, name, &SideMatrix::name) != side.matrices.end()) {
         throw InputError(
@@ -200,12 +205,14 @@ void map_names(const std::vector<NameMap>& maps, Side& side) {
     }
   }
   for (std::size_t m = 0; m < maps.size(); ++m) {
-    if (!used[m]) refuse_idle(maps[m], side);
+    if (!uses[m].fits) refuse_idle(maps[m], maps[m].theirs, side);
+    if (!uses[m].is_known) refuse_idle(maps[m], maps[m].ours, other);
   }
 }
 
 void lay_out_as(const Side& other, std::optional<std::size_t> batch, Side& side) {
   const SideIndex index(other);
+  bool has_sentence = !batch;
   for (SideMatrix& matrix : side.matrices) {
     const SideMatrix* wanted = index.find(matrix.name);
     if (wanted == nullptr || matrix.written.shape.empty()) continue;
@@ -217,6 +224,7 @@ void lay_out_as(const Side& other, std::optional<std::size_t> batch, Side& side)
     if (batch && written.shape.size() > 1 && written.shape.size() >= shape.size() &&
         written.shape != shape && written.shape.front() >= *batch) {
       take_sentence(*batch - 1, written);
+      has_sentence = true;
       said.push_back(fmt::format("sentence {} of the batch", *batch));
     }
     if (written.shape != shape) {
@@ -229,6 +237,11 @@ void lay_out_as(const Side& other, std::optional<std::size_t> batch, Side& side)
     }
     matrix.layout = fmt::format("{}", fmt::join(said, ", "));
     matrix.tensor = tensor_of_written(written);
+  }
+  if (!has_sentence) {
+    throw InputError(
+        fmt::format("--batch {}: no array of {} is a batch of so many sentences more than {} has",
+                    *batch, side.name, other.name));
   }
 }
 

@@ -67,8 +67,9 @@ struct NameMap {
 /// Whether a name is what a pattern with * asks for; then what the * stands for.
 std::optional<std::string> matched(std::string_view pattern, std::string_view name);
 
-/// Names a side's matrices by the first map that fits each.
-void map_names(const std::vector<NameMap>& maps, Side& side);
+/// Names a side's matrices by the first map that fits each. Throws InputError where a map fits none
+/// of them, or names none of the other side's.
+void map_names(const std::vector<NameMap>& maps, const Side& other, Side& side);
 
 /// Puts the axes of a side's matrices in the order of the other's, where only one order can be
 /// meant: heads inside (n × h × d), side by side (n × h·d) or one below the

@@ -13,7 +13,7 @@ namespace qkv {
 namespace {
 
 constexpr std::string_view all_digits = "0123456789";
-constexpr std::string_view separators = " ._-";
+constexpr std::string_view separators = " ._-(";
 
 struct AxisWord {
   std::string_view word;
@@ -41,8 +41,9 @@ std::string_view without_last(std::string_view text, std::string_view characters
 
 // Takes "head 2" and the like off the end of `text`; nothing where it does not end so.
 std::optional<std::pair<std::string, std::size_t>> take_place(std::string_view& text) {
-  const std::string_view before = without_last(text, all_digits);
-  const std::string_view number = text.substr(before.size());
+  const std::string_view whole = text.substr(0, text.size() - (text.ends_with(')') ? 1 : 0));
+  const std::string_view before = without_last(whole, all_digits);
+  const std::string_view number = whole.substr(before.size());
   std::size_t value = 0;
   if (std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc()) {
     return {};

@@ -138,7 +138,7 @@ Suspects::Suspects(const Judgement& judgement, const Trace& trace, std::size_t n
   if (const auto region = region_of(node_); region && region->what == Region::What::zero) {
     zeros_ = cells_in(*region, node_.own.shape());
   }
-  hypotheses_ = by_hand ? hypotheses_of(judgement, trace, node, node_.units.decimals)
+  hypotheses_ = by_hand ? hypotheses_of(judgement, trace, node, node_.units.unseen_decimals())
                         : std::vector{Hypothesis(judgement, trace)};
   for (std::size_t h = 0; h < hypotheses_.size(); ++h) collect(h);
 }
@@ -161,7 +161,7 @@ void Suspects::collect(std::size_t h) {
   rights_.push_back(node_.step ? hypothesis.worked_or(node_.from_yours, index_) : *node_.truth);
   const Tensor& right = rights_.back();
   hypothesis.put(index_, right);
-  if (node_.step) {
+  if (node_.step && !node_.has_lessons_inputs) {
     std::vector<Version> unseen = unseen_versions(hypothesis);
     unseen_.push_back({h, versions_.size(), versions_.size() + unseen.size()});
     std::ranges::move(unseen, std::back_inserter(versions_));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "check/precision.hpp"
 #include "check/side.hpp"
@@ -31,7 +32,7 @@ double floor_of(Precision precision, std::span<const double> desired) {
 }  // namespace
 
 std::optional<Tolerance> ToleranceChoice::of(std::string_view step) const {
-  for (const StepTolerance& one : of_steps) {
+  for (const StepTolerance& one : std::views::reverse(of_steps)) {  // the last that fits
     if (matched(one.steps, step)) {
       return Tolerance{.relative = one.tolerance, .absolute = one.tolerance};
     }

@@ -138,29 +138,73 @@ std::optional<int> visible_decimals(const Handed& handed, const Due& due,
   return shows && is_coarse(likely) ? std::optional(likely) : std::nullopt;
 }
 
-Measure measure_of_digits(const Handed& handed, const Due& due, int others) {
-  const bool has_exponents = std::any_of(handed.cells.begin(), handed.cells.end(),
-                                         [](const Numeral& cell) { return cell.scientific; });
-  if (has_exponents) return Measure::exponents;
-  if (most_decimals(handed) > 0) return Measure::decimals;
-  // Whole answers are meant as they are. Where they are not whole, the other matrices tell how far
-  // the learner rounds; if no number has a decimal, they were rounded to whole ones.
+// Whole answers are meant as they are. Where they are not whole, the other matrices tell how far
+// the learner rounds; if no number has a decimal, they were rounded to whole ones.
+Measure measure_of_whole_numbers(const Due& due, int others) {
   if (are_whole(due.from_own)) return Measure::whole;
   return others > 0 ? Measure::elsewhere : Measure::rounded;
 }
 
+Measure measure_of_digits(const Handed& handed, const Due& due, int others) {
+  if (std::ranges::any_of(handed.cells, &Numeral::scientific)) return Measure::exponents;
+  return most_decimals(handed) > 0 ? Measure::decimals : measure_of_whole_numbers(due, others);
+}
+
 // The unit of what is written plainly; 0 where only the floor counts. Whole numbers that were
 // rounded may be off by no more than a tenth of the largest that is due.
-double plain_unit(const Units& units, std::span<const double> right) {
-  switch (units.measure) {
+double plain_unit(Measure measure, int decimals, std::span<const double> right) {
+  const double unit = std::pow(10.0, -decimals);
+  switch (measure) {
     case Measure::rounded: return std::min(whole_numbers_unit, scale_of(right, 0) / 10);
-    case Measure::elsewhere:
-      return std::min(std::pow(10.0, -units.decimals), scale_of(right, 0) / 10);
+    case Measure::elsewhere: return std::min(unit, scale_of(right, 0) / 10);
     case Measure::decimals:
     case Measure::exponents:
-    case Measure::asked: return std::pow(10.0, -units.decimals);
+    case Measure::asked: return unit;
     default: return 0;
   }
+}
+
+// How many digits a number in e-notation has that are not leading zeros.
+int significant_digits(const Numeral& cell) {
+  return cell.decimals + static_cast<int>(std::floor(std::log10(std::abs(cell.value)))) + 1;
+}
+
+// As fine as the plain numbers beside them, or as those that were written with the most digits.
+double unit_on_the_way(const Handed& handed, const Units& units) {
+  const auto is_plain = [](const Numeral& cell) {
+    return !cell.scientific && std::isfinite(cell.value);
+  };
+  const auto is_decimal = [](const Numeral& cell) { return !cell.scientific && cell.decimals > 0; };
+  if (std::ranges::any_of(handed.cells, is_decimal)) return units.plain;
+  if (std::ranges::any_of(handed.cells, is_plain)) return on_the_way_to_whole;
+  int most = 0;
+  double unit = units.plain;
+  for (std::size_t i = 0; i < units.of_cell.size(); ++i) {
+    const Numeral& cell = handed.cells[i];
+    if (!cell.scientific || cell.value == 0 || !std::isfinite(cell.value)) continue;
+    const int digits = significant_digits(cell);
+    if (digits < most) continue;
+    unit = digits > most ? units.of_cell[i] : std::max(unit, units.of_cell[i]);
+    most = digits;
+  }
+  return unit;
+}
+
+// Cells in e-notation have units of their own, which `units.floor` and half of the largest that is
+// due bound: the last digit of 1e300 is worth 1e300, and that much is no rounding of what is due
+// here. A 0 has no exponent; it is as the others are, or a whole number.
+void take_exponents(const Handed& handed, const Due& due, int others, Units& units) {
+  if (units.decimals <= 0) {
+    const Measure measure = measure_of_whole_numbers(due, others);
+    units.plain = std::max(units.floor, plain_unit(measure, others, due.from_own));
+  }
+  const double most = scale_of(due.from_own) / 2;
+  for (const Numeral& cell : handed.cells) {
+    const double own = std::min(most, std::pow(10.0, -cell.decimals));
+    const bool has_exponent = cell.scientific && cell.value != 0;
+    units.of_cell.push_back(has_exponent ? std::max(units.floor, own) : units.plain);
+  }
+  units.on_the_way = unit_on_the_way(handed, units);
 }
 
 }  // namespace
@@ -186,9 +230,14 @@ double Units::unseen(std::span<const double> numbers) const {
     case Measure::rounded: return on_the_way_to_whole;
     default: break;
   }
-  if (are_written()) return largest();
+  if (are_written()) return on_the_way.value_or(largest());
   const double program_unit = unit_of_program(precision, numbers);
   return rounded ? std::max(program_unit, std::pow(10.0, -*rounded)) : program_unit;
+}
+
+int Units::unseen_decimals() const {
+  if (!are_written()) return rounded.value_or(rule_of(Precision::float64).decimals);
+  return static_cast<int>(std::lround(-std::log10(unseen({}))));
 }
 
 int most_decimals(const Handed& handed) {
@@ -234,15 +283,9 @@ Units units_of(const Handed& handed, const Due& due, const OtherMatrices& others
   const double scale = scale_of(handed, right);
   units.floor = units.precision == Precision::digits ? rule_of(units.precision).floor * scale
                                                      : unit_of_program(units.precision, right);
-  units.plain = std::max(units.floor, plain_unit(units, right));
+  units.plain = std::max(units.floor, plain_unit(units.measure, units.decimals, right));
   if (units.measure == Measure::whole) units.plain = std::max(units.floor, whole_slack * scale);
-  if (units.measure != Measure::exponents) return units;
-  // The last digit of 1e300 is worth 1e300: that much is no rounding of what is due here.
-  const double most = std::max(1.0, scale_of(right) / 2);
-  for (const Numeral& cell : handed.cells) {
-    const double own = std::min(most, std::pow(10.0, -cell.decimals));
-    units.of_cell.push_back(cell.scientific ? std::max(units.floor, own) : units.plain);
-  }
+  if (units.measure == Measure::exponents) take_exponents(handed, due, others.written, units);
   return units;
 }
 
@@ -254,7 +297,12 @@ Units units_of_copy(const Handed& handed, std::span<const double> truth,
     const Numeral& cell = handed.cells[i];
     const int decimals = units.of_cell.empty() || !cell.scientific ? units.decimals : cell.decimals;
     const double slack = 1e-9 * std::max(1.0, std::abs(truth[i]));
-    own.push_back(has_more_decimals(truth[i], decimals, slack) ? units.of(i) : units.floor);
+    // A number is not copied to the next whole one, however large it is.
+    constexpr int enough = 3;
+    const bool is_coarse = decimals <= 0 && units.precision == Precision::digits &&
+                           !(cell.scientific && significant_digits(cell) >= enough);
+    const bool may_be_cut = !is_coarse && has_more_decimals(truth[i], decimals, slack);
+    own.push_back(may_be_cut ? units.of(i) : units.floor);
   }
   units.of_cell = std::move(own);
   if (units.largest() == units.floor) units.measure = Measure::copied;

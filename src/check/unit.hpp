@@ -31,6 +31,8 @@ struct Units {
   Measure measure = Measure::decimals;
   double floor = 0;  ///< no cell is told closer than this from what it should be
   Precision precision = Precision::digits;  ///< of the program whose numbers they are
+  /// In e-notation: of numbers on the way to these; one wild number does not make them coarse.
+  std::optional<double> on_the_way = {};
   std::optional<int> rounded = {};  ///< the decimals that a program's user rounds to, if that shows
 
   double of(std::size_t cell) const { return of_cell.empty() ? plain : of_cell[cell]; }
@@ -43,6 +45,8 @@ struct Units {
   /// The unit of a matrix that was worked out on the way to this one and not handed in: by the same
   /// decimals, or the same program.
   double unseen(std::span<const double> numbers) const;
+  /// The decimals of such a matrix; more than are ever cut to where a program rounds nothing.
+  int unseen_decimals() const;
 };
 
 /// What a matrix should hold.

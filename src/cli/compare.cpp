@@ -16,6 +16,7 @@
 #include "lesson/library.hpp"
 #include "text/error.hpp"
 #include "text/number_in.hpp"
+#include "text/trimmed.hpp"
 #include "text/visible.hpp"
 #include "verdicts/compared.hpp"
 
@@ -31,7 +32,7 @@ struct CompareOptions {
   ToleranceChoice tolerance;
   std::vector<std::string> maps;
   std::vector<std::string> tolerances;  ///< of steps: "h*.scores=1e-4"
-  std::string require;
+  std::optional<std::string> require;
   std::optional<std::size_t> batch;
   bool json = false;
 };
@@ -76,7 +77,7 @@ std::vector<NameMap> maps_of(const CompareOptions& options) {
 
 // What a side's arrays are called and how they lie, as the other has it.
 void put_in_order(const Side& other, const CompareOptions& options, Side& side) {
-  map_names(maps_of(options), side);
+  map_names(maps_of(options), other, side);
   take_names_of(other, side);
   lay_out_as(other, options.batch, side);
 }
@@ -158,12 +159,13 @@ ToleranceChoice tolerance_of(const CompareOptions& options) {
 }
 
 Required required_of(const CompareOptions& options) {
+  if (!options.require) return {};
   if (options.require == "all") return {.all = true};
   Required required;
-  for (std::size_t start = 0; start < options.require.size();) {
-    const std::size_t end = std::min(options.require.find(',', start), options.require.size());
-    if (end > start) required.names.push_back(options.require.substr(start, end - start));
-    start = end + 1;
+  for (std::string_view rest = *options.require; !rest.empty() || required.names.empty();) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    required.names.emplace_back(trimmed(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return required;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "text/code_point.hpp"
 #include "text/error.hpp"
 #include "text/trimmed.hpp"
 
@@ -88,6 +89,33 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
   return exactly(minus ? -value : value);
 }
 
+// As pages and word processors write it: dashes for a minus, blanks that no key makes around it.
+std::string in_plain_characters(std::string_view text) {
+  std::string plain;
+  bool blank = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [code, bytes] = decoded(text, at);
+    const bool is_dash = code >= 0x2010 && code <= 0x2013;
+    const char group = code == bad_byte ? 'S' : category_group(code);
+    if (group == 'Z' || group == 'C') {
+      blank = blank || !plain.empty();
+    } else {
+      if (blank) plain += ' ';
+      blank = false;
+      plain += is_dash ? "-" : text.substr(at, bytes);
+    }
+    at += bytes;
+  }
+  return plain;
+}
+
+NumeralResult read_in_any_way(std::string_view text, DecimalMark mark) {
+  const NumeralResult plain = parse_numeral(text, mark);
+  if (plain.fault != NumeralFault::not_a_number || text.empty()) return plain;
+  if (text.ends_with('%')) return percentage(text.substr(0, text.size() - 1), mark);
+  return fraction_or_root(text, mark);
+}
+
 bool is_without_decimals(const Numeral& cell) {
   return cell.exact && cell.decimals == 0 && !cell.scientific;
 }
@@ -95,10 +123,11 @@ bool is_without_decimals(const Numeral& cell) {
 }  // namespace
 
 NumeralResult parse_cell(std::string_view text, DecimalMark mark) {
-  const NumeralResult plain = parse_numeral(text, mark);
-  if (plain.fault != NumeralFault::not_a_number || text.empty()) return plain;
-  if (text.ends_with('%')) return percentage(text.substr(0, text.size() - 1), mark);
-  return fraction_or_root(text, mark);
+  const NumeralResult result = read_in_any_way(text, mark);
+  const bool is_ascii = std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0; });
+  if (result.fault != NumeralFault::not_a_number || is_ascii) return result;
+  const std::string plain = in_plain_characters(text);
+  return plain == text ? result : read_in_any_way(plain, mark);
 }
 
 DecimalMark mark_of(std::string_view cell) {

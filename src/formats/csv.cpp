@@ -40,7 +40,7 @@ bool is_labelled(const Table& table, const Wanted& wanted) {
                                  table.rows.size() == (*expected)[0] * wanted.stacked + 1 &&
                                  table.columns() == (*expected)[1] + 1;
   if (!table.at(0, 0).text.empty()) {  // "token,x,y" over "the,0.5,0.25"
-    return one_more_each_way && csv::is_text(table.at(0, 0)) && has_text_in_margin(table);
+    return one_more_each_way && csv::is_text(table.at(0, 0));
   }
   return one_more_each_way || has_text_in_margin(table);
 }

@@ -32,7 +32,7 @@ bool counts_up(std::span<const Field> fields) {
       const NumeralResult result = parse_numeral(trimmed(field.text));
       return result.fault == NumeralFault::none && result.numeral.value == next++;
     });
-    if (all && fields.size() > 1) return true;
+    if (all) return true;
   }
   return false;
 }
@@ -75,13 +75,16 @@ bool fit_under_names(const Table& table, std::size_t columns) {
   });
 }
 
-// The same names over each of several matrices: the first are enough.
+// The same names, or numbers of columns, over each of several matrices: the first are enough.
 void drop_repeated_names(Table& table, std::size_t rows, std::size_t stacked) {
   if (stacked == 1 || table.rows.size() != rows + stacked) return;
   const auto first = fields_of(table, table.rows.front());
-  const auto names = first.size() > 1 && is_blank(first.front()) ? first.subspan(1) : first;
-  if (!is_all_text(names)) return;
+  const bool has_corner = first.size() > 1 && is_blank(first.front());
+  const auto names = has_corner ? first.subspan(1) : first;
   const auto repeats = [&](const Row& row) { return are_alike(fields_of(table, row), first); };
+  const auto times = static_cast<std::size_t>(std::ranges::count_if(table.rows, repeats));
+  const bool are_names = is_all_text(names) || (has_corner && counts_up(names));
+  if (!are_names || times != stacked) return;
   table.rows.erase(std::remove_if(table.rows.begin() + 1, table.rows.end(), repeats),
                    table.rows.end());
 }
@@ -138,7 +141,7 @@ void settle_headings(Table& table, std::array<std::size_t, 2> expected, std::siz
   drop_repeated_names(table, rows, stacked);
   const auto first = fields_of(table, table.rows.front());
   const bool begins_with_names = table.rows.size() == rows + 1 && first.size() == expected[1] &&
-                                 (is_all_text(first) || counts_up(first)) &&
+                                 (is_all_text(first) || (first.size() > 1 && counts_up(first))) &&
                                  fit_under_names(table, expected[1]);
   if (begins_with_names) {
     table.names.assign(first.begin(), first.end());

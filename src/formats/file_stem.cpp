@@ -1,5 +1,6 @@
 #include "formats/file_stem.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "text/number_in.hpp"
@@ -18,24 +19,40 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
+std::string_view without_digits(std::string_view text) {
+  return text.substr(0, text.find_last_not_of("0123456789 ") + 1);
+}
+
+constexpr std::string_view copies[] = {"copy", "Copy", "COPY", "Kopie", "copie", "copia"};
+
+// "X (1)", "X (copy)", "X (copy 2)"
+std::string_view without_brackets(std::string_view text) {
+  const std::size_t open = text.rfind('(');
+  if (!text.ends_with(')') || open == std::string_view::npos || open == 0) return text;
+  const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+  const bool is_copy = number_in<std::size_t>(inside).has_value() ||
+                       std::ranges::find(copies, without_digits(inside)) != std::end(copies);
+  return is_copy ? without_blanks(text.substr(0, open)) : text;
+}
+
+// "X - Copy", "X copy 2"
+std::string_view without_word(std::string_view text) {
+  const std::string_view unnumbered = without_digits(text);
+  for (const std::string_view word : copies) {
+    if (!unnumbered.ends_with(word)) continue;
+    const std::string_view before = unnumbered.substr(0, unnumbered.size() - word.size());
+    const std::size_t end = before.find_last_not_of(" -_");
+    if (end == std::string_view::npos || end + 1 == before.size()) continue;
+    return before.substr(0, end + 1);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string_view without_copy(std::string_view text) {
   for (std::string_view last;; text = last) {
-    last = text;
-    const std::size_t open = text.rfind('(');
-    if (text.ends_with(')') && open != std::string_view::npos && open > 0 &&
-        number_in<std::size_t>(text.substr(open + 1, text.size() - open - 2))) {
-      last = without_blanks(text.substr(0, open));
-    }
-    const std::string_view unnumbered = last.substr(0, last.find_last_not_of("0123456789 ") + 1);
-    for (const std::string_view word : {"copy", "Copy", "COPY", "Kopie", "copie", "copia"}) {
-      if (!unnumbered.ends_with(word)) continue;
-      const std::string_view before = unnumbered.substr(0, unnumbered.size() - word.size());
-      const std::size_t end = before.find_last_not_of(" -_");
-      if (end == std::string_view::npos || end + 1 == before.size()) continue;
-      last = before.substr(0, end + 1);
-    }
+    last = without_word(without_brackets(text));
     if (last == text) return text;
   }
 }

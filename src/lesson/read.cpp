@@ -203,9 +203,14 @@ class LessonFile {
   std::optional<double> read_marks(const toml::table& table) {
     const toml::node* node = table.get("marks");
     if (!node) return {};
+    constexpr double most = 1e6;
     const auto marks = node->value<double>();
-    if (node->is_number() && marks && std::isfinite(*marks) && *marks >= 0) return marks;
-    reader_.fault(*node, "marks must be a number of 0 or more, such as marks = 7");
+    const bool is_sum = marks && *marks >= 0 && *marks <= most &&
+                        std::abs(*marks * 100 - std::round(*marks * 100)) < 1e-6;
+    if (node->is_number() && is_sum) return marks;
+    reader_.fault(*node,
+                  "marks must be a number from 0 to 1000000 with at most two decimals, such "
+                  "as marks = 7");
     return {};
   }
 

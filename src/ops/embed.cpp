@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
@@ -10,10 +11,16 @@
 namespace qkv {
 namespace {
 
+bool has_row(const Tensor& table, double id) {
+  return id >= 0 && id < static_cast<double>(table.rows()) && id == std::floor(id);
+}
+
 // The id that a row of the result looks up: the ids count through batch and tokens alike.
 std::size_t id_of(const CellBase& c) {
   const std::size_t place = c.matrix * c.output->rows() + c.row;
-  return static_cast<std::size_t>(c.input(0).values[place]);
+  const double id = c.input(0).values[place];
+  if (!has_row(c.input(1), id)) throw std::logic_error("a cell of an id that has no row");
+  return static_cast<std::size_t>(id);
 }
 
 void check_ids(const Call& call) {
@@ -24,7 +31,7 @@ void check_ids(const Call& call) {
   }
   for (std::size_t i = 0; i < ids.values.size(); ++i) {
     const double id = ids.values[i];
-    if (id >= 0 && id < static_cast<double>(table.rows()) && id == std::floor(id)) continue;
+    if (has_row(table, id)) continue;
     const std::string_view label =
         ids.axes.back().label(i % ids.columns(), i / std::max<std::size_t>(1, ids.columns()));
     refuse(call, fmt::format("token {}{} has id {}, but {} has rows for ids 0 to {}", i + 1,

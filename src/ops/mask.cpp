@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 
 #include "ops/catalogue.hpp"
@@ -26,35 +27,55 @@ std::string_view kind_of(const Call& call) {
   return call.options->word("kind", call.inputs.size() == 2 ? "given" : "causal");
 }
 
+std::size_t sentence_of(const CellBase& c) {
+  const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
+  return c.input(1).rows() == 1 || index.empty() ? 0 : index.front();
+}
+
+// The number of the second operand that decides on the cell: its key's id, or 1 to keep it.
+double deciding(const CellBase& c, std::string_view kind) {
+  const Tensor& numbers = c.input(1);
+  if (kind == "padding") return numbers.at(0, sentence_of(c), c.column);
+  return numbers.at(c.matching(1), numbers.rows() == 1 ? 0 : c.row, c.column);
+}
+
 // Whether the key is padding: its id is the pad's, or its token is.
 bool is_padding(const CellBase& c) {
-  const Tensor& ids = c.input(1);
-  const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
-  const std::size_t sentence = ids.rows() == 1 || index.empty() ? 0 : index.front();
   const double* pad = c.call->options->if_number("pad");
-  if (pad) return ids.at(0, sentence, c.column) == *pad;
-  return ids.axes.back().label(c.column, sentence) == c.call->options->word("pad", "<pad>");
+  if (pad) return deciding(c, "padding") == *pad;
+  const std::string_view word = c.call->options->word("pad", "<pad>");
+  return c.input(1).axes.back().label(c.column, sentence_of(c)) == word;
 }
 
 bool is_hidden(const CellBase& c, std::string_view kind) {
   if (kind == "causal") return c.column > c.row;
-  if (kind == "padding") return is_padding(c);
-  const Tensor& keep = c.input(1);
-  return keep.at(c.matching(1), keep.rows() == 1 ? 0 : c.row, c.column) == 0;
+  return kind == "padding" ? is_padding(c) : deciding(c, kind) == 0;
 }
 
 bool is_hidden(const CellBase& c) { return is_hidden(c, kind_of(*c.call)); }
 
-// Where one matrix of the result is hidden.
-Flags hidden_cells(CellBase at) {
+// Where one matrix of the result is such.
+template <class Is>
+Flags cells_that(CellBase at, const Is& is) {
   const std::string_view kind = kind_of(*at.call);
-  Flags hidden = xt::zeros<bool>({at.output->rows(), at.output->columns()});
+  Flags cells = xt::zeros<bool>({at.output->rows(), at.output->columns()});
   for (at.row = 0; at.row < at.output->rows(); ++at.row) {
     for (at.column = 0; at.column < at.output->columns(); ++at.column) {
-      hidden(at.row, at.column) = is_hidden(at, kind);
+      cells(at.row, at.column) = is(at, kind);
     }
   }
-  return hidden;
+  return cells;
+}
+
+Flags hidden_cells(const CellBase& at) {
+  return cells_that(at,
+                    [](const CellBase& c, std::string_view kind) { return is_hidden(c, kind); });
+}
+
+// Where what decides is no number, nothing tells what is hidden.
+Flags undecided_cells(const CellBase& at) {
+  return cells_that(
+      at, [](const CellBase& c, std::string_view kind) { return std::isnan(deciding(c, kind)); });
 }
 
 // "key 3 (cat)", counted as people count.
@@ -159,8 +180,10 @@ struct Mask {
   }
 
   static Tensor compute(const Call& call) {
-    return by_hidden(call, [](const MatrixView& s, const Flags& hidden) -> Matrix {
-      return xt::where(hidden, -infinity, s);
+    return by_operands(call, unwritten_like(frame(call)), [&](const Operands& of) -> Matrix {
+      const Matrix masked = xt::where(hidden_cells(of.at()), -infinity, of(0));
+      if (kind_of(call) == "causal") return masked;
+      return xt::where(undecided_cells(of.at()), std::nan(""), masked);
     });
   }
 

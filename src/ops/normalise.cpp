@@ -49,14 +49,14 @@ struct Normalise {
   static MatrixRange bounds(const MatrixRange& x, Along along) {
     const Matrix low = sums_of_others(x.low, along);
     const Matrix high = sums_of_others(x.high, along);
-    MatrixRange range{x.low, x.high};
+    MatrixRange cells{x.low, x.high};
     for (std::size_t i = 0; i < low.size(); ++i) {
       const auto at = [&](const Matrix& m) { return m.data()[i]; };
       const Interval part = corners({at(x.low), at(x.high)}, {at(low), at(high)});
-      range.low.data()[i] = part.low;
-      range.high.data()[i] = part.high;
+      cells.low.data()[i] = part.low;
+      cells.high.data()[i] = part.high;
     }
-    return range;
+    return cells;
   }
 
   static Tensor compute(const Call& call) {

@@ -6,7 +6,7 @@
 namespace qkv {
 namespace {
 
-double positive_part(double x) { return std::max(0.0, x); }
+double positive_part(double x) { return x <= 0 ? 0.0 : x; }  // what is no number stays none
 Interval positive_part(Interval x) { return {std::max(0.0, x.low), std::max(0.0, x.high)}; }
 Expression positive_part(const Expression& x) {
   return Expression::of(Expression::Kind::maximum, {0.0, x});

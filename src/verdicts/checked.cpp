@@ -27,7 +27,7 @@ std::string measure_text(const StepReport& step) {
       plural(static_cast<std::size_t>(std::max(step.digits, 0)), "decimal");
   switch (step.measure) {
     case Measure::decimals: return "you wrote " + decimals;
-    case Measure::exponents: return "you wrote powers of ten";
+    case Measure::exponents: return "you wrote powers of ten, fractions or roots";
     case Measure::whole:
     case Measure::rounded: return "you wrote whole numbers";
     case Measure::elsewhere:
@@ -161,7 +161,13 @@ std::string first_wrong_text(const StepReport& step, const Trace& own, const Che
   if (look.answers == Answers::kept) return paragraph(text, look);
   const std::size_t line = std::min(look.width, arithmetic_width) - 4;
   const std::string sum = visible(checked_arithmetic(own, step, longest_arithmetic * line));
-  if (!sum.empty()) return paragraph(fmt::format("{} From your numbers: {}.", text, sum), look);
+  if (!sum.empty()) {
+    // Off by less than what is said to be right, were there anything to round.
+    const bool is_near = std::abs(first.given - first.from_yours) <= 1.001 * step.unit;
+    const std::string_view exact =
+        first.is_exact && is_near ? " There was nothing to round, so it must be exact." : "";
+    return paragraph(fmt::format("{} From your numbers: {}.{}", text, sum, exact), look);
+  }
   text += fmt::format(" It should be {}.", brief(first.from_yours, std::max(step.digits, 4)));
   const bool too_long = !checked_arithmetic(own, step, std::string::npos).empty();
   if (too_long && !look.lesson.empty()) {
@@ -171,20 +177,25 @@ std::string first_wrong_text(const StepReport& step, const Trace& own, const Che
   return paragraph(text, look);
 }
 
+std::string shape_fault(const StepReport& step, Convention convention, const CheckLook& look) {
+  Shape right = step.right_shape;
+  Shape found = step.wrong_shape;
+  if (convention == Convention::columns) {
+    if (right.size() > 1) std::swap(right[right.size() - 1], right[right.size() - 2]);
+    if (found.size() > 1) std::swap(found[found.size() - 1], found[found.size() - 2]);
+  }
+  std::string text =
+      fmt::format("; you have {}, it should be {}\n", shape_text(found), shape_text(right));
+  if (step.only_the_shape) text += paragraph(std::string(only_the_shape_text), look);
+  return text + (step.mistakes.empty() ? "" : mistakes_text(step, look));
+}
+
 std::string step_text(const StepReport& step, const CheckReport& report, const CheckLook& look) {
   std::string text = fmt::format(
       "  {} {}: {}", sign_of(step.verdict == Verdict::shape ? Verdict::wrong : step.verdict),
       visible(step.step), verdict_name(step.verdict));
   if (step.verdict == Verdict::shape) {
-    Shape right = step.right_shape;
-    Shape found = step.wrong_shape;
-    if (report.own.convention == Convention::columns) {
-      if (right.size() > 1) std::swap(right[right.size() - 1], right[right.size() - 2]);
-      if (found.size() > 1) std::swap(found[found.size() - 1], found[found.size() - 2]);
-    }
-    text += fmt::format("; you have {}, it should be {}\n", shape_text(found), shape_text(right));
-    if (step.only_the_shape) text += paragraph(std::string(only_the_shape_text), look);
-    return text + (step.mistakes.empty() ? "" : mistakes_text(step, look));
+    return text + shape_fault(step, report.own.convention, look);
   }
   if (step.verdict == Verdict::blank) return text + "\n";
   const std::string by = fmt::format("({})", tolerance(step));

@@ -26,16 +26,20 @@ std::string mistake_ids(const StepReport* step) {
   return ids;
 }
 
+std::string mistakes_in_words(const StepReport& step) {
+  if (step.mistakes.empty()) return "no known mistake makes these numbers";
+  const Diagnosis& first = step.mistakes.front();
+  return first.sure ? first.says : "it could be: " + first.says;
+}
+
 // Why a submission has not got all that there is, in words.
 std::string reason_of(const CheckedPath& one, const Marks& marks, const Trace& trace) {
   if (!one.report) return one.failure;
   std::vector<std::string> reasons;
   if (const StepReport* step = first_wrong_step(*one.report)) {
-    reasons.push_back(fmt::format("{}: {}", step->step,
-                                  trace.find_step(step->step) == nullptr
-                                      ? "not the lesson's numbers"
-                                  : step->mistakes.empty() ? "no known mistake makes these numbers"
-                                                           : step->mistakes.front().says));
+    const bool is_given = trace.find_step(step->step) == nullptr;
+    reasons.push_back(fmt::format(
+        "{}: {}", step->step, is_given ? "not the lesson's numbers" : mistakes_in_words(*step)));
   }
   if (!marks.void_roots.empty()) {
     reasons.push_back(

@@ -69,6 +69,11 @@ TEST_CASE("a file is named after its step as exported, or nearly so") {
   CHECK(meaning("attention-weights head 2") == "attention_weights 2");
   CHECK(meaning("Q_h1") == "Q 1");
   CHECK(meaning("q.head_1") == "Q 1");
+  CHECK(meaning("attention_weights_head1") == "attention_weights 1");
+  CHECK(meaning("Attention Weights (head 1)") == "attention_weights 1");
+  CHECK(meaning("attention_weights head 2 (1)") == "attention_weights 2");
+  CHECK(meaning("scores (copy)") == "scores");
+  CHECK(meaning("scores (another copy)") == "nothing");
   CHECK(meaning("queries") == "nothing");
 }
 
@@ -89,6 +94,15 @@ TEST_CASE("two files with different numbers for one step are refused") {
   CHECK(refusal(directory.path(), two_words().trace) ==
         directory.file("1-Q.csv") + " and " + directory.file("Q.csv") +
             " have different numbers for Q; keep one of them");
+}
+
+TEST_CASE("two files that differ by one in the last digit do not agree") {
+  for (const char* other : {"5,2\n5,2\n", "5,2\n5,1.6\n"}) {
+    const Directory directory(Files{{"1-Q.csv", "5,2\n5,1\n"}, {"Q.csv", other}});
+    CHECK(refusal(directory.path(), two_words().trace) ==
+          directory.file("1-Q.csv") + " and " + directory.file("Q.csv") +
+              " have different numbers for Q; keep one of them");
+  }
 }
 
 TEST_CASE("two files that agree are one") {

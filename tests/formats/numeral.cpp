@@ -137,6 +137,11 @@ TEST_CASE("a cell may be a fraction, a root or a percentage") {
   CHECK(number("80%") == 0.8);
   CHECK(number("12.5 %") == 0.125);
   CHECK(number("0.25") == 0.25);
+  CHECK(number("\u00A010\u202F") == 10);  // as word processors and pages write it
+  CHECK(number("\u200B0.5") == 0.5);
+  CHECK(number("\u20131.5") == -1.5);
+  CHECK(number("\u2013inf") == -std::numeric_limits<double>::infinity());
+  CHECK(number("1\u00A0000") == -99);
   for (const char* text :
        {"1/0", "1/", "/3", "a/b", "%", "inf%", "√", "√-1", "1/2/3", "1 1/2", "3-2"}) {
     INFO(text);

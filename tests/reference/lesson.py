@@ -91,7 +91,7 @@ class Lesson:
         unknown = [operand for operand in step.get("of", []) if operand not in self.values]
         if unknown:
             raise LessonError(f"{name}: {unknown[0]} is not known yet")
-        operands = [self.values[operand] for operand in step.get("of", [])]
+        operands = [self.values[operand] for operand in self.operands_in_rows(step)]
         try:
             value = tokenise(self, step) if op == "tokenise" else self.computed(step, operands)
         except ValueError as error:
@@ -100,6 +100,11 @@ class Lesson:
         self.keep(name, value)
         if op == "tokenise":
             self.ids = name
+
+    def operands_in_rows(self, step):
+        """A product in columns is written as it is shown: (A·B)ᵀ = Bᵀ·Aᵀ."""
+        turns = self.in_columns and step["op"] == "matmul"
+        return step.get("of", [])[::-1] if turns else step.get("of", [])
 
     def computed(self, step, operands):
         """The operation, with those of its options that only the lesson knows."""
@@ -121,7 +126,7 @@ class Lesson:
             source = self.steps.get(source["of"][0])
         if not source or source["op"] not in ("score", "matmul"):
             raise LessonError(f"{step['name']}: no Q behind {step['of'][0]}, so no d_k")
-        return self.values[source["of"][0]].shape[-1]
+        return self.values[self.operands_in_rows(source)[0]].shape[-1]
 
     def shown(self, name):
         """A value as the lesson's reader sees it: in its convention, a vector as one row."""

@@ -36,9 +36,11 @@ TEST_CASE("a variance is divided by the count, or by one less for a sample's") {
   CHECK(variances(row, Along::rows, 1)(0, 0) == Approx(14.0 / 3).epsilon(1e-15));
 }
 
-TEST_CASE("the largest number behind a nan is still found") {
+TEST_CASE("a nan makes the top nan, wherever it stands") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  CHECK(tops(Matrix{{1, nan, 7}})(0, 0) == 7);
+  for (const Matrix& row : {Matrix{{1, nan, 7}}, Matrix{{nan, 1, 7}}, Matrix{{7, 1, nan}}}) {
+    CHECK(std::isnan(tops(row)(0, 0)));
+  }
 }
 
 TEST_CASE("a row of scores less its top is never above 0, and a formula broadcasts over it") {

@@ -1,0 +1,96 @@
+#include <catch2/catch.hpp>
+
+#include "check/marks.hpp"
+#include "check/submissions.hpp"
+#include "formats/dtype.hpp"
+
+/// What looks right, or like a known mistake, and is not. The two words by hand stand in
+/// verdicts.cpp.
+namespace {
+
+using namespace qkv;
+using namespace qkv::test;
+
+TEST_CASE("a zero has no exponent that could excuse it") {
+  const auto report = checked(two_words(), {{"attention_weights", "0e0,0e9\n0e0,0e1\n"}});
+  CHECK(verdicts(report, "attention_weights") == "wc cw");
+}
+
+TEST_CASE("a power of ten excuses no more than half of what is due, and no number beside it") {
+  CHECK(verdicts(checked(two_words(), {{"attention_weights", "1e0,1e0\n0.3,0.99\n"}}),
+                 "attention_weights") == "cw wc");
+  CHECK(verdicts(checked(two_words(), {{"attention_weights", "1e0,0\n1,0\n"}}),
+                 "attention_weights") == "cc ww");
+}
+
+TEST_CASE("a power of ten does not make coarse what was not handed in") {
+  CHECK(verdicts(checked(two_words(), {{"context", "4e0,10\n6.97,2.04\n"}}), "context") ==
+        "cc cw");
+}
+
+TEST_CASE("a given is not copied to the next whole number") {
+  const auto report = checked(two_words(), {{"W_K", "0,1\n0,0\n"}});
+  CHECK(verdicts(report, "W_K") == "wc cw");
+  CHECK(report.first_wrong == "W_K");
+}
+
+TEST_CASE("an array of zeros is no mask") {
+  Submission work = submission_of({{"context", "0,0\n0,0\n"}}, two_words().trace);
+  work.files[0].written = written_of({2, 2}, std::vector<double>(4), Precision::float32);
+  CHECK(mistakes(check(two_words().lesson, two_words().trace, work, {}), "context") == "tile.zero");
+}
+
+const std::string looked_up = R"(
+title = "Looked up"
+[[given]]
+name = "ids"
+value = "0 1 1"
+[[given]]
+name = "table"
+value = [[1, 2], [3, 4]]
+[[step]]
+name = "E"
+op = "embed"
+of = ["ids", "table"]
+[[step]]
+name = "Y"
+op = "add"
+of = ["E", "E"]
+)";
+
+TEST_CASE("an id that no table has costs its cells, not the submission") {
+  const Task task(looked_up);
+  for (const char* id : {"2", "-1", "1000000", "1e19", "0.5", "-1e9", "inf"}) {
+    INFO(id);
+    const auto report = checked(
+        task,
+        {{"ids", std::string("0,1,") + id}, {"E", "1,2\n9,9\n3,4\n"}, {"Y", "2,4\n18,18\n6,8\n"}});
+    CHECK(report.first_wrong == "ids");
+    CHECK(verdicts(report, "E") == "cc ww cc");
+    CHECK(verdicts(report, "Y") == "cc aa cc");
+  }
+}
+
+TEST_CASE("a convention costs no marks") {
+  const auto report = checked(two_words(), {{"Q", "3.536,1.414\n3.536,0.707\n"},
+                                            {"K", "0.5,1.6\n1.5,3.3\n"},
+                                            {"V", "4,10\n7,5\n"},
+                                            {"scores", "4.031,9.970\n2.899,7.637\n"},
+                                            {"scaled_scores", "4.031,9.970\n2.899,7.637\n"},
+                                            {"masked_scores", "4.031,-inf\n2.899,7.637\n"},
+                                            {"attention_weights", "1,0\n0.009,0.991\n"},
+                                            {"context", "4,10\n6.973,5.045\n"}});
+  CHECK(report.outcome == Outcome::correct);
+  const Marks marks = MarkScheme(two_words().lesson, two_words().trace).of(report);
+  CHECK(marks.total.marks == marks.total.of);
+  for (const StepMarks& step : marks.steps) CHECK(step.marks == step.of);
+}
+
+TEST_CASE("what would leave a number as it is explains nothing") {
+  // Two units off, after scores that were not handed in: no key was hidden here.
+  CHECK(
+      mistakes(checked(two_words(), {{"scaled_scores", "4.05,9.97\n2.90,7.64\n"}}), "scaled_scores")
+          .find("mask.") == std::string::npos);
+}
+
+}  // namespace
