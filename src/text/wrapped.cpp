@@ -115,6 +115,16 @@ void fill(std::string_view paragraph, std::size_t columns, std::vector<std::stri
   filler.end_line();
 }
 
+// Its further lines stand under its first word.
+void fill_item(std::string_view words, std::size_t columns, std::vector<std::string>& lines) {
+  constexpr std::string_view lead = "- ";
+  std::vector<std::string> item;
+  fill(words, std::max(columns, lead.size() + 1) - lead.size(), item);
+  for (std::size_t k = 0; k < item.size(); ++k) {
+    lines.push_back(std::string(k == 0 ? lead : "  ") + item[k]);
+  }
+}
+
 Code last_code(std::string_view text) {
   return text.empty() ? bad_byte : decoded(text, last_character(text)).code;
 }
@@ -140,9 +150,13 @@ std::vector<std::string> wrapped(const std::vector<Passage>& passages, std::size
       for (const std::string& line : passage.lines) lines.push_back("    " + line);
       continue;
     }
-    std::string paragraph = passage.kind == Passage::Kind::item ? "-" : "";
+    std::string paragraph;
     for (const std::string& line : passage.lines) join(paragraph, line);
-    fill(paragraph, columns, lines);
+    if (passage.kind == Passage::Kind::item) {
+      fill_item(paragraph, columns, lines);
+    } else {
+      fill(paragraph, columns, lines);
+    }
   }
   return lines;
 }

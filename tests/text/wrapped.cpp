@@ -40,6 +40,10 @@ TEST_CASE("code keeps its line, its blanks and its length") {
   CHECK(wrapped("\tcode", 40) == Lines{"    code"});
 }
 
+TEST_CASE("the further lines of an item stand under its first word") {
+  CHECK(wrapped("- one two\nthree\n- four", 9) == Lines{"- one two", "  three", "- four"});
+}
+
 TEST_CASE("a word longer than the line is cut") {
   CHECK(wrapped("a abcdefghij b", 4) == Lines{"a", "abcd", "efgh", "ij b"});
   CHECK(wrapped("👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧", 5) ==
