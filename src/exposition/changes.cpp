@@ -14,6 +14,18 @@ namespace qkv {
 namespace {
 
 constexpr std::size_t most_cells = 6;
+constexpr int most_digits = 17;  // that tell any two doubles apart
+
+// "1 → 1.00004": with more decimals where the wanted ones show no change.
+std::string change_text(double then, double now, int digits) {
+  std::string before = brief(then, digits);
+  std::string after = brief(now, digits);
+  for (int more = digits + 1; before == after && more <= most_digits; ++more) {
+    before = brief(then, more);
+    after = brief(now, more);
+  }
+  return fmt::format("{} → {}", before, after);
+}
 
 }  // namespace
 
@@ -35,9 +47,9 @@ std::string changes_text(const Step& step, const Trace& before, int digits) {
   std::string text = fmt::format("changed: {} of {} cells: ", changed.size(), now.values.size());
   for (std::size_t k = 0; k < std::min(changed.size(), most_cells); ++k) {
     const std::size_t i = changed[k];
-    text += fmt::format("{}{} {} → {}", k == 0 ? "" : ", ",
+    text += fmt::format("{}{} {}", k == 0 ? "" : ", ",
                         reference_text(cell_at("", now, i), now, before.convention),
-                        brief(then.values[i], digits), brief(now.values[i], digits));
+                        change_text(then.values[i], now.values[i], digits));
   }
   return text + (changed.size() > most_cells ? ", …" : "");
 }
@@ -50,7 +62,8 @@ std::optional<CellReference> largest_change(const Step& step, const Trace& befor
   double most = 0;
   for (std::size_t i = 0; i < now.values.size(); ++i) {
     const double change = std::abs(now.values[i] - own->output.values[i]);
-    if (!differs(now.values[i], own->output.values[i]) || !(change > most)) continue;
+    const bool shows = std::isfinite(now.values[i]);  // what is hidden by now is not worked out
+    if (!shows || !differs(now.values[i], own->output.values[i]) || !(change > most)) continue;
     at = i;
     most = change;
   }

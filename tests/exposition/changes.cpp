@@ -33,6 +33,11 @@ TEST_CASE("changed cells are listed with what they were") {
         "changed: nothing; every number is the lesson's own");
 }
 
+TEST_CASE("a change has decimals enough to be seen") {
+  CHECK(changes(trace_of("[[1.000002, 0.5], [3, 4]]"), trace_of("[[1, 0.25], [3, 4]]")) ==
+        "changed: 2 of 4 cells: [cat,1] 1 → 1.000002, [cat,2] 0.25 → 0.5");
+}
+
 TEST_CASE("a long list of changes ends after six") {
   CHECK(
       changes(trace_of("[[2, 3, 4, 5], [6, 7, 8, 9]]"), trace_of("[[1, 2, 3, 4], [5, 6, 7, 8]]")) ==
