@@ -31,6 +31,7 @@ struct RunOptions {
   bool pause = false;
   bool no_pause = false;
   bool plain = false;
+  bool way = false;
   bool quiz = false;
   std::uint32_t seed = 0;
 };
@@ -102,7 +103,8 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
                       .digits = options.digits,
                       .colour = output.colour,
                       .head = head_to_show(loaded.trace, options),
-                      .began = loaded.own ? &loaded.own->trace : nullptr};
+                      .began = loaded.own ? &loaded.own->trace : nullptr,
+                      .way = options.way};
   const Stretch stretch = stretch_of(loaded.trace, options);
   if (options.step.empty()) {
     print(lesson_heading(loaded.lesson, look) + "\n");
@@ -133,6 +135,7 @@ int run(const RunOptions& options, const Common& common) {
   const std::optional<std::size_t> head = head_to_show(loaded.trace, options);
   Walkthrough walk = walkthrough(std::move(loaded), stretch, options.digits, shades);
   walk.head = head;
+  walk.way = options.way;
   if (options.plain) walk.picture = Picture::numbers;  // dots are noise to a screen reader
   step_through(std::move(walk), choice, output.width);
   return 0;
@@ -151,6 +154,8 @@ std::function<int()> set_up_run(OptionList& app, const Common& common) {
       ->excludes(step);
   app.add_option("--head", options->head, whole_number(1, any),
                  "Of what has heads, only this one; the first is 1");
+  app.add_flag("--way", options->way,
+               "Also the numbers on the way to a result: softmax's differences and powers");
   add_digits_option(app, options->digits);
   Option* pause =
       app.add_flag("--pause", options->pause, "Go step by step, also where no terminal is");

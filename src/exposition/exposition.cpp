@@ -77,8 +77,7 @@ class Teller {
       case Topic::result: return result();
       case Topic::changes: return changes();
       case Topic::cell: return cell();
-      case Topic::notice:
-        return words(Words::Role::notice, noticed_of(lesson_, trace_, step_, digits));
+      case Topic::notice: return notice();
       case Topic::questions:
         return words(Words::Role::questions, questions_of(lesson_, trace_, step_, digits));
     }
@@ -95,6 +94,12 @@ class Teller {
                   .of = trace_.length,
                   .name = step_.name,
                   .title = title_of(lesson_, step_)});
+  }
+
+  // Where the matrix is left out, there is nothing to notice but what the lesson says.
+  void notice() {
+    if (!shows_ && lesson_.texts[step_.number - 1].notice.text.empty()) return;
+    words(Words::Role::notice, noticed_of(lesson_, trace_, step_, telling_.digits));
   }
 
   // Those that the lesson leaves out are only named, unless all are asked for.
@@ -171,9 +176,8 @@ class Teller {
   void cell() {
     if (!shows_ || step_.output.values.empty()) return;
     if (telling_.began) {
-      if (const auto changed = largest_change(step_, *telling_.began)) {
-        return add(WorkedCell{*changed});
-      }
+      const auto changed = largest_change(step_, *telling_.began);
+      if (changed && !is_hidden(trace_, step_, *changed)) return add(WorkedCell{*changed});
     }
     add(WorkedCell{in_head(cell_of(lesson_, trace_, step_), trace_, telling_.head)});
   }
@@ -213,7 +217,12 @@ Exposition opening_of(const Lesson& lesson, std::span<const Words::Role> roles) 
   Exposition told = {LessonTitle{lesson.title}};
   for (const Words::Role role : roles) {
     const std::string_view prose = opening_words(lesson, role);
-    if (!prose.empty()) told.emplace_back(Words{role, passages_of(prose)});
+    if (prose.empty()) continue;
+    std::vector<Passage> passages = passages_of(prose);
+    if (role == Words::Role::source && lesson.changed) {
+      passages = with_lead("(the lesson's own) ", std::move(passages));
+    }
+    told.emplace_back(Words{role, std::move(passages)});
   }
   return told;
 }

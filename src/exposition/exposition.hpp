@@ -90,6 +90,11 @@ inline constexpr Topic whole_walk[] = {
     Topic::title,  Topic::formula, Topic::said, Topic::givens, Topic::way,
     Topic::result, Topic::changes, Topic::cell, Topic::notice, Topic::questions};
 
+/// The same without what lies on the way to a result, for those who have not asked for it.
+inline constexpr Topic short_walk[] = {Topic::title,  Topic::formula, Topic::said,
+                                       Topic::givens, Topic::result,  Topic::changes,
+                                       Topic::cell,   Topic::notice,  Topic::questions};
+
 /// What is told, and in which order.
 struct Telling {
   std::span<const Topic> topics = whole_walk;

@@ -42,7 +42,7 @@ struct StepText {
   std::string title;     ///< empty where the operation's own title is true of the step
   Prose cell;            ///< the one to work out, as `scores[cat,fat]`; empty: a typical one
   bool show = true;      ///< false: the walk says the words and leaves out the matrix
-  bool general = false;  ///< its words are true of any numbers: they stay when some change
+  bool general = false;  ///< title, say and notice begin with words that are true of any numbers
   Prose say;             ///< empty where the operation's own words are to be used
   Prose notice;
   ModelWords otherwise = {};  ///< a model's own, where what the lesson says is no longer true

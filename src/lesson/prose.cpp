@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "text/error.hpp"
 #include "text/number_in.hpp"
 #include "text/thousands.hpp"
+#include "text/trimmed.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv {
@@ -110,9 +112,28 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
   return piece;
 }
 
-// Calls `words` for each stretch of text and `brace(inside, offset)` for each {…}.
+// A mark says of what the words behind it are true: {any} of any numbers, {own} of the lesson's own
+// alone, {own X, W} as long as X and W are its own.
+bool is_mark(std::string_view inside) {
+  return inside == "any" || inside == "own" || inside.starts_with("own ");
+}
+
+// The names in a mark.
+std::vector<std::string> names_of_mark(std::string_view inside) {
+  std::vector<std::string> names;
+  inside.remove_prefix(3);  // any, own
+  while (!inside.empty()) {
+    const std::size_t end = std::min(inside.find(','), inside.size());
+    const std::string_view name = trimmed(inside.substr(0, end));
+    if (!name.empty()) names.emplace_back(name);
+    inside.remove_prefix(std::min(end + 1, inside.size()));
+  }
+  return names;
+}
+
+// Calls `words` for each stretch of text and `brace(inside, offset)` for each {…}, marks too.
 template <class Words, class Brace>
-void each_piece(std::string_view prose, Words words, Brace brace) {
+void each_brace(std::string_view prose, Words words, Brace brace) {
   std::string text;
   const std::size_t last = prose.rfind('}');
   for (std::size_t i = 0; i < prose.size(); ++i) {
@@ -132,7 +153,70 @@ void each_piece(std::string_view prose, Words words, Brace brace) {
   words(text);
 }
 
+// The same without the marks.
+template <class Words, class Brace>
+void each_piece(std::string_view prose, Words words, Brace brace) {
+  each_brace(prose, words, [&](std::string_view inside, std::size_t offset) {
+    if (!is_mark(inside)) brace(inside, offset);
+  });
+}
+
+// A stretch of prose from a mark to the next, or to the end of its paragraph.
+struct ProseStretch {
+  std::string_view mark;
+  std::string_view text;
+};
+
+// Those of a paragraph; its first is under the mark that the one before ended with.
+std::vector<ProseStretch> stretches_of(std::string_view paragraph, std::string_view& mark) {
+  std::vector<ProseStretch> stretches;
+  std::size_t start = 0;
+  each_brace(
+      paragraph, [](const std::string&) {},
+      [&](std::string_view inside, std::size_t offset) {
+        if (!is_mark(inside)) return;
+        stretches.push_back({mark, paragraph.substr(start, offset - start)});
+        mark = inside;
+        start = offset + inside.size() + 2;  // its braces
+      });
+  stretches.push_back({mark, paragraph.substr(start)});
+  return stretches;
+}
+
+// Without the line breaks and the single blank that parted it from what is left out. Four blanks
+// stay: they make a line stand as it is.
+std::string_view without_gaps(std::string_view text) {
+  while (text.starts_with('\n')) text.remove_prefix(1);
+  if (text.starts_with(' ') && !text.starts_with("  ")) text.remove_prefix(1);
+  while (text.ends_with('\n') || text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
 }  // namespace
+
+std::string still_true(std::string_view prose, bool any, const Trace& now,
+                       const std::function<bool(const std::string&)>& is_own) {
+  constexpr std::string_view between = "\n\n";
+  const auto is_true = [&](const ProseStretch& stretch) {
+    const std::vector<std::string> names = names_of_mark(stretch.mark);
+    const bool holds =
+        stretch.mark == "any" || (!names.empty() && std::ranges::all_of(names, is_own));
+    return holds && prose_faults(stretch.text, now).empty();
+  };
+  std::string kept;
+  std::string_view mark = any ? "any" : "own";
+  while (!prose.empty()) {
+    const std::size_t end = std::min(prose.find(between), prose.size());
+    std::string paragraph;
+    for (const ProseStretch& stretch : stretches_of(prose.substr(0, end), mark)) {
+      if (is_true(stretch)) paragraph += stretch.text;
+    }
+    const std::string_view words = without_gaps(paragraph);
+    if (!words.empty()) kept.append(kept.empty() ? "" : between).append(words);
+    prose.remove_prefix(std::min(end + between.size(), prose.size()));
+  }
+  return kept;
+}
 
 std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace) {
   std::vector<ProsePiece> pieces;
@@ -150,21 +234,29 @@ std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace) {
 
 std::vector<std::string> names_in(std::string_view prose) {
   std::vector<std::string> names;
-  each_piece(
+  each_brace(
       prose, [](const std::string&) {},
       [&](std::string_view inside, std::size_t) {
-        names.emplace_back(inside.substr(0, inside.find_first_of("[.:")));
+        if (is_mark(inside)) {
+          std::ranges::move(names_of_mark(inside), std::back_inserter(names));
+        } else {
+          names.emplace_back(inside.substr(0, inside.find_first_of("[.:")));
+        }
       });
   return names;
 }
 
 std::vector<ProseFault> prose_faults(std::string_view prose, const Trace& trace) {
   std::vector<ProseFault> faults;
-  each_piece(
+  each_brace(
       prose, [](const std::string&) {},
       [&](std::string_view inside, std::size_t offset) {
         try {
-          piece_of(inside, trace);
+          if (is_mark(inside)) {
+            for (const std::string& name : names_of_mark(inside)) trace.at(name);
+          } else {
+            piece_of(inside, trace);
+          }
         } catch (const InputError& error) {
           faults.push_back({offset, error.what()});
         }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,10 +22,20 @@ struct ProsePiece {
 /// and what comes next by the last row of a matrix of weights: {probabilities.likeliest}. Each with
 /// a number of decimals if wanted, {scores[1,2]:2}, or as a whole number with its thousands apart,
 /// {cells[1,1]:,}; {{ is a brace. What is not there (a word of the lesson's own text, with another
-/// one in its place) becomes a dash.
+/// one in its place) becomes a dash. Its marks (still_true) leave nothing.
 std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace);
 
-/// What the prose's braces look up, each before its cell, size or statistic: "scores", "d_k".
+/// The part of the prose that is still true of a lesson whose numbers are others by now: what
+/// stands behind {any}, or where `any` is set at its start, holds of any numbers; what stands
+/// behind {own W_Q} as long as `is_own` says that W_Q is what it was; what stands behind {own} of
+/// the lesson's own numbers alone. A stretch ends with its paragraph or at the next mark; one whose
+/// braces find nothing in `now` is left out: its words are of another text. Empty where nothing
+/// remains.
+std::string still_true(std::string_view prose, bool any, const Trace& now,
+                       const std::function<bool(const std::string&)>& is_own);
+
+/// What the prose's braces look up, each before its cell, size or statistic: "scores", "d_k"; and
+/// what its marks name.
 std::vector<std::string> names_in(std::string_view prose);
 
 /// What is wrong with each brace of the prose that can't be looked up; empty where all can.

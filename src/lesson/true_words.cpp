@@ -30,12 +30,15 @@ bool is_untrue(const StepText& words, const Step& step, const Trace& own, const 
 
 Lesson with_true_words(Lesson lesson, const Trace& own, const Trace& now) {
   lesson.changed = true;
+  const auto is_own = [&](const std::string& name) { return !is_changed(name, own, now); };
   for (const Step& step : now.steps) {
     StepText& words = lesson.texts[step.number - 1];
-    if (words.general || !is_untrue(words, step, own, now)) continue;
-    words.title = words.otherwise.title;
-    words.say.text = words.otherwise.say;
-    words.notice.text = words.otherwise.notice;
+    if (!is_untrue(words, step, own, now)) continue;
+    if (!words.general) words.title = words.otherwise.title;
+    words.say.text = still_true(words.say.text, words.general, now, is_own);
+    if (words.say.text.empty()) words.say.text = words.otherwise.say;
+    words.notice.text = still_true(words.notice.text, words.general, now, is_own);
+    if (words.notice.text.empty()) words.notice.text = words.otherwise.notice;
   }
   return lesson;
 }

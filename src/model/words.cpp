@@ -72,7 +72,8 @@ constexpr Entry entries[] = {
      {"Softmax: shares of attention",
       "Each row becomes positive numbers that add up to 1: how the token's attention is shared "
       "out.",
-      "Here one can see what a head does: before itself, at the first token, at equal tokens."}},
+      "Here one can see what a head does: whether a token looks mostly at the one before it, at "
+      "the first, or at tokens that are equal to it."}},
     {"context",
      {"Mix the values",
       "Each row is the mean of the values that the token looks at, weighted by its attention.",

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "exposition/arithmetic.hpp"
+#include "formats/shell_word.hpp"
 #include "stepping/matrix_blocks.hpp"
 #include "tensor/change.hpp"
 #include "terminal/lines.hpp"
@@ -59,7 +60,9 @@ std::vector<std::string> arithmetic_lines(const Walkthrough& walk, const CellRef
   const std::size_t terms = window.rows >= 40 ? 24 : 8;
   const CellArithmetic worked =
       arithmetic_of(walk.trace(), cell, {.digits = walk.digits, .most_terms = terms});
-  return lines_of(worked_text(worked, look_of(walk, window.columns), 2));
+  const std::string names_at =
+      fmt::format("qkv explain {} {}", walk.now->lesson.asked, shell_word(worked.cell));
+  return lines_of(worked_text(worked, look_of(walk, window.columns), 2, visible(names_at)));
 }
 
 std::string legend(const Walkthrough& walk, bool has_operands) {

@@ -110,7 +110,8 @@ WalkLook look_of(const Walkthrough& walk, std::size_t width) {
           .picture = walk.picture,
           .reader = Reader::has_keys,
           .head = walk.head,
-          .began = walk.own()};
+          .began = walk.own(),
+          .way = walk.way};
 }
 
 std::vector<std::string> steps_beginning(const Walkthrough& walk, std::string_view prefix) {

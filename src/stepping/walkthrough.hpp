@@ -33,6 +33,7 @@ struct Walkthrough {
   Picture picture = Picture::heatmap;
   bool colour = false;
   std::optional<std::size_t> head = {};  ///< of what has heads, only this one is shown
+  bool way = false;                      ///< also the matrices on the way to a result
 
   const Trace& trace() const { return now->trace; }
   /// The lesson's own numbers, where some were changed: before it began, or since; else nullptr.

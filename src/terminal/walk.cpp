@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "exposition/exposition.hpp"
 #include "terminal/exhibit.hpp"
@@ -78,7 +79,7 @@ class WalkWriter {
       case Exhibit::Role::result: break;
     }
     const std::string title = fmt::format("  {} ({})", exhibit.title, exhibit.shape);
-    return bold(title, look_) + "\n" + matrices + (look_.began ? "" : "\n");
+    return bold(title, look_) + "\n" + matrices + way_to(*exhibit.step) + (look_.began ? "" : "\n");
   }
 
   std::string operator()(const UnshownGivens& givens) const {
@@ -94,6 +95,14 @@ class WalkWriter {
   }
 
  private:
+  // The command that shows what lies on the way to the result, where something does.
+  std::string way_to(const Step& step) const {
+    if (look_.way || !step.operation->parts) return {};
+    return indented(fmt::format("the numbers on the way to it: qkv run {} --step {} --way",
+                                visible(lesson_), step.name),
+                    look_);
+  }
+
   // How to see a matrix whole: the command, or the key.
   std::string way_to_whole(const Exhibit& exhibit) const {
     if (look_.reader == Reader::has_keys) {
@@ -108,6 +117,12 @@ class WalkWriter {
   const Trace* trace_;
   const WalkLook& look_;
 };
+
+// What comes last has no blank line below it.
+std::string ended(std::string text) {
+  if (text.ends_with("\n\n")) text.pop_back();
+  return text;
+}
 
 bool has_role(const Told& told, Words::Role role) {
   const Words* words = std::get_if<Words>(&told);
@@ -124,25 +139,36 @@ std::string indented(std::string_view prose, const WalkLook& look) {
   return indented(passages_of(prose), look);
 }
 
-std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent) {
+std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent,
+                        const std::string& names_at) {
+  constexpr std::size_t few_lines = 3;
+  const std::size_t room = std::max(look.width, indent + 12) - indent;
+  const auto below = [&](const std::vector<std::string>& lines, std::size_t further) {
+    std::string text;
+    std::size_t in = indent;
+    for (const std::string& line : lines) {
+      text += std::string(in, ' ') + line + "\n";
+      in = indent + further;
+    }
+    return text;
+  };
   std::string text;
   std::string start = worked.cell;
-  for (const std::string& line : worked.lines) {
-    const std::size_t room = std::max(look.width, indent + 12) - indent - 2;
-    std::size_t in = indent;
-    for (const std::string& piece :
-         wrapped_arithmetic(visible(fmt::format("{} = {}", start, line)), room)) {
-      text += std::string(in, ' ') + piece + "\n";
-      in = indent + 2;
+  bool named = true;
+  for (std::size_t k = 0; k < worked.lines.size(); ++k) {
+    const std::vector<std::string> lines =
+        wrapped_arithmetic(visible(fmt::format("{} = {}", start, worked.lines[k])), room - 2);
+    named = named &&
+            !(k == 0 && worked.lines.size() > 1 && !names_at.empty() && lines.size() > few_lines);
+    if (k == 0 && !named) {
+      text += below({visible(worked.cell)}, 2);
+    } else {
+      text += below(lines, 2);
     }
     start.clear();
   }
-  if (!worked.remark.empty()) {
-    for (const std::string& line :
-         wrapped(worked.remark, std::max(look.width, indent + 12) - indent)) {
-      text += std::string(indent, ' ') + line + "\n";
-    }
-  }
+  if (!worked.remark.empty()) text += below(wrapped(worked.remark, room), 0);
+  if (!named) text += below(wrapped("its cells by name: " + names_at, room), 0);
   return text;
 }
 
@@ -152,8 +178,11 @@ std::string lesson_heading(const Lesson& lesson, const WalkLook& look) {
 
 std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step,
                       const WalkLook& look) {
+  const std::span<const Topic> topics =
+      look.way ? std::span<const Topic>(whole_walk) : std::span<const Topic>(short_walk);
   const Exposition told =
-      told_of(lesson, trace, step, {.digits = look.digits, .head = look.head, .began = look.began});
+      told_of(lesson, trace, step,
+              {.topics = topics, .digits = look.digits, .head = look.head, .began = look.began});
   const WalkWriter writer(lesson.asked, &trace, look);
   // What an exponent in the numbers means is said before the words about them.
   const auto asides = std::find_if(told.begin(), told.end(), [](const Told& piece) {
@@ -164,8 +193,8 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
   const std::string words = written({asides, told.end()}, writer);
   const std::string legend =
       exponent_legend(numbers + (notices ? std::visit(writer, *asides) : std::string()));
-  if (legend.empty()) return numbers + words;
-  return numbers + indented(legend, look) + (notices ? "\n" : "") + words;
+  if (legend.empty()) return ended(numbers + words);
+  return ended(numbers + indented(legend, look) + (notices ? "\n" : "") + words);
 }
 
 }  // namespace qkv

@@ -33,6 +33,7 @@ struct WalkLook {
   std::optional<std::size_t> head = {};  ///< of what has heads, only this one
   const Trace* began = nullptr;          ///< the lesson's own numbers, where some were changed:
                                          ///< what differs from them is marked and told
+  bool way = false;                      ///< also the matrices on the way to a result
 };
 
 /// A lesson's title, what it is about and where its numbers come from; of a changed one, which
@@ -48,7 +49,9 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
 std::string indented(std::string_view prose, const WalkLook& look);
 std::string indented(const std::vector<Passage>& passages, const WalkLook& look);
 
-/// A cell's arithmetic, a line for each stride, broken to the width.
-std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent);
+/// A cell's arithmetic, a line for each stride, broken to the width. With `names_at`, the way to
+/// see them, its cells are not named where that takes many lines: the numbers come first.
+std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent,
+                        const std::string& names_at = {});
 
 }  // namespace qkv

@@ -17,6 +17,8 @@ constexpr std::size_t most_terms = 9;
 constexpr std::size_t most_names = 4;
 // Arithmetic that takes more lines of the screen than this, a stage or all, is left to `explain`.
 constexpr std::size_t longest_stage = 6;
+// So are names that would keep the numbers off for more lines than this.
+constexpr std::size_t longest_names = 4;
 constexpr std::size_t longest_cell = 14;
 
 std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::size_t k,
@@ -34,7 +36,7 @@ bool leave_out_long_stages(std::vector<std::vector<std::string>>& stages, const 
     return lines;
   };
   const std::size_t before = length();
-  if (stages[0].size() > longest_stage) stages[0] = {cell};
+  if (stages[0].size() > longest_names) stages[0] = {cell};
   for (std::size_t k = 1; k < stages.size(); ++k) {
     if (stages[k].size() > longest_stage || length() > longest_cell) stages[k].clear();
   }
@@ -51,7 +53,7 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
   std::vector<std::vector<std::string>> stages;
   for (std::size_t k = 0; k < worked.lines.size(); ++k) {
     stages.push_back(arithmetic_lines(worked, k, look));
-    if (k == 0 && stages[k].size() > longest_stage) {
+    if (k == 0 && stages[k].size() > longest_names) {
       const ArithmeticLook names{.digits = look.digits, .most_terms = most_names};
       stages[k] = arithmetic_lines(arithmetic_of(trace, cell, names), k, look);
     }

@@ -96,6 +96,25 @@ TEST_CASE("a statistic that is not there is told with those that are") {
         "scores[1,2].max: write * for a whole row or column: scores[1,*].max");
 }
 
+TEST_CASE("marks are no words, and what they name must be there") {
+  CHECK(read("{any}All {scores.max}. {own scores, count}Some.", trace()) == "All 8. Some.");
+  CHECK_THAT(fault("{own score}Some."), Catch::Contains("did you mean \"scores\"?"));
+  CHECK(qkv::names_in("{own A, B}{any}{C.max}") == std::vector<std::string>{"A", "B", "C"});
+}
+
+TEST_CASE("a stretch ends with its paragraph, and goes where its braces find nothing") {
+  const auto true_part = [](std::string_view prose, bool any) {
+    return qkv::still_true(prose, any, trace(),
+                           [](const std::string& name) { return name == "A"; });
+  };
+  CHECK(true_part("All. {own}Own.", true) == "All.");
+  CHECK(true_part("Own. {any}All. {own B}Of B. {own A}Of A.", false) == "All. Of A.");
+  CHECK(true_part("{any}All. {any}{scores[dog,1]} barks. {any}Still.", false) == "All. Still.");
+  CHECK(true_part("Own.\n\n{any}    code {scores[1,1]}\n\nAll.", false) ==
+        "    code {scores[1,1]}\n\nAll.");
+  CHECK(true_part("Own.", false).empty());
+}
+
 TEST_CASE("what braces look up is known by name") {
   CHECK(qkv::names_in("{{no}} {A[cat,2]:3}, {B.max}, {C[cat,*].sum}, {d_k} and {n[1,1]:,}") ==
         std::vector<std::string>{"A", "B", "C", "d_k", "n"});

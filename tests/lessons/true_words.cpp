@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "document/document.hpp"
+#include "exposition/step_words.hpp"
 #include "lesson/library.hpp"
 #include "page/report.hpp"
 #include "stepping/walkthrough.hpp"
@@ -51,8 +52,8 @@ What is A?
     qkv explain two.toml 'A[1,1]'"""
 )";
 
-std::shared_ptr<const LoadedLesson> loaded() {
-  LessonReading reading = read_lesson(toml, "two.toml", {});
+std::shared_ptr<const LoadedLesson> loaded(std::string_view text = toml) {
+  LessonReading reading = read_lesson(text, "two.toml", {});
   Trace trace = evaluate(reading.lesson.recipe);
   return std::make_shared<const LoadedLesson>(
       LoadedLesson{std::move(reading.lesson), std::move(trace)});
@@ -84,6 +85,35 @@ TEST_CASE("title, say and notice go, what the lesson asks stays") {
   CHECK(has(lesson.texts[2].questions.text, "What is A?"));
 }
 
+TEST_CASE("what is marked to hold of any numbers stays, with live numbers") {
+  std::string marked(toml);
+  const auto put = [&](std::string_view from, std::string_view to) {
+    marked.replace(marked.find(from), from.size(), to);
+  };
+  put(R"(say = "W is one.")",
+      R"(say = """
+{any}A[1,1] is {A[1,1]}. {own}W is one. {own X}X stays.
+
+{any}Its size: {A.shape}. {own}No more.""")");
+  put(R"(notice = "A is X.")", R"(notice = "{own W}A is X.")");
+  const auto own = loaded(marked);
+  CHECK(live_prose(own->lesson.texts[0].say.text, own->trace, 4) ==
+        "A[1,1] is 1. W is one. X stays.\n\nIts size: 2×2. No more.");
+  const LoadedLesson other = with_cell_set(own, "W[1,1]=5");
+  CHECK(live_prose(other.lesson.texts[0].say.text, other.trace, 4) ==
+        "A[1,1] is 5. X stays.\n\nIts size: 2×2.");
+  CHECK(other.lesson.texts[0].notice.text.empty());
+  CHECK(other.lesson.texts[0].title.empty());
+}
+
+TEST_CASE("a step that is general keeps its title, and its words up to a mark") {
+  std::string marked(toml);
+  marked.replace(marked.find("op = \"matmul\""), 13, "general = true\nop = \"matmul\"");
+  const StepText words = with_cell_set(loaded(marked), "W[1,1]=5").lesson.texts[0];
+  CHECK(words.title == "W keeps X");
+  CHECK(words.say.text == "W is one.");
+}
+
 TEST_CASE("a step that comes out the same from another operand is explained in general words") {
   // -1 and 0 are both 0 after ReLU, but the words may speak of U.
   CHECK(said(set("U[1,2]=-1").lesson) == Texts{"W is one.", "", ""});
@@ -108,11 +138,12 @@ TEST_CASE("a lesson that nobody changed keeps all of its words") {
   CHECK(load_lesson("the-fat-cat").own == nullptr);
 }
 
-TEST_CASE("another sentence leaves the built-in lesson its questions and the program's words") {
+TEST_CASE("another sentence leaves the built-in lesson what is true of it, and its questions") {
   const LoadedLesson other = load_lesson("the-fat-cat", {.text = "the mat sat", .set = {}});
   CHECK(other.lesson.changed);
   CHECK(other.own->lesson.texts.back().say.text != "");
-  CHECK(other.lesson.texts.back().say.text == "");
+  CHECK(has(other.lesson.texts.back().say.text, "A last projection"));
+  CHECK_FALSE(has(other.lesson.texts.back().notice.text, "\"fat\""));
   CHECK(has(other.lesson.texts.back().questions.text, "Next: toy-attention"));
 }
 

@@ -1,6 +1,7 @@
 #include "terminal/walk.hpp"
 
 #include <catch2/catch.hpp>
+#include <limits>
 #include <string>
 
 #include "exposition/arithmetic.hpp"
@@ -98,6 +99,64 @@ TEST_CASE("a step works out the cell that the lesson chose, or the one that chan
       step_text(other.lesson, other.trace, other.trace.steps[0], {.began = &own.trace});
   CHECK(text.find("  changed: 1 of 4 cells: [2,1] 3 → 9\n") != std::string::npos);
   CHECK(text.find("    Y[2,1] = ") != std::string::npos);
+}
+
+TEST_CASE("what lies on the way to weights is shown to those who ask for it") {
+  const Loaded it = loaded(R"([[given]]
+name = "scores"
+value = [[0, 0], [5, 5]]
+[[step]]
+name = "A"
+op = "softmax"
+of = ["scores"]
+say = "Shares."
+)");
+  const auto shown = [&](bool way) {
+    return step_text(it.lesson, it.trace, it.trace.steps[0], {.way = way});
+  };
+  CHECK(shown(false).find("on the way: ") == std::string::npos);
+  CHECK(shown(false).find("  the numbers on the way to it: qkv run small --step A --way\n") !=
+        std::string::npos);
+  CHECK(shown(true).find("  on the way: minus the largest\n") != std::string::npos);
+  CHECK(shown(true).find("--way") == std::string::npos);
+}
+
+TEST_CASE("a hidden cell is not the one that is worked out") {
+  const std::string masked = R"(given = [
+  {name = "scores", value = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]},
+  {name = "keep", value = [[1, 1, 1], [1, 1, 1], [0, 0, 0]]},
+]
+[[step]]
+name = "masked"
+op = "mask"
+of = ["scores", "keep"]
+)";
+  const std::string chosen = "cell = \"masked[3,1]\"\n";
+  CHECK(walked(loaded(masked), "masked").find("    masked[1,3] = ") != std::string::npos);
+  CHECK(walked(loaded(masked + chosen), "masked").find("    masked[1,3] = ") != std::string::npos);
+  Loaded own = loaded(masked);
+  Loaded other = own;
+  other.trace.givens[1].tensor.values = {1, 1, 1, 1, 0, 1, 0, 0, 0};
+  other.trace.steps[0].output.values.write()[4] = -std::numeric_limits<double>::infinity();
+  const std::string text =
+      step_text(other.lesson, other.trace, other.trace.steps[0], {.began = &own.trace});
+  CHECK(text.find("    masked[1,3] = ") != std::string::npos);
+}
+
+TEST_CASE("names that take many lines leave the first place to the numbers") {
+  const CellArithmetic worked{.cell = "Y[1,1]",
+                              .value = 3,
+                              .lines = {"the_first_operand[1,1]·the_second_operand[1,1] + "
+                                        "the_first_operand[1,2]·the_second_operand[2,1]",
+                                        "1·1 + 1·2", "3"}};
+  const WalkLook narrow{.width = 30};
+  CHECK(worked_text(worked, narrow, 2, "qkv explain small 'Y[1,1]'") ==
+        "  Y[1,1]\n"
+        "  = 1·1 + 1·2\n"
+        "  = 3\n"
+        "  its cells by name: qkv\n"
+        "  explain small 'Y[1,1]'\n");
+  CHECK(worked_text(worked, narrow, 2).starts_with("  Y[1,1] =\n"));
 }
 
 TEST_CASE("with tokens as columns a product has the weight first, as its formula does") {
