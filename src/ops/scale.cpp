@@ -133,6 +133,8 @@ std::vector<Tensor> by_root_of(const Source& step, std::size_t number) {
 std::vector<Tensor> by_sqrt_d_model(const Source& step) {
   const Source* queries = behind(step.inputs[0], project_operation);
   const Tensor& scores = step.operand();
+  // Where no weight made the queries, one head has no other width than d_k.
+  if (!queries && scores.matrices() == 1) return {};
   const std::size_t d_model =
       queries ? queries->operand().columns() : scores.matrices() * scores.dot_width;
   return d_model == 0 ? std::vector<Tensor>() : by_root_of(step, d_model);

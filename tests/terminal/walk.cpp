@@ -102,14 +102,8 @@ TEST_CASE("a step works out the cell that the lesson chose, or the one that chan
 }
 
 TEST_CASE("what lies on the way to weights is shown to those who ask for it") {
-  const Loaded it = loaded(R"([[given]]
-name = "scores"
-value = [[0, 0], [5, 5]]
-[[step]]
-name = "A"
-op = "softmax"
-of = ["scores"]
-say = "Shares."
+  const Loaded it = loaded(R"(given = [{name = "scores", value = [[0, 0], [5, 5]]}]
+step = [{name = "A", op = "softmax", of = ["scores"]}]
 )");
   const auto shown = [&](bool way) {
     return step_text(it.lesson, it.trace, it.trace.steps[0], {.way = way});
