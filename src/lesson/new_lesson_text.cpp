@@ -176,15 +176,16 @@ std::string broken(std::string_view prose) {
 
 std::string step_toml(const StepRecipe& step, const Marks& marks) {
   const Said& said = *std::ranges::find(words, step.name, &Said::step);
-  std::string text = fmt::format("\n[[step]]\nname   = \"{}\"\nop     = \"{}\"\nof     = {}\n",
+  std::string text = fmt::format("\n[[step]]\nname    = \"{}\"\nop      = \"{}\"\nof      = {}\n",
                                  step.name, step.operation->name, quoted_list(step.of));
   for (const auto& [name, value] : step.options.all()) {
-    text += fmt::format("{:<6} = \"{}\"\n", name, std::get<std::string>(value));
+    text += fmt::format("{:<7} = \"{}\"\n", name, std::get<std::string>(value));
   }
-  text += fmt::format("say    = \"\"\"\n{}\"\"\"\n", broken(filled_in(said.say, marks)));
-  text += fmt::format("notice = \"\"\"\n{}\"\"\"\n", broken(filled_in(said.notice, marks)));
+  text += "general = true\n";
+  text += fmt::format("say     = \"\"\"\n{}\"\"\"\n", broken(filled_in(said.say, marks)));
+  text += fmt::format("notice  = \"\"\"\n{}\"\"\"\n", broken(filled_in(said.notice, marks)));
   if (said.questions.empty()) return text;
-  return text + fmt::format("try    = \"\"\"\n{}\"\"\"\n", filled_in(said.questions, marks));
+  return text + fmt::format("try     = \"\"\"\n{}\"\"\"\n", filled_in(said.questions, marks));
 }
 
 constexpr std::string_view how_it_is_written =
@@ -204,8 +205,9 @@ constexpr std::string_view about_givens = R"(
 constexpr std::string_view about_steps = R"(
 # Numbers in braces are live: {Q[cat,1]} is a cell, {Q[head 1,2,1]} one with heads, {Q.shape} a size,
 # {d_k} a width, {scores.max} the largest number (also min, sum, mean, spread). say is what a step
-# tells, notice what to look for in its matrix, try asks at the end. A published result goes into [[expect]], with of,
-# value and source; lint compares it.
+# tells, notice what to look for in its matrix, try asks at the end. general = true: the words hold
+# for any numbers, so they stay when one is changed. A published result goes into [[expect]], with
+# of, value and source; lint compares it.
 )";
 
 }  // namespace
