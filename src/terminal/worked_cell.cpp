@@ -27,16 +27,14 @@ std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::siz
       visible(fmt::format("{} = {}", k == 0 ? worked.cell : "", worked.lines[k])), look.width - 6);
 }
 
-// Of arithmetic that is too long to read the first stages go, all but the cell's name.
-// Whether any did.
-bool leave_out_long_stages(std::vector<std::vector<std::string>>& stages, const std::string& cell) {
+// Of arithmetic that is too long to read the first stages go, all but the names'. Whether any did.
+bool leave_out_long_stages(std::vector<std::vector<std::string>>& stages) {
   const auto length = [&] {
     std::size_t lines = 0;
     for (const auto& stage : stages) lines += stage.size();
     return lines;
   };
   const std::size_t before = length();
-  if (stages[0].size() > longest_names) stages[0] = {cell};
   for (std::size_t k = 1; k < stages.size(); ++k) {
     if (stages[k].size() > longest_stage || length() > longest_cell) stages[k].clear();
   }
@@ -58,19 +56,22 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
       stages[k] = arithmetic_lines(arithmetic_of(trace, cell, names), k, look);
     }
   }
-  const bool left_out = leave_out_long_stages(stages, visible(worked.cell));
+  const bool unnamed = stages[0].size() > longest_names;
+  if (unnamed) stages[0] = {visible(worked.cell)};
+  const bool left_out = leave_out_long_stages(stages);
   std::string text = "  One cell:\n";
   for (const std::vector<std::string>& lines : stages) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       text += (i == 0 ? "    " : "      ") + lines[i] + "\n";
     }
   }
-  if (left_out) {
+  if (left_out || unnamed) {
+    const std::string command =
+        fmt::format("qkv explain {} {}", visible(lesson), shell_word(visible(worked.cell)));
     const std::string way =
-        look.reader == Reader::has_keys
-            ? "press e and write the cell"
-            : fmt::format("qkv explain {} {}", visible(lesson), shell_word(visible(worked.cell)));
-    const std::string where = "Longer lines are left out; all of them: " + way;
+        look.reader == Reader::has_keys ? "press e and write the cell" : command;
+    const std::string where = left_out ? "Longer lines are left out; all of them: " + way
+                                       : "its cells by name: " + command;
     for (const std::string& line : wrapped(where, look.width - 2)) text += "  " + line + "\n";
   }
   return text + "\n";
