@@ -34,6 +34,26 @@ bool has_text_in_margin(const Table& table) {
   return false;
 }
 
+/// What may stand over the column, or before the row, of that number: a word, the number itself, or
+/// another in quotes, as write_csv writes a label that is a number.
+bool names_place(const Field& field, std::size_t number, bool quotes_tell) {
+  return csv::is_text(field) || field.text == std::to_string(number) ||
+         (quotes_tell && field.quoted && !field.text.empty());
+}
+
+/// Whether the first row and the first column are the names of what stands beside them.
+bool has_names_in_margins(const Table& table) {
+  if (table.rows.size() < 2 || table.columns() < 2) return false;
+  const bool quotes_tell = !table.at(1, 1).quoted;
+  for (std::size_t j = 1; j < table.columns(); ++j) {
+    if (!names_place(table.at(0, j), j, quotes_tell)) return false;
+  }
+  for (std::size_t i = 1; i < table.rows.size(); ++i) {
+    if (!names_place(table.at(i, 0), i, quotes_tell)) return false;
+  }
+  return true;
+}
+
 bool is_labelled(const Table& table, const Wanted& wanted) {
   const auto& expected = wanted.expected;
   const bool one_more_each_way = expected &&
@@ -42,14 +62,20 @@ bool is_labelled(const Table& table, const Wanted& wanted) {
   if (!table.at(0, 0).text.empty()) {  // "token,x,y" over "the,0.5,0.25"
     return one_more_each_way && csv::is_text(table.at(0, 0));
   }
-  return one_more_each_way || has_text_in_margin(table);
+  if (one_more_each_way || has_text_in_margin(table)) return true;
+  // A matrix of just the due size may have a blank for its first cell, and 1, 2, 3 beside it.
+  const bool is_due =
+      expected && table.columns() == (*expected)[1] &&
+      (table.rows.size() == (*expected)[0] || table.rows.size() == (*expected)[0] * wanted.stacked);
+  return !is_due && has_names_in_margins(table);
 }
 
-/// No labels at all rather than nothing but empty ones.
-std::vector<std::string> unless_all_empty(std::vector<std::string> labels) {
-  const bool some = std::any_of(labels.begin(), labels.end(),
-                                [](const std::string& label) { return !label.empty(); });
-  return some ? labels : std::vector<std::string>{};
+/// No labels at all rather than nothing but empty ones, or numbers that only count.
+std::vector<std::string> that_say_something(std::vector<std::string> labels) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!labels[i].empty() && labels[i] != std::to_string(i + 1)) return labels;
+  }
+  return {};
 }
 
 /// How many rows and columns of labels stand before the numbers.
@@ -68,8 +94,8 @@ void read_labels(const Table& table, const Margin& margin, Written& written) {
   for (const Field& name : table.names) {
     written.column_labels.push_back(csv::label_of(name.text));
   }
-  written.row_labels = unless_all_empty(std::move(written.row_labels));
-  written.column_labels = unless_all_empty(std::move(written.column_labels));
+  written.row_labels = that_say_something(std::move(written.row_labels));
+  written.column_labels = that_say_something(std::move(written.column_labels));
 }
 
 // ---------------------------------------------------------------- numbers

@@ -17,8 +17,10 @@ namespace qkv {
 /// The matrix in a CSV text: cells parted by commas, semicolons, tabs or, where none of these
 /// occurs, blanks; decimal points or commas; quotes as in RFC 4180; an empty cell or nan is blank.
 /// The first row and column are labels if the first cell is empty and another cell of them is no
-/// number, or the size is the `expected` one (rows, columns) plus one each way. `where` opens
-/// every message. Throws InputError with row and column; a row is the line of the file it is on.
+/// number, or the size is the `expected` one (rows, columns) plus one each way; where it is not the
+/// expected one either, also if they count from 1 (labels that are other numbers: in quotes).
+/// `where` opens every message. Throws InputError with row and column; a row is the line of the
+/// file it is on.
 Written read_csv(std::string_view text, const std::string& where,
                  std::optional<std::array<std::size_t, 2>> expected = {});
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "formats/cell.hpp"
 #include "formats/csv.hpp"
 #include "formats/csv_label.hpp"
 #include "tensor/parallel.hpp"
@@ -27,10 +28,19 @@ void refuse_misfits(const CsvMatrix& matrix, const CsvOptions& options) {
   if (options.digits && *options.digits < 0) throw std::logic_error("to_csv: digits below 0");
 }
 
+/// A label that is a number, but not that of its place, stands in quotes: so a reader that does not
+/// know the size tells it from a cell.
+std::string label_at(std::string_view label, std::size_t place) {
+  const bool is_number = parse_cell(label, mark_of(label)).fault == NumeralFault::none;
+  if (!is_number || label == std::to_string(place + 1)) return csv::label_cell(label);
+  const std::string text = csv::label_cell(label);
+  return text.starts_with('"') || text.starts_with('\'') ? text : '"' + text + '"';
+}
+
 void append_column_labels(std::string& text, const CsvMatrix& matrix) {
   for (std::size_t j = 0; j < matrix.columns; ++j) {
     text += ',';
-    if (!matrix.column_labels.empty()) text += csv::label_cell(matrix.column_labels[j]);
+    if (!matrix.column_labels.empty()) text += label_at(matrix.column_labels[j], j);
   }
   text += '\n';
 }
@@ -72,7 +82,7 @@ std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::s
   std::string text;
   text.reserve(usual_cell * (end - begin) * (matrix.columns + 1));
   for (std::size_t i = begin; i < end; ++i) {
-    if (labelled && !matrix.row_labels.empty()) text += csv::label_cell(matrix.row_labels[i]);
+    if (labelled && !matrix.row_labels.empty()) text += label_at(matrix.row_labels[i], i);
     if (labelled) text += ',';
     append_cells(text, matrix.values.subspan(i * matrix.columns, matrix.columns), options, room);
   }

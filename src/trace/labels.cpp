@@ -12,20 +12,14 @@ std::vector<std::string> labels_of(const Axis& axis, std::size_t batch) {
   return labels;
 }
 
-void fill(std::vector<std::string>& labels, const Axis& axis, std::string_view otherwise) {
-  labels.resize(axis.size);
-  for (std::size_t i = 0; i < axis.size; ++i) {
-    if (labels[i].empty()) labels[i] = made_up_label(axis, i, otherwise);
+void fill(std::vector<std::string>& labels, std::size_t count) {
+  labels.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (labels[i].empty()) labels[i] = std::to_string(i + 1);
   }
 }
 
 }  // namespace
-
-std::string made_up_label(const Axis& axis, std::size_t i, std::string_view otherwise) {
-  if (axis.name.empty()) return fmt::format("{} {}", otherwise, i + 1);
-  const bool is_feature = axis.name.starts_with("d_") || axis.name.starts_with("h·");
-  return is_feature ? fmt::format("d{}", i + 1) : fmt::format("{} {}", axis.name, i + 1);
-}
 
 bool words_differ_by_row(const Tensor& tensor) {
   return tensor.leading_axes() == 0 && tensor.axes.back().labels.size() > tensor.columns();
@@ -51,8 +45,8 @@ MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention conv
 MatrixLabels full_labels(const Tensor& tensor, std::size_t index, Convention convention) {
   MatrixLabels labels = own_labels(tensor, index, convention);
   const bool turned = is_turned(tensor, convention);
-  fill(turned ? labels.columns : labels.rows, tensor.row_axis(), turned ? "column" : "row");
-  fill(turned ? labels.rows : labels.columns, tensor.axes.back(), turned ? "row" : "column");
+  fill(turned ? labels.columns : labels.rows, tensor.rows());
+  fill(turned ? labels.rows : labels.columns, tensor.columns());
   return labels;
 }
 

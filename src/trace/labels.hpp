@@ -18,8 +18,8 @@ struct MatrixLabels {
 /// The lesson's own labels of matrix `index`.
 MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention convention);
 
-/// The same, with a label made up from what the axis counts where there is none: "d1", "token 3".
-/// None of them is a number, so that a file of them can be told from a file of numbers.
+/// The same, with the number of the row or the column where there is no label: the one name that it
+/// has on the screen, in files and in cells' addresses.
 MatrixLabels full_labels(const Tensor& tensor, std::size_t index, Convention convention);
 
 /// Whether each row has words of its own, so that no word stands over a column: the ids of a batch,
@@ -31,10 +31,6 @@ MatrixLabels labels_of_sentence(const Tensor& ids, std::size_t row);
 
 /// The place of matrix `index` among the heads; nothing where the tensor has no heads.
 std::optional<std::size_t> head_of(const Tensor& tensor, std::size_t index);
-
-/// The label that is made up for place `i` of an axis: "d1" along features, "token 3" where the
-/// axis says what it counts, else `otherwise`, as in "row 3".
-std::string made_up_label(const Axis& axis, std::size_t i, std::string_view otherwise);
 
 /// "head 2", "batch 1, head 2"; empty where the tensor is one matrix.
 std::string matrix_name(const Tensor& tensor, std::size_t index);

@@ -47,15 +47,22 @@ std::size_t checked(std::size_t number, std::size_t size, std::string_view what,
                   size == 0 ? "there are none" : fmt::format("they count from 1 to {}", size)));
 }
 
-// The place whose made-up label this is, as files and pages show it where the lesson has no word:
-// "d2", "token 3".
+// What files and pages of older programs call a place for which the lesson has no word: "d2" along
+// features, "token 3" where the axis says what it counts, else "row 3".
+std::string older_label(const Axis& axis, std::size_t i, std::string_view otherwise) {
+  if (axis.name.empty()) return fmt::format("{} {}", otherwise, i + 1);
+  const bool is_feature = axis.name.starts_with("d_") || axis.name.starts_with("h·");
+  return is_feature ? fmt::format("d{}", i + 1) : fmt::format("{} {}", axis.name, i + 1);
+}
+
+// The place that an older file's label stands for.
 std::optional<std::size_t> made_up_place(std::string_view label, const Axis& axis,
                                          std::size_t batch, std::string_view what) {
   const std::size_t digits = label.find_last_not_of("0123456789") + 1;
   const auto number = whole_number(label.substr(digits));
   if (digits == 0 || !number || *number < 1 || *number > axis.size) return {};
   const std::size_t place = *number - 1;
-  if (!axis.label(place, batch).empty() || made_up_label(axis, place, what) != label) return {};
+  if (!axis.label(place, batch).empty() || older_label(axis, place, what) != label) return {};
   return place;
 }
 

@@ -106,7 +106,33 @@ TEST_CASE("labels in one direction are enough") {
 TEST_CASE("labels that are numbers are known by the size and the empty first cell") {
   CHECK(values(read_csv(",1,2\n1,3,4\n2,5,6\n", "x", Size{2, 2})) == Values{3, 4, 5, 6});
   CHECK(read_csv("0,1,2\n1,3,4\n2,5,6\n", "x", Size{2, 2}).shape == Shape{3, 3});
-  CHECK(read(",1,2\n1,3,4\n2,5,6\n").shape == Shape{3, 3});
+  CHECK(read_csv(",1,2\n1,3,4\n2,5,6\n", "x", Size{3, 3}).shape == Shape{3, 3});
+}
+
+TEST_CASE("where the size is not known, numbers that count rows and columns are labels") {
+  const Written written = read(",1,2,3\n1,4,5,6\n2,7,8,9\n");
+  CHECK(written.shape == Shape{2, 3});
+  CHECK(values(written) == Values{4, 5, 6, 7, 8, 9});
+  CHECK(written.row_labels.empty());  // they say nothing that is not known
+  CHECK(written.column_labels.empty());
+  CHECK(values(read(",1\n1,0.5\n")) == Values{0.5});
+  CHECK(read(",1,2\n2,3,4\n1,5,6\n").shape == Shape{3, 3});  // a blank, and cells
+  CHECK(read(",2\n3,4\n").shape == Shape{2, 2});
+}
+
+TEST_CASE("a label that is another number stands in quotes, so that it is no cell") {
+  const Values cells = {3, 4, 5, 6};
+  const std::string text = to_csv({.rows = 2,
+                                   .columns = 2,
+                                   .values = cells,
+                                   .row_labels = {"1984", "2"},
+                                   .column_labels = {"1", "1984"}});
+  CHECK(text == ",1,\"1984\"\n\"1984\",3,4\n2,5,6\n");
+  const Written written = read(text);
+  CHECK(values(written) == cells);
+  CHECK(written.row_labels == Texts{"1984", "2"});
+  // Where all is in quotes, they tell nothing.
+  CHECK(read("\"\",\"3\"\n\"4\",\"5\"\n").shape == Shape{2, 2});
 }
 
 TEST_CASE("labels may hold any mark, in quotes") {

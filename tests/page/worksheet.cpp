@@ -59,8 +59,8 @@ of   = ["X", "W_Q"]
 TEST_CASE("a worksheet has the givens filled in and the steps blank, heads by themselves") {
   const auto files = files_of(load(two_heads));
   CHECK(files.size() == 5);
-  CHECK(files.at("given-X.csv") == ",d1,d2\n'=1+1,1,0.5\ncat,0,2\n");
-  CHECK(files.at("01-Q.head-1.csv") == ",d1\n'=1+1,\ncat,\n");
+  CHECK(files.at("given-X.csv") == ",1,2\n'=1+1,1,0.5\ncat,0,2\n");
+  CHECK(files.at("01-Q.head-1.csv") == ",1\n'=1+1,\ncat,\n");
   CHECK(files.at("01-Q.head-2.csv") == files.at("01-Q.head-1.csv"));
 }
 

@@ -271,7 +271,7 @@ TEST_CASE("token labels flow from the ids to the output") {
   CHECK(scores.rows == tokens);
   CHECK(scores.columns == tokens);
   CHECK(own_labels(trace.at("Q"), 0, Convention::rows).columns == Labels{});
-  CHECK(full_labels(trace.at("Q"), 0, Convention::rows).columns == Labels{"d1", "d2", "d3"});
+  CHECK(full_labels(trace.at("Q"), 0, Convention::rows).columns == Labels{"1", "2", "3"});
   CHECK(own_labels(trace.at("context"), 0, Convention::rows).columns ==
         Labels{"thing", "describes"});
   CHECK(own_labels(trace.at("Q"), 0, Convention::columns).columns == tokens);
@@ -404,12 +404,12 @@ TEST_CASE("with tokens as columns everything but vectors and a batch's ids is sh
   CHECK(shown_shape(named(matrix({{1, 2, 3}}), {"batch", "token"}), Convention::columns) == "1×3");
 }
 
-TEST_CASE("made-up labels say what an axis counts, and none of them is a number") {
+TEST_CASE("what the lesson has no word for is called by its number, whatever its axis counts") {
   const Tensor plain = matrix({{1, 2}});
-  CHECK(full_labels(plain, 0, Convention::rows).rows == Labels{"row 1"});
-  CHECK(full_labels(plain, 0, Convention::rows).columns == Labels{"column 1", "column 2"});
-  CHECK(full_labels(plain, 0, Convention::columns).rows == Labels{"row 1", "row 2"});
+  CHECK(full_labels(plain, 0, Convention::rows).rows == Labels{"1"});
+  CHECK(full_labels(plain, 0, Convention::rows).columns == Labels{"1", "2"});
+  CHECK(full_labels(plain, 0, Convention::columns).rows == Labels{"1", "2"});
   const Tensor scores = named(plain, {"query", "key"});
-  CHECK(full_labels(scores, 0, Convention::rows).rows == Labels{"query 1"});
-  CHECK(full_labels(scores, 0, Convention::rows).columns == Labels{"key 1", "key 2"});
+  CHECK(full_labels(scores, 0, Convention::rows).rows == Labels{"1"});
+  CHECK(full_labels(scores, 0, Convention::rows).columns == Labels{"1", "2"});
 }
