@@ -94,13 +94,18 @@ class Writer {
     return stage_ > term.strides() || term.kind() == Kind::number;
   }
 
-  // A part in brackets where it binds less than `least`, or is negative after an operator.
+  // A part in brackets where it binds less than `least`; after an operator, what begins with a sign
+  // has it in brackets: 2·3 + (-1)·4, 2 − (-8) / 4.
   std::string part(const Expression& term, std::size_t i, int least) const {
     const Expression& part = term.parts()[i];
     const std::string text = write(part);
     const bool is_number = is_worked_out(part);
-    const bool open = is_number ? i > 0 && text.starts_with('-') : binding(part.kind()) < least;
-    return open ? bracketed(text) : text;
+    if (!is_number && binding(part.kind()) < least) return bracketed(text);
+    if (i == 0 || !text.starts_with('-')) return text;
+    if (is_number || part.kind() == Kind::negative) return bracketed(text);
+    const std::string_view times = in_latex() ? " \\cdot" : "·";
+    const std::size_t end = std::min({text.find(times), text.find(' '), text.size()});
+    return bracketed(text.substr(0, end)) + text.substr(end);
   }
 
   std::string bracketed(const std::string& text) const {
@@ -126,22 +131,13 @@ class Writer {
     const std::size_t first = cut ? (depth_ > 0 ? kept_inside : kept_outside) - 1 : count;
     std::string text;
     ++depth_;
-    for (std::size_t i = 0; i < first; ++i) text += (i == 0 ? "" : " + ") + summand(term, i);
+    for (std::size_t i = 0; i < first; ++i) text += (i == 0 ? "" : " + ") + part(term, i, 1);
     if (cut) {
       text += in_latex() ? " + \\dots + " : fmt::format(" + … {} more … + ", count - first - 1);
-      text += summand(term, count - 1);
+      text += part(term, count - 1, 1);
     }
     --depth_;
     return text;
-  }
-
-  // Behind a plus a factor with a sign stands in brackets: 2·3 + (-1)·4.
-  std::string summand(const Expression& term, std::size_t i) const {
-    const std::string text = part(term, i, 1);
-    if (i == 0 || in_latex() || !text.starts_with('-')) return text;
-    if (term.parts()[i].kind() == Kind::negative) return bracketed(text);
-    const std::size_t end = std::min({text.find("·"), text.find(' '), text.size()});
-    return "(" + text.substr(0, end) + ")" + text.substr(end);
   }
 
   std::string quotient(const Expression& term) const {

@@ -59,7 +59,7 @@ std::string live_prose(std::string_view prose, const Trace& trace, int digits) {
     text += piece.text;
     if (!piece.number) continue;
     const std::string written = number_in_prose(*piece.number, piece.digits, digits);
-    const bool after_sign = text.ends_with("· ") || text.ends_with("+ ");
+    const bool after_sign = text.ends_with("· ") || text.ends_with("+ ") || text.ends_with("− ");
     text += after_sign && written.starts_with('-') ? "(" + written + ")" : written;
   }
   return text;

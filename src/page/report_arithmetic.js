@@ -129,9 +129,11 @@ const arithmeticOver = (data) => {
     const bracketed = (i, least, inner = depth) => {
       const part = term.parts[i];
       const text = write(part, inner);
-      const open = isWorkedOut(part)
-        ? i > 0 && text.startsWith("-") : (bindings[part.kind] ?? 5) < least;
-      return open ? `(${text})` : text;
+      const isNumber = isWorkedOut(part);
+      if (!isNumber && (bindings[part.kind] ?? 5) < least) return `(${text})`;
+      if (i === 0 || !text.startsWith("-")) return text;
+      // After an operator what begins with a sign has it in brackets: 2·3 + (-1)·4, 2 − (-8) / 4.
+      return isNumber || part.kind === "negative" ? `(${text})` : text.replace(/^[^·\s]+/, "($&)");
     };
     const raised = (base, exponent) => {
       const text = write(exponent);
@@ -139,12 +141,7 @@ const arithmeticOver = (data) => {
         (stage === 0 && exponent.kind === "cell");
       return plain ? `${base}^${text}` : `${base}^(${text})`;
     };
-    // Behind a plus a factor with a sign stands in brackets: 2·3 + (-1)·4.
-    const summand = (i) => {
-      const text = bracketed(i, 1, depth + 1);
-      if (i === 0 || !text.startsWith("-")) return text;
-      return term.parts[i].kind === "negative" ? `(${text})` : text.replace(/^[^·\s]+/, "($&)");
-    };
+    const summand = (i) => bracketed(i, 1, depth + 1);
     const sum = () => {
       const [keptOutside, keptInside] = [4, 2];
       const count = term.parts.length;

@@ -74,11 +74,14 @@ double power_of_ten(int decimals) {
   return place < powers.size() ? powers[place] : std::pow(10.0, decimals);
 }
 
-/// The number ends within so many decimals, but for the last bits of a sum.
-bool ends_within(double value, int decimals) {
+/// The number ends within so many decimals, but for the last bits of a sum: unless so many decimals
+/// are asked for that these bits show.
+bool ends_within(double value, int decimals, int asked) {
+  constexpr int most_without_last_bits = 13;
   const double power = power_of_ten(decimals);
-  return std::abs(value - std::round(value * power) / power) <=
-         1e-13 * std::max(1.0, std::abs(value));
+  const double slack = asked > most_without_last_bits ? 0 : 1e-13 * std::max(1.0, std::abs(value));
+  return decimals <= most_without_last_bits &&
+         std::abs(value - std::round(value * power) / power) <= slack;
 }
 
 }  // namespace
@@ -113,7 +116,7 @@ NumberStyle style_for(std::span<const double> values, int digits, double largest
     if (!whole && needed >= digits) break;  // the others can't change that any more
     if (!std::isfinite(value)) continue;
     whole = whole && is_exact_whole(value);
-    while (needed < digits && !ends_within(value, needed)) ++needed;
+    while (needed < digits && !ends_within(value, needed, digits)) ++needed;
   }
   if (whole) {
     return {largest < longest_plain ? NumberStyle::Kind::whole : NumberStyle::Kind::grouped, 0};

@@ -205,3 +205,26 @@ TEST_CASE("the message for a matrix without a cell names one of its own cells") 
   CHECK_THROWS_WITH(find_cell("Yy", loaded(product).trace),
                     Catch::Matchers::Contains("did you mean \"Y\"?"));
 }
+
+TEST_CASE("a minus and a number with a sign have brackets between them") {
+  const Loaded norm = loaded(R"([[given]]
+name = "X"
+value = [[-3, -5]]
+[[given]]
+name = "gain"
+value = [1, 1]
+[[given]]
+name = "bias"
+value = [0, 0]
+[[step]]
+name = "Y"
+op = "layer_norm"
+of = ["X", "gain", "bias"]
+say = "{X[1,1]} − {X[1,2]}, {X[1,1]} + {X[1,2]}"
+)");
+  CHECK_THAT(walked(norm, "Y"), Catch::Contains("-3 − (-5), -3 + (-5)"));
+  const std::string worked = arithmetic(norm, "Y[1,1]");
+  CHECK_THAT(worked, Catch::Contains("-3 − (-8) / 2"));
+  CHECK_THAT(worked, Catch::Contains("-3 − (-4)"));
+  CHECK(worked.find("− -") == worked.npos);
+}

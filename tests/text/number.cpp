@@ -128,3 +128,14 @@ TEST_CASE("a cell that is exactly zero differs from a small number rounded") {
   CHECK(cell_text(1500, {scientific, 2}) == "1.50e+03");
   CHECK(cell_text(-3, {whole, 0}) == "-3");
 }
+
+TEST_CASE("from 14 decimals on the last bits show, too") {
+  const std::vector<double> third = {1.0 / 3, 0.5};
+  for (const int digits : {14, 15, 16, 17}) CHECK(style_for(third, digits).digits == digits);
+  CHECK(cell_text(1.0 / 3, style_for(third, 15)) == "0.333333333333333");
+  // A double ends long before: 0.1 + 0.2 is 0.3 and 4.4e-17.
+  const std::vector<double> sum = {0.1 + 0.2};
+  CHECK(cell_text(sum[0], style_for(sum, 13)) == "0.3");
+  CHECK(cell_text(sum[0], style_for(sum, 17)) == "0.30000000000000004");
+  CHECK(style_for(std::vector{0.5, 0.25}, 17).digits == 2);
+}
