@@ -230,7 +230,7 @@ constexpr Slip slips[] = {
     {"slip.transposed", "Heads and rows have changed places.",
      "The heads come first, each with its whole matrix.", Reach::anything, rows_before_heads,
      nullptr, true},
-    {"slip.sign", "The sign is wrong way round.", "Look at the signs again.", Reach::anything,
+    {"slip.sign", "The sign is the wrong way round.", "Look at the signs again.", Reach::anything,
      signs},
     {"slip.decimal-point", "The decimal point is in the wrong place.", "Count the decimals again.",
      Reach::anything, decimal_points},

@@ -124,8 +124,9 @@ double id_of(const std::string& token, const Vocabulary& known, const Call& call
   const std::size_t count = std::min(shown, vocabulary.size());
   const std::string near = nearest(token, std::span<const std::string>(vocabulary));
   refuse(call,
-         fmt::format("\"{}\" is not in the vocabulary ({}{}); {}write the text in these words, or "
-                     "add it there",
+         fmt::format("\"{0}\" is not in the vocabulary ({1}{2}); {3}write the text in these words, "
+                     "or add \"{0}\" to vocabulary = […] in the lesson's file (with --model: to "
+                     "--vocabulary)",
                      token, fmt::join(std::span(vocabulary).first(count), ", "),
                      count < vocabulary.size() ? ", …" : "",
                      near.empty() ? "" : fmt::format("did you mean \"{}\"? Else ", near)));

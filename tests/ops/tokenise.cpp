@@ -47,18 +47,20 @@ TEST_CASE("with a vocabulary an id is the token's place in it, from 0") {
 TEST_CASE("a token that the vocabulary lacks is refused by name") {
   CHECK(refusal("tokenise", {}, {}, text("the dog", {"the", "fat", "mat"})) ==
         "step: \"dog\" is not in the vocabulary (the, fat, mat); write the text in these words, or "
-        "add it there");
+        "add \"dog\" to vocabulary = […] in the lesson's file (with --model: to --vocabulary)");
   Tokens many;
   for (char c = 'a'; c <= 'z'; ++c) many.emplace_back(1, c);
   CHECK(refusal("tokenise", {}, {}, text("dog", many)) ==
         "step: \"dog\" is not in the vocabulary (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, "
-        "p, q, r, s, t, u, v, w, x, …); write the text in these words, or add it there");
+        "p, q, r, s, t, u, v, w, x, …); write the text in these words, or add \"dog\" to "
+        "vocabulary = […] in the lesson's file (with --model: to --vocabulary)");
 }
 
 TEST_CASE("a slip of the keys in a token is told with the word that was meant") {
   CHECK(refusal("tokenise", {}, {}, text("the fluffi", {"the", "fluffy", "mat"})) ==
         "step: \"fluffi\" is not in the vocabulary (the, fluffy, mat); did you mean \"fluffy\"? "
-        "Else write the text in these words, or add it there");
+        "Else write the text in these words, or add \"fluffi\" to vocabulary = […] in the lesson's "
+        "file (with --model: to --vocabulary)");
 }
 
 TEST_CASE("lowercase makes capitals small before the vocabulary is asked") {
@@ -69,7 +71,8 @@ TEST_CASE("lowercase makes capitals small before the vocabulary is asked") {
   CHECK(
       refusal("tokenise", {}, {}, text("The", {"the"})) ==
       "step: \"The\" is not in the vocabulary (the); did you mean \"the\"? Else write the text in "
-      "these words, or add it there");
+      "these words, or add \"The\" to vocabulary = […] in the lesson's file (with --model: to "
+      "--vocabulary)");
 }
 
 TEST_CASE("method characters makes a token of each character") {
@@ -101,8 +104,8 @@ TEST_CASE("the padding may be a token of the vocabulary or an id") {
   CHECK(difference(rows_of(apply("tokenise", {}, {{"pad", 9.0}}, texts({"a", "b a"}, {"a", "b"}))),
                    {{0, 9}, {1, 0}}) == "");
   CHECK(refusal("tokenise", {}, {}, texts({"a", "b a"}, {"a", "b"})) ==
-        "step: \"<pad>\" is not in the vocabulary (a, b); write the text in these words, or add it "
-        "there");
+        "step: \"<pad>\" is not in the vocabulary (a, b); write the text in these words, or "
+        "add \"<pad>\" to vocabulary = […] in the lesson's file (with --model: to --vocabulary)");
 }
 
 TEST_CASE("an empty text is refused, and so is none") {
