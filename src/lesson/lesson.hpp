@@ -66,6 +66,7 @@ struct Lesson {
   std::string title;
   std::string summary;
   std::string source;
+  std::vector<std::string> explains;  ///< operations that it is the lesson to read about
   Recipe recipe;
   std::vector<std::string> unshown;  ///< givens that the walk names and does not print
   std::vector<Place> given_places;   ///< one for each given of the recipe: of its name

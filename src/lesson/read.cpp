@@ -21,9 +21,9 @@
 namespace qkv {
 namespace {
 
-constexpr std::string_view lesson_keys[] = {"title",      "summary",    "source", "text",
-                                            "tokens",     "vocabulary", "model",  "random",
-                                            "convention", "given",      "step",   "expect"};
+constexpr std::string_view lesson_keys[] = {
+    "title",  "summary",    "source", "text", "tokens", "vocabulary", "model",
+    "random", "convention", "given",  "step", "expect", "explains"};
 
 // Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
 class LessonFile {
@@ -61,6 +61,8 @@ class LessonFile {
     lesson_.title = reader_.text(document_, "title").value_or(lesson_.name);
     lesson_.summary = reader_.text(document_, "summary").value_or("");
     lesson_.source = reader_.text(document_, "source").value_or("");
+    lesson_.explains = reader_.texts(document_, "explains").value_or(std::vector<std::string>{});
+    for (const std::string& op : lesson_.explains) known_operation(*document_.get("explains"), op);
   }
 
   void read_text() {
@@ -144,12 +146,14 @@ class LessonFile {
       return nullptr;
     }
     const auto op = reader_.text(table, "op");
-    if (!op) return nullptr;
-    if (const Operation* operation = find_operation(*op)) return operation;
+    return op ? known_operation(*table.get("op"), *op) : nullptr;
+  }
+
+  const Operation* known_operation(const toml::node& place, const std::string& op) {
+    if (const Operation* operation = find_operation(op)) return operation;
     std::vector<std::string_view> known;
     for (const Operation* operation : catalogue()) known.push_back(operation->name);
-    reader_.fault(*table.get("op"),
-                  fmt::format("there is no op \"{}\"; {}", *op, did_you_mean(*op, known)));
+    reader_.fault(place, fmt::format("there is no op \"{}\"; {}", op, did_you_mean(op, known)));
     return nullptr;
   }
 

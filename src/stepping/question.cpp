@@ -42,16 +42,6 @@ bool is_worth_asking(const Trace& trace, const Step& step, const CellReference& 
   return !cells.empty() && cells.size() <= most_cells;
 }
 
-// How much a lesson says about an operation, in characters.
-std::size_t words_about(const Operation& operation, const Lesson& lesson) {
-  std::size_t words = 0;
-  for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
-    if (lesson.recipe.steps[s].operation != &operation) continue;
-    words += lesson.texts[s].say.text.size() + lesson.texts[s].notice.text.size();
-  }
-  return words;
-}
-
 }  // namespace
 
 std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
@@ -73,16 +63,15 @@ std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
 }
 
 std::optional<std::string> reading_about(const Operation& operation, const Lesson& lesson) {
-  std::optional<std::string> best;
-  std::size_t most = words_about(operation, lesson) * 3 / 2;
+  const auto explains = [&](const Lesson& one) {
+    return std::ranges::find(one.explains, operation.name) != one.explains.end();
+  };
+  if (explains(lesson)) return {};
   for (const BuiltInLesson& built_in : built_in_lessons()) {
     const Lesson other = find_lesson(std::string(built_in.name)).lesson;
-    const std::size_t words = words_about(operation, other);
-    if (other.name == lesson.name || words <= most) continue;
-    most = words;
-    best = other.name;
+    if (other.name != lesson.name && explains(other)) return other.name;
   }
-  return best;
+  return {};
 }
 
 }  // namespace qkv

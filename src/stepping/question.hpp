@@ -15,8 +15,8 @@ namespace qkv {
 std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
                                            std::uint32_t seed);
 
-/// The built-in lesson to read about an operation, beside `lesson` itself: the one that says the
-/// most about it, if that is half as much again as `lesson` says. Nothing where none does.
+/// The built-in lesson to read about an operation: the one that says that it explains it. Nothing
+/// where none does, or `lesson` itself is the one.
 std::optional<std::string> reading_about(const Operation& operation, const Lesson& lesson);
 
 }  // namespace qkv
