@@ -147,14 +147,15 @@ std::vector<Tensor> unknown_offset(const Source& step) {
   for (std::size_t m = 0; m < result.matrices(); ++m) {
     const MatrixView right = step.tensor->matrix(m);
     const Matrix gaps = step.written->matrix(m) - right;
-    const Matrix known = xt::where(xt::isfinite(gaps), 1.0, 0.0);
+    const Matrix known = sums(xt::where(xt::isfinite(gaps), 1.0, 0.0), Along::columns);
     const Matrix all = sums(xt::where(xt::isfinite(gaps), gaps, 0.0), Along::columns);
-    const Matrix offset = all / xt::maximum(sums(known, Along::columns), 1.0);
-    // One row that is off is no bias: in each other one the column is off by about as much.
+    const Matrix offset = all / xt::maximum(known, 1.0);
+    // One row that is off is no bias, nor is the only one that was written: in each other one the
+    // column is off by about as much.
     const Matrix apart = xt::where(xt::isfinite(gaps), xt::abs(gaps - offset), 0.0);
     const Matrix most = tops(apart, Along::columns);
     xt::noalias(result.write_matrix(m)) =
-        right + xt::where(most < 0.5 * xt::abs(offset), offset, 0.0);
+        right + xt::where(known > 1.0 && most < 0.5 * xt::abs(offset), offset, 0.0);
   }
   return {std::move(result)};
 }
