@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "check/rounded.hpp"
+#include "formats/cell.hpp"
 #include "formats/numeral.hpp"
 #include "text/error.hpp"
 
@@ -17,16 +18,20 @@ namespace {
 constexpr std::int16_t all_decimals = 15;
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw InputError(fmt::format("\"{}\" is no number: write it like 0.25, 0,25, 3/7, 2.5e-3 or -inf",
-                               printable(text)));
+  throw InputError(
+      fmt::format("\"{}\" is no number: write it like 0.25, 0,25, 3/7, √2, 80%, 2.5e-3 or -inf",
+                  printable(text)));
 }
 
-Numeral parse_part(std::string_view text, std::string_view whole) {
-  const bool comma = text.find(',') != std::string_view::npos;
-  const NumeralResult result =
-      parse_numeral(trimmed(text), comma ? DecimalMark::comma : DecimalMark::point);
-  if (result.fault != NumeralFault::none || std::isnan(result.numeral.value)) refuse(whole);
-  return result.numeral;
+// The decimals of a fraction's parts: 0.5/1.41 was worked from rounded numbers.
+std::int16_t decimals_of_parts(std::string_view fraction, DecimalMark mark) {
+  const std::size_t line = fraction.find('/');
+  std::int16_t decimals = 0;
+  for (const std::string_view part : {fraction.substr(0, line), fraction.substr(line + 1)}) {
+    const NumeralResult number = parse_numeral(trimmed(part), mark);
+    if (number.fault == NumeralFault::none) decimals = std::max(decimals, number.numeral.decimals);
+  }
+  return decimals;
 }
 
 // How many decimals of a matrix a walk shows that shows `digits` of them: none of whole numbers.
@@ -69,13 +74,17 @@ std::vector<Handed> handed_in(const Trace& trace, const Step& step, const CellRe
 }  // namespace
 
 Numeral parse_answer(std::string_view text) {
-  const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return parse_part(text, text);
-  const Numeral above = parse_part(text.substr(0, slash), text);
-  const Numeral below = parse_part(text.substr(slash + 1), text);
-  if (below.value == 0 || !std::isfinite(above.value) || !std::isfinite(below.value)) refuse(text);
-  const std::int16_t decimals = std::max(above.decimals, below.decimals);
-  return {.value = above.value / below.value, .decimals = decimals > 0 ? decimals : all_decimals};
+  text = trimmed(text);
+  const DecimalMark mark = mark_of(text);
+  const NumeralResult result = parse_cell(text, mark);
+  if (result.fault != NumeralFault::none || std::isnan(result.numeral.value)) refuse(text);
+  Numeral answer = result.numeral;
+  if (!answer.exact || answer.decimals > 0) return answer;  // a percentage has its own
+  const bool is_fraction = text.find('/') != std::string_view::npos;
+  const std::int16_t decimals = is_fraction ? decimals_of_parts(text, mark) : std::int16_t{0};
+  answer.exact = decimals == 0;
+  answer.decimals = decimals > 0 ? decimals : all_decimals;
+  return answer;
 }
 
 AnswerReport judge_answer(const Trace& trace, const CellReference& cell, const Numeral& answer,

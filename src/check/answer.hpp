@@ -9,9 +9,10 @@
 
 namespace qkv {
 
-/// A number as somebody types an answer: with a decimal point or comma, as a fraction (3/7,
-/// 0.5/1.41), or inf and -inf. A fraction of whole numbers is meant exactly; another has the
-/// decimals of its parts. Throws InputError that says how to write one.
+/// A number as a person types an answer, which is as they write it in a cell (formats/cell.hpp): a
+/// decimal point or comma, a fraction, a root, a percentage, inf and -inf. A fraction of whole
+/// numbers is meant exactly; another (0.5/1.41) has the decimals of its parts. Throws InputError
+/// that says how to write one.
 Numeral parse_answer(std::string_view text);
 
 /// What the check says of one cell by itself.

@@ -4,6 +4,8 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
@@ -12,6 +14,7 @@
 #include "cli/stepping.hpp"
 #include "cli/values.hpp"
 #include "exposition/changes.hpp"
+#include "formats/shell_word.hpp"
 #include "model/words.hpp"
 #include "stepping/walkthrough.hpp"
 #include "terminal/walk.hpp"
@@ -23,7 +26,7 @@ namespace {
 struct RunOptions {
   LessonChoice lesson;
   int digits = 4;
-  std::string step;
+  std::vector<std::string> steps;
   std::string from;
   std::string to;
   std::optional<std::size_t> layer;  ///< from 0, as a model's weights count
@@ -73,16 +76,20 @@ std::optional<std::size_t> head_to_show(const Trace& trace, const RunOptions& op
 // What the walk needs, where that is clear beforehand.
 WantedSteps wanted_by(const RunOptions& options) {
   if (options.layer) return layer_steps(*options.layer);
-  return options.step.empty() ? WantedSteps{} : WantedSteps{options.step};
+  return options.steps;
+}
+
+// The steps that were asked for by name, in the lesson's order.
+Stretch stretch_of_names(const Trace& trace, const std::vector<std::string>& names) {
+  std::set<std::size_t> places;
+  for (const std::string& name : names) places.insert(place_of_step(trace, name));
+  return {*places.begin(), *places.rbegin(), {places.begin(), places.end()}};
 }
 
 Stretch stretch_of(const Trace& trace, const RunOptions& options) {
-  if (options.layer) return layer_of(trace, *options.layer);
-  if (!options.step.empty()) {
-    const std::size_t place = place_of_step(trace, options.step);
-    return {place, place};
-  }
-  Stretch stretch{0, trace.steps.size() - 1};
+  if (!options.steps.empty()) return stretch_of_names(trace, options.steps);
+  Stretch stretch = options.layer ? layer_of(trace, *options.layer)
+                                  : Stretch{.first = 0, .last = trace.steps.size() - 1};
   if (!options.from.empty()) stretch.first = place_of_step(trace, options.from);
   if (!options.to.empty()) stretch.last = place_of_step(trace, options.to);
   if (stretch.first > stretch.last) {
@@ -95,7 +102,7 @@ Stretch stretch_of(const Trace& trace, const RunOptions& options) {
 // A reader at a terminal turns the pages; one who asks for one step wants just that one.
 bool pauses(const RunOptions& options) {
   if (options.pause || options.quiz) return true;
-  return !options.no_pause && options.step.empty() && is_terminal();
+  return !options.no_pause && options.steps.empty() && is_terminal();
 }
 
 void print_all(const LoadedLesson& loaded, const RunOptions& options, const Terminal& output) {
@@ -106,22 +113,35 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
                       .began = loaded.own ? &loaded.own->trace : nullptr,
                       .way = options.way};
   const Stretch stretch = stretch_of(loaded.trace, options);
-  if (options.step.empty()) {
+  if (options.steps.empty()) {
     print(lesson_heading(loaded.lesson, look) + "\n");
   } else if (loaded.lesson.changed) {
     print(indented(std::string(changed_words), look) + "\n");
   }
   for (std::size_t s = stretch.first; s <= stretch.last; ++s) {
+    if (!stretch.only.empty() && !std::ranges::binary_search(stretch.only, s)) continue;
     print(step_text(loaded.lesson, loaded.trace, loaded.trace.steps[s], look));
     loaded.trace.release();
     if (s < stretch.last) print("\n");
   }
 }
 
+// The words of the command line that go on to the one that resumes the walk.
+std::string kept_options(const RunOptions& options) {
+  std::string words;
+  if (options.plain) words += " --plain";
+  if (options.quiz) words += " --quiz";
+  if (options.seed > 0) words += fmt::format(" --seed {}", options.seed);
+  if (options.layer) words += fmt::format(" --layer {}", *options.layer);
+  if (!options.to.empty()) words += " --to " + shell_word(options.to);
+  return words;
+}
+
 int run(const RunOptions& options, const Common& common) {
   LoadedLesson loaded = load(options.lesson, wanted_by(options));
-  if (!options.step.empty()) {
-    loaded.lesson.texts[place_of_step(loaded.trace, options.step)].show = true;
+  for (const std::string& step : options.steps) {
+    loaded.lesson.texts[loaded.trace.steps[place_of_step(loaded.trace, step)].number - 1].show =
+        true;
   }
   const Terminal output = terminal(common.colour);
   if (!pauses(options)) {
@@ -129,7 +149,7 @@ int run(const RunOptions& options, const Common& common) {
     return 0;
   }
   const Stretch stretch = stretch_of(loaded.trace, options);
-  SteppingChoice choice{.plain = options.plain, .quiz_seed = {}};
+  SteppingChoice choice{.plain = options.plain, .quiz_seed = {}, .options = kept_options(options)};
   if (options.quiz) choice.quiz_seed = options.seed;
   const bool shades = output.colour && (!options.plain || common.colour == ColourChoice::always);
   const std::optional<std::size_t> head = head_to_show(loaded.trace, options);
@@ -145,8 +165,8 @@ std::function<int()> set_up_run(OptionList& app, const Common& common) {
   const auto options = std::make_shared<RunOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::first_lesson_otherwise);
   constexpr std::uint64_t any = std::numeric_limits<std::uint32_t>::max();
-  Option* step =
-      app.add_option("--step", options->step, a_step(), "Only this step (name or number)");
+  Option* step = app.add_option("--step", options->steps, a_step(),
+                                "Only this step (name or number; repeatable)");
   app.add_option("--from", options->from, a_step(), "Start at this step")->excludes(step);
   app.add_option("--to", options->to, a_step(), "Stop after this step")->excludes(step);
   app.add_option("--layer", options->layer, whole_number(0, any),

@@ -13,6 +13,7 @@
 #include "exporting/export_plan.hpp"
 #include "stepping/plain.hpp"
 #include "stepping/stepper.hpp"
+#include "stepping/way_back.hpp"
 #include "text/visible.hpp"
 
 namespace qkv {
@@ -36,7 +37,8 @@ std::optional<std::string> read_line() {
 
 // What is typed is seen on a terminal; from a pipe it is put beside its prompt, so that the output
 // reads as if it had been typed.
-void by_lines(Walkthrough walk, std::optional<Quiz> quiz, std::size_t columns) {
+void by_lines(Walkthrough walk, std::optional<Quiz> quiz, const std::string& options,
+              std::size_t columns) {
   PlainStepper stepper(std::move(walk), std::move(quiz), export_everything, columns);
   print(stepper.begin());
   const bool seen = isatty(STDIN_FILENO);
@@ -47,16 +49,10 @@ void by_lines(Walkthrough walk, std::optional<Quiz> quiz, std::size_t columns) {
     if (!line || !seen) print(line ? visible(*line) + "\n" : "\n");
     print(line ? stepper.answer(*line) : stepper.end());
   }
+  tell(way_back(stepper.walk(), stepper.quiz(), options));
 }
 
-// How to come back to where one was.
-std::string way_back(const Walkthrough& walk) {
-  if (walk.at == walk.stretch.first || walk.at == walk.stretch.last) return {};
-  return fmt::format("To go on from here: qkv run {} --from {}\n", visible(walk.now->lesson.asked),
-                     walk.step().name);
-}
-
-void on_screen(Walkthrough walk, std::optional<Quiz> quiz) {
+void on_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& options) {
   Stepper stepper(std::move(walk), std::move(quiz), export_everything);
   WindowSize window{.rows = 0, .columns = 0};
   {
@@ -72,11 +68,8 @@ void on_screen(Walkthrough walk, std::optional<Quiz> quiz) {
       }
     }
   }
-  if (stepper.quiz()) {
-    print(stepper.quiz()->summary(stepper.walk(), window.columns));
-  } else {
-    tell(way_back(stepper.walk()));
-  }
+  if (stepper.quiz()) print(stepper.quiz()->summary(stepper.walk(), window.columns));
+  tell(way_back(stepper.walk(), stepper.quiz(), options));
 }
 
 }  // namespace
@@ -85,9 +78,9 @@ void step_through(Walkthrough walk, const SteppingChoice& choice, std::size_t co
   std::optional<Quiz> quiz;
   if (choice.quiz_seed) quiz.emplace(*choice.quiz_seed);
   if (!choice.plain && can_draw()) {
-    on_screen(std::move(walk), std::move(quiz));
+    on_screen(std::move(walk), std::move(quiz), choice.options);
   } else {
-    by_lines(std::move(walk), std::move(quiz), columns);
+    by_lines(std::move(walk), std::move(quiz), choice.options, columns);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "stepping/walkthrough.hpp"
 
@@ -11,6 +12,7 @@ namespace qkv {
 struct SteppingChoice {
   bool plain = false;                           ///< lines only: nothing is drawn over
   std::optional<std::uint32_t> quiz_seed = {};  ///< asks before it shows
+  std::string options = {};                     ///< words that the command to go on with keeps
 };
 
 /// Walks on until the person quits, on the whole screen where the terminal can do that, by lines

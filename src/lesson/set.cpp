@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "formats/cell.hpp"
 #include "formats/numeral.hpp"
 #include "ops/operation.hpp"
 #include "text/error.hpp"
@@ -16,12 +17,16 @@ namespace qkv {
 namespace {
 
 double set_value(const std::string& change, std::string_view written) {
-  const NumeralResult result = parse_numeral(trimmed(written));
+  const std::string_view text = trimmed(written);
+  const NumeralResult result = parse_cell(text, mark_of(text));
   if (result.fault != NumeralFault::none || std::isnan(result.numeral.value)) {
     const bool too_large = result.fault == NumeralFault::too_large;
-    throw InputError(
-        fmt::format("--set {}: {}", change,
-                    refusal(too_large ? result.fault : NumeralFault::not_a_number, written)));
+    throw InputError(fmt::format(
+        "--set {}: {}", change,
+        too_large
+            ? refusal(result.fault, written)
+            : fmt::format("\"{}\" is not a number: write it like 0.25, 1/3, √2, 80% or 2.5e-3",
+                          printable(written))));
   }
   return result.numeral.value;
 }

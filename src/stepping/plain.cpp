@@ -68,7 +68,7 @@ std::string PlainStepper::begin() { return opening(walk_, columns_) + arrive(); 
 
 std::string PlainStepper::prompt() const {
   if (quiz_ && quiz_->is_open()) return visible(quiz_->prompt(walk_));
-  const bool last = walk_.at == walk_.stretch.last;
+  const bool last = !next_place(walk_);
   return fmt::format("({}/{}) {}, b back, e explain, ? all commands, q quit: ", walk_.step().number,
                      walk_.now->trace.length, last ? "last step" : "Enter next");
 }
@@ -124,8 +124,8 @@ std::string PlainStepper::told_then_shown(const std::string& message) const {
 }
 
 std::string PlainStepper::next(std::string_view) {
-  if (walk_.at < walk_.stretch.last) {
-    ++walk_.at;
+  if (const auto next = next_place(walk_)) {
+    walk_.at = *next;
     return arrive();
   }
   if (!quiz_) return told("That was the last step: b goes back, q quits.");
@@ -134,9 +134,7 @@ std::string PlainStepper::next(std::string_view) {
 }
 
 std::string PlainStepper::back(std::string_view) {
-  if (walk_.at == walk_.stretch.first) return told("This is the first step.");
-  --walk_.at;
-  return shown();
+  return step_back(walk_) ? shown() : told("This is the first step.");
 }
 
 std::string PlainStepper::go(std::string_view step) {

@@ -30,6 +30,9 @@ class PlainStepper {
 
   bool is_over() const { return over_; }
 
+  const Walkthrough& walk() const { return walk_; }
+  const std::optional<Quiz>& quiz() const { return quiz_; }
+
  private:
   friend struct PlainCommands;
 

@@ -21,6 +21,11 @@ namespace {
 constexpr int tries = 2;
 constexpr std::size_t most_terms = 16;
 
+// So many columns behind an indent, and a few in the narrowest window.
+std::size_t room_for_words(std::size_t columns, std::size_t indent) {
+  return std::max<std::size_t>(columns, indent + 8) - indent;
+}
+
 CellArithmetic worked_cell(const Walkthrough& walk, const CellReference& cell) {
   return arithmetic_of(walk.trace(), cell, {.digits = walk.digits, .most_terms = most_terms});
 }
@@ -39,11 +44,16 @@ std::vector<Diagnosis> likely(std::vector<Diagnosis> mistakes) {
   return mistakes;
 }
 
-std::string why_wrong(const std::vector<Diagnosis>& mistakes) {
+// One number is little to go by: where several mistakes make it, each is one that it could be.
+bool is_sure(const std::vector<Diagnosis>& all) { return all.size() == 1 && all.front().sure; }
+
+std::string why_wrong(const std::vector<Diagnosis>& mistakes, bool sure) {
   std::string text;
   for (const Diagnosis& mistake : mistakes) {
-    text += fmt::format("\n{} known mistake makes that number: {} {} ({})",
-                        text.empty() ? "A" : "Another", mistake.says, mistake.hint, mistake.id);
+    const std::string_view start = sure           ? "A known mistake makes that number:"
+                                   : text.empty() ? "It could be:"
+                                                  : "Or it could be:";
+    text += fmt::format("\n{} {} {} ({})", start, mistake.says, mistake.hint, mistake.id);
   }
   return text;
 }
@@ -58,6 +68,7 @@ bool Quiz::ask(const Walkthrough& walk) {
   cell_ = question_cell(walk.trace(), step, seed_);
   if (!cell_) return false;
   tries_ = 0;
+  said_.clear();
   results_.push_back({.step = step.name, .cell = name(walk), .operation = step.operation});
   return true;
 }
@@ -69,21 +80,37 @@ std::string Quiz::name(const Walkthrough& walk) const {
 std::string Quiz::question(const Walkthrough& walk, WindowSize window, Showcase& showcase) const {
   const Step& step = walk.step();
   const WalkLook look = look_of(walk, window.columns);
-  std::string text = fmt::format("{}/{}  {}  {}\n\n", step.number, walk.now->trace.length,
-                                 step.name, visible(title_of(walk.now->lesson, step)));
+  const std::string number = fmt::format("{}/{}", step.number, walk.now->trace.length);
+  // The question goes first: of a page that is too long for the window, the end is hidden.
+  constexpr std::size_t few_rows = 12;
+  std::string text =
+      window.rows < few_rows
+          ? fmt::format("{} What is {}?\n", number, visible(name(walk)))
+          : fmt::format("{}  {}  {}\n\n", number, step.name,
+                        visible(title_of(walk.now->lesson, step))) +
+                indented(fmt::format("Before you see it: what is {}?", name(walk)), look) + "\n";
+  for (const std::string& line : broken(visible_prose(said_), room_for_words(window.columns, 2))) {
+    text += "  " + line + "\n";
+  }
+  if (!said_.empty()) text += "\n";
   text += indented(formula_text(formula_of(walk.trace(), step)), look) + "\n";
   for (const std::string& line : operands_view(walk, *cell_, window, showcase)) text += line + "\n";
-  text += "\n" + indented(fmt::format("Before you see it: what is {}?", name(walk)), look);
   return text;
 }
 
 std::string Quiz::prompt(const Walkthrough& walk) const { return name(walk) + " = "; }
 
 QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
-  text = trimmed(text);
+  QuizReply reply = judged(walk, trimmed(text));
+  said_ = reply.says;
+  return reply;
+}
+
+QuizReply Quiz::judged(const Walkthrough& walk, std::string_view text) {
+  if (text.empty()) return {"Write the number, such as 0.25, 3/7 or √2; s skips, q quits."};
   const double value = walk.trace().at(cell_->name).at(cell_->matrix, cell_->row, cell_->column);
   const std::string worth = fmt::format("{} = {}", name(walk), brief(value, walk.digits));
-  if (text.empty() || text == "s") {
+  if (text == "s") {
     close(Outcome::skipped);
     return {fmt::format("Skipped: {}.", worth)};
   }
@@ -91,7 +118,7 @@ QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
   try {
     answer = parse_answer(text);
   } catch (const InputError& error) {
-    return {fmt::format("{} (a blank line skips).", error.what())};
+    return {fmt::format("{} (s skips).", error.what())};
   }
   const AnswerReport report = judge_answer(walk.trace(), *cell_, answer, walk.digits);
   if (report.is_right()) {
@@ -99,9 +126,12 @@ QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
     const bool exact = report.verdict == Verdict::correct;
     return {fmt::format("{}: {}.", exact ? "Right" : "Right, but for rounding", worth)};
   }
+  const bool sure = is_sure(report.mistakes);
   const std::vector<Diagnosis> mistakes = likely(report.mistakes);
-  if (!mistakes.empty()) results_.back().mistake = mistakes.front().id;
-  return missed(walk, text, why_wrong(mistakes));
+  if (!mistakes.empty()) {
+    results_.back().mistake = (sure ? "" : "It could be: ") + mistakes.front().says;
+  }
+  return missed(walk, text, why_wrong(mistakes, sure));
 }
 
 QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const std::string& why) {
@@ -138,12 +168,14 @@ std::string Quiz::summary(const Walkthrough& walk, std::size_t columns) const {
   }
   std::string text = fmt::format("{} of {} right\n", right, tried().size());
   for (const Result& result : tried()) {
-    const bool told = !result.mistake.empty() && result.outcome != Outcome::first_try;
-    text += fitted(fmt::format("  {}  {}{}", padded_right(visible(result.cell), widest),
-                               says[static_cast<std::size_t>(result.outcome)],
-                               told ? fmt::format(" ({})", result.mistake) : ""),
+    text += fitted(fmt::format("  {}  {}", padded_right(visible(result.cell), widest),
+                               says[static_cast<std::size_t>(result.outcome)]),
                    columns) +
             "\n";
+    if (result.outcome == Outcome::first_try) continue;
+    for (const std::string& line : broken(result.mistake, room_for_words(columns, 4))) {
+      text += "    " + line + "\n";
+    }
   }
   const std::string others = fmt::format("\nOther cells: qkv run {} --quiz --seed {}\n",
                                          visible(walk.now->lesson.asked), seed_ + 1);

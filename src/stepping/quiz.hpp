@@ -37,8 +37,11 @@ class Quiz {
   /// What to type at: `scores[cat,fat] = `.
   std::string prompt(const Walkthrough& walk) const;
 
-  /// Judges an answer. Blank and "s" skip. The question closes when it is answered right, skipped,
-  /// or answered wrong twice.
+  /// What was said to the last answer, while the question is open; empty before the first.
+  const std::string& said() const { return said_; }
+
+  /// Judges an answer. "s" skips; a blank one costs nothing. The question closes when it is
+  /// answered right, skipped, or answered wrong twice.
   QuizReply answer(const Walkthrough& walk, std::string_view text);
 
   /// What was right, step by step, and where to read again about what was missed. `columns` wide.
@@ -51,10 +54,11 @@ class Quiz {
     std::string cell;
     const Operation* operation = nullptr;
     Outcome outcome = Outcome::skipped;
-    std::string mistake = {};  ///< the id of the known mistake that was made
+    std::string mistake = {};  ///< the known mistake that was made, in words
   };
 
   std::string name(const Walkthrough& walk) const;
+  QuizReply judged(const Walkthrough& walk, std::string_view text);
   QuizReply missed(const Walkthrough& walk, std::string_view written, const std::string& why);
   std::span<const Result> tried() const;  ///< those that were tried
   void close(Outcome outcome);
@@ -63,6 +67,7 @@ class Quiz {
   std::uint32_t seed_;
   std::optional<CellReference> cell_;
   int tries_ = 0;
+  std::string said_;
   std::vector<Result> results_;
 };
 

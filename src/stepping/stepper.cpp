@@ -7,6 +7,7 @@
 
 #include "stepping/stepper_keys.hpp"
 #include "text/error.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {
@@ -42,26 +43,40 @@ void Stepper::resize(WindowSize window) {
 void Stepper::press(const Key& key) {
   if (key.kind == Key::Kind::end_of_input) return quit();
   try {
-    if (asks_ != Asks::nothing) return press_in_prompt(key);
-    if (key == end_of_input) return quit();
-    message_.clear();
-    if (shows_ == Shows::keys) return press_in_help(key);
-    const auto does = StepperKeys::action(key, shows_ == Shows::cell);
-    if (does) (this->*does)();
+    handle(key);
   } catch (const InputError& error) {
     message_ = error.what();
     line_.selected = !line_.text.empty();  // there to be mended, or to be typed over
   }
+  const bool is_long = broken(visible_prose(message_), window_.columns).size() > window_.rows / 2;
+  if (asks_ == Asks::nothing && is_long && !is_over_page()) put_over_page(Shows::message);
+}
+
+void Stepper::handle(const Key& key) {
+  if (asks_ != Asks::nothing) return press_in_prompt(key);
+  if (key == end_of_input) return quit();
+  if (is_over_page()) return press_over_page(key);
+  message_.clear();
+  const auto does = StepperKeys::action(key, shows_ == Shows::cell);
+  if (does) (this->*does)();
+}
+
+// The keys, or a message that the window has no room for below the page.
+void Stepper::put_over_page(Shows what) {
+  before_ = std::exchange(shows_, what);
+  before_keys_ = std::exchange(scroll_, 0);
 }
 
 // The scrolling keys scroll, as long as there is something to scroll.
-void Stepper::press_in_help(const Key& key) {
+void Stepper::press_over_page(const Key& key) {
   const auto does = StepperKeys::action(key, false);
+  if (does == &Stepper::quit) return quit();
   const bool forward =
       does == &Stepper::read_on || does == &Stepper::page_down || does == &Stepper::scroll_down;
   if (forward && scroll_ + shown_rows_ < page().size()) return page_down();
   if (does == &Stepper::page_up || does == &Stepper::scroll_up) return page_up();
-  shows_ = cell_ ? Shows::cell : Shows::step;
+  message_.clear();
+  shows_ = before_;
   scroll_ = before_keys_;
 }
 
@@ -71,10 +86,7 @@ void Stepper::picture() {
   if (shows_ == Shows::cell && walk_.picture == Picture::dots) message_ = next_picture(walk_);
 }
 
-void Stepper::show_keys() {
-  shows_ = Shows::keys;
-  before_keys_ = std::exchange(scroll_, 0);
-}
+void Stepper::show_keys() { put_over_page(Shows::keys); }
 
 void Stepper::arrive() {
   scroll_ = 0;
@@ -91,8 +103,8 @@ void Stepper::read_on() {
 
 void Stepper::next_step() {
   if (shows_ == Shows::summary) return quit();
-  if (walk_.at < walk_.stretch.last) {
-    ++walk_.at;
+  if (const auto next = next_place(walk_)) {
+    walk_.at = *next;
     return arrive();
   }
   if (quiz_) {
@@ -104,14 +116,8 @@ void Stepper::next_step() {
 }
 
 void Stepper::previous_step() {
-  if (shows_ != Shows::summary) {
-    if (walk_.at == walk_.stretch.first) {
-      message_ = "This is the first step.";
-      return;
-    }
-    --walk_.at;
-  }
-  arrive();
+  if (shows_ == Shows::summary || step_back(walk_)) return arrive();
+  message_ = "This is the first step.";
 }
 
 void Stepper::scroll_up() { scroll_ -= std::min<std::size_t>(scroll_, 1); }
@@ -159,7 +165,21 @@ void Stepper::ask(Asks what) {
   line_ = {};
 }
 
+// The arrows go on from the cell that Enter alone would take, before another is typed.
+bool Stepper::picks_cell(const Key& key) {
+  constexpr Key::Kind arrows[] = {Key::Kind::up, Key::Kind::down, Key::Kind::left,
+                                  Key::Kind::right};
+  if (asks_ != Asks::cell || !line_.text.empty()) return false;
+  if (std::ranges::find(arrows, key.kind) == std::end(arrows)) return false;
+  show_cell(cell_meant(walk_, "", left_matrix()));
+  asks_ = Asks::nothing;
+  message_.clear();
+  (this->*StepperKeys::action(key, true))();
+  return true;
+}
+
 void Stepper::press_in_prompt(const Key& key) {
+  if (picks_cell(key)) return;
   switch (key.kind) {
     case Key::Kind::enter: return finish_prompt();
     case Key::Kind::tab: return complete();
@@ -211,11 +231,11 @@ void Stepper::finish_prompt() {
 void Stepper::finish_answer(const std::string& text) {
   if (text == "q") return quit();
   const QuizReply reply = quiz_->answer(walk_, text);
-  message_ = reply.says;
   line_ = {};
-  if (quiz_->is_open()) return;
-  asks_ = Asks::nothing;
   scroll_ = 0;
+  if (quiz_->is_open()) return;  // the page says why
+  message_ = reply.says;
+  asks_ = Asks::nothing;
   if (reply.worked) show_cell(*reply.worked);
 }
 

@@ -40,7 +40,7 @@ class Stepper {
   friend struct StepperKeys;  // the table of keys, which the help is made from
 
   enum class Asks { nothing, step, cell, change, directory, answer };
-  enum class Shows { step, cell, keys, summary };
+  enum class Shows { step, cell, keys, message, summary };
 
   // What keys do.
   void read_on();
@@ -77,8 +77,12 @@ class Stepper {
   void move(const CellMove& move) { cell_ = moved(walk_, *cell_, move); }
   void arrive();
   void ask(Asks what);
+  void handle(const Key& key);
   void press_in_prompt(const Key& key);
-  void press_in_help(const Key& key);
+  void press_over_page(const Key& key);
+  bool picks_cell(const Key& key);
+  void put_over_page(Shows what);
+  bool is_over_page() const { return shows_ == Shows::keys || shows_ == Shows::message; }
   void complete();
   void finish_prompt();
   void finish_answer(const std::string& text);
@@ -92,6 +96,7 @@ class Stepper {
   std::string status(std::size_t hidden) const;
   std::string_view at_end() const;
   std::string prompt_label() const;
+  std::string answer_label() const;
   void add_prompt(Frame& frame) const;
 
   // What a page is made from.
@@ -102,6 +107,8 @@ class Stepper {
     Picture picture = Picture::heatmap;
     Shows shows = Shows::step;
     bool question = false;
+    bool opens = false;     // the lesson's title stands above it
+    std::string said = {};  // a long message, or what was said to a wrong answer
     std::size_t answered = 0;
     bool operator==(const PageOf&) const = default;
   };
@@ -126,6 +133,7 @@ class Stepper {
   std::string message_;
   std::size_t scroll_ = 0;
   std::size_t before_cell_ = 0, before_keys_ = 0;  // where to scroll back to
+  Shows before_ = Shows::step;                     // what stands below the keys, or a message
   std::size_t shown_rows_ = 0;                     // lines above the messages
   bool over_ = false;
   std::deque<Page> pages_;  // the latest first

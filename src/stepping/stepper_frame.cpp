@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "stepping/stepper.hpp"
 #include "stepping/stepper_keys.hpp"
@@ -13,6 +14,14 @@
 
 namespace qkv {
 namespace {
+
+constexpr std::size_t room_to_type = 16;  // that a prompt leaves
+
+std::string longest_that_fits(const std::vector<std::string_view>& texts, std::size_t columns) {
+  const auto fits = [&](std::string_view text) { return width(text) <= columns; };
+  const auto found = std::ranges::find_if(texts, fits);
+  return fitted(found == texts.end() ? texts.back() : *found, columns);
+}
 
 std::string changes_note(const Walkthrough& walk) {
   if (walk.set.empty()) return {};
@@ -35,17 +44,22 @@ Stepper::PageOf Stepper::wanted() const {
           .picture = walk_.picture,
           .shows = shows_,
           .question = question,
+          .opens = walk_.at == walk_.began_at,
+          .said = shows_ == Shows::message ? message_
+                  : question               ? quiz_->said()
+                                           : "",
           .answered = quiz_ && shows_ == Shows::summary ? quiz_->answered() : 0};
 }
 
 std::string Stepper::text_of(const PageOf& of) {
   if (of.shows == Shows::keys) return StepperKeys::help(of.columns);
+  if (of.shows == Shows::message) return visible_prose(of.said) + "\n";
   if (of.shows == Shows::summary) return quiz_->summary(walk_, of.columns);
   if (of.question) return quiz_->question(walk_, window_, showcase_);
   const WalkLook look = look_of(walk_, of.columns);
   const LoadedLesson& now = *of.lesson;
   std::string text;
-  if (of.at == walk_.stretch.first) text = opening(walk_, of.columns);
+  if (of.opens) text = opening(walk_, of.columns);
   if (!walk_.set.empty()) text += indented(changes_note(walk_), look) + "\n";
   return text + step_text(now.lesson, now.trace, now.trace.steps[of.at], look);
 }
@@ -64,8 +78,10 @@ const std::vector<std::string>& Stepper::page(const PageOf& of) {
 
 void Stepper::look_ahead() {
   PageOf next = wanted();
-  if (over_ || next.question || next.shows != Shows::step || next.at == walk_.stretch.last) return;
-  ++next.at;
+  const auto place = next_place(walk_);
+  if (over_ || next.question || next.shows != Shows::step || !place) return;
+  next.at = *place;
+  next.opens = false;
   page(next);
 }
 
@@ -77,13 +93,19 @@ std::vector<std::string> Stepper::body(std::size_t rows) {
   return lines;
 }
 
+// The cell that is asked for, which the page names in any case.
+std::string Stepper::answer_label() const {
+  const std::string label = visible(quiz_->prompt(walk_));
+  return width(label) + room_to_type <= window_.columns ? label : "answer: ";
+}
+
 std::string Stepper::prompt_label() const {
   switch (asks_) {
     case Asks::step: return "go to step: ";
     case Asks::cell: return "cell: ";
     case Asks::change: return "set: ";
     case Asks::directory: return "export to directory: ";
-    case Asks::answer: return visible(quiz_->prompt(walk_));
+    case Asks::answer: return answer_label();
     case Asks::nothing: break;
   }
   return {};
@@ -101,7 +123,7 @@ std::vector<std::string> Stepper::hint() const {
   } else if (asks_ == Asks::cell && !walk_.step().output.values.empty()) {
     const std::string head = matrix_name(walk_.step().output, left_matrix());
     text =
-        fmt::format("row,column{}; Enter alone: {}", head.empty() ? "" : " in " + head,
+        fmt::format("row,column{}; Enter alone, or an arrow: {}", head.empty() ? "" : " in " + head,
                     reference_text(cell_meant(walk_, ""), walk_.step().output, trace.convention));
   } else if (asks_ == Asks::change) {
     const auto names = givens_beginning(walk_, line_.text.substr(0, line_.text.find('[')));
@@ -111,15 +133,24 @@ std::vector<std::string> Stepper::hint() const {
   } else if (asks_ == Asks::directory) {
     text = "every matrix as CSV, with all its digits; Esc leaves it";
   } else if (asks_ == Asks::answer) {
-    text = "Enter answers; s skips, q quits, PgUp PgDn scroll";
+    text = longest_that_fits({"Enter answers; s skips, q quits, ↓ ↑ scroll",
+                              "s skips, q quits, ↓ ↑", "s skips, q quits ↓↑"},
+                             window_.columns);
   }
   return broken(visible(text), window_.columns);
 }
 
 std::vector<std::string> Stepper::notes(std::size_t most) const {
+  if (is_over_page()) return {};
   std::vector<std::string> lines = broken(visible_prose(message_), window_.columns);
   if (asks_ != Asks::nothing) {
-    for (std::string& line : hint()) lines.push_back(std::move(line));
+    std::vector<std::string> help = hint();
+    // What is wrong with a line that was typed goes before how to write one.
+    if (!lines.empty() && lines.size() + help.size() > most) {
+      help.clear();
+      most = std::max(most, window_.rows - std::min<std::size_t>(window_.rows, 2));
+    }
+    std::ranges::move(help, std::back_inserter(lines));
   }
   if (lines.size() > most) {
     lines.resize(most);
@@ -130,7 +161,7 @@ std::vector<std::string> Stepper::notes(std::size_t most) const {
 
 // What stands in place of "Enter next" on the last step.
 std::string_view Stepper::at_end() const {
-  if (walk_.at < walk_.stretch.last) return {};
+  if (next_place(walk_)) return {};
   return quiz_ ? "Enter result" : "last step";
 }
 
@@ -138,9 +169,15 @@ std::string Stepper::status(std::size_t hidden) const {
   const Step& step = walk_.step();
   const std::string number = fmt::format("{}/{}", step.number, walk_.now->trace.length);
   const std::string line =
-      shows_ == Shows::keys
-          ? fitted(hidden > 0 ? "Space scrolls, any other key goes back" : "Any key goes back",
-                   window_.columns)
+      is_over_page()
+          ? longest_that_fits(
+                hidden > 0
+                    ? std::vector<std::string_view>{"Space scrolls, q quits, any other key "
+                                                    "goes back",
+                                                    "Space scrolls, q quits", "Space scrolls"}
+                    : std::vector<std::string_view>{"q quits, any other key goes back",
+                                                    "q quits, else back", "any key: back"},
+                window_.columns)
           : StepperKeys::status({.number = number,
                                  .name = step.name,
                                  .hidden = hidden,
@@ -153,7 +190,6 @@ std::string Stepper::status(std::size_t hidden) const {
 
 // What is being typed; what does not fit scrolls out on the left.
 void Stepper::add_prompt(Frame& frame) const {
-  constexpr std::size_t room_to_type = 16;
   const std::size_t columns = window_.columns;
   const std::string label = fitted(prompt_label(), columns - std::min(columns / 2, room_to_type));
   const std::size_t room = columns - std::min(columns, width(label) + 1);

@@ -141,16 +141,25 @@ std::string StepperKeys::help(std::size_t columns) {
       {"", of_both()},
       {"While a cell is explained", of_cell()},
       {"While typing: Enter takes it, Esc leaves it, Tab completes names", {}}};
-  const std::size_t room = std::max<std::size_t>(columns, widest + 14) - widest - 4;
+  // In a narrow window what a key does stands below it.
+  const bool narrow = columns < widest + 24;
+  const std::string before(narrow ? 4 : widest + 4, ' ');
+  const std::size_t room = std::max(columns, before.size() + 8) - before.size();
   std::string text;
   for (const Section& part : parts) {
-    if (!part.title.empty()) text += (text.empty() ? "" : "\n") + std::string(part.title) + "\n";
+    if (!part.title.empty()) {
+      text += text.empty() ? "" : "\n";
+      for (const std::string& line : wrapped(part.title, std::max<std::size_t>(columns, 8))) {
+        text += line + "\n";
+      }
+    }
     for (const Binding& row : part.rows) {
-      std::string keys(row.keys);
-      if (keys.empty()) continue;
+      if (row.keys.empty()) continue;
+      std::string start = "  " + padded_right(row.keys, widest) + "  ";
+      if (narrow) text += fmt::format("  {}\n", row.keys);
       for (const std::string& line : wrapped(row.says, room)) {
-        text += "  " + padded_right(keys, widest) + "  " + line + "\n";
-        keys.clear();
+        text += (narrow ? before : start) + line + "\n";
+        start = before;
       }
     }
   }

@@ -90,10 +90,12 @@ std::size_t place_of_step(const Trace& trace, std::string_view text) {
 
 Walkthrough walkthrough(LoadedLesson loaded, Stretch stretch, int digits, bool colour) {
   const auto lesson = std::make_shared<const LoadedLesson>(std::move(loaded));
+  const std::size_t first = stretch.first;
   return {.began = lesson,
           .now = lesson,
-          .stretch = stretch,
-          .at = stretch.first,
+          .stretch = std::move(stretch),
+          .at = first,
+          .began_at = first,
           .digits = digits,
           .colour = colour};
 }
@@ -114,11 +116,29 @@ WalkLook look_of(const Walkthrough& walk, std::size_t width) {
           .way = walk.way};
 }
 
+std::optional<std::size_t> next_place(const Walkthrough& walk) {
+  const std::vector<std::size_t>& only = walk.stretch.only;
+  if (!only.empty()) {
+    const auto next = std::ranges::upper_bound(only, walk.at);
+    return next == only.end() ? std::nullopt : std::optional(*next);
+  }
+  return walk.at < walk.stretch.last ? std::optional(walk.at + 1) : std::nullopt;
+}
+
+bool step_back(Walkthrough& walk) {
+  if (walk.at == 0) return false;
+  const std::vector<std::size_t>& only = walk.stretch.only;
+  const auto here = std::ranges::lower_bound(only, walk.at);
+  walk.at = here == only.begin() ? walk.at - 1 : *(here - 1);
+  // Who goes back from where they began wants to see what led there.
+  walk.stretch.first = std::min(walk.stretch.first, walk.at);
+  return true;
+}
+
 std::vector<std::string> steps_beginning(const Walkthrough& walk, std::string_view prefix) {
   std::vector<std::string> names;
-  for (std::size_t s = walk.stretch.first; s <= walk.stretch.last; ++s) {
-    const std::string& name = walk.trace().steps[s].name;
-    if (name.starts_with(prefix)) names.push_back(name);
+  for (const Step& step : walk.trace().steps) {
+    if (step.name.starts_with(prefix)) names.push_back(step.name);
   }
   return names;
 }

@@ -15,6 +15,7 @@ namespace qkv {
 struct Stretch {
   std::size_t first = 0;
   std::size_t last = 0;
+  std::vector<std::size_t> only = {};  ///< of these those alone, in order; empty: all
 };
 
 /// The place of the step that `text` names, or numbers as the walk does. Throws InputError with the
@@ -28,7 +29,8 @@ struct Walkthrough {
   std::shared_ptr<const LoadedLesson> now;
   std::vector<std::string> set = {};  ///< what was set since it began
   Stretch stretch = {};
-  std::size_t at = 0;  ///< the step, by its place in the trace
+  std::size_t at = 0;        ///< the step, by its place in the trace
+  std::size_t began_at = 0;  ///< where it stood at first
   int digits = 4;
   Picture picture = Picture::heatmap;
   bool colour = false;
@@ -50,7 +52,12 @@ std::string opening(const Walkthrough& walk, std::size_t width);
 /// How the walk looks on so many columns.
 WalkLook look_of(const Walkthrough& walk, std::size_t width);
 
-/// The names of the stretch's steps that begin with `prefix`, in their order.
+/// The place of the step that comes next; nothing on the last one of the stretch.
+std::optional<std::size_t> next_place(const Walkthrough& walk);
+/// Goes to the step before, also where the stretch begins only here; false on the first of all.
+bool step_back(Walkthrough& walk);
+
+/// The names of the steps that begin with `prefix`, in their order.
 std::vector<std::string> steps_beginning(const Walkthrough& walk, std::string_view prefix);
 /// The names of the givens that begin with `prefix`.
 std::vector<std::string> givens_beginning(const Walkthrough& walk, std::string_view prefix);

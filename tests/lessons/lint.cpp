@@ -125,10 +125,12 @@ TEST_CASE("what can't be changed is told why") {
     return load_lesson(columns, {.text = {}, .set = {set}});
   };
   CHECK_THROWS_WITH(change("X[1,1]"), "--set X[1,1]: write the cell and its value: 'X[1,1]=0.5'");
-  CHECK_THROWS_WITH(change("X[1,1]=one"),
-                    "--set X[1,1]=one: \"one\" is not a number: write it like 0.25 or 2.5e-3");
-  CHECK_THROWS_WITH(change("X[1,1]=nan"),
-                    "--set X[1,1]=nan: \"nan\" is not a number: write it like 0.25 or 2.5e-3");
+  CHECK_THROWS_WITH(
+      change("X[1,1]=one"),
+      "--set X[1,1]=one: \"one\" is not a number: write it like 0.25, 1/3, √2, 80% or 2.5e-3");
+  CHECK_THROWS_WITH(
+      change("X[1,1]=nan"),
+      "--set X[1,1]=nan: \"nan\" is not a number: write it like 0.25, 1/3, √2, 80% or 2.5e-3");
   CHECK_THROWS_WITH(change("X[1,1]=1e999"),
                     "--set X[1,1]=1e999: \"1e999\" is too large: a number goes up to 1.79e308; "
                     "for infinity write inf");

@@ -10,7 +10,8 @@ from pathlib import Path
 from claims import sanitized
 
 from .lines import by_lines
-from .terminal import DOWN, RIGHT, TWO_WORDS, Program, equal, started
+from .terminal import (DOWN, LEFT, RIGHT, TWO_WORDS, UP, Program, equal, is_given_back,
+                       started)
 
 
 def keys_may_come_in_pieces():
@@ -79,6 +80,46 @@ def dots_say_where_the_marks_are():
         terminal.type(b"gscores\r", "3/7  scores  Score")
         terminal.type(b"sX[cat,thing]=0\r", "* marks numbers that differ")
         terminal.type(b"h", "h shows numbers, where * marks")
+
+
+def b_goes_back_past_from():
+    with started("the-fat-cat", "--from", "scores") as terminal:
+        terminal.type(b"b", "7/14  V")
+        terminal.type(b"b", "6/14  K")
+        terminal.type(b"n", "7/14  V")
+
+
+def q_quits_from_everywhere():
+    for keys, seen in ((b"e\r", "[ ] this cell"), (b"?", "any other key goes back"),
+                       (b"e\r?", "any other key goes back")):
+        with started(TWO_WORDS) as terminal:
+            terminal.type(keys, seen)
+            os.write(terminal.master, b"q")
+            equal(terminal.end(), ("ended", 0))
+            is_given_back(terminal)
+
+
+def the_line_to_resume_can_be_pasted():
+    """A shell runs it, and it shows the step with the changed numbers."""
+    with started(TWO_WORDS, "--set", "X[fat,thing]=√2") as terminal:
+        terminal.type(b"gscores\r", "3/7  scores")
+        terminal.type(b"sX[ cat , thing ] = 1/3\r", "changed: Q")
+        os.write(terminal.master, b"q")
+        equal(terminal.end(), ("ended", 0))
+        line = re.search(r"To go on from here: qkv (run .*?)\r?\n", terminal.bytes.decode())[1]
+    due = by_lines("", TWO_WORDS, "--set", "X[fat,thing]=√2", "--set", "X[cat,thing]=1/3", "--from",
+                   "scores")
+    done = subprocess.run(["/bin/sh", "-c", f'"$0" {line}', Program.path], capture_output=True,
+                          check=True, env={"COLUMNS": "80", "LANG": "C.UTF-8"})
+    equal(done.stdout.decode(), due)
+
+
+def arrows_choose_a_cell_where_one_is_asked_for():
+    with started(TWO_WORDS) as terminal:
+        terminal.type(b"gscores\r", "3/7  scores")
+        terminal.type(b"e", "Enter alone, or an arrow: scores[cat,cat]")
+        terminal.type(LEFT, "scores[cat,fat] =")
+        terminal.type(UP, "scores[fat,fat] =")
 
 
 def x_writes_what_export_writes():

@@ -11,7 +11,8 @@ def by_lines(text, *arguments, **options):
     environment = {"PATH": "/usr/bin:/bin", "COLUMNS": "80", "LANG": "C.UTF-8", "TERM": "xterm"}
     done = subprocess.run([Program.path, "run", *arguments], input=text.encode(), capture_output=True,
                           env={**environment, **options}, timeout=60, check=False)
-    equal((done.returncode, done.stderr), (0, b""))
+    equal(done.returncode, 0)
+    assert re.fullmatch(rb"(To go on from here: qkv run .*\n)?", done.stderr), done.stderr
     assert b"\x1b" not in done.stdout
     return done.stdout.decode()
 
@@ -79,6 +80,41 @@ def commands_work_by_lines():
     assert "undone: X[cat,thing]=0" in out
     assert 'There is no command "nonsense"' in out
     assert 'there is no step named "nonsense"' in out
+
+
+def several_steps_can_be_asked_for():
+    """In the lesson's order, by name or number, with a pause between them or without."""
+    due = ["3/7  scores", "6/7  attention_weights"]
+    for names in (("attention_weights", "scores"), ("6", "3"), ("scores", "6", "3")):
+        chosen = [part for name in names for part in ("--step", name)]
+        out = by_lines("", TWO_WORDS, *chosen)
+        equal(re.findall(r"^\d/7  \w+", out, re.M), due)
+        out = by_lines("\n\nb\nq\n", TWO_WORDS, "--pause", *chosen)
+        equal(re.findall(r"^\d/7  \w+", out, re.M), [*due, due[0]])
+
+
+def a_value_may_be_a_fraction_a_root_or_a_percentage():
+    for written, value in (("1/3", 1 / 3), ("√2", 2**0.5), ("3/√2", 3 / 2**0.5), ("-80%", -0.8),
+                           ("2,5", 2.5)):
+        done = subprocess.run([Program.path, "export", TWO_WORDS, "--set", f"X[1,2]={written}",
+                               "--step", "X", "--plain", "-o", "-"], capture_output=True, check=True)
+        number = float(done.stdout.split()[0].split(b",")[1])
+        assert abs(number - value) <= 4e-16 * abs(value), (written, number)
+        out = by_lines(f"s X[1,2]={written}\ne Q[fat,2]\nq\n", TWO_WORDS, "--pause")
+        assert f"  = {value:.4f}".rstrip("0") in out, (written, out)
+
+
+def asked_for_decimals_are_shown():
+    """As many as are asked for: a share of a softmax has no end."""
+    for digits in range(14, 18):
+        out = by_lines("", TWO_WORDS, "--step", "attention_weights", "--digits", str(digits))
+        whole = out.split("  attention_weights (2×2)\n")[1]
+        assert re.search(rf"cat  0\.\d{{{digits}}}  0\.\d{{{digits}}}\s", whole), (digits, whole)
+
+
+def b_goes_back_past_from_by_lines():
+    out = by_lines("b\nb\nb\nq\n", TWO_WORDS, "--pause", "--from", "scores")
+    assert "2/7  K" in out and "1/7  Q" in out and "This is the first step." in out, out
 
 
 def nothing_pauses_without_a_terminal():

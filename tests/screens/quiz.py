@@ -82,7 +82,10 @@ def a_known_mistake_is_named():
 
     out = quiz(answer, "--from", "scaled_scores")
     assert "scale.skipped" in out, out
-    assert "right at the second try (scale.skipped)" in out, out
+    summary = out[re.search(r"\d of \d right\n", out).start():]
+    assert re.search(r"right at the second try\n +(It could be: )?The scores were not divided by √d_k\.",
+                     summary), summary
+    assert "scale.skipped" not in summary, summary
 
 
 def two_tries_then_the_arithmetic():
@@ -93,17 +96,51 @@ def two_tries_then_the_arithmetic():
     assert f"qkv run {TWO_WORDS} --step scaled_scores" in out, out
 
 
-def what_is_no_number_costs_no_try():
+def right_after(*lines):
+    """A quiz of one question that is answered right after these lines."""
     worked = by_hand()
-    lines = {0: "about 2", 1: "1,2.3", 2: "1/0"}
-    out = quiz(lambda name, i, j, t: lines.get(t, f"{worked[name][i, j]}"), "--step",
-               "scaled_scores")
-    equal(out.count("is no number: write it like 0.25, 0,25, 3/7, 2.5e-3 or -inf"), 3)
+    return quiz(lambda name, i, j, t: lines[t] if t < len(lines) else f"{worked[name][i, j]}",
+                "--step", "scaled_scores")
+
+
+def what_is_no_number_costs_no_try():
+    out = right_after("about 2", "1,2.3", "1/0")
+    equal(out.count("is no number: write it like 0.25, 0,25, 3/7, √2, 80%, 2.5e-3 or -inf"), 3)
     assert "1 of 1 right" in out and "second try" not in out, out
 
 
+def an_enter_too_many_gives_nothing_away():
+    out = right_after("", "   ", "")
+    equal(out.count("s skips, q quits"), 3)
+    assert "1 of 1 right" in out and "second try" not in out and "Skipped" not in out, out
+
+
+def a_quiz_that_is_left_can_be_taken_up_again():
+    with started(TWO_WORDS, "--quiz", "--from", "scaled_scores", "--seed", "3") as terminal:
+        terminal.type(b"s\r", "Skipped: scaled_scores")
+        terminal.type(b"n", "5/7  masked_scores")
+        terminal.type(b"n", "6/7  attention_weights")
+        os.write(terminal.master, b"q\r")
+        equal(terminal.end(), ("ended", 0))
+        assert (f"To go on from here: qkv run {TWO_WORDS} --quiz --seed 3 --from attention_weights"
+                in terminal.bytes.decode()), terminal.bytes[-500:]
+
+
+def the_question_stays_in_sight():
+    """In windows of all sizes, also after a wrong answer."""
+    for name in ("the-fat-cat", "self-attention", TWO_WORDS):
+        for rows, columns in ((24, 80), (12, 40), (8, 20), (24, 200)):
+            with started(name, "--quiz", "--from", "scores", rows=rows, columns=columns) as terminal:
+                for keys in (b"", b"99.5\r"):
+                    os.write(terminal.master, keys)
+                    terminal.settle()
+                    seen = "".join(line.strip() for line in terminal.lines())
+                    assert re.search(r"[wW]hat is ?scores\[[^]]*\]\?", seen), (name, seen)
+                assert "Not 99.5." in seen, (name, seen)
+
+
 def skipping_and_quitting():
-    assert "0 of 1 right" in quiz(lambda *_: "", "--step", "scaled_scores")
+    assert "0 of 1 right" in quiz(lambda *_: "s", "--step", "scaled_scores")
     assert "  skipped" in quiz(lambda *_: "s", "--step", "scaled_scores")
     assert "Nothing has been asked" in quiz(lambda *_: "q")
 
@@ -131,7 +168,7 @@ def a_change_of_digits_is_seen_at_once_by_lines():
 
 
 def the_same_seed_asks_the_same():
-    asked = [re.findall(r"what is (.*)\?", by_lines("\n" * 40, "the-fat-cat", "--quiz", "--seed", s))
+    asked = [re.findall(r"what is (.*)\?", by_lines("s\n" * 40, "the-fat-cat", "--quiz", "--seed", s))
              for s in ("1", "1", "2")]
     equal(asked[0], asked[1])
     assert asked[0] != asked[2]
@@ -141,7 +178,7 @@ def no_question_is_hidden_or_trivial():
     """Of every lesson and several seeds: the number asked for is finite, and not 0."""
     for name in lessons():
         for seed in "03":
-            out = by_lines("\n" * 60, name, "--quiz", "--seed", seed)
+            out = by_lines("s\n" * 60, name, "--quiz", "--seed", seed)
             for value in re.findall(r"Skipped: .* = (.*)\.\n", re.sub(r"\n +", " ", out) + "\n"):
                 assert value not in ("0", "-inf", "inf"), (name, seed, value)
 

@@ -44,8 +44,22 @@ TEST_CASE("an answer may have a decimal comma, be a fraction or minus infinity")
   CHECK(parse_answer("−2.5").value == -2.5);
 }
 
+TEST_CASE("an answer may be whatever a cell may be") {
+  CHECK(parse_answer("√2").value == Approx(1.4142135623730951));
+  CHECK(parse_answer("-3/√2").value == Approx(-2.1213203435596424));
+  CHECK(parse_answer("80%").value == 0.8);
+  CHECK(judged("halves[cat,cat]", "250%").verdict == Verdict::correct);
+  CHECK(judged("halves[cat,cat]", "√25/2").verdict == Verdict::correct);
+}
+
+TEST_CASE("a fraction of rounded numbers is as precise as they are") {
+  CHECK(parse_answer("0.5/1.41").decimals == 2);
+  CHECK(parse_answer("1/3").decimals == 15);
+}
+
 TEST_CASE("what is no number is refused with examples of what is") {
-  CHECK(refused("two") == "\"two\" is no number: write it like 0.25, 0,25, 3/7, 2.5e-3 or -inf");
+  CHECK(refused("two") ==
+        "\"two\" is no number: write it like 0.25, 0,25, 3/7, √2, 80%, 2.5e-3 or -inf");
   CHECK(refused("1/0").starts_with("\"1/0\" is no number"));
   CHECK(refused("1.5,2").starts_with("\"1.5,2\" is no number"));
   CHECK(refused("nan").starts_with("\"nan\" is no number"));
@@ -70,6 +84,16 @@ TEST_CASE("the mistake that makes the number is named") {
   CHECK(names(judged("halves[cat,cat]", "5"), "scale.skipped"));
   CHECK(names(judged("halves[cat,cat]", "10"), "scale.multiplied"));
   CHECK(judged("halves[cat,cat]", "77.125").mistakes.empty());
+}
+
+TEST_CASE("one number that is off says nothing of a bias") {
+  const LoadedLesson lesson = loaded(
+      "[[given]]\nname = \"X\"\nvalue = [[1, 2], [3, 4], [5, 7]]\n"
+      "[[given]]\nname = \"W\"\nvalue = [[2, 3], [5, 7]]\n"
+      "[[step]]\nname = \"Y\"\nop = \"project\"\nof = [\"X\", \"W\"]\n");
+  const CellReference cell = resolve(parse_reference("Y[1,1]"), lesson.trace);  // 12
+  CHECK_FALSE(
+      names(judge_answer(lesson.trace, cell, parse_answer("77.125"), 4), "project.unknown-offset"));
 }
 
 TEST_CASE("a question is never about 0, 1, or what is taken over as it is") {
@@ -121,9 +145,28 @@ TEST_CASE("a quiz counts what was right at the first and at the second try") {
   CHECK_FALSE(quiz.ask(walk));  // once is enough
   CHECK(quiz.summary(walk, 80) ==
         "1 of 1 right\n"
-        "  scores[cat,cat]  right at the second try (score.not-transposed)\n"
+        "  scores[cat,cat]  right at the second try\n"
+        "    It could be: Q was multiplied by K instead of Kᵀ.\n"
         "\n"
         "Other cells: qkv run tiny.toml --quiz --seed 1\n");
+}
+
+TEST_CASE(
+    "one number proves little: where several mistakes make it, each is one that it could be") {
+  const Walkthrough walk = tiny_walk();
+  Quiz quiz(0);
+  REQUIRE(quiz.ask(walk));
+  const std::string says = quiz.answer(walk, "4").says;
+  CHECK(says.find("It could be: ") != says.npos);
+  CHECK(says.find("A known mistake makes") == says.npos);
+}
+
+TEST_CASE("who missed a step is sent to the lesson that explains it") {
+  const Lesson lesson = find_lesson("the-fat-cat").lesson;
+  CHECK(reading_about(scale_operation, lesson) == "why-scale");
+  CHECK(reading_about(project_operation, lesson) == "projections");
+  CHECK(reading_about(weighted_sum_operation, lesson) == "token-mixing");
+  CHECK_FALSE(reading_about(scale_operation, find_lesson("why-scale").lesson));
 }
 
 TEST_CASE("what is no number costs no try") {

@@ -40,6 +40,15 @@ bool has(const Lines& lines, std::string_view text) {
 
 std::string last(const Lines& lines) { return lines.back(); }
 
+// The lines of a narrow window put together again, `between` two of them.
+std::string unbroken(const Lines& lines, const std::string& between) {
+  std::string text;
+  for (const std::string& line : lines) {
+    text += line.substr(std::min(line.find_first_not_of(' '), line.size())) + between;
+  }
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("the first step at 40 columns") {
@@ -148,7 +157,7 @@ TEST_CASE("what can't be set changes nothing and stays there to be mended") {
   CHECK(has(lines, "scores is not given; what is given can be set: X"));
   CHECK(last(lines) == "set: scores[1,1]=3");
   CHECK(has(after(machine, "\x15X[1,1]=three\r"),
-            "X[1,1]=three: \"three\" is not a number: write it like 0.25 or 2.5e-3"));
+            "X[1,1]=three: \"three\" is not a number: write it like 0.25, 1/3, √2, 80%"));
   CHECK(last(after(machine, "\x1b")).starts_with("1/2 scores"));
 }
 
@@ -220,7 +229,7 @@ TEST_CASE("who leaves a cell or the list of keys is where they were") {
 TEST_CASE("the keys are listed, and any other key goes back") {
   Stepper machine = stepper({.rows = 40, .columns = 80});
   CHECK(has(after(machine, "?"), "explains a cell"));
-  CHECK(last(machine.frame().lines) == "Any key goes back");
+  CHECK(last(machine.frame().lines) == "q quits, any other key goes back");
   CHECK(after(machine, "x").front() == "Tiny");
 }
 
@@ -236,6 +245,86 @@ TEST_CASE("q and the end of the input end it") {
   Stepper other = stepper({.rows = 24, .columns = 80});
   other.press({Key::Kind::end_of_input});
   CHECK(other.is_over());
+}
+
+TEST_CASE("q ends it from a cell and from the list of keys, too; Esc only leaves them") {
+  for (const char* keys : {"e\r", "?", "e\r?"}) {
+    Stepper machine = stepper({.rows = 24, .columns = 80});
+    press(machine, keys);
+    press(machine, "\x1b");
+    CHECK_FALSE(machine.is_over());
+    press(machine, keys);
+    press(machine, "q");
+    CHECK(machine.is_over());
+  }
+}
+
+TEST_CASE("b goes back past the step that the walk began with") {
+  Stepper machine(walkthrough(tiny(), {1, 1}, 4, false), {}, no_export);
+  machine.resize({.rows = 40, .columns = 80});
+  CHECK(has(after(machine, "b"), "1/2  scores"));
+  CHECK(has(after(machine, "b"), "This is the first step."));
+  CHECK(has(after(machine, "n"), "2/2  halves"));
+}
+
+TEST_CASE("of several steps that are asked for, Enter and b pass over the others") {
+  LoadedLesson lesson = loaded(
+      "[[given]]\nname = \"A\"\nvalue = [[2, 3]]\n"
+      "[[step]]\nname = \"B\"\nop = \"score\"\nof = [\"A\", \"A\"]\n"
+      "[[step]]\nname = \"C\"\nop = \"transpose\"\nof = [\"B\"]\n"
+      "[[step]]\nname = \"D\"\nop = \"transpose\"\nof = [\"C\"]\n");
+  Stepper machine(walkthrough(std::move(lesson), {0, 2, {0, 2}}, 4, false), {}, no_export);
+  machine.resize({.rows = 40, .columns = 80});
+  CHECK(has(after(machine, "n"), "3/3  D"));
+  CHECK(has(after(machine, "n"), "That was the last step"));
+  CHECK(has(after(machine, "b"), "1/3  B"));
+}
+
+TEST_CASE("an arrow where a cell is asked for goes on from the one that Enter would take") {
+  // Enter alone takes scores[cat,cat].
+  for (const auto& [arrow, cell] :
+       {std::pair{"\x1b[A", "scores[fat,cat] ="}, std::pair{"\x1b[D", "scores[cat,fat] ="},
+        std::pair{"\x1b[B", "scores[cat,cat] ="}}) {
+    Stepper machine = stepper({.rows = 24, .columns = 80});
+    CHECK(has(after(machine, "e"), "Enter alone, or an arrow: scores[cat,cat]"));
+    CHECK(has(after(machine, arrow), cell));
+    press(machine, "\x1b");
+    // In a line that is being typed they move the cursor.
+    CHECK(last(after(machine, "e12\x1b[D,")) == "cell: 1,2");
+  }
+}
+
+TEST_CASE("20 columns and 8 rows are enough to read every key") {
+  Stepper machine = stepper({.rows = 8, .columns = 20});
+  std::string read;
+  press(machine, "?");
+  for (int i = 0; i < 40; ++i) {
+    CHECK_FALSE(has(machine.frame().lines, "…"));
+    read += unbroken(machine.frame().lines, " ");
+    if (last(machine.frame().lines).find("Space") == std::string::npos) break;
+    press(machine, " ");
+  }
+  for (const char* words : {"sets a given's cell;", "the step's", "beginning, its end", "exports",
+                            "same cell in the", "Esc leaves it,", "q quits, else back"}) {
+    CHECK(read.find(words) != read.npos);
+  }
+}
+
+TEST_CASE("a message that is too long for the window takes it over until it was read") {
+  Stepper machine = stepper({.rows = 8, .columns = 20}, false, Quiz(0));
+  press(machine, "77\r4\r");  // X·X for X·Xᵀ
+  CHECK(machine.frame().lines.front() == "Not 4 either.");
+  std::string read;
+  for (bool more = true; more;) {
+    const Lines lines = machine.frame().lines;
+    read += unbroken(lines, "");
+    more = last(lines) == "Space scrolls";
+    if (more) press(machine, " ");
+  }
+  CHECK(read.find("This is how it is") != read.npos);
+  CHECK(read.find("(score.not-transposed)") != read.npos);
+  press(machine, "\x1b");
+  CHECK(has(machine.frame().lines, "scores (2×2)"));
 }
 
 TEST_CASE("the smallest windows show what they can") {
@@ -263,6 +352,26 @@ TEST_CASE("a quiz asks before it shows") {
   CHECK(has(machine.frame().lines, "  cat    1    5"));
 }
 
+TEST_CASE("a question stays in sight after a wrong answer, in a small window, too") {
+  for (const WindowSize window : {WindowSize{24, 80}, WindowSize{12, 40}, WindowSize{8, 20}}) {
+    Stepper machine = stepper(window, false, Quiz(0));
+    for (const char* keys : {"", "\x1b[6~", "77\r"}) {
+      const std::string shown = unbroken(after(machine, keys), "");
+      if (*keys != '\x1b') CHECK(shown.find("scores[cat,cat]?") != shown.npos);
+    }
+    CHECK(has(machine.frame().lines, "Not 77."));
+  }
+}
+
+TEST_CASE("an empty answer gives nothing away: the question is asked again") {
+  Stepper machine = stepper({.rows = 24, .columns = 80}, false, Quiz(0));
+  const Lines lines = after(machine, "\r\r  \r");
+  CHECK(has(lines, "s skips, q quits"));
+  CHECK(last(lines) == "scores[cat,cat] = ");
+  CHECK_FALSE(has(lines, "scores[cat,cat] = 5"));
+  CHECK(has(after(machine, "s\r"), "Skipped: scores[cat,cat] = 5."));
+}
+
 TEST_CASE("a quiz shows the arithmetic after two wrong answers") {
   Stepper machine = stepper({.rows = 24, .columns = 80}, false, Quiz(0));
   press(machine, "77\r78\r");
@@ -275,6 +384,6 @@ TEST_CASE("a quiz ends with what was right") {
   Stepper machine = stepper({.rows = 24, .columns = 80}, false, Quiz(0));
   press(machine, "5\rn");
   CHECK(last(machine.frame().lines).starts_with("halves["));
-  press(machine, "\rn");
+  press(machine, "s\rn");
   CHECK(machine.frame().lines.front() == "1 of 2 right");
 }
