@@ -168,10 +168,11 @@ std::string Quiz::summary(const Walkthrough& walk, std::size_t columns) const {
   }
   std::string text = fmt::format("{} of {} right\n", right, tried().size());
   for (const Result& result : tried()) {
-    text += fitted(fmt::format("  {}  {}", padded_right(visible(result.cell), widest),
-                               says[static_cast<std::size_t>(result.outcome)]),
-                   columns) +
-            "\n";
+    const std::string_view outcome = says[static_cast<std::size_t>(result.outcome)];
+    const bool beside = widest + 4 + width(outcome) <= columns;
+    text += fmt::format("  {}{}{}\n",
+                        beside ? padded_right(visible(result.cell), widest) : visible(result.cell),
+                        beside ? "  " : "\n    ", outcome);
     if (result.outcome == Outcome::first_try) continue;
     for (const std::string& line : broken(result.mistake, room_for_words(columns, 4))) {
       text += "    " + line + "\n";

@@ -19,6 +19,8 @@ void fill(std::vector<std::string>& labels, std::size_t count) {
   }
 }
 
+std::string name_of_sentence(std::size_t row) { return fmt::format("batch {}", row + 1); }
+
 }  // namespace
 
 bool words_differ_by_row(const Tensor& tensor) {
@@ -26,7 +28,7 @@ bool words_differ_by_row(const Tensor& tensor) {
 }
 
 MatrixLabels labels_of_sentence(const Tensor& ids, std::size_t row) {
-  MatrixLabels labels{{fmt::format("batch {}", row + 1)}, {}};
+  MatrixLabels labels{{name_of_sentence(row)}, {}};
   for (std::size_t i = 0; i < ids.columns(); ++i) {
     labels.columns.emplace_back(ids.axes.back().label(i, row));
   }
@@ -44,6 +46,11 @@ MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention conv
 
 MatrixLabels full_labels(const Tensor& tensor, std::size_t index, Convention convention) {
   MatrixLabels labels = own_labels(tensor, index, convention);
+  if (words_differ_by_row(tensor)) {
+    for (std::size_t row = 0; row < tensor.rows(); ++row) {
+      labels.rows.push_back(name_of_sentence(row));
+    }
+  }
   const bool turned = is_turned(tensor, convention);
   fill(turned ? labels.columns : labels.rows, tensor.rows());
   fill(turned ? labels.rows : labels.columns, tensor.columns());

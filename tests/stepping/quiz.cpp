@@ -149,6 +149,8 @@ TEST_CASE("a quiz counts what was right at the first and at the second try") {
         "    It could be: Q was multiplied by K instead of Kᵀ.\n"
         "\n"
         "Other cells: qkv run tiny.toml --quiz --seed 1\n");
+  const std::string narrow = quiz.summary(walk, 20);  // nothing of it is cut
+  CHECK(narrow.starts_with("1 of 1 right\n  scores[cat,cat]\n    right at the second try\n"));
 }
 
 TEST_CASE(

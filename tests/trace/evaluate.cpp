@@ -412,4 +412,9 @@ TEST_CASE("what the lesson has no word for is called by its number, whatever its
   const Tensor scores = named(plain, {"query", "key"});
   CHECK(full_labels(scores, 0, Convention::rows).rows == Labels{"1"});
   CHECK(full_labels(scores, 0, Convention::rows).columns == Labels{"1", "2"});
+  // A sentence of a batch, which has words of its own over its ids, is told as such.
+  Tensor ids = named(matrix({{0, 1}, {2, 0}}), {"batch", "token"});
+  ids.axes[1].labels = {"the", "cat", "a", "the"};
+  CHECK(full_labels(ids, 0, Convention::rows).rows == Labels{"batch 1", "batch 2"});
+  CHECK(full_labels(ids, 0, Convention::rows).columns == Labels{"1", "2"});
 }
