@@ -146,7 +146,8 @@ def a_lesson_reads_such_files(folder):
                          for i, path in enumerate(files))
         (here / "reads.toml").write_text(
             givens + "[[step]]\nname = \"T\"\nop = \"transpose\"\nof = [\"G0\"]\n")
-        equal(qkv("export", here / "reads.toml", "-o", here / "read", "--format", "npz").returncode, 0)
+        done = qkv("export", here / "reads.toml", "-o", here / "read", "--format", "npz")
+        equal((here.name, done.returncode), (here.name, 0))
         read = np.load(here / "read" / "lesson.npz")
         for i, path in enumerate(files):
             want = matrix_of(path, worked)
