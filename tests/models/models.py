@@ -279,7 +279,7 @@ def byte_pairs_are_named_in_the_readout(folder):
         assert abs(told["value"] - float(shares[1, 257])) < SINGLE, told["value"]
     qkv.printed("export", *own, "-o", folder / "out", "--step", "probabilities")
     header = next(csv.reader((folder / "out").glob("*.csv").__next__().open(newline="")))
-    equal((header[1 + 97], header[1 + 257], header[1 + 259]), ("a", " cat", "id 260"))
+    equal((header[1 + 97], header[1 + 257], header[1 + 259]), ("a", " cat", "260"))
 
 
 def a_lesson_lays_a_model_out(folder):
