@@ -111,8 +111,6 @@ class Lesson:
         options = {key: value for key, value in step.items() if key not in WORDS}
         if "axis" in options and self.in_columns:  # it is named as it is shown
             options["axis"] = {"rows": "columns", "columns": "rows"}[options["axis"]]
-        if step["op"] == "matmul" and self.in_columns:
-            operands = operands[::-1]  # (A·B)ᵀ = Bᵀ·Aᵀ
         if step["op"] == "scale" and "d_k" in str(step.get("by", "d_k")):
             options["d_k"] = self.width_of_queries(step)
         if step.get("kind") == "padding":
