@@ -305,7 +305,8 @@ def markdown_tables_hold_every_label_and_number(folder):
                 equal([row[0] for row in wide[0][1:]], labels, "row labels")
                 csv_text = qkv.printed("export", path, "--step", "scores", "--plain", "-o", "-")
                 want = np.array([[float(c) for c in line.split(",")] for line in csv_text.splitlines()])
-                got = np.array([[float(cell) for cell in row[1:]] for row in wide[0][1:]])
+                got = np.array([[float(cell.replace("−", "-")) for cell in row[1:]]
+                                for row in wide[0][1:]])
                 assert np.abs(got - want).max() <= 1e-6
 
 

@@ -118,9 +118,9 @@ class LatexWriter {
   LatexWriter(const Trace& trace, const DocumentLook& look) : trace_(trace), look_(look) {}
 
   std::string operator()(const DocumentHeading& heading) const {
-    if (heading.level == 1) return fmt::format("{{\\LARGE {}\\par}}\n", latex_text(heading.text));
+    if (heading.level == 1) return fmt::format("{{\\LARGE {}\\par}}\n", latex_prose(heading.text));
     return fmt::format("\\{}section{{{}}}\n", heading.level == 2 ? "" : "sub",
-                       latex_text(heading.text));
+                       latex_prose(heading.text));
   }
 
   std::string operator()(const Passage& passage) const {
@@ -128,8 +128,8 @@ class LatexWriter {
       case Passage::Kind::code: return code(passage.as_written());
       case Passage::Kind::item:
         return fmt::format("\\hangindent=1em $\\bullet$ {}\\par\n",
-                           latex_text(passage.on_one_line()));
-      case Passage::Kind::paragraph: return latex_text(passage.on_one_line()) + "\\par\n";
+                           latex_prose(passage.on_one_line()));
+      case Passage::Kind::paragraph: return latex_prose(passage.on_one_line()) + "\\par\n";
     }
     return {};
   }

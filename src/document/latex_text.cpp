@@ -156,6 +156,20 @@ std::string latex_text(std::string_view text) {
   });
 }
 
+std::string latex_prose(std::string_view text) {
+  std::string quoted;
+  for (const char c : text) {
+    const bool opens = quoted.empty() ||
+                       std::string_view(" \n([{-/").find(quoted.back()) != std::string_view::npos;
+    if (c == '"') {
+      quoted += opens ? "“" : "”";
+    } else {
+      quoted += c;
+    }
+  }
+  return latex_text(quoted);
+}
+
 std::string latex_characters(std::string_view latex) {
   static constexpr std::string_view shown_wrong = "<>|\"";  // by the default fonts
   return replaced(latex, [](std::string_view character) {

@@ -10,6 +10,9 @@ namespace qkv {
 /// fonts lack becomes \unicodechar{732B}{猫}, which the document defines.
 std::string latex_text(std::string_view text);
 
+/// The same for prose and headings, where straight quotes open and close: `` and ''.
+std::string latex_prose(std::string_view text);
+
 /// LaTeX whose commands stay as they are, such as the arithmetic of a cell: characters beyond ASCII
 /// are replaced as above, and the marks that LaTeX's default fonts show as something else.
 std::string latex_characters(std::string_view latex);

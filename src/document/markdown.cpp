@@ -4,6 +4,7 @@
 
 #include "document/document.hpp"
 #include "exposition/arithmetic.hpp"
+#include "text/typeset.hpp"
 #include "text/visible.hpp"
 
 namespace qkv {
@@ -64,8 +65,8 @@ class MarkdownWriter {
   std::string operator()(const Passage& passage) const {
     switch (passage.kind) {
       case Passage::Kind::code: return code(passage.as_written());
-      case Passage::Kind::item: return "- " + escaped_line(passage.on_one_line()) + "\n";
-      case Passage::Kind::paragraph: return escaped_line(passage.on_one_line()) + "\n";
+      case Passage::Kind::item: return "- " + prose(passage) + "\n";
+      case Passage::Kind::paragraph: return prose(passage) + "\n";
     }
     return {};
   }
@@ -86,7 +87,9 @@ class MarkdownWriter {
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
       std::vector<std::string> cells;
       if (labelled) cells.push_back(escaped(table.row_labels[i]));
-      for (const double value : table.rows[i]) cells.push_back(cell_text(value, table.style));
+      for (const double value : table.rows[i]) {
+        cells.push_back(with_minus_signs(cell_text(value, table.style)));
+      }
       text += row_text(cells);
     }
     return text;
@@ -94,7 +97,8 @@ class MarkdownWriter {
 
   std::string operator()(const DocumentArithmetic& arithmetic) const {
     const CellArithmetic worked =
-        arithmetic_of(trace_, arithmetic.cell, {.digits = look_.digits, .most_terms = most_terms});
+        arithmetic_of(trace_, arithmetic.cell,
+                      {.digits = look_.digits, .most_terms = most_terms, .minus = typeset_minus});
     if (worked.lines.size() < 2) return {};
     std::string lines;
     std::string start = worked.cell;
@@ -106,6 +110,10 @@ class MarkdownWriter {
   }
 
  private:
+  static std::string prose(const Passage& passage) {
+    return escaped_line(with_minus_signs(passage.on_one_line()));
+  }
+
   const Trace& trace_;
   const DocumentLook& look_;
 };

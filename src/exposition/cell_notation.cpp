@@ -54,7 +54,7 @@ class Writer {
       case Kind::difference: return joined(term, in_latex() ? " - " : " − ", 1, 2);
       case Kind::product: return product(term);
       case Kind::quotient: return quotient(term);
-      case Kind::negative: return "-" + part(term, 0, 3);
+      case Kind::negative: return std::string(look_.minus) + part(term, 0, 3);
       case Kind::root: return root(term);
       case Kind::exponential: return exponential(term);
       case Kind::power: return raised(part(term, 0, 5), term.parts()[1]);
@@ -79,7 +79,7 @@ class Writer {
   std::string value(double x) const { return finite_or_sign(x, brief(x, look_.digits)); }
 
   std::string finite_or_sign(double x, std::string text) const {
-    if (!in_latex()) return text;
+    if (!in_latex()) return text.starts_with('-') ? with_sign(text) : text;
     // A comma between digits would get the blank of a list.
     for (std::size_t at = text.find(','); at != std::string::npos; at = text.find(',', at + 3)) {
       text.replace(at, 1, "{,}");
@@ -88,6 +88,12 @@ class Writer {
     const std::size_t e = text.find('e');
     if (e == std::string::npos) return text;
     return fmt::format("{} \\cdot 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
+  }
+
+  bool is_negative(std::string_view text) const { return text.starts_with(look_.minus); }
+
+  std::string with_sign(std::string_view number) const {
+    return std::string(look_.minus).append(number.substr(1));
   }
 
   bool is_worked_out(const Expression& term) const {
@@ -101,7 +107,7 @@ class Writer {
     const std::string text = write(part);
     const bool is_number = is_worked_out(part);
     if (!is_number && binding(part.kind()) < least) return bracketed(text);
-    if (i == 0 || !text.starts_with('-')) return text;
+    if (i == 0 || !is_negative(text)) return text;
     if (is_number || part.kind() == Kind::negative) return bracketed(text);
     const std::string_view times = in_latex() ? " \\cdot" : "·";
     const std::size_t end = std::min({text.find(times), text.find(' '), text.size()});
@@ -154,7 +160,7 @@ class Writer {
   std::string raised(const std::string& base, const Expression& exponent) const {
     const std::string text = write(exponent);
     if (in_latex()) return fmt::format("{}^{{{}}}", base, text);
-    const bool plain = (is_worked_out(exponent) && !text.starts_with('-')) ||
+    const bool plain = (is_worked_out(exponent) && !is_negative(text)) ||
                        (stage_ == 0 && exponent.kind() == Kind::cell);
     return plain ? base + "^" + text : base + "^(" + text + ")";
   }

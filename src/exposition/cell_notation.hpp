@@ -15,6 +15,7 @@ struct ArithmeticLook {
   int digits = 4;              ///< decimals of the numbers worked out
   std::size_t most_terms = 0;  ///< longer sums lose their middle, on every line; 0 keeps all
   Notation notation = Notation::text;
+  std::string_view minus = "-";  ///< the sign of a negative number; typeset_minus where it is print
 };
 
 /// How the arithmetic of a step's cells is written.

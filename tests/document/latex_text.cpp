@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 using qkv::latex_characters;
+using qkv::latex_prose;
 using qkv::latex_text;
 
 TEST_CASE("no mark of a text means anything to LaTeX") {
@@ -15,6 +16,10 @@ TEST_CASE("no mark of a text means anything to LaTeX") {
 
 TEST_CASE("nothing becomes a dash or a quotation mark that was none") {
   CHECK(latex_text("--text ''") == "-{}-{}text '{}'{}");
+}
+
+TEST_CASE("in prose straight quotes open and close") {
+  CHECK(latex_prose("\"the\" and (\"fat\")") == "``{}the''{} and (``{}fat''{})");
 }
 
 TEST_CASE("the signs of the formulas are mathematics") {
