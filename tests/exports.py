@@ -342,6 +342,15 @@ def a_matrix_without_numbers_is_written_or_refused(folder):
             assert qkv("export", lesson, "--format", form, "-o", folder / form).returncode in (0, 2)
 
 
+# Feature 2 of "on" is -1 in the table of embeddings.
+def markdown_is_typeset_and_csv_is_not(folder):
+    text = qkv.printed("export", "the-fat-cat", "--format", "markdown", "-o", "-")
+    equal(re.findall(r"(?<=[ (|])-(?:\d|inf)", text), [], "hyphens for minus signs")
+    assert "| on | 0 | −1 | 0 | 1 |" in text
+    table = ("export", "the-fat-cat", "--step", "embedding_table", "--format", "csv", "-o", "-")
+    assert "on,0,-1,0,1" in qkv.printed(*table), qkv.printed(*table)
+
+
 CLAIMS = [
     every_format_holds_the_numbers_that_numpy_works_out,
     what_qkv_exports_it_reads_back,
@@ -353,6 +362,7 @@ CLAIMS = [
     the_json_is_as_its_schema_says,
     an_older_export_in_the_directory_is_not_taken_for_this_one,
     markdown_tables_hold_every_label_and_number,
+    markdown_is_typeset_and_csv_is_not,
     latex_is_a_document_that_pdflatex_sets,
     a_document_never_sends_an_escape_code_to_the_screen,
     a_matrix_without_numbers_is_written_or_refused,

@@ -19,6 +19,9 @@ KEYS = {"Tab": "\ue004", "Escape": "\ue00c", "ArrowLeft": "\ue012", "ArrowUp": "
         "Shift": "\ue008", "Control": "\ue009", "Enter": "\ue007"}
 
 
+LETTER, A4 = (21.59, 27.94), (21.0, 29.7)  # in centimetres
+
+
 def is_there():
     return bool(shutil.which("chromedriver") and shutil.which("chromium"))
 
@@ -121,8 +124,11 @@ class Browser:
     def picture(self, path):
         path.write_bytes(base64.b64decode(self._send("GET", self.session + "/screenshot")))
 
-    def print(self, path):
-        page = self._send("POST", self.session + "/print", {"background": True})
+    def print(self, path, size=LETTER):
+        """Writes the page as a PDF for sheets of so many centimetres across and down."""
+        width, height = size
+        page = self._send("POST", self.session + "/print", {
+            "background": True, "page": {"width": width, "height": height}})
         path.write_bytes(base64.b64decode(page))
 
     @staticmethod

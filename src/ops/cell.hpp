@@ -34,7 +34,8 @@ struct MatrixOf {
     if constexpr (std::is_same_v<N, Interval>) {
       return {values[at], high[at]};
     } else if constexpr (std::is_same_v<N, Expression>) {
-      return Expression::of_cell({operand, matrix, i, j}, values[at]);
+      return Expression::of_cell({.operand = operand, .matrix = matrix, .row = i, .column = j},
+                                 values[at]);
     } else if constexpr (std::is_same_v<N, Decimal>) {
       return decimals.empty() ? Decimal::unknown() : decimals[at];
     } else {

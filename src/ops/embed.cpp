@@ -82,6 +82,7 @@ constinit const Operation embed_operation = operation_of<Embed>({
     .operands = R"(["token_ids", "table"])",
     .fewest = 2,
     .most = 2,
+    .by_ids = true,
 });
 
 }  // namespace qkv

@@ -7,12 +7,15 @@
 
 namespace qkv {
 
-/// Which cell of which operand a term of the arithmetic reads.
+/// Which cell of which operand a term of the arithmetic reads, and why that one: of other numbers
+/// the largest of a line may be another.
 struct CellPlace {
+  enum class Chosen { by_place, largest_of_row, largest_of_column };
   std::size_t operand = 0;
   std::size_t matrix = 0;
   std::size_t row = 0;
   std::size_t column = 0;
+  Chosen chosen = Chosen::by_place;
 };
 
 /// The arithmetic of one cell as a tree, so that it can be printed step by step. Built by the same

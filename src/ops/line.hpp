@@ -105,6 +105,12 @@ N largest(const Line<N>& line) {
       top = next;
     }
   }
+  if constexpr (std::is_same_v<N, Expression>) {
+    CellPlace place = top.place();
+    place.chosen =
+        line.down ? CellPlace::Chosen::largest_of_column : CellPlace::Chosen::largest_of_row;
+    return Expression::of_cell(place, top.value());
+  }
   return top;
 }
 

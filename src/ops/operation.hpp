@@ -60,6 +60,8 @@ struct Operation {
   /// What to do where it came to divide 0 by 0.
   std::string_view against_zero = "look for rows of zeros in its operands";
   bool makes_weights = false;  ///< the result is shares of 1, line by line: shown as dots as well
+  bool by_ids = false;         ///< the first operand holds ids: which row, not how much
+  bool by_shape = false;       ///< the first operand lends its shape, whatever its numbers are
   bool hides = false;          ///< sets cells to -inf, for which programs write very low numbers
   std::optional<Elsewhere> elsewhere = {};  ///< where programs may take this step as well
   /// No result is below it, and rounding takes none there: what divides by a sum of such numbers

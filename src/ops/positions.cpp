@@ -201,6 +201,7 @@ constinit const Operation positions_operation = operation_of<Positions>({
     .fewest = 1,
     .most = 2,
     .options = positions_options,
+    .by_shape = true,
     .mistakes = positions_mistakes,
 });
 

@@ -9,9 +9,11 @@
 namespace qkv {
 
 /// A matrix on the way from the operands to the result that is worth showing: softmax's
-/// exponentials.
+/// exponentials. Each is one operation, with the step's options, of the part before it; the first
+/// of the step's operands.
 struct Part {
   std::string title;
+  const Operation* operation;
   Tensor tensor;
 };
 

@@ -124,7 +124,8 @@ struct Softmax {
     Tensor shifted = result_of(shift_operation, stride);
     stride.inputs = {&shifted};
     Tensor raised_up = result_of(exp_operation, stride);
-    return {{"minus the largest", std::move(shifted)}, {"e to that power", std::move(raised_up)}};
+    return {{"minus the largest", &shift_operation, std::move(shifted)},
+            {"e to that power", &exp_operation, std::move(raised_up)}};
   }
 };
 

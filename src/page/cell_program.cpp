@@ -28,9 +28,17 @@ bool rounds_alike(Kind kind) {
 
 // One cell's arithmetic laid out flat: what it has in common with other cells, and its own numbers.
 struct Flat {
-  std::vector<std::uint32_t> skeleton;  // of each term: kind, operand, how many parts, the parts
+  std::vector<std::uint32_t>
+      skeleton;                 // of each term: kind, operand and why, how many parts, the parts
   std::vector<double> numbers;  // of each cell matrix, row, column; of each number its value
 };
+
+// The operand and why this cell of it, in one number.
+constexpr std::uint32_t reasons = 3;
+std::uint32_t source_of(const CellPlace& place) {
+  return static_cast<std::uint32_t>(place.operand) * reasons +
+         static_cast<std::uint32_t>(place.chosen);
+}
 
 class Flattener {
  public:
@@ -72,7 +80,7 @@ class Flattener {
   void add(const Expression& term, std::span<const std::uint32_t> parts) {
     const bool is_cell = term.kind() == Kind::cell;
     flat_.skeleton.push_back(static_cast<std::uint32_t>(term.kind()));
-    flat_.skeleton.push_back(is_cell ? static_cast<std::uint32_t>(term.place().operand) : 0);
+    flat_.skeleton.push_back(is_cell ? source_of(term.place()) : 0);
     flat_.skeleton.push_back(static_cast<std::uint32_t>(parts.size()));
     flat_.skeleton.insert(flat_.skeleton.end(), parts.begin(), parts.end());
     if (is_cell) read(term.place());
@@ -130,7 +138,8 @@ ProgramForm form_of(const Group& group, const std::array<std::size_t, 3>& extent
     const auto first = skeleton.begin() + static_cast<std::ptrdiff_t>(at) + 3;
     ProgramTerm term{.kind = static_cast<Kind>(skeleton[at]),
                      .parts = {first, first + static_cast<std::ptrdiff_t>(skeleton[at + 2])},
-                     .operand = skeleton[at + 1],
+                     .operand = skeleton[at + 1] / reasons,
+                     .chosen = static_cast<CellPlace::Chosen>(skeleton[at + 1] % reasons),
                      .varying = {}};
     const std::size_t count = term.kind == Kind::cell ? 3 : term.kind == Kind::number ? 1 : 0;
     for (std::size_t i = 0; i < count; ++i) {

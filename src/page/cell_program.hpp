@@ -20,7 +20,8 @@ struct ProgramTerm {
   Expression::Kind kind = Expression::Kind::number;
   std::vector<std::size_t> parts;  ///< by their place in the arithmetic, always earlier ones
   std::size_t operand = 0;         ///< of a cell: which operand it is read from
-  std::vector<Pattern> varying;    ///< of a cell: matrix, row, column; of a number: its value
+  CellPlace::Chosen chosen = CellPlace::Chosen::by_place;  ///< of a cell: why this one
+  std::vector<Pattern> varying;  ///< of a cell: matrix, row, column; of a number: its value
 };
 
 /// An arithmetic that many cells share: its last term is the result.

@@ -2,23 +2,27 @@
 
 #include <fmt/format.h>
 
+#include "page/direction.hpp"
+#include "text/typeset.hpp"
 #include "text/visible.hpp"
 #include "text/width.hpp"
 
 namespace qkv {
 namespace {
 
-constexpr std::size_t widest_html_label = 40;
+// Most tables show a label of so many columns whole; none shows more than the second.
+constexpr std::size_t widest_common_label = 14;
+constexpr std::size_t widest_html_label = 80;
 
 using Kind = Passage::Kind;
 
-std::string_view opening(Kind kind) {
-  switch (kind) {
-    case Kind::paragraph: return "<p>";
-    case Kind::item: return "<ul><li>";
-    case Kind::code: return "<pre><code>";
-  }
-  return {};
+// The passage behind its opening tags.
+std::string opened(const Passage& passage) {
+  const std::string text = passage.as_written();
+  if (passage.kind == Kind::code) return "<pre><code>" + html_escaped(text);
+  const Directed own = directed(with_minus_signs(text));
+  const std::string_view tag = passage.kind == Kind::item ? "li" : "p";
+  return fmt::format("<{}{}>{}", tag, own.attributes, own.html);
 }
 
 std::string_view closing(Kind kind) {
@@ -47,10 +51,22 @@ std::string html_escaped(std::string_view text) {
   return result;
 }
 
-std::string html_text(std::string_view text) { return html_escaped(visible(text)); }
+std::string html_text(std::string_view text) { return html_isolated(visible(text)); }
 
-std::string html_label(std::string_view label) {
-  return html_escaped(shortened(visible_label(label), widest_html_label));
+std::string html_attribute(std::string_view text) { return html_escaped(visible(text)); }
+
+std::string html_element(std::string_view tag, std::string_view text) {
+  const Directed own = directed(visible(text));
+  return fmt::format("<{0}{1}>{2}</{0}>", tag, own.attributes, own.html);
+}
+
+std::string html_label(std::string_view label, std::string_view attributes) {
+  const std::string whole = visible_label(label);
+  const Directed own = directed(shortened(whole, widest_html_label));
+  const std::string title = width(whole) > widest_common_label
+                                ? fmt::format(" title=\"{}\"", html_escaped(whole))
+                                : std::string();
+  return fmt::format("<th{}{}{}>{}</th>", attributes, own.attributes, title, own.html);
 }
 
 std::string html_prose(const std::vector<Passage>& passages) {
@@ -59,11 +75,12 @@ std::string html_prose(const std::vector<Passage>& passages) {
   for (const Passage& passage : passages) {
     const bool goes_on = before && !passage.apart && before->kind == Kind::item;
     if (goes_on && passage.kind == Kind::item) {
-      text += "</li>\n<li>";
+      text += "</li>\n";
     } else {
-      text.append(before ? closing(before->kind) : "").append(opening(passage.kind));
+      text.append(before ? closing(before->kind) : "");
+      if (passage.kind == Kind::item) text += "<ul>";
     }
-    text += html_escaped(passage.as_written());
+    text += opened(passage);
     before = &passage;
   }
   return text.append(before ? closing(before->kind) : "");

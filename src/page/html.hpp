@@ -12,12 +12,20 @@ namespace qkv {
 /// Text between tags or in a quoted attribute: nothing in it is a tag or an entity.
 std::string html_escaped(std::string_view text);
 
-/// A name or a line from a lesson as HTML: no tags, and nothing hides or turns the reading
-/// direction (see `visible`).
+/// A name or a line from a lesson as HTML: no tags but those that isolate letters from the right,
+/// and nothing hides or turns the reading direction (see `visible`).
 std::string html_text(std::string_view text);
 
-/// The same for a row's or column's label, cut to what fits over a column.
-std::string html_label(std::string_view label);
+/// The same for an attribute or the page's title, where no tags can be.
+std::string html_attribute(std::string_view text);
+
+/// A heading or a line between its tags, which say in which direction it runs (see direction.hpp):
+/// `html_element("h1", "The fat cat")` is `<h1>The fat cat</h1>`.
+std::string html_element(std::string_view tag, std::string_view text);
+
+/// A row's or column's label as the cell that heads it, `attributes` among its own. A long one is
+/// cut to what a table has room for, and told whole where it is pointed at.
+std::string html_label(std::string_view label, std::string_view attributes = "");
 
 /// Prose as paragraphs, lists and code.
 std::string html_prose(const std::vector<Passage>& passages);

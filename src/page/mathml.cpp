@@ -187,7 +187,7 @@ std::string mathml(const std::vector<FormulaPiece>& pieces, std::string_view res
                    std::string_view result_shape, std::string_view said) {
   const std::vector<Token> tokens = tokens_of(pieces);
   return fmt::format("<math display=\"block\" alttext=\"{}\"><mrow>{}<mo>→</mo>{}</mrow></math>\n",
-                     html_text(said), Reader(tokens).read(),
+                     html_attribute(said), Reader(tokens).read(),
                      with_shape(name_mathml(result), result_shape));
 }
 

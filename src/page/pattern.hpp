@@ -22,6 +22,7 @@ struct Pattern {
   unsigned by = 0;            ///< 1 matrix, 2 row, 4 column, added up; 0: the linear form holds
   std::vector<double> table;  ///< by the places of those, the column's fastest
 
+  bool operator==(const Pattern&) const = default;
   bool is_same_everywhere() const;
 };
 

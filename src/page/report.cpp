@@ -7,10 +7,15 @@
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
 #include "exposition/step_words.hpp"
+#include "page/direction.hpp"
 #include "page/html.hpp"
 #include "page/report_data.hpp"
 #include "page/report_matrix.hpp"
 #include "page/report_view.hpp"
+#include "page/ways.hpp"
+#include "text/typeset.hpp"
+#include "text/visible.hpp"
+#include "text/width.hpp"
 
 namespace qkv {
 namespace {
@@ -20,6 +25,7 @@ struct Page {
   const Lesson& lesson;
   const Trace& trace;
   const ReportWish& wish;
+  const Trace& worked;  // with what lies on the way
   std::vector<TensorView> views;
   ReportLook look;
 };
@@ -53,7 +59,7 @@ std::string head(const Page& page) {
       "<meta name=\"generator\" content=\"qkv {}\">\n<title>{}</title>\n<style>{}</style>\n"
       "</head>\n",
       base64_of_hex(report_style().sha256), base64_of_hex(report_script().sha256),
-      html_text(page.lesson.summary), QKV_VERSION, html_text(page.lesson.title),
+      html_attribute(page.lesson.summary), QKV_VERSION, html_attribute(page.lesson.title),
       report_style().text);
 }
 
@@ -61,17 +67,26 @@ std::string contents(const Page& page) {
   std::string text =
       "<nav aria-labelledby=\"contents\">\n<h2 id=\"contents\">Contents</h2>\n<ol>\n";
   for (const Step& step : page.trace.steps) {
-    text += fmt::format("<li><a href=\"#step-{}\"><b>{}</b> <span>{}</span></a></li>\n",
-                        step.number, html_text(step.name), html_text(title_of(page.lesson, step)));
+    text +=
+        fmt::format("<li><a href=\"#step-{}\"><b>{}</b> <span>{}</span></a></li>\n", step.number,
+                    html_text(step.name), html_inline(visible(title_of(page.lesson, step))));
   }
   return text + "</ol>\n</nav>\n";
 }
+
+// Matrices of so few columns fit in one of two columns on paper.
+constexpr std::size_t most_columns_side_by_side = 8;
+
+// A formula of more letters than these stands on paper as text, which can go on in another line.
+constexpr std::size_t widest_on_paper = 56;
 
 constexpr std::string_view how_to_read =
     "<p class=\"how\" hidden>Point at a number, tap it, or go to it with Tab and the arrow keys: "
     "how "
     "it comes about appears, and the numbers that it is made of are framed. Esc puts them out "
-    "again.</p>\n"
+    "again.<span class=\"changeable\" hidden> A given number can be changed: press Enter on it, "
+    "and "
+    "all that follows from it is worked out again.</span></p>\n"
     "<p class=\"legend\">The stronger a cell's colour, the further it is from zero; a number below "
     "zero is brown and has its minus sign.</p>\n";
 
@@ -86,14 +101,14 @@ class PageWriter {
   explicit PageWriter(const Page& page) : page_(page) {}
 
   std::string operator()(const LessonTitle& title) const {
-    return fmt::format("<h1>{}</h1>\n", html_text(title.text));
+    return html_element("h1", title.text) + "\n";
   }
 
   std::string operator()(const StepTitle& step) const {
     return fmt::format(
         "<h2 id=\"title-{0}\"><span class=\"number\">{0}</span> <span class=\"name\">{1}</span> "
         "{2}</h2>\n",
-        step.number, html_text(step.name), html_text(step.title));
+        step.number, html_text(step.name), html_inline(visible(step.title)));
   }
 
   std::string operator()(const Words& words) const {
@@ -107,7 +122,7 @@ class PageWriter {
       case Words::Role::convention: return html_prose(words.passages);
       case Words::Role::changed:
         return fmt::format("<p class=\"changed\">{}</p>\n",
-                           html_escaped(words.passages.front().on_one_line()));
+                           html_isolated(words.passages.front().on_one_line()));
       case Words::Role::notice: return aside_html("Notice", words.passages);
       case Words::Role::questions: return aside_html("Try", words.passages);
     }
@@ -115,9 +130,12 @@ class PageWriter {
   }
 
   std::string operator()(const Formula& formula) const {
-    return fmt::format(
-        "<div class=\"formula\">{}</div>\n",
-        mathml(formula.pieces, formula.result, formula.result_shape, formula_text(formula)));
+    const std::string text = formula_text(formula);
+    const std::string maths = mathml(formula.pieces, formula.result, formula.result_shape, text);
+    if (width(text) <= widest_on_paper)
+      return fmt::format("<div class=\"formula\">{}</div>\n", maths);
+    return fmt::format("<div class=\"formula long\">{}<p class=\"only-paper\">{}</p></div>\n",
+                       maths, html_text(text));
   }
 
   std::string operator()(const Exhibit& exhibit) const {
@@ -142,14 +160,18 @@ class PageWriter {
 
   std::string operator()(const WorkedCell& cell) const {
     const CellArithmetic worked = arithmetic_of(
-        page_.trace, cell.cell, {.digits = page_.look.digits, .most_terms = page_.look.most_terms});
+        page_.trace, cell.cell,
+        {.digits = page_.look.digits, .most_terms = page_.look.most_terms, .minus = typeset_minus});
     if (worked.lines.size() < 2) return {};
-    std::string text =
-        fmt::format("<div class=\"worked\">\n<h3>One cell</h3>\n<p class=\"cell\">{}</p>\n",
-                    html_text(worked.cell));
+    std::string text = fmt::format(
+        "<div class=\"worked\" data-cell=\"{} {} {} {}\">\n<h3>One cell</h3>\n"
+        "<p class=\"cell\">{}</p>\n<div class=\"lines\">\n",
+        place_of(view_of(cell.cell.name)), cell.cell.matrix, cell.cell.row, cell.cell.column,
+        html_text(worked.cell));
     for (const std::string& line : worked.lines) {
       text += fmt::format("<p>= {}</p>\n", html_text(line));
     }
+    text += "</div>\n";
     if (!worked.remark.empty()) text += fmt::format("<p>{}</p>\n", html_text(worked.remark));
     return text + "</div>\n";
   }
@@ -160,9 +182,11 @@ class PageWriter {
                          [&](const TensorView& view) { return view.name == name; });
   }
 
+  std::ptrdiff_t place_of(const TensorView& view) const { return &view - page_.views.data(); }
+
   // By which the script finds the tensor in its data.
   std::string mark_of(const TensorView& view) const {
-    return fmt::format(" data-tensor=\"{}\"", &view - page_.views.data());
+    return fmt::format(" data-tensor=\"{}\"", place_of(view));
   }
 
   // A given or a step, and the command that shows all of it.
@@ -176,51 +200,67 @@ class PageWriter {
     return heatmaps(view, page_.trace.convention, page_.wish.digits, caption, mark_of(view), whole);
   }
 
-  // Softmax's exponentials, say. Where they lie on the way to one cell each, that cell's arithmetic
-  // says how they come about.
+  // Softmax's exponentials, say: for those who ask how the result came about.
   std::string way_html(const Exhibit& exhibit) const {
     const Step& step = *exhibit.step;
-    const TensorView& result = view_of(step.name);
-    const bool one_for_each = exhibit.tensor->shape() == step.output.shape();
-    TensorView view = one_for_each ? result : qkv::view_of(exhibit.title, *exhibit.tensor);
-    view.tensor = exhibit.tensor.get();
-    const std::string mark = one_for_each ? mark_of(result) + " data-way" : "";
+    const TensorView& view = view_of(way_name(step.name, exhibit.title));
     return fmt::format(
-        "<h3>On the way: {}</h3>\n{}", html_text(exhibit.title),
-        heatmaps(view, page_.trace.convention, page_.wish.digits, exhibit.title, mark,
+        "<details class=\"way\">\n<summary>On the way: {}</summary>\n{}</details>\n",
+        html_text(exhibit.title),
+        heatmaps(view, page_.trace.convention, page_.wish.digits, exhibit.title, mark_of(view),
                  fmt::format("qkv run {} --step {}", page_.lesson.asked, step.name)));
   }
 
   const Page& page_;
 };
 
+// The result comes before what lies on the way to it, which is folded.
+constexpr Topic result_first[] = {Topic::title,  Topic::formula,  Topic::said, Topic::givens,
+                                  Topic::result, Topic::changes,  Topic::way,  Topic::cell,
+                                  Topic::notice, Topic::questions};
+
 std::string step_html(const Page& page, const Step& step) {
-  return fmt::format("<section id=\"step-{0}\" aria-labelledby=\"title-{0}\">\n{1}</section>\n",
-                     step.number,
-                     written(told_of(page.lesson, page.trace, step, {.digits = page.wish.digits}),
+  const StepText& words = page.lesson.texts[step.number - 1];
+  const bool lessons_own =
+      !words.say.text.empty() || !words.notice.text.empty() || !words.questions.text.empty();
+  const bool general = words.general || !lessons_own;  // true of any numbers
+  return fmt::format("<section id=\"step-{0}\" aria-labelledby=\"title-{0}\"{1}>\n{2}</section>\n",
+                     step.number, general ? " data-general" : "",
+                     written(told_of(page.lesson, page.trace, step,
+                                     {.topics = result_first, .digits = page.wish.digits}),
                              PageWriter(page)));
 }
+
+constexpr std::string_view changes_bar = "<div id=\"changes\" role=\"status\" hidden></div>\n";
 
 constexpr std::string_view panel =
     "<aside id=\"panel\" aria-label=\"How a cell comes about\" hidden>\n"
     "<div class=\"title\"><h2></h2><button type=\"button\" aria-label=\"Close\">×</button></div>\n"
-    "<div class=\"lines\"></div>\n<div class=\"sources\" aria-hidden=\"true\"></div>\n</aside>\n"
+    "<div class=\"lines\"></div>\n<div class=\"change\" hidden></div>\n"
+    "<div class=\"sources\" aria-hidden=\"true\"></div>\n</aside>\n"
     "<div id=\"said\" class=\"only-said\" aria-live=\"polite\"></div>\n";
 
 }  // namespace
 
 std::string report_page(const Lesson& lesson, const Trace& trace, const ReportWish& wish) {
+  const Trace worked = with_ways(lesson, trace);
   const Page page{.lesson = lesson,
                   .trace = trace,
                   .wish = wish,
-                  .views = views_of(trace),
-                  .look = {.digits = wish.digits}};
+                  .worked = worked,
+                  .views = views_of(worked),
+                  .look = {.digits = wish.digits, .asked = lesson.asked}};
   std::string text = head(page);
-  text += "<body>\n<a class=\"skip\" href=\"#step-1\">Skip to the first step</a>\n";
+  const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
+    const bool turned = is_turned(*view.tensor, trace.convention);
+    return (turned ? view.rows : view.columns).shown() <= most_columns_side_by_side;
+  });
+  text += narrow ? "<body class=\"narrow\">\n" : "<body>\n";
+  text += "<a class=\"skip\" href=\"#step-1\">Skip to the first step</a>\n";
   text += "<div id=\"page\">\n<header>\n" + written(opening_of(lesson), PageWriter(page)) +
           "</header>\n";
   text += contents(page) + "<main>\n";
-  text.append(how_to_read);
+  text.append(how_to_read).append(changes_bar);
   for (const Step& step : trace.steps) {
     text += step_html(page, step);
     if (wish.on_step) wish.on_step();
@@ -231,7 +271,7 @@ std::string report_page(const Lesson& lesson, const Trace& trace, const ReportWi
       html_text(wish.command), QKV_VERSION);
   text.append(panel);
   text += fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n",
-                      json_for_html(report_data(trace, page.views, page.look)));
+                      json_for_html(report_data(page.worked, page.views, page.look)));
   text += fmt::format("<script>{}</script>\n</body>\n</html>\n", report_script().text);
   return text;
 }

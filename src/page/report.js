@@ -1,60 +1,13 @@
 // The page: which cell is pointed at, what lights up, what the panel says.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { nameOf, arithmeticOf } = arithmeticOver(data);
+  const arithmetic = arithmeticOver(data);
+  const { nameOf, arithmeticOf } = arithmetic;
+  const tables = tablesOver(data);
+  const { tableOf, elementOf, cellOf } = tables;
   const panel = document.getElementById("panel");
   const said = document.getElementById("said");
-
-  // ---- where a cell stands in the page ---------------------------------------------------------
-
-  // Where a large matrix has lost its middle, a mark stands between the shown rows or columns.
-  const gapIn = (shown) => shown.findIndex((index, i) => i > 0 && index !== shown[i - 1] + 1);
-  const pastGap = (place, gap) => (gap > 0 && place >= gap ? place + 1 : place);
-  const beforeGap = (place, gap) => (gap > 0 && place > gap ? place - 1 : place);
-
-  const linesOf = (tensor) => (tensor.turned ? [tensor.columns, tensor.rows]
-    : [tensor.rows, tensor.columns]);
-
-  // "tensor/matrix" or "tensor/matrix/row" → table. Tables of what lies on the way to a result have
-  // the result's arithmetic, but are not the place where it stands.
-  const tables = new Map();
-  for (const table of document.querySelectorAll("table[data-tensor]:not([data-way])")) {
-    const { tensor, matrix, row } = table.dataset;
-    tables.set([tensor, matrix, row].filter((part) => part !== undefined).join("/"), table);
-  }
-
-  function tableOf(cell) {
-    const key = `${cell.tensor}/${cell.matrix}`;
-    return tables.get(key) ?? tables.get(`${key}/${cell.row}`);
-  }
-
-  // The element of a cell; none where it is not shown.
-  function elementOf(cell, table = tableOf(cell)) {
-    if (!table) return undefined;
-    const tensor = data.tensors[cell.tensor];
-    const [rows, columns] = linesOf(tensor);
-    const [i, j] = tensor.turned ? [cell.column, cell.row] : [cell.row, cell.column];
-    const row = table.dataset.row === undefined ? rows.indexOf(i) : 0;
-    const column = columns.indexOf(j);
-    if (row < 0 || column < 0) return undefined;
-    const rowGap = table.dataset.row === undefined ? gapIn(rows) : -1;
-    return table.tBodies[0].rows[pastGap(row, rowGap)].cells[pastGap(column, gapIn(columns)) + 1];
-  }
-
-  function cellOf(element) {
-    const table = element.closest("table[data-tensor]");
-    if (!table || element.tagName !== "TD" || element.classList.contains("gap")) return undefined;
-    if (!table.tBodies[0].contains(element)) return undefined;
-    const index = Number(table.dataset.tensor);
-    const tensor = data.tensors[index];
-    const [rows, columns] = linesOf(tensor);
-    const j = columns[beforeGap(element.cellIndex - 1, gapIn(columns))];
-    const i = table.dataset.row === undefined
-      ? rows[beforeGap(element.parentElement.sectionRowIndex, gapIn(rows))]
-      : Number(table.dataset.row);
-    const [row, column] = tensor.turned ? [j, i] : [i, j];
-    return { tensor: index, matrix: Number(table.dataset.matrix), row, column };
-  }
+  const changes = changesOver({ data, arithmetic, tables, panel, writeLine });
 
   // ---- the panel -------------------------------------------------------------------------------
 
@@ -76,11 +29,25 @@
   // Names of cells stay on one line; it may break before the second factor of a product.
   const unbroken = (line) => line.replace(/\[[^\]]*\]/g, (index) => index.replace(/ /g, "\u00a0"));
 
-  function lineOf(line) {
+  // Labels whose letters run from the right stand by themselves (see direction.cpp).
+  const fromRight = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc";
+  const runs = new RegExp(
+    `([${fromRight}]+(?:[^,[\\](){}=+/|^<>A-Za-z${fromRight}]*[${fromRight}]+)*)`);
+
+  function append(element, text) {
+    text.split(runs).forEach((piece, i) => {
+      if (i % 2 === 0) return element.append(piece);
+      const label = document.createElement("bdi");
+      label.textContent = piece;
+      element.append(label);
+    });
+  }
+
+  function writeLine(line) {
     const element = document.createElement("p");
     `=\u00a0${unbroken(line)}`.split("·").forEach((factor, i) => {
       if (i > 0) element.append("·", document.createElement("wbr"));
-      element.append(factor);
+      append(element, factor);
     });
     return element;
   }
@@ -124,28 +91,31 @@
   function show(element, aloud) {
     const cell = cellOf(element);
     if (!cell) return;
+    if (element !== shownCell) panel.scrollTop = 0;
     putOut();
     shownCell = element;
-    const { lines, places } = arithmeticOf(cell);
+    const { lines: found, places } = arithmeticOf(cell);
+    const was = changes.given(cell);
+    const lines = was === undefined ? found : found.map((line) => line.replace("given", was));
     for (const place of places) light(elementOf(place), "lit");
-    panel.querySelector("h2").textContent = unbroken(nameOf(cell));
-    panel.querySelector(".lines").replaceChildren(...lines.map(lineOf));
+    const heading = panel.querySelector("h2");
+    heading.replaceChildren();
+    append(heading, unbroken(nameOf(cell)));
+    panel.querySelector(".lines").replaceChildren(...lines.map(writeLine));
     showSources(places);
-    if (elementOf(cell) !== element) light(elementOf(cell), "lit");
     light(element, "chosen");
     panel.classList.remove("empty");
-    panel.scrollTop = 0;
+    changes.offer(cell);
     if (aloud) said.textContent = [nameOf(cell), ...lines].join(" = ");
   }
 
   function clear() {
     putOut();
     panel.classList.add("empty");
-    panel.querySelector("h2").textContent = "How a number comes about";
-    const hint = document.createElement("p");
-    hint.textContent = "Point at a number, tap it, or go to it with Tab and the arrow keys.";
-    panel.querySelector(".lines").replaceChildren(hint);
+    panel.querySelector("h2").replaceChildren();
+    panel.querySelector(".lines").replaceChildren();
     panel.querySelector(".sources").replaceChildren();
+    panel.querySelector(".change").hidden = true;
     said.textContent = "";
   }
 
@@ -158,7 +128,7 @@
 
   document.addEventListener("pointerover", (event) => {
     const element = event.target.closest?.("td");
-    if (event.pointerType === "touch" || panel.contains(event.target)) return;
+    if (event.pointerType === "touch" || panel.contains(event.target) || changes.isOn()) return;
     if (element && cellOf(element)) {
       if (element !== shownCell) show(element, false);
     } else if (shownCell && shownCell !== focused()) {
@@ -174,7 +144,7 @@
   }
 
   document.addEventListener("click", (event) => {
-    if (event.target.closest?.("#panel button")) return clear();
+    if (event.target.closest?.("#panel .title button")) return clear();
     const element = event.target.closest?.("td");
     if (!element || panel.contains(element) || !cellOf(element)) return;
     if (element === document.activeElement) show(element, true); else goTo(element);
@@ -182,6 +152,7 @@
 
   document.addEventListener("focusin", (event) => {
     if (cellOf(event.target)) show(event.target, true);
+    if (event.target.closest("nav")) clear();  // which the panel would hide
   });
 
   const numbersOf = (row) => [...row.cells].filter((cell) => cellOf(cell));
@@ -209,6 +180,8 @@
   }
 
   document.addEventListener("keydown", (event) => {
+    const isDone = event.key === "Escape" || (event.key === "Enter" && event.target.type === "number");
+    if (changes.isOn() && isDone && shownCell) return goTo(shownCell);
     if (event.key === "Escape") return clear();
     const element = focused();
     const moves = /^(Arrow(Left|Right|Up|Down)|Home|End)$/.test(event.key);
@@ -216,6 +189,7 @@
       if (element && (event.key === "Enter" || event.key === " ")) {
         event.preventDefault();
         show(element, true);
+        if (changes.mayChange(cellOf(element))) changes.focus();
       }
       return;
     }
@@ -232,7 +206,11 @@
     const first = table.querySelector("tbody td:not(.gap)");
     if (first) first.tabIndex = 0;
   }
+  changes.whenChanged(() => shownCell && show(shownCell, false));
   for (const element of document.querySelectorAll(".how")) element.hidden = false;
+  for (const element of document.querySelectorAll(".changeable")) {
+    element.hidden = data.changeable.length === 0;
+  }
   panel.hidden = false;
   document.documentElement.classList.add("live");
   clear();

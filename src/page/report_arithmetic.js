@@ -2,6 +2,8 @@
 // step, the arithmetic that its cells share (`program`), and the numbers are put in here.
 //
 // data = {digits, most_terms,                      how numbers and long sums are written
+//         asked, changeable: [tensor, …],          how a command names the lesson; which givens may
+//                                                  be changed here
 //         functions: {exponential: [x, value, …]}  values of functions: a browser's own differ in
 //                                                  their last digits, and it has no erf
 //         tensors: [{name, shape: [matrices, rows, columns], rank, turned, leading: [[name, size]],
@@ -10,10 +12,12 @@
 //                    runs: [start, length, …], values: the numbers that are read,
 //                    of: [tensor, …], program: {which, forms}}]}
 // A form is a list of terms, the last of which is the result: ["number", pattern], ["cell",
-// operand, matrix pattern, row pattern, column pattern], or [kind, place of a part, …]. A pattern
+// operand, matrix pattern, row pattern, column pattern], with "row" or "column" behind it where it
+// is the largest number of one, or [kind, place of a part, …]. A pattern
 // is a number, [base, by matrix, by row, by column], or {by, table} (see pattern.hpp).
 const arithmeticOver = (data) => {
-  const { asNumber, brief, constant, exact } = numbersWith(data.digits);
+  const numbers = numbersWith(data.digits);
+  const { asNumber, brief, constant, exact } = numbers;
 
   // ---- what the data says of a cell ------------------------------------------------------------
   // A cell is {tensor, matrix, row, column}: the tensor's place in the data, then indices from 0,
@@ -60,15 +64,16 @@ const arithmeticOver = (data) => {
     return words ? words[Math.min(sentence, words.length - 1)][index] : String(index + 1);
   }
 
-  // `scores[head 1,cat,fat]`.
-  function nameOf(cell) {
+  // `scores[head 1,cat,fat]`; by its place alone `scores[head 1,3,2]`.
+  function nameOf(cell, byPlace = false) {
     const tensor = data.tensors[cell.tensor];
     const leading = leadingIndex(tensor, cell.matrix);
     const before = leading.map((index, a) => `${tensor.leading[a][0]} ${index + 1},`).join("");
     const sentence = leading.length > 0 ? leading[0] : 0;
-    const column = word(tensor.column_words, cell.column, leading.length > 0 ? sentence : cell.row);
+    const wordsOf = (words) => (byPlace ? null : words);
+    const column = word(wordsOf(tensor.column_words), cell.column, leading.length > 0 ? sentence : cell.row);
     if (tensor.rank === 1) return `${tensor.name}[${column}]`;
-    const row = word(tensor.row_words, cell.row, sentence);
+    const row = word(wordsOf(tensor.row_words), cell.row, sentence);
     return `${tensor.name}[${before}${tensor.turned ? `${column},${row}` : `${row},${column}`}]`;
   }
 
@@ -83,6 +88,10 @@ const arithmeticOver = (data) => {
     }
   }
 
+  // Only other numbers than the lesson's are missing among the values.
+  const browsers = { exponential: Math.exp, sine: Math.sin, cosine: Math.cos,
+    hyperbolic_tangent: Math.tanh, power: Math.pow };
+
   function worth(kind, x) {
     switch (kind) {
       case "sum": return x.reduce((sum, part) => sum + part, 0);
@@ -92,8 +101,19 @@ const arithmeticOver = (data) => {
       case "negative": return -x[0];
       case "root": return Math.sqrt(x[0]);
       case "maximum": return x.reduce((top, part) => (top < part ? part : top));
-      default: return functionValues[kind]?.get(x.join()) ?? NaN;
+      default: return functionValues[kind]?.get(x.join()) ?? browsers[kind]?.(...x) ?? NaN;
     }
+  }
+
+  // Where the largest number of a row or column stands, now that it may be another.
+  function largestOf(line, place) {
+    const [, rows, columns] = data.tensors[place.tensor].shape;
+    let top = { ...place, [line === "row" ? "column" : "row"]: 0 };
+    for (let i = 1; i < (line === "row" ? columns : rows); ++i) {
+      const next = { ...place, [line === "row" ? "column" : "row"]: i };
+      if (valueOf(next) > valueOf(top)) top = next;
+    }
+    return top;
   }
 
   // The terms of a cell with their values: {kind, value, parts, height, place}.
@@ -104,8 +124,11 @@ const arithmeticOver = (data) => {
       if (kind === "number") {
         terms.push({ kind, value: patternAt(rest[0], cell), parts: [], height: 0 });
       } else if (kind === "cell") {
-        const [matrix, row, column] = rest.slice(1).map((pattern) => patternAt(pattern, cell));
-        const place = { tensor: of[rest[0]], matrix, row, column };
+        const [operand, ...where] = rest;
+        const line = where[3];
+        const [matrix, row, column] = where.slice(0, 3).map((pattern) => patternAt(pattern, cell));
+        const named = { tensor: of[operand], matrix, row, column };
+        const place = line && data.moved ? largestOf(line, named) : named;
         terms.push({ kind, value: valueOf(place), parts: [], height: 0, place });
       } else {
         const parts = rest.map((part) => terms[part]);
@@ -115,6 +138,8 @@ const arithmeticOver = (data) => {
     }
     return terms;
   }
+
+  const minus = "\u2212";
 
   // How tightly an operation binds its parts: a part that binds less needs brackets.
   const bindings = { sum: 1, difference: 1, negative: 2, product: 3, quotient: 3, power: 4 };
@@ -131,13 +156,13 @@ const arithmeticOver = (data) => {
       const text = write(part, inner);
       const isNumber = isWorkedOut(part);
       if (!isNumber && (bindings[part.kind] ?? 5) < least) return `(${text})`;
-      if (i === 0 || !text.startsWith("-")) return text;
+      if (i === 0 || !text.startsWith(minus)) return text;
       // After an operator what begins with a sign has it in brackets: 2·3 + (-1)·4, 2 − (-8) / 4.
       return isNumber || part.kind === "negative" ? `(${text})` : text.replace(/^[^·\s]+/, "($&)");
     };
     const raised = (base, exponent) => {
       const text = write(exponent);
-      const plain = (isWorkedOut(exponent) && !text.startsWith("-")) ||
+      const plain = (isWorkedOut(exponent) && !text.startsWith(minus)) ||
         (stage === 0 && exponent.kind === "cell");
       return plain ? `${base}^${text}` : `${base}^(${text})`;
     };
@@ -161,7 +186,7 @@ const arithmeticOver = (data) => {
       case "difference": return `${bracketed(0, 1)} − ${bracketed(1, 2)}`;
       case "product": return `${bracketed(0, 3)}·${bracketed(1, 3)}`;
       case "quotient": return `${bracketed(0, 3)} / ${bracketed(1, 4)}`;
-      case "negative": return `-${bracketed(0, 3)}`;
+      case "negative": return `${minus}${bracketed(0, 3)}`;
       case "root": {
         const inside = write(term.parts[0]);
         return isWorkedOut(term.parts[0]) ? `√${inside}` : `√(${inside})`;
@@ -187,5 +212,7 @@ const arithmeticOver = (data) => {
     return { lines, places: terms.filter((term) => term.place).map((term) => term.place) };
   }
 
-  return { nameOf, arithmeticOf };
+  const worthOf = (cell) => expressionOf(cell).at(-1).value;
+
+  return { nameOf, arithmeticOf, valueOf, worthOf, numbers };
 };

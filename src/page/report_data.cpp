@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "page/cell_program.hpp"
+#include "page/followed.hpp"
+#include "page/ways.hpp"
 #include "tensor/parallel.hpp"
 #include "text/visible.hpp"
 #include "trace/reference.hpp"
@@ -44,6 +46,13 @@ std::string json_number(double value) {
   return fmt::format("{}", value);
 }
 
+// What is on the way has a title of several words, and in arithmetic it stands among others.
+std::string one_word(std::string_view name) {
+  std::string word(name);
+  std::ranges::replace(word, ' ', '_');
+  return word;
+}
+
 std::string json_text(std::string_view text) { return nlohmann::json(visible(text)).dump(); }
 
 // "[a,b,c]" of what `write` makes of each.
@@ -71,12 +80,18 @@ std::string json_pattern(const Pattern& pattern) {
   return json_list(pattern.linear, json_number);
 }
 
-// ["product",2,3]: a term of earlier ones; ["cell",operand,matrix,row,column]; ["number",value].
+// ["product",2,3]: a term of earlier ones; ["cell",operand,matrix,row,column], with "row" behind it
+// where it is the largest of its row; ["number",value].
 std::string json_term(const ProgramTerm& term) {
   std::string text = fmt::format("[\"{}\"", kind_name(term.kind));
   if (term.kind == Kind::cell) text += fmt::format(",{}", term.operand);
   for (const std::size_t part : term.parts) text += fmt::format(",{}", part);
   for (const Pattern& pattern : term.varying) text += "," + json_pattern(pattern);
+  switch (term.chosen) {
+    case CellPlace::Chosen::by_place: break;
+    case CellPlace::Chosen::largest_of_row: text += ",\"row\""; break;
+    case CellPlace::Chosen::largest_of_column: text += ",\"column\""; break;
+  }
   return text + "]";
 }
 
@@ -179,9 +194,10 @@ std::string json_tensor(const Trace& trace, const TensorView& view, const std::s
   std::string text = fmt::format(
       "{{\"name\":{},\"shape\":[{},{},{}],\"rank\":{},\"turned\":{},\"leading\":{},"
       "\"row_words\":{},\"column_words\":{},{},{}",
-      json_text(view.name), tensor.matrices(), tensor.rows(), tensor.columns(), tensor.rank(),
-      is_turned(tensor, trace.convention), json_leading(tensor), json_words(rows),
-      json_words(tensor.axes.back()), json_shown(view), json_numbers(tensor, read));
+      json_text(one_word(shown_name(view.name))), tensor.matrices(), tensor.rows(),
+      tensor.columns(), tensor.rank(), is_turned(tensor, trace.convention), json_leading(tensor),
+      json_words(rows), json_words(tensor.axes.back()), json_shown(view),
+      json_numbers(tensor, read));
   if (view.step) {
     text += fmt::format(",\"of\":{},\"program\":{}", json_indices(operands_of(*view.step, views)),
                         program);
@@ -224,13 +240,25 @@ std::string report_data(const Trace& trace, const std::vector<TensorView>& views
                         const ReportLook& look) {
   ProgramNeeds needs;
   const std::vector<std::string> programs = json_programs(trace, views, needs);
+  const std::vector<std::string> to_change = givens_to_change(trace, views);
+  std::vector<std::size_t> changeable;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    if (to_change.empty()) break;
+    // What follows is worked out from them all.
+    needs.cells[views[v].name].assign(views[v].tensor->values.size(), true);
+    const bool may = std::ranges::find(to_change, views[v].name) != to_change.end();
+    if (may) changeable.push_back(v);
+  }
   std::string tensors;
   for (std::size_t v = 0; v < views.size(); ++v) {
     tensors += v == 0 ? "\n" : ",\n";
     tensors += json_tensor(trace, views[v], programs[v], views, needs.cells[views[v].name]);
   }
-  return fmt::format("{{\"digits\":{},\"most_terms\":{},\n\"functions\":{},\n\"tensors\":[{}]}}",
-                     look.digits, look.most_terms, json_functions(needs), tensors);
+  return fmt::format(
+      "{{\"digits\":{},\"most_terms\":{},\"asked\":{},\"changeable\":{},\n\"functions\":{},\n"
+      "\"tensors\":[{}]}}",
+      look.digits, look.most_terms, json_text(look.asked), json_indices(changeable),
+      json_functions(needs), tensors);
 }
 
 }  // namespace qkv

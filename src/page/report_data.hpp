@@ -11,6 +11,7 @@ namespace qkv {
 struct ReportLook {
   int digits = 4;
   std::size_t most_terms = 9;  ///< longer sums lose their middle, as in the walk
+  std::string asked = {};      ///< how a command names the lesson
 };
 
 /// What a report's script works every cell's arithmetic out from, as JSON: the numbers that are

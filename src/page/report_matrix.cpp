@@ -7,6 +7,7 @@
 #include "page/html.hpp"
 #include "tensor/row_kernels.hpp"
 #include "text/number.hpp"
+#include "text/typeset.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -19,6 +20,9 @@ constexpr std::size_t most_columns_on_paper = 12;
 constexpr std::size_t first_on_paper = 7;
 constexpr std::size_t last_on_paper = 3;
 
+// Beside so few columns there is room for long labels.
+constexpr std::size_t most_columns_with_room = 6;
+
 // One table: what it shows, as people see it.
 struct Table {
   std::string attributes;  // which matrix of the report's data it is
@@ -29,6 +33,7 @@ struct Table {
   const Tensor* tensor = nullptr;  // as shown
   std::size_t matrix = 0;
   NumberStyle style;
+  bool is_shaded = true;  // ids have no size that a colour could tell
   double largest = 0;
 };
 
@@ -45,20 +50,19 @@ std::string header_row(const Table& table) {
   std::string text = "<thead><tr><td></td>";
   for (std::size_t p = 0; p < table.columns.shown(); ++p) {
     if (table.columns.starts_after_hidden(p)) text += "<td class=\"gap\">…</td>";
-    text += fmt::format("<th scope=\"col\">{}</th>",
-                        html_label(table.labels.columns[table.columns[p]]));
+    text += html_label(table.labels.columns[table.columns[p]], " scope=\"col\"");
   }
   return text + "</tr></thead>\n";
 }
 
 std::string body_row(const Table& table, std::size_t row) {
-  std::string text =
-      fmt::format("<tr><th scope=\"row\">{}</th>", html_label(table.labels.rows[row]));
+  std::string text = "<tr>" + html_label(table.labels.rows[row], " scope=\"row\"");
   for (std::size_t p = 0; p < table.columns.shown(); ++p) {
     if (table.columns.starts_after_hidden(p)) text += "<td class=\"gap\">…</td>";
     const double value = table.tensor->at(table.matrix, row, table.columns[p]);
-    text += fmt::format("<td class=\"{}\">{}</td>", shade(value, table.largest),
-                        cell_text(value, table.style));
+    const std::string look =
+        table.is_shaded ? fmt::format(" class=\"{}\"", shade(value, table.largest)) : "";
+    text += fmt::format("<td{}>{}</td>", look, with_minus_signs(cell_text(value, table.style)));
   }
   return text + "</tr>\n";
 }
@@ -79,8 +83,11 @@ std::string table_html(const Table& table) {
   const bool wide = table.columns.shown() > most_columns_on_paper;
   std::string text = fmt::format(
       "<div class=\"scroll\"><table class=\"heat{}\"{}>\n<caption{}>{}</caption>\n{}<tbody>\n",
-      wide ? " wide" : "", table.attributes, table.caption_repeats ? " class=\"same\"" : "",
-      html_text(table.caption), header_row(table));
+      wide                                              ? " wide"
+      : table.columns.shown() <= most_columns_with_room ? " roomy"
+                                                        : "",
+      table.attributes, table.caption_repeats ? " class=\"same\"" : "", html_text(table.caption),
+      header_row(table));
   for (std::size_t p = 0; p < table.rows.shown(); ++p) {
     if (table.rows.starts_after_hidden(p)) text += gap_row(table);
     text += body_row(table, table.rows[p]);
@@ -140,6 +147,7 @@ std::string heatmaps(const TensorView& view, Convention convention, int digits,
               .tensor = &shown,
               .matrix = 0,
               .style = style_for(shown.values, digits),
+              .is_shaded = !view.is_ids,
               .largest = largest_magnitude(shown.values)};
   std::string text = "<div class=\"matrices\">\n";
   if (words_differ_by_row(tensor)) {

@@ -6,6 +6,8 @@ const numbersWith = (digits) => {
     typeof written === "number" ? written
       : written === "inf" ? Infinity : written === "-inf" ? -Infinity : NaN;
 
+  const typeset = (text) => text.replace(/^-/, "\u2212");
+
   const notFinite = (x) => (Number.isNaN(x) ? "nan" : x < 0 ? "-inf" : "inf");
 
   // As whole numbers of people are: -57,982,058,496, up to 2^53.
@@ -73,5 +75,48 @@ const numbersWith = (digits) => {
     return sign + units + (figures.length > place + 1 ? `.${figures.slice(place + 1)}` : "");
   }
 
-  return { asNumber, brief, constant, exact };
+  // ---- a matrix ---------------------------------------------------------------------------------
+
+  const decimals = Math.max(digits, 0);
+
+  // Rounded so, it is the same number but for the last bits of a sum.
+  function endsWithin(value, places) {
+    const rounded = Math.floor(Math.abs(value) * 10 ** places + 0.5) / 10 ** places;
+    return Math.abs(Math.abs(value) - rounded) <= 1e-13 * Math.max(1, Math.abs(value));
+  }
+
+  // How every number of one matrix is written (style_for).
+  function styleFor(values) {
+    const finite = values.filter(Number.isFinite);
+    const largest = Math.max(0, ...finite.map(Math.abs));
+    if (finite.every(isExactWhole)) return { kind: largest < 1e5 ? "whole" : "grouped", places: 0 };
+    const vanishes = largest > 0 && largest < Number(`1e-${decimals}`);
+    if (largest >= 1e7 || vanishes) return { kind: "scientific", places: decimals };
+    let needed = 1;
+    for (const value of finite) while (needed < decimals && !endsWithin(value, needed)) ++needed;
+    return { kind: "fixed", places: Math.min(needed, decimals) };
+  }
+
+  function cellText(x, { kind, places }) {
+    if (x === 0) return "0";
+    if (!Number.isFinite(x)) return typeset(notFinite(x));
+    if (kind === "grouped") return typeset(grouped(x));
+    return typeset(kind === "scientific" ? scientific(x, places) : fixed(x, places));
+  }
+
+  // How far from zero: the class of a cell's colour (report_matrix.cpp).
+  function shadeOf(x, largest) {
+    const shades = 8;
+    if (!Number.isFinite(x)) return "x";
+    const step = largest === 0 ? 0 : Math.round((Math.abs(x) / largest) * shades);
+    return `${x < 0 && step > 0 ? "n" : "p"}${step}`;
+  }
+
+  return {
+    asNumber, styleFor, cellText, shadeOf,
+    brief: (x) => typeset(brief(x)),
+    constant: (x) => typeset(constant(x)),
+    exact: (x) => typeset(exact(x)),
+    typed: exact,  // as it is typed in a command
+  };
 };

@@ -28,6 +28,15 @@ bool reads_little(const Trace& trace, const Step& step) {
   return count <= 2 * most_cells;
 }
 
+// What a step makes of text alone, and what a later one looks up by.
+bool are_ids(const Trace& trace, std::string_view name) {
+  const Step* own = trace.find_step(name);
+  if (own && own->operation->most == 0) return true;
+  return std::ranges::any_of(trace.steps, [&](const Step& step) {
+    return step.operation->by_ids && step.of.front() == name;
+  });
+}
+
 TensorView view_of(std::string name, const Tensor& tensor, const Step* step, bool whole) {
   const std::size_t matrices = whole ? most_whole_matrices : most_matrices;
   const std::size_t rows = whole ? most_whole : most_rows;
@@ -72,6 +81,7 @@ std::vector<TensorView> views_of(const Trace& trace) {
     const bool whole = shows_whole(step.output) && reads_little(trace, step);
     views.push_back(view_of(step.name, step.output, &step, whole));
   }
+  for (TensorView& view : views) view.is_ids = are_ids(trace, view.name);
   return views;
 }
 

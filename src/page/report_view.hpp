@@ -15,6 +15,7 @@ struct TensorView {
   std::string name;
   const Tensor* tensor = nullptr;
   const Step* step = nullptr;  ///< nullptr for a given
+  bool is_ids = false;         ///< its numbers name things: none is more than another
   Selection matrices, rows, columns;
 
   std::array<std::size_t, 3> extents() const;

@@ -9,8 +9,11 @@
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
 #include "formats/numeral.hpp"
+#include "page/direction.hpp"
 #include "page/html.hpp"
 #include "text/number.hpp"
+#include "text/typeset.hpp"
+#include "text/visible.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -41,7 +44,7 @@ figure { display: inline-block; vertical-align: top; margin: 1mm 7mm 3mm 0; brea
 figcaption { font-size: 9.5pt; font-style: italic; margin-bottom: 0.5mm; }
 table { border-collapse: collapse; break-inside: avoid;
         font: 9.5pt/1.15 "DejaVu Sans", Arial, sans-serif; }
-th { font-weight: normal; padding: 0.6mm 1.2mm; max-width: 24mm; overflow-wrap: anywhere; }
+th { unicode-bidi: isolate; font-weight: normal; padding: 0.6mm 1.2mm; max-width: 24mm; overflow-wrap: anywhere; }
 tbody th { text-align: right; }
 td { border: 0.25mm solid #000; height: 8mm; min-width: 15mm; padding: 0 1.2mm;
      text-align: right; white-space: nowrap; }
@@ -79,16 +82,16 @@ struct Sheet {
 std::string grid_html(const Sheet& sheet, const Band& rows, const Band& columns) {
   std::string text = "<table><thead><tr><td style=\"border:0;min-width:0\"></td>";
   for (std::size_t j = columns.first; j < columns.last; ++j) {
-    text += fmt::format("<th>{}</th>", html_label(sheet.labels.columns[j]));
+    text += html_label(sheet.labels.columns[j]);
   }
   text += "</tr></thead><tbody>\n";
   for (std::size_t i = rows.first; i < rows.last; ++i) {
-    text += fmt::format("<tr><th>{}</th>", html_label(sheet.labels.rows[i]));
+    text += "<tr>" + html_label(sheet.labels.rows[i]);
     for (std::size_t j = columns.first; j < columns.last; ++j) {
       const double value = sheet.values[i * sheet.labels.columns.size() + j];
+      const bool filled = sheet.cells == Cells::filled;
       text +=
-          fmt::format("<td>{}</td>",
-                      sheet.cells == Cells::filled ? cell_text(value, sheet.style) : std::string());
+          fmt::format("<td>{}</td>", filled ? with_minus_signs(cell_text(value, sheet.style)) : "");
     }
     text += "</tr>\n";
   }
@@ -155,12 +158,12 @@ std::string words_html(const Trace& trace) {
   if (!reads_text(trace)) return {};
   std::string page;
   for (const std::string& text : trace.environment.texts) {
-    page += fmt::format("<p>Text: <b>{}</b></p>\n", html_text(text));
+    page += fmt::format("<p>Text: <b>{}</b></p>\n", html_inline(visible(text)));
   }
   std::string ids;
   for (std::size_t id = 0; id < trace.environment.vocabulary.size(); ++id) {
     ids += fmt::format("{}{} = {}", id == 0 ? "" : ", ",
-                       html_label(trace.environment.vocabulary[id]), id);
+                       html_inline(visible_label(trace.environment.vocabulary[id])), id);
   }
   if (ids.empty()) return page + "<p>Ids: from 0, in order of appearance.</p>\n";
   return page + fmt::format("<p>Ids: {}</p>\n", ids);
@@ -185,12 +188,12 @@ class SheetWriter {
   SheetWriter(const Trace& trace, int digits) : trace_(trace), digits_(digits) {}
 
   std::string operator()(const LessonTitle& title) const {
-    return fmt::format("<h1>{}</h1>\n", html_text(title.text));
+    return html_element("h1", title.text) + "\n";
   }
 
   std::string operator()(const StepTitle& step) const {
     return fmt::format("<h2>{}. {}: {}</h2>\n", step.number, html_text(step.name),
-                       html_text(step.title));
+                       html_inline(visible(step.title)));
   }
 
   std::string operator()(const Words& words) const {
@@ -205,7 +208,8 @@ class SheetWriter {
   // How it is worked out, in names.
   std::string operator()(const WorkedCell& cell) const {
     constexpr std::size_t few = 4;
-    const CellArithmetic worked = arithmetic_of(trace_, cell.cell, {.most_terms = few});
+    const CellArithmetic worked =
+        arithmetic_of(trace_, cell.cell, {.most_terms = few, .minus = typeset_minus});
     if (worked.lines.size() < 2) return {};
     return formula_html(html_text(worked.cell) + " = " + html_text(worked.lines.front()));
   }
@@ -258,7 +262,7 @@ std::string worksheet_page(const Lesson& lesson, const Trace& trace, int digits,
       "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width\">\n"
       "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
-      html_text(lesson.title), style);
+      html_attribute(lesson.title), style);
   const SheetWriter writer(trace, digits);
   text += fmt::format(
       "<header>\n{}<p class=\"who\"><span>Name</span><span>Date</span></p>\n</header>\n",

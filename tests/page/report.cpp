@@ -5,9 +5,11 @@
 #include "exposition/arithmetic.hpp"
 #include "lesson/library.hpp"
 #include "page/cell_program.hpp"
+#include "page/followed.hpp"
 #include "page/html.hpp"
 #include "page/report_data.hpp"
 #include "page/report_view.hpp"
+#include "page/ways.hpp"
 
 using namespace qkv;
 
@@ -115,6 +117,24 @@ TEST_CASE("a causal mask has two forms, a score one") {
     CAPTURE(view.name);
     CHECK(forms == (view.name == "masked_scores" ? 2 : 1));
   }
+}
+
+TEST_CASE("ids and what they are made of are not to be changed, weights are") {
+  const LoadedLesson loaded = load_lesson("the-fat-cat");
+  CHECK(givens_to_change(loaded.trace, views_of(loaded.trace)) ==
+        std::vector<std::string>{"embedding_table", "position_table", "W_Q", "W_K", "W_V", "W_O"});
+}
+
+TEST_CASE("what is on the way has its own arithmetic, and stands before what it leads to") {
+  const LoadedLesson loaded = load_lesson("the-fat-cat");
+  const Trace with = with_ways(loaded.lesson, loaded.trace);
+  const std::string shifted = way_name("attention_weights", "minus the largest");
+  const std::string powers = way_name("attention_weights", "e to that power");
+  CHECK(shown_name(powers) == "e to that power");
+  CHECK(shown_name("X") == "X");
+  CHECK(with.step_at(powers).of == std::vector<std::string>{shifted});
+  CHECK(with.steps.size() == loaded.trace.steps.size() + 2);
+  CHECK(with.steps[10].name == shifted);
 }
 
 TEST_CASE("a matrix of 65 rows shows 8 at either end, one of 64 shows them all") {

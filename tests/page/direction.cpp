@@ -1,0 +1,25 @@
+#include "page/direction.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace qkv;
+
+TEST_CASE("a label from the right stands by itself among what runs from the left") {
+  CHECK(html_isolated("Q[החתול,1] < 2") == "Q[<bdi>החתול</bdi>,1] &lt; 2");
+  CHECK(html_isolated("Q[החתול השמן,ישן]") == "Q[<bdi>החתול השמן</bdi>,<bdi>ישן</bdi>]");
+  CHECK(html_isolated("Q[cat,1]") == "Q[cat,1]");
+}
+
+TEST_CASE("in a text from the right cells and signed numbers stand by themselves") {
+  const Directed own = directed("המספר Q[החתול,1] הוא −2.");
+  CHECK(own.attributes == " dir=\"rtl\" lang=\"he\"");
+  CHECK(own.html ==
+        "המספר <bdi dir=\"ltr\">Q[<bdi>החתול</bdi>,1]</bdi> הוא <bdi dir=\"ltr\">−2.</bdi>");
+}
+
+TEST_CASE("the letters tell the language, most of them the direction") {
+  CHECK(directed("القط السمين").attributes == " dir=\"rtl\" lang=\"ar\"");
+  CHECK(directed("the word חתול in a sentence").attributes.empty());
+  CHECK(directed("12 + 3").attributes.empty());
+  CHECK(html_inline("חתול") == "<bdi dir=\"rtl\" lang=\"he\">חתול</bdi>");
+}
