@@ -180,6 +180,17 @@ class Following(report.Report):
         self.change(self.cell("A (2×2)", 1, 2), 1)  # 1 of 1 + 1
         self.expect("shares", self.browser.run(MATRICES)[1][1], ["row 1 ", "0.5 p8", "0.5 p8"])
 
+    def what_is_changed_can_be_read(self):
+        page = self.write("the-fat-cat")
+        for dark in (False, True):
+            self.browser.look(400, 800, dark=dark)
+            self.open(page)
+            self.change(self.cell("W_Q, head 1", 1, 1), 0.5)
+            least, where = self.browser.run(report.CONTRAST)
+            self.expect(f"contrast of {least:.2f} at {where}", least >= 4.5, True)
+            self.expect("as wide as a phone",
+                        self.browser.run("return document.documentElement.scrollWidth"), 400)
+
 
 TESTS = [
     Following.a_number_is_changed_with_keys_alone,
@@ -187,6 +198,7 @@ TESTS = [
     Following.what_follows_is_what_set_makes_of_it,
     Following.where_the_page_cannot_follow_it_offers_nothing,
     Following.what_divides_by_zero_is_refused,
+    Following.what_is_changed_can_be_read,
 ]
 
 if __name__ == "__main__":
