@@ -180,7 +180,8 @@
   }
 
   document.addEventListener("keydown", (event) => {
-    const isDone = event.key === "Escape" || (event.key === "Enter" && event.target.type === "number");
+    const isTyped = event.key === "Enter" && event.target.type === "number";
+    const isDone = isTyped || event.key === "Escape";
     if (changes.isOn() && isDone && shownCell) return goTo(shownCell);
     if (event.key === "Escape") return clear();
     const element = focused();

@@ -71,7 +71,8 @@ const arithmeticOver = (data) => {
     const before = leading.map((index, a) => `${tensor.leading[a][0]} ${index + 1},`).join("");
     const sentence = leading.length > 0 ? leading[0] : 0;
     const wordsOf = (words) => (byPlace ? null : words);
-    const column = word(wordsOf(tensor.column_words), cell.column, leading.length > 0 ? sentence : cell.row);
+    const ofColumn = leading.length > 0 ? sentence : cell.row;
+    const column = word(wordsOf(tensor.column_words), cell.column, ofColumn);
     if (tensor.rank === 1) return `${tensor.name}[${column}]`;
     const row = word(wordsOf(tensor.row_words), cell.row, sentence);
     return `${tensor.name}[${before}${tensor.turned ? `${column},${row}` : `${row},${column}`}]`;

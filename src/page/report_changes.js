@@ -3,8 +3,9 @@
 const changesOver = ({ data, arithmetic, tables, panel, writeLine }) => {
   const { nameOf, arithmeticOf, valueOf } = arithmetic;
   const { typed, exact, styleFor, cellText, shadeOf } = arithmetic.numbers;
+  const { asNumber } = arithmetic.numbers;
   const { follow, mayChange, ownOf } =
-    followingOver(data, { asNumber: arithmetic.numbers.asNumber, valueOf, worthOf: arithmetic.worthOf });
+    followingOver(data, { asNumber, valueOf, worthOf: arithmetic.worthOf });
   const bar = document.getElementById("changes");
   const box = panel.querySelector(".change");
   const changed = new Map();  // by the cell's name: {cell, value}
@@ -21,7 +22,7 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine }) => {
   // ---- the page follows ------------------------------------------------------------------------
 
   function writeTables(t) {
-    const values = data.tensors[t].values.map(arithmetic.numbers.asNumber);
+    const values = data.tensors[t].values.map(asNumber);
     const style = styleFor(values);
     const largest = Math.max(0, ...values.map(Math.abs).filter(Number.isFinite));
     for (const table of tables.all().filter((each) => Number(each.dataset.tensor) === t)) {
@@ -113,8 +114,8 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine }) => {
     const followed = apply();
     if (!followed && before) changed.set(name, before);
     if (!followed && !before) changed.delete(name);
-    fault.textContent = followed ? "" : "With this number something would be divided by zero or grow " +
-      "too large: the page stays as it was.";
+    fault.textContent = followed ? "" : "With this number something would be divided by zero or " +
+      "grow too large: the page stays as it was.";
   }
 
   // 1, 2, 5, 10, …: the first that holds twice the largest of the matrix's own numbers.

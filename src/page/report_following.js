@@ -2,7 +2,8 @@
 // has of it anyway, matrix after matrix. The data says which givens may change (see followed.hpp).
 const followingOver = (data, { asNumber, valueOf, worthOf }) => {
   const own = data.tensors.map((tensor) => tensor.values.map(asNumber));
-  const placeOf = ({ matrix, row, column }, { shape }) => (matrix * shape[1] + row) * shape[2] + column;
+  const placeOf = ({ matrix, row, column }, { shape }) =>
+    (matrix * shape[1] + row) * shape[2] + column;
   const ownOf = (cell) => own[cell.tensor][placeOf(cell, data.tensors[cell.tensor])];
 
   function restore() {
