@@ -178,7 +178,7 @@ class Following(report.Report):
         self.expect("the reason", "divided by zero" in fault, True)
         self.expect("all as before", self.browser.run(MATRICES), before)
         self.change(self.cell("A (2×2)", 1, 2), 1)  # 1 of 1 + 1
-        self.expect("shares", self.browser.run(MATRICES)[1][1], ["row 1 ", "0.5 p8", "0.5 p8"])
+        self.expect("shares", self.browser.run(MATRICES)[1][1], ["1 ", "0.5 p8", "0.5 p8"])
 
     def what_is_changed_can_be_read(self):
         page = self.write("the-fat-cat")

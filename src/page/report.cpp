@@ -223,7 +223,7 @@ std::string step_html(const Page& page, const Step& step) {
   const StepText& words = page.lesson.texts[step.number - 1];
   const bool lessons_own =
       !words.say.text.empty() || !words.notice.text.empty() || !words.questions.text.empty();
-  const bool general = words.general || !lessons_own;  // true of any numbers
+  const bool general = !lessons_own;  // true of any numbers; a lesson's words hold live ones
   return fmt::format("<section id=\"step-{0}\" aria-labelledby=\"title-{0}\"{1}>\n{2}</section>\n",
                      step.number, general ? " data-general" : "",
                      written(told_of(page.lesson, page.trace, step,

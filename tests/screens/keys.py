@@ -107,8 +107,8 @@ def the_line_to_resume_can_be_pasted():
         os.write(terminal.master, b"q")
         equal(terminal.end(), ("ended", 0))
         line = re.search(r"To go on from here: qkv (run .*?)\r?\n", terminal.bytes.decode())[1]
-    due = by_lines("", TWO_WORDS, "--set", "X[fat,thing]=√2", "--set", "X[cat,thing]=1/3", "--from",
-                   "scores")
+    due = by_lines("", TWO_WORDS, "--set", "X[fat,thing]=√2", "--set", "X[ cat , thing ] = 1/3",
+                   "--from", "scores")
     done = subprocess.run(["/bin/sh", "-c", f'"$0" {line}', Program.path], capture_output=True,
                           check=True, env={"COLUMNS": "80", "LANG": "C.UTF-8"})
     equal(done.stdout.decode(), due)
