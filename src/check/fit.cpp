@@ -111,8 +111,8 @@ class Fitter {
   // 0 and infinity come of everything and nothing.
   bool tells(const Version& version, std::size_t i) const {
     const double x = puzzle_.written[i];
-    if (x == 0) return version.zeros_tell && version.numbers[i] == 0;
-    return std::isfinite(x) || version.infinities_tell;
+    if (x == 0) return version.evidence.zeros && version.numbers[i] == 0;
+    return std::isfinite(x) || version.evidence.infinities;
   }
 
   void add_explained(Fit& fit, std::size_t i, double gap) const {
@@ -143,7 +143,7 @@ class Fitter {
         return {};
       }
     }
-    if (fit.telling < numbers.least_telling) return {};
+    if (fit.telling < numbers.evidence.least) return {};
     for (std::size_t n = 0; n < part.cells.count; ++n) {
       const std::size_t i = part.cells.cell(n);
       if (open_[i] || std::isnan(puzzle_.written[i])) continue;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check/slips.hpp"
+#include "ops/mistake.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv {
@@ -26,10 +27,7 @@ struct Version {
   /// How far each number may be off beside a unit, where steps between that were not handed in left
   /// room for rounding; else empty.
   std::vector<double> room = {};
-  /// Whether 0 and infinity speak for it: they are what it makes.
-  bool zeros_tell = false;
-  bool infinities_tell = false;
-  std::size_t least_telling = 1;  ///< so many cells must speak for it
+  Evidence evidence = {};
   /// More about what happened in a cell: "0.5 · 2 is missing"; empty where the id says it all.
   std::function<std::string(std::size_t cell)> detail = {};
 };

@@ -101,8 +101,12 @@ class Judge {
       node.units = units_of(*node.misshapen, {node.from_yours.values, node.truth->values},
                             others_than(*node.misshapen), options_.digits);
     }
-    if (node.handed) judge_cells(node);
-    plant(node);
+    Tensor taint;  // empty where all is well before
+    if (!node.misshapen && inherits(node)) {
+      taint = tainted_result(judgement_, trace_, node, planted_);
+    }
+    if (node.handed) judge_cells(node, taint);
+    plant(node, taint);
     index_.emplace(name, judgement_.nodes.size());
     judgement_.nodes.push_back(std::move(node));
     if (options_.on_matrix) options_.on_matrix();
@@ -149,7 +153,7 @@ class Judge {
                                   .rounded_to = handed.rounded_to});
   }
 
-  void judge_cells(LearnerNode& node) {
+  void judge_cells(LearnerNode& node, const Tensor& taint) {
     const std::size_t count = node.handed->cells.size();
     // Where the floor is the unit there is nothing to be stricter about.
     if (node.step && node.units.are_written() && node.units.largest() > node.units.floor) {
@@ -165,8 +169,6 @@ class Judge {
     if (all_right || !node.step) return;
     // Cells in e-notation have smaller units than the matrix as a whole.
     const Range range = Ranges(judgement_, trace_, exactness_, node.units).of_step(node);
-    Tensor taint;
-    if (inherits(node)) taint = tainted_result(judgement_, trace_, node, planted_);
     for (std::size_t i = 0; i < count; ++i) {
       if (node.verdicts[i] != Verdict::wrong || !follows(node, range, i)) continue;
       const bool carried = !taint.values.empty() && std::isnan(taint.values[i]);
@@ -204,15 +206,13 @@ class Judge {
     return x >= low - reach - noise && x <= high + reach + noise;
   }
 
-  void plant(LearnerNode& node) {
+  void plant(LearnerNode& node, const Tensor& taint) {
     if (node.misshapen) {
       planted_.push_back(node.own);
       std::ranges::fill(planted_.back().values.write(), nothing);
       node.tainted = true;
       return;
     }
-    Tensor taint;
-    if (inherits(node)) taint = tainted_result(judgement_, trace_, node, planted_);
     if (taint.values.empty() && node.wrong_cells() == 0) {
       planted_.emplace_back();
       return;

@@ -222,6 +222,7 @@ struct Slip {
   std::vector<Supposed> (*versions)(const SlipContext&);
   std::string (*detail)(const SlipContext&, std::size_t version, std::size_t cell) = nullptr;
   bool is_of_programs = false;  ///< matrices of any size have it
+  Evidence evidence = {};
 };
 
 constexpr Slip slips[] = {
@@ -244,9 +245,15 @@ constexpr Slip slips[] = {
      Reach::anything, swapped_rows},
     {"tile.zero", "A block was never written: all of it is 0.",
      "Does the loop over the tiles reach this one?", Reach::anything, unwritten_blocks, nullptr,
-     true},
-    {"dropout.on", "Some numbers are 0, and all the others too large by one factor.",
-     "Switch dropout off: model.eval().", Reach::anything, dropouts, nullptr, true},
+     true, of_hiding},
+    {"dropout.on",
+     "Some numbers are 0, and all the others too large by one factor.",
+     "Switch dropout off: model.eval().",
+     Reach::anything,
+     dropouts,
+     nullptr,
+     true,
+     {.least = 3}},
 };
 
 }  // namespace
@@ -256,7 +263,8 @@ std::vector<SlipVersion> slip_versions(const SlipContext& context, Reach least, 
   for (const Slip& slip : slips) {
     if (least == Reach::anything && slip.reach != least) continue;
     if (by == By::program && !slip.is_of_programs) continue;
-    all.push_back({slip.id, slip.says, slip.hint, slip.reach, slip.versions(context)});
+    all.push_back(
+        {slip.id, slip.says, slip.hint, slip.reach, slip.versions(context), slip.evidence});
     if (!slip.detail) continue;
     all.back().detail = [&context, &slip](std::size_t version, std::size_t cell) {
       return slip.detail(context, version, cell);

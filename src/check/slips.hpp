@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/expression.hpp"
+#include "ops/mistake.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv {
@@ -55,6 +56,7 @@ struct SlipVersion {
   std::string_view hint;
   Reach reach = Reach::anything;
   std::vector<Supposed> versions;
+  Evidence evidence = {};
   /// What happened in a cell, more closely than the id says; empty where there is no more.
   std::function<std::string(std::size_t version, std::size_t cell)> detail = {};
 };

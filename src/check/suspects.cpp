@@ -19,29 +19,6 @@ namespace {
 // So many cells are worth the time of writing each digit by digit, and of its arithmetic.
 constexpr std::ptrdiff_t most_cells_by_lines = 4096;
 
-// What speaks for a mistake; the first that fits counts. Some make zeros and infinities. Of those
-// that leave one number open, the share that was dropped, one cell that fits says nothing.
-struct Family {
-  std::string_view id;
-  bool zeros_tell;
-  bool infinities_tell;
-  std::size_t least_telling = 1;
-};
-constexpr Family families[] = {{"mask.needless", false, true},
-                               {"mask.", true, true},
-                               {"cache.", true, true},
-                               {"tile.", true, true},
-                               {"dropout.on", false, false, 3}};
-
-void ask_for_evidence(Version& version) {
-  const auto* family = std::ranges::find_if(
-      families, [&](const Family& one) { return version.id.starts_with(one.id); });
-  if (family == std::end(families)) return;
-  version.zeros_tell = family->zeros_tell;
-  version.infinities_tell = family->infinities_tell;
-  version.least_telling = family->least_telling;
-}
-
 // Cells in a row or a column with at least so many wrong ones.
 std::vector<bool> near_wrong(const Puzzle& puzzle, std::size_t at_least) {
   const std::size_t columns = puzzle.columns();
@@ -187,14 +164,14 @@ void Suspects::collect_mistakes(const Hypothesis& hypothesis, std::span<const st
       for (Tensor& tensor : made) {
         auto numbers = hypothesis.carried_to(at, std::move(tensor), index_);
         if (!numbers || !is_worth_keeping(*numbers)) continue;
-        versions.push_back({.id = mistake.id,
-                            .says = mistake.says,
-                            .hint = mistake.hint,
-                            .kind = mistake.id == "project.unknown-offset" ? VersionKind::fitted
-                                                                           : VersionKind::mistake,
-                            .reach = Reach::anything,
-                            .numbers = std::move(*numbers)});
-        ask_for_evidence(versions.back());
+        versions.push_back(
+            {.id = mistake.id,
+             .says = mistake.says,
+             .hint = mistake.hint,
+             .kind = mistake.evidence.is_fitted ? VersionKind::fitted : VersionKind::mistake,
+             .reach = Reach::anything,
+             .numbers = std::move(*numbers),
+             .evidence = mistake.evidence});
       }
     }
   }
@@ -245,7 +222,7 @@ void Suspects::collect_slips(const Hypothesis& hypothesis, const Tensor& right) 
       Version& version =
           versions_.emplace_back(Version{slip.id, slip.says, slip.hint, VersionKind::slip,
                                          slip.reach, std::move(slip.versions[v])});
-      ask_for_evidence(version);
+      version.evidence = slip.evidence;
       if (slip.detail) {
         version.detail = [detail = slip.detail, v](std::size_t cell) { return detail(v, cell); };
       }

@@ -180,10 +180,16 @@ struct Mask {
   }
 
   static Tensor compute(const Call& call) {
-    return by_operands(call, unwritten_like(frame(call)), [&](const Operands& of) -> Matrix {
-      const Matrix masked = xt::where(hidden_cells(of.at()), -infinity, of(0));
-      if (kind_of(call) == "causal") return masked;
-      return xt::where(undecided_cells(of.at()), std::nan(""), masked);
+    Tensor masked = unwritten_like(frame(call));
+    if (kind_of(call) == "causal") {
+      return by_rows(call, std::move(masked), 1, [](const Operands& of, std::span<double> cells) {
+        std::ranges::copy(of.row(0), cells.begin());
+        hide_later_keys(of.at().matrix, of.at().row, cells);
+      });
+    }
+    return by_operands(call, std::move(masked), [](const Operands& of) -> Matrix {
+      return xt::where(undecided_cells(of.at()), std::nan(""),
+                       xt::where(hidden_cells(of.at()), -infinity, of(0)));
     });
   }
 
@@ -237,19 +243,20 @@ std::vector<Tensor> added(const Source& step) {
 }
 
 constexpr Mistake mask_mistakes[] = {
-    {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", with<skipped>},
+    {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", with<skipped>,
+     of_hiding},
     {"mask.zero", "The hidden cells were set to 0 instead of -inf.",
-     "e to the power of 0 is 1: a 0 would still get weight.", with<zero>},
+     "e to the power of 0 is 1: a 0 would still get weight.", with<zero>, of_hiding},
     {"mask.wrong-triangle", "The other triangle was hidden: the past instead of the future.",
-     "A token may look back, not ahead.", with_causal<wrong_triangle>},
+     "A token may look back, not ahead.", with_causal<wrong_triangle>, of_hiding},
     {"mask.diagonal", "The token itself was hidden too.", "A token may look at itself.",
-     with<diagonal>},
+     with<diagonal>, of_hiding},
     {"mask.one-ahead", "The next token can be seen as well.", "A token may not look ahead.",
-     with_causal<one_ahead>},
+     with_causal<one_ahead>, of_hiding},
     {"mask.added", "The 0/1 mask was added to the scores.",
-     "Hidden cells become -inf; the others stay as they are.", added},
+     "Hidden cells become -inf; the others stay as they are.", added, of_hiding},
     {"mask.inverted", "What is to be kept was hidden, and the rest kept.",
-     "Which cells does the mask keep?", with<inverted>},
+     "Which cells does the mask keep?", with<inverted>, of_hiding},
 };
 
 }  // namespace

@@ -36,6 +36,17 @@ Call call_of(const Source& step);
 /// is.
 const Source* behind(const Source* from, const Operation& operation);
 
+/// What speaks for a mistake, beside numbers that are neither 0 nor infinite: those come of
+/// everything and nothing.
+struct Evidence {
+  bool zeros = false;  ///< it makes them
+  bool infinities = false;
+  /// So many cells must speak for it: for one that leaves a number open, a single one says nothing.
+  std::size_t least = 1;
+  bool is_fitted = false;  ///< its numbers are fitted to what was written: which bias, whose head
+};
+inline constexpr Evidence of_hiding{.zeros = true, .infinities = true};
+
 /// A wrong version of an operation's maths that learners are known to compute. `compute` gives what
 /// they get: nothing where the slip is impossible with these shapes, several where it has forms.
 struct Mistake {
@@ -43,6 +54,7 @@ struct Mistake {
   std::string_view says;  ///< "The scores were not divided by √d_k."
   std::string_view hint;  ///< what to look at again
   std::vector<Tensor> (*compute)(const Source& step) = nullptr;
+  Evidence evidence = {};
 };
 
 }  // namespace qkv

@@ -126,7 +126,7 @@ constexpr Mistake normalise_mistakes[] = {
     {"softmax.mask-after",
      "Weights were set to 0 after the sum was taken, so the rows no longer sum to 1.",
      "Hide first, then divide.", hidden_afterwards},
-    {"mask.needless", hid_for_nothing, nothing_to_hide, masked},
+    needless_mask(masked),
 };
 
 }  // namespace

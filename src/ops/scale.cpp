@@ -160,7 +160,7 @@ constexpr Mistake scale_mistakes[] = {
      "Scaling makes the scores smaller.", multiplied},
     {"scale.by-sqrt-n", "The scores were divided by √n, n being how many tokens there are.",
      "d_k is the width of a query.", by_sqrt_n},
-    needless_mask,
+    needless_mask(),
 };
 
 // Programs divide the queries, or what is on the way from their projection to the scores.

@@ -53,7 +53,7 @@ constexpr Mistake score_mistakes[] = {
     {"score.unprojected", "The embeddings were multiplied with themselves: X·Xᵀ.",
      "Scores come from Q and K, not from X.", unprojected},
     other_heads,
-    needless_mask,
+    needless_mask(),
 };
 
 }  // namespace

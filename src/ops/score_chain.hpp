@@ -29,13 +29,18 @@ Flags seen_up_to(const MatrixView& scores, int ahead = 0);
 
 /// Scores with all other keys hidden: a causal mask.
 Tensor hidden_ahead(const Tensor& scores);
-inline constexpr std::string_view hid_for_nothing = "Keys were hidden at a step that hides none.";
-inline constexpr std::string_view nothing_to_hide = "Is a mask due here?";
-
 /// The scores that are the step's result with a causal mask where the lesson has none.
 std::vector<Tensor> hidden_for_nothing(const Source& step);
-inline constexpr Mistake needless_mask{"mask.needless", hid_for_nothing, nothing_to_hide,
-                                       hidden_for_nothing};
+
+/// The mistake of a mask where none is due, whose numbers `compute` makes.
+constexpr Mistake needless_mask(
+    std::vector<Tensor> (*compute)(const Source&) = hidden_for_nothing) {
+  return {"mask.needless",
+          "Keys were hidden at a step that hides none.",
+          "Is a mask due here?",
+          compute,
+          {.infinities = true}};
+}
 
 /// The step's result along columns where it should go along rows, or the other way round.
 std::vector<Tensor> along_other_axis(const Source& step);

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "ops/catalogue.hpp"
 #include "ops/heads.hpp"
@@ -50,12 +51,28 @@ Interval weight(const Line<Interval>& line, std::size_t i) {
   return {corner(false), corner(true)};
 }
 
-// The weights of a matrix of scores; where everything is hidden there are none: zeros.
+// The weights of a line of scores; where everything is hidden there are none: zeros.
 constexpr double (*power_of)(double, double) = power;
+void softmax_of_line(std::span<const double> scores, std::span<double> weights) {
+  const std::array size = {scores.size()};
+  auto line = seen_as<1>(weights, size);
+  xt::noalias(line) = xt::vectorize(power_of)(seen_as<1>(scores, size), top_of(scores));
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  if (total != 0) line /= total;
+}
+
+// The same of each row, or each column. Line by line: a column of totals that broadcasts over the
+// rows takes twice as long.
 Matrix softmax(const Matrix& scores, Along along) {
-  const Matrix powers = xt::vectorize(power_of)(scores, tops(scores, along));
-  const Matrix totals = sums(powers, along);
-  return xt::where(xt::equal(totals, 0.0), 0.0, powers / totals);
+  if (along == Along::columns) {
+    return xt::transpose(softmax(xt::transpose(scores), Along::rows));
+  }
+  Matrix weights = scores;
+  const std::size_t width = scores.shape(1);
+  for (std::size_t i = 0; width > 0 && i < scores.shape(0); ++i) {
+    softmax_of_line({&scores(i, 0), width}, {&weights(i, 0), width});
+  }
+  return weights;
 }
 
 // Rows of large tensors, which are never checked digit by digit.
@@ -104,10 +121,17 @@ struct Softmax {
 
   static Tensor compute(const Call& call) {
     Tensor weights = output_of(call, form(call));
-    if (weights.values.size() <= teaching_numbers) {
-      return by_operands(call, std::move(weights), [&](const Operands& of) -> Matrix {
-        return softmax(of(0), along_of(call));
+    const bool is_large = weights.values.size() > teaching_numbers;
+    if (!is_large && goes_down(call)) {
+      return by_operands(call, std::move(weights), [](const Operands& of) -> Matrix {
+        return softmax(of(0), Along::columns);
       });
+    }
+    if (!is_large) {
+      constexpr std::size_t operations = 16;
+      return by_rows(
+          call, std::move(weights), operations,
+          [](const Operands& of, std::span<double> cells) { softmax_of_line(of.row(0), cells); });
     }
     if (!goes_down(call)) return softmax_of_long_rows(call, std::move(weights));
     const Tensor turned = transposed(*call.inputs[0]);
@@ -195,7 +219,7 @@ constexpr Mistake softmax_mistakes[] = {
      "The weights of one query sum to 1 in each head.", over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
      "A larger score gets a larger weight.", with_lines<negative>},
-    {"mask.needless", hid_for_nothing, nothing_to_hide, masked},
+    needless_mask(masked),
     other_heads,
 };
 

@@ -39,14 +39,16 @@ void put_places(const double* from, const std::array<std::size_t, 4>& sizes,
 
 // Not by xt::amax, in which a NaN hides the numbers behind it and is lost behind others: here one
 // makes the top NaN, wherever it stands.
+double top_of(std::span<const double> line) {
+  const auto unknown = std::ranges::find_if(line, [](double x) { return std::isnan(x); });
+  return unknown != line.end() ? *unknown : *std::ranges::max_element(line);
+}
+
 Matrix tops(const Matrix& matrix, Along along) {
   if (along == Along::columns) return xt::transpose(tops(xt::transpose(matrix)));
   Matrix result = xt::zeros<double>({matrix.shape(0), std::size_t{1}});
   for (std::size_t i = 0; matrix.shape(1) > 0 && i < matrix.shape(0); ++i) {
-    const double* const row = &matrix(i, 0);
-    const double* const end = row + matrix.shape(1);
-    const double* const unknown = std::find_if(row, end, [](double x) { return std::isnan(x); });
-    result(i, 0) = unknown != end ? *unknown : *std::max_element(row, end);
+    result(i, 0) = top_of({&matrix(i, 0), matrix.shape(1)});
   }
   return result;
 }

@@ -81,6 +81,7 @@ enum class Along { rows, columns };
 
 /// The largest number of each row or column. Example: of [[1, 3], [2, 0]] it is [[3], [2]].
 Matrix tops(const Matrix& matrix, Along along = Along::rows);
+double top_of(std::span<const double> line);
 /// The sum of each row or column, added in order.
 Matrix sums(const Matrix& matrix, Along along = Along::rows);
 /// The sum of all numbers, added in order.

@@ -24,8 +24,7 @@ TEST_CASE("a power of ten excuses no more than half of what is due, and no numbe
 }
 
 TEST_CASE("a power of ten does not make coarse what was not handed in") {
-  CHECK(verdicts(checked(two_words(), {{"context", "4e0,10\n6.97,2.04\n"}}), "context") ==
-        "cc cw");
+  CHECK(verdicts(checked(two_words(), {{"context", "4e0,10\n6.97,2.04\n"}}), "context") == "cc cw");
 }
 
 TEST_CASE("a given is not copied to the next whole number") {
