@@ -1,4 +1,3 @@
-#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -6,6 +5,7 @@
 #include "ops/formula.hpp"
 #include "ops/normed_box.hpp"
 #include "ops/result.hpp"
+#include "ops/root_of.hpp"
 #include "ops/shape_rule.hpp"
 
 namespace qkv {
@@ -18,17 +18,6 @@ constexpr OptionRule layer_norm_options[] = {
 };
 
 double eps_of(const Call& call) { return call.options->number("eps", 1e-5); }
-
-template <class N>
-N root_of(const N& variance) {
-  return sqrt(variance);
-}
-
-// Squares too large for a double leave no norm, rather than one of zeros.
-template <>
-double root_of(const double& variance) {
-  return std::isinf(variance) ? std::nan("") : std::sqrt(variance);
-}
 
 double mean_of(const ArrayView<1>& x) {
   return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
