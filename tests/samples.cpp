@@ -70,10 +70,11 @@ bool takes_hidden_scores(const Operation& operation) {
   return std::find(std::begin(names), std::end(names), operation.name) != std::end(names);
 }
 
-// One of the words that an option lists, or the option left out.
+// One of the words that an option lists, true where it is a flag, or the option left out.
 OptionMap listed_options(const Operation& operation, Dice& dice) {
   OptionMap options;
   for (const OptionRule& rule : operation.options) {
+    if (rule.flag && dice.chance(50)) options[std::string(rule.name)] = true;
     const std::size_t choice = dice.below(rule.list.size() + 1);
     if (choice < rule.list.size()) {
       options[std::string(rule.name)] = std::string(rule.list[choice]);

@@ -8,8 +8,8 @@ constexpr const Operation* all[] = {
     &project_operation,    &split_heads_operation,  &score_operation,        &scale_operation,
     &mask_operation,       &softmax_operation,      &shift_operation,        &exp_operation,
     &normalise_operation,  &weighted_sum_operation, &concat_heads_operation, &sum_heads_operation,
-    &switch_off_operation, &layer_norm_operation,   &gelu_operation,         &relu_operation,
-    &transpose_operation,  &matmul_operation,
+    &switch_off_operation, &layer_norm_operation,   &rms_norm_operation,     &gelu_operation,
+    &relu_operation,       &transpose_operation,    &matmul_operation,
 };
 
 }  // namespace

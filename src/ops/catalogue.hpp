@@ -25,6 +25,7 @@ extern const Operation weighted_sum_operation;
 extern const Operation sum_heads_operation;
 extern const Operation switch_off_operation;
 extern const Operation layer_norm_operation;
+extern const Operation rms_norm_operation;
 extern const Operation gelu_operation;
 extern const Operation relu_operation;
 extern const Operation transpose_operation;

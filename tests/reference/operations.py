@@ -154,6 +154,17 @@ def layer_norm(x, gain=None, bias=None, eps=1e-5, axis="rows", less=0, divide="r
     return y if bias is None else y + bias
 
 
+def rms_norm(x, gain=None, eps=1e-5, unit_offset=False, axis="rows", centred=False, divide="root"):
+    """`centred` subtracts the mean; `divide` says by what."""
+    axis = along(axis)
+    square = (x * x).mean(axis=axis, keepdims=True)
+    total = (x * x).sum(axis=axis, keepdims=True)
+    y = (x - x.mean(axis=axis, keepdims=True)) if centred else x
+    y = y / {"root": np.sqrt(square + eps), "square": square + eps,
+             "root plus": np.sqrt(square) + eps, "root of sum": np.sqrt(total + eps)}[divide]
+    return y if gain is None else y * (1 + gain if unit_offset else gain)
+
+
 ERF = np.vectorize(math.erf, otypes=[float])
 
 
@@ -178,6 +189,6 @@ def matmul(a, b):
 OPERATIONS = {
     f.__name__: f
     for f in (embed, positions, add, project, split_heads, concat_heads, score, scale, mask,
-              softmax, shift, exp, normalise, weighted_sum, sum_heads, switch_off, layer_norm, gelu,
-              relu, transpose, matmul)
+              softmax, shift, exp, normalise, weighted_sum, sum_heads, switch_off, layer_norm, rms_norm,
+              gelu, relu, transpose, matmul)
 }

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import operations
-from operations import HIDDEN, layer_norm, normalise, sinusoidal, softmax, turned
+from operations import HIDDEN, layer_norm, normalise, rms_norm, sinusoidal, softmax, turned
 
 from .lesson import behind, chain, compute, divisor, hidden_cells, query_width
 
@@ -221,11 +221,29 @@ def of_layer_norm(case):
         yield "layer-norm.standard-deviation", layer_norm(x, gain, bias, eps, divide=divide)
 
 
+def of_rms_norm(case):
+    x, gain = case.operands
+    eps = case.step.options.get("eps", 1e-5)
+    offset = case.step.options.get("unit_offset", False)
+    yield "rms-norm.mean-subtracted", rms_norm(x - x.mean(-1, keepdims=True), gain, eps, offset)
+    yield "rms-norm.mean-subtracted", rms_norm(x, gain, eps, offset, centred=True)
+    yield "rms-norm.no-gain", rms_norm(x, None, eps)
+    yield "rms-norm.unit-offset", rms_norm(x, gain, eps, not offset)
+    for other in (1e-5, 1e-6):
+        if other != eps:
+            yield "rms-norm.eps", rms_norm(x, gain, other, offset)
+    yield "rms-norm.eps", rms_norm(x, gain, eps, offset, divide="root plus")
+    yield "rms-norm.sum", rms_norm(x, gain, eps, offset, divide="root of sum")
+    yield "rms-norm.squared", rms_norm(x, gain, eps, offset, divide="square")
+    yield "rms-norm.columns", rms_norm(x, gain, eps, offset, axis="columns")
+
+
 MISTAKES = {"project": of_project, "score": of_score, "scale": of_scale, "mask": of_mask,
             "softmax": of_softmax, "exp": of_exp, "normalise": of_normalise,
             "weighted_sum": of_weighted_sum, "split_heads": of_split_heads,
             "concat_heads": of_concat_heads, "sum_heads": of_sum_heads, "add": of_add,
-            "positions": of_positions, "layer_norm": of_layer_norm}
+            "positions": of_positions, "layer_norm": of_layer_norm,
+            "rms_norm": of_rms_norm}
 
 
 def mistakes_of(lesson, step, values):

@@ -102,9 +102,17 @@ class Author:
             source = self.drawn("Y", self.m, self.d_model)
         if not self.chance(0.15):
             return x, source
-        gain, bias = self.drawn("gain_1", self.d_model), self.drawn("bias_1", self.d_model)
-        norm = self.step("norm", "layer_norm", x, gain, bias)
+        norm = self.normed("norm", x, "_1")
         return norm, norm if source == x else source
+
+    def normed(self, name, x, suffix=""):
+        """Layer norm, or the norm without mean and bias."""
+        gain = self.drawn("gain" + suffix, self.d_model)
+        if self.chance(0.6):
+            return self.step(name, "layer_norm", x, gain, self.drawn("bias" + suffix, self.d_model))
+        eps = {} if self.chance(0.5) else {"eps": self.pick(1e-6, 0.01)}
+        offset = {"unit_offset": True} if self.chance(0.3) else {}
+        return self.step(name, "rms_norm", x, gain, **eps, **offset)
 
     def projections(self, x, source):
         """Q, K and V by weights: with a head axis, cut into heads, or with one head."""
@@ -189,8 +197,7 @@ class Author:
 
     def rest_of_layer(self, at):
         if self.chance(0.6):
-            gain, bias = self.drawn("gain", self.d_model), self.drawn("bias", self.d_model)
-            at = self.step("normed", "layer_norm", at, gain, bias)
+            at = self.normed("normed", at)
         if not self.chance(0.5):
             return at
         at = self.step("mlp_in", "project", at, self.drawn("W_in", self.d_model, 3, weight=True))
