@@ -39,6 +39,12 @@ inline Interval operator/(Interval a, Interval b) {
   return {low, high};
 }
 
+/// x · x, which is never below 0: its two factors are one number.
+inline Interval square(Interval x) {
+  const auto [low, high] = std::minmax({x.low * x.low, x.high * x.high});
+  return {x.low < 0 && x.high > 0 ? 0 : low, high};
+}
+
 inline Interval exp(Interval x) { return {std::exp(x.low), std::exp(x.high)}; }
 inline Interval sqrt(Interval x) { return {std::sqrt(std::max(0.0, x.low)), std::sqrt(x.high)}; }
 

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -30,11 +29,6 @@ template <class N>
 N factor(const Cell<N>& c) {
   const N gain = c(1)(0, c.column);
   return has_unit_offset(*c.call) ? N(1.0) + gain : gain;
-}
-
-Interval square(Interval x) {
-  const auto [low, high] = std::minmax({x.low * x.low, x.high * x.high});
-  return {x.low < 0 && x.high > 0 ? 0 : low, high};
 }
 
 // A cell of the norm, of its own number and the sum of the squares of the others in its row.
