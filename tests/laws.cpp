@@ -278,8 +278,8 @@ TEST_CASE("every operation: what is no number makes none of whatever it would ch
 TEST_CASE("the interval of a step is at most 1.5 times as wide as its true range") {
   for (const std::string_view name :
        {"score", "matmul", "project", "weighted_sum", "softmax", "normalise", "scale", "shift",
-        "exp", "relu", "gelu", "add", "mask", "sum_heads", "switch_off", "layer_norm",
-        "rms_norm"}) {
+        "exp", "relu", "gelu", "add", "mask", "sum_heads", "switch_off", "layer_norm", "rms_norm",
+        "silu", "multiply"}) {
     CHECK(first_fault(*find_operation(name), 5, Extent::tiny, width_fault) == "");
   }
 }
@@ -432,5 +432,6 @@ TEST_CASE("every operation: operands that do not fit are told with both sizes an
       }
     }
   }
-  CHECK(met >= 8);  // score, weighted_sum, matmul, project, add twice, layer_norm twice, rms_norm
+  CHECK(met >= 8);  // score, weighted_sum, matmul, project, add and multiply twice, layer_norm
+                    // twice, rms_norm
 }

@@ -9,7 +9,8 @@ constexpr const Operation* all[] = {
     &mask_operation,       &softmax_operation,      &shift_operation,        &exp_operation,
     &normalise_operation,  &weighted_sum_operation, &concat_heads_operation, &sum_heads_operation,
     &switch_off_operation, &layer_norm_operation,   &rms_norm_operation,     &gelu_operation,
-    &relu_operation,       &transpose_operation,    &matmul_operation,
+    &relu_operation,       &silu_operation,         &multiply_operation,     &transpose_operation,
+    &matmul_operation,
 };
 
 }  // namespace

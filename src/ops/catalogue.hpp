@@ -28,6 +28,8 @@ extern const Operation layer_norm_operation;
 extern const Operation rms_norm_operation;
 extern const Operation gelu_operation;
 extern const Operation relu_operation;
+extern const Operation silu_operation;
+extern const Operation multiply_operation;
 extern const Operation transpose_operation;
 extern const Operation matmul_operation;
 

@@ -178,6 +178,18 @@ def relu(x):
     return np.maximum(x, 0)
 
 
+def sigmoid(x):
+    return np.exp(-np.logaddexp(0, -x))  # 1 / (1 + e^(-x)), of which no x is too low
+
+
+def silu(x):
+    return x * sigmoid(x)
+
+
+def multiply(a, b):
+    return a * b
+
+
 def transpose(a):
     return turned(a)
 
@@ -190,5 +202,5 @@ OPERATIONS = {
     f.__name__: f
     for f in (embed, positions, add, project, split_heads, concat_heads, score, scale, mask,
               softmax, shift, exp, normalise, weighted_sum, sum_heads, switch_off, layer_norm, rms_norm,
-              gelu, relu, transpose, matmul)
+              gelu, relu, silu, multiply, transpose, matmul)
 }

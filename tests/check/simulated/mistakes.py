@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 import operations
-from operations import HIDDEN, layer_norm, normalise, rms_norm, sinusoidal, softmax, turned
+from operations import (HIDDEN, gelu, layer_norm, normalise, relu, rms_norm, sigmoid, silu, sinusoidal,
+                        softmax, turned)
 
 from .lesson import behind, chain, compute, divisor, hidden_cells, query_width
 
@@ -238,12 +239,40 @@ def of_rms_norm(case):
     yield "rms-norm.columns", rms_norm(x, gain, eps, offset, axis="columns")
 
 
+def other_gates(x):
+    """What is taken for SiLU."""
+    yield "swiglu.sigmoid", sigmoid(x)
+    yield "swiglu.relu", relu(x)
+    yield from (("swiglu.gelu", gelu(x, form)) for form in ("tanh", "erf"))
+
+
+def of_silu(case):
+    yield from other_gates(case.operands[0])
+    for later in case.lesson.steps:
+        if later.op == "multiply" and case.step.name in later.of:
+            up, = (name for name in later.of if name != case.step.name)
+            yield "swiglu.swapped", silu(case.values[up])
+
+
+def of_multiply(case):
+    a, b = case.operands
+    yield "swiglu.added", a + b
+    for name, up in zip(case.step.of, (b, a)):
+        made = case.lesson.find(name)
+        if made is None or made.op != "silu":
+            continue
+        gate = case.values[made.of[0]]
+        yield "swiglu.swapped", gate * silu(up)
+        yield "swiglu.of-product", silu(gate * up)
+        yield from ((mistake, x * up) for mistake, x in other_gates(gate))
+
+
 MISTAKES = {"project": of_project, "score": of_score, "scale": of_scale, "mask": of_mask,
             "softmax": of_softmax, "exp": of_exp, "normalise": of_normalise,
             "weighted_sum": of_weighted_sum, "split_heads": of_split_heads,
             "concat_heads": of_concat_heads, "sum_heads": of_sum_heads, "add": of_add,
             "positions": of_positions, "layer_norm": of_layer_norm,
-            "rms_norm": of_rms_norm}
+            "rms_norm": of_rms_norm, "silu": of_silu, "multiply": of_multiply}
 
 
 def mistakes_of(lesson, step, values):

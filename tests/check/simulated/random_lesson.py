@@ -200,7 +200,15 @@ class Author:
             at = self.normed("normed", at)
         if not self.chance(0.5):
             return at
+        if self.chance(0.4):
+            return self.swiglu(at)
         at = self.step("mlp_in", "project", at, self.drawn("W_in", self.d_model, 3, weight=True))
         op = self.pick("gelu", "gelu", "relu")
         erf = {"form": "erf"} if op == "gelu" and self.chance(0.5) else {}
         return self.step("mlp_act", op, at, **erf)
+
+    def swiglu(self, at):
+        gate, up = (self.step(name, "project", at, self.drawn("W_" + name, self.d_model, 3, weight=True))
+                    for name in ("gate", "up"))
+        silu = self.step("silu", "silu", gate)
+        return self.step("gated", "multiply", *((silu, up) if self.chance(0.7) else (up, silu)))

@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <functional>
+
+#include "ops/catalogue.hpp"
+#include "ops/formula.hpp"
+#include "ops/gates.hpp"
+#include "ops/shape_rule.hpp"
+
+namespace qkv {
+namespace {
+
+struct Multiply {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "{0} · {1}, cell by cell"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    if constexpr (std::is_same_v<N, Interval>) {
+      if (c.call->inputs[0] == c.call->inputs[1]) return square(c(0)(c.row, c.column));
+    }
+    return c(0)(c.row, c.column) * c(1)(c.row, c.column);
+  }
+
+  static Tensor compute(const Call& call) {
+    return by_rows(
+        call, output_of(call, form(call)), 1, [](const Operands& of, std::span<double> cells) {
+          std::ranges::transform(of.row(0), of.row(1), cells.begin(), std::multiplies<>());
+        });
+  }
+};
+
+Tensor product(const Source& step, const Tensor& a, const Tensor& b) {
+  Call call = call_of(step);
+  call.inputs = {&a, &b};
+  return Multiply::compute(call);
+}
+
+// SwiGLU's product (Shazeer, 2020): SiLU(gate), and what it lets through.
+struct Gated {
+  const Tensor* gate;
+  const Tensor* up;
+};
+
+// Each reading of the product as SwiGLU's: none where neither factor is a SiLU.
+std::vector<Gated> gated(const Source& step) {
+  std::vector<Gated> found;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Source& factor = *step.inputs[k];
+    if (factor.operation == &silu_operation) {
+      found.push_back({&factor.operand(), &step.operand(1 - k)});
+    }
+  }
+  return found;
+}
+
+// The product with another gate in SiLU's place.
+template <std::vector<Tensor> (*gate)(const Tensor&)>
+std::vector<Tensor> by_gate(const Source& step) {
+  std::vector<Tensor> versions;
+  for (const Gated& one : gated(step)) {
+    for (const Tensor& let : gate(*one.gate)) versions.push_back(product(step, let, *one.up));
+  }
+  return versions;
+}
+
+std::vector<Tensor> swapped(const Source& step) {
+  std::vector<Tensor> versions;
+  for (const Gated& one : gated(step)) {
+    versions.push_back(product(step, *one.gate, gated_by_silu(*one.up).front()));
+  }
+  return versions;
+}
+
+std::vector<Tensor> of_product(const Source& step) {
+  std::vector<Tensor> versions;
+  for (const Gated& one : gated(step)) {
+    versions.push_back(gated_by_silu(product(step, *one.gate, *one.up)).front());
+  }
+  return versions;
+}
+
+std::vector<Tensor> added(const Source& step) { return {add_operation.compute(call_of(step))}; }
+
+constexpr Mistake multiply_mistakes[] = {
+    {"swiglu.swapped", "SiLU was taken of the other factor.", "SiLU goes over the gate.", swapped},
+    {"swiglu.of-product", "SiLU was taken of the product.",
+     "First SiLU of the gate, then multiply.", of_product},
+    {"swiglu.sigmoid", "The gate's sigmoid was multiplied, without the gate itself.",
+     "SiLU is x times the sigmoid of x.", by_gate<gated_by_sigmoid>},
+    {"swiglu.relu", "ReLU of the gate was multiplied instead of SiLU.", "Multiply by SiLU.",
+     by_gate<gated_by_relu>},
+    {"swiglu.gelu", "GELU of the gate was multiplied instead of SiLU.", "Multiply by SiLU.",
+     by_gate<gated_by_gelu>},
+    {"swiglu.added", "The two were added instead of multiplied.", "Multiply cell by cell.", added},
+};
+
+}  // namespace
+
+constinit const Operation multiply_operation = operation_of<Multiply>({
+    .name = "multiply",
+    .title = "Multiply, cell by cell",
+    .says =
+        "Two matrices of the same size are multiplied, each cell by the cell in the same place. "
+        "Unlike a matrix product, nothing is added up.",
+    .notice = "Where one of the two is near 0, so is the product: it works as a gate.",
+    .operands = R"(["A", "B"])",
+    .fewest = 2,
+    .most = 2,
+    .mistakes = multiply_mistakes,
+});
+
+}  // namespace qkv
