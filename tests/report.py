@@ -142,7 +142,7 @@ of   = ["X"]
 def typeset(line):
     """Arithmetic as the page has it: with minus signs where a terminal has hyphens."""
     names = re.findall(r"\[[^\]]*\]", line)
-    signs = re.sub(r"-(?=\d|inf|\()", "−", re.sub(r"\[[^\]]*\]", "\0", line))
+    signs = re.sub(r"-(?=[\w(])", "−", re.sub(r"\[[^\]]*\]", "\0", line))
     signs = re.sub(r"(?<=\de)−", "-", signs)
     for name in names:
         signs = signs.replace("\0", name, 1)
