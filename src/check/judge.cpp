@@ -8,6 +8,7 @@
 #include "check/exactness.hpp"
 #include "check/finite_masks.hpp"
 #include "check/ranges.hpp"
+#include "check/visible_decimals.hpp"
 #include "text/error.hpp"
 
 namespace qkv {

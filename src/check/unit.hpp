@@ -65,10 +65,6 @@ struct OtherMatrices {
 Units units_of(const Handed& handed, const Due& due, const OtherMatrices& others,
                std::optional<int> digits);
 
-/// The decimals that a step's numbers were rounded to, by the numbers alone; 0 where they show
-/// none.
-int rounded_decimals_of(const Handed& handed);
-
 /// The unit of a given that was copied: a cell whose number has no more decimals than the learner
 /// writes is either the lesson's or not. `truth` are the lesson's numbers.
 Units units_of_copy(const Handed& handed, std::span<const double> truth, std::optional<int> digits);
