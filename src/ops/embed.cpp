@@ -76,9 +76,9 @@ constinit const Operation embed_operation = operation_of<Embed>({
     .name = "embed",
     .title = "Look up each token's embedding",
     .says =
-        "The table has one row for each id. Each token fetches the row of its id: from here on a "
-        "token is a list of numbers.",
-    .notice = "The same token always fetches the same row, wherever it stands.",
+        "The table has a list of numbers for each id. Each token fetches the list of its id: from "
+        "here on a token is a list of numbers.",
+    .notice = "The same token always fetches the same numbers, wherever it stands.",
     .operands = R"(["token_ids", "table"])",
     .fewest = 2,
     .most = 2,

@@ -196,7 +196,7 @@ constinit const Operation positions_operation = operation_of<Positions>({
     .title = "Say where each token stands",
     .says = "Attention by itself does not see order. So each position gets a vector of its own, to "
             "be added to the token that stands there.",
-    .notice = "No two rows are the same: every position can be told from every other.",
+    .notice = "Positions that have the same numbers can't be told apart.",
     .operands = R"(["E"] or ["E", "table"])",
     .fewest = 1,
     .most = 2,

@@ -71,7 +71,7 @@ constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
     .title = "Mix the values with the weights",
     .says = "Every token's new vector is the sum of all the value vectors, each taken as often as "
             "its weight says. A weight of 0 leaves a token out; a weight of 1 copies it.",
-    .notice = "Each number lies between the smallest and the largest of its column of values.",
+    .notice = "Each number lies between the smallest and the largest of that feature's values.",
     .operands = R"(["A", "V"])",
     .fewest = 2,
     .most = 2,
