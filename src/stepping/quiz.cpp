@@ -53,7 +53,7 @@ std::string why_wrong(const std::vector<Diagnosis>& mistakes, bool sure) {
     const std::string_view start = sure           ? "A known mistake makes that number:"
                                    : text.empty() ? "It could be:"
                                                   : "Or it could be:";
-    text += fmt::format("\n{} {} {} ({})", start, mistake.says, mistake.hint, mistake.id);
+    text += fmt::format("\n{} {} {}", start, mistake.says, mistake.hint);
   }
   return text;
 }

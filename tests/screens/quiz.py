@@ -81,11 +81,11 @@ def a_known_mistake_is_named():
         return f"{worked['scores' if wrong else name][i, j]:.4f}"
 
     out = quiz(answer, "--from", "scaled_scores")
-    assert "scale.skipped" in out, out
+    assert "The scores were not divided by √d_k. Divide every score." in " ".join(out.split()), out
+    assert "scale.skipped" not in out, out
     summary = out[re.search(r"\d of \d right\n", out).start():]
     assert re.search(r"right at the second try\n +(It could be: )?The scores were not divided by √d_k\.",
                      summary), summary
-    assert "scale.skipped" not in summary, summary
 
 
 def two_tries_then_the_arithmetic():
