@@ -73,9 +73,12 @@ class Writer {
 
   /// The number with the sign that opens it, which stands where a blank would be.
   void number(const std::string& cell, double value, Mark mark) {
-    text_ += signs_of(mark).open;
+    // A star is read with its number; brackets, and shades, are as wide as the column.
+    const bool is_near = mark == Mark::changed && !sheet_.look.colour;
+    const std::size_t blanks = is_near ? std::min(cell.find_first_not_of(' '), cell.size()) : 0;
+    text_.append(blanks, ' ') += signs_of(mark).open;
     if (!sheet_.look.colour) {
-      text_ += cell;
+      text_.append(cell, blanks);
     } else if (mark == Mark::picked) {
       text_ += fmt::format("{}{}{}{}", sgr::bold, sgr::reversed, cell, sgr::reset);
     } else {

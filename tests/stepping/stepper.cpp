@@ -146,7 +146,7 @@ TEST_CASE("a value that is set marks what it changes, and u takes it back") {
   CHECK(has(changed, "(was 5)"));
   CHECK(has(changed, "X[cat,thing]=3; changed: scores, halves; u undoes it"));
   const Lines page = after(machine, "e\x1b[F");
-  CHECK(has(page, "  cat    1 * 10"));
+  CHECK(has(page, "  cat    1  *10"));
   CHECK(has(after(machine, "u"), "undone: X[cat,thing]=3; changed: scores, halves"));
   CHECK(has(after(machine, "\x1b[F"), "  cat    1    5"));
 }
