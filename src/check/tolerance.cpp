@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "check/precision.hpp"
 #include "check/side.hpp"
@@ -32,10 +31,11 @@ double floor_of(Precision precision, std::span<const double> desired) {
 }  // namespace
 
 std::optional<Tolerance> ToleranceChoice::of(std::string_view step) const {
-  for (const StepTolerance& one : std::views::reverse(of_steps)) {  // the last that fits
-    if (matched(one.steps, step)) {
-      return Tolerance{.relative = one.tolerance, .absolute = one.tolerance};
-    }
+  const auto last = std::find_if(of_steps.rbegin(), of_steps.rend(), [&](const StepTolerance& one) {
+    return matched(one.steps, step).has_value();
+  });
+  if (last != of_steps.rend()) {
+    return Tolerance{.relative = last->tolerance, .absolute = last->tolerance};
   }
   if (!relative && !absolute) return {};
   constexpr Tolerance numpy = {.relative = 1e-7, .absolute = 0};
