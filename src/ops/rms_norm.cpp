@@ -24,6 +24,9 @@ double eps_of(const Call& call) { return call.options->number("eps", 1e-5); }
 
 bool has_unit_offset(const Call& call) { return call.options->flag("unit_offset", false); }
 
+// What is added to the gain before a row is multiplied by it.
+double offset_of(const Call& call) { return has_unit_offset(call) ? 1 : 0; }
+
 // What a cell of the norm is multiplied by.
 template <class N>
 N factor(const Cell<N>& c) {
@@ -112,7 +115,7 @@ struct RmsNorm {
 
   static Tensor compute(const Call& call) {
     const double eps = eps_of(call);
-    const double offset = has_unit_offset(call) ? 1 : 0;
+    const double offset = offset_of(call);
     constexpr std::size_t operations = 8;
     return by_rows(call, output_of(call, form(call)), operations,
                    [&](const Operands& of, std::span<double> cells) {
@@ -148,9 +151,6 @@ Matrix by_mean_square(const Matrix& x, double eps) { return x / (mean_squares(x)
 Matrix by_columns(const Matrix& x, double eps) {
   return x / xt::sqrt(mean_squares(x, Along::columns) + eps);
 }
-
-// What is added to the gain before a row is multiplied by it.
-double offset_of(const Call& call) { return has_unit_offset(call) ? 1 : 0; }
 
 Tensor worked(const Source& step, Norm norm, double eps, double offset) {
   const Call call = call_of(step);
