@@ -278,7 +278,7 @@ def what_names_nothing_is_refused(folder):
                       (("--map", "weights=scores"), ' has no array "weights"; it has scores\n'), \
                       (("--map", "scores=weights"), ' has no array "weights"; it has scores\n'), \
                       (("--map", "scores=*"), ' has no array "*"; it has scores\n'), \
-                      (("--batch", "5"), " has\n"), \
+                      (("--batch", "5"), " is a batch of 5 sentences or more\n"), \
                       (("--require", ""), ': ' + str(folder / "a.npz") + " has no such step\n"):
         done = qkv("compare", folder / "a.npz", folder / "a.npz", *more)
         equal((done.returncode, done.stderr.endswith(says)), (2, True), done.stderr)

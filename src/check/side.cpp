@@ -239,9 +239,8 @@ void lay_out_as(const Side& other, std::optional<std::size_t> batch, Side& side)
     matrix.tensor = tensor_of_written(written);
   }
   if (!has_sentence) {
-    throw InputError(
-        fmt::format("--batch {}: no array of {} is a batch of so many sentences more than {} has",
-                    *batch, side.name, other.name));
+    throw InputError(fmt::format("--batch {0}: no array of {1} is a batch of {0} sentences or more",
+                                 *batch, side.name));
   }
 }
 
