@@ -30,8 +30,3 @@ target_compile_options(qkv_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wc
                                            -ffp-contract=off)
 target_compile_definitions(qkv_flags INTERFACE QKV_VERSION="${PROJECT_VERSION}")
 target_include_directories(qkv_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
-if(QKV_STATIC)
-  # Not by -static, whose start registers the frames that exceptions pass in a way that sorts all of
-  # them when the first is thrown: 4 ms for --help, and for a wrong option.
-  target_link_options(qkv_flags INTERFACE -no-pie -static-libgcc -Wl,-Bstatic)
-endif()

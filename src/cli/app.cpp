@@ -48,7 +48,7 @@ std::string refusal_of_memory(std::string& text) {
 struct OwnOptions {
   Common common;
   std::size_t threads = 0;  ///< 0: all cores
-  std::string generate;     ///< the file to print
+  std::string generate;  ///< the file to print
 };
 
 void declare(OptionList& app, OwnOptions& own) {
@@ -195,6 +195,7 @@ int run_app(int argc, char** argv) {
   apply(own.common);
   const auto command = std::ranges::find_if(
       ready, [&](const Ready& one) { return one.command.name == chosen.front()->get_name(); });
+  confine(command->command.files);
   return command->run();
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/confined.hpp"
 #include "cli/terminal.hpp"
 
 namespace qkv {
@@ -21,14 +22,15 @@ struct Common {
 /// Where `--model FILE` puts the model among the command's arguments.
 enum class ModelPlace { nowhere, first, last };
 
-/// One subcommand: its name, a line of help, examples, and `setup`, which declares its options and
-/// returns what runs it (the exit status is its result).
+/// One subcommand: its name, a line of help, examples, `setup`, which declares its options and
+/// returns what runs it (the exit status is its result), and whether it may write files.
 struct Command {
   std::string_view name;
   std::string_view summary;
   std::string_view examples;
   std::function<int()> (*setup)(OptionList&, const Common&) = nullptr;
   ModelPlace model = ModelPlace::nowhere;
+  FileUse files = FileUse::reads;
 };
 
 extern const Command lessons_command;

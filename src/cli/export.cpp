@@ -106,6 +106,7 @@ constinit const Command export_command{
         "  qkv export --model model.safetensors --text \"…\" --format npz -o out\n",
     .setup = set_up_export,
     .model = ModelPlace::first,
+    .files = FileUse::writes,
 };
 
 }  // namespace qkv

@@ -89,6 +89,7 @@ constinit const Command new_command{
         "  qkv new exam.toml --seed 7 --causal          another lesson for each seed\n"
         "  qkv new wide.toml --tokens 5 --d-model 8 --heads 2\n",
     .setup = set_up_new,
+    .files = FileUse::writes,
 };
 
 }  // namespace qkv

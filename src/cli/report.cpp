@@ -100,6 +100,7 @@ constinit const Command report_command{
         "  qkv report my-lesson.toml -o my-lesson.html --digits 2\n",
     .setup = set_up_report,
     .model = ModelPlace::first,
+    .files = FileUse::writes,
 };
 
 }  // namespace qkv

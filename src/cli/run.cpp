@@ -138,6 +138,7 @@ std::string kept_options(const RunOptions& options) {
 }
 
 int run(const RunOptions& options, const Common& common) {
+  if (!pauses(options)) confine(FileUse::reads);  // only who steps can export
   LoadedLesson loaded = load(options.lesson, wanted_by(options));
   for (const std::string& step : options.steps) {
     loaded.lesson.texts[loaded.trace.steps[place_of_step(loaded.trace, step)].number - 1].show =
@@ -206,6 +207,7 @@ constinit const Command run_command{
         "  qkv run --model model.safetensors --text \"…\" --layer 0 --head 2\n",
     .setup = set_up_run,
     .model = ModelPlace::first,
+    .files = FileUse::writes,
 };
 
 }  // namespace qkv

@@ -119,6 +119,7 @@ constinit const Command worksheet_command{
         "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
     .setup = set_up_worksheet,
     .model = ModelPlace::first,
+    .files = FileUse::writes,
 };
 
 }  // namespace qkv
