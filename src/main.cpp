@@ -1,18 +1,26 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 
 #include "cli/app.hpp"
 #include "cli/terminal.hpp"
+#include "formats/unfinished.hpp"
 #include "tensor/memory_limit.hpp"
 #include "text/error.hpp"
 #include "text/utf8.hpp"
 #include "text/visible.hpp"
 
 namespace {
+
+constexpr int bad_input = 2;
+constexpr int own_mistake = 3;
 
 // Each line of the message is a fault of its own.
 void tell_each_line(std::string_view message) {
@@ -21,6 +29,39 @@ void tell_each_line(std::string_view message) {
     qkv::tell(fmt::format("qkv: {}\n", qkv::visible(qkv::without_middle(message.substr(0, end)))));
     message.remove_prefix(std::min(end + 1, message.size()));
   }
+}
+
+std::atomic<bool> memory_ran_out = false;
+
+// What operator new calls before it gives up. The library lets some of its own functions throw
+// nothing (a directory's next entry): what ended there is no longer known when the program ends.
+void note_shortage() {
+  memory_ran_out = true;
+  throw std::bad_alloc();
+}
+
+// The last word where there is not even memory to say why, or none for what runs before main: it
+// allocates nothing. Anything else that is not caught aborts, as it would without this.
+[[noreturn]] void end_uncaught() {
+  bool is_shortage = false;
+  try {
+    if (std::current_exception()) throw;
+    is_shortage = memory_ran_out;
+  } catch (const std::bad_alloc&) {
+    is_shortage = true;
+  } catch (...) {
+  }
+  if (!is_shortage) std::abort();
+  qkv::remove_unfinished();
+  constexpr std::string_view message = "qkv: there is no memory left: close other programs\n";
+  [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, message.data(), message.size());
+  ::_exit(bad_input);
+}
+
+// Before all others: some of the libraries' own objects allocate when they are made.
+[[gnu::constructor(101)]] void watch_for_the_end() {
+  std::set_new_handler(note_shortage);
+  std::set_terminate(end_uncaught);
 }
 
 }  // namespace
@@ -38,7 +79,7 @@ int main(int argc, char** argv) {
     tell_each_line(qkv::out_of_memory());
   } catch (const std::exception& error) {
     tell_each_line(fmt::format("this is a mistake in qkv itself: {}", error.what()));
-    return 3;
+    return own_mistake;
   }
-  return 2;
+  return bad_input;
 }

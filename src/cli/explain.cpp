@@ -64,7 +64,7 @@ std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmet
                     const CellReference& cell) {
   const Tensor& tensor = trace.at(cell.name);
   const bool turned = is_turned(tensor, trace.convention);
-  nlohmann::ordered_json json;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   json["lesson"] = lesson.name;
   json["cell"] = worked.cell;
   json["step"] = cell.name;

@@ -12,6 +12,8 @@
 namespace qkv {
 namespace {
 
+// An object is made as one: what becomes it at its first key is left broken where no memory is
+// left.
 using Json = nlohmann::ordered_json;
 
 // ---------------------------------------------------------------- which files
@@ -96,7 +98,7 @@ Json entry_json(const std::string& name, const Tensor& tensor, Convention conven
   Shape shape = tensor.shape();
   if (is_turned(tensor, convention)) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   const MatrixLabels labels = own_labels(tensor, 0, convention);
-  Json json;
+  Json json = Json::object();
   json["shape"] = shape;
   json["labels"] = {{"rows", labels_json(labels.rows)}, {"columns", labels_json(labels.columns)}};
   json["file"] = files_json(name, holders);
@@ -128,7 +130,7 @@ std::string manifest(const Lesson& lesson, const Trace& trace,
                      const std::vector<const ExportFormat*>& formats,
                      const std::vector<PlannedFile>& plan) {
   const Holders holders = holders_of(plan);
-  Json json;
+  Json json = Json::object();
   json["lesson"] = lesson.name;
   json["title"] = lesson.title;
   json["convention"] = trace.convention == Convention::columns ? "columns" : "rows";

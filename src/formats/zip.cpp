@@ -171,6 +171,7 @@ std::string inflated(const ZipEntry& entry, const ZipPlace& where) {
   stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
   stream.avail_out = static_cast<uInt>(bytes.size());
   const int status = inflate(&stream, Z_FINISH);
+  if (status == Z_MEM_ERROR) throw std::bad_alloc();
   if (status != Z_STREAM_END || stream.avail_in != 0 || stream.total_out != entry.unpacked) {
     where.refuse_broken(wrong);
   }

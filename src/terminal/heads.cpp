@@ -88,11 +88,11 @@ std::string heads_text(const Lesson& lesson, const Trace& trace,
 }
 
 std::string heads_json(const Lesson& lesson, const std::vector<HeadHabit>& habits) {
-  nlohmann::ordered_json json;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   json["lesson"] = lesson.name;
   json["heads"] = nlohmann::ordered_json::array();
   for (const HeadHabit& habit : habits) {
-    nlohmann::ordered_json& one = json["heads"].emplace_back();
+    nlohmann::ordered_json& one = json["heads"].emplace_back(json.object());
     one["step"] = habit.step;
     one["head"] = habit.head ? nlohmann::ordered_json(*habit.head + 1) : nullptr;
     for (const HabitMeasure& measure : habit_measures()) {

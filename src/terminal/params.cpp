@@ -108,7 +108,7 @@ std::string pattern_table(const std::vector<PatternCount>& patterns) {
 }
 
 nlohmann::ordered_json bytes_json(std::uint64_t count) {
-  nlohmann::ordered_json json;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const NumberKind& kind : number_kinds) json[std::string(kind.name)] = bytes_of(count, kind);
   return json;
 }

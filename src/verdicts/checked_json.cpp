@@ -23,7 +23,7 @@ Json first_json(const StepReport& step, const Trace& own, Answers answers) {
   if (!step.first) return nullptr;
   const FirstWrong& first = *step.first;
   const bool turned = is_turned(step.written, own.convention);
-  Json json;
+  Json json = Json::object();
   const std::vector<std::size_t> leading = leading_index(step.written, first.cell.matrix);
   for (std::size_t a = 0; a < leading.size(); ++a) {
     const std::string& axis = step.written.axes[a].name;
@@ -51,7 +51,7 @@ std::string_view what_name(Region::What what) {
 }
 
 Json step_json(const StepReport& step, const Trace& own, Answers answers) {
-  Json json;
+  Json json = Json::object();
   json["step"] = step.step;
   json["verdict"] = std::string(verdict_name(step.verdict));
   json["digits"] = step.digits;
@@ -68,7 +68,7 @@ Json step_json(const StepReport& step, const Trace& own, Answers answers) {
 }
 
 Json report_json(const CheckReport& report, Answers answers) {
-  Json json;
+  Json json = Json::object();
   json["verdict"] = std::string(outcome_name(report.outcome));
   json["first_wrong"] = report.first_wrong ? Json(*report.first_wrong) : Json(nullptr);
   json["steps"] = Json::array();
@@ -93,7 +93,7 @@ Json region_json(const StepReport& step, const Trace& own, Answers answers) {
   if (!step.region) return nullptr;
   const Region& region = *step.region;
   const auto extent = [](const Extent& one) { return Json::array({one.from + 1, one.to + 1}); };
-  Json json;
+  Json json = Json::object();
   const std::size_t leading = step.written.leading_axes();
   for (std::size_t a = 0; a < leading; ++a) {
     const bool batch = step.written.axes[a].name == "batch";
@@ -128,7 +128,7 @@ std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& less
                          Answers answers) {
   Json list = Json::array();
   for (const CheckedPath& one : all) {
-    Json json;
+    Json json = Json::object();
     json["lesson"] = lesson.name;
     json["submission"] = one.path;
     json.update(one.report ? report_json(*one.report, answers) : unread_json(one.failure));
