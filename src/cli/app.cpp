@@ -9,6 +9,7 @@
 #include <deque>
 #include <optional>
 
+#include "cli/bill.hpp"
 #include "cli/command.hpp"
 #include "cli/generate.hpp"
 #include "cli/help.hpp"
@@ -48,6 +49,7 @@ std::string refusal_of_memory(std::string& text) {
 struct OwnOptions {
   Common common;
   std::size_t threads = 0;  ///< 0: all cores
+  bool verbose = false;
   std::string generate;  ///< the file to print
 };
 
@@ -55,6 +57,8 @@ void declare(OptionList& app, OwnOptions& own) {
   app.add_help_and_version(std::string("qkv ") + QKV_VERSION);
   std::vector<std::string> names;
   for (const ColourName& colour : colour_names) names.emplace_back(colour.name);
+  app.add_flag("--verbose", own.verbose,
+               "With --version: the libraries in it, as an SPDX document");
   const auto choose = [&common = own.common](const std::string& name) {
     for (const ColourName& colour : colour_names) {
       if (colour.name == name) common.colour = colour.choice;
@@ -159,10 +163,12 @@ std::optional<std::string> parse(CLI::App& app, std::vector<std::string> words) 
   try {
     words = with_model_as_lesson(std::move(words));
     std::ranges::reverse(words);  // as the parser wants them
-    app.parse(std::move(words));
+    app.parse(std::vector<std::string>(words));
     return {};
   } catch (const CLI::CallForVersion& version) {
-    return std::string(version.what()) + "\n";
+    // Options after this one have no values yet.
+    const bool is_verbose = std::ranges::find(words, "--verbose") != words.end();
+    return is_verbose ? std::string(bill_of_materials()) : std::string(version.what()) + "\n";
   } catch (const CLI::CallForHelp&) {
     return help_text(app);
   } catch (const CLI::ParseError& error) {
@@ -182,6 +188,9 @@ int run_app(int argc, char** argv) {
   declare(own_options, own);
   const std::deque<Ready> ready = set_up(app, own.common, words);
   std::optional<std::string> told = parse(app, words);
+  if (!told && own.verbose) {
+    throw InputError("--verbose goes with --version: qkv --version --verbose");
+  }
   use_threads(own.threads);
   if (!told && !own.generate.empty()) {
     told = generated_file(own.generate, usage_of(own_options, ready));
