@@ -62,7 +62,7 @@ def a_step_too_large_is_refused_before_it_is_made(folder):
     megabytes, status, said = peak_of("run", lesson, "--memory", "1G")
     equal((status, said), (2, (
         f"qkv: {lesson}:8:8: Y of 1000000×1000000 numbers is too large: 1000000000000 numbers take "
-        "7451 GiB, and qkv may use 1 GiB (134217728 numbers), of which 15.3 MiB are taken: make it "
+        "7451 GiB, and --memory lets qkv use 1 GiB (134217728 numbers), of which 15.3 MiB are taken: make it "
         "smaller, or allow more with --memory 7451G\n")))
     assert megabytes < 100, f"{megabytes:.0f} MiB"
 
@@ -75,7 +75,7 @@ def givens_count_together(folder):
         megabytes, status, said = peak_of(command, lesson, "--memory", "300M")
         equal(status, 2)
         due = (f"{lesson}:30:9: zeros of 4096×1024 numbers is too large: 4194304 numbers take 32 MiB, "
-               "and qkv may use 300 MiB (39321600 numbers), of which 288 MiB are taken: make it "
+               "and --memory lets qkv use 300 MiB (39321600 numbers), of which 288 MiB are taken: make it "
                "smaller, or allow more with --memory 1G\n")
         assert said.removeprefix("qkv: ").startswith(due), said[:500]
         assert megabytes < 400, f"{megabytes:.0f} MiB"
@@ -97,7 +97,7 @@ def steps_count_together(folder):
 def more_memory_lets_a_larger_lesson_through(folder):
     lesson = written(folder, '[[given]]\nname = "A"\nzeros = [2000, 2000]\n'
                      + STEP.format("Y", "relu", '["A"]'))
-    refused(qkv("run", lesson, "--memory", "32M"), "and qkv may use 32 MiB (4194304 numbers)",
+    refused(qkv("run", lesson, "--memory", "32M"), "and --memory lets qkv use 32 MiB (4194304 numbers)",
             "of which 30.5 MiB are taken", "--memory 1G")
     equal(qkv("run", lesson, "--memory", "1G").returncode, 0)
     equal(qkv("--memory", "1G", "run", lesson).returncode, 0)
@@ -246,13 +246,16 @@ def a_device_is_no_submission(folder):
 
 
 def memory_that_is_allowed_but_not_there_is_told(folder):
-    """Who allows more than the machine has is not told to allow more."""
+    """Who has little address space is told so, and not to allow more."""
     if claims.sanitized():
         raise claims.Skipped("a sanitizer takes terabytes of address space for itself")
     lesson = written(folder, '[[given]]\nname = "X"\nzeros = [20000, 2000]\n' + STEP.format("Y", "relu", '["X"]'))
     small = lambda: resource.setrlimit(resource.RLIMIT_AS, (200_000_000, 200_000_000))
-    for allowed, end in (("900000G", "than the machine has to give: make it smaller\n"),
-                         ("1G", "allow more, such as --memory 16G\n")):
+    whose = ("more memory than the 191 MiB that the system gives this process (ulimit -v): make it smaller, or "
+             "raise that limit\n")
+    for allowed, end in (("900000G", whose), ("1G", whose),
+                         ("100M", "--memory lets qkv use 100 MiB (13107200 numbers): make it smaller, or allow "
+                                  "more with --memory 1G\n")):
         done = subprocess.run([qkv.path, "--memory", allowed, "run", lesson], preexec_fn=small,
                               capture_output=True, text=True, timeout=20)
         equal(done.returncode, 2)

@@ -81,8 +81,11 @@ void declare(OptionList& app, OwnOptions& own) {
 
 // What bounds every lesson, whichever command reads it.
 void apply(const Common& common) {
-  const auto wanted = size_from(common.memory);
-  set_memory_limit(wanted ? *wanted : memory_limit_of_machine());
+  if (const auto wanted = size_from(common.memory)) {
+    set_memory_limit(*wanted, LimitOf::option);
+  } else {
+    set_usual_memory_limit();
+  }
   if (common.outside_files) allow_outside_files();
 }
 

@@ -1,7 +1,6 @@
 #include "tensor/memory_limit.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,25 +8,19 @@
 #include <charconv>
 #include <cmath>
 
+#include "tensor/machine_memory.hpp"
 #include "text/error.hpp"
 
 namespace qkv {
 namespace {
 
 std::atomic<std::size_t> limit = usual_memory_limit;
+std::atomic<LimitOf> limit_of = LimitOf::qkv;
 std::atomic<std::size_t> held = 0;
 
 constexpr double gib = 1 << 30;
 // More than any machine has: who asks for that does not want more memory.
 constexpr double most_worth_allowing = gib * (1 << 20);
-
-// In bytes; nothing where the system does not say.
-std::optional<std::size_t> memory_of_machine() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page = ::sysconf(_SC_PAGE_SIZE);
-  if (pages <= 0 || page <= 0) return {};
-  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page);
-}
 
 std::size_t most_numbers() { return limit / sizeof(double); }
 
@@ -48,13 +41,25 @@ std::string remedy(double bytes) {
                      std::floor(bytes / gib) + 1);
 }
 
+// "qkv may use 8 GiB": how much, and who says so.
+std::string allowance() {
+  const std::string size = size_text(static_cast<double>(limit));
+  switch (limit_of) {
+    case LimitOf::option: return fmt::format("--memory lets qkv use {}", size);
+    case LimitOf::machine:
+      return fmt::format("qkv may use three quarters of the machine's memory, {}", size);
+    case LimitOf::control_group:
+      return fmt::format("qkv may use three quarters of its control group's memory, {}", size);
+    default: return fmt::format("qkv may use {}", size);
+  }
+}
+
 // `numbers` more are asked for, beside those that are held.
 std::string too_much(double numbers) {
   const double before = static_cast<double>(held) * sizeof(double);
   const double bytes = numbers * sizeof(double);
-  return fmt::format("{} numbers take {}, and qkv may use {} ({} numbers){}: {}",
-                     count_text(numbers), size_text(bytes), size_text(static_cast<double>(limit)),
-                     most_numbers(),
+  return fmt::format("{} numbers take {}, and {} ({} numbers){}: {}", count_text(numbers),
+                     size_text(bytes), allowance(), most_numbers(),
                      before == 0 ? "" : fmt::format(", of which {} are taken", size_text(before)),
                      remedy(bytes + before));
 }
@@ -63,21 +68,35 @@ std::string too_much(double numbers) {
 
 std::size_t memory_limit() { return limit; }
 
-void set_memory_limit(std::size_t bytes) { limit = bytes; }
+void set_memory_limit(std::size_t bytes, LimitOf whose) {
+  limit = bytes;
+  limit_of = whose;
+}
 
-std::size_t memory_limit_of_machine() {
-  const auto there = memory_of_machine();
-  return there ? std::min(usual_memory_limit, *there / 4 * 3) : usual_memory_limit;
+void set_usual_memory_limit() {
+  set_memory_limit(usual_memory_limit);
+  const auto take = [](std::optional<std::size_t> there, LimitOf whose) {
+    if (there && *there / 4 * 3 < limit) set_memory_limit(*there / 4 * 3, whose);
+  };
+  take(memory_of_machine(), LimitOf::machine);
+  take(memory_of_control_group(), LimitOf::control_group);
 }
 
 std::string out_of_memory() {
+  const auto space = address_space();
+  if (space && *space < limit) {
+    return fmt::format(
+        "this takes more memory than the {} that the system gives this process (ulimit -v): make "
+        "it smaller, or raise that limit",
+        size_text(static_cast<double>(*space)));
+  }
   if (const auto there = memory_of_machine(); there && limit > *there) {
     return "this takes more memory than the machine has to give: make it smaller";
   }
   return fmt::format(
-      "this takes more memory than the {} that qkv may use: make it smaller, or allow more, such "
-      "as --memory 16G",
-      size_text(static_cast<double>(limit)));
+      "this takes more memory than is allowed, since {}: make it smaller, or allow more, such as "
+      "--memory 16G",
+      allowance());
 }
 
 std::optional<std::size_t> size_from(std::string_view text) {

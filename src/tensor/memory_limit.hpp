@@ -13,12 +13,16 @@ namespace qkv {
 /// `HugePages` gives no more. It belongs to the person who started the program, so it is
 /// the process's, like its environment: 8 GiB until `set_memory_limit`.
 std::size_t memory_limit();
-void set_memory_limit(std::size_t bytes);
+
+/// Who set the limit, for messages.
+enum class LimitOf { option, qkv, machine, control_group };
+void set_memory_limit(std::size_t bytes, LimitOf whose = LimitOf::qkv);
 
 inline constexpr std::size_t usual_memory_limit = std::size_t{8} << 30;
 
-/// The limit where none is named: the usual one, or three quarters of what the machine has.
-std::size_t memory_limit_of_machine();
+/// Sets the limit where none is named: the usual one, or three quarters of what the machine has or
+/// the process's control group may take, where that is less.
+void set_usual_memory_limit();
 
 /// What to say where std::bad_alloc was thrown.
 std::string out_of_memory();
