@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "text/code_point.hpp"
+
 namespace qkv::csv {
 namespace {
 
@@ -12,26 +14,27 @@ using namespace std::string_view_literals;
 constexpr std::array starts = {"="sv,  "+"sv,  "-"sv,  "@"sv,  "\t"sv, "\r"sv,
                                "\n"sv, "＝"sv, "＋"sv, "－"sv, "＠"sv};
 
-// Blanks and marks without a shape of their own, which a spreadsheet may pass over: a blank, the
-// no-break, wide and zero-width ones, and the byte order mark.
-constexpr std::array passed_over = {" "sv,      "\u00A0"sv, "\u3000"sv,
-                                    "\u200B"sv, "\u2060"sv, "\uFEFF"sv};
+// Blanks of every kind, and what is not seen: controls, marks of direction, soft hyphens, zero
+// widths. A spreadsheet may pass over them.
+bool is_passed_over(Code code) {
+  return code != bad_byte && (is_unseen(code) || category_group(code) == 'Z');
+}
 
-template <std::size_t N>
-std::string_view front_of(std::string_view text, const std::array<std::string_view, N>& marks) {
-  const auto found = std::find_if(marks.begin(), marks.end(),
-                                  [&](std::string_view mark) { return text.starts_with(mark); });
-  return found == marks.end() ? std::string_view() : *found;
+bool starts_formula(std::string_view text) {
+  return std::any_of(starts.begin(), starts.end(),
+                     [&](std::string_view start) { return text.starts_with(start); });
 }
 
 /// Whether a spreadsheet might take `label` for a formula, once the apostrophes that already guard
 /// it are taken off.
 bool needs_guard(std::string_view label) {
   label.remove_prefix(std::min(label.find_first_not_of('\''), label.size()));
-  while (!front_of(label, passed_over).empty()) {
-    label.remove_prefix(front_of(label, passed_over).size());
+  while (!label.empty() && !starts_formula(label)) {
+    const Decoded first = decoded(label, 0);
+    if (!is_passed_over(first.code)) return false;
+    label.remove_prefix(first.bytes);
   }
-  return !front_of(label, starts).empty();
+  return !label.empty();
 }
 
 }  // namespace
