@@ -24,6 +24,12 @@ std::optional<int> decimals_in(std::string_view token) {
   return point == std::string_view::npos ? 0 : static_cast<int>(token.size() - point - 1);
 }
 
+// Whether a number may be a whole one that no double holds.
+bool may_be_rounded(std::string_view token) {
+  constexpr std::size_t fewest_digits = 16;
+  return token.size() >= fewest_digits && token.find_first_of(".eE") == std::string_view::npos;
+}
+
 // What a cell keeps of a number that fast_float read from `token`; false where it needs to
 // know more.
 bool keep(double& cell, double value, std::string_view) {
@@ -56,8 +62,9 @@ bool take_plain_cell(std::string_view& text, Cell& cell) {
   const auto [stop, error] = fast_float::from_chars(start, end, value);
   const auto size = static_cast<std::size_t>(stop - start);
   const bool whole_cell = error == std::errc{} && (stop == end || ends_plain_cell(*stop));
-  // It has other rules for words than the general reader.
-  if (whole_cell && std::isfinite(value) && keep(cell, value, text.substr(0, size))) {
+  // It has other rules for words than the general reader, and rounds whole numbers.
+  if (whole_cell && !may_be_rounded(text.substr(0, size)) && std::isfinite(value) &&
+      keep(cell, value, text.substr(0, size))) {
     text.remove_prefix(size);
     return true;
   }

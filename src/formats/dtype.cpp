@@ -1,5 +1,7 @@
 #include "formats/dtype.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,6 +11,9 @@
 #include <limits>
 #include <utility>
 
+#include "formats/numeral.hpp"
+#include "text/error.hpp"
+
 namespace qkv {
 namespace {
 
@@ -16,6 +21,18 @@ static_assert(std::endian::native == std::endian::little, "dtype.cpp copies litt
 
 template <class Stored>
 double number(Stored stored) {
+  return static_cast<double>(stored);
+}
+
+/// 64 bits hold whole numbers that a double does not: two that differ must not become the same.
+template <class Stored>
+double whole(Stored stored) {
+  if (is_rounded(stored)) {
+    throw InputError(fmt::format(
+        "{} is a whole number that no double holds: if it may be rounded, save floating-point "
+        "numbers",
+        stored));
+  }
   return static_cast<double>(stored);
 }
 
@@ -68,11 +85,11 @@ constexpr std::array all_dtypes = {
     Dtype{"i1", "I8", 1, each<std::int8_t>, Precision::digits},
     Dtype{"i2", "I16", 2, each<std::int16_t>, Precision::digits},
     Dtype{"i4", "I32", 4, each<std::int32_t>, Precision::digits},
-    Dtype{"i8", "I64", 8, each<std::int64_t>, Precision::digits},
+    Dtype{"i8", "I64", 8, each<std::int64_t, whole<std::int64_t>>, Precision::digits},
     Dtype{"u1", "U8", 1, each<std::uint8_t>, Precision::digits},
     Dtype{"u2", "U16", 2, each<std::uint16_t>, Precision::digits},
     Dtype{"u4", "U32", 4, each<std::uint32_t>, Precision::digits},
-    Dtype{"u8", "U64", 8, each<std::uint64_t>, Precision::digits},
+    Dtype{"u8", "U64", 8, each<std::uint64_t, whole<std::uint64_t>>, Precision::digits},
     Dtype{"b1", "BOOL", 1, each<std::uint8_t, truth>, Precision::digits},
 };
 
@@ -80,9 +97,14 @@ constexpr std::array all_dtypes = {
 
 std::span<const Dtype> dtypes() { return all_dtypes; }
 
-Values load_values(const Dtype& dtype, std::string_view bytes, ByteOrder order) {
+Values load_values(const Dtype& dtype, std::string_view bytes, const std::string& where,
+                   ByteOrder order) {
   Values values = Values::unwritten(bytes.size() / dtype.size);
-  dtype.load(bytes.data(), dtype.size, order, values.write());
+  try {
+    dtype.load(bytes.data(), dtype.size, order, values.write());
+  } catch (const InputError& error) {
+    refuse(where, error.what());
+  }
   return values;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "formats/written.hpp"
@@ -24,7 +25,9 @@ struct Dtype {
 std::span<const Dtype> dtypes();
 
 /// The numbers in `bytes`, which must be a multiple of the dtype's size long.
-Values load_values(const Dtype& dtype, std::string_view bytes, ByteOrder order = ByteOrder::little);
+/// Throws InputError, which begins with `where`, for a whole number that no double holds.
+Values load_values(const Dtype& dtype, std::string_view bytes, const std::string& where,
+                   ByteOrder order = ByteOrder::little);
 
 /// Numbers from a binary file as if they had been handed in: NaN is a number, decimals are 0.
 Written written_of(Shape shape, std::span<const double> values, Precision precision);

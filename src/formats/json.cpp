@@ -50,10 +50,12 @@ class Reader final : public nlohmann::json_sax<Json> {
     refuse("true and false are no numbers; " + std::string(example));
   }
   bool number_integer(number_integer_t value) override {
-    return add({.value = static_cast<double>(value)});
+    return is_rounded(value) ? add_text(fmt::to_string(value))
+                             : add({.value = static_cast<double>(value)});
   }
   bool number_unsigned(number_unsigned_t value) override {
-    return add({.value = static_cast<double>(value)});
+    return is_rounded(value) ? add_text(fmt::to_string(value))
+                             : add({.value = static_cast<double>(value)});
   }
   bool number_float(number_float_t, const string_t& written) override { return add_text(written); }
   bool string(string_t& written) override {

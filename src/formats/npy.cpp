@@ -227,7 +227,7 @@ std::string shape_tuple(const Shape& shape) {
 NpyArray read_npy_array(std::string_view bytes, const std::string& where) {
   const Header header = take_header(bytes, where);
   refuse_wrong_size(header, bytes, where);
-  Values values = load_values(*header.dtype, bytes, header.byte_order);
+  Values values = load_values(*header.dtype, bytes, where, header.byte_order);
   if (header.fortran_order && header.shape.size() > 1) {
     values = in_c_order(header.shape, std::move(values));
   }

@@ -1,6 +1,9 @@
 #include "formats/numeral.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -132,6 +135,19 @@ std::int16_t decimals_of(const Parts& parts) {
   return static_cast<std::int16_t>(std::clamp(fraction - parts.exponent, -most, most));
 }
 
+constexpr std::size_t fewest_rounded_digits = 16;  // 2^53 has as many
+
+/// The fewest digits that tell a whole number's double, without zeros behind them.
+std::string short_digits(double value) {
+  std::array<char, 32> text;
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific)
+          .ptr;
+  std::string digits(text.data(), std::find(text.data(), end, 'e'));
+  std::erase(digits, '.');
+  return digits.substr(0, digits.find_last_not_of('0') + 1);
+}
+
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7f;
@@ -140,6 +156,14 @@ bool is_control(std::string_view character) {
 }
 
 }  // namespace
+
+bool is_held(std::string_view digits, double value) {
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  if (digits.size() < fewest_rounded_digits || fmt::format("{:.0f}", value) == digits) return true;
+  const std::string shortest = short_digits(value);
+  return digits.starts_with(shortest) &&
+         digits.find_first_not_of('0', shortest.size()) == std::string_view::npos;
+}
 
 NumeralResult parse_numeral(std::string_view token, DecimalMark mark) {
   std::string_view text = token;
@@ -151,6 +175,8 @@ NumeralResult parse_numeral(std::string_view token, DecimalMark mark) {
   if (!parts) return {.fault = NumeralFault::not_a_number};
   const auto value = digits_value(text, *parts, mark);
   if (!value) return {.fault = NumeralFault::too_large};
+  const bool is_whole = !parts->scientific && parts->digits_end == parts->whole_digits;
+  if (is_whole && !is_held(text, *value)) return {.fault = NumeralFault::rounded};
   return {.numeral = {.value = minus ? -*value : *value,
                       .decimals = decimals_of(*parts),
                       .scientific = parts->scientific}};
@@ -160,6 +186,10 @@ std::string refusal(NumeralFault fault, std::string_view token) {
   const std::string shown = "\"" + printable(token) + "\"";
   if (fault == NumeralFault::too_large) {
     return shown + " is too large: a number goes up to 1.79e308; for infinity write inf";
+  }
+  if (fault == NumeralFault::rounded) {
+    return shown +
+           " is a whole number that no double holds: if it may be rounded, write it with a point";
   }
   return shown + " is not a number: write it like 0.25 or 2.5e-3";
 }

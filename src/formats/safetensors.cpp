@@ -273,9 +273,10 @@ const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& 
 
 Written read_safetensor(const SafetensorsEntry& entry, const std::string& where) {
   const Dtype& dtype = safetensor_dtype(entry, where);
-  count_of(entry.shape, entry_place(entry, where) + ": a tensor");  // or it is too large
+  const std::string place = entry_place(entry, where);
+  count_of(entry.shape, place + ": a tensor");  // or it is too large
   const Shape shape = entry.shape.empty() ? Shape{1} : entry.shape;
-  return written_of(shape, load_values(dtype, entry.data), dtype.precision);
+  return written_of(shape, load_values(dtype, entry.data, place), dtype.precision);
 }
 
 std::vector<NamedWritten> read_safetensors(std::string_view bytes, const std::string& where,

@@ -20,10 +20,11 @@ double set_value(const std::string& change, std::string_view written) {
   const std::string_view text = trimmed(written);
   const NumeralResult result = parse_cell(text, mark_of(text));
   if (result.fault != NumeralFault::none || std::isnan(result.numeral.value)) {
-    const bool too_large = result.fault == NumeralFault::too_large;
+    const bool is_in_digits =
+        result.fault == NumeralFault::too_large || result.fault == NumeralFault::rounded;
     throw InputError(fmt::format(
         "--set {}: {}", change,
-        too_large
+        is_in_digits
             ? refusal(result.fault, written)
             : fmt::format("\"{}\" is not a number: write it like 0.25, 1/3, √2, 80% or 2.5e-3",
                           printable(written))));

@@ -129,6 +129,12 @@ bool TomlReader::collect(const toml::node& node, std::size_t depth, Written& int
                          std::string_view name) {
   const toml::array* array = node.as_array();
   if (!array) {
+    const auto* whole = node.as_integer();
+    if (whole != nullptr && is_rounded(whole->get())) {
+      fault(node, fmt::format("{}: {}", name,
+                              refusal(NumeralFault::rounded, fmt::to_string(whole->get()))));
+      return false;
+    }
     const auto value = number_in(node);
     if (!value || std::isnan(*value)) {
       fault(node, fmt::format("{}: this is not a number", name));
