@@ -7,6 +7,7 @@
 #include "cli/exporting.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
+#include "cli/sync_option.hpp"
 #include "cli/values.hpp"
 #include "exporting/export_format.hpp"
 #include "exporting/export_plan.hpp"
@@ -28,8 +29,7 @@ void refuse_for_screen(const PlannedFile& file) {
 }
 
 // Several files follow each other, each after a comment with its name: NumPy skips it.
-void to_output(std::vector<PlannedFile> plan) {
-  plan.pop_back();  // the list of files
+void to_output(const std::vector<PlannedFile>& plan) {
   for (const PlannedFile& file : plan) {
     if (file.for_screen == nullptr) refuse_for_screen(file);
   }
@@ -43,9 +43,9 @@ void to_output(std::vector<PlannedFile> plan) {
 
 int run(const ExportCommandOptions& options) {
   const LoadedLesson loaded = load(options.lesson, options.what.only);
-  std::vector<PlannedFile> plan = export_plan(loaded.lesson, loaded.trace, options.what);
+  const ExportPlan plan = export_plan(loaded.lesson, loaded.trace, options.what);
   if (options.directory == "-") {
-    to_output(std::move(plan));
+    to_output(plan.files);
   } else {
     tell(export_to_directory(plan, options.directory) + "\n");
   }
@@ -88,6 +88,7 @@ std::function<int()> set_up_export(OptionList& app, const Common&) {
   app.add_option("--digits", options->what.digits, decimals(),
                  "Decimals of numbers in text (all that a double needs; in documents 4)");
   app.add_flag("--plain", options->what.plain, "Numbers only, without labels");
+  add_sync_option(app);
   return [options] { return run(*options); };
 }
 

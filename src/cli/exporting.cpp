@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "cli/progress.hpp"
-#include "formats/manifest.hpp"
-#include "formats/write_file.hpp"
+#include "formats/output_directory.hpp"
+#include "formats/sha256.hpp"
 #include "text/counted.hpp"
 #include "text/visible.hpp"
 
@@ -15,44 +16,43 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The list of an earlier export goes first: while this one is on its way, no list says that the
-// files are whole.
-void remove_list(const fs::path& directory) {
-  const fs::path list = directory / manifest_name;
-  std::error_code ignored;
-  if (fs::is_regular_file(fs::symlink_status(list, ignored))) fs::remove(list, ignored);
-}
-
-// Writes a file, and tells of its numbers as their bytes go by.
-void write_file(const PlannedFile& file, const fs::path& directory, Progress& progress) {
+// Writes a file, and tells of its numbers as their bytes go by. Its SHA-256.
+std::string write_file(const PlannedFile& file, const OutputDirectory& output, Progress& progress) {
   std::size_t left = file.cells;
   const auto pass = [&](std::size_t cells) {
     progress.advance(std::min(cells, left));
     left -= std::min(cells, left);
   };
-  write_whole(directory / file.name, [&](const Sink& sink) {
+  Sha256 sum;
+  output.write(file.name, [&](const Sink& sink) {
     file.content([&](std::string_view bytes) {
+      sum.add(bytes);
       sink(bytes);
       pass(bytes.size() / sizeof(double));
     });
   });
   pass(left);
+  return sum.hex();
 }
 
-void write_files(const std::vector<PlannedFile>& plan, const fs::path& directory) {
+Checksums write_files(const std::vector<PlannedFile>& files, const OutputDirectory& output) {
   std::size_t cells = 0;
-  for (const PlannedFile& file : plan) cells += file.cells;
+  for (const PlannedFile& file : files) cells += file.cells;
   Progress progress("exporting", cells);
-  for (const PlannedFile& file : plan) write_file(file, directory, progress);
+  Checksums sums;
+  for (const PlannedFile& file : files) sums[file.name] = write_file(file, output, progress);
+  return sums;
 }
 
 }  // namespace
 
-std::string export_to_directory(const std::vector<PlannedFile>& plan, const fs::path& directory) {
-  make_directory(directory);
-  remove_list(directory);
-  write_files(plan, directory);
-  return fmt::format("{} in {}", counted(plan.size(), "file"), visible(directory.string()));
+std::string export_to_directory(const ExportPlan& plan, const fs::path& directory) {
+  std::vector<std::string> names;
+  for (const PlannedFile& file : plan.files) names.push_back(file.name);
+  const OutputDirectory output(directory, names);
+  const std::string list = plan.list(write_files(plan.files, output));
+  output.write_list([&](const Sink& sink) { sink(list); });
+  return fmt::format("{} in {}", counted(names.size() + 1, "file"), visible(directory.string()));
 }
 
 }  // namespace qkv

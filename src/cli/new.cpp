@@ -9,6 +9,7 @@
 #include "check/distinct.hpp"
 #include "cli/command.hpp"
 #include "cli/option_list.hpp"
+#include "cli/sync_option.hpp"
 #include "cli/values.hpp"
 #include "formats/write_file.hpp"
 #include "lesson/new_lesson.hpp"
@@ -76,6 +77,7 @@ std::function<int()> set_up_new(OptionList& app, const Common&) {
   add_size(app, "--heads", wishes.heads, std::size_t{1}, most_heads, "How many heads");
   app.add_flag("--causal", wishes.causal, "No token looks at later ones");
   app.add_flag("--force", options->force, "Replace the file if it is there");
+  add_sync_option(app);
   return [options] { return run(*options); };
 }
 

@@ -8,6 +8,7 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/progress.hpp"
+#include "cli/sync_option.hpp"
 #include "cli/values.hpp"
 #include "formats/shell_word.hpp"
 #include "formats/write_file.hpp"
@@ -86,6 +87,7 @@ std::function<int()> set_up_report(OptionList& app, const Common&) {
       ->required();
   add_digits_option(app, options->digits);
   app.add_flag("--force", options->force, "Replace the file even if it is no page of qkv's");
+  add_sync_option(app);
   return [options] { return run(*options); };
 }
 

@@ -8,11 +8,12 @@
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
+#include "cli/sync_option.hpp"
 #include "cli/values.hpp"
 #include "exporting/blank_sheets.hpp"
+#include "formats/output_directory.hpp"
 #include "formats/read_file.hpp"
 #include "formats/shell_word.hpp"
-#include "formats/write_file.hpp"
 #include "page/worksheet.hpp"
 #include "text/error.hpp"
 #include "text/visible.hpp"
@@ -32,7 +33,7 @@ struct WorksheetOptions {
 // Whether numbers were written into the file; what can't be read may well be a learner's work.
 bool is_filled_in(const fs::path& path, std::string_view blank) {
   std::error_code ignored;
-  if (!fs::exists(path, ignored)) return false;
+  if (!fs::exists(path, ignored) || fs::is_fifo(path, ignored)) return false;
   try {
     if (read_bytes(path) == blank) return false;
     const Written written = read_written(path);
@@ -72,6 +73,17 @@ void refuse_strangers(const fs::path& directory, const std::vector<ExportedFile>
   }
 }
 
+// A worksheet has no list, since it is there to be changed; an export's would no longer be true.
+void write_all(const std::vector<ExportedFile>& files, const fs::path& directory) {
+  std::vector<std::string> names;
+  for (const ExportedFile& file : files) names.push_back(file.name);
+  const OutputDirectory output(directory, names);
+  for (const ExportedFile& file : files) {
+    output.write(file.name, [&](const Sink& sink) { sink(file.bytes); });
+  }
+  output.finish();
+}
+
 int run(const WorksheetOptions& options) {
   if (options.directory == "-") {
     throw InputError("a worksheet is several files; name a directory: -o DIR");
@@ -87,10 +99,7 @@ int run(const WorksheetOptions& options) {
   }
   files.push_back(
       {"worksheet.html", worksheet_page(loaded.lesson, loaded.trace, options.digits, check)});
-  make_directory(options.directory);
-  for (const ExportedFile& file : files) {
-    write_whole(fs::path(options.directory) / file.name, file.bytes);
-  }
+  write_all(files, options.directory);
   tell(fmt::format("{} files in {}: print worksheet.html, or fill in the CSV files; then\n  {}\n",
                    files.size(), visible(options.directory), visible(check)));
   return 0;
@@ -104,6 +113,7 @@ std::function<int()> set_up_worksheet(OptionList& app, const Common&) {
   app.add_option("--digits", options->digits, decimals(),
                  "Decimals of the givens on the printable page (4)");
   app.add_flag("--force", options->force, "Replace files that are filled in");
+  add_sync_option(app);
   return [options] { return run(*options); };
 }
 

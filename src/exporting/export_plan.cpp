@@ -126,11 +126,13 @@ Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
   return entry;
 }
 
-std::string manifest(const Lesson& lesson, const Trace& trace,
-                     const std::vector<const ExportFormat*>& formats,
-                     const std::vector<PlannedFile>& plan) {
+// All that is known before the files are written.
+Json list_of(const Lesson& lesson, const Trace& trace,
+             const std::vector<const ExportFormat*>& formats,
+             const std::vector<PlannedFile>& plan) {
   const Holders holders = holders_of(plan);
   Json json = Json::object();
+  json["qkv"] = QKV_VERSION;
   json["lesson"] = lesson.name;
   json["title"] = lesson.title;
   json["convention"] = trace.convention == Convention::columns ? "columns" : "rows";
@@ -152,6 +154,12 @@ std::string manifest(const Lesson& lesson, const Trace& trace,
   for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
     json["steps"].push_back(step_json(s + 1, lesson.recipe.steps[s], trace, holders));
   }
+  return json;
+}
+
+// The whole list: what is known of the files once they are written comes last.
+std::string list_text(Json json, const Checksums& sums) {
+  json["sha256"] = sums;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -173,8 +181,7 @@ std::string exported_suffix(const Tensor& tensor, std::size_t index) {
   return suffix;
 }
 
-std::vector<PlannedFile> export_plan(const Lesson& lesson, const Trace& trace,
-                                     const ExportOptions& options) {
+ExportPlan export_plan(const Lesson& lesson, const Trace& trace, const ExportOptions& options) {
   const std::vector<const ExportFormat*> formats = options.formats.empty()
                                                        ? std::vector{&export_formats().front()}
                                                        : find_export_formats(options.formats);
@@ -190,10 +197,10 @@ std::vector<PlannedFile> export_plan(const Lesson& lesson, const Trace& trace,
     }
     for (const ExportEntry& entry : entries) plan_entry(entry, *format, job, plan);
   }
-  std::string list = manifest(lesson, trace, formats, plan);
-  plan.push_back({.name = std::string(manifest_name),
-                  .content = [list = std::move(list)](const Sink& sink) { sink(list); }});
-  return plan;
+  Json known = list_of(lesson, trace, formats, plan);
+  return {.files = std::move(plan), .list = [known = std::move(known)](const Checksums& sums) {
+            return list_text(known, sums);
+          }};
 }
 
 }  // namespace qkv

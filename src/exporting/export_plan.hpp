@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,12 +37,19 @@ struct PlannedFile {
   std::string (*for_screen)(std::string_view) = nullptr;
 };
 
-/// The files of an export, in the order in which they are to be written: those of each format, and
-/// last `00-lesson.json`, which says what each of them is. Lesson and trace must outlive the plan.
-/// Throws InputError for a name in `only` that the trace does not have, and for a format that is
-/// not known.
-std::vector<PlannedFile> export_plan(const Lesson& lesson, const Trace& trace,
-                                     const ExportOptions& options);
+/// The SHA-256 of each file that was written, by its name.
+using Checksums = std::map<std::string, std::string, std::less<>>;
+
+/// An export before it is written.
+struct ExportPlan {
+  std::vector<PlannedFile> files;  ///< those of each format, in this order
+  /// `00-lesson.json`, which says what each of them is, and is written last.
+  std::function<std::string(const Checksums&)> list;
+};
+
+/// The files of an export. Lesson and trace must outlive the plan. Throws InputError for a name in
+/// `only` that the trace does not have, and for a format that is not known.
+ExportPlan export_plan(const Lesson& lesson, const Trace& trace, const ExportOptions& options);
 
 /// What the files of a given or a step are called, without extension: "given-W_Q", "06-scores".
 std::string exported_stem(const Given& given);

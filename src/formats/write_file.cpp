@@ -2,16 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <string>
-#include <utility>
+#include <system_error>
 
-#include "formats/unfinished.hpp"
+#include "formats/directory.hpp"
+#include "formats/temporary.hpp"
 #include "text/error.hpp"
 
 namespace qkv {
@@ -23,80 +24,10 @@ namespace fs = std::filesystem;
   refuse(path, fmt::format("the file cannot be written: {}", std::strerror(reason)));
 }
 
-// ---------------------------------------------------------------- the temporary
-
-/// Writes it all; the reason where that fails, else 0.
-int write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return 0;
-}
-
-/// A name beside `path` that no other thread or process takes. It does not grow with the file's own
-/// name, which may be as long as the system allows.
-fs::path temporary_name(const fs::path& path) {
-  static std::atomic<unsigned> counter = 0;
-  return path.parent_path() / fmt::format(".qkv-{}-{}.tmp", ::getpid(), counter++);
-}
-
-/// Opens a file that was not there before: a link that was put there is not followed.
-int open_new(const fs::path& path) {
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-}
-
-/// A file being written. One that is let go before `close` stays as it is.
-class Writing {
- public:
-  Writing(int descriptor, const fs::path& path) : descriptor_(descriptor), path_(path) {}
-  Writing(const Writing&) = delete;
-  Writing& operator=(const Writing&) = delete;
-  ~Writing() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-
-  void append(std::string_view bytes) const {
-    const int reason = write_all(descriptor_, bytes);
-    if (reason != 0) refuse_errno(path_, reason);
-  }
-
-  /// Some file systems tell only now that the disk is full.
-  void close() {
-    const int closed = ::close(std::exchange(descriptor_, -1));
-    if (closed != 0) refuse_errno(path_, errno);
-  }
-
- private:
-  int descriptor_;
-  const fs::path& path_;
-};
-
-void write_content(int descriptor, const fs::path& path, const FileContent& content) {
-  Writing writing(descriptor, path);
-  content([&](std::string_view bytes) { writing.append(bytes); });
-  writing.close();
-}
-
-/// One try under one name; false where the name was taken.
-bool write_through(const fs::path& temporary, const fs::path& path, const FileContent& content) {
-  const WatchedName watched(temporary.string());
-  const int descriptor = open_new(temporary);
-  if (descriptor < 0 && errno == EEXIST) return false;
-  if (descriptor < 0 && errno == ENOENT) {
-    refuse(path, "its directory does not exist: make it first");
-  }
-  if (descriptor < 0) refuse_errno(path, errno);
-  try {
-    write_content(descriptor, path, content);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) refuse_errno(path, errno);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
-  }
-  return true;
+void refuse_directory(const fs::path& path) {
+  std::error_code ignored;
+  if (path.has_filename() && !fs::is_directory(fs::symlink_status(path, ignored))) return;
+  refuse(path, "this is a directory: name a file in it");
 }
 
 // ---------------------------------------------------------------- devices
@@ -111,43 +42,87 @@ bool is_device(const fs::path& path) {
   return !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
+/// A device that is being written to.
+class DeviceWriting {
+ public:
+  /// A pipe that nothing reads would be waited for.
+  explicit DeviceWriting(const fs::path& path)
+      : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) {
+    if (descriptor_ < 0 && errno == ENXIO) {
+      refuse(path, "nothing reads from this pipe: start its reader first, or name a file");
+    }
+    if (descriptor_ < 0) refuse_errno(path, errno);
+  }
+  DeviceWriting(const DeviceWriting&) = delete;
+  DeviceWriting& operator=(const DeviceWriting&) = delete;
+  ~DeviceWriting() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  void append(std::string_view bytes) const {
+    const int reason = write_all(descriptor_, bytes);
+    if (reason != 0) refuse_errno(path_, reason);
+  }
+
+  /// Some tell only now that there is no room.
+  void close() {
+    const int closed = ::close(descriptor_);
+    descriptor_ = -1;
+    if (closed != 0) refuse_errno(path_, errno);
+  }
+
+ private:
+  const fs::path& path_;
+  int descriptor_;
+};
+
 void write_to_device(const fs::path& path, const FileContent& content) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) refuse_errno(path, errno);
-  write_content(descriptor, path, content);
+  DeviceWriting writing(path);
+  content([&](std::string_view bytes) { writing.append(bytes); });
+  writing.close();
+}
+
+// ---------------------------------------------------------------- what killed programs left
+
+/// Removes a temporary that no program has locked.
+void remove_if_left(const fs::path& name) {
+  const int descriptor = ::open(name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return;
+  struct stat status = {};
+  const bool is_left = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+                       ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+  if (is_left) ::unlink(name.c_str());
+  ::close(descriptor);
 }
 
 }  // namespace
 
+void replace_whole(const fs::path& path, const FileContent& content) {
+  refuse_directory(path);
+  Temporary temporary(path);
+  content([&](std::string_view bytes) { temporary.append(bytes); });
+  temporary.take_its_place();
+}
+
 void write_whole(const fs::path& path, const FileContent& content) {
-  std::error_code ignored;
-  if (!path.has_filename() || fs::is_directory(fs::symlink_status(path, ignored))) {
-    refuse(path, "this is a directory: name a file in it");
-  }
   if (is_device(path)) return write_to_device(path, content);
-  constexpr int tries = 100;
-  for (int i = 0; i < tries; ++i) {
-    if (write_through(temporary_name(path), path, content)) return;
-  }
-  refuse_errno(path, EEXIST);
+  refuse_directory(path);
+  Temporary temporary(path);
+  const auto directory = directory_to_sync(path.parent_path());  // which fails before the work
+  content([&](std::string_view bytes) { temporary.append(bytes); });
+  temporary.take_its_place();
+  if (directory) directory->sync();
 }
 
 void write_whole(const fs::path& path, std::string_view bytes) {
   write_whole(path, [bytes](const Sink& sink) { sink(bytes); });
 }
 
-void make_directory(const fs::path& path) {
+void remove_leftovers(const fs::path& directory) {
   std::error_code error;
-  fs::create_directories(path, error);
-  std::error_code unknown;
-  if (!fs::is_directory(path, unknown)) {
-    if (!error || error == std::errc::file_exists || error == std::errc::not_a_directory) {
-      refuse(path, "a file is in the way of this directory: remove it or name another directory");
-    }
-    refuse(path, fmt::format("the directory cannot be made: {}", error.message()));
-  }
-  if (::access(path.c_str(), W_OK | X_OK) != 0) {
-    refuse(path, fmt::format("nothing can be written in this directory: {}", std::strerror(errno)));
+  for (auto entry = fs::directory_iterator(directory, error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (is_temporary_name(entry->path().filename().string())) remove_if_left(entry->path());
   }
 }
 

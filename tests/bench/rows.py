@@ -91,7 +91,7 @@ def output_row(qkv, scratch, n, d, h, threads):
     arguments = (directory, n, d, h, directory / "peer.npy")
     return dataclasses.replace(
         row, name="attention, output alone",
-        ours=[qkv, "export", str(directory / "lesson.toml"), "--step", "output", "--format", "npy",
+        ours=[qkv, "export", "--no-sync", str(directory / "lesson.toml"), "--step", "output", "--format", "npy",
               "-o", str(directory / "out"), "--threads", str(threads)],
         peers=[peer("numpy in place", "lean", "numpy", *arguments, env=threads_in(threads)),
                peer(f"numpy in place {best_core_type()}", "lean", "numpy", *arguments,
@@ -116,7 +116,7 @@ def gpt2_row(qkv, scratch, n, threads, whole):
     of_model = ["--model", str(path), "--text", text, "--threads", str(threads)]
     return Row("GPT-2 small, all kept" if whole else "GPT-2 small, to its last norm", f"{n} tokens",
                [qkv, "run", *of_model, "--from", "probabilities"] if whole else
-               [qkv, "export", *of_model, "--step", "norm", "--format", "npy", "-o",
+               [qkv, "export", "--no-sync", *of_model, "--step", "norm", "--format", "npy", "-o",
                 str(directory / "out")],
                [peer(kind + core, "gpt2", kind, *arguments, env=env) for kind, env, core in
                 (("numpy", threads_in(threads), ""), ("torch", threads_in(threads), ""),
@@ -139,7 +139,7 @@ def write_row(qkv, matrix, form, n, threads):
     libraries = ["numpy", "pandas"] if form == "csv" else ["numpy"]
     goal = {1: {"numpy": 6, "pandas": 12}, 2: {"numpy": 15, "pandas": 30}}[threads]
     return Row(f"write {form}", f"{n}×{n}",
-               [qkv, "export", str(directory / "npy.toml"), "--step", "A", "-o", str(out), *options,
+               [qkv, "export", "--no-sync", str(directory / "npy.toml"), "--step", "A", "-o", str(out), *options,
                 "--threads", str(threads)],
                [peer(library, "write", library, form, directory / "A.npy", directory / "peer.out",
                      env=threads_in(threads)) for library in libraries],

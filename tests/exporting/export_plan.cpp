@@ -13,19 +13,13 @@ namespace {
 
 using namespace qkv;
 
-std::vector<std::string> names_of(const std::vector<PlannedFile>& plan) {
+std::vector<std::string> names_of(const ExportPlan& plan) {
   std::vector<std::string> names;
-  for (const PlannedFile& file : plan) names.push_back(file.name);
+  for (const PlannedFile& file : plan.files) names.push_back(file.name);
   return names;
 }
 
-std::string content(const PlannedFile& file) {
-  std::string bytes;
-  file.content([&](std::string_view piece) { bytes += piece; });
-  return bytes;
-}
-
-std::vector<PlannedFile> plan(const LoadedLesson& loaded, const ExportOptions& options) {
+ExportPlan plan(const LoadedLesson& loaded, const ExportOptions& options) {
   return export_plan(loaded.lesson, loaded.trace, options);
 }
 
@@ -33,13 +27,16 @@ TEST_CASE("csv has a file for each head, npy one for the step, npz one for the l
   const LoadedLesson loaded = load_lesson("the-fat-cat");
   CHECK(names_of(plan(loaded, {.only = {"scores", "W_O"}, .formats = {"csv,npy", "npz"}})) ==
         std::vector<std::string>{"given-W_O.csv", "08-scores.head-1.csv", "08-scores.head-2.csv",
-                                 "given-W_O.npy", "08-scores.npy", "lesson.npz", "00-lesson.json"});
+                                 "given-W_O.npy", "08-scores.npy", "lesson.npz"});
 }
 
 TEST_CASE("the list of files says which hold a step, and nothing of what was left out") {
   const LoadedLesson loaded = load_lesson("the-fat-cat");
-  const auto files = plan(loaded, {.only = {"scores"}, .formats = {"npy", "json", "markdown"}});
-  const auto list = nlohmann::json::parse(content(files.back()));
+  const ExportPlan made =
+      plan(loaded, {.only = {"scores"}, .formats = {"npy", "json", "markdown"}});
+  const auto list = nlohmann::json::parse(made.list({{"08-scores.npy", "0123"}}));
+  CHECK(list["qkv"] == QKV_VERSION);
+  CHECK(list["sha256"] == nlohmann::json({{"08-scores.npy", "0123"}}));
   CHECK(list["formats"] == nlohmann::json({"npy", "json", "markdown"}));
   CHECK(list["documents"] == nlohmann::json({"lesson.md"}));
   for (const auto& step : list["steps"]) {
@@ -53,7 +50,7 @@ TEST_CASE("the list of files says which hold a step, and nothing of what was lef
 TEST_CASE("a format is written once, however often it is named") {
   const LoadedLesson loaded = load_lesson("toy-attention");
   CHECK(names_of(plan(loaded, {.formats = {"json", "json,json"}})) ==
-        std::vector<std::string>{"lesson.json", "00-lesson.json"});
+        std::vector<std::string>{"lesson.json"});
 }
 
 TEST_CASE("every format that is written for programs is read, too") {
