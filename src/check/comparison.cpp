@@ -175,6 +175,18 @@ void require(const Required& required, const Side& ours, Comparison& comparison)
   }
 }
 
+namespace {
+
+// Whether half an export lacks a step of the other side's.
+bool is_cut_short(const Comparison& comparison, const Side& actual, const Side& desired) {
+  return std::ranges::any_of(comparison.steps, [&](const ComparedStep& step) {
+    return (step.sameness == Sameness::only_desired && actual.half_export) ||
+           (step.sameness == Sameness::only_actual && desired.half_export);
+  });
+}
+
+}  // namespace
+
 Comparison compare(const Side& actual, const Side& desired, const ToleranceChoice& choice) {
   const SideIndex actual_index(actual);
   const SideIndex desired_index(desired);
@@ -182,6 +194,9 @@ Comparison compare(const Side& actual, const Side& desired, const ToleranceChoic
   refuse_unread(desired, actual_index);
   const bool both_whole = actual.whole && desired.whole;
   Comparison comparison;
+  for (const Side* side : {&actual, &desired}) {
+    if (side->half_export) comparison.half_exports.push_back(side->name);
+  }
   bool in_common = false;
   bool after_mask = false;
   Terms terms;
@@ -192,6 +207,7 @@ Comparison compare(const Side& actual, const Side& desired, const ToleranceChoic
     in_common = in_common || !is_missing(comparison.steps.back().sameness);
   }
   comparison.first = first_difference(comparison, both_whole);
+  comparison.cut_short = is_cut_short(comparison, actual, desired);
   if (!in_common) refuse_strangers(actual, desired);
   refuse_idle_tolerances(choice, comparison);
   return comparison;

@@ -45,7 +45,12 @@ struct Comparison {
   /// The lesson with the program's own numbers, where one side is a lesson and one is not.
   std::optional<Trace> own = {};
 
-  bool same() const { return !first.has_value(); }
+  /// The sides that are files of an export without its list. Where one lacks a step, it was cut
+  /// short, and is not the same as any other.
+  std::vector<std::string> half_exports = {};
+  bool cut_short = false;
+
+  bool same() const { return !first.has_value() && !cut_short; }
 };
 
 /// Whether a step is one that only one side has.

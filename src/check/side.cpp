@@ -142,6 +142,7 @@ Side side_of(const std::string& name, Dump dump) {
   Side side{.name = name,
             .matrices = {},
             .whole = dump.whole_lesson,
+            .half_export = dump.half_export,
             .order = std::move(dump.listed),
             .notes = std::move(dump.notes),
             .unread = std::move(dump.unread)};

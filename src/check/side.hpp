@@ -31,6 +31,7 @@ struct Side {
   /// Whether a matrix that it lacks is missing; a dump may hold any part of a lesson.
   bool whole = false;
   bool is_lesson = false;          ///< or a model: worked out here, not read
+  bool half_export = false;        ///< files of an export without its list
   std::vector<std::string> order;  ///< the steps in the lesson's order, where that is known
   std::vector<std::string> notes;
   std::vector<UnreadFile> unread;  ///< files of a directory that are no numbers

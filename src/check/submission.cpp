@@ -14,6 +14,7 @@
 #include "formats/found_files.hpp"
 #include "formats/manifest.hpp"
 #include "formats/numeral.hpp"
+#include "formats/proof.hpp"
 #include "formats/read_file.hpp"
 #include "text/error.hpp"
 #include "text/lowercase.hpp"
@@ -260,6 +261,13 @@ std::vector<FoundFile> found_in(const fs::path& path, Submission& submission) {
   return files;
 }
 
+// An export may well be filled in by hand, and is judged by what it holds: it is only told.
+void tell_doubt(const fs::path& path, Submission& submission) {
+  const auto doubt = doubt_of(path, submission.list, ExportSign::givens);
+  if (!doubt) return;
+  submission.notes.push_back(fmt::format("{}: {}", on_one_line(path.string()), doubt->says));
+}
+
 }  // namespace
 
 Submission read_submission(const fs::path& path, const Trace& trace) {
@@ -283,6 +291,7 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
                                        path.string(), example_file(last, trace.at(last)))
                          : submission.notes.front());
   }
+  tell_doubt(path, submission);
   return submission;
 }
 

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "formats/file_stem.hpp"
 #include "formats/format.hpp"
 #include "formats/manifest.hpp"
+#include "formats/proof.hpp"
 #include "formats/read_file.hpp"
 #include "tensor/tensor.hpp"
 #include "text/error.hpp"
@@ -172,14 +174,19 @@ Dump read_dump(const fs::path& path, const ExpectedSize& expected) {
   Dump dump;
   Collector collector;
   std::error_code error;
+  std::optional<Manifest> list;
   if (!fs::is_directory(path, error)) {
     add_file(path, expected, collector);
   } else {
-    const std::optional<Manifest> list = read_manifest(path);
+    list = read_manifest(path);
     if (list) take_list(*list, dump);
     for (const fs::path& file : files_in(path, list)) {
       add_file_of(file, expected, list.has_value(), collector, dump);
     }
+  }
+  if (auto doubt = doubt_of(path, list, ExportSign::any_file)) {
+    dump.half_export = doubt->half_export;
+    dump.notes.push_back(std::move(doubt->says));
   }
   dump.matrices = collector.take(dump.notes);
   if (dump.matrices.empty() && !dump.unread.empty()) throw InputError(dump.unread.front().why);

@@ -27,6 +27,7 @@ struct Dump {
   std::vector<UnreadFile> unread;
   /// Whether it is an export of a whole lesson, by its own list: what is not there is missing.
   bool whole_lesson = false;
+  bool half_export = false;         ///< its files are named as an export's, and have no list
   std::vector<std::string> listed;  ///< the names in the export's list, in the lesson's order
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +24,8 @@ struct ManifestEntry {
 struct Manifest {
   std::vector<ManifestEntry> entries;
   std::set<std::string, std::less<>> files;  ///< of all entries
+  /// The SHA-256 of each file, by its name; none in the list of an older qkv.
+  std::map<std::string, std::string, std::less<>> sums;
 
   /// Whether the export wrote a file of that name.
   bool lists(std::string_view file) const;

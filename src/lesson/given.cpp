@@ -9,6 +9,7 @@
 
 #include "formats/format.hpp"
 #include "formats/pasted.hpp"
+#include "formats/proof.hpp"
 #include "formats/read_file.hpp"
 #include "lesson/own_directory.hpp"
 #include "text/error.hpp"
@@ -70,6 +71,12 @@ std::optional<Numbers> read_from_file(const Table& given) {
   if (!file) return {};
   const std::filesystem::path path = file_of_lesson(given.context.directory, *file);
   const auto key_in_file = given.reader.text(given.table, "key");
+  if (is_changed(path)) {
+    throw InputError(fmt::format(
+        "{}: this is not the file that {} beside it lists: it was changed after the export; export "
+        "again or, if the change is meant, remove that list",
+        *file, manifest_name));
+  }
   const Format* format = format_of(path);
   if (!key_in_file && format && format->read_numbers) {
     if (auto numbers = format->read_numbers(path)) return Numbers{*std::move(numbers)};

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "formats/manifest.hpp"
 #include "text/visible.hpp"
 #include "text/width.hpp"
 #include "text/wrapped.hpp"
@@ -195,8 +196,10 @@ std::string all_same_text(const Comparison& comparison) {
   const auto all = std::ranges::count_if(comparison.steps, has_numbers);
   const auto identical =
       std::ranges::count(comparison.steps, Sameness::identical, &ComparedStep::sameness);
-  return identical == all ? fmt::format("All {} are identical.\n", all)
-                          : fmt::format("All {} are the same within the tolerance.\n", all);
+  const std::string_view are = identical == all ? "identical" : "the same within the tolerance";
+  if (comparison.half_exports.empty()) return fmt::format("All {} are {}.\n", all, are);
+  return fmt::format("All {} that are there are {}, but {} is a half export: it has no {}.\n", all,
+                     are, visible(comparison.half_exports.front()), manifest_name);
 }
 
 std::string names_text(std::span<const std::string> names) {
@@ -254,7 +257,7 @@ std::string compared_text(const Comparison& comparison, const Side& actual, cons
   text += wrapped_lines(conventions_text(comparison), look.width);
   text += wrapped_lines(nan_on_both_text(comparison), look.width);
   const std::string last = coverage_text(comparison, actual);  // one line, for scripts
-  if (comparison.same()) return text + all_same_text(comparison) + last;
+  if (!comparison.first) return text + all_same_text(comparison) + last;
   text += first_text(comparison);
   const ComparedStep& first = comparison.steps[*comparison.first];
   if (first.judged && comparison.own) {

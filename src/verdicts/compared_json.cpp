@@ -62,6 +62,7 @@ Json step_json(const ComparedStep& step, const Trace& own) {
 
 std::string compared_json(const Comparison& comparison, const Side& actual, const Side& desired) {
   Json json{{"actual", actual.name}, {"desired", desired.name}, {"same", comparison.same()}};
+  if (!comparison.half_exports.empty()) json["half_exports"] = comparison.half_exports;
   json["first"] = nullptr;
   if (comparison.first) json["first"] = comparison.steps[*comparison.first].name;
   const Coverage coverage = coverage_of(comparison, actual);
