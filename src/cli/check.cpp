@@ -9,6 +9,7 @@
 
 #include "check/check.hpp"
 #include "cli/command.hpp"
+#include "cli/few_messages.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/progress.hpp"
@@ -59,12 +60,26 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
 }
 
 void print_messages(const std::vector<CheckedPath>& all) {
+  FewMessages failures;
   for (const CheckedPath& one : all) {
-    if (!one.report) tell(fmt::format("qkv: {}\n", visible(one.failure)));
+    if (!one.report) failures.tell(one.failure);
     for (const std::string& note : one.report ? one.report->notes : std::vector<std::string>()) {
       tell(fmt::format("qkv: {}\n", visible(note)));
     }
   }
+  if (failures.untold() > 0) {
+    tell(fmt::format("qkv: and {} more paths that can't be read\n", failures.untold()));
+  }
+}
+
+// A line each, but for those that can't be read, where that are thousands.
+void print_lines(const std::vector<CheckedPath>& all, const MarkScheme& scheme) {
+  constexpr std::size_t most = 10;
+  std::size_t unreadable = 0;
+  for (const CheckedPath& one : all) {
+    if (one.report || ++unreadable <= most) print(checked_line(one, scheme));
+  }
+  if (unreadable > most) print(fmt::format("{} more: can't be read\n", unreadable - most));
 }
 
 MarkScheme scheme_of(const CheckCommandOptions& options, const LoadedLesson& loaded) {
@@ -80,8 +95,7 @@ void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& o
   } else if (options.json) {
     print(visible_json(checked_json(all, loaded.lesson, answers)));
   } else if (all.size() > 1) {
-    const MarkScheme scheme = scheme_of(options, loaded);
-    for (const CheckedPath& one : all) print(checked_line(one, scheme));
+    print_lines(all, scheme_of(options, loaded));
   } else {
     const Terminal output = terminal(common.colour);
     print(checked_text(*all.front().report, {.width = output.width,

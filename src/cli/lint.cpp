@@ -6,6 +6,7 @@
 
 #include "check/advice.hpp"
 #include "cli/command.hpp"
+#include "cli/few_messages.hpp"
 #include "cli/option_list.hpp"
 #include "lesson/library.hpp"
 #include "lesson/lint.hpp"
@@ -57,13 +58,17 @@ int run(const LintOptions& options, const Common& common) {
         "lint needs a lesson: qkv lint my-lesson.toml (qkv new writes one to start from)");
   }
   bool good = true;
+  FewMessages failures;
   for (const std::string& file : options.files) {
     try {
       good = lint_one(file, options) && good;
     } catch (const InputError& error) {  // not there, or no text: the other files are linted still
-      tell(fmt::format("qkv: {}\n", visible(error.what())));
+      failures.tell(error.what());
       good = false;
     }
+  }
+  if (failures.untold() > 0) {
+    tell(fmt::format("qkv: and {} more files that can't be read\n", failures.untold()));
   }
   return good ? 0 : 2;
 }

@@ -14,6 +14,7 @@
 #include <exception>
 #include <string>
 
+#include "cli/terminal.hpp"
 #include "formats/unfinished.hpp"
 #include "text/error.hpp"
 #include "text/number_in.hpp"
@@ -234,7 +235,7 @@ Screen::Screen() {
     throw InputError(
         fmt::format("the terminal can't be stepped on ({}); use --plain", std::strerror(errno)));
   }
-  std::fflush(stdout);
+  flush_output();
   install();
   std::set_terminate(on_terminate);
   take();

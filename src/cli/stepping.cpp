@@ -44,7 +44,7 @@ void by_lines(Walkthrough walk, std::optional<Quiz> quiz, const std::string& opt
   const bool seen = isatty(STDIN_FILENO);
   while (!stepper.is_over()) {
     print(stepper.prompt());
-    std::fflush(stdout);
+    flush_output();
     const auto line = read_line();
     if (!line || !seen) print(line ? visible(*line) + "\n" : "\n");
     print(line ? stepper.answer(*line) : stepper.end());

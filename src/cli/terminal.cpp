@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
+#include "formats/temporary.hpp"
 #include "text/error.hpp"
 #include "text/number_in.hpp"
 
@@ -18,7 +19,11 @@ namespace {
 constexpr std::size_t narrowest = 20;
 constexpr std::size_t widest = 10000;
 
-// Why the first failed write failed: by the time the output is finished, errno has moved on.
+// What is printed and not yet written: standard output may be a pipe that takes no more for now,
+// which stdio would call a failure.
+std::string pending;
+
+// Why the first failed write failed, which is told when the output is finished.
 int first_failure = 0;
 
 std::size_t width_of_output() {
@@ -43,23 +48,27 @@ bool wants_colour(ColourChoice choice) {
 Terminal terminal(ColourChoice choice) { return {width_of_output(), wants_colour(choice)}; }
 
 void print(std::string_view text) {
-  errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) < text.size() && first_failure == 0) {
-    first_failure = errno;
-  }
+  pending += text;
+  constexpr std::size_t enough = 1 << 16;
+  if (pending.size() >= enough || isatty(STDOUT_FILENO) == 1) flush_output();
+}
+
+void flush_output() {
+  const int reason = write_all(STDOUT_FILENO, pending);
+  pending.clear();
+  if (first_failure == 0) first_failure = reason;
 }
 
 void tell(std::string_view text) {
-  std::fflush(stdout);
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  flush_output();
+  static_cast<void>(write_all(STDERR_FILENO, text));
 }
 
 void finish_output() {
-  errno = 0;
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return;
-  const int reason = first_failure != 0 ? first_failure : errno;
-  if (reason == EPIPE) return;  // its reader has gone: that is no failure
-  throw InputError(fmt::format("the output could not be written: {}", std::strerror(reason)));
+  flush_output();
+  if (first_failure == 0 || first_failure == EPIPE) return;  // its reader has gone: no failure
+  throw InputError(
+      fmt::format("the output could not be written: {}", std::strerror(first_failure)));
 }
 
 }  // namespace qkv

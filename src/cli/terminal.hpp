@@ -18,8 +18,11 @@ struct Terminal {
 /// terminal that knows colours.
 Terminal terminal(ColourChoice choice);
 
-/// Writes results to standard output.
+/// Writes results to standard output; a pipe that takes no more for now is waited for.
 void print(std::string_view text);
+
+/// Hands what was printed so far to the system.
+void flush_output();
 
 /// Writes a message to standard error, after all results so far. Its reader may have gone:
 /// what cannot be written is lost.

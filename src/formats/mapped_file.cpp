@@ -100,7 +100,7 @@ std::array<MappedFile::Slot, 16> Mappings::slots;
 MappedFile::MappedFile(const std::filesystem::path& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     const std::size_t size = descriptor < 0 ? 0 : mappable_size(descriptor);
     void* mapping =
         size == 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);

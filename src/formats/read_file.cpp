@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -69,14 +71,49 @@ const Format& readable_format(const std::filesystem::path& path) {
   refuse(path, fmt::format("nothing in it is named \"{}\"; {}", printable(key), what));
 }
 
+// Opening a pipe or a device must not wait for it.
+int opened(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (descriptor < 0 && errno == ENXIO) refuse(path, "this is a socket or a device: name a file");
+  if (descriptor < 0) refuse_errno(path, "the file cannot be opened");
+  return descriptor;
+}
+
+// A shell's own pipes, <(…) and /dev/stdin, have a writer; one that lies among files may never get
+// any.
+bool is_pipe_among_files(const std::filesystem::path& path, int descriptor) {
+  struct statfs system = {};
+  if (::fstatfs(descriptor, &system) != 0 || system.f_type == PIPEFS_MAGIC) return false;
+  return !path.string().starts_with("/dev/") && !path.string().starts_with("/proc/");
+}
+
+// Only what ends: no device but a terminal, on which a person types, and the empty one.
+bool is_endless(int descriptor, const struct stat& status) {
+  if (S_ISBLK(status.st_mode)) return true;
+  if (!S_ISCHR(status.st_mode) || ::isatty(descriptor) == 1) return false;
+  struct stat empty = {};
+  return ::stat("/dev/null", &empty) != 0 || empty.st_rdev != status.st_rdev;
+}
+
+void refuse_special(const std::filesystem::path& path, int descriptor, const struct stat& status) {
+  if (S_ISDIR(status.st_mode)) refuse(path, "this is a directory: name a file in it");
+  if (is_endless(descriptor, status)) {
+    refuse(path, "this is a device, which may have no end: name a file");
+  }
+  if (S_ISFIFO(status.st_mode) && is_pipe_among_files(path, descriptor)) {
+    refuse(path, "this is a pipe, which may never be written to: name a file, or <(cat PIPE)");
+  }
+}
+
 }  // namespace
 
 std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {
-  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.descriptor < 0) refuse_errno(path, "the file cannot be opened");
+  const OpenFile file(opened(path));
   struct stat status = {};
   if (::fstat(file.descriptor, &status) != 0) refuse_errno(path, "the file cannot be read");
-  if (S_ISDIR(status.st_mode)) refuse(path, "this is a directory: name a file in it");
+  refuse_special(path, file.descriptor, status);
+  // From here on it is waited for what a shell's pipe or a terminal has to say.
+  ::fcntl(file.descriptor, F_SETFL, ::fcntl(file.descriptor, F_GETFL) & ~O_NONBLOCK);
   const auto size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
   if (size > limit) refuse_large(path, limit);
 
