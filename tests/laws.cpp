@@ -279,7 +279,7 @@ TEST_CASE("the interval of a step is at most 1.5 times as wide as its true range
   for (const std::string_view name :
        {"score", "matmul", "project", "weighted_sum", "softmax", "normalise", "scale", "shift",
         "exp", "relu", "gelu", "add", "mask", "sum_heads", "switch_off", "layer_norm", "rms_norm",
-        "silu", "multiply"}) {
+        "silu", "multiply", "rope"}) {
     CHECK(first_fault(*find_operation(name), 5, Extent::tiny, width_fault) == "");
   }
 }

@@ -150,6 +150,27 @@ Made for_positions(Extent extent, Dice& dice) {
   return made;
 }
 
+Made for_rope(Extent extent, Dice& dice) {
+  const std::size_t pairs = extent == Extent::tiny ? 1 : 1 + dice.below(3);
+  const std::size_t rows = size_of(extent, dice);
+  Shape shape = leading_sizes(extent, dice);
+  shape.insert(shape.end(), {rows, 2 * pairs});
+  const bool are_given = dice.chance(30);
+  Made made{.inputs = {filled(shape, dice, any_number)}};
+  if (dice.chance(50)) made.options["pairing"] = std::string("halves");
+  if (are_given) {
+    made.inputs.push_back(filled({rows, pairs}, dice, any_number));
+    return made;
+  }
+  made.options["first"] = static_cast<double>(dice.below(9));
+  if (dice.chance(30)) made.options["width"] = 2.0;
+  const std::string scalings[] = {"none", "linear", "ntk", "dynamic", "yarn", "llama3"};
+  made.options["scaling"] = scalings[dice.below(std::size(scalings))];
+  made.options["factor"] = 4.0;
+  made.options["original_length"] = static_cast<double>(2 + dice.below(50));
+  return made;
+}
+
 Made for_scale(Extent extent, Dice& dice) {
   Shape shape = leading_sizes(extent, dice);
   shape.insert(shape.end(), {size_of(extent, dice), size_of(extent, dice)});
@@ -236,6 +257,7 @@ constexpr Special specials[] = {
     {"tokenise", for_tokenise},
     {"embed", for_embed},
     {"positions", for_positions},
+    {"rope", for_rope},
     {"scale", for_scale},
     {"mask", for_mask},
     {"split_heads", for_split_heads},

@@ -102,6 +102,9 @@ std::optional<std::string> convention_of(const Reading& reading, const LearnerNo
                                          const Trace& lesson) {
   if (node.finite_mask) return "convention.finite-mask";
   if (node.handed && node.handed->heads_inside) return "convention.heads-inside";
+  if (std::ranges::find(reading.permuted, node.name) != reading.permuted.end()) {
+    return "convention.rope-layout";
+  }
   const bool scaled =
       std::find(reading.scaled.begin(), reading.scaled.end(), node.name) != reading.scaled.end();
   if (scaled && lesson.at(node.name).values != node.truth->values) {

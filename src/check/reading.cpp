@@ -6,6 +6,7 @@
 
 #include "check/conventions.hpp"
 #include "check/heads_inside.hpp"
+#include "check/rope_layout.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv {
@@ -13,18 +14,25 @@ namespace {
 
 constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
+enum class RopeLayout { lessons, other };
+
 // A reading with as many wrong cells as `too_many` is of no use, and not read to its end.
 Reading read_as(std::shared_ptr<const Trace> trace, const Submission& submission, Turned turned,
                 const CheckOptions& options, std::vector<std::string> scaled,
-                std::size_t too_many = any_number, SquareHeads square = SquareHeads::first) {
+                std::size_t too_many = any_number, SquareHeads square = SquareHeads::first,
+                RopeLayout layout = RopeLayout::lessons) {
   Reading reading{.trace = std::move(trace),
                   .handed = {},
                   .judgement = {},
                   .scaled = std::move(scaled),
+                  .permuted = {},
                   .turned = turned};
   reading.handed = arrange(submission, *reading.trace, turned);
   if (!options.strict && turned == Turned::no)
     take_heads_out(*reading.trace, reading.handed, square);
+  if (layout == RopeLayout::other) {
+    reading.permuted = take_other_rope_layout(*reading.trace, reading.handed);
+  }
   reading.judgement = judge(*reading.trace, reading.handed, options, too_many);
   reading.wrong = reading.judgement.given_up ? any_number : reading.judgement.wrong_cells();
   return reading;
@@ -83,6 +91,16 @@ std::size_t cells_off(const Reading& reading) {
   return count + reading.wrong;
 }
 
+// Whether each of the turned queries and keys comes out better with its columns in the order of the
+// other pairing: one alone is a mistake.
+bool speaks_for_permuted(const Reading& permuted, const Reading& plain) {
+  return !permuted.permuted.empty() && permuted.wrong < plain.wrong &&
+         std::ranges::all_of(permuted.permuted, [&](const std::string& name) {
+           const std::size_t before = wrong_in(plain, name);
+           return before > 0 && 2 * wrong_in(permuted, name) <= before;
+         });
+}
+
 // Turning everything over for the sake of one matrix that lies on its side would spoil the others,
 // and a matrix that only fits as it lies speaks against it; so do wrong cells that are hardly
 // fewer.
@@ -112,6 +130,12 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
     Reading inside =
         read_as(trace, submission, Turned::no, options, {}, plain.wrong, SquareHeads::inside);
     if (is_better(inside, plain)) return inside;
+  }
+  for (const Reading* late : {&plain, &turned}) {
+    if (late == &turned && !is_better(turned, plain)) continue;
+    Reading permuted = read_as(trace, submission, late->turned, options, {}, late->wrong,
+                               SquareHeads::first, RopeLayout::other);
+    if (speaks_for_permuted(permuted, *late)) return permuted;
   }
   std::optional<Reading> best;  // of those that scale early
   for (const TakenElsewhere& early : taken_elsewhere(lesson.recipe, lesson_trace)) {

@@ -15,7 +15,8 @@ struct Reading {
   std::shared_ptr<const Trace> trace;  ///< the lesson's, or that of an accepted convention
   std::vector<Handed> handed;
   Judgement judgement;
-  std::vector<std::string> scaled;  ///< steps that a convention of early scaling has changed
+  std::vector<std::string> scaled;    ///< steps that a convention of early scaling has changed
+  std::vector<std::string> permuted;  ///< steps whose columns were taken in another order
   Turned turned = Turned::no;
   std::size_t wrong = 0;
 };

@@ -14,6 +14,7 @@ extern const Operation add_operation;
 extern const Operation project_operation;
 extern const Operation split_heads_operation;
 extern const Operation concat_heads_operation;
+extern const Operation rope_operation;
 extern const Operation score_operation;
 extern const Operation scale_operation;
 extern const Operation mask_operation;

@@ -52,6 +52,16 @@ std::vector<Tensor> scores_instead(const Source& step) {
   return results;
 }
 
+// The values turned as the keys are.
+std::vector<Tensor> values_turned(const Source& step) {
+  const Source* scores = behind(step.inputs[0], score_operation);
+  const Source* keys = scores ? behind(scores->inputs[1], rope_operation) : nullptr;
+  if (!keys) return {};
+  Call call = call_of(*keys);
+  call.inputs[0] = &step.operand(1);
+  return with_operands(step, step.operand(), rope_operation.compute(call));
+}
+
 constexpr Mistake weighted_sum_mistakes[] = {
     {"weighted-sum.transposed", "The weights were used on their side: Aᵀ·V.",
      "A row of weights belongs to one query.", transposed_weights},
@@ -61,6 +71,8 @@ constexpr Mistake weighted_sum_mistakes[] = {
      "The weights mix the values V.", embeddings},
     {"weighted-sum.scores", "The scores were used in place of the weights.",
      "First softmax, then the sum.", scores_instead},
+    {"rope.values-too", "The values were turned as well, as the keys are.",
+     "Only queries and keys are turned; the values are mixed as they are.", values_turned},
     other_heads,
 };
 

@@ -8,6 +8,7 @@ Nothing here comes from the program.
 import math
 
 import numpy as np
+from rotary import rope
 
 HIDDEN = -np.inf
 
@@ -200,7 +201,7 @@ def matmul(a, b):
 
 OPERATIONS = {
     f.__name__: f
-    for f in (embed, positions, add, project, split_heads, concat_heads, score, scale, mask,
+    for f in (embed, positions, add, project, split_heads, concat_heads, rope, score, scale, mask,
               softmax, shift, exp, normalise, weighted_sum, sum_heads, switch_off, layer_norm, rms_norm,
               gelu, relu, silu, multiply, transpose, matmul)
 }

@@ -10,6 +10,7 @@ import operations
 from operations import (HIDDEN, gelu, layer_norm, normalise, relu, rms_norm, sigmoid, silu, sinusoidal,
                         softmax, turned)
 
+from . import rotary
 from .lesson import behind, chain, compute, divisor, hidden_cells, query_width
 
 
@@ -160,6 +161,9 @@ def of_weighted_sum(case):
     made = case.behind(case.step.of[1], "project")
     if made:
         yield "weighted-sum.embeddings", weights @ case.values[made.of[0]]
+    keys = case.behind(scores.of[1], "rope")
+    if keys and keys.options.get("width", 0) <= v.shape[-1] and v.shape[-1] % 2 == 0:
+        yield "rope.values-too", weights @ compute(case.lesson, keys, case.values, [v])
     for link in chain(case.lesson, case.lesson.find(case.step.of[0]))[1:]:
         if np.isfinite(case.values[link.name]).all():
             yield "weighted-sum.scores", case.values[link.name] @ v
@@ -267,7 +271,19 @@ def of_multiply(case):
         yield from ((mistake, x * up) for mistake, x in other_gates(gate))
 
 
-MISTAKES = {"project": of_project, "score": of_score, "scale": of_scale, "mask": of_mask,
+def of_rope(case):
+    options = case.step.options
+    yield from rotary.of_rope(case.operands, options)
+    norms = [link for link in chain(case.lesson, case.step) if link.op in ("rms_norm", "layer_norm")]
+    if norms and case.step.of[0] == norms[0].name:
+        x = case.values[norms[0].of[0]]
+        yield "qk-norm.skipped", case.again(x, *case.operands[1:])
+        rest = [case.values[name] for name in norms[0].of[1:]]
+        yield "qk-norm.after-rope", compute(case.lesson, norms[0], case.values,
+                                            [case.again(x, *case.operands[1:]), *rest])
+
+
+MISTAKES = {"project": of_project, "rope": of_rope, "score": of_score, "scale": of_scale, "mask": of_mask,
             "softmax": of_softmax, "exp": of_exp, "normalise": of_normalise,
             "weighted_sum": of_weighted_sum, "split_heads": of_split_heads,
             "concat_heads": of_concat_heads, "sum_heads": of_sum_heads, "add": of_add,

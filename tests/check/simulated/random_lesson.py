@@ -41,6 +41,7 @@ class Author:
         start = self.pick("X", "X", "X", "positions", "embed", "QK")
         q, k, v = self.given_queries() if start == "QK" or self.chance(0.1) else \
             self.projections(*self.inputs(self.embeddings(start)))
+        q, k = self.turned(q, k)
         at = self.step("context", "weighted_sum", self.weights(self.step("scores", "score", q, k)), v)
         at = self.joined(at)
         if self.chance(0.5):
@@ -138,6 +139,35 @@ class Author:
             return self.step(name, "project", *operands, **options)
         whole = self.step(name + "_all", "project", *operands, **options)
         return self.step(name, "split_heads", whole, heads=self.heads)
+
+    def turned(self, q, k):
+        """Rotary positions, perhaps behind a norm of queries and keys."""
+        width = self.lesson.truth()[q].shape[-1]
+        if width % 2 or not self.chance(0.3):
+            return q, k
+        if self.chance(0.2):
+            gains = self.drawn("gain_Q", width), self.drawn("gain_K", width)
+            q, k = (self.step(f"{name}_norm", "rms_norm", name, gain) for name, gain in zip((q, k), gains))
+        options = self.rope_options(width)
+        return [self.step(f"{name}_rope", "rope", of, **options) for name, of in (("Q", q), ("K", k))]
+
+    def rope_options(self, width):
+        options = {"pairing": "halves"} if self.chance(0.5) else {}
+        if self.chance(0.3):
+            options["base"] = self.pick(100, 500000)
+        if self.chance(0.2):
+            options["first"] = self.whole(1, 9)
+        if width > 2 and self.chance(0.2):
+            options["width"] = 2
+        if self.chance(0.7):
+            return options
+        scaling = self.pick("linear", "ntk", "dynamic", "yarn", "llama3")
+        options |= {"scaling": scaling, "factor": self.pick(2, 4, 8)}
+        if scaling in ("dynamic", "yarn", "llama3"):
+            options["original_length"] = self.whole(2, 40)
+        if scaling == "yarn":
+            options |= {"beta_fast": 4, "beta_slow": 0.5}
+        return options
 
     def weights(self, at):
         """The attention weights: scaled or not, masked before or after, softmax whole or in parts."""
