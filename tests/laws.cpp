@@ -277,9 +277,10 @@ TEST_CASE("every operation: what is no number makes none of whatever it would ch
 
 TEST_CASE("the interval of a step is at most 1.5 times as wide as its true range") {
   for (const std::string_view name :
-       {"score", "matmul", "project", "weighted_sum", "softmax", "normalise", "scale", "shift",
-        "exp", "relu", "gelu", "add", "mask", "sum_heads", "switch_off", "layer_norm", "rms_norm",
-        "silu", "multiply", "rope"}) {
+       {"score",    "matmul",    "project",    "weighted_sum", "softmax",  "normalise",
+        "scale",    "shift",     "exp",        "relu",         "gelu",     "add",
+        "mask",     "sum_heads", "switch_off", "layer_norm",   "rms_norm", "silu",
+        "multiply", "repeat_kv", "rope",       "append",       "take"}) {
     CHECK(first_fault(*find_operation(name), 5, Extent::tiny, width_fault) == "");
   }
 }

@@ -66,7 +66,7 @@ Tensor shares(const Shape& shape, Extent extent, Dice& dice) {
 }
 
 bool takes_hidden_scores(const Operation& operation) {
-  constexpr std::string_view names[] = {"softmax", "shift", "exp"};
+  constexpr std::string_view names[] = {"shift", "exp"};
   return std::find(std::begin(names), std::end(names), operation.name) != std::end(names);
 }
 
@@ -100,6 +100,8 @@ Made by_form(const Operation& operation, Extent extent, Dice& dice) {
   for (std::size_t k = 0; k < count; ++k) {
     const auto [rows, columns] = axis_names(form.operands[std::min(k, form.operands.size() - 1)]);
     Shape shape = with_repeats(leading, dice);
+    const bool has_heads = !leading.empty() && !shape.empty() && shape.back() == leading.back();
+    if (k == 0 && form.shares_heads && has_heads && dice.chance(30)) shape.back() *= 2;
     const bool as_vector = rows == "1" && dice.chance(50);
     if (as_vector) shape.clear();
     if (!as_vector) shape.push_back(size_along(rows));
@@ -191,8 +193,16 @@ Made for_mask(Extent extent, Dice& dice) {
   const Shape batch = leading;
   leading.insert(leading.end(), {queries, keys});
   Made made{.inputs = {filled(leading, dice, any_number)}, .is_exact = {false, true}};
-  const std::size_t kind = dice.below(3);
-  if (kind == 1) {
+  const std::size_t kind = dice.below(5);
+  if (dice.chance(30) && kind != 1 && kind != 2) made.options["align"] = std::string("start");
+  if (kind == 3) {
+    made.options["kind"] = std::string("sliding_window");
+    made.options["width"] = static_cast<double>(1 + dice.below(4));
+    made.options["both"] = dice.chance(40);
+  } else if (kind == 4) {
+    made.options["kind"] = std::string("prefix");
+    made.options["prefix"] = static_cast<double>(dice.below(4));
+  } else if (kind == 1) {
     made.options = {{"kind", std::string("given")}};
     Shape keep = with_repeats(batch, dice);
     keep.insert(keep.end(), {dice.chance(30) ? 1 : queries, keys});
@@ -247,6 +257,70 @@ Made for_switch_off(Extent extent, Dice& dice) {
   return made;
 }
 
+Made for_repeat_kv(Extent extent, Dice& dice) {
+  return {.inputs = {with_heads(extent, dice)},
+          .options = {{"times", static_cast<double>(1 + dice.below(3))}}};
+}
+
+// A number for each head of the first operand.
+Tensor by_head(const Tensor& tensor, Dice& dice) {
+  const std::size_t heads =
+      tensor.leading_axes() == 0 ? 1 : tensor.axes[tensor.leading_axes() - 1].size;
+  return filled({heads}, dice, any_number);
+}
+
+Made for_alibi(Extent extent, Dice& dice) {
+  Made made{.inputs = {with_heads(extent, dice)}};
+  if (dice.chance(50)) made.inputs.push_back(by_head(made.inputs.front(), dice));
+  if (dice.chance(30)) made.options["align"] = std::string("start");
+  return made;
+}
+
+Made for_relative_bias(Extent extent, Dice& dice) {
+  Made made{.inputs = {with_heads(extent, dice)}};
+  const std::size_t heads = by_head(made.inputs.front(), dice).columns();
+  made.inputs.push_back(filled({4 + dice.below(3), heads}, dice, any_number));
+  made.options = {{"max_distance", 4.0}, {"bidirectional", dice.chance(50)}};
+  return made;
+}
+
+Made for_softmax(Extent extent, Dice& dice) {
+  Shape shape = leading_sizes(extent, dice);
+  const std::size_t most = extent == Extent::tiny ? 2 : 5;
+  for (int k = 0; k < 2; ++k) shape.push_back(std::min(most, size_of(extent, dice)));
+  Made made{.inputs = {filled(shape, dice, score_or_hidden)}};
+  if (dice.chance(40)) made.options["axis"] = std::string(dice.chance(50) ? "rows" : "columns");
+  if (dice.chance(40)) made.inputs.push_back(by_head(made.inputs.front(), dice));
+  return made;
+}
+
+Made for_append(Extent extent, Dice& dice) {
+  const Shape leading = leading_sizes(extent, dice);
+  const std::size_t columns = size_of(extent, dice);
+  Made made;
+  for (std::size_t k = 0; k < 2; ++k) {
+    Shape shape = with_repeats(leading, dice);
+    shape.insert(shape.end(), {std::min<std::size_t>(2, size_of(extent, dice)), columns});
+    made.inputs.push_back(filled(shape, dice, any_number));
+  }
+  return made;
+}
+
+Made for_take(Extent extent, Dice& dice) {
+  Made made{.inputs = {with_heads(extent, dice)}};
+  const Tensor& all = made.inputs.front();
+  const auto take = [&](std::string name, std::size_t size) {
+    if (size == 0 || dice.chance(40)) return;
+    const std::size_t from = dice.below(size);
+    made.options[std::move(name)] = OptionSpan{
+        static_cast<double>(from + 1), static_cast<double>(from + 1 + dice.below(size - from))};
+  };
+  take("rows", all.rows());
+  take("columns", all.columns());
+  take("heads", all.axes[all.leading_axes() - 1].size);
+  return made;
+}
+
 // Operations whose inputs are more than matrices that fit.
 struct Special {
   std::string_view name;
@@ -257,9 +331,15 @@ constexpr Special specials[] = {
     {"tokenise", for_tokenise},
     {"embed", for_embed},
     {"positions", for_positions},
+    {"repeat_kv", for_repeat_kv},
     {"rope", for_rope},
     {"scale", for_scale},
+    {"alibi", for_alibi},
+    {"relative_bias", for_relative_bias},
     {"mask", for_mask},
+    {"softmax", for_softmax},
+    {"append", for_append},
+    {"take", for_take},
     {"split_heads", for_split_heads},
     {"concat_heads", for_concat_heads},
     {"sum_heads", for_sum_heads},

@@ -105,6 +105,9 @@ std::optional<std::string> convention_of(const Reading& reading, const LearnerNo
   if (std::ranges::find(reading.permuted, node.name) != reading.permuted.end()) {
     return "convention.rope-layout";
   }
+  if (reading.counted_from_end && node.step && lesson.at(node.name).values != node.truth->values) {
+    return "convention.alibi-shift";
+  }
   const bool scaled =
       std::find(reading.scaled.begin(), reading.scaled.end(), node.name) != reading.scaled.end();
   if (scaled && lesson.at(node.name).values != node.truth->values) {

@@ -1,6 +1,11 @@
 #include "check/conventions.hpp"
 
-#include "ops/operation.hpp"
+#include <algorithm>
+#include <cmath>
+
+#include "ops/alibi.hpp"
+#include "ops/catalogue.hpp"
+#include "trace/evaluate.hpp"
 
 namespace qkv {
 namespace {
@@ -74,6 +79,42 @@ std::vector<TakenElsewhere> taken_elsewhere(const Recipe& recipe, const Trace& t
     for (const std::size_t at : places_before(recipe, step, *step.operation->elsewhere)) {
       results.push_back({with_step_at(recipe, at, s, there), {}});
       for (std::size_t k = at; k <= s; ++k) results.back().changed.push_back(recipe.steps[k].name);
+    }
+  }
+  return results;
+}
+
+namespace {
+
+bool have_same_weights(const Trace& a, const Trace& b) {
+  const auto near = [](double x, double y) { return std::abs(x - y) <= 1e-9; };
+  return std::ranges::all_of(a.steps, [&](const Step& step) {
+    return step.operation != &softmax_operation ||
+           std::ranges::equal(step.output.values, b.at(step.name).values, near);
+  });
+}
+
+}  // namespace
+
+std::vector<TakenElsewhere> counted_from_ends(const Recipe& recipe, const Trace& trace) {
+  std::vector<TakenElsewhere> results;
+  for (const std::string end : {"first", "last"}) {
+    TakenElsewhere counted{{.convention = recipe.convention,
+                            .environment = recipe.environment,
+                            .tokens = recipe.tokens,
+                            .givens = {},
+                            .steps = recipe.steps},
+                           {}};
+    for (StepRecipe& step : counted.recipe.steps) {
+      if (step.operation != &alibi_operation) continue;
+      step.options.set(std::string(alibi_counted), end);
+      counted.changed.push_back(step.name);
+    }
+    if (counted.changed.empty()) return {};
+    Recipe whole = counted.recipe;
+    whole.givens = trace.givens;
+    if (have_same_weights(trace, evaluate_all(std::move(whole)).trace)) {
+      results.push_back(std::move(counted));
     }
   }
   return results;

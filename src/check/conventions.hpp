@@ -18,4 +18,8 @@ struct TakenElsewhere {
 /// All such lessons. `trace` is the lesson worked out; its recipe's givens are not looked at.
 std::vector<TakenElsewhere> taken_elsewhere(const Recipe& recipe, const Trace& trace);
 
+/// The lesson with ALiBi's distances counted from an end of the keys, as far as all weights stay
+/// the same: under a causal mask.
+std::vector<TakenElsewhere> counted_from_ends(const Recipe& recipe, const Trace& trace);
+
 }  // namespace qkv

@@ -26,12 +26,15 @@ Reading read_as(std::shared_ptr<const Trace> trace, const Submission& submission
                   .judgement = {},
                   .scaled = std::move(scaled),
                   .permuted = {},
+                  .counted_from_end = false,
                   .turned = turned};
   reading.handed = arrange(submission, *reading.trace, turned);
   if (!options.strict && turned == Turned::no)
     take_heads_out(*reading.trace, reading.handed, square);
   if (layout == RopeLayout::other) {
     reading.permuted = take_other_rope_layout(*reading.trace, reading.handed);
+    reading.wrong = any_number;
+    if (reading.permuted.empty()) return reading;
   }
   reading.judgement = judge(*reading.trace, reading.handed, options, too_many);
   reading.wrong = reading.judgement.given_up ? any_number : reading.judgement.wrong_cells();
@@ -101,6 +104,20 @@ bool speaks_for_permuted(const Reading& permuted, const Reading& plain) {
          });
 }
 
+// Whether ALiBi's distances come out better where they are counted from an end of the keys.
+bool speaks_for_counted(const Reading& counted, const Reading& plain,
+                        const std::vector<std::string>& changed) {
+  return counted.wrong < plain.wrong && std::ranges::all_of(changed, [&](const std::string& name) {
+           return 2 * wrong_in(counted, name) <= wrong_in(plain, name);
+         });
+}
+
+// The lesson's trace made of another recipe.
+std::shared_ptr<const Trace> trace_of(Recipe recipe, const Trace& lesson) {
+  recipe.givens = lesson.givens;
+  return std::make_shared<const Trace>(evaluate_all(std::move(recipe)).trace);
+}
+
 // Turning everything over for the sake of one matrix that lies on its side would spoil the others,
 // and a matrix that only fits as it lies speaks against it; so do wrong cells that are hardly
 // fewer.
@@ -117,6 +134,27 @@ bool is_better(const Reading& turned, const Reading& plain) {
            2 * turned.wrong <= plain.wrong && cells_off(turned) < cells_off(plain)));
 }
 
+// A reading with the columns of turned queries and keys in another order, or with ALiBi's distances
+// counted from an end; nothing where neither comes out better.
+std::optional<Reading> of_other_habits(const Lesson& lesson,
+                                       const std::shared_ptr<const Trace>& trace,
+                                       const Submission& submission, const CheckOptions& options,
+                                       const Reading& plain, const Reading& turned) {
+  for (const Reading* late : {&plain, &turned}) {
+    if (!has_rope(*trace) || (late == &turned && !is_better(turned, plain))) continue;
+    Reading permuted = read_as(trace, submission, late->turned, options, {}, late->wrong,
+                               SquareHeads::first, RopeLayout::other);
+    if (speaks_for_permuted(permuted, *late)) return permuted;
+  }
+  for (const TakenElsewhere& end : counted_from_ends(lesson.recipe, *trace)) {
+    Reading counted =
+        read_as(trace_of(end.recipe, *trace), submission, plain.turned, options, {}, plain.wrong);
+    counted.counted_from_end = true;
+    if (speaks_for_counted(counted, plain, end.changed)) return counted;
+  }
+  return {};
+}
+
 }  // namespace
 
 Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Submission& submission,
@@ -131,11 +169,8 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
         read_as(trace, submission, Turned::no, options, {}, plain.wrong, SquareHeads::inside);
     if (is_better(inside, plain)) return inside;
   }
-  for (const Reading* late : {&plain, &turned}) {
-    if (late == &turned && !is_better(turned, plain)) continue;
-    Reading permuted = read_as(trace, submission, late->turned, options, {}, late->wrong,
-                               SquareHeads::first, RopeLayout::other);
-    if (speaks_for_permuted(permuted, *late)) return permuted;
+  if (auto other = of_other_habits(lesson, trace, submission, options, plain, turned)) {
+    return std::move(*other);
   }
   std::optional<Reading> best;  // of those that scale early
   for (const TakenElsewhere& early : taken_elsewhere(lesson.recipe, lesson_trace)) {
@@ -143,9 +178,7 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
     for (const Reading* late : {&plain, &turned}) {
       const bool is_turned_for_nothing = late == &turned && !is_better(turned, plain);
       if (wrong_in(*late, first) == 0 || is_turned_for_nothing) continue;
-      Recipe recipe = early.recipe;
-      recipe.givens = lesson_trace.givens;
-      const auto other = std::make_shared<const Trace>(evaluate_all(std::move(recipe)).trace);
+      const auto other = trace_of(early.recipe, lesson_trace);
       const std::size_t to_beat = best ? best->wrong : std::min(plain.wrong, turned.wrong);
       Reading reading = read_as(other, submission, late->turned, options, early.changed, to_beat);
       const bool better =

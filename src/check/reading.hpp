@@ -17,6 +17,7 @@ struct Reading {
   Judgement judgement;
   std::vector<std::string> scaled;    ///< steps that a convention of early scaling has changed
   std::vector<std::string> permuted;  ///< steps whose columns were taken in another order
+  bool counted_from_end = false;      ///< ALiBi's distances, by convention
   Turned turned = Turned::no;
   std::size_t wrong = 0;
 };

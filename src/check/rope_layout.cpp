@@ -24,11 +24,15 @@ std::vector<std::size_t> other_places(const Call& rope, std::size_t columns) {
   return places;
 }
 
-// The turned queries and keys of a lesson, and what keeps their columns.
+// The turned queries and keys of a lesson, and the caches of them: by which step each was turned.
 std::map<std::string, const Step*> turned_steps(const Trace& trace) {
   std::map<std::string, const Step*> turned;
   for (const Step& step : trace.steps) {
     if (step.operation == &rope_operation) turned.emplace(step.name, &step);
+    if (step.operation != &append_operation && step.operation != &repeat_kv_operation) continue;
+    for (const std::string& input : step.of) {
+      if (turned.contains(input)) turned.emplace(step.name, turned.at(input));
+    }
   }
   return turned;
 }
@@ -43,6 +47,8 @@ Cells with_columns_from(const Cells& cells, const std::vector<std::size_t>& plac
 }
 
 }  // namespace
+
+bool has_rope(const Trace& trace) { return !turned_steps(trace).empty(); }
 
 std::vector<std::string> take_other_rope_layout(const Trace& trace, std::vector<Handed>& handed) {
   const std::map<std::string, const Step*> turned = turned_steps(trace);

@@ -17,7 +17,12 @@ std::optional<OptionValue> option_value(const toml::node& node) {
   if (const auto* flag = node.as_boolean()) return flag->get();
   if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
   if (const auto* real = node.as_floating_point()) return real->get();
-  return {};
+  const auto* list = node.as_array();
+  if (!list || list->size() != 2) return {};
+  const auto from = (*list)[0].value<double>();
+  const auto to = (*list)[1].value<double>();
+  if (!from || !to) return {};
+  return OptionSpan{*from, *to};
 }
 
 // Throws InputError where the file can't be read.
@@ -42,7 +47,8 @@ Options read_step_options(const toml::table& table, const Operation& operation,
     if (!node) continue;
     auto value = option_value(*node);
     const std::string wrong =
-        value ? complaint(rule, *value) : fmt::format("{} must be one value", rule.name);
+        value ? complaint(rule, *value)
+              : fmt::format("{} must be {}", rule.name, rule.span ? choices(rule) : "one value");
     if (!wrong.empty()) {
       reader.fault(*node, wrong);
       continue;

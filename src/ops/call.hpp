@@ -35,6 +35,8 @@ struct Form {
   std::string formula;                     ///< "{0} · {1}ᵀ", with the operands' names put in
   std::string turned = {};   ///< the same with tokens as columns; empty where it reads alike
   bool makes_heads = false;  ///< of what has none yet: a leading axis before it is a batch
+  /// The second operand may have fewer heads than the first, each shared by as many neighbours.
+  bool shares_heads = false;
 };
 
 /// "Q (7×2)", of operand `k`.

@@ -4,13 +4,17 @@ namespace qkv {
 namespace {
 
 constexpr const Operation* all[] = {
-    &tokenise_operation,  &embed_operation,       &positions_operation,    &add_operation,
-    &project_operation,   &split_heads_operation, &rope_operation,         &score_operation,
-    &scale_operation,     &mask_operation,        &softmax_operation,      &shift_operation,
-    &exp_operation,       &normalise_operation,   &weighted_sum_operation, &concat_heads_operation,
-    &sum_heads_operation, &switch_off_operation,  &layer_norm_operation,   &rms_norm_operation,
-    &gelu_operation,      &relu_operation,        &silu_operation,         &multiply_operation,
-    &transpose_operation, &matmul_operation,
+    &tokenise_operation,      &embed_operation,        &positions_operation,
+    &add_operation,           &project_operation,      &split_heads_operation,
+    &repeat_kv_operation,     &rope_operation,         &score_operation,
+    &scale_operation,         &softcap_operation,      &alibi_operation,
+    &relative_bias_operation, &mask_operation,         &softmax_operation,
+    &shift_operation,         &exp_operation,          &normalise_operation,
+    &weighted_sum_operation,  &concat_heads_operation, &sum_heads_operation,
+    &switch_off_operation,    &layer_norm_operation,   &rms_norm_operation,
+    &gelu_operation,          &relu_operation,         &silu_operation,
+    &multiply_operation,      &transpose_operation,    &matmul_operation,
+    &append_operation,        &take_operation,
 };
 
 }  // namespace

@@ -14,9 +14,13 @@ extern const Operation add_operation;
 extern const Operation project_operation;
 extern const Operation split_heads_operation;
 extern const Operation concat_heads_operation;
+extern const Operation repeat_kv_operation;
 extern const Operation rope_operation;
 extern const Operation score_operation;
 extern const Operation scale_operation;
+extern const Operation softcap_operation;
+extern const Operation alibi_operation;
+extern const Operation relative_bias_operation;
 extern const Operation mask_operation;
 extern const Operation softmax_operation;
 extern const Operation shift_operation;
@@ -33,6 +37,8 @@ extern const Operation silu_operation;
 extern const Operation multiply_operation;
 extern const Operation transpose_operation;
 extern const Operation matmul_operation;
+extern const Operation append_operation;
+extern const Operation take_operation;
 
 /// Every operation that a lesson can name, in teaching order.
 std::span<const Operation* const> catalogue();

@@ -54,7 +54,7 @@ struct CellBase {
 
   const Tensor& input(std::size_t k) const { return *call->inputs[k]; }
   /// The matrix of operand `k` that belongs to this cell's: leading axes of size 1 or missing
-  /// repeat.
+  /// repeat, and of fewer heads each belongs to as many neighbours.
   std::size_t matching(std::size_t k) const;
 };
 

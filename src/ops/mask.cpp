@@ -5,22 +5,31 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/mask_mistakes.hpp"
 #include "ops/result.hpp"
-#include "ops/score_chain.hpp"
+#include "ops/seen_keys.hpp"
 #include "ops/shape_rule.hpp"
 
 namespace qkv {
 namespace {
 
-constexpr std::string_view kinds[] = {"causal", "padding", "given"};
+constexpr std::string_view kinds[] = {"causal", "sliding_window", "prefix", "padding", "given"};
+using Numbers = OptionRule::Numbers;
 constexpr OptionRule mask_options[] = {
     {.name = "kind",
-     .says = "what is hidden: later tokens, padding, or what a given 0/1 matrix says",
+     .says = "what is hidden: later tokens; also those behind a window, or all but a prefix of "
+             "them; padding; or what a given 0/1 matrix says",
      .list = kinds},
     {.name = "pad",
      .says = "the padding's id or its token, for kind = \"padding\"",
      .words = OptionRule::Words::any,
-     .numbers = OptionRule::Numbers::whole},
+     .numbers = Numbers::whole},
+    {.name = "width",
+     .says = "how many keys a sliding window shows, the token's own among them",
+     .numbers = Numbers::whole},
+    {.name = "both", .says = "whether a window reaches as far ahead, too", .flag = true},
+    {.name = "prefix", .says = "how many first keys all may see", .numbers = Numbers::whole},
+    align_option,
 };
 
 std::string_view kind_of(const Call& call) {
@@ -48,7 +57,7 @@ bool is_padding(const CellBase& c) {
 }
 
 bool is_hidden(const CellBase& c, std::string_view kind) {
-  if (kind == "causal") return c.column > c.row;
+  if (goes_by_place(kind)) return !seen_by_place(*c.call, kind)(c.row).has(c.column);
   return kind == "padding" ? is_padding(c) : deciding(c, kind) == 0;
 }
 
@@ -68,8 +77,17 @@ Flags cells_that(CellBase at, const Is& is) {
 }
 
 Flags hidden_cells(const CellBase& at) {
-  return cells_that(at,
-                    [](const CellBase& c, std::string_view kind) { return is_hidden(c, kind); });
+  const std::string_view kind = kind_of(*at.call);
+  if (!goes_by_place(kind)) {
+    return cells_that(at, [](const CellBase& c, std::string_view of) { return is_hidden(c, of); });
+  }
+  const SeenByPlace seen = seen_by_place(*at.call, kind);
+  Flags hidden = xt::ones<bool>({at.output->rows(), at.output->columns()});
+  for (std::size_t i = 0; i < at.output->rows(); ++i) {
+    const SeenKeys keys = seen(i);
+    for (std::size_t j = keys.from; j < keys.to; ++j) hidden(i, j) = false;
+  }
+  return hidden;
 }
 
 // Where what decides is no number, nothing tells what is hidden.
@@ -93,17 +111,21 @@ std::string why_hidden(const CellBase& c) {
   const std::string_view kind = kind_of(*c.call);
   if (kind == "padding") return fmt::format("hidden: {} is padding", key);
   const std::string query = place_text("query", c.output->row_axis(), c.row, batch);
-  if (kind == "causal") return fmt::format("hidden: {} comes after {}", key, query);
+  if (goes_by_place(kind)) {
+    const bool is_older = c.column < seen_by_place(*c.call, kind)(c.row).from;
+    return fmt::format("hidden: {} {} {}", key, is_older ? "is too far behind" : "comes after",
+                       query);
+  }
   return fmt::format("hidden: {} is 0 for {} and {}", c.call->names[1], query, key);
 }
 
 void check_operands(const Call& call) {
   const std::string_view kind = kind_of(call);
-  const std::size_t wanted = kind == "causal" ? 1 : 2;
+  const std::size_t wanted = goes_by_place(kind) ? 1 : 2;
   if (call.inputs.size() == wanted) return;
   refuse(call,
          fmt::format("a {} mask takes {}", kind,
-                     kind == "causal" ? "the scores alone: of = [\"scores\"]"
+                     wanted == 1 ? "the scores alone: of = [\"scores\"]"
                      : kind == "padding"
                          ? "the scores and the token ids: of = [\"scores\", \"token_ids\"]"
                          : "the scores and a 0/1 matrix (1 keeps): of = [\"scores\", \"keep\"]"));
@@ -125,10 +147,20 @@ void check_padding(const Call& call) {
                            operand_text(call, 0)));
 }
 
+std::string form_by_place(const Call& call, std::string_view kind) {
+  if (kind == "causal") return "{0}, later keys hidden";
+  const SeenByPlace seen = seen_by_place(call, kind);
+  if (kind == "prefix") {
+    return fmt::format("{{0}}, later keys hidden but for the first {}", seen.prefix);
+  }
+  return seen.both ? fmt::format("{{0}}, keys {} or more away hidden", seen.width)
+                   : fmt::format("{{0}}, all but the newest {} keys hidden", seen.width);
+}
+
 struct Mask {
   static Form form(const Call& call) {
     const std::string_view kind = kind_of(call);
-    if (kind == "causal") return {{"query key"}, "query key", "{0}, later keys hidden"};
+    if (goes_by_place(kind)) return {{"query key"}, "query key", form_by_place(call, kind)};
     if (kind == "padding") {
       return {{"query key", "sentence key"}, "query key", "{0}, hidden where {1} is padding"};
     }
@@ -160,7 +192,13 @@ struct Mask {
   static std::optional<InPlace> in_place(const Call& call) {
     Tensor result = frame(call);
     if (result.shape() != call.inputs[0]->shape()) return {};  // one operand's rows, several masks
-    if (kind_of(call) == "causal") return InPlace{std::move(result), hide_later_keys};
+    if (goes_by_place(kind_of(call))) {
+      const SeenByPlace seen = seen_by_place(call, kind_of(call));
+      return InPlace{std::move(result),
+                     [seen](std::size_t, std::size_t row, std::span<double> cells) {
+                       hide_outside(seen(row), cells);
+                     }};
+    }
     std::vector<Flags> hidden;
     CellBase at{.call = &call, .output = &result};
     for (; at.matrix < result.matrices(); ++at.matrix) hidden.push_back(hidden_cells(at));
@@ -173,18 +211,19 @@ struct Mask {
     return InPlace{std::move(result), hide};
   }
 
-  // Every key behind its query, without asking one by one.
-  static void hide_later_keys(std::size_t, std::size_t row, std::span<double> cells) {
-    const std::size_t first = std::min(row + 1, cells.size());
-    std::ranges::fill(cells.subspan(first), -infinity);
+  // All the keys that are not seen, without asking one by one.
+  static void hide_outside(const SeenKeys& seen, std::span<double> cells) {
+    std::ranges::fill(cells.first(seen.from), -infinity);
+    std::ranges::fill(cells.subspan(std::max(seen.from, seen.to)), -infinity);
   }
 
   static Tensor compute(const Call& call) {
     Tensor masked = unwritten_like(frame(call));
-    if (kind_of(call) == "causal") {
-      return by_rows(call, std::move(masked), 1, [](const Operands& of, std::span<double> cells) {
+    if (goes_by_place(kind_of(call))) {
+      const SeenByPlace seen = seen_by_place(call, kind_of(call));
+      return by_rows(call, std::move(masked), 1, [&](const Operands& of, std::span<double> cells) {
         std::ranges::copy(of.row(0), cells.begin());
-        hide_later_keys(of.at().matrix, of.at().row, cells);
+        hide_outside(seen(of.at().row), cells);
       });
     }
     return by_operands(call, std::move(masked), [](const Operands& of) -> Matrix {
@@ -192,74 +231,11 @@ struct Mask {
                        xt::where(hidden_cells(of.at()), -infinity, of(0)));
     });
   }
-
-  // What a formula makes of each matrix of scores and of the cells that are hidden in it.
-  static Tensor by_hidden(const Call& call,
-                          Matrix (*formula)(const MatrixView& scores, const Flags& hidden)) {
-    return by_operands(call, unwritten_like(frame(call)),
-                       [&](const Operands& of) { return formula(of(0), hidden_cells(of.at())); });
-  }
-};
-
-template <Matrix (*formula)(const MatrixView& scores, const Flags& hidden)>
-std::vector<Tensor> with(const Source& step) {
-  return {Mask::by_hidden(call_of(step), formula)};
-}
-
-Matrix skipped(const MatrixView& s, const Flags&) { return s; }
-
-Matrix zero(const MatrixView& s, const Flags& hidden) { return xt::where(hidden, 0.0, s); }
-
-Matrix diagonal(const MatrixView& s, const Flags& hidden) {
-  const Flags own = xt::eye<bool>({s.shape(0), s.shape(1)});
-  return xt::where(hidden || own, -infinity, s);
-}
-
-Matrix inverted(const MatrixView& s, const Flags& hidden) {
-  return xt::where(hidden, s, -infinity);
-}
-
-// The same of a causal mask alone.
-template <Matrix (*formula)(const MatrixView& scores)>
-std::vector<Tensor> with_causal(const Source& step) {
-  if (kind_of(call_of(step)) != "causal") return {};
-  return {by_matrix(step.operand(), formula)};
-}
-
-Matrix wrong_triangle(const MatrixView& s) { return xt::where(seen_up_to(s, -1), -infinity, s); }
-
-// The key after a query's own stays to be seen, too.
-Matrix one_ahead(const MatrixView& s) { return xt::where(seen_up_to(s, 1), s, -infinity); }
-
-// The mask as numbers, either way round: 1 keeps, or 1 hides.
-std::vector<Tensor> added(const Source& step) {
-  const auto kept = [](const MatrixView& s, const Flags& hidden) -> Matrix {
-    return xt::where(hidden, s, s + 1);
-  };
-  const auto hid = [](const MatrixView& s, const Flags& hidden) -> Matrix {
-    return xt::where(hidden, s + 1, s);
-  };
-  return {Mask::by_hidden(call_of(step), kept), Mask::by_hidden(call_of(step), hid)};
-}
-
-constexpr Mistake mask_mistakes[] = {
-    {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", with<skipped>,
-     of_hiding},
-    {"mask.zero", "The hidden cells were set to 0 instead of -inf.",
-     "e to the power of 0 is 1: a 0 would still get weight.", with<zero>, of_hiding},
-    {"mask.wrong-triangle", "The other triangle was hidden: the past instead of the future.",
-     "A token may look back, not ahead.", with_causal<wrong_triangle>, of_hiding},
-    {"mask.diagonal", "The token itself was hidden too.", "A token may look at itself.",
-     with<diagonal>, of_hiding},
-    {"mask.one-ahead", "The next token can be seen as well.", "A token may not look ahead.",
-     with_causal<one_ahead>, of_hiding},
-    {"mask.added", "The 0/1 mask was added to the scores.",
-     "Hidden cells become -inf; the others stay as they are.", added, of_hiding},
-    {"mask.inverted", "What is to be kept was hidden, and the rest kept.",
-     "Which cells does the mask keep?", with<inverted>, of_hiding},
 };
 
 }  // namespace
+
+Flags hidden_by_mask(const CellBase& at) { return hidden_cells(at); }
 
 constinit const Operation mask_operation = operation_of<Mask>({
     .name = "mask",

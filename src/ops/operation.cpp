@@ -20,9 +20,15 @@ std::vector<std::string> Operation::turned(std::vector<std::string> of,
 }
 
 Options Operation::turned(Options options_of_step, Convention convention) const {
+  if (convention == Convention::rows) return options_of_step;
+  const Options written = options_of_step;
+  for (const OptionRule& rule : options) {
+    if (rule.turned_name.empty()) continue;
+    options_of_step.rename(written, rule.name, rule.turned_name);
+  }
   for (const OptionRule& rule : options) {
     const OptionValue* value = options_of_step.find(rule.name);
-    if (!value || !rule.turns || convention == Convention::rows) continue;
+    if (!value || !rule.turns) continue;
     const bool is_rows = std::get<std::string>(*value) == "rows";
     options_of_step.set(std::string(rule.name), std::string(is_rows ? "columns" : "rows"));
   }

@@ -11,6 +11,9 @@ namespace {
 std::string shown(const OptionValue& value) {
   if (const auto* word = std::get_if<std::string>(&value)) return '"' + *word + '"';
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* span = std::get_if<OptionSpan>(&value)) {
+    return fmt::format("[{}, {}]", (*span)[0], (*span)[1]);
+  }
   return fmt::format("{}", std::get<double>(value));
 }
 
@@ -40,6 +43,10 @@ bool fits(const OptionRule& rule, const OptionValue& value) {
            std::find(rule.list.begin(), rule.list.end(), *word) != rule.list.end();
   }
   if (std::holds_alternative<bool>(value)) return rule.flag;
+  if (const auto* span = std::get_if<OptionSpan>(&value)) {
+    const auto is_place = [](double x) { return x >= 1 && x == std::floor(x) && x < 1e15; };
+    return rule.span && is_place((*span)[0]) && is_place((*span)[1]) && (*span)[0] <= (*span)[1];
+  }
   const double number = std::get<double>(value);
   const NumberRule* numbers = number_rule(rule);
   return numbers && std::isfinite(number) && numbers->fits(number);
@@ -50,6 +57,15 @@ bool fits(const OptionRule& rule, const OptionValue& value) {
 const OptionValue* Options::find(std::string_view name) const {
   const auto found = values_.find(name);
   return found == values_.end() ? nullptr : &found->second;
+}
+
+void Options::rename(const Options& written, std::string_view from, std::string_view to) {
+  const OptionValue* value = written.find(from);
+  if (value) {
+    set(std::string(to), *value);
+  } else if (const auto found = values_.find(to); found != values_.end()) {
+    values_.erase(found);
+  }
 }
 
 const double* Options::if_number(std::string_view name) const {
@@ -90,6 +106,7 @@ std::string choices(const OptionRule& rule) {
   if (rule.words == OptionRule::Words::any && rule.list.empty()) add("a word in quotes");
   if (const NumberRule* numbers = number_rule(rule)) add(numbers->says);
   if (rule.flag) add("true or false");
+  if (rule.span) add("[from, to], counted from 1");
   return text;
 }
 

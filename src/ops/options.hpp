@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <span>
@@ -9,7 +10,10 @@
 
 namespace qkv {
 
-using OptionValue = std::variant<bool, double, std::string>;
+/// From which to which, both included, counted from 1.
+using OptionSpan = std::array<double, 2>;
+
+using OptionValue = std::variant<bool, double, std::string, OptionSpan>;
 
 /// One option of an operation: its name, what it may be, and what it is by itself.
 struct OptionRule {
@@ -24,6 +28,9 @@ struct OptionRule {
   Numbers numbers = Numbers::none;
   bool turns = false;  ///< "rows" or "columns" as the file's matrices are written: Convention
   bool flag = false;   ///< may be true or false
+  bool span = false;   ///< is [from, to], counted from 1
+  /// The option that it is where tokens are columns, since it is called as the file's matrices are.
+  std::string_view turned_name = {};
   bool required = false;
   bool file = false;  ///< names a file, whose contents the operation reads
 };
@@ -32,6 +39,8 @@ struct OptionRule {
 class Options {
  public:
   void set(std::string name, OptionValue value) { values_[std::move(name)] = std::move(value); }
+  /// What `written` has under one name becomes this one's under the other; nothing becomes nothing.
+  void rename(const Options& written, std::string_view from, std::string_view to);
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
   bool flag(std::string_view name, bool otherwise) const;
   double number(std::string_view name, double otherwise) const;

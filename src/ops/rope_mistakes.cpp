@@ -192,6 +192,19 @@ std::vector<Tensor> from_zero(const Source& step) {
   return with_options(step, [](Options& o) { o.set("first", 0.0); });
 }
 
+// By how many rows the cache still keeps, where older ones have been dropped.
+std::vector<Tensor> by_rows_kept(const Source& step) {
+  std::vector<Tensor> results;
+  for (const Source& later : step.all) {
+    if (later.operation != &append_operation) continue;
+    const auto kept = static_cast<double>(later.operand().rows());
+    if (kept == step.options->number("first", 0) || kept == 0) continue;
+    std::ranges::move(with_options(step, [&](Options& o) { o.set("first", kept); }),
+                      std::back_inserter(results));
+  }
+  return results;
+}
+
 }  // namespace
 
 constinit const Mistake rope_mistakes[rope_mistakes_count] = {
@@ -225,6 +238,8 @@ constinit const Mistake rope_mistakes[rope_mistakes_count] = {
      "Normalise first, then turn: the gain is each feature's own.", norm_after},
     {"cache.position-restarted", "The rows were turned as if the text began with them.",
      "A new token stands behind all those before it.", from_zero},
+    {"cache.evicted-position", "The rows were turned by the number of rows that the cache keeps.",
+     "Rows that were dropped still count: the position is the token's own.", by_rows_kept},
 };
 
 }  // namespace qkv

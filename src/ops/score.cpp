@@ -1,5 +1,6 @@
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/grouped.hpp"
 #include "ops/heads.hpp"
 #include "ops/product.hpp"
 #include "ops/score_chain.hpp"
@@ -9,7 +10,11 @@ namespace {
 
 struct Score : ProductMaths<RightSide::transposed> {
   static Form form(const Call&) {
-    return {{"query d_k", "key d_k"}, "query key", "{0} · {1}ᵀ", "{1}ᵀ · {0}"};
+    return {.operands = {"query d_k", "key d_k"},
+            .output = "query key",
+            .formula = "{0} · {1}ᵀ",
+            .turned = "{1}ᵀ · {0}",
+            .shares_heads = true};
   }
 
   static Tensor compute(const Call& call) {
@@ -26,8 +31,11 @@ std::vector<Tensor> not_transposed(const Source& step) {
 }
 
 std::vector<Tensor> swapped(const Source& step) {
+  const std::size_t heads = heads_of(step.operand(0));
+  const bool are_shared = heads > heads_of(step.operand(1)) && heads_of(step.operand(1)) > 1;
+  const Tensor keys = are_shared ? dealt_in_group(step.operand(1), heads) : step.operand(1);
   Call call = call_of(step);
-  std::swap(call.inputs[0], call.inputs[1]);
+  call.inputs = {&keys, call.inputs[0]};
   return {Score::compute(call)};
 }
 
@@ -52,6 +60,9 @@ constexpr Mistake score_mistakes[] = {
      "Rows of the scores belong to queries, columns to keys.", swapped},
     {"score.unprojected", "The embeddings were multiplied with themselves: X·Xᵀ.",
      "Scores come from Q and K, not from X.", unprojected},
+    tiled_heads,
+    first_head_only,
+    repeated_tokens,
     other_heads,
     needless_mask(),
 };

@@ -51,12 +51,23 @@ Flags seen_up_to(const MatrixView& scores, int ahead) {
   return xt::tril(xt::ones<bool>({scores.shape(0), scores.shape(1)}), ahead);
 }
 
-Tensor hidden_ahead(const Tensor& scores) {
-  return by_matrix(
-      scores, [](const MatrixView& s) -> Matrix { return xt::where(seen_up_to(s), s, -infinity); });
+Tensor hidden_ahead(const Tensor& scores, std::size_t first) {
+  return by_matrix(scores, [&](const MatrixView& s) -> Matrix {
+    return xt::where(seen_up_to(s, static_cast<int>(first)), s, -infinity);
+  });
 }
 
-std::vector<Tensor> hidden_for_nothing(const Source& step) { return {hidden_ahead(*step.tensor)}; }
+std::vector<Tensor> hidden_ahead_either_way(const Tensor& scores) {
+  std::vector<Tensor> results = {hidden_ahead(scores, 0)};
+  if (1 < scores.rows() && scores.rows() < scores.columns()) {
+    results.push_back(hidden_ahead(scores, scores.columns() - scores.rows()));
+  }
+  return results;
+}
+
+std::vector<Tensor> hidden_for_nothing(const Source& step) {
+  return hidden_ahead_either_way(*step.tensor);
+}
 
 std::vector<Tensor> along_other_axis(const Source& step) {
   Call call = call_of(step);

@@ -27,8 +27,11 @@ using Flags = xt::xtensor<bool, 2>;
 /// The keys that each query sees: those up to its own, and `ahead` more (below 0: fewer).
 Flags seen_up_to(const MatrixView& scores, int ahead = 0);
 
-/// Scores with all other keys hidden: a causal mask.
-Tensor hidden_ahead(const Tensor& scores);
+/// Scores with all other keys hidden, the first query being that of key `first`: a causal mask.
+Tensor hidden_ahead(const Tensor& scores, std::size_t first);
+/// The same with the queries as the first tokens and, where they are fewer than the keys, as the
+/// last ones.
+std::vector<Tensor> hidden_ahead_either_way(const Tensor& scores);
 /// The scores that are the step's result with a causal mask where the lesson has none.
 std::vector<Tensor> hidden_for_nothing(const Source& step);
 

@@ -46,6 +46,12 @@ void meet(std::map<std::string, Bound, std::less<>>& bound, std::string_view sym
   if (first.name.empty()) first.name = std::move(axis.name);
 }
 
+// Whether an operand's axis of heads may be met by another one's of fewer, which are shared.
+bool may_share(const Form& form, const Axis& all, const Axis& few) {
+  return form.shares_heads && all.name != "batch" && few.name != "batch" && few.size > 0 &&
+         few.size < all.size && all.size % few.size == 0;
+}
+
 }  // namespace
 
 bool is_placeholder(std::string_view axis) {
@@ -72,7 +78,7 @@ Bindings bind(const Call& call, const Form& form) {
   return result;
 }
 
-std::vector<Axis> leading_axes(const Call& call) {
+std::vector<Axis> leading_axes(const Call& call, const Form& form) {
   std::vector<Bound> met;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     const Tensor& operand = *call.inputs[k];
@@ -84,6 +90,7 @@ std::vector<Axis> leading_axes(const Call& call) {
       Bound& bound = met[met.size() - count + a];
       const Axis& own = operand.axes[a];
       if (own.size == 1 && bound.axis.size != 1) continue;
+      if (k == 1 && a + 1 == count && may_share(form, bound.axis, own)) continue;
       if (bound.axis.size != 1 && bound.axis.size != own.size) {
         const std::string& name = bound.axis.name;
         refuse_sizes(call, name.empty() ? "the leading axis" : name, bound, {own, k});
@@ -98,7 +105,7 @@ std::vector<Axis> leading_axes(const Call& call) {
 
 Tensor frame_of(const Call& call, const Form& form) {
   const Bindings bound = bind(call, form);
-  std::vector<Axis> axes = leading_axes(call);
+  std::vector<Axis> axes = leading_axes(call, form);
   const auto [rows, columns] = axis_names(form.output);
   axes.push_back(bound.find(rows)->second);
   axes.push_back(bound.find(columns)->second);

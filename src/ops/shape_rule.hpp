@@ -25,9 +25,9 @@ Tensor frame_of(const Call& call, const Form& form);
 /// InputError as `bind`.
 Tensor output_of(const Call& call, const Form& form);
 
-/// The leading axes that all operands share by NumPy's rule. Throws InputError where they do not
-/// fit.
-std::vector<Axis> leading_axes(const Call& call);
+/// The leading axes that all operands share by NumPy's rule, and by the form's where heads may be
+/// shared. Throws InputError where they do not fit.
+std::vector<Axis> leading_axes(const Call& call, const Form& form);
 
 /// The two axis names of "query d_k".
 std::pair<std::string_view, std::string_view> axis_names(std::string_view matrix);

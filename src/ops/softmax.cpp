@@ -7,6 +7,7 @@
 #include "ops/line.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
+#include "ops/sinks.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
 
@@ -27,26 +28,40 @@ Expression power(const Expression& x, const Expression& top) {
 
 Decimal power(const Decimal& x, const Decimal& top) { return exp(x - top); }
 
+// A number that joins the sum of each line of a head, and gets no weight of its own.
+template <class N>
+using Sink = std::optional<N>;
+
+template <class N>
+Sink<N> sink_of(const Cell<N>& c) {
+  if (!has_sinks(*c.call)) return {};
+  return c.of(1, 0)(0, c.matrix % heads_of(c.input(0)));
+}
+
 // e^(x_i - top) / Σ_j e^(x_j - top), the top being the line's largest number: any other gives the
 // same, but this one never overflows. A line in which everything is hidden has no weights: zeros.
 template <class N>
-N weight(const Line<N>& line, std::size_t i) {
-  const N top = largest(line);
+N weight(const Line<N>& line, std::size_t i, const Sink<N>& sink) {
+  N top = largest(line);
   if (number_of(top) == -infinity) return 0.0;
-  return power(line(i), top) /
-         sum<N>(line.size(), [&](std::size_t j) { return power(line(j), top); });
+  if (sink && number_of(*sink) > number_of(top)) top = *sink;
+  return power(line(i), top) / sum<N>(line.size() + (sink ? 1 : 0), [&](std::size_t j) {
+           return power(j < line.size() ? line(j) : *sink, top);
+         });
 }
 
 // A softmax rises with its own score and falls with every other, so its range ends where the one is
 // highest and the others lowest, and the other way round.
 template <>
-Interval weight(const Line<Interval>& line, std::size_t i) {
+Interval weight(const Line<Interval>& line, std::size_t i, const Sink<Interval>& sink) {
   const auto corner = [&](bool own_high) {
     std::vector<double> scores(line.size());
     for (std::size_t j = 0; j < scores.size(); ++j) {
       scores[j] = (j == i) == own_high ? line(j).high : line(j).low;
     }
-    return weight(Line<double>{{scores, 1, scores.size()}, 0, false}, i);
+    Sink<double> other;
+    if (sink) other = own_high ? sink->low : sink->high;
+    return weight(Line<double>{{scores, 1, scores.size()}, 0, false}, i, other);
   };
   return {corner(false), corner(true)};
 }
@@ -105,21 +120,38 @@ MatrixRange softmax_range(const MatrixRange& scores, Along along) {
 }
 
 struct Softmax {
-  static Form form(const Call& call) { return form_of_lines(call, "softmax of ", " of {0}"); }
+  static Form form(const Call& call) {
+    if (!has_sinks(call)) return form_of_lines(call, "softmax of ", " of {0}");
+    Form form = form_of_lines(call, "softmax of ", " of {0}, with its head's number of {1}");
+    form.operands.push_back("1 inner");
+    form.shares_heads = true;
+    return form;
+  }
 
   template <class N>
   static N cell(const Cell<N>& c) {
     const Line<N> line = line_of(c);
     const std::size_t i = place_in_line(c);
+    const Sink<N> sink = sink_of(c);
     if constexpr (std::is_same_v<N, Decimal>) {
       if (line(i).value() == -infinity) return 0.0;  // whatever the sum is
+      if (sink) return Decimal::unknown();
       if (is_alone(c, -infinity)) return 1.0;
       if (!line(i).is_exact()) return line(i);
     }
-    return weight(line, i);
+    return weight(line, i, sink);
   }
 
   static Tensor compute(const Call& call) {
+    if (!has_sinks(call)) return without_sinks(call);
+    check_sinks(call);
+    Call scores = call;
+    scores.inputs.resize(1);
+    scores.names.resize(1);
+    return with_sinks(call, without_sinks(scores));
+  }
+
+  static Tensor without_sinks(const Call& call) {
     Tensor weights = output_of(call, form(call));
     const bool is_large = weights.values.size() > teaching_numbers;
     if (!is_large && goes_down(call)) {
@@ -140,10 +172,15 @@ struct Softmax {
     return transposed(softmax_of_long_rows(of_turned, transposed(weights)));
   }
 
-  static constexpr auto range = range_of_lines<softmax_range>;
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    if (has_sinks(call)) return {};
+    return range_by_lines(call, operands[0], result, softmax_range);
+  }
 
   // The three strides of a softmax by hand, as their own operations take them.
   static std::vector<Part> parts(const Call& call) {
+    if (has_sinks(call)) return {};  // what is shared out is more than the powers
     Call stride = call;
     Tensor shifted = result_of(shift_operation, stride);
     stride.inputs = {&shifted};
@@ -191,10 +228,14 @@ std::vector<Tensor> over_heads(const Source& step) {
 // A causal mask where the lesson has none.
 std::vector<Tensor> masked(const Source& step) {
   if (behind(&step, mask_operation)) return {};
-  const Tensor hidden = hidden_ahead(step.operand());
-  Call call = call_of(step);
-  call.inputs[0] = &hidden;
-  return {Softmax::compute(call)};
+  std::vector<Tensor> results = hidden_ahead_either_way(step.operand());
+  for (Tensor& result : results) {
+    const Tensor hidden = std::move(result);
+    Call call = call_of(step);
+    call.inputs[0] = &hidden;
+    result = Softmax::compute(call);
+  }
+  return results;
 }
 
 constexpr Mistake softmax_mistakes[] = {
@@ -219,6 +260,12 @@ constexpr Mistake softmax_mistakes[] = {
      "The weights of one query sum to 1 in each head.", over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
      "A larger score gets a larger weight.", with_lines<negative>},
+    {"sink.skipped", "The sink was left out of the sum.", "It joins each row's sum.",
+     sinks_skipped},
+    {"sink.scaled", "The sink was divided by √d_k, as scores are.",
+     "The sink is a score already: it is not scaled.", sinks_scaled},
+    {"sink.in-values", "The sink was kept as a column of its own.",
+     "It takes its share of the sum, and then goes.", sinks_kept},
     needless_mask(masked),
     other_heads,
 };
@@ -231,7 +278,9 @@ constinit const Operation softmax_operation = operation_of<Softmax>({
     .says = "Softmax makes every number positive (e to its power) and divides by the sum, so that "
             "the weights of a query add up to 1. Larger scores get more than their share.",
     .notice = "Which weight is the largest for each query, and by how much?",
-    .operands = R"(["scores"])",
+    .operands = R"(["scores"] or ["scores", "sinks"])",
+    .fewest = 1,
+    .most = 2,
     .options = line_options,
     .makes_weights = true,
     .mistakes = softmax_mistakes,

@@ -1,13 +1,19 @@
 #include "ops/catalogue.hpp"
+#include "ops/grouped.hpp"
 #include "ops/heads.hpp"
 #include "ops/product.hpp"
+#include "ops/sinks.hpp"
 
 namespace qkv {
 namespace {
 
 struct WeightedSum : ProductMaths<RightSide::as_is> {
   static Form form(const Call&) {
-    return {{"query key", "key d_v"}, "query d_v", "{0} · {1}", "{1} · {0}"};
+    return {.operands = {"query key", "key d_v"},
+            .output = "query d_v",
+            .formula = "{0} · {1}",
+            .turned = "{1} · {0}",
+            .shares_heads = true};
   }
 
   static Tensor compute(const Call& call) {
@@ -73,6 +79,11 @@ constexpr Mistake weighted_sum_mistakes[] = {
      "First softmax, then the sum.", scores_instead},
     {"rope.values-too", "The values were turned as well, as the keys are.",
      "Only queries and keys are turned; the values are mixed as they are.", values_turned},
+    {"sink.in-values", "The sink's share was given to a value.",
+     "What goes to the sink is not mixed into anything.", sinks_in_values},
+    tiled_heads,
+    first_head_only,
+    repeated_tokens,
     other_heads,
 };
 

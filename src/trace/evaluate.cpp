@@ -62,14 +62,14 @@ bool may_have_tokens(const Call& call, const Form& form, std::size_t k) {
 
 // The first step that uses a given tells what its axes count, where its name does not. Its leading
 // axis counts sentences where it is data that meets weights without heads, or is yet to be cut into
-// heads; else it counts heads.
+// heads; else it counts heads, as where it meets numbers that its heads share or have each.
 void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
   const Call call = trace.call(step);
   const Form form = step.operation->form(call);
   const bool plain_weights =
       call.inputs.size() > 1 && std::all_of(call.inputs.begin() + 1, call.inputs.end(),
                                             [](const Tensor* t) { return t->rank() < 3; });
-  const bool has_no_heads = plain_weights || form.makes_heads;
+  const bool has_no_heads = (plain_weights && !form.shares_heads) || form.makes_heads;
   std::set<std::size_t> met;
   for (std::size_t k = 0; k < step.of.size(); ++k) {
     const auto place = trace.given_names.place(step.of[k]);

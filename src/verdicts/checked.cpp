@@ -90,6 +90,10 @@ std::string convention_text(std::string_view id, Convention lesson) {
   if (id == "convention.heads-inside") {
     return "The heads stand inside or side by side: taken as they are.";
   }
+  if (id == "convention.alibi-shift") {
+    return "ALiBi's distances are counted from an end of the keys: taken as they are, since a row "
+           "that is off by one number has the same weights.";
+  }
   if (id == "convention.rope-layout") {
     return "The columns stand in the order of the other pairing, in queries and keys alike: taken "
            "as they are.";

@@ -95,11 +95,15 @@ def faults(args, rng, folder, size):
             yield "one matrix with its heads in the middle among others passes"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+def arguments(about):
+    parser = argparse.ArgumentParser(description=about.split("\n", maxsplit=1)[0])
     parser.add_argument("qkv")
     parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    args = arguments(__doc__)
     found = []
     for number, size in enumerate(SIZES):
         with tempfile.TemporaryDirectory(prefix="qkv-layouts-") as folder:

@@ -31,7 +31,8 @@ TEST_CASE("by = d_k divides by the width itself, a number by the number") {
 }
 
 TEST_CASE("d_k is known through masks and scales, and behind a matmul") {
-  const qkv::Tensor masked = apply("mask", {apply("scale", {scores()}, by(2.0))});
+  const qkv::Tensor masked =
+      apply("mask", {apply("scale", {scores()}, by(2.0))}, {{"align", std::string("start")}});
   CHECK(difference(rows_of(apply("scale", {masked})),
                    {{0.5, -std::numeric_limits<double>::infinity()}}) == "");
   const qkv::Tensor product =

@@ -111,6 +111,8 @@ class Lesson:
         options = {key: value for key, value in step.items() if key not in WORDS}
         if "axis" in options and self.in_columns:  # it is named as it is shown
             options["axis"] = {"rows": "columns", "columns": "rows"}[options["axis"]]
+        if step["op"] == "take" and self.in_columns:
+            options |= {"rows": step.get("columns"), "columns": step.get("rows")}
         if step["op"] == "scale" and "d_k" in str(step.get("by", "d_k")):
             options["d_k"] = self.width_of_queries(step)
         if step.get("kind") == "padding":

@@ -8,6 +8,7 @@ Nothing here comes from the program.
 import math
 
 import numpy as np
+from biases import alibi, relative_bias, softcap, with_sinks
 from rotary import rope
 
 HIDDEN = -np.inf
@@ -75,8 +76,24 @@ def concat_heads(*parts, heads=None):
     return joined.reshape(*joined.shape[:-2], -1)
 
 
+def repeat_kv(k, times, dealt="in groups"):
+    """`dealt` in turn is 1, 2, 1, 2; all the first; or tokens repeated, then counted off as heads."""
+    if dealt == "tokens":
+        longer = np.repeat(k, times, axis=-2)
+        return longer.reshape(*k.shape[:-3], k.shape[-3] * times, *k.shape[-2:])
+    heads = np.arange(k.shape[-3] * times)
+    taken = {"in groups": heads // times, "in turn": heads % k.shape[-3], "first": 0 * heads}[dealt]
+    return k[..., taken, :, :]
+
+
+def for_heads_of(a, k, dealt="in groups"):
+    """Keys or values with a head for each of a's, where these share them."""
+    fewer = a.ndim > 2 and k.ndim > 2 and 1 < k.shape[-3] < a.shape[-3]
+    return repeat_kv(k, a.shape[-3] // k.shape[-3], dealt) if fewer else k
+
+
 def score(q, k):
-    return matrix(q) @ turned(matrix(k))
+    return matrix(q) @ turned(matrix(for_heads_of(q, k)))
 
 
 def divisor(by, d_k):
@@ -93,10 +110,19 @@ def scale(s, by="sqrt(d_k)", d_k=None):
     return s / divisor(by, d_k)
 
 
-def hidden(s, m=None, kind="causal", pad=0):
+def seen_by_place(n, m, kind="causal", align="end", width=None, both=False, prefix=0, ahead=0):
+    """Which keys a mask shows by where they stand; `ahead` shifts the queries."""
+    query = (np.arange(n) + (max(m - n, 0) if align == "end" else 0) + ahead)[:, None]
+    key = np.arange(m)[None, :]
+    if kind == "sliding_window":
+        return (key > query - width) & (key < query + (width if both else 1))
+    return (key <= query) | (key < prefix)
+
+
+def hidden(s, m=None, kind="causal", pad=0, **places):
     """Which scores a mask hides; `m` holds the ids of a padding mask, or a given one's 1 and 0."""
-    if kind == "causal":
-        away = np.triu(np.ones(s.shape[-2:], bool), 1)
+    if kind in ("causal", "sliding_window", "prefix"):
+        away = ~seen_by_place(*s.shape[-2:], kind, **places)
     elif kind == "given":
         away = m == 0
     else:  # heads and queries stand between the batch and the keys
@@ -104,11 +130,13 @@ def hidden(s, m=None, kind="causal", pad=0):
     return np.broadcast_to(away, s.shape)
 
 
-def mask(s, m=None, kind="causal", pad=0):
-    return np.where(hidden(s, m, kind, pad), HIDDEN, s)
+def mask(s, m=None, kind="causal", pad=0, **places):
+    return np.where(hidden(s, m, kind, pad, **places), HIDDEN, s)
 
 
-def softmax(x, axis="rows", base=math.e):
+def softmax(x, sinks=None, axis="rows", base=math.e):
+    if sinks is not None:
+        return with_sinks(x, sinks, along(axis))
     top = np.max(x, axis=along(axis), keepdims=True)
     powers = np.power(base, x - np.where(np.isinf(top), 0, top))
     return normalise(np.where(np.isneginf(x), 0.0, powers), axis)
@@ -131,7 +159,7 @@ def normalise(x, axis="rows"):
 
 
 def weighted_sum(a, v):
-    return matrix(a) @ matrix(v)
+    return matrix(a) @ matrix(for_heads_of(a, v))
 
 
 def sum_heads(a):
@@ -191,6 +219,18 @@ def multiply(a, b):
     return a * b
 
 
+def append(past, new):
+    leading = np.broadcast_shapes(past.shape[:-2], new.shape[:-2])
+    parts = [np.broadcast_to(x, leading + x.shape[-2:]) for x in (matrix(past), matrix(new))]
+    return np.concatenate(parts, axis=-2)
+
+
+def take(a, rows=None, columns=None, heads=None):
+    part = lambda span: slice(None) if span is None else slice(span[0] - 1, span[1])
+    a = a if heads is None else a[..., part(heads), :, :]
+    return matrix(a)[..., part(rows), part(columns)]
+
+
 def transpose(a):
     return turned(a)
 
@@ -201,7 +241,8 @@ def matmul(a, b):
 
 OPERATIONS = {
     f.__name__: f
-    for f in (embed, positions, add, project, split_heads, concat_heads, rope, score, scale, mask,
+    for f in (embed, positions, add, project, split_heads, concat_heads, repeat_kv, rope, score, scale, softcap, alibi, relative_bias,
+              mask,
               softmax, shift, exp, normalise, weighted_sum, sum_heads, switch_off, layer_norm, rms_norm,
-              gelu, relu, silu, multiply, transpose, matmul)
+              gelu, relu, silu, multiply, transpose, matmul, append, take)
 }

@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 import operations
-from operations import (HIDDEN, gelu, layer_norm, normalise, relu, rms_norm, sigmoid, silu, sinusoidal,
+from operations import (HIDDEN, for_heads_of, gelu, layer_norm, normalise, relu, rms_norm, sigmoid, silu, sinusoidal,
                         softmax, turned)
 
-from . import rotary
+from . import modern, rotary
 from .lesson import behind, chain, compute, divisor, hidden_cells, query_width
 
 
@@ -64,10 +64,12 @@ def of_project(case):
 
 
 def of_score(case):
-    q, k = case.operands
+    q, shared = case.operands
+    k = for_heads_of(q, shared)
     if q.shape[-1] == k.shape[-2]:
         yield "score.not-transposed", q @ k
     yield "score.swapped", k @ turned(q)
+    yield from modern.of_groups(case)
     made = [case.behind(name, "project") for name in case.step.of]
     if all(made):
         scores = case.values[made[0].of[0]] @ turned(case.values[made[1].of[0]])
@@ -89,16 +91,21 @@ def of_scale(case):
 def of_mask(case):
     scores = case.operands[0]
     away = hidden_cells(case.step, case.values)
+    n, m = scores.shape[-2:]
+    kind, options = case.step.options["kind"], case.step.options
+    by_place = kind in ("causal", "sliding_window", "prefix")
+    first = max(m - n, 0) if by_place and options.get("align", "end") == "end" else 0
+    own = np.arange(m)[None, :] == np.arange(n)[:, None] + first
     yield "mask.skipped", scores
     yield "mask.zero", np.where(away, 0, scores)
-    if case.step.options["kind"] == "causal":
-        past = np.tril(np.ones(scores.shape[-2:], bool), -1)
-        yield "mask.wrong-triangle", np.where(past, HIDDEN, scores)
-    diagonal = np.eye(*scores.shape[-2:], dtype=bool)
-    yield "mask.diagonal", np.where(away | diagonal, HIDDEN, scores)
+    if kind == "causal":
+        yield "mask.wrong-triangle", np.where(np.tril(np.ones((n, m), bool), first - 1), HIDDEN, scores)
+    yield "mask.diagonal", np.where(away | own, HIDDEN, scores)
     yield "mask.added", np.where(away, scores, scores + 1)
     yield "mask.added", np.where(away, scores + 1, scores)
     yield "mask.inverted", np.where(away, scores, HIDDEN)
+    if by_place:
+        yield from modern.of_places(scores, options, first)
 
 
 def shown_as_zero(scores):
@@ -111,15 +118,18 @@ def whole(powers):
 
 
 def of_softmax(case):
-    x, = case.operands
+    x, *sinks = case.operands
+    if sinks:
+        yield from modern.of_sinks(case)
     powers = np.exp(x)
     top = x.max(-1)
-    yield "softmax.columns", softmax(x, "columns")
+    yield "softmax.columns", softmax(x, *sinks, axis="columns")
     yield "softmax.whole", whole(powers)
     yield "softmax.no-exp", normalise(shown_as_zero(x))
     yield "softmax.not-normalised", powers
     yield "softmax.not-normalised", np.exp(x - np.where(np.isinf(top), 0, top)[..., None])
-    yield "softmax.base-2", softmax(x, base=2.0)
+    if not sinks:
+        yield "softmax.base-2", softmax(x, base=2.0)
     yield from of_scores_before(case)
 
 
@@ -154,10 +164,17 @@ def of_scores_before(case):
 
 def of_weighted_sum(case):
     weights, v = case.operands
+    yield from modern.of_groups(case)
+    v = for_heads_of(weights, v)
     scores = case.behind(case.step.of[0], "score")
     if weights.shape[-1] == weights.shape[-2]:
         yield "weighted-sum.transposed", turned(weights) @ v
-    yield "weighted-sum.keys", weights @ case.values[scores.of[1]]
+    made = case.behind(case.step.of[0], "softmax")
+    if made and len(made.of) > 1:
+        kept = 1 - weights.sum(-1, keepdims=True)
+        for row in (v[..., :1, :], v[..., -1:, :]):
+            yield "sink.in-values", weights @ v + kept * row
+    yield "weighted-sum.keys", weights @ for_heads_of(weights, case.values[scores.of[1]])
     made = case.behind(case.step.of[1], "project")
     if made:
         yield "weighted-sum.embeddings", weights @ case.values[made.of[0]]
@@ -274,6 +291,10 @@ def of_multiply(case):
 def of_rope(case):
     options = case.step.options
     yield from rotary.of_rope(case.operands, options)
+    for later in case.lesson.steps:
+        kept = case.lesson.givens[later.of[0]].shape[-2] if later.op == "append" else 0
+        if kept and kept != options.get("first", 0):
+            yield "cache.evicted-position", operations.rope(*case.operands, **{**options, "first": kept})
     norms = [link for link in chain(case.lesson, case.step) if link.op in ("rms_norm", "layer_norm")]
     if norms and case.step.of[0] == norms[0].name:
         x = case.values[norms[0].of[0]]
@@ -283,7 +304,8 @@ def of_rope(case):
                                             [case.again(x, *case.operands[1:]), *rest])
 
 
-MISTAKES = {"project": of_project, "rope": of_rope, "score": of_score, "scale": of_scale, "mask": of_mask,
+MISTAKES = {"softcap": modern.of_softcap, "alibi": modern.of_alibi, "append": modern.of_append,
+            "project": of_project, "rope": of_rope, "repeat_kv": modern.of_repeat_kv, "score": of_score, "scale": of_scale, "mask": of_mask,
             "softmax": of_softmax, "exp": of_exp, "normalise": of_normalise,
             "weighted_sum": of_weighted_sum, "split_heads": of_split_heads,
             "concat_heads": of_concat_heads, "sum_heads": of_sum_heads, "add": of_add,

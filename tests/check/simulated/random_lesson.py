@@ -41,7 +41,8 @@ class Author:
         start = self.pick("X", "X", "X", "positions", "embed", "QK")
         q, k, v = self.given_queries() if start == "QK" or self.chance(0.1) else \
             self.projections(*self.inputs(self.embeddings(start)))
-        q, k = self.turned(q, k)
+        q, k = (q, k) if self.lesson.find("K") and self.lesson.find("K").op == "append" else \
+            self.turned(q, k)
         at = self.step("context", "weighted_sum", self.weights(self.step("scores", "score", q, k)), v)
         at = self.joined(at)
         if self.chance(0.5):
@@ -65,16 +66,42 @@ class Author:
     def step(self, name, op, *of, **options):
         return self.lesson.step(name, op, *of, **options)
 
+    def cached_queries(self):
+        """Queries of the newest tokens; keys and values of all of them, the earlier ones kept."""
+        self.heads, self.batch = 0, 0
+        self.n, past, d_k = self.whole(1, 3), self.whole(1, 6), self.pick(2, 3, 4)
+        self.m = past + self.n
+        q, k, v = (self.drawn(name, self.n, width) for name, width in
+                   (("Q", d_k), ("K_new", d_k), ("V_new", self.whole(1, 5))))
+        if d_k % 2 == 0 and self.chance(0.6):
+            options = {**self.rope_options(d_k), "first": past + self.pick(0, 0, 2)}
+            q, k = (self.step(f"{name}_rope", "rope", of, **options) for name, of in
+                    (("Q", q), ("K_new", k)))
+        return [q, *(self.step(name, "append", self.drawn(f"past_{name}", past, width), new)
+                     for name, new, width in (("K", k, d_k), ("V", v, self.lesson.givens["V_new"].shape[1])))]
+
     def given_queries(self):
         """Q, K and V are given."""
+        if self.chance(0.3):
+            return self.cached_queries()
         self.m = self.n if self.chance(0.5) else self.whole(2, 8)
         d_k = self.whole(1, 6)
         d_v = d_k if self.chance(0.4) else self.whole(1, 6)
         self.heads = self.whole(2, 4) if self.chance(0.25) else 0
-        lead = (self.heads,) if self.heads else ()
+        grouped = self.heads and self.chance(0.5)
+        shared = self.heads
+        self.heads *= 2 if grouped else 1
+        lead = lambda heads: (heads,) if heads else ()
         self.batch = 0
-        return [self.drawn(name, *lead, *shape) for name, shape in
-                (("Q", (self.n, d_k)), ("K", (self.m, d_k)), ("V", (self.m, d_v)))]
+        q = self.drawn("Q", *lead(self.heads), self.n, d_k)
+        return [q, *(self.repeated(self.drawn(name, *lead(shared), self.m, width), grouped)
+                     for name, width in (("K", d_k), ("V", d_v)))]
+
+    def repeated(self, name, grouped):
+        """Keys or values with a head for each of the queries', or as they are shared."""
+        if not grouped or self.chance(0.5):
+            return name
+        return self.step(f"{name}_repeated", "repeat_kv", name, times=2)
 
     def embeddings(self, start):
         """The name of X, given or made."""
@@ -172,7 +199,7 @@ class Author:
     def weights(self, at):
         """The attention weights: scaled or not, masked before or after, softmax whole or in parts."""
         scaled = self.chance(0.8)
-        kind = self.pick("none", "none", "causal", "causal", "given", "padding")
+        kind = self.pick("none", "none", "causal", "causal", "given", "padding", "sliding_window", "prefix")
         by = {} if self.chance(0.8) else {"by": self.pick("d_k", "sqrt(5)", 2.5)}
         mask_first = self.chance(0.3)
         if kind == "padding" and (self.lesson.convention == "columns" or self.m == 1):
@@ -181,16 +208,40 @@ class Author:
             at = self.masked(at, kind)
         if scaled:
             at = self.step("scaled_scores", "scale", at, **by)
+        if not mask_first:
+            at = self.biased(at)
         if kind != "none" and not mask_first:
             at = self.masked(at, kind)
         if not self.chance(0.3):
-            return self.step("attention_weights", "softmax", at)
+            heads = self.lesson.truth()[at].shape[:-2]
+            sinks = [self.drawn("sinks", *(heads or (1,)))] if not self.batch and self.chance(0.15) else []
+            return self.step("attention_weights", "softmax", at, *sinks)
         at = self.step("shifted", "shift", at) if self.chance(0.6) else at
         return self.step("attention_weights", "normalise", self.step("exp_scores", "exp", at))
 
+    def biased(self, at):
+        """Scores below a cap, or lowered by distance."""
+        if self.chance(0.15):
+            at = self.step("capped_scores", "softcap", at, cap=self.pick(1, 2, 5))
+        if not self.batch and self.chance(0.15):
+            heads = self.lesson.truth()[at].shape[:-2]
+            slopes = [self.drawn("slopes", *(heads or (1,)))] if self.chance(0.3) else []
+            return self.step("biased_scores", "alibi", at, *slopes)
+        if not self.batch and self.chance(0.08):
+            heads = self.lesson.truth()[at].shape[:-2]
+            return self.step("biased_scores", "relative_bias", at, self.drawn("table", 6, *(heads or (1,))),
+                             max_distance=5)
+        return at
+
     def masked(self, at, kind):
-        if kind == "causal":
-            return self.step("masked_scores", "mask", at, kind=kind)
+        if kind in ("causal", "sliding_window", "prefix"):
+            width = {"sliding_window": "width", "prefix": "prefix"}.get(kind)
+            options = {width: self.whole(1, max(2, self.m))} if width else {}
+            if kind == "sliding_window" and self.chance(0.3):
+                options["both"] = True
+            if self.n < self.m and self.chance(0.3):
+                options["align"] = "start"
+            return self.step("masked_scores", "mask", at, kind=kind, **options)
         if kind == "given":
             keep = self.rng.integers(0, 2, (self.n, self.m)).astype(float)
             if not self.chance(0.1):

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ops/mistake.hpp"
+#include "tensor/tensor.hpp"
+
+namespace qkv {
+
+/// What is common to steps where several query heads share a head of keys or values (grouped
+/// queries): query head k of h uses the head ⌈k / (h / heads)⌉.
+
+/// So many heads, each the one that `taken` says.
+Tensor with_repeated_heads(const Tensor& tensor, std::size_t heads,
+                           const std::function<std::size_t(std::size_t head)>& taken);
+
+/// A way to make so many heads of fewer.
+using Dealing = Tensor (*)(const Tensor& shared, std::size_t heads);
+Tensor dealt_in_group(const Tensor& shared, std::size_t heads);      ///< 1, 1, 2, 2: the right one
+Tensor dealt_in_turn(const Tensor& shared, std::size_t heads);       ///< 1, 2, 1, 2
+Tensor all_the_first(const Tensor& shared, std::size_t heads);       ///< 1, 1, 1, 1
+Tensor counted_off_tokens(const Tensor& shared, std::size_t heads);  ///< tokens repeated for heads
+
+/// Each row so many times in a row.
+Tensor with_tokens_repeated(const Tensor& tensor, std::size_t times);
+
+/// The product whose second operand has fewer heads than its first, with that one's heads dealt in
+/// another way; nothing where the heads are not grouped.
+std::vector<Tensor> tiled_groups(const Source& step);
+std::vector<Tensor> first_head_of_groups(const Source& step);
+std::vector<Tensor> tokens_of_groups(const Source& step);
+
+inline constexpr Mistake tiled_heads{
+    "gqa.tiled", "The shared heads were dealt out in turn: 1, 2, 1, 2.",
+    "A group of neighbours shares a head: 1, 1, 2, 2.", tiled_groups};
+inline constexpr Mistake first_head_only{"gqa.first-only", "All query heads used the first head.",
+                                         "Each group of query heads has a head of its own.",
+                                         first_head_of_groups};
+inline constexpr Mistake repeated_tokens{
+    "gqa.tokens-repeated", "The tokens were repeated instead of the heads.",
+    "Repeat along the axis of heads, not along that of tokens.", tokens_of_groups};
+
+}  // namespace qkv

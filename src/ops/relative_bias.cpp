@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/catalogue.hpp"
+#include "ops/formula.hpp"
+#include "ops/heads.hpp"
+#include "ops/seen_keys.hpp"
+#include "ops/shape_rule.hpp"
+
+namespace qkv {
+namespace {
+
+using Numbers = OptionRule::Numbers;
+
+constexpr OptionRule relative_bias_options[] = {
+    {.name = "max_distance",
+     .says = "tokens this far apart, or farther, share the last bucket",
+     .numbers = Numbers::positive},
+    {.name = "bidirectional",
+     .says = "whether later keys have buckets of their own: the second half of the table",
+     .flag = true},
+};
+
+// Raffel and others (2020), T5: half of the buckets hold one distance each, the others ever more,
+// up to the largest.
+struct Buckets {
+  std::size_t count;  // for one direction
+  bool both;
+  double most;
+  std::size_t first;  // the key that belongs to the first query
+
+  explicit Buckets(const Call& call)
+      : count(call.inputs[1]->rows()),
+        both(call.options->flag("bidirectional", false)),
+        most(call.options->number("max_distance", 128)),
+        first(first_query(call)) {
+    if (both) count /= 2;
+  }
+
+  std::size_t of(std::size_t row, std::size_t key) const {
+    const std::size_t query = row + first;
+    const bool is_later = key > query;
+    const std::size_t far = is_later ? (both ? key - query : 0) : query - key;
+    return of_distance(far) + (both && is_later ? count : 0);
+  }
+
+  std::size_t of_distance(std::size_t far) const {
+    const std::size_t exact = count / 2;
+    if (far < exact) return far;
+    const auto least = static_cast<double>(exact);
+    const double share = std::log(static_cast<double>(far) / least) / std::log(most / least);
+    const double more = share * static_cast<double>(count - exact);
+    return std::min(count - 1, exact + static_cast<std::size_t>(more));
+  }
+};
+
+void check_table(const Call& call) {
+  const Tensor& table = *call.inputs[1];
+  const std::size_t heads = heads_of(*call.inputs[0]);
+  const std::size_t least = call.options->flag("bidirectional", false) ? 4 : 2;
+  if (table.rank() != 2 || table.columns() != heads || table.rows() < least) {
+    refuse(call, fmt::format("{} must have a row for each bucket, at least {}, and a column for "
+                             "each of the {} heads of {}",
+                             operand_text(call, 1), least, heads, operand_text(call, 0)));
+  }
+  const auto exact = static_cast<double>(Buckets(call).count / 2);
+  if (Buckets(call).most <= exact) {
+    refuse(call,
+           fmt::format("max_distance must be above {}, the buckets of one distance each", exact));
+  }
+}
+
+struct RelativeBias {
+  static Form form(const Call&) {
+    return {.operands = {"query key", "bucket head"},
+            .output = "query key",
+            .formula = "{0} + {1}, by distance",
+            .shares_heads = true};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const std::size_t bucket = Buckets(*c.call).of(c.row, c.column);
+    return c(0)(c.row, c.column) + c.of(1, 0)(bucket, c.matrix % heads_of(c.input(0)));
+  }
+
+  static Tensor compute(const Call& call) {
+    check_table(call);
+    Tensor result = output_of(call, form(call));
+    result.dot_width = call.inputs[0]->dot_width;
+    const Buckets buckets(call);
+    const std::size_t heads = heads_of(*call.inputs[0]);
+    const MatrixView table = call.inputs[1]->matrix(0);
+    return by_rows(call, std::move(result), 8, [&](const Operands& of, std::span<double> cells) {
+      const std::span<const double> scores = of.row(0);
+      const std::size_t head = of.at().matrix % heads;
+      for (std::size_t j = 0; j < cells.size(); ++j) {
+        cells[j] = scores[j] + table(buckets.of(of.at().row, j), head);
+      }
+    });
+  }
+};
+
+}  // namespace
+
+constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
+    .name = "relative_bias",
+    .title = "Add what each distance is worth",
+    .says = "Each score gets a learned number for the distance between query and key. Small "
+            "distances have one each; large ones share it, in buckets that grow.",
+    .notice = "Cells along a diagonal get the same.",
+    .operands = R"(["scores", "table"])",
+    .fewest = 2,
+    .most = 2,
+    .options = relative_bias_options,
+});
+
+}  // namespace qkv

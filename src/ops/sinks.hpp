@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "ops/mistake.hpp"
+#include "tensor/tensor.hpp"
+
+namespace qkv {
+
+/// Softmax with sinks (a number a head, which joins the sum of each of its lines and gets no weight
+/// of its own): e^x / (Σ e^x + e^sink).
+bool has_sinks(const Call& call);
+
+/// Throws InputError where there is not one for each head.
+void check_sinks(const Call& call);
+
+/// The weights without sinks, each line then sharing with its head's sink.
+Tensor with_sinks(const Call& call, Tensor weights);
+
+/// What learners make of them.
+std::vector<Tensor> sinks_skipped(const Source& step);
+std::vector<Tensor> sinks_scaled(const Source& step);
+std::vector<Tensor> sinks_kept(const Source& step);
+
+/// At the weighted sum: the sink's share given to a value.
+std::vector<Tensor> sinks_in_values(const Source& step);
+
+}  // namespace qkv
