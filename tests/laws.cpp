@@ -276,11 +276,20 @@ TEST_CASE("every operation: what is no number makes none of whatever it would ch
 }
 
 TEST_CASE("the interval of a step is at most 1.5 times as wide as its true range") {
-  for (const std::string_view name :
-       {"score",    "matmul",    "project",    "weighted_sum", "softmax",  "normalise",
-        "scale",    "shift",     "exp",        "relu",         "gelu",     "add",
-        "mask",     "sum_heads", "switch_off", "layer_norm",   "rms_norm", "silu",
-        "multiply", "repeat_kv", "rope",       "append",       "take"}) {
+  for (const std::string_view name : {"score",          "matmul",       "project",
+                                      "weighted_sum",   "softmax",      "normalise",
+                                      "scale",          "shift",        "exp",
+                                      "relu",           "gelu",         "add",
+                                      "mask",           "sum_heads",    "switch_off",
+                                      "layer_norm",     "rms_norm",     "silu",
+                                      "multiply",       "repeat_kv",    "rope",
+                                      "append",         "take",         "subtract",
+                                      "divide",         "maximum",      "log",
+                                      "sqrt",           "sigmoid",      "tanh",
+                                      "row_max",        "row_sum",      "row_mean",
+                                      "running_max",    "tile_weights", "running_sum",
+                                      "running_output", "log_sum_exp",  "merge",
+                                      "cross_entropy",  "gradient_step"}) {
     CHECK(first_fault(*find_operation(name), 5, Extent::tiny, width_fault) == "");
   }
 }
@@ -423,11 +432,13 @@ TEST_CASE("every operation: operands that do not fit are told with both sizes an
         for (std::size_t o = 0; o < operation->fewest; ++o) {
           const auto [r, c] = axis_names(form.operands[std::min(o, form.operands.size() - 1)]);
           const std::size_t height = r == "1" ? 1 : (o == k && spoils_rows ? 2 : 3);
-          inputs.push_back(zeros({{"", height}, {"", o == k && !spoils_rows ? 2u : 3u}}));
+          const std::size_t width = c == "1" ? 1 : (o == k && !spoils_rows ? 2 : 3);
+          inputs.push_back(zeros({{"", height}, {"", width}}));
         }
+        const std::string first = shape_text(inputs[0].shape());
         const std::string size = shape_text(inputs[k].shape());
         const std::string said = refusal(operation->name, std::move(inputs));
-        CHECK(said == fmt::format("step: {} is 3 in A (3×3) but 2 in {} ({})", axis,
+        CHECK(said == fmt::format("step: {} is 3 in A ({}) but 2 in {} ({})", axis, first,
                                   static_cast<char>('A' + k), size));
         ++met;
       }

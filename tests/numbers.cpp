@@ -107,6 +107,8 @@ Bounded worked_out(const Expression& expression) {
     case Kind::root: return root_of(x[0]);
     case Kind::exponential:
       return function_of(std::exp(x[0].value), std::exp(x[0].value + x[0].error), x[0]);
+    case Kind::logarithm:
+      return function_of(std::log(x[0].value), 1 / (x[0].value - x[0].error), x[0]);
     case Kind::sine: return function_of(std::sin(x[0].value), 1, x[0]);
     case Kind::cosine: return function_of(std::cos(x[0].value), 1, x[0]);
     case Kind::hyperbolic_tangent: return function_of(std::tanh(x[0].value), 1, x[0]);

@@ -1,69 +1,13 @@
 #include "samples.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <string_view>
 
 #include "ops/shape_rule.hpp"
+#include "sample_parts.hpp"
 
 namespace qkv::test {
 namespace {
-
-constexpr double hidden = -std::numeric_limits<double>::infinity();
-
-struct Made {
-  std::vector<Tensor> inputs;
-  OptionMap options = {};
-  Environment environment = {};
-  std::vector<bool> is_exact = {};  ///< all false where empty
-};
-
-std::size_t size_of(Extent extent, Dice& dice) {
-  if (extent == Extent::tiny) return 1 + dice.below(3);
-  const std::size_t sizes[] = {0, 1, 1, 2, 3, 3, 4, 5};
-  return sizes[dice.below(std::size(sizes))];
-}
-
-// Leading axes for a call as a whole; each operand then gets a part of them.
-Shape leading_sizes(Extent extent, Dice& dice) {
-  Shape sizes(extent == Extent::tiny ? 0 : dice.below(3));
-  for (std::size_t& size : sizes) size = 1 + dice.below(3);
-  return sizes;
-}
-
-// Some of the leading axes go missing, from the outside in, and some have size 1: both repeat.
-Shape with_repeats(Shape leading, Dice& dice) {
-  leading.erase(leading.begin(),
-                leading.begin() + static_cast<std::ptrdiff_t>(dice.below(leading.size() + 1)));
-  for (std::size_t& size : leading) size = dice.chance(30) ? 1 : size;
-  return leading;
-}
-
-Tensor filled(Shape shape, Dice& dice, double (*draw)(Dice&)) {
-  std::vector<double> values(count_of(shape, "a sample"));
-  for (double& value : values) value = draw(dice);
-  return tensor_of(shape, std::move(values));
-}
-
-double any_number(Dice& dice) { return 3 * dice.uniform(); }
-double zero_or_one(Dice& dice) { return dice.chance(60) ? 1 : 0; }
-double share(Dice& dice) { return 1.1 + dice.uniform(); }
-double score_or_hidden(Dice& dice) {
-  if (dice.chance(25)) return hidden;
-  return dice.chance(3) ? -hidden : 3 * dice.uniform();
-}
-
-// Zeros in some places and in all of some rows, as the exponentials of hidden scores are.
-Tensor shares(const Shape& shape, Extent extent, Dice& dice) {
-  Tensor result = filled(shape, dice, share);
-  if (extent == Extent::tiny) return result;
-  for (std::size_t i = 0; i < result.values.size(); ++i) {
-    const bool whole_row = result.columns() > 0 && (i / result.columns()) % 4 == 3;
-    if (whole_row || dice.chance(20)) result.values.write()[i] = 0;
-  }
-  return result;
-}
 
 bool takes_hidden_scores(const Operation& operation) {
   constexpr std::string_view names[] = {"shift", "exp"};
@@ -106,12 +50,8 @@ Made by_form(const Operation& operation, Extent extent, Dice& dice) {
     if (as_vector) shape.clear();
     if (!as_vector) shape.push_back(size_along(rows));
     shape.push_back(size_along(columns));
-    if (operation.name == "normalise") {
-      made.inputs.push_back(shares(shape, extent, dice));
-    } else {
-      made.inputs.push_back(
-          filled(shape, dice, takes_hidden_scores(operation) ? score_or_hidden : any_number));
-    }
+    made.inputs.push_back(
+        filled(shape, dice, takes_hidden_scores(operation) ? score_or_hidden : any_number));
   }
   return made;
 }
@@ -344,6 +284,25 @@ constexpr Special specials[] = {
     {"concat_heads", for_concat_heads},
     {"sum_heads", for_sum_heads},
     {"switch_off", for_switch_off},
+    {"add", for_pairs},
+    {"subtract", for_pairs},
+    {"multiply", for_pairs},
+    {"maximum", for_pairs},
+    {"divide", for_quotients},
+    {"log", for_positive},
+    {"sqrt", for_positive},
+    {"row_max", for_statistics},
+    {"row_sum", for_statistics},
+    {"row_mean", for_statistics},
+    {"running_max", for_running_max},
+    {"tile_weights", for_tile_weights},
+    {"running_sum", for_running_sum},
+    {"running_output", for_running_output},
+    {"log_sum_exp", for_log_sum_exp},
+    {"merge", for_merge},
+    {"normalise", for_normalise},
+    {"cross_entropy", for_cross_entropy},
+    {"gradient_step", for_gradient_step},
 };
 
 }  // namespace

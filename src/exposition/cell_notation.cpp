@@ -58,6 +58,7 @@ class Writer {
       case Kind::root: return root(term);
       case Kind::exponential: return exponential(term);
       case Kind::power: return raised(part(term, 0, 5), term.parts()[1]);
+      case Kind::logarithm: return function("ln", term);
       case Kind::sine: return function("sin", term);
       case Kind::cosine: return function("cos", term);
       case Kind::hyperbolic_tangent: return function("tanh", term);
@@ -124,26 +125,40 @@ class Writer {
 
   std::string product(const Expression& term) const {
     const std::string_view sign = in_latex() ? " \\cdot " : "·";
-    if (!notation_.weight_first || !is_product_of_cells(term)) return joined(term, sign, 3, 3);
-    return joined(Expression::of(Kind::product, {term.parts()[1], term.parts()[0]}), sign, 3, 3);
+    if (notation_.weight_first && is_product_of_cells(term)) {
+      return joined(Expression::of(Kind::product, {term.parts()[1], term.parts()[0]}), sign, 3, 3);
+    }
+    return joined(term, sign, least_as_factor(term.parts()[0]), least_as_factor(term.parts()[1]));
+  }
+
+  // On a line a quotient has brackets, (a / b)·c, as c might be below the stroke, too.
+  int least_as_factor(const Expression& factor) const {
+    return !in_latex() && factor.kind() == Kind::quotient ? 4 : 3;
   }
 
   std::string sum(const Expression& term) const {
-    // Of a sum that is cut the ends stay, fewer of one inside another: what is left out is always
-    // more than what the words for it take.
     constexpr std::size_t kept_outside = 4, kept_inside = 2;
-    const std::size_t count = term.parts().size();
-    const bool cut = look_.most_terms != 0 && count > look_.most_terms;
-    const std::size_t first = cut ? (depth_ > 0 ? kept_inside : kept_outside) - 1 : count;
-    std::string text;
+    const std::size_t kept = depth_ > 0 ? kept_inside : kept_outside;
     ++depth_;
-    for (std::size_t i = 0; i < first; ++i) text += (i == 0 ? "" : " + ") + part(term, i, 1);
-    if (cut) {
-      text += in_latex() ? " + \\dots + " : fmt::format(" + … {} more … + ", count - first - 1);
-      text += part(term, count - 1, 1);
-    }
+    std::string text = listed(term, " + ", kept, [&](std::size_t i) { return part(term, i, 1); });
     --depth_;
     return text;
+  }
+
+  // Of a list that is cut the ends stay, fewer of one inside another: what is left out is always
+  // more than what the words for it take.
+  template <class Write>
+  std::string listed(const Expression& term, std::string_view sign, std::size_t kept,
+                     Write write) const {
+    const std::size_t count = term.parts().size();
+    const bool cut = look_.most_terms != 0 && count > look_.most_terms;
+    const std::size_t first = cut ? kept - 1 : count;
+    std::string text;
+    for (std::size_t i = 0; i < first; ++i) text.append(i == 0 ? "" : sign).append(write(i));
+    if (!cut) return text;
+    text += in_latex() ? fmt::format("{}\\dots{}", sign, sign)
+                       : fmt::format("{}… {} more …{}", sign, count - first - 1, sign);
+    return text + write(count - 1);
   }
 
   std::string quotient(const Expression& term) const {
@@ -168,10 +183,9 @@ class Writer {
   std::string exponential(const Expression& term) const { return raised("e", term.parts()[0]); }
 
   std::string function(std::string_view name, const Expression& term) const {
-    std::string inside;
-    for (const Expression& part : term.parts()) {
-      inside += (inside.empty() ? "" : ", ") + write(part);
-    }
+    constexpr std::size_t kept = 4;
+    const std::string inside =
+        listed(term, ", ", kept, [&](std::size_t i) { return write(term.parts()[i]); });
     if (!in_latex()) return fmt::format("{}({})", name, inside);
     const bool usual = name != "erf";
     return usual ? fmt::format("\\{}\\left({}\\right)", name, inside)

@@ -123,6 +123,8 @@ Decimal exp(Decimal x) {
   return x.value() == 0 ? Decimal(1.0).made_of(x) : Decimal::unknown();
 }
 
+Decimal log(Decimal x) { return x.value() == 1 ? Decimal(0.0).made_of(x) : Decimal::unknown(); }
+
 Decimal sqrt(Decimal x) {
   if (!x.is_finite() || x.digits_ < 0) return Decimal::unknown();
   std::int64_t digits = x.digits_;

@@ -28,6 +28,7 @@ class Decimal {
   friend Decimal operator*(Decimal a, Decimal b);
   friend Decimal operator/(Decimal a, Decimal b);
   friend Decimal exp(Decimal x);   ///< of 0 and -inf
+  friend Decimal log(Decimal x);   ///< of 1
   friend Decimal sqrt(Decimal x);  ///< of squares
   friend Decimal tanh(Decimal x);  ///< of 0, as erf
   friend Decimal erf(Decimal x);

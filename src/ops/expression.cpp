@@ -16,6 +16,7 @@ double Expression::worked_out(Kind kind, std::span<const double> x) {
     case Kind::negative: return -x[0];
     case Kind::root: return std::sqrt(x[0]);
     case Kind::exponential: return std::exp(x[0]);
+    case Kind::logarithm: return std::log(x[0]);
     case Kind::sine: return std::sin(x[0]);
     case Kind::cosine: return std::cos(x[0]);
     case Kind::hyperbolic_tangent: return std::tanh(x[0]);

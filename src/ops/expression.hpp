@@ -32,6 +32,7 @@ class Expression {
     negative,
     root,
     exponential,
+    logarithm,
     sine,
     cosine,
     hyperbolic_tangent,
@@ -73,6 +74,7 @@ class Expression {
     return of(Kind::power, {a, b});
   }
   friend Expression exp(const Expression& x) { return of(Kind::exponential, {x}); }
+  friend Expression log(const Expression& x) { return of(Kind::logarithm, {x}); }
   friend Expression sqrt(const Expression& x) { return of(Kind::root, {x}); }
   friend Expression sin(const Expression& x) { return of(Kind::sine, {x}); }
   friend Expression cos(const Expression& x) { return of(Kind::cosine, {x}); }

@@ -46,6 +46,12 @@ inline Interval square(Interval x) {
 }
 
 inline Interval exp(Interval x) { return {std::exp(x.low), std::exp(x.high)}; }
+/// Of what is not above 0 there is no logarithm: its range begins at minus infinity.
+inline Interval log(Interval x) {
+  constexpr double bottom = -std::numeric_limits<double>::infinity();
+  return {x.low > 0 ? std::log(x.low) : bottom, x.high > 0 ? std::log(x.high) : bottom};
+}
+inline Interval tanh(Interval x) { return {std::tanh(x.low), std::tanh(x.high)}; }
 inline Interval sqrt(Interval x) { return {std::sqrt(std::max(0.0, x.low)), std::sqrt(x.high)}; }
 
 inline Interval hull(Interval a, Interval b) {

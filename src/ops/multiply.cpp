@@ -1,38 +1,32 @@
-#include <algorithm>
 #include <functional>
 
 #include "ops/catalogue.hpp"
-#include "ops/formula.hpp"
 #include "ops/gates.hpp"
-#include "ops/shape_rule.hpp"
+#include "ops/pairs.hpp"
 
 namespace qkv {
 namespace {
 
 struct Multiply {
-  static Form form(const Call&) {
-    return {{"row column"}, "row column", "{0} · {1}, cell by cell"};
-  }
+  static Form form(const Call& call) { return form_of_pairs(call, "{0} · {1}, cell by cell"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
     if constexpr (std::is_same_v<N, Interval>) {
-      if (c.call->inputs[0] == c.call->inputs[1]) return square(c(0)(c.row, c.column));
+      if (is_with_itself(c)) return square(c(0)(c.row, c.column));
     }
-    return c(0)(c.row, c.column) * c(1)(c.row, c.column);
+    return c(0)(c.row, c.column) * beside(c);
   }
 
   static Tensor compute(const Call& call) {
-    return by_rows(
-        call, output_of(call, form(call)), 1, [](const Operands& of, std::span<double> cells) {
-          std::ranges::transform(of.row(0), of.row(1), cells.begin(), std::multiplies<>());
-        });
+    return by_pairs(call, form(call), std::multiplies<>());
   }
 };
 
 Tensor product(const Source& step, const Tensor& a, const Tensor& b) {
   Call call = call_of(step);
-  call.inputs = {&a, &b};
+  const bool repeats_first = a.values.size() < b.values.size();
+  call.inputs = {repeats_first ? &b : &a, repeats_first ? &a : &b};
   return Multiply::compute(call);
 }
 
@@ -102,7 +96,7 @@ constinit const Operation multiply_operation = operation_of<Multiply>({
     .title = "Multiply, cell by cell",
     .says =
         "Two matrices of the same size are multiplied, each cell by the cell in the same place. "
-        "Unlike a matrix product, nothing is added up.",
+        "Unlike a matrix product, nothing is added up. One row, one column or one number repeats.",
     .notice = "Where one of the two is near 0, so is the product: it works as a gate.",
     .operands = R"(["A", "B"])",
     .fewest = 2,

@@ -6,11 +6,37 @@
 namespace qkv {
 namespace {
 
+// Whether the sums are given, too: those of all tiles.
+bool has_sums(const Call& call) { return call.inputs.size() == 2; }
+
 struct Normalise {
-  static Form form(const Call& call) { return form_of_lines(call, "{0} / the sum of ", ""); }
+  static Form form(const Call& call) {
+    if (!has_sums(call)) return form_of_lines(call, "{0} / the sum of ", "");
+    return {{"row column", goes_down(call) ? "1 column" : "row 1"}, "row column", "{0} / {1}"};
+  }
 
   template <class N>
   static N cell(const Cell<N>& c) {
+    return has_sums(*c.call) ? by_sums(c) : by_line(c);
+  }
+
+  template <class N>
+  static N by_sums(const Cell<N>& c) {
+    const N own = c(0)(c.row, c.column);
+    const N total = goes_down(*c.call) ? c(1)(0, c.column) : c(1)(c.row, 0);
+    if constexpr (std::is_same_v<N, double>) {
+      return share(own, total);
+    } else if constexpr (std::is_same_v<N, Interval>) {
+      return own.low == 0 && own.high == 0 ? own : own / total;
+    } else if constexpr (std::is_same_v<N, Decimal>) {
+      return own.value() == 0 ? own : own / total;
+    } else {
+      return own.value() == 0 && total.value() == 0 ? own : own / total;
+    }
+  }
+
+  template <class N>
+  static N by_line(const Cell<N>& c) {
     const Line<N> line = line_of(c);
     const std::size_t i = place_in_line(c);
     if constexpr (std::is_same_v<N, Interval>) {
@@ -60,16 +86,28 @@ struct Normalise {
   }
 
   static Tensor compute(const Call& call) {
-    return by_operands(call, form(call),
-                       [&](const Operands& of) { return shares(of(0), along_of(call)); });
+    return by_operands(call, form(call), [&](const Operands& of) -> Matrix {
+      if (has_sums(call)) return xt::vectorize(share)(of(0), of(1));
+      return shares(of(0), along_of(call));
+    });
   }
 
-  static constexpr auto range = range_of_lines<bounds>;
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    if (has_sums(call)) return {};
+    return range_by_lines(call, operands[0], result, bounds);
+  }
 };
 
 Matrix whole(const Matrix& x, Along) { return x / total(x); }
 
-std::vector<Tensor> not_normalised(const Source& step) { return {step.operand()}; }
+std::vector<Tensor> not_normalised(const Source& step) {
+  return has_sums(call_of(step)) ? std::vector<Tensor>() : std::vector{step.operand()};
+}
+
+std::vector<Tensor> not_divided(const Source& step) {
+  return has_sums(call_of(step)) ? std::vector{step.operand()} : std::vector<Tensor>();
+}
 
 // Shares of what a formula makes of the exponents.
 template <Matrix (*formula)(const Matrix& exponents)>
@@ -111,6 +149,8 @@ constexpr Mistake normalise_mistakes[] = {
      "Every query has its own sum to divide by.", with_lines<whole>},
     {"softmax.not-normalised", "Nothing was divided by its sum.",
      "The weights of one query sum to 1.", not_normalised},
+    {"flash.not-divided", "The output was not divided by the sum of the weights.",
+     "After the last tile, divide each row by its sum.", not_divided},
     {"softmax.no-exp", "The scores were divided by their plain sum, without e^x.",
      "First e to the power of each score, then divide.", shares_of<finite>},
     {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.", shares_of<base_2>},
@@ -134,9 +174,12 @@ constexpr Mistake normalise_mistakes[] = {
 constinit const Operation normalise_operation = operation_of<Normalise>({
     .name = "normalise",
     .title = "Divide each row by its sum",
-    .says = "Every number is divided by the sum of its row, so that each row becomes shares of 1.",
+    .says =
+        "Every number is divided by the sum of its row, so that each row becomes shares of 1; or "
+        "by sums that were worked out beside it.",
     .notice = "Each row sums to 1.",
-    .operands = R"(["exps"])",
+    .operands = R"(["exps"] or ["O", "l"])",
+    .most = 2,
     .options = line_options,
     .makes_weights = true,
     .mistakes = normalise_mistakes,

@@ -59,6 +59,8 @@ struct Operation {
   std::span<const OptionRule> options = {};
   /// What to do where it came to divide 0 by 0.
   std::string_view against_zero = "look for rows of zeros in its operands";
+  /// What has no result, where that is more than 0 divided by 0, and what to do.
+  std::string_view undefined = {};
   bool makes_weights = false;  ///< the result is shares of 1, line by line: shown as dots as well
   bool by_ids = false;         ///< the first operand holds ids: which row, not how much
   bool by_shape = false;       ///< the first operand lends its shape, whatever its numbers are

@@ -25,15 +25,17 @@ struct Bound {
                            operand_text(call, other.operand)));
 }
 
+// Of axes called "1" the size is known.
+void refuse_several(const Call& call, std::string_view symbol, const Axis& axis,
+                    std::size_t operand, std::string_view wanted) {
+  if (symbol != "1" || axis.size == 1) return;
+  refuse(call, fmt::format("{} must be {}", operand_text(call, operand), wanted));
+}
+
 void meet(std::map<std::string, Bound, std::less<>>& bound, std::string_view symbol, Axis axis,
           const Call& call, std::size_t operand) {
+  if (symbol == "1") return;
   const auto found = bound.find(symbol);
-  if (symbol == "1") {
-    if (axis.size != 1) {
-      refuse(call, operand_text(call, operand) + " must be a vector or a matrix of one row");
-    }
-    return;
-  }
   if (found == bound.end()) {
     bound.emplace(symbol, Bound{std::move(axis), operand});
     return;
@@ -67,8 +69,12 @@ Bindings bind(const Call& call, const Form& form) {
   std::map<std::string, Bound, std::less<>> bound;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     const auto [rows, columns] = axis_names(form.operands[std::min(k, form.operands.size() - 1)]);
-    meet(bound, rows, call.inputs[k]->row_axis(), call, k);
-    meet(bound, columns, call.inputs[k]->axes.back(), call, k);
+    const Axis row = call.inputs[k]->row_axis();
+    const Axis& column = call.inputs[k]->axes.back();
+    refuse_several(call, rows, row, k, "a vector or a matrix of one row");
+    refuse_several(call, columns, column, k, "a matrix of one column");
+    meet(bound, rows, row, call, k);
+    meet(bound, columns, column, call, k);
   }
   Bindings result;
   for (auto& [symbol, meeting] : bound) {
@@ -107,8 +113,9 @@ Tensor frame_of(const Call& call, const Form& form) {
   const Bindings bound = bind(call, form);
   std::vector<Axis> axes = leading_axes(call, form);
   const auto [rows, columns] = axis_names(form.output);
-  axes.push_back(bound.find(rows)->second);
-  axes.push_back(bound.find(columns)->second);
+  for (const std::string_view axis : {rows, columns}) {
+    axes.push_back(axis == "1" ? Axis{.name = "", .size = 1} : bound.find(axis)->second);
+  }
   return {.axes = std::move(axes), .values = {}};
 }
 

@@ -5,13 +5,10 @@
 #include "ops/formula.hpp"
 #include "ops/gates.hpp"
 #include "ops/shape_rule.hpp"
+#include "ops/sigmoid.hpp"
 
 namespace qkv {
 namespace {
-
-double opposite(double x) { return -x; }
-Expression opposite(const Expression& x) { return Expression::of(Expression::Kind::negative, {x}); }
-Decimal opposite(Decimal x) { return Decimal(0.0) - x; }
 
 // x · σ(x), σ being the sigmoid (Elfwing, Uchibe and Doya, 2017; Ramachandran and others call it
 // swish).

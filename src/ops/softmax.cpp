@@ -5,6 +5,7 @@
 #include "ops/catalogue.hpp"
 #include "ops/heads.hpp"
 #include "ops/line.hpp"
+#include "ops/power.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
 #include "ops/sinks.hpp"
@@ -13,20 +14,6 @@
 
 namespace qkv {
 namespace {
-
-// e^(x - top), with the two limits that a subtraction of infinities would lose: a hidden score adds
-// nothing, and scores of +inf share the row among themselves.
-double power(double x, double top) {
-  if (x == -infinity) return 0;
-  return top == infinity ? (x == infinity ? 1 : 0) : std::exp(x - top);
-}
-
-Expression power(const Expression& x, const Expression& top) {
-  if (x.value() == infinity) return 1.0;  // as above: infinity less infinity is no arithmetic
-  return Expression::of(Expression::Kind::exponential, {x - top});
-}
-
-Decimal power(const Decimal& x, const Decimal& top) { return exp(x - top); }
 
 // A number that joins the sum of each line of a head, and gets no weight of its own.
 template <class N>

@@ -17,6 +17,7 @@ using Kind = Expression::Kind;
 bool rounds_alike(Kind kind) {
   switch (kind) {
     case Kind::exponential:
+    case Kind::logarithm:
     case Kind::sine:
     case Kind::cosine:
     case Kind::hyperbolic_tangent:

@@ -91,7 +91,7 @@ const arithmeticOver = (data) => {
 
   // Only other numbers than the lesson's are missing among the values.
   const browsers = { exponential: Math.exp, sine: Math.sin, cosine: Math.cos,
-    hyperbolic_tangent: Math.tanh, power: Math.pow };
+    hyperbolic_tangent: Math.tanh, logarithm: Math.log, power: Math.pow };
 
   function worth(kind, x) {
     switch (kind) {
@@ -145,7 +145,8 @@ const arithmeticOver = (data) => {
   // How tightly an operation binds its parts: a part that binds less needs brackets.
   const bindings = { sum: 1, difference: 1, negative: 2, product: 3, quotient: 3, power: 4 };
   const functionNames =
-    { sine: "sin", cosine: "cos", hyperbolic_tangent: "tanh", error_function: "erf", maximum: "max" };
+    { sine: "sin", cosine: "cos", hyperbolic_tangent: "tanh", error_function: "erf", maximum: "max",
+      logarithm: "ln" };
 
   // A term at one stage of the calculation: at stage 0 with the names of its cells, at stage s with
   // every part worked out that takes fewer than s strides. The same as Writer in cell_notation.cpp.
@@ -167,17 +168,17 @@ const arithmeticOver = (data) => {
         (stage === 0 && exponent.kind === "cell");
       return plain ? `${base}^${text}` : `${base}^(${text})`;
     };
-    const summand = (i) => bracketed(i, 1, depth + 1);
-    const sum = () => {
-      const [keptOutside, keptInside] = [4, 2];
+    const listed = (sign, kept, text) => {
       const count = term.parts.length;
       const cut = data.most_terms !== 0 && count > data.most_terms;
-      const first = cut ? (depth > 0 ? keptInside : keptOutside) - 1 : count;
+      const first = cut ? kept - 1 : count;
       const texts = [];
-      for (let i = 0; i < first; ++i) texts.push(summand(i));
-      if (cut) texts.push(`… ${count - first - 1} more …`, summand(count - 1));
-      return texts.join(" + ");
+      for (let i = 0; i < first; ++i) texts.push(text(i));
+      if (cut) texts.push(`… ${count - first - 1} more …`, text(count - 1));
+      return texts.join(sign);
     };
+    const sum = () => listed(" + ", depth > 0 ? 2 : 4, (i) => bracketed(i, 1, depth + 1));
+    const factor = (i) => bracketed(i, term.parts[i].kind === "quotient" ? 4 : 3);
 
     if (term.kind === "number") return constant(term.value);
     if (stage > term.height) return brief(term.value);
@@ -185,7 +186,7 @@ const arithmeticOver = (data) => {
       case "cell": return nameOf(term.place);
       case "sum": return sum();
       case "difference": return `${bracketed(0, 1)} − ${bracketed(1, 2)}`;
-      case "product": return `${bracketed(0, 3)}·${bracketed(1, 3)}`;
+      case "product": return `${factor(0)}·${factor(1)}`;
       case "quotient": return `${bracketed(0, 3)} / ${bracketed(1, 4)}`;
       case "negative": return `${minus}${bracketed(0, 3)}`;
       case "root": {
@@ -194,7 +195,10 @@ const arithmeticOver = (data) => {
       }
       case "exponential": return raised("e", term.parts[0]);
       case "power": return raised(bracketed(0, 5), term.parts[1]);
-      default: return `${functionNames[term.kind]}(${term.parts.map((p) => write(p)).join(", ")})`;
+      default: {
+        const inside = listed(", ", 4, (i) => write(term.parts[i]));
+        return `${functionNames[term.kind]}(${inside})`;
+      }
     }
   }
 

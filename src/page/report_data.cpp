@@ -29,6 +29,7 @@ std::string_view kind_name(Kind kind) {
     case Kind::negative: return "negative";
     case Kind::root: return "root";
     case Kind::exponential: return "exponential";
+    case Kind::logarithm: return "logarithm";
     case Kind::sine: return "sine";
     case Kind::cosine: return "cosine";
     case Kind::hyperbolic_tangent: return "hyperbolic_tangent";

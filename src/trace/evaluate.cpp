@@ -126,6 +126,7 @@ std::string why_no_number(const Operation& operation, const Call& call) {
   if (!is_small) {
     return "its terms grew beyond 1.8e308, the largest number; make its operands smaller";
   }
+  if (!operation.undefined.empty()) return std::string(operation.undefined);
   return fmt::format("0 was divided by 0; {}", operation.against_zero);
 }
 

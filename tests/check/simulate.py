@@ -66,6 +66,8 @@ def handed_in(rng, folder, number, count):
             fitting = [c for c in made if c[1] == wanted]
             mistake = fitting[rng.integers(len(fitting))]
         learner = Learner(rng, lesson, truth, mistake)
+        if learner.is_stuck():
+            learner = Learner(rng, lesson, truth, None)
         make_blanks(learner)
         learner.folder = f"{folder}/lesson-{number}-learner-{k}"
         Writer(learner, learner.folder)

@@ -139,7 +139,7 @@ def softmax(x, sinks=None, axis="rows", base=math.e):
         return with_sinks(x, sinks, along(axis))
     top = np.max(x, axis=along(axis), keepdims=True)
     powers = np.power(base, x - np.where(np.isinf(top), 0, top))
-    return normalise(np.where(np.isneginf(x), 0.0, powers), axis)
+    return normalise(np.where(np.isneginf(x), 0.0, powers), axis=axis)
 
 
 def shift(x, axis="rows"):
@@ -151,9 +151,9 @@ def exp(x):
     return np.exp(x)
 
 
-def normalise(x, axis="rows"):
-    """Shares of each line's sum; of a line of zeros, zeros."""
-    total = x.sum(axis=along(axis), keepdims=True)
+def normalise(x, sums=None, axis="rows"):
+    """Shares of each line's sum, or of sums that are given; of a line of zeros, zeros."""
+    total = x.sum(axis=along(axis), keepdims=True) if sums is None else sums
     unshared = np.where(x == 0, 0.0, np.inf)
     return np.divide(x, total, out=unshared, where=total != 0)
 
@@ -231,6 +231,78 @@ def take(a, rows=None, columns=None, heads=None):
     return matrix(a)[..., part(rows), part(columns)]
 
 
+def row_max(x, axis="rows"):
+    return x.max(axis=along(axis), keepdims=True)
+
+
+def row_sum(x, axis="rows"):
+    return x.sum(axis=along(axis), keepdims=True)
+
+
+def row_mean(x, axis="rows"):
+    return x.mean(axis=along(axis), keepdims=True)
+
+
+def running_max(*before_and_s):
+    *before, s = before_and_s
+    return np.maximum(before[0], row_max(s)) if before else row_max(s)
+
+
+def power(x, top, base=math.e):
+    """base^(x - top), nothing where x is hidden, also where all is."""
+    return np.where(np.isneginf(x), 0.0, np.power(base, x - np.where(np.isneginf(top), 0, top)))
+
+
+def tile_weights(s, m):
+    return power(s, m)
+
+
+def running_sum(*of):
+    if len(of) == 1:
+        return row_sum(of[0])
+    l, m_old, m, p = of
+    return power(m_old, m) * l + row_sum(p)
+
+
+def running_output(*of):
+    if len(of) == 2:
+        return of[0] @ of[1]
+    o, m_old, m, p, v = of
+    return power(m_old, m) * o + p @ v
+
+
+def log_sum_exp(*of):
+    top, total = of if len(of) == 2 else (row_max(of[0]), row_sum(power(of[0], row_max(of[0]))))
+    with np.errstate(divide="ignore"):
+        return top + np.log(total)
+
+
+def merge(o_1, l_1, o_2, l_2):
+    top = np.maximum(l_1, l_2)
+    first, second = power(l_1, top), power(l_2, top)
+    return normalise(first * o_1 + second * o_2, first + second)
+
+
+def log_softmax(x):
+    shifted = x - x.max(-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+
+
+def cross_entropy(logits, targets, reduction="mean"):
+    logs = log_softmax(logits)
+    if targets.shape != logits.shape:
+        ids = targets if targets.ndim < logits.ndim else targets[..., 0]
+        targets = np.eye(logits.shape[-1])[ids.astype(int)]
+    losses = -(targets * logs).sum(-1, keepdims=True)
+    if reduction == "none":
+        return losses
+    return {"mean": np.mean, "sum": np.sum}[reduction](losses, axis=-2, keepdims=True)
+
+
+def gradient_step(w, d_w, rate):
+    return w - rate * d_w
+
+
 def transpose(a):
     return turned(a)
 
@@ -244,5 +316,8 @@ OPERATIONS = {
     for f in (embed, positions, add, project, split_heads, concat_heads, repeat_kv, rope, score, scale, softcap, alibi, relative_bias,
               mask,
               softmax, shift, exp, normalise, weighted_sum, sum_heads, switch_off, layer_norm, rms_norm,
-              gelu, relu, silu, multiply, transpose, matmul, append, take)
-}
+              gelu, relu, silu, multiply, transpose, matmul, append, take, sigmoid, row_max, row_sum,
+              row_mean, running_max, tile_weights, running_sum, running_output, log_sum_exp, merge,
+              cross_entropy, gradient_step)
+} | {"subtract": np.subtract, "divide": np.divide, "maximum": np.maximum, "log": np.log,
+     "sqrt": np.sqrt, "tanh": np.tanh}

@@ -56,7 +56,8 @@ class Due:
     def may_be_columns(self):
         """Whether a matrix on its side is all that there is to see: then tokens may be columns."""
         handed = [n for n in sorted(self.learner.handed)
-                  if n in self.written and self.written[n].ndim >= 2]
+                  if n in self.written and min(self.written[n].shape[-2:]) > 1
+                  and self.written[n].ndim >= 2]
         return len(handed) <= 2 and self.learner.id in ("slip.transposed", "score.swapped")
 
     def shows_at(self):

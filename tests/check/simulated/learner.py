@@ -32,6 +32,10 @@ class Learner:
         self.choose_steps()
         self.work()
 
+    def is_stuck(self):
+        """Whether the mistake leads to what has no number, such as the root of a negative one."""
+        return any(np.isnan(x).any() for x in self.own.values())
+
     def choose_steps(self):
         """Which steps are handed in, and whether cells stay blank."""
         names = [s.name for s in self.lesson.steps]

@@ -10,7 +10,7 @@ import operations
 from operations import (HIDDEN, for_heads_of, gelu, layer_norm, normalise, relu, rms_norm, sigmoid, silu, sinusoidal,
                         softmax, turned)
 
-from . import modern, rotary
+from . import modern, rotary, tile_mistakes
 from .lesson import behind, chain, compute, divisor, hidden_cells, query_width
 
 
@@ -141,9 +141,12 @@ def of_exp(case):
 
 
 def of_normalise(case):
+    if len(case.operands) > 1:
+        yield "flash.not-divided", case.operands[0]
+        return
     x, = case.operands
     scores = case.values[case.behind(case.step.of[0], "exp").of[0]]
-    yield "softmax.columns", normalise(x, "columns")
+    yield "softmax.columns", normalise(x, axis="columns")
     yield "softmax.whole", whole(x)
     yield "softmax.not-normalised", x
     yield "softmax.no-exp", normalise(shown_as_zero(scores))
@@ -310,7 +313,8 @@ MISTAKES = {"softcap": modern.of_softcap, "alibi": modern.of_alibi, "append": mo
             "weighted_sum": of_weighted_sum, "split_heads": of_split_heads,
             "concat_heads": of_concat_heads, "sum_heads": of_sum_heads, "add": of_add,
             "positions": of_positions, "layer_norm": of_layer_norm,
-            "rms_norm": of_rms_norm, "silu": of_silu, "multiply": of_multiply}
+            "rms_norm": of_rms_norm, "silu": of_silu, "multiply": of_multiply,
+            **tile_mistakes.MISTAKES}
 
 
 def mistakes_of(lesson, step, values):

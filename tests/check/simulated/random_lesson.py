@@ -3,6 +3,7 @@
 import numpy as np
 
 from .lesson import Lesson
+from .other_lessons import other_lesson
 
 WORDS = "the cat sat on mat dog ran far sky sea red sun".split()
 
@@ -38,6 +39,9 @@ class Author:
             self.lesson.tokens = [WORDS[i] for i in rng.permutation(len(WORDS))[:self.n]]
         if self.chance(0.15) and not self.batch:
             self.lesson.convention = "columns"
+        if self.chance(0.25):
+            other_lesson(self)
+            return
         start = self.pick("X", "X", "X", "positions", "embed", "QK")
         q, k, v = self.given_queries() if start == "QK" or self.chance(0.1) else \
             self.projections(*self.inputs(self.embeddings(start)))

@@ -1,0 +1,182 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "ops/catalogue.hpp"
+#include "ops/formula.hpp"
+#include "ops/result.hpp"
+#include "ops/row_loss.hpp"
+#include "ops/shape_rule.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view reductions[] = {"mean", "sum", "none"};
+constexpr OptionRule cross_entropy_options[] = {
+    {.name = "reduction",
+     .says = "whether the rows' losses are averaged, added up, or left as they are",
+     .list = reductions},
+};
+
+std::string_view reduction_of(const Call& call) { return call.options->word("reduction", "mean"); }
+
+// Ids are one number a row: a vector, one vector a sentence, or one column.
+bool are_ids(const Call& call) {
+  const Tensor& logits = *call.inputs[0];
+  const Tensor& targets = *call.inputs[1];
+  if (targets.rank() == 1) return true;
+  const bool is_one_a_sentence = targets.rank() + 1 == logits.rank() &&
+                                 targets.rows() == logits.axes[logits.rank() - 3].size &&
+                                 targets.columns() == logits.rows();
+  return is_one_a_sentence || (targets.columns() == 1 && logits.columns() != 1);
+}
+
+bool are_in_a_column(const Call& call) { return call.inputs[1]->rank() >= call.inputs[0]->rank(); }
+
+// The target of a row: of all rows of a batch, or of each sentence alike.
+std::size_t id_of(const CellBase& c, std::size_t row) {
+  const Tensor& targets = c.input(1);
+  const std::size_t rows = c.input(0).rows();
+  const std::size_t first = are_in_a_column(*c.call)        ? c.matching(1) * rows
+                            : targets.values.size() == rows ? 0
+                                                            : c.matching(0) * rows;
+  return static_cast<std::size_t>(targets.values[first + row]);
+}
+
+void check_ids(const Call& call) {
+  const Tensor& logits = *call.inputs[0];
+  const Tensor& targets = *call.inputs[1];
+  for (std::size_t i = 0; i < targets.values.size(); ++i) {
+    const double id = targets.values[i];
+    if (id >= 0 && id < static_cast<double>(logits.columns()) && id == std::trunc(id)) continue;
+    refuse(call, fmt::format("number {} of {} is {}; a target is a whole number from 0 to {}, a "
+                             "column of {}",
+                             i + 1, call.names[1], id, logits.columns() - 1, call.names[0]));
+  }
+}
+
+// What was rounded to a digit or two need not sum to 1 exactly.
+void check_shares(const Call& call) {
+  constexpr double rounding = 0.05;
+  const Tensor& shares = *call.inputs[1];
+  for (std::size_t m = 0; m < shares.matrices(); ++m) {
+    const Matrix totals = sums(shares.matrix(m));
+    for (std::size_t i = 0; i < shares.rows(); ++i) {
+      if (!(std::abs(totals(i, 0) - 1) > rounding)) continue;
+      refuse(call, fmt::format("row {} of {} sums to {:.4g}; the shares of a row sum to 1", i + 1,
+                               call.names[1], totals(i, 0)));
+    }
+  }
+}
+
+std::string_view axes_of_targets(const Call& call) {
+  if (!are_ids(call)) return "token vocabulary";
+  if (are_in_a_column(call)) return "token 1";
+  return call.inputs[1]->rank() < 2 ? "1 token" : "batch token";
+}
+
+void check_operands(const Call& call) {
+  const Tensor& logits = *call.inputs[0];
+  if (logits.columns() == 0 || (logits.rows() == 0 && reduction_of(call) == "mean")) {
+    refuse(call, operand_text(call, 0) + " has no logits");
+  }
+  if (!are_ids(call)) return check_shares(call);
+  const Tensor& targets = *call.inputs[1];
+  const bool is_one_vector = targets.values.size() == logits.rows() || are_in_a_column(call);
+  if (!is_one_vector && targets.values.size() != logits.matrices() * logits.rows()) {
+    refuse(call, fmt::format("{} must have one target for each row of {}", operand_text(call, 1),
+                             operand_text(call, 0)));
+  }
+  check_ids(call);
+}
+
+// The loss of a row.
+template <class N>
+N loss_of(const Cell<N>& c, std::size_t row) {
+  RowLoss<N> loss{.logits = c(0), .row = row};
+  if (are_ids(*c.call)) {
+    loss.id = id_of(c, row);
+    return loss.value();
+  }
+  const MatrixOf<N> shares = c(1);
+  loss.shares = &shares;
+  return loss.value();
+}
+
+struct CrossEntropy {
+  static Form form(const Call& call) {
+    const std::string loss =
+        are_ids(call) ? "−ln of softmax({0}) at the targets {1}" : "−{1} · ln of softmax({0})";
+    const std::string_view reduction = reduction_of(call);
+    const std::string_view words = reduction == "none"  ? ""
+                                   : reduction == "sum" ? ", added up"
+                                                        : ", the mean of all";
+    return {{"token vocabulary", axes_of_targets(call)},
+            reduction == "none" ? "token 1" : "1 1",
+            loss + std::string(words)};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const std::string_view reduction = reduction_of(*c.call);
+    if (reduction == "none") return loss_of(c, c.row);
+    const std::size_t rows = c.input(0).rows();
+    const N total = sum<N>(rows, [&](std::size_t i) { return loss_of(c, i); });
+    return reduction == "sum" ? total : total / N(static_cast<double>(rows));
+  }
+
+  static Tensor compute(const Call& call) {
+    Tensor result = output_of(call, form(call));
+    check_operands(call);
+    return cell_by_cell(call, std::move(result), cell<double>);
+  }
+};
+
+std::vector<Tensor> times(const Source& step, double factor) {
+  return {with_numbers(*step.tensor, step.tensor->array() * factor)};
+}
+
+std::vector<Tensor> no_minus(const Source& step) { return times(step, -1); }
+std::vector<Tensor> base_2(const Source& step) { return times(step, std::numbers::log2e); }
+
+std::vector<Tensor> added_up(const Source& step) {
+  const auto rows = static_cast<double>(step.operand().rows());
+  const bool is_mean = reduction_of(call_of(step)) == "mean";
+  return is_mean && rows > 1 ? times(step, rows) : std::vector<Tensor>();
+}
+
+std::vector<Tensor> averaged(const Source& step) {
+  const auto rows = static_cast<double>(step.operand().rows());
+  const bool is_sum = reduction_of(call_of(step)) == "sum";
+  return is_sum && rows > 1 ? times(step, 1 / rows) : std::vector<Tensor>();
+}
+
+constexpr Mistake cross_entropy_mistakes[] = {
+    {"cross-entropy.no-minus", "The minus before the logarithm was left out.",
+     "The logarithm of a share is negative; a loss is not.", no_minus},
+    {"cross-entropy.base-2", "The logarithm to base 2 was taken.", "ln, the logarithm to base e.",
+     base_2},
+    {"cross-entropy.sum", "The losses of the rows were added up, not averaged.",
+     "Divide by the number of rows.", added_up},
+    {"cross-entropy.sum", "The losses of the rows were averaged, not added up.",
+     "The lesson asks for their sum.", averaged},
+};
+
+}  // namespace
+
+constinit const Operation cross_entropy_operation = operation_of<CrossEntropy>({
+    .name = "cross_entropy",
+    .title = "How far off the prediction is (cross-entropy)",
+    .says = "Softmax turns each row of logits into probabilities. The loss of a row is minus the "
+            "logarithm of the one that its target got: 0 where that is 1, and the larger the less "
+            "it is.",
+    .notice = "Who knows nothing of k possibilities has a loss of ln k.",
+    .operands = R"(["logits", "targets"])",
+    .fewest = 2,
+    .most = 2,
+    .options = cross_entropy_options,
+    .mistakes = cross_entropy_mistakes,
+});
+
+}  // namespace qkv
