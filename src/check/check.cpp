@@ -108,6 +108,10 @@ std::optional<std::string> convention_of(const Reading& reading, const LearnerNo
   if (reading.counted_from_end && node.step && lesson.at(node.name).values != node.truth->values) {
     return "convention.alibi-shift";
   }
+  const auto& units = reading.in_other_units;
+  if (node.handed && std::ranges::find(units, node.name) != units.end()) {
+    return std::string(reading.units);
+  }
   const bool scaled =
       std::find(reading.scaled.begin(), reading.scaled.end(), node.name) != reading.scaled.end();
   if (scaled && lesson.at(node.name).values != node.truth->values) {

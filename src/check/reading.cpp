@@ -6,6 +6,7 @@
 
 #include "check/conventions.hpp"
 #include "check/heads_inside.hpp"
+#include "check/other_units.hpp"
 #include "check/rope_layout.hpp"
 #include "trace/evaluate.hpp"
 
@@ -27,6 +28,8 @@ Reading read_as(std::shared_ptr<const Trace> trace, const Submission& submission
                   .scaled = std::move(scaled),
                   .permuted = {},
                   .counted_from_end = false,
+                  .units = {},
+                  .in_other_units = {},
                   .turned = turned};
   reading.handed = arrange(submission, *reading.trace, turned);
   if (!options.strict && turned == Turned::no)
@@ -118,6 +121,37 @@ std::shared_ptr<const Trace> trace_of(Recipe recipe, const Trace& lesson) {
   return std::make_shared<const Trace>(evaluate_all(std::move(recipe)).trace);
 }
 
+bool is_there(const Reading& reading, const std::string& name) {
+  return std::ranges::any_of(reading.handed,
+                             [&](const Handed& handed) { return handed.name == name; });
+}
+
+// Whether all that other units change comes out better in them, as far as it was handed in.
+bool speaks_for_units(const Reading& other, const Reading& plain, const OtherUnits& units) {
+  const auto is_handed = [&](const std::string& name) { return is_there(plain, name); };
+  if (units.must_be_followed && std::ranges::none_of(units.following, is_handed)) return false;
+  return other.wrong < plain.wrong &&
+         std::ranges::all_of(units.changed, [&](const std::string& name) {
+           return 2 * wrong_in(other, name) <= wrong_in(plain, name) &&
+                  (wrong_in(plain, name) > 0 || !is_handed(name));
+         });
+}
+
+// The submission read in other units; nothing where none comes out better.
+std::optional<Reading> read_in_other_units(const Lesson& lesson, const Trace& lesson_trace,
+                                           const Submission& submission,
+                                           const CheckOptions& options, const Reading& plain) {
+  for (OtherUnits& units : in_other_units(lesson.recipe)) {
+    const auto trace = trace_of(std::move(units.recipe), lesson_trace);
+    Reading other = read_as(trace, submission, plain.turned, options, {}, plain.wrong);
+    if (!speaks_for_units(other, plain, units)) continue;
+    other.units = units.id;
+    other.in_other_units = std::move(units.changed);
+    return other;
+  }
+  return {};
+}
+
 // Turning everything over for the sake of one matrix that lies on its side would spoil the others,
 // and a matrix that only fits as it lies speaks against it; so do wrong cells that are hardly
 // fewer.
@@ -171,6 +205,11 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
   }
   if (auto other = of_other_habits(lesson, trace, submission, options, plain, turned)) {
     return std::move(*other);
+  }
+  for (const Reading* late : {&plain, &turned}) {
+    if (late == &turned && !is_better(turned, plain)) continue;
+    auto other = read_in_other_units(lesson, lesson_trace, submission, options, *late);
+    if (other) return std::move(*other);
   }
   std::optional<Reading> best;  // of those that scale early
   for (const TakenElsewhere& early : taken_elsewhere(lesson.recipe, lesson_trace)) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "check/judge.hpp"
@@ -18,6 +19,8 @@ struct Reading {
   std::vector<std::string> scaled;    ///< steps that a convention of early scaling has changed
   std::vector<std::string> permuted;  ///< steps whose columns were taken in another order
   bool counted_from_end = false;      ///< ALiBi's distances, by convention
+  std::string_view units = {};      ///< the convention of other units that is accepted
+  std::vector<std::string> in_other_units = {};  ///< and the steps that have them
   Turned turned = Turned::no;
   std::size_t wrong = 0;
 };

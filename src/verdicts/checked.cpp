@@ -98,6 +98,11 @@ std::string convention_text(std::string_view id, Convention lesson) {
     return "The columns stand in the order of the other pairing, in queries and keys alike: taken "
            "as they are.";
   }
+  if (id == "convention.lse-base") return "Its logarithms are those to base 2: taken as they are.";
+  if (id == "convention.reduction") {
+    return "The loss is added up where the mean is due, or the reverse: taken as it is, with the "
+           "gradients that follow it.";
+  }
   return "The queries were scaled before the product: taken as it is.";
 }
 
