@@ -25,6 +25,7 @@ class LessonNames {
   /// A fault where nothing above has the name.
   void require(const toml::node& at, const std::string& name, TomlReader& reader) const;
 
+  bool is_met(const std::string& name) const { return met_.contains(name); }
   bool is_foreseen(const std::string& name) const { return all_.contains(name); }
 
  private:

@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <set>
 
 #include "formats/shell_word.hpp"
+#include "lesson/backward_table.hpp"
 #include "lesson/expectation.hpp"
 #include "lesson/given.hpp"
 #include "lesson/lesson.hpp"
@@ -11,9 +12,11 @@
 #include "lesson/model_lesson.hpp"
 #include "lesson/model_table.hpp"
 #include "lesson/step_options.hpp"
+#include "lesson/step_text.hpp"
 #include "lesson/toml_reader.hpp"
 #include "lesson/unreadable.hpp"
 #include "ops/catalogue.hpp"
+#include "ops/way_back.hpp"
 #include "text/error.hpp"
 #include "text/nearest.hpp"
 #include "text/utf8.hpp"
@@ -23,7 +26,7 @@ namespace {
 
 constexpr std::string_view lesson_keys[] = {
     "title",  "summary",    "source", "text", "tokens", "vocabulary", "model",
-    "random", "convention", "given",  "step", "expect", "explains"};
+    "random", "convention", "given",  "step", "expect", "explains",   "backward"};
 
 // Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
 class LessonFile {
@@ -45,6 +48,7 @@ class LessonFile {
     // What is said of a model that could not be read can't be understood.
     if (document_.contains("model") && model_steps_ == 0) return;
     each("step", [this](const toml::table& table) { read_step(table); });
+    go_back();
     each("expect", [this](const toml::table& table) {
       auto expectation = read_expectation(table, names_, reader_);
       if (expectation) lesson_.expectations.push_back(*std::move(expectation));
@@ -109,7 +113,10 @@ class LessonFile {
     if (lesson_.source.empty()) lesson_.source = model->source;
     add_model(lesson_, std::move(*model), TomlReader::place(*node));
     for (const Given& given : lesson_.recipe.givens) names_.add(given.name);
-    for (const StepRecipe& step : lesson_.recipe.steps) names_.add(step.name);
+    for (const StepRecipe& step : lesson_.recipe.steps) {
+      names_.add(step.name);
+      made_.insert(step.name);
+    }
     model_steps_ = lesson_.recipe.steps.size();
   }
 
@@ -153,6 +160,7 @@ class LessonFile {
     if (const Operation* operation = find_operation(op)) return operation;
     std::vector<std::string_view> known;
     for (const Operation* operation : catalogue()) known.push_back(operation->name);
+    known.push_back(backward_name);
     reader_.fault(place, fmt::format("there is no op \"{}\"; {}", op, did_you_mean(op, known)));
     return nullptr;
   }
@@ -167,67 +175,82 @@ class LessonFile {
     } else if (auto several = reader_.texts(table, "of")) {
       of = std::move(*several);
     }
+    if (std::ranges::any_of(of, [&](const std::string& name) { return may_be_gradient(name); })) {
+      go_back();
+    }
     for (const std::string& name : of) names_.require(*node, name, reader_);
     return of;
   }
 
-  // The lesson's own words for one of the model's steps; false where the table is no such thing.
-  bool read_words_of_model(const toml::table& table) {
-    if (model_steps_ == 0 || table.contains("op") || !table.contains("name")) return false;
-    const std::string name = reader_.text(table, "name").value_or("");
-    for (std::size_t s = 0; s < model_steps_; ++s) {
-      if (lesson_.recipe.steps[s].name != name) continue;
-      constexpr std::string_view keys[] = {"name", "title", "say",     "notice", "try",
-                                           "cell", "show",  "general", "marks"};
-      reader_.refuse_unknown_keys(table, keys, "the words for a model's step");
-      StepText own = read_words(table);
-      StepText& words = lesson_.texts[s];
-      own.otherwise = words.otherwise;
-      if (own.title.empty()) own.title = words.title;
-      if (own.say.text.empty()) own.say.text = words.say.text;
-      if (own.notice.text.empty()) own.notice.text = words.notice.text;
-      words = std::move(own);
-      return true;
+  // A name that only the way back can make.
+  bool may_be_gradient(const std::string& name) const {
+    return name.starts_with("d_") && !names_.is_met(name);
+  }
+
+  // The gradients come after the steps that do without them.
+  void go_back() {
+    const toml::node* node = document_.get("backward");
+    if (!node || has_gone_back_) return;
+    has_gone_back_ = true;
+    if (!node->is_table()) {
+      reader_.fault(*node, "write [backward] with of = \"loss\" below it");
+      return;
     }
-    return false;
+    const auto backward = read_backward(*node->as_table(), reader_);
+    if (!backward) return;
+    try {
+      for (StepRecipe& step : backward_steps(lesson_.recipe, *backward)) {
+        names_.add(step.name);
+        made_.insert(step.name);
+        lesson_.recipe.steps.push_back(std::move(step));
+        lesson_.texts.emplace_back().place = TomlReader::place(*node);
+      }
+    } catch (const InputError& error) {
+      reader_.fault(*node, error.what());
+    }
   }
 
-  StepText read_words(const toml::table& table) {
-    return {.place = TomlReader::place(*table.get("name")),
-            .title = reader_.text(table, "title").value_or(""),
-            .cell = reader_.prose(table, "cell"),
-            .show = reader_.flag(table, "show").value_or(true),
-            .general = reader_.flag(table, "general").value_or(false),
-            .say = reader_.prose(table, "say"),
-            .notice = reader_.prose(table, "notice"),
-            .marks = read_marks(table),
-            .questions = reader_.prose(table, "try")};
-  }
-
-  std::optional<double> read_marks(const toml::table& table) {
-    const toml::node* node = table.get("marks");
-    if (!node) return {};
-    constexpr double most = 1e6;
-    const auto marks = node->value<double>();
-    const bool is_sum = marks && *marks >= 0 && *marks <= most &&
-                        std::abs(*marks * 100 - std::round(*marks * 100)) < 1e-6;
-    if (node->is_number() && is_sum) return marks;
-    reader_.fault(*node,
-                  "marks must be a number from 0 to 1000000 with at most two decimals, such "
-                  "as marks = 7");
-    return {};
+  // The lesson's own words for a step that it does not write itself, a model's or a gradient; false
+  // where the table is no such thing.
+  bool read_words_of_made(const toml::table& table) {
+    if (table.contains("op") || !table.contains("name")) return false;
+    const std::string name = reader_.text(table, "name").value_or("");
+    if (may_be_gradient(name)) go_back();
+    if (!made_.contains(name)) return false;
+    constexpr std::string_view keys[] = {"name", "title", "say",     "notice", "try",
+                                         "cell", "show",  "general", "marks"};
+    reader_.refuse_unknown_keys(table, keys, "the words for a step that is made");
+    const auto step = std::ranges::find(lesson_.recipe.steps, name, &StepRecipe::name);
+    StepText& words = lesson_.texts[static_cast<std::size_t>(step - lesson_.recipe.steps.begin())];
+    StepText own = read_step_text(table, reader_);
+    own.otherwise = words.otherwise;
+    if (own.title.empty()) own.title = words.title;
+    if (own.say.text.empty()) own.say.text = words.say.text;
+    if (own.notice.text.empty()) own.notice.text = words.notice.text;
+    words = std::move(own);
+    return true;
   }
 
   void read_step(const toml::table& table) {
-    if (read_words_of_model(table)) return;
-    const Operation* operation = read_operation(table);
+    if (read_words_of_made(table)) return;
+    const bool goes_back = table["op"].value<std::string_view>() == backward_name;
+    const Operation* operation = goes_back ? nullptr : read_operation(table);
     std::vector<std::string> of = read_operands(table);  // before its own name is known
     const auto name = names_.take(table, "step", reader_);
+    if (name && goes_back) read_step_back(table, *name, std::move(of));
     if (!name || !operation) return;
     lesson_.recipe.steps.push_back({*name, operation,
                                     operation->turned(std::move(of), context_.convention),
                                     read_step_options(table, *operation, context_, reader_)});
-    lesson_.texts.push_back(read_words(table));
+    lesson_.texts.push_back(read_step_text(table, reader_));
+  }
+
+  void read_step_back(const toml::table& table, const std::string& name,
+                      std::vector<std::string> of) {
+    auto step = read_backward_step(table, name, std::move(of), lesson_.recipe, reader_);
+    if (!step) return;
+    lesson_.recipe.steps.push_back(*std::move(step));
+    lesson_.texts.push_back(read_step_text(table, reader_));
   }
 
   const toml::table& document_;
@@ -236,7 +259,9 @@ class LessonFile {
   TomlReader reader_;
   GivenContext context_;
   LessonNames names_;
-  std::size_t model_steps_ = 0;  // so many of the steps are a model's
+  std::size_t model_steps_ = 0;              // so many of the steps are a model's
+  std::set<std::string, std::less<>> made_;  // steps that the file does not write itself
+  bool has_gone_back_ = false;
 };
 
 }  // namespace

@@ -33,11 +33,18 @@ std::string contents_of(const std::string& file, const GivenContext& context) {
 
 }  // namespace
 
+void refuse_unknown_step_keys(const toml::table& table, std::span<const std::string_view> own,
+                              std::string_view operation, TomlReader& reader) {
+  std::vector<std::string_view> known(std::begin(keys_of_all_steps), std::end(keys_of_all_steps));
+  known.insert(known.end(), own.begin(), own.end());
+  reader.refuse_unknown_keys(table, known, fmt::format("a {} step", operation));
+}
+
 Options read_step_options(const toml::table& table, const Operation& operation,
                           const GivenContext& context, TomlReader& reader) {
-  std::vector<std::string_view> known(std::begin(keys_of_all_steps), std::end(keys_of_all_steps));
-  for (const OptionRule& rule : operation.options) known.push_back(rule.name);
-  reader.refuse_unknown_keys(table, known, fmt::format("a {} step", operation.name));
+  std::vector<std::string_view> own;
+  for (const OptionRule& rule : operation.options) own.push_back(rule.name);
+  refuse_unknown_step_keys(table, own, operation.name, reader);
   Options options;
   for (const OptionRule& rule : operation.options) {
     const toml::node* node = table.get(rule.name);

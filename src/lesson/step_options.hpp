@@ -11,4 +11,8 @@ namespace qkv {
 Options read_step_options(const toml::table& table, const Operation& operation,
                           const GivenContext& context, TomlReader& reader);
 
+/// A fault for every key that neither all steps have nor this operation's.
+void refuse_unknown_step_keys(const toml::table& table, std::span<const std::string_view> own,
+                              std::string_view operation, TomlReader& reader);
+
 }  // namespace qkv

@@ -1,6 +1,7 @@
 #include <functional>
 
 #include "ops/catalogue.hpp"
+#include "ops/cellwise_back.hpp"
 #include "ops/pairs.hpp"
 
 namespace qkv {
@@ -28,6 +29,17 @@ constexpr Mistake add_mistakes[] = {
     {"add.skipped", "One of the two was not added.", "Both matrices go into the sum.", skipped},
 };
 
+constinit const Operation add_back = gradient_of<Gradient<PassBack>>({
+    .title = "Back through a sum",
+    .says =
+        "What was added changes the sum by as much as it changes itself: the gradient passes as "
+        "it is. Where one row stood for many, theirs are added up.",
+    .notice = "A residual is a road on which no gradient gets lost.",
+    .mistakes = cellwise_back_mistakes<PassBack>,
+});
+
+WayBack back_through_add(const Use&) { return {&add_back}; }
+
 }  // namespace
 
 constinit const Operation add_operation = operation_of<Add>({
@@ -40,6 +52,7 @@ constinit const Operation add_operation = operation_of<Add>({
     .fewest = 2,
     .most = 2,
     .mistakes = add_mistakes,
+    .way_back = back_through_add,
 });
 
 }  // namespace qkv

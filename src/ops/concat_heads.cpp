@@ -2,6 +2,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/gradient.hpp"
 #include "ops/heads.hpp"
 
 namespace qkv {
@@ -166,6 +167,50 @@ constexpr Mistake concat_heads_mistakes[] = {
     other_heads,
 };
 
+// Each head gets its own columns back.
+struct ConcatHeadsBack {
+  static Form form(const Call&) {
+    return {{"row column"},
+            "row column",
+            "the columns of {0} that are {1}'s",
+            "the rows of {0} that are {1}'s"};
+  }
+
+  // Where the operand's columns begin: one tensor's heads one after the other, or behind the
+  // matrices that stand before it.
+  static std::size_t first_column(const CellBase& c) {
+    std::size_t first = 0;
+    for (std::size_t k = first_need; k < c.call->inputs.size(); ++k) first += c.input(k).columns();
+    return first;
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Tensor& joined = c.input(arriving);
+    const std::size_t heads = joined.matrices() == 0 ? 1 : c.output->matrices() / joined.matrices();
+    const std::size_t head = c.matrix % heads;
+    return c.of(arriving, c.matrix / heads)(
+        c.row, first_column(c) + head * c.output->columns() + c.column);
+  }
+
+  static Tensor compute(const Call& call) {
+    return cell_by_cell(call, gradient_frame(call), cell<double>);
+  }
+};
+
+constinit const Operation concat_heads_back = gradient_of<ConcatHeadsBack>({
+    .title = "Back to the heads",
+    .says = "The heads stood side by side: each gets the gradients of its own columns.",
+    .notice = "No number changes; only where it stands.",
+});
+
+// The matrices before it tell where its columns begin.
+WayBack back_through_concat_heads(const Use& use) {
+  WayBack way{&concat_heads_back};
+  for (std::size_t k = 0; k < use.operand; ++k) way.needs.push_back(k);
+  return way;
+}
+
 }  // namespace
 
 constinit const Operation concat_heads_operation = operation_of<ConcatHeads>({
@@ -179,6 +224,7 @@ constinit const Operation concat_heads_operation = operation_of<ConcatHeads>({
     .most = 1024,
     .options = concat_options,
     .mistakes = concat_heads_mistakes,
+    .way_back = back_through_concat_heads,
 });
 
 }  // namespace qkv

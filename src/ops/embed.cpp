@@ -6,6 +6,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
+#include "ops/gradient.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv {
@@ -70,6 +71,56 @@ struct Embed {
   }
 };
 
+// Each token's gradient goes back to the row that it fetched; a row fetched twice gets both.
+struct EmbedBack {
+  static Form form(const Call&) {
+    return {{"token d_model", "id d_model", "1 token"},
+            "id d_model",
+            "the rows of {0}, added up where {2} names the same"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Values& ids = c.input(first_need).values;
+    const std::size_t length = c.input(arriving).rows();
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] == static_cast<double>(c.row)) places.push_back(i);
+    }
+    return sum<N>(places.size(), [&](std::size_t t) {
+      return c.of(arriving, places[t] / length)(places[t] % length, c.column);
+    });
+  }
+
+  static Tensor compute(const Call& call) {
+    Tensor result = gradient_frame(call);
+    const std::span<double> cells = result.values.write();
+    std::ranges::fill(cells, 0.0);
+    const std::size_t width = result.columns();
+    const std::span<const double> rows(call.inputs[arriving]->values);
+    std::size_t from = 0;
+    for (const double id : call.inputs[first_need]->values) {
+      if (!has_row(result, id)) refuse(call, "an id has no row in the table");
+      double* to = cells.data() + static_cast<std::size_t>(id) * width;
+      for (std::size_t j = 0; j < width; ++j) to[j] += rows[from++];
+    }
+    return result;
+  }
+};
+
+constinit const Operation embed_back = gradient_of<EmbedBack>({
+    .title = "Back to the table",
+    .says =
+        "Each token's gradient goes to the row of the table that it fetched. A word that stands "
+        "twice in the text adds up both.",
+    .notice = "The rows of words that are not in the text get 0.",
+});
+
+WayBack back_through_embed(const Use& use) {
+  if (use.operand == 0) return {};  // ids name a row, they are no numbers
+  return {&embed_back, {0}};
+}
+
 }  // namespace
 
 constinit const Operation embed_operation = operation_of<Embed>({
@@ -83,6 +134,7 @@ constinit const Operation embed_operation = operation_of<Embed>({
     .fewest = 2,
     .most = 2,
     .by_ids = true,
+    .way_back = back_through_embed,
 });
 
 }  // namespace qkv

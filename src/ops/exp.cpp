@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "ops/catalogue.hpp"
+#include "ops/gradient.hpp"
 #include "ops/line.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
@@ -57,6 +58,24 @@ constexpr Mistake exp_mistakes[] = {
     {"softmax.unmasked", "The mask was ignored.", "e to the power of -inf is 0.", unmasked},
 };
 
+// The slope of e^x is e^x, which the step made.
+struct ExpBack {
+  static Form form(const Call&) { return {{"row column"}, "row column", "{0} ∘ {2}"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column);
+  }
+};
+
+constinit const Operation exp_back = gradient_of<Gradient<ExpBack>>({
+    .title = "Back through e^x",
+    .says = "e^x climbs as steeply as it is high: the gradient is multiplied by e^x itself.",
+    .notice = "What became 0 sends nothing back.",
+});
+
+WayBack back_through_exp(const Use&) { return {&exp_back, {WayBack::result}}; }
+
 }  // namespace
 
 constinit const Operation exp_operation = operation_of<Exp>({
@@ -69,6 +88,7 @@ constinit const Operation exp_operation = operation_of<Exp>({
     .operands = R"(["shifted"])",
     .least = 0,
     .mistakes = exp_mistakes,
+    .way_back = back_through_exp,
 });
 
 }  // namespace qkv

@@ -4,6 +4,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/gradient.hpp"
 #include "ops/shape_rule.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
@@ -78,6 +79,88 @@ struct Gelu {
   }
 };
 
+// The slope of GELU.
+template <class N>
+N slope(const N& x, bool exact) {
+  using std::erf;
+  using std::exp;
+  using std::tanh;
+  const N half = 0.5;
+  const N one = 1.0;
+  if (exact) {
+    return half * (one + erf(x / N(std::numbers::sqrt2))) +
+           x * exp(x * x / N(-2.0)) / N(std::sqrt(2 * std::numbers::pi));
+  }
+  const N t = tanh(under_tanh(x));
+  const N inner = N(std::sqrt(2 / std::numbers::pi)) * (one + N(3 * 0.044715) * x * x);
+  return half * (one + t) + half * x * (one - t * t) * inner;
+}
+
+// It falls, climbs and falls again, being steepest where x² is about 2: the range ends at the ends
+// or there.
+Interval slope_range(Interval x, bool exact) {
+  const double steepest = exact ? std::numbers::sqrt2 : 1.4185040087908283;
+  Interval found = hull(slope(x.low, exact), slope(x.high, exact));
+  for (const double turn : {-steepest, steepest}) {
+    if (x.low < turn && turn < x.high) found = hull(found, slope(turn, exact));
+  }
+  return found;
+}
+
+struct GeluBack {
+  static Form form(const Call& call) {
+    return {{"row column"},
+            "row column",
+            is_exact(call) ? "{0} ∘ (Φ({1}) + {1} · φ({1}))" : "{0} ∘ GELU′({1})"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const N x = c(own_operand)(c.row, c.column);
+    if constexpr (std::is_same_v<N, Interval>) {
+      return c(arriving)(c.row, c.column) * slope_range(x, is_exact(*c.call));
+    } else {
+      return c(arriving)(c.row, c.column) * slope(x, is_exact(*c.call));
+    }
+  }
+};
+
+// The slope of the one form with the other's parts, and the other form's whole.
+std::vector<Tensor> mixed_forms(const Source& step) {
+  const Call call = call_of(step);
+  const Tensor& x = step.operand(own_operand);
+  const Tensor& change = step.operand(arriving);
+  Tensor other = change;
+  Tensor mixed = change;
+  Tensor mixed_too = change;
+  const bool exact = is_exact(call);
+  const auto share = [](double at, bool with_erf) {
+    return 0.5 * (1 + (with_erf ? std::erf(at / std::numbers::sqrt2) : std::tanh(under_tanh(at))));
+  };
+  for (std::size_t i = 0; i < change.values.size(); ++i) {
+    const double at = x.values[i];
+    other.values.write()[i] *= slope(at, !exact);
+    mixed.values.write()[i] *= share(at, exact) + slope(at, !exact) - share(at, !exact);
+    mixed_too.values.write()[i] *= share(at, !exact) + slope(at, exact) - share(at, exact);
+  }
+  return {other, mixed, mixed_too};
+}
+
+constexpr Mistake gelu_back_mistakes[] = {
+    {"gelu-backward.mixed-forms", "The slope is that of GELU's other form, or of both in part.",
+     "Take the derivative of the form that the step has: tanh or erf.", mixed_forms},
+};
+
+constinit const Operation gelu_back = gradient_of<Gradient<GeluBack>>({
+    .title = "Back through GELU",
+    .says = "The gradient is multiplied by how steeply GELU climbs at each number: nearly 1 far to "
+            "the right, nearly 0 far to the left, a little below 0 between.",
+    .notice = "Where is the slope negative?",
+    .mistakes = gelu_back_mistakes,
+});
+
+WayBack back_through_gelu(const Use&) { return {&gelu_back}; }
+
 }  // namespace
 
 constinit const Operation gelu_operation = operation_of<Gelu>({
@@ -88,6 +171,7 @@ constinit const Operation gelu_operation = operation_of<Gelu>({
     .notice = "Compare with ReLU: small negative numbers leave a little behind.",
     .operands = R"(["H"])",
     .options = gelu_options,
+    .way_back = back_through_gelu,
 });
 
 }  // namespace qkv

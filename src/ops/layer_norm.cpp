@@ -3,6 +3,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/norm_back.hpp"
 #include "ops/normed_box.hpp"
 #include "ops/result.hpp"
 #include "ops/root_of.hpp"
@@ -178,6 +179,7 @@ constinit const Operation layer_norm_operation = operation_of<LayerNorm>({
     .options = layer_norm_options,
     .against_zero = "a row whose numbers are all the same needs an eps above 0",
     .mistakes = layer_norm_mistakes,
+    .way_back = back_through_layer_norm,
 });
 
 }  // namespace qkv

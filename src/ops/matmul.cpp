@@ -1,5 +1,6 @@
 #include "ops/catalogue.hpp"
 #include "ops/product.hpp"
+#include "ops/product_back.hpp"
 
 namespace qkv {
 namespace {
@@ -17,6 +18,36 @@ struct Matmul : ProductMaths<RightSide::as_is> {
   }
 };
 
+// C = A·B: dA = dC·Bᵀ, dB = Aᵀ·dC.
+struct ToLeft {
+  static constexpr std::string_view axes[] = {"row column", "row inner", "inner column"};
+  static constexpr Factor left{arriving, false}, right{first_need, true};
+};
+
+struct ToRight {
+  static constexpr std::string_view axes[] = {"row column", "inner column", "row inner"};
+  static constexpr Factor left{first_need, true}, right{arriving, false};
+};
+
+constinit const Operation matmul_to_left = product_gradient<ToLeft>({
+    .title = "Back to the left matrix",
+    .says = "The gradient of a product goes back to its left matrix through the right one, turned "
+            "over.",
+    .notice = "It has the left matrix's own shape: no other product would fit it.",
+});
+
+constinit const Operation matmul_to_right = product_gradient<ToRight>({
+    .title = "Back to the right matrix",
+    .says = "The gradient of a product goes back to its right matrix through the left one, turned "
+            "over.",
+    .notice = "It has the right matrix's own shape: no other product would fit it.",
+});
+
+WayBack back_through_matmul(const Use& use) {
+  if (use.operand == 0) return {&matmul_to_left, {1}};
+  return {&matmul_to_right, {0}};
+}
+
 }  // namespace
 
 constinit const Operation matmul_operation = operation_of<Matmul>({
@@ -30,6 +61,7 @@ constinit const Operation matmul_operation = operation_of<Matmul>({
     .fewest = 2,
     .most = 2,
     .turns_operands = true,
+    .way_back = back_through_matmul,
 });
 
 }  // namespace qkv

@@ -1,6 +1,7 @@
 #include <functional>
 
 #include "ops/catalogue.hpp"
+#include "ops/cellwise_back.hpp"
 #include "ops/gates.hpp"
 #include "ops/pairs.hpp"
 
@@ -89,6 +90,25 @@ constexpr Mistake multiply_mistakes[] = {
     {"swiglu.added", "The two were added instead of multiplied.", "Multiply cell by cell.", added},
 };
 
+// C = A ∘ B: dA = dC ∘ B, and the same the other way round.
+struct MultiplyBack {
+  static Form form(const Call& call) { return cellwise_form(call, "{0} ∘ {2}"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) * repeated(c(first_need), c);
+  }
+};
+
+constinit const Operation multiply_back = gradient_of<Gradient<MultiplyBack>>({
+    .title = "Back through a product, cell by cell",
+    .says = "A number that was multiplied changes the product by as much as the other factor is.",
+    .notice = "Where the other factor is 0, nothing comes back.",
+    .mistakes = cellwise_back_mistakes<MultiplyBack>,
+});
+
+WayBack back_through_multiply(const Use& use) { return {&multiply_back, {1 - use.operand}}; }
+
 }  // namespace
 
 constinit const Operation multiply_operation = operation_of<Multiply>({
@@ -102,6 +122,7 @@ constinit const Operation multiply_operation = operation_of<Multiply>({
     .fewest = 2,
     .most = 2,
     .mistakes = multiply_mistakes,
+    .way_back = back_through_multiply,
 });
 
 }  // namespace qkv

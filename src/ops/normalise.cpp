@@ -2,6 +2,7 @@
 #include "ops/heads.hpp"
 #include "ops/line.hpp"
 #include "ops/score_chain.hpp"
+#include "ops/softmax_back.hpp"
 
 namespace qkv {
 namespace {
@@ -183,6 +184,7 @@ constinit const Operation normalise_operation = operation_of<Normalise>({
     .options = line_options,
     .makes_weights = true,
     .mistakes = normalise_mistakes,
+    .way_back = back_through_normalise,
 });
 
 }  // namespace qkv

@@ -21,6 +21,8 @@ struct InPlace;
 struct Interval;
 struct Part;
 struct Range;
+struct Use;
+struct WayBack;
 template <class N>
 struct Cell;
 
@@ -46,10 +48,10 @@ struct Elsewhere {
 /// All that the program knows about one operation. To add one: a file that makes it by
 /// `operation_of`, and its line in the catalogue.
 struct Operation {
-  std::string_view name;    ///< as lesson files write it: "weighted_sum"
-  std::string_view title;   ///< "Weighted sum: mix the values"
-  std::string_view says;    ///< what it does and why, where a lesson says nothing
-  std::string_view notice;  ///< what to look for in the result
+  std::string_view name = {};    ///< as lesson files write it: "weighted_sum"
+  std::string_view title = {};   ///< "Weighted sum: mix the values"
+  std::string_view says = {};    ///< what it does and why, where a lesson says nothing
+  std::string_view notice = {};  ///< what to look for in the result
   /// What `of` lists in a lesson file, by example: `["Q", "K"]`; empty where it takes nothing.
   std::string_view operands = {};
   std::size_t fewest = 1;  ///< how many operands it takes, at least and at most
@@ -70,6 +72,9 @@ struct Operation {
   /// must not fear that the sum is 0.
   double least = -std::numeric_limits<double>::infinity();
   std::span<const Mistake> mistakes = {};  ///< the wrong versions that learners compute
+  /// How a gradient goes back to each of its operands (ops/way_back.hpp); of an operation that is a
+  /// gradient itself none.
+  WayBack (*way_back)(const Use&) = nullptr;
 
   // What follows is the maths, which `operation_of` puts in.
   Form (*form)(const Call&) = nullptr;

@@ -5,6 +5,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/gradient.hpp"
 
 namespace qkv {
 namespace {
@@ -189,6 +190,37 @@ constexpr Mistake positions_mistakes[] = {
      "Sines and cosines take turns.", halves},
 };
 
+// A learned table gets the gradients of its first rows; its other rows were not used.
+struct PositionsBack {
+  static Form form(const Call&) {
+    return {{"token d_model", "position d_model"},
+            "position d_model",
+            "the rows of {0}, then 0",
+            "the columns of {0}, then 0"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const auto change = c.of(arriving, 0);
+    return c.row < change.rows ? change(c.row, c.column) : N(0.0);
+  }
+
+  static Tensor compute(const Call& call) {
+    return cell_by_cell(call, gradient_frame(call), cell<double>);
+  }
+};
+
+constinit const Operation positions_back = gradient_of<PositionsBack>({
+    .title = "Back to the table of positions",
+    .says = "Each position's gradient goes to its own row of the table.",
+    .notice = "Rows beyond the text's length get 0.",
+});
+
+WayBack back_through_positions(const Use& use) {
+  if (use.operand == 0) return {};  // only how many rows there are was of use
+  return {&positions_back};
+}
+
 }  // namespace
 
 constinit const Operation positions_operation = operation_of<Positions>({
@@ -203,6 +235,7 @@ constinit const Operation positions_operation = operation_of<Positions>({
     .options = positions_options,
     .by_shape = true,
     .mistakes = positions_mistakes,
+    .way_back = back_through_positions,
 });
 
 }  // namespace qkv

@@ -2,6 +2,7 @@
 #include "ops/formula.hpp"
 #include "ops/heads.hpp"
 #include "ops/product.hpp"
+#include "ops/project_back.hpp"
 
 namespace qkv {
 namespace {
@@ -243,6 +244,7 @@ constinit const Operation project_operation = operation_of<Project>({
     .most = 3,
     .options = project_options,
     .mistakes = project_mistakes,
+    .way_back = back_through_project,
 });
 
 }  // namespace qkv

@@ -2,6 +2,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
+#include "ops/gradient.hpp"
 
 namespace qkv {
 namespace {
@@ -21,6 +22,35 @@ struct Relu {
   }
 };
 
+// dX is dY where x was above 0.
+struct ReluBack {
+  static Form form(const Call&) { return {{"row column"}, "row column", "{0}, 0 where {1} ≤ 0"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const N change = c(arriving)(c.row, c.column);
+    if constexpr (std::is_same_v<N, Interval>) {
+      const Interval x = c(own_operand)(c.row, c.column);
+      return x.low > 0 ? change : x.high <= 0 ? Interval(0.0) : hull(0.0, change);
+    } else if constexpr (std::is_same_v<N, Decimal>) {
+      const Decimal x = c(own_operand)(c.row, c.column);
+      if (!x.is_exact()) return x;
+      return x.value() > 0 ? change : Decimal(0.0);
+    } else {
+      const double x = c.input(own_operand).at(c.matching(own_operand), c.row, c.column);
+      return std::isnan(x) ? N(x) : x > 0 ? change : N(0.0);
+    }
+  }
+};
+
+constinit const Operation relu_back = gradient_of<Gradient<ReluBack>>({
+    .title = "Back through ReLU",
+    .says = "Where the number was kept, its gradient passes; where it became 0, nothing does.",
+    .notice = "A neuron that is off for every token learns nothing.",
+});
+
+WayBack back_through_relu(const Use&) { return {&relu_back}; }
+
 }  // namespace
 
 constinit const Operation relu_operation = operation_of<Relu>({
@@ -29,6 +59,7 @@ constinit const Operation relu_operation = operation_of<Relu>({
     .says = "Negative numbers become 0, the others stay as they are.",
     .notice = "How many numbers are left?",
     .operands = R"(["H"])",
+    .way_back = back_through_relu,
 });
 
 }  // namespace qkv

@@ -4,6 +4,7 @@
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
 #include "ops/line.hpp"
+#include "ops/norm_back.hpp"
 #include "ops/result.hpp"
 #include "ops/root_of.hpp"
 #include "ops/shape_rule.hpp"
@@ -215,6 +216,7 @@ constinit const Operation rms_norm_operation = operation_of<RmsNorm>({
     .options = rms_norm_options,
     .against_zero = "a row of zeros needs an eps above 0",
     .mistakes = rms_norm_mistakes,
+    .way_back = back_through_rms_norm,
 });
 
 }  // namespace qkv

@@ -5,6 +5,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/gradient.hpp"
 #include "ops/result.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
@@ -178,6 +179,61 @@ constexpr Elsewhere on_the_queries{
     .here = [] { return by_number(1); },
 };
 
+// S / c: dS is divided by the same.
+struct ScaleBack {
+  static Divisor divisor(const Call& call) {
+    Call forward = call;
+    forward.inputs = {call.inputs[own_operand]};
+    forward.names = {call.names[own_operand]};
+    return divisor_of(forward);
+  }
+
+  static Form form(const Call& call) {
+    const Divisor by = divisor(call);
+    return {{"row column", "row column"},
+            "row column",
+            fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside)};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    using std::sqrt;
+    const Divisor by = divisor(*c.call);
+    const N inside = by.inside;
+    return c(arriving)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
+  }
+};
+
+std::vector<Tensor> scale_skipped_back(const Source& step) { return multiplied_by(step, 1); }
+
+std::vector<Tensor> scaled_twice_back(const Source& step) {
+  const double by = ScaleBack::divisor(call_of(step)).value();
+  return multiplied_by(step, 1 / (by * by));
+}
+
+std::vector<Tensor> scale_multiplied_back(const Source& step) {
+  return multiplied_by(step, ScaleBack::divisor(call_of(step)).value());
+}
+
+constexpr Mistake scale_back_mistakes[] = {
+    {"backward.scale-skipped", "The gradient was not divided as the scores were.",
+     "The scores were divided on the way there; so is their gradient.", scale_skipped_back},
+    {"backward.scale-twice", "The gradient was divided twice.",
+     "It goes once through the scale, as the scores did.", scaled_twice_back},
+    {"scale.multiplied", "The gradient was multiplied where it is to be divided.",
+     "The scores were divided; so is their gradient.", scale_multiplied_back},
+};
+
+constinit const Operation scale_back = gradient_of<Gradient<ScaleBack>>({
+    .title = "Back through the scale",
+    .says = "The scores were divided by a number, so that a change of them counts for less by just "
+            "as much: the gradient is divided by it, too.",
+    .notice = "The same number as on the way there.",
+    .mistakes = scale_back_mistakes,
+});
+
+WayBack back_through_scale(const Use&) { return {&scale_back}; }
+
 }  // namespace
 
 constinit const Operation scale_operation = operation_of<Scale>({
@@ -192,6 +248,7 @@ constinit const Operation scale_operation = operation_of<Scale>({
     .options = scale_options,
     .elsewhere = on_the_queries,
     .mistakes = scale_mistakes,
+    .way_back = back_through_scale,
 });
 
 }  // namespace qkv

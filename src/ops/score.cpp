@@ -3,6 +3,7 @@
 #include "ops/grouped.hpp"
 #include "ops/heads.hpp"
 #include "ops/product.hpp"
+#include "ops/product_back.hpp"
 #include "ops/score_chain.hpp"
 
 namespace qkv {
@@ -67,6 +68,36 @@ constexpr Mistake score_mistakes[] = {
     needless_mask(),
 };
 
+// S = Q·Kᵀ: dQ = dS·K, dK = dSᵀ·Q.
+struct ToQueries {
+  static constexpr std::string_view axes[] = {"query key", "query d_k", "key d_k"};
+  static constexpr Factor left{arriving, false}, right{first_need, false};
+};
+
+struct ToKeys {
+  static constexpr std::string_view axes[] = {"query key", "key d_k", "query d_k"};
+  static constexpr Factor left{arriving, true}, right{first_need, false};
+};
+
+constinit const Operation score_to_queries = product_gradient<ToQueries>({
+    .title = "Back to the queries",
+    .says = "A query met every key. What its scores should change by goes back to it along those "
+            "keys: each key, as often as its score's gradient says.",
+    .notice = "A query whose scores have no gradient learns nothing.",
+});
+
+constinit const Operation score_to_keys = product_gradient<ToKeys>({
+    .title = "Back to the keys",
+    .says = "A key met every query: it gets each query, as often as the gradient of the score "
+            "between the two says. So the gradient of the scores is turned over.",
+    .notice = "A key that is hidden from every query gets 0.",
+});
+
+WayBack back_through_score(const Use& use) {
+  if (use.operand == 0) return {&score_to_queries, {1}};
+  return {&score_to_keys, {0}};
+}
+
 }  // namespace
 
 constinit const Operation score_operation = operation_of<Score>({
@@ -80,6 +111,7 @@ constinit const Operation score_operation = operation_of<Score>({
     .fewest = 2,
     .most = 2,
     .mistakes = score_mistakes,
+    .way_back = back_through_score,
 });
 
 }  // namespace qkv

@@ -3,6 +3,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/gradient.hpp"
 #include "ops/line.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
@@ -99,6 +100,42 @@ constexpr Mistake shift_mistakes[] = {
     {"softmax.unmasked", "The mask was ignored.", "What is hidden stays -inf.", unmasked},
 };
 
+// What all numbers of a line lose goes to its largest: shared, where several are that.
+struct ShiftBack {
+  static Form form(const Call& call) {
+    return {{"row column"},
+            "row column",
+            goes_down(call) ? "{0} − its column sum, where {1} is largest"
+                            : "{0} − its row sum, where {1} is largest"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const bool down = goes_down(*c.call);
+    const Line<N> change{c(arriving), down ? c.column : c.row, down};
+    const Tensor& numbers = c.input(own_operand);
+    const auto number = [&](std::size_t j) {
+      return numbers.at(c.matching(own_operand), down ? j : c.row, down ? c.column : j);
+    };
+    const std::size_t i = place_in_line(c);
+    double top = number(0);
+    for (std::size_t j = 1; j < change.size(); ++j) top = std::max(top, number(j));
+    if (number(i) != top) return change(i);
+    double as_large = 0;
+    for (std::size_t j = 0; j < change.size(); ++j) as_large += number(j) == top ? 1 : 0;
+    const N all = sum<N>(change.size(), [&](std::size_t j) { return change(j); });
+    return as_large == 1 ? change(i) - all : change(i) - all / N(as_large);
+  }
+};
+
+constinit const Operation shift_back = gradient_of<Gradient<ShiftBack>>({
+    .title = "Back through the subtraction of the largest",
+    .says = "The largest number was subtracted from its whole row: it loses what all of them gain.",
+    .notice = "Through a softmax the row sums to 0, so that nothing is lost here.",
+});
+
+WayBack back_through_shift(const Use&) { return {&shift_back}; }
+
 }  // namespace
 
 constinit const Operation shift_operation = operation_of<Shift>({
@@ -111,6 +148,7 @@ constinit const Operation shift_operation = operation_of<Shift>({
     .operands = R"(["scores"])",
     .options = line_options,
     .mistakes = shift_mistakes,
+    .way_back = back_through_shift,
 });
 
 }  // namespace qkv

@@ -4,6 +4,7 @@
 #include "ops/cell.hpp"
 #include "ops/formula.hpp"
 #include "ops/gates.hpp"
+#include "ops/gradient.hpp"
 #include "ops/shape_rule.hpp"
 #include "ops/sigmoid.hpp"
 
@@ -68,6 +69,44 @@ constexpr Mistake silu_mistakes[] = {
     {"swiglu.gelu", "GELU was taken instead of SiLU.", "x / (1 + e^(−x)).", by_gate<gated_by_gelu>},
 };
 
+// The slope of SiLU: σ(x) · (1 + x · (1 − σ(x))).
+template <class N>
+N slope(const N& x) {
+  using std::exp;
+  const N sigmoid = N(1.0) / (N(1.0) + exp(opposite(x)));
+  return sigmoid * (N(1.0) + x * (N(1.0) - sigmoid));
+}
+
+// It falls, climbs and falls again: the range ends at the ends or where it turns.
+Interval slope(Interval x) {
+  constexpr double steepest = 2.399357280515467;
+  Interval found = hull(slope(x.low), slope(x.high));
+  for (const double turn : {-steepest, steepest}) {
+    if (x.low < turn && turn < x.high) found = hull(found, slope(turn));
+  }
+  return found;
+}
+
+struct SiluBack {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "{0} ∘ σ({1}) · (1 + {1} · (1 − σ({1})))"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) * slope(c(own_operand)(c.row, c.column));
+  }
+};
+
+constinit const Operation silu_back = gradient_of<Gradient<SiluBack>>({
+    .title = "Back through SiLU",
+    .says = "The gradient is multiplied by how steeply SiLU climbs at each number, σ(x) being "
+            "1 / (1 + e^(−x)).",
+    .notice = "Where is the slope negative?",
+});
+
+WayBack back_through_silu(const Use&) { return {&silu_back}; }
+
 }  // namespace
 
 constinit const Operation silu_operation = operation_of<Silu>({
@@ -78,6 +117,7 @@ constinit const Operation silu_operation = operation_of<Silu>({
     .notice = "The lowest that a number can become is -0.2785, at x = -1.2785.",
     .operands = R"(["gate"])",
     .mistakes = silu_mistakes,
+    .way_back = back_through_silu,
 });
 
 }  // namespace qkv

@@ -9,6 +9,7 @@
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
 #include "ops/sinks.hpp"
+#include "ops/softmax_back.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
 
@@ -271,6 +272,7 @@ constinit const Operation softmax_operation = operation_of<Softmax>({
     .options = line_options,
     .makes_weights = true,
     .mistakes = softmax_mistakes,
+    .way_back = back_through_softmax,
 });
 
 }  // namespace qkv

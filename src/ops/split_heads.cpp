@@ -2,6 +2,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/gradient.hpp"
 #include "ops/heads.hpp"
 
 namespace qkv {
@@ -112,6 +113,35 @@ constexpr Mistake split_heads_mistakes[] = {
     {"heads.other", other_heads.says, other_heads.hint, another_head},
 };
 
+// The gradients of the heads, put together again as they were cut.
+struct SplitHeadsBack {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "the heads of {0}, put together"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Tensor& parts = c.input(arriving);
+    const std::size_t heads = heads_of(parts);
+    const bool rows = cuts_rows(*c.call);
+    const std::size_t head = rows ? c.row / parts.rows() : c.column / parts.columns();
+    const auto part = c.of(arriving, c.matrix * heads + head);
+    return rows ? part(c.row % parts.rows(), c.column) : part(c.row, c.column % parts.columns());
+  }
+
+  static Tensor compute(const Call& call) {
+    return cell_by_cell(call, gradient_frame(call), cell<double>);
+  }
+};
+
+constinit const Operation split_heads_back = gradient_of<SplitHeadsBack>({
+    .title = "Back from the heads",
+    .says = "Each head's gradient goes to the features that the head was cut from.",
+    .notice = "No number changes; only where it stands.",
+});
+
+WayBack back_through_split_heads(const Use&) { return {&split_heads_back}; }
+
 }  // namespace
 
 constinit const Operation split_heads_operation = operation_of<SplitHeads>({
@@ -124,6 +154,7 @@ constinit const Operation split_heads_operation = operation_of<SplitHeads>({
     .operands = R"(["Q_all"])",
     .options = split_options,
     .mistakes = split_heads_mistakes,
+    .way_back = back_through_split_heads,
 });
 
 }  // namespace qkv

@@ -1,5 +1,6 @@
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/gradient.hpp"
 #include "ops/heads.hpp"
 
 namespace qkv {
@@ -43,6 +44,30 @@ constexpr Mistake sum_heads_mistakes[] = {
      "Every head adds its whole change.", averaged},
 };
 
+// Every head was added, so each gets the whole gradient.
+struct SumHeadsBack {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "{0}, the same for each head"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c.of(arriving, c.matrix / heads_of(c.input(own_operand)))(c.row, c.column);
+  }
+
+  static Tensor compute(const Call& call) {
+    return cell_by_cell(call, gradient_frame(call), cell<double>);
+  }
+};
+
+constinit const Operation sum_heads_back = gradient_of<SumHeadsBack>({
+    .title = "Back to each head",
+    .says = "Every head's numbers were added: each gets the gradient of the sum, whole.",
+    .notice = "All heads get the same.",
+});
+
+WayBack back_through_sum_heads(const Use&) { return {&sum_heads_back}; }
+
 }  // namespace
 
 constinit const Operation sum_heads_operation = operation_of<SumHeads>({
@@ -52,6 +77,7 @@ constinit const Operation sum_heads_operation = operation_of<SumHeads>({
     .notice = "The same as joining the heads and multiplying with the whole of W_O.",
     .operands = R"(["changes"])",
     .mistakes = sum_heads_mistakes,
+    .way_back = back_through_sum_heads,
 });
 
 }  // namespace qkv

@@ -2,6 +2,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
+#include "ops/gradient.hpp"
 #include "ops/heads.hpp"
 #include "ops/result.hpp"
 
@@ -41,6 +42,21 @@ struct SwitchOff {
   static double head_of(const Call& call) { return call.options->number("head", 1); }
 };
 
+// What was switched off has no part in what came after.
+struct SwitchOffBack : SwitchOff {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "{0}, with 0 in the head that is off"};
+  }
+};
+
+constinit const Operation switch_off_back = gradient_of<SwitchOffBack>({
+    .title = "Back to the heads that are on",
+    .says = "The head that was switched off has no part in the loss: its gradient is 0.",
+    .notice = "Only one head has 0.",
+});
+
+WayBack back_through_switch_off(const Use&) { return {&switch_off_back}; }
+
 }  // namespace
 
 constinit const Operation switch_off_operation = operation_of<SwitchOff>({
@@ -52,6 +68,7 @@ constinit const Operation switch_off_operation = operation_of<SwitchOff>({
     .notice = "Only one head has changed.",
     .operands = R"(["context"])",
     .options = switch_off_options,
+    .way_back = back_through_switch_off,
 });
 
 }  // namespace qkv

@@ -7,6 +7,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
+#include "ops/way_back.hpp"
 #include "tensor/tensor.hpp"
 #include "text/lowercase.hpp"
 #include "text/nearest.hpp"
@@ -222,6 +223,7 @@ constinit const Operation tokenise_operation = operation_of<Tokenise>({
     .fewest = 0,
     .most = 0,
     .options = tokenise_options,
+    .way_back = no_way_back,
 });
 
 }  // namespace qkv

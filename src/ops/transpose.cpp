@@ -1,5 +1,6 @@
 #include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
+#include "ops/gradient.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv {
@@ -20,6 +21,23 @@ struct Transpose {
   }
 };
 
+struct TransposeBack {
+  static Form form(const Call&) { return {{"row column", "column row"}, "column row", "{0}ᵀ"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.column, c.row);
+  }
+};
+
+constinit const Operation transpose_back = gradient_of<Gradient<TransposeBack>>({
+    .title = "Back through the turning over",
+    .says = "The gradient is turned over as the matrix was.",
+    .notice = "The same numbers, each in its operand's place.",
+});
+
+WayBack back_through_transpose(const Use&) { return {&transpose_back}; }
+
 }  // namespace
 
 constinit const Operation transpose_operation = operation_of<Transpose>({
@@ -28,6 +46,7 @@ constinit const Operation transpose_operation = operation_of<Transpose>({
     .says = "The matrix is turned over: its first row becomes the first column, and so on.",
     .notice = "The same numbers, each with its two indices exchanged.",
     .operands = R"(["A"])",
+    .way_back = back_through_transpose,
 });
 
 }  // namespace qkv

@@ -2,6 +2,7 @@
 #include "ops/grouped.hpp"
 #include "ops/heads.hpp"
 #include "ops/product.hpp"
+#include "ops/product_back.hpp"
 #include "ops/sinks.hpp"
 
 namespace qkv {
@@ -87,6 +88,36 @@ constexpr Mistake weighted_sum_mistakes[] = {
     other_heads,
 };
 
+// C = A·V: dA = dC·Vᵀ, dV = Aᵀ·dC.
+struct ToWeights {
+  static constexpr std::string_view axes[] = {"query d_v", "query key", "key d_v"};
+  static constexpr Factor left{arriving, false}, right{first_need, true};
+};
+
+struct ToValues {
+  static constexpr std::string_view axes[] = {"query d_v", "key d_v", "query key"};
+  static constexpr Factor left{first_need, true}, right{arriving, false};
+};
+
+constinit const Operation weighted_sum_to_weights = product_gradient<ToWeights>({
+    .title = "Back to the weights",
+    .says = "How much the loss would change if a query took more of a value: the gradient of its "
+            "context times that value, feature by feature.",
+    .notice = "Which key should each query have taken less of?",
+});
+
+constinit const Operation weighted_sum_to_values = product_gradient<ToValues>({
+    .title = "Back to the values",
+    .says = "A value went to every query, as often as its weight said. The gradients come back by "
+            "the same weights and are added up.",
+    .notice = "A value that no query looked at gets 0.",
+});
+
+WayBack back_through_weighted_sum(const Use& use) {
+  if (use.operand == 0) return {&weighted_sum_to_weights, {1}};
+  return {&weighted_sum_to_values, {0}};
+}
+
 }  // namespace
 
 constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
@@ -99,6 +130,7 @@ constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
     .fewest = 2,
     .most = 2,
     .mistakes = weighted_sum_mistakes,
+    .way_back = back_through_weighted_sum,
 });
 
 }  // namespace qkv

@@ -1,0 +1,18 @@
+#include "ops/cellwise_back.hpp"
+
+namespace qkv {
+
+std::string_view axes_that_repeat(const Tensor& operand) {
+  if (operand.rows() == 1) return operand.columns() == 1 ? "1 1" : "1 column";
+  return operand.columns() == 1 ? "row 1" : "row column";
+}
+
+Form cellwise_form(const Call& call, std::string formula) {
+  Form form{{"row column"}, "row column", std::move(formula)};
+  for (std::size_t k = 1; k < call.inputs.size(); ++k) {
+    form.operands.push_back(axes_that_repeat(*call.inputs[k]));
+  }
+  return form;
+}
+
+}  // namespace qkv

@@ -1,0 +1,112 @@
+#include "ops/gradient.hpp"
+
+#include "ops/formula.hpp"
+#include "ops/shape_rule.hpp"
+
+namespace qkv {
+namespace {
+
+bool repeats_along(std::size_t own, std::size_t whole) { return own == 1 && whole != 1; }
+
+// Calls `use` with each cell of the whole gradient and its place in the operand's.
+template <class Use>
+void each_place(const Call& call, const Tensor& whole, const Tensor& own, const Use& use) {
+  CellBase at{.call = &call, .output = &whole};
+  const bool one_row = repeats_along(own.rows(), whole.rows());
+  const bool one_column = repeats_along(own.columns(), whole.columns());
+  std::size_t from = 0;
+  for (; at.matrix < whole.matrices(); ++at.matrix) {
+    const std::size_t matrix = at.matching(own_operand);
+    for (at.row = 0; at.row < whole.rows(); ++at.row) {
+      const std::size_t row = matrix * own.rows() + (one_row ? 0 : at.row);
+      for (at.column = 0; at.column < whole.columns(); ++at.column) {
+        use(from++, row * own.columns() + (one_column ? 0 : at.column));
+      }
+    }
+  }
+}
+
+// The operand's gradient with `taken`-th of the cells that should be added up for each cell.
+Tensor only(const Call& call, const Tensor& whole, std::size_t taken) {
+  Tensor result = gradient_frame(call);
+  const std::span<double> cells = result.values.write();
+  std::vector<std::size_t> met(cells.size());
+  const std::span<const double> all(whole.values);
+  each_place(call, whole, result, [&](std::size_t from, std::size_t to) {
+    if (met[to]++ == taken) cells[to] = all[from];
+  });
+  return result;
+}
+
+}  // namespace
+
+WayBack no_way_back(const Use&) { return {}; }
+
+Tensor gradient_frame(const Call& call) {
+  return unwritten(as_matrix({.axes = call.inputs[own_operand]->axes, .values = {}}).axes);
+}
+
+Tensor whole_frame(const Call& call, const Form& form) {
+  const Bindings bound = bind(call, form);
+  const Tensor& gradient = *call.inputs[arriving];
+  std::vector<Axis> axes(gradient.axes.begin(),
+                         gradient.axes.begin() + static_cast<long>(gradient.leading_axes()));
+  const auto [rows, columns] = axis_names(form.output);
+  axes.push_back(bound.find(rows)->second);
+  axes.push_back(bound.find(columns)->second);
+  return unwritten(std::move(axes));
+}
+
+Repeats::Repeats(const CellBase& cell, const Form& form) : whole_(whole_frame(*cell.call, form)) {
+  const Tensor& own = *cell.output;
+  CellBase at{.call = cell.call, .output = &whole_};
+  const bool one_row = repeats_along(own.rows(), whole_.rows());
+  const bool one_column = repeats_along(own.columns(), whole_.columns());
+  for (; at.matrix < whole_.matrices(); ++at.matrix) {
+    if (at.matching(own_operand) != cell.matrix) continue;
+    for (std::size_t row = 0; row < (one_row ? whole_.rows() : 1); ++row) {
+      for (std::size_t column = 0; column < (one_column ? whole_.columns() : 1); ++column) {
+        at.row = one_row ? row : cell.row;
+        at.column = one_column ? column : cell.column;
+        places_.push_back(at);
+      }
+    }
+  }
+}
+
+Tensor added_up(const Call& call, Tensor whole) {
+  Tensor result = gradient_frame(call);
+  if (whole.values.size() == result.values.size()) {
+    result.values = std::move(whole.values);
+    return result;
+  }
+  const std::span<double> cells = result.values.write();
+  std::ranges::fill(cells, 0.0);
+  const std::span<const double> all(whole.values);
+  each_place(call, whole, result,
+             [&](std::size_t from, std::size_t to) { cells[to] += all[from]; });
+  return result;
+}
+
+std::vector<Tensor> only_one_head(const Call& call, const Tensor& whole) {
+  const std::size_t own = call.inputs[own_operand]->matrices();
+  const std::size_t times = own == 0 ? 0 : whole.matrices() / own;
+  std::vector<Tensor> results;
+  constexpr std::size_t most = 16;  // heads that are told apart
+  if (times < 2 || times > most || call.inputs[own_operand]->rows() != whole.rows()) return {};
+  for (std::size_t t = 0; t < times; ++t) results.push_back(only(call, whole, t));
+  return results;
+}
+
+std::vector<Tensor> only_one_row(const Call& call, const Tensor& whole) {
+  const Tensor& own = *call.inputs[own_operand];
+  if (!repeats_along(own.rows(), whole.rows()) || whole.rows() == 0) return {};
+  std::vector<Tensor> results;
+  for (const std::size_t row : {std::size_t{0}, whole.rows() - 1}) {
+    results.push_back(
+        only(call, whole, row * (own.columns() == whole.columns() ? 1 : whole.columns())));
+  }
+  return results;
+}
+
+}  // namespace qkv

@@ -1,0 +1,167 @@
+#include "ops/softmax_back.hpp"
+
+#include <algorithm>
+
+#include "ops/gradient.hpp"
+#include "ops/line.hpp"
+
+namespace qkv {
+namespace {
+
+// The line of operand k that holds the cell.
+template <class N>
+Line<N> line_of_operand(const Cell<N>& c, std::size_t k) {
+  const bool down = goes_down(*c.call);
+  return {c(k), down ? c.column : c.row, down};
+}
+
+Form form_of_back(const Call& call, const char* rows, const char* columns) {
+  return {{"row column"},
+          "row column",
+          goes_down(call) ? columns : rows,
+          goes_down(call) ? rows : columns};
+}
+
+// a · (d − d · a − rest), the rest being what the others of the line add: linear in the rest and in
+// d, a square in a, so that it ends at a corner, or at the top of the parabola.
+Interval share_of_change(Interval a, Interval d, Interval rest) {
+  Interval found{infinity, -infinity};
+  const auto meet = [&](double share, double change, double others) {
+    found = hull(found, share * (change * (1 - share) - others));
+  };
+  for (const double change : {d.low, d.high}) {
+    for (const double others : {rest.low, rest.high}) {
+      meet(a.low, change, others);
+      meet(a.high, change, others);
+      const double top = change == 0 ? a.low : (change - others) / (2 * change);
+      meet(std::clamp(top, a.low, a.high), change, others);
+    }
+  }
+  return found;
+}
+
+// A being the softmax of S, dS = A ∘ (dA − the sums of A ∘ dA along each row).
+struct SoftmaxBack {
+  static Form form(const Call& call) {
+    return form_of_back(call, "{2} ∘ ({0} − row sums of {2} ∘ {0})",
+                        "{2} ∘ ({0} − column sums of {2} ∘ {0})");
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Line<N> change = line_of_operand(c, arriving);
+    const Line<N> weights = line_of_operand(c, first_need);
+    const std::size_t i = place_in_line(c);
+    if constexpr (std::is_same_v<N, Interval>) {
+      Interval rest = 0.0;
+      for (std::size_t j = 0; j < weights.size(); ++j) {
+        if (j != i) rest = rest + weights(j) * change(j);
+      }
+      return share_of_change(weights(i), change(i), rest);
+    }
+    return weights(i) * (change(i) - sum<N>(weights.size(),
+                                            [&](std::size_t j) { return weights(j) * change(j); }));
+  }
+
+  static Tensor compute(const Call& call, Tensor whole) {
+    if (goes_down(call)) {
+      return by_operands(call, std::move(whole), [](const Operands& of) -> Matrix {
+        return worked(of(arriving), of(first_need), Along::columns);
+      });
+    }
+    constexpr std::size_t operations = 4;
+    return by_rows(call, std::move(whole), operations,
+                   [](const Operands& of, std::span<double> cells) {
+                     thread_local Scratch scratch;
+                     const auto change = of.row(arriving, scratch);
+                     const auto weights = of.row(first_need);
+                     double all = 0;
+                     for (std::size_t j = 0; j < cells.size(); ++j) all += weights[j] * change[j];
+                     for (std::size_t j = 0; j < cells.size(); ++j) {
+                       cells[j] = weights[j] * (change[j] - all);
+                     }
+                   });
+  }
+
+  static Matrix worked(const Matrix& change, const Matrix& weights, Along along) {
+    return weights * (change - sums(weights * change, along));
+  }
+};
+
+// The gradient by a formula of the two matrices, on the step's own axis.
+using OfTwo = Matrix (*)(const Matrix& change, const Matrix& weights, Along along);
+template <OfTwo formula>
+std::vector<Tensor> softmax_back_by(const Source& step) {
+  const Call call = call_of(step);
+  return {added_up(
+      call, by_operands(call, whole_frame(call, SoftmaxBack::form(call)), [&](const Operands& of) {
+        return formula(of(arriving), of(first_need), along_of(call));
+      }))};
+}
+
+Matrix elementwise(const Matrix& change, const Matrix& weights, Along) {
+  return weights * (1 - weights) * change;
+}
+
+Matrix no_sum(const Matrix& change, const Matrix& weights, Along) { return weights * change; }
+
+Matrix other_axis(const Matrix& change, const Matrix& weights, Along along) {
+  return SoftmaxBack::worked(change, weights, along == Along::rows ? Along::columns : Along::rows);
+}
+
+constexpr Mistake softmax_back_mistakes[] = {
+    {"softmax-backward.elementwise",
+     "Each weight was taken by itself: A(1 − A) · dA, as of a sigmoid.",
+     "A score moves every weight of its row: subtract the row's sum of A · dA.",
+     softmax_back_by<elementwise>},
+    {"softmax-backward.no-sum", "The row's sum was not subtracted: A · dA alone.",
+     "From each dA the row's sum of A · dA is subtracted first.", softmax_back_by<no_sum>},
+    {"softmax-backward.columns", "The sums were taken along the wrong axis.",
+     "The weights of one query sum to 1: its row is what belongs together.",
+     softmax_back_by<other_axis>},
+};
+
+constinit const Operation softmax_back = gradient_of<Gradient<SoftmaxBack>>({
+    .title = "Back through softmax",
+    .says = "A score that grows takes weight from all others of its row. So from each weight's "
+            "gradient the row's mean of them (each as often as its weight says) is subtracted, and "
+            "what is left counts by the weight itself.",
+    .notice = "Each row sums to 0: what one score gains, the others lose.",
+    .mistakes = softmax_back_mistakes,
+});
+
+// Y being A divided by its sums, dA = (dY − the sums of Y ∘ dY) / the sums of A.
+struct NormaliseBack {
+  static Form form(const Call& call) {
+    return form_of_back(call, "({0} − row sums of {2} ∘ {0}) / row sums of {1}",
+                        "({0} − column sums of {2} ∘ {0}) / column sums of {1}");
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Line<N> change = line_of_operand(c, arriving);
+    const Line<N> numbers = line_of_operand(c, own_operand);
+    const Line<N> shares = line_of_operand(c, first_need);
+    const N total = sum<N>(numbers.size(), [&](std::size_t j) { return numbers(j); });
+    if constexpr (!std::is_same_v<N, Interval>) {
+      if (number_of(total) == 0) return 0.0;  // there are no shares of nothing
+    }
+    const N mean = sum<N>(shares.size(), [&](std::size_t j) { return shares(j) * change(j); });
+    return (change(place_in_line(c)) - mean) / total;
+  }
+};
+
+constinit const Operation normalise_back = gradient_of<Gradient<NormaliseBack>>({
+    .title = "Back through the division by the sum",
+    .says = "A number that grows takes a share from all others of its row: the row's mean of the "
+            "gradients, by the shares, is subtracted; then all is divided by the sum.",
+    .notice = "What all numbers of a row have in common counts for nothing: shares stay.",
+});
+
+}  // namespace
+
+WayBack back_through_softmax(const Use&) { return {&softmax_back, {WayBack::result}}; }
+
+WayBack back_through_normalise(const Use&) { return {&normalise_back, {WayBack::result}}; }
+
+}  // namespace qkv

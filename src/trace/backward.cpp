@@ -1,0 +1,238 @@
+#include "trace/backward.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ops/way_back.hpp"
+#include "text/error.hpp"
+#include "text/nearest.hpp"
+
+namespace qkv {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+bool has_given(const Recipe& recipe, std::string_view name) {
+  return std::ranges::any_of(recipe.givens, [&](const Given& given) { return given.name == name; });
+}
+
+const StepRecipe* find_step(const Recipe& recipe, std::string_view name) {
+  const auto found = std::ranges::find(recipe.steps, name, &StepRecipe::name);
+  return found == recipe.steps.end() ? nullptr : &*found;
+}
+
+void require_step(const Recipe& recipe, std::string_view name, std::string_view what) {
+  if (find_step(recipe, name)) return;
+  std::vector<std::string_view> known;
+  for (const StepRecipe& step : recipe.steps) known.push_back(step.name);
+  throw InputError(fmt::format("{} names no step: there is none called \"{}\"; {}", what, name,
+                               did_you_mean(name, known)));
+}
+
+// How a gradient goes back through a step to operand k.
+WayBack way_to(const StepRecipe& step, std::size_t k) {
+  if (!step.operation || !step.operation->way_back) return {};
+  return step.operation->way_back({k, step.of.size(), &step.options});
+}
+
+// Gradient(dY, X, …) of operand k of the step.
+StepRecipe one_gradient(const StepRecipe& step, std::size_t k, std::string name,
+                        std::string arriving) {
+  const WayBack way = way_to(step, k);
+  StepRecipe made{std::move(name), way.operation, {std::move(arriving), step.of[k]}, step.options};
+  for (const std::size_t need : way.needs) {
+    made.of.push_back(need == WayBack::result ? step.name : step.of[need]);
+  }
+  return made;
+}
+
+// One use of a name: which operand of which step.
+struct PlaceOfUse {
+  const StepRecipe* step;
+  std::size_t operand;
+};
+
+class WaysBack {
+ public:
+  WaysBack(const Recipe& recipe, const Backward& backward) : recipe_(recipe), backward_(backward) {
+    require_names();
+    find_what_flows();
+    find_what_arrives();
+  }
+
+  std::vector<StepRecipe> steps() {
+    for (std::size_t s = recipe_.steps.size(); s-- > 0;) {
+      if (is_on_the_way(recipe_.steps[s].name)) add(recipe_.steps[s].name);
+    }
+    for (std::size_t g = recipe_.givens.size(); g-- > 0;) {
+      if (is_wanted(recipe_.givens[g].name)) add(recipe_.givens[g].name);
+    }
+    return std::move(steps_);
+  }
+
+ private:
+  bool is_listed(const std::string& given) const {
+    return backward_.wanted.empty() ||
+           std::ranges::find(backward_.wanted, given) != backward_.wanted.end();
+  }
+
+  bool is_on_the_way(const std::string& name) const {
+    return flows_.contains(name) && arrives_.contains(name);
+  }
+
+  bool is_wanted(const std::string& given) const {
+    return is_listed(given) && is_on_the_way(given);
+  }
+
+  void require_names() const {
+    if (!backward_.of.empty()) require_step(recipe_, backward_.of, "of");
+    for (const auto& [step, given] : backward_.from) {
+      require_step(recipe_, step, "from");
+      if (!has_given(recipe_, given)) {
+        throw InputError(
+            fmt::format("from: the gradient of {} is to be the given \"{}\", which is "
+                        "not there; write it as a [[given]]",
+                        step, given));
+      }
+    }
+    for (const std::string& given : backward_.wanted) {
+      if (has_given(recipe_, given)) continue;
+      std::vector<std::string_view> known;
+      for (const Given& one : recipe_.givens) known.push_back(one.name);
+      throw InputError(fmt::format("wanted: there is no given called \"{}\"; {}", given,
+                                   did_you_mean(given, known)));
+    }
+  }
+
+  // What is made of a wanted given, along operands through which gradients flow.
+  void find_what_flows() {
+    for (const Given& given : recipe_.givens) {
+      if (is_listed(given.name)) flows_.insert(given.name);
+    }
+    for (const StepRecipe& step : recipe_.steps) {
+      for (std::size_t k = 0; k < step.of.size(); ++k) {
+        if (flows_.contains(step.of[k]) && way_to(step, k).operation) flows_.insert(step.name);
+      }
+    }
+  }
+
+  // What the loss is made of, or what gradients are given of.
+  void find_what_arrives() {
+    if (!backward_.of.empty()) arrives_.insert(backward_.of);
+    for (const auto& [step, given] : backward_.from) arrives_.insert(step);
+    for (std::size_t s = recipe_.steps.size(); s-- > 0;) {
+      const StepRecipe& step = recipe_.steps[s];
+      if (!arrives_.contains(step.name)) continue;
+      for (std::size_t k = step.of.size(); k-- > 0;) {
+        if (!way_to(step, k).operation) continue;
+        arrives_.insert(step.of[k]);
+        if (flows_.contains(step.of[k])) uses_[step.of[k]].push_back({&step, k});
+      }
+    }
+    if (!backward_.of.empty() && !flows_.contains(backward_.of)) {
+      throw InputError(fmt::format("of: no numbers flow from a given to {}", backward_.of));
+    }
+    for (const std::string& given : backward_.wanted) {
+      if (is_on_the_way(given)) continue;
+      throw InputError(
+          fmt::format("wanted: no numbers flow from {} to {}", given,
+                      backward_.of.empty() ? "what the gradients are given of" : backward_.of));
+    }
+  }
+
+  // The gradients that are there already: the loss's own, a given one.
+  std::vector<std::string> given_to(const std::string& name) {
+    std::vector<std::string> parts;
+    for (const auto& [step, given] : backward_.from) {
+      if (step == name) parts.push_back(given);
+    }
+    return parts;
+  }
+
+  void add(const std::string& name) {
+    const std::string own = gradient_name(name);
+    if (name == backward_.of) {
+      steps_.push_back({own, &seed_operation, {name}, {}});
+      gradient_of_[name] = own;
+      return;
+    }
+    std::vector<std::string> parts = given_to(name);
+    std::vector<PlaceOfUse> uses = uses_[name];
+    std::ranges::reverse(uses);  // they were found from the last one on
+    const bool alone = uses.size() + parts.size() == 1;
+    if (alone && uses.empty()) {
+      gradient_of_[name] = parts.front();
+      return;
+    }
+    for (std::size_t u = 0; u < uses.size(); ++u) {
+      const std::string named = alone ? own : own + "_by_" + name_of_use(uses, u);
+      steps_.push_back(
+          one_gradient(*uses[u].step, uses[u].operand, named, gradient_of_.at(uses[u].step->name)));
+      parts.push_back(named);
+    }
+    if (!alone) steps_.push_back({own, &sum_of_uses_operation, parts, {}});
+    gradient_of_[name] = own;
+  }
+
+  // "scores", or "scores_1" and "scores_2" where one step uses it twice.
+  static std::string name_of_use(const std::vector<PlaceOfUse>& uses, std::size_t u) {
+    const auto of_step = [&](const PlaceOfUse& use) { return use.step == uses[u].step; };
+    if (std::ranges::count_if(uses, of_step) == 1) return uses[u].step->name;
+    const auto here = uses.begin() + static_cast<long>(u);
+    return fmt::format("{}_{}", uses[u].step->name, std::count_if(uses.begin(), here, of_step) + 1);
+  }
+
+  const Recipe& recipe_;
+  const Backward& backward_;
+  Names flows_, arrives_;
+  std::map<std::string, std::vector<PlaceOfUse>, std::less<>> uses_;
+  std::map<std::string, std::string, std::less<>> gradient_of_;
+  std::vector<StepRecipe> steps_;
+};
+
+void refuse_taken_names(const Recipe& recipe, const std::vector<StepRecipe>& steps) {
+  for (const StepRecipe& step : steps) {
+    if (!has_given(recipe, step.name) && !find_step(recipe, step.name)) continue;
+    throw InputError(
+        fmt::format("{} is the name of a gradient here; call the given or the step "
+                    "that has it something else",
+                    step.name));
+  }
+}
+
+}  // namespace
+
+std::string gradient_name(std::string_view name) { return fmt::format("d_{}", name); }
+
+std::vector<StepRecipe> backward_steps(const Recipe& recipe, const Backward& backward) {
+  std::vector<StepRecipe> steps = WaysBack(recipe, backward).steps();
+  refuse_taken_names(recipe, steps);
+  return steps;
+}
+
+StepRecipe backward_step(const Recipe& recipe, std::string name, std::string arriving,
+                         std::string_view through, std::string_view to) {
+  require_step(recipe, through, "through");
+  const StepRecipe& step = *find_step(recipe, through);
+  const auto uses = std::ranges::count(step.of, to);
+  if (uses == 0) {
+    throw InputError(fmt::format("to: {} is made of {}, not of \"{}\"", through,
+                                 fmt::join(step.of, " and "), to));
+  }
+  if (uses > 1) {
+    throw InputError(
+        fmt::format("to: {} uses {} {} times; write [backward], which makes a step "
+                    "for each use",
+                    through, to, uses));
+  }
+  const auto k = static_cast<std::size_t>(std::ranges::find(step.of, to) - step.of.begin());
+  if (!way_to(step, k).operation) {
+    throw InputError(fmt::format("to: no gradient flows through {} to {}", through, to));
+  }
+  return one_gradient(step, k, std::move(name), std::move(arriving));
+}
+
+}  // namespace qkv
