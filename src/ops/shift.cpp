@@ -118,12 +118,25 @@ struct ShiftBack {
       return numbers.at(c.matching(own_operand), down ? j : c.row, down ? c.column : j);
     };
     const std::size_t i = place_in_line(c);
+    const N all = sum<N>(change.size(), [&](std::size_t j) { return change(j); });
+    if constexpr (std::is_same_v<N, Interval>) {
+      const Line<N> numbers{c(own_operand), change.index, down};
+      double low = -infinity;  // what the largest of the others may be
+      double high = -infinity;
+      for (std::size_t j = 0; j < numbers.size(); ++j) {
+        if (j == i) continue;
+        low = std::max(low, numbers(j).low);
+        high = std::max(high, numbers(j).high);
+      }
+      if (numbers(i).high < low) return change(i);
+      if (numbers(i).low > high) return change(i) - all;
+      return hull(change(i), change(i) - all);
+    }
     double top = number(0);
     for (std::size_t j = 1; j < change.size(); ++j) top = std::max(top, number(j));
     if (number(i) != top) return change(i);
     double as_large = 0;
     for (std::size_t j = 0; j < change.size(); ++j) as_large += number(j) == top ? 1 : 0;
-    const N all = sum<N>(change.size(), [&](std::size_t j) { return change(j); });
     return as_large == 1 ? change(i) - all : change(i) - all / N(as_large);
   }
 };
