@@ -47,6 +47,7 @@ struct StepText {
   Prose notice;
   ModelWords otherwise = {};  ///< a model's own, where what the lesson says is no longer true
   std::optional<double> marks = {};  ///< what a class gets for it; without it, one for a cell
+  bool is_made = false;              ///< the file does not write the step: a gradient
   Prose questions;                   ///< what to try, each with its command, and what comes next
 };
 

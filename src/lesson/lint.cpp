@@ -87,7 +87,7 @@ std::vector<Fault> lint(const LessonReading& reading) {
       lint_width(*prose, faults);
     }
     if (whole) lint_cell(text.cell, lesson.recipe.steps[s].name, evaluation.trace, faults);
-    if (text.say.text.empty()) {
+    if (text.say.text.empty() && !text.is_made) {
       faults.push_back({text.place,
                         fmt::format("{} has no words of its own; write say = \"…\"",
                                     lesson.recipe.steps[s].name),

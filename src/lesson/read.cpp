@@ -203,7 +203,9 @@ class LessonFile {
         names_.add(step.name);
         made_.insert(step.name);
         lesson_.recipe.steps.push_back(std::move(step));
-        lesson_.texts.emplace_back().place = TomlReader::place(*node);
+        StepText& text = lesson_.texts.emplace_back();
+        text.place = TomlReader::place(*node);
+        text.is_made = true;
       }
     } catch (const InputError& error) {
       reader_.fault(*node, error.what());
@@ -213,8 +215,8 @@ class LessonFile {
   // The lesson's own words for a step that it does not write itself, a model's or a gradient; false
   // where the table is no such thing.
   bool read_words_of_made(const toml::table& table) {
-    if (table.contains("op") || !table.contains("name")) return false;
-    const std::string name = reader_.text(table, "name").value_or("");
+    const std::string name = table["name"].value_or(std::string());
+    if (table.contains("op") || name.empty()) return false;
     if (may_be_gradient(name)) go_back();
     if (!made_.contains(name)) return false;
     constexpr std::string_view keys[] = {"name", "title", "say",     "notice", "try",

@@ -70,17 +70,19 @@ std::vector<Tensor> turned_products(const Source& step, const Form& form, Factor
 
 std::vector<Tensor> products_of_others(const Source& step, const Form& form, Factor left,
                                        Factor right) {
-  Call call = call_of(step);
-  const Tensor whole = whole_frame(call, form);
-  const std::size_t other = left.operand == arriving ? right.operand : left.operand;
-  const Tensor& due = *call.inputs[other];
+  const Call due = call_of(step);
+  const Tensor whole = whole_frame(due, form);
   std::vector<Tensor> results;
   for (const Source& source : step.all) {
-    const bool goes_forward = !source.operation || source.operation->name != backward_name;
-    if (!source.tensor || source.tensor == &due || !goes_forward) continue;
-    if (source.tensor->shape() != due.shape()) continue;
-    call.inputs[other] = source.tensor;
-    results.push_back(added_up(call, product_back(call, whole, left, right)));
+    const bool goes_back = source.operation && source.operation->name == backward_name;
+    for (const std::size_t k : {left.operand, right.operand}) {
+      if (!source.tensor || source.tensor == due.inputs[k]) continue;
+      const bool is_of_its_kind = goes_back == (k == arriving);
+      if (!is_of_its_kind || source.tensor->shape() != due.inputs[k]->shape()) continue;
+      Call call = due;
+      call.inputs[k] = source.tensor;
+      results.push_back(added_up(call, product_back(call, whole, left, right)));
+    }
   }
   return results;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ops/catalogue.hpp"
+#include "ops/way_back.hpp"
 #include "text/wrapped.hpp"
 
 namespace qkv {
@@ -41,6 +42,11 @@ std::string operations_text(std::size_t columns) {
     }
     for (const OptionRule& rule : operation->options) text += option_text(rule, columns);
   }
+  text += fmt::format("{:<12}  {}\n", backward_name, "Take a gradient back through a step");
+  text += put("of = [\"d_scores\"]", 6, columns);
+  text += put("through = a step: which one it goes back through", 6, columns);
+  text +=
+      put("to = a given or a step: what that was made of (all at once: [backward])", 6, columns);
   return text + "\n" +
          put("A step is a table [[step]] with name, op, of, its options, and the words: title, "
              "say, "

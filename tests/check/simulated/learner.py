@@ -25,7 +25,7 @@ class Learner:
         self.part = None
         self.convention = None
         self.misshapen = None
-        if not mistake and "scaled_scores" in truth and rng.random() < 0.12:
+        if not mistake and not lesson.arriving and "scaled_scores" in truth and rng.random() < 0.12:
             self.convention = "scaled-queries"
         if rng.random() < 0.08 and lesson.convention == "rows":
             self.convention = self.convention or "columns"

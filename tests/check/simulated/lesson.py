@@ -5,6 +5,10 @@ import json
 import numpy as np
 import operations
 
+from . import backward
+
+GOING_BACK = ("backward", "sum_of_uses")
+
 
 class Step:
     def __init__(self, name, op, of, **options):
@@ -18,6 +22,7 @@ class Lesson:
         self.convention, self.tokens = "rows", []
         self.givens, self.steps = {}, []
         self.weights = {}    # givens that projections use
+        self.arriving = {}   # steps whose gradient is given, and the given
 
     def given(self, name, value, weight=False):
         self.givens[name] = np.asarray(value, float)
@@ -72,6 +77,8 @@ def compute(lesson, step, values, operands=None):
     """A step's numbers, from the operands or else from `values`."""
     a = operands if operands is not None else [values[n] for n in step.of]
     options = step.options
+    if step.op in GOING_BACK:
+        return backward.compute(lesson, step, a, values)
     if step.op == "scale":
         options = {**options, "d_k": query_width(lesson, step, values)}
     return operations.OPERATIONS[step.op](*a, **options)
@@ -96,10 +103,12 @@ def lesson_toml(lesson):
     lines.append(f'convention = "{lesson.convention}"')
     for name, value in lesson.givens.items():
         lines += ["[[given]]", f'name = "{name}"', "value = " + toml_value(shown(lesson, value))]
-    for step in lesson.steps:
+    for step in (s for s in lesson.steps if s.op not in GOING_BACK):
         lines += ["[[step]]", f'name = "{step.name}"', f'op = "{step.op}"', "of = " + json.dumps(step.of)]
         for key, value in step.options.items():
             if key == "axis" and lesson.convention == "columns":
                 value = {"rows": "columns", "columns": "rows"}[value]
             lines.append(f"{key} = {json.dumps(value)}")
+    for step, given in lesson.arriving.items():
+        lines += ["[backward]", f'from = {{ {step} = "{given}" }}']
     return "\n".join(lines) + "\n"

@@ -10,7 +10,7 @@ import operations
 from operations import (HIDDEN, for_heads_of, gelu, layer_norm, normalise, relu, rms_norm, sigmoid, silu, sinusoidal,
                         softmax, turned)
 
-from . import modern, rotary, tile_mistakes
+from . import backward, modern, rotary, tile_mistakes
 from .lesson import behind, chain, compute, divisor, hidden_cells, query_width
 
 
@@ -314,6 +314,7 @@ MISTAKES = {"softcap": modern.of_softcap, "alibi": modern.of_alibi, "append": mo
             "concat_heads": of_concat_heads, "sum_heads": of_sum_heads, "add": of_add,
             "positions": of_positions, "layer_norm": of_layer_norm,
             "rms_norm": of_rms_norm, "silu": of_silu, "multiply": of_multiply,
+            "backward": backward.mistakes, "sum_of_uses": backward.mistakes,
             **tile_mistakes.MISTAKES}
 
 

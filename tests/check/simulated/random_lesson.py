@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .backward import go_back
 from .lesson import Lesson
 from .other_lessons import other_lesson
 
@@ -53,6 +54,8 @@ class Author:
             at = self.output(at)
         if rng.random() < 0.05 and self.lesson.truth()[at].ndim >= 2:
             self.step("turned", "transpose", at)
+        if rng.random() < 0.25:
+            go_back(self.lesson, rng)
 
     # What is random.
     def pick(self, *options):
