@@ -7,6 +7,7 @@
 
 #include "ops/alibi.hpp"
 #include "ops/catalogue.hpp"
+#include "ops/cellwise_back.hpp"
 #include "ops/formula.hpp"
 #include "ops/heads.hpp"
 #include "ops/result.hpp"
@@ -173,6 +174,53 @@ constexpr Mistake alibi_mistakes[] = {
      "Heads count from 1; the last one's slope is 2^(−8).", other_slopes},
 };
 
+// Each slope loses what its head's scores would gain, by their distances.
+struct ToSlopes {
+  static Form form(const Call&) {
+    return {
+        {"query key", "1 inner", "query key"}, "1 inner", "−the sum of {0} ∘ distance, by head"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    Call there = *c.call;
+    there.inputs = {c.call->inputs[first_need]};
+    const Distance distance(there);
+    const Tensor& change = c.input(arriving);
+    const std::size_t heads = heads_of(*there.inputs[0]);
+    const std::size_t columns = change.columns();
+    const std::size_t size = change.rows() * columns;
+    const std::size_t batches = change.matrices() / heads;
+    return N(0.0) - sum<N>(batches * size, [&](std::size_t t) {
+             const std::size_t i = t % size / columns;
+             const std::size_t j = t % columns;
+             return c.of(arriving, t / size * heads + c.column)(i, j) * N(distance(i, j));
+           });
+  }
+
+  static Tensor compute(const Call& call) {
+    return cell_by_cell(call, gradient_frame(call), cell<double>);
+  }
+};
+
+constinit const Operation alibi_to_scores = gradient_of<Gradient<PassBack>>({
+    .title = "Back to the scores before the penalty",
+    .says = "The penalty does not depend on the score: the gradient passes.",
+    .notice = "The same numbers.",
+});
+
+constinit const Operation alibi_to_slopes = gradient_of<ToSlopes>({
+    .title = "Back to the slopes",
+    .says = "A steeper slope takes its distance from every score of its head: the gradients are "
+            "added up by their distances, with the other sign.",
+    .notice = "One number for each head.",
+});
+
+WayBack back_through_alibi(const Use& use) {
+  if (use.operand == 0) return {&alibi_to_scores};
+  return {&alibi_to_slopes, {0}};
+}
+
 }  // namespace
 
 constinit const Operation alibi_operation = operation_of<Alibi>({
@@ -186,6 +234,7 @@ constinit const Operation alibi_operation = operation_of<Alibi>({
     .most = 2,
     .options = alibi_options,
     .mistakes = alibi_mistakes,
+    .way_back = back_through_alibi,
 });
 
 }  // namespace qkv

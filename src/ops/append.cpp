@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ops/catalogue.hpp"
+#include "ops/cellwise_back.hpp"
 #include "ops/formula.hpp"
 #include "ops/heads.hpp"
 #include "ops/shape_rule.hpp"
@@ -112,6 +113,42 @@ constexpr Mistake append_mistakes[] = {
     other_heads,
 };
 
+// The rows that stood first go back to the past, the others to what was new.
+template <bool is_new>
+struct AppendBack {
+  static Form form(const Call&) {
+    return {{"token column", "row column"},
+            "row column",
+            is_new ? "the last rows of {0}" : "the first rows of {0}",
+            is_new ? "the last columns of {0}" : "the first columns of {0}"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const auto change = c(arriving);
+    const std::size_t first = is_new ? change.rows - c.input(own_operand).rows() : 0;
+    return change(first + c.row, c.column);
+  }
+};
+
+constinit const Operation append_to_past = gradient_of<Gradient<AppendBack<false>>>({
+    .title = "Back to the rows of before",
+    .says = "The rows stood first, as they were: they get their own gradients.",
+    .notice = "No number changes.",
+    .mistakes = cellwise_back_mistakes<AppendBack<false>>,
+});
+
+constinit const Operation append_to_new = gradient_of<Gradient<AppendBack<true>>>({
+    .title = "Back to the rows that were new",
+    .says = "The rows stood last, as they were: they get their own gradients.",
+    .notice = "No number changes.",
+    .mistakes = cellwise_back_mistakes<AppendBack<true>>,
+});
+
+WayBack back_through_append(const Use& use) {
+  return {use.operand == 0 ? &append_to_past : &append_to_new};
+}
+
 }  // namespace
 
 constinit const Operation append_operation = operation_of<Append>({
@@ -124,6 +161,7 @@ constinit const Operation append_operation = operation_of<Append>({
     .fewest = 2,
     .most = 2,
     .mistakes = append_mistakes,
+    .way_back = back_through_append,
 });
 
 }  // namespace qkv

@@ -1,4 +1,5 @@
 #include "ops/catalogue.hpp"
+#include "ops/cellwise_back.hpp"
 #include "ops/pairs.hpp"
 
 namespace qkv {
@@ -27,6 +28,47 @@ struct Divide {
   static Tensor compute(const Call& call) { return by_pairs(call, form(call), quotient); }
 };
 
+// C = A / B: dA = dC / B, dB = −dC ∘ C / B.
+struct ToNumerator {
+  static Form form(const Call& call) { return cellwise_form(call, "{0} / {2}"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) / repeated(c(first_need), c);
+  }
+};
+
+struct ToDivisor {
+  static Form form(const Call& call) { return cellwise_form(call, "−{0} ∘ {2} / {1}"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return N(0.0) - c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column) /
+                        repeated(c(own_operand), c);
+  }
+};
+
+constinit const Operation divide_to_numerator = gradient_of<Gradient<ToNumerator>>({
+    .title = "Back to what was divided",
+    .says = "What is divided by a number changes the quotient by so much less: the gradient is "
+            "divided, too.",
+    .notice = "Divided by the same numbers.",
+    .mistakes = cellwise_back_mistakes<ToNumerator>,
+});
+
+constinit const Operation divide_to_divisor = gradient_of<Gradient<ToDivisor>>({
+    .title = "Back to what it was divided by",
+    .says = "A larger divisor makes the quotient smaller, by the quotient's own size over the "
+            "divisor's.",
+    .notice = "The sign is turned.",
+    .mistakes = cellwise_back_mistakes<ToDivisor>,
+});
+
+WayBack back_through_divide(const Use& use) {
+  if (use.operand == 0) return {&divide_to_numerator, {1}};
+  return {&divide_to_divisor, {WayBack::result}};
+}
+
 }  // namespace
 
 constinit const Operation divide_operation = operation_of<Divide>({
@@ -39,6 +81,7 @@ constinit const Operation divide_operation = operation_of<Divide>({
     .fewest = 2,
     .most = 2,
     .undefined = "a number was divided by 0; look for zeros in the second operand",
+    .way_back = back_through_divide,
 });
 
 }  // namespace qkv

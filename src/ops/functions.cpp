@@ -3,6 +3,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
+#include "ops/gradient.hpp"
 #include "ops/sigmoid.hpp"
 
 namespace qkv {
@@ -56,6 +57,91 @@ struct Tanh {
   }
 };
 
+double squared(double x) { return x * x; }
+Interval squared(Interval x) { return square(x); }
+Expression squared(const Expression& x) { return x * x; }
+Decimal squared(Decimal x) { return x * x; }
+
+// y · (1 − y) of a share y, which is largest in the middle.
+template <class N>
+N share_slope(const N& y) {
+  return y * (N(1.0) - y);
+}
+Interval share_slope(Interval y) {
+  Interval ends = hull(share_slope(y.low), share_slope(y.high));
+  if (y.low < 0.5 && 0.5 < y.high) ends = hull(ends, 0.25);
+  return ends;
+}
+
+struct LogBack {
+  static Form form(const Call&) { return {{"row column"}, "row column", "{0} / {1}"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) / c(own_operand)(c.row, c.column);
+  }
+};
+
+struct SqrtBack {
+  static Form form(const Call&) { return {{"row column"}, "row column", "{0} / (2 · {2})"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) / (N(2.0) * c(first_need)(c.row, c.column));
+  }
+};
+
+struct SigmoidBack {
+  static Form form(const Call&) { return {{"row column"}, "row column", "{0} ∘ {2} ∘ (1 − {2})"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) * share_slope(c(first_need)(c.row, c.column));
+  }
+};
+
+struct TanhBack {
+  static Form form(const Call&) { return {{"row column"}, "row column", "{0} ∘ (1 − {2} ∘ {2})"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) * (N(1.0) - squared(c(first_need)(c.row, c.column)));
+  }
+};
+
+constinit const Operation log_back = gradient_of<Gradient<LogBack>>({
+    .title = "Back through the logarithm",
+    .says = "A logarithm climbs the less steeply the larger its number is: the gradient is divided "
+            "by the number.",
+    .notice = "Small numbers get large gradients.",
+});
+
+constinit const Operation sqrt_back = gradient_of<Gradient<SqrtBack>>({
+    .title = "Back through the root",
+    .says = "A root climbs the less steeply the larger it is: the gradient is divided by twice the "
+            "root.",
+    .notice = "Small numbers get large gradients.",
+});
+
+constinit const Operation sigmoid_back = gradient_of<Gradient<SigmoidBack>>({
+    .title = "Back through the sigmoid",
+    .says = "A share climbs most steeply in the middle and hardly near 0 and 1: the gradient is "
+            "multiplied by the share and by what is left of 1.",
+    .notice = "No number is more than a quarter of what arrived.",
+});
+
+constinit const Operation tanh_back = gradient_of<Gradient<TanhBack>>({
+    .title = "Back through tanh",
+    .says = "tanh climbs most steeply at 0 and hardly near 1 and -1: the gradient is multiplied by "
+            "1 less its square.",
+    .notice = "No number is more than what arrived.",
+});
+
+WayBack back_through_log(const Use&) { return {&log_back}; }
+WayBack back_through_sqrt(const Use&) { return {&sqrt_back, {WayBack::result}}; }
+WayBack back_through_sigmoid(const Use&) { return {&sigmoid_back, {WayBack::result}}; }
+WayBack back_through_tanh(const Use&) { return {&tanh_back, {WayBack::result}}; }
+
 }  // namespace
 
 constinit const Operation log_operation = operation_of<Log>({
@@ -66,6 +152,7 @@ constinit const Operation log_operation = operation_of<Log>({
     .notice = "Ten times as large is 2.3026 more.",
     .operands = R"(["A"])",
     .undefined = "only numbers above 0 have a logarithm",
+    .way_back = back_through_log,
 });
 
 constinit const Operation sqrt_operation = operation_of<Sqrt>({
@@ -76,6 +163,7 @@ constinit const Operation sqrt_operation = operation_of<Sqrt>({
     .notice = "Four times as large is twice as large here.",
     .operands = R"(["A"])",
     .undefined = "only numbers from 0 up have a square root",
+    .way_back = back_through_sqrt,
 });
 
 constinit const Operation sigmoid_operation = operation_of<Sigmoid>({
@@ -85,6 +173,7 @@ constinit const Operation sigmoid_operation = operation_of<Sigmoid>({
             "is in the middle.",
     .notice = "A number and its negative make 1 together.",
     .operands = R"(["A"])",
+    .way_back = back_through_sigmoid,
 });
 
 constinit const Operation tanh_operation = operation_of<Tanh>({
@@ -94,6 +183,7 @@ constinit const Operation tanh_operation = operation_of<Tanh>({
             "to 1 or -1.",
     .notice = "The sign stays.",
     .operands = R"(["A"])",
+    .way_back = back_through_tanh,
 });
 
 }  // namespace qkv

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "ops/catalogue.hpp"
+#include "ops/cellwise_back.hpp"
 #include "ops/formula.hpp"
 
 namespace qkv {
@@ -46,6 +47,34 @@ constexpr Mistake gradient_step_mistakes[] = {
      "Take the rate times the gradient away.", divided},
 };
 
+// To the weight it passes; to its gradient it goes by the rate, with the other sign.
+struct ByRate {
+  static Form form(const Call& call) {
+    return {{"row column"}, "row column", fmt::format("−{} · {{0}}", rate_of(call))};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return N(-rate_of(*c.call)) * c(arriving)(c.row, c.column);
+  }
+};
+
+constinit const Operation step_to_weight = gradient_of<Gradient<PassBack>>({
+    .title = "Back to the weight before the step",
+    .says = "The step moves the weight by what does not depend on it: the gradient passes.",
+    .notice = "The same numbers.",
+});
+
+constinit const Operation step_to_gradient = gradient_of<Gradient<ByRate>>({
+    .title = "Back to the gradient of the step",
+    .says = "The step goes against the gradient, by the rate.",
+    .notice = "The sign is turned.",
+});
+
+WayBack back_through_step(const Use& use) {
+  return {use.operand == 0 ? &step_to_weight : &step_to_gradient};
+}
+
 }  // namespace
 
 constinit const Operation gradient_step_operation = operation_of<GradientStep>({
@@ -59,6 +88,7 @@ constinit const Operation gradient_step_operation = operation_of<GradientStep>({
     .most = 2,
     .options = gradient_step_options,
     .mistakes = gradient_step_mistakes,
+    .way_back = back_through_step,
 });
 
 }  // namespace qkv

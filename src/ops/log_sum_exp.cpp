@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "ops/catalogue.hpp"
+#include "ops/cellwise_back.hpp"
 #include "ops/line.hpp"
 #include "ops/power.hpp"
 
@@ -84,6 +85,52 @@ constexpr Mistake log_sum_exp_mistakes[] = {
      "The powers were worked with the maximum taken off; add it again.", by_parts<without_top>},
 };
 
+// L of scores: dS is dL by their softmax, e^(S − L).
+struct ToScoresOfSum {
+  static Form form(const Call&) {
+    return {{"query 1", "query key", "query 1"}, "query key", "{0} ∘ e^({1} − {2})"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, 0) * power(c(own_operand)(c.row, c.column), c(first_need)(c.row, 0));
+  }
+};
+
+// L = m + ln l.
+struct ToSumOfPowers {
+  static Form form(const Call&) { return {{"query 1"}, "query 1", "{0} / {1}"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, 0) / c(own_operand)(c.row, 0);
+  }
+};
+
+constinit const Operation lse_to_scores = gradient_of<Gradient<ToScoresOfSum>>({
+    .title = "Back to the scores, by their softmax",
+    .says = "The log-sum-exp climbs with a score as steeply as the score's softmax is large.",
+    .notice = "Each row sums to what arrived.",
+});
+
+constinit const Operation lse_to_max = gradient_of<Gradient<PassBack>>({
+    .title = "Back to the maximum",
+    .says = "The maximum was added: the gradient passes.",
+    .notice = "The same numbers.",
+});
+
+constinit const Operation lse_to_sum = gradient_of<Gradient<ToSumOfPowers>>({
+    .title = "Back to the sum",
+    .says = "A logarithm climbs the less steeply the larger its number is: the gradient is divided "
+            "by the sum.",
+    .notice = "Divided by the same numbers.",
+});
+
+WayBack back_through_log_sum_exp(const Use& use) {
+  if (use.operands == 1) return {&lse_to_scores, {WayBack::result}};
+  return {use.operand == 0 ? &lse_to_max : &lse_to_sum};
+}
+
 }  // namespace
 
 constinit const Operation log_sum_exp_operation = operation_of<LogSumExp>({
@@ -96,6 +143,7 @@ constinit const Operation log_sum_exp_operation = operation_of<LogSumExp>({
     .operands = R"(["S"] or ["m", "l"])",
     .most = 2,
     .mistakes = log_sum_exp_mistakes,
+    .way_back = back_through_log_sum_exp,
 });
 
 }  // namespace qkv

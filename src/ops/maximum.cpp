@@ -1,5 +1,7 @@
 #include "ops/catalogue.hpp"
+#include "ops/cellwise_back.hpp"
 #include "ops/larger.hpp"
+#include "ops/largest_back.hpp"
 #include "ops/pairs.hpp"
 
 namespace qkv {
@@ -19,6 +21,29 @@ struct Maximum {
   }
 };
 
+// The larger one gets the gradient; of two equal ones each gets half.
+struct MaximumBack {
+  static Form form(const Call& call) { return cellwise_form(call, "{0}, where {1} > {2}"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const N change = c(arriving)(c.row, c.column);
+    const N own = repeated(c(own_operand), c);
+    const N other = repeated(c(first_need), c);
+    return change_of_larger(change, own, other);
+  }
+};
+
+constinit const Operation maximum_back = gradient_of<Gradient<MaximumBack>>({
+    .title = "Back to the larger of two",
+    .says = "Only the larger of the two is seen in the result: it gets the gradient, and the other "
+            "gets 0. Two that are equal share it.",
+    .notice = "A cell that was not the larger one learns nothing.",
+    .mistakes = cellwise_back_mistakes<MaximumBack>,
+});
+
+WayBack back_through_maximum(const Use& use) { return {&maximum_back, {1 - use.operand}}; }
+
 }  // namespace
 
 constinit const Operation maximum_operation = operation_of<Maximum>({
@@ -30,6 +55,7 @@ constinit const Operation maximum_operation = operation_of<Maximum>({
     .operands = R"(["A", "B"])",
     .fewest = 2,
     .most = 2,
+    .way_back = back_through_maximum,
 });
 
 }  // namespace qkv

@@ -2,6 +2,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/gradient.hpp"
 #include "ops/larger.hpp"
 #include "ops/line.hpp"
 #include "ops/power.hpp"
@@ -112,6 +113,64 @@ constexpr Mistake merge_mistakes[] = {
      by_cells<base_2>},
 };
 
+// What an output counts for: its share of the two.
+template <class N>
+N share_of(const N& own, const N& other) {
+  return merged(Parts<N>{1.0, own, 0.0, other});
+}
+
+// O = s·O_1 + (1 − s)·O_2: dO_1 = s · dO.
+struct ToPart {
+  static Form form(const Call&) {
+    return {{"query d_v", "query d_v", "query 1", "query 1"},
+            "query d_v",
+            "{0} ∘ e^({2} − L), L = ln(e^{2} + e^{3})"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) * share_of(c(2)(c.row, 0), c(3)(c.row, 0));
+  }
+};
+
+// The share grows by itself times what is left of 1; so dL_1 is the sum of dO ∘ s · (O_1 − O).
+struct ToShare {
+  static Form form(const Call&) {
+    return {{"query d_v", "query 1", "query 1", "query d_v", "query d_v"},
+            "query d_v",
+            "row sums of {0} ∘ ({3} − {4}) · e^({1} − L), L = ln(e^{1} + e^{2})",
+            "column sums of {0} ∘ ({3} − {4}) · e^({1} − L), L = ln(e^{1} + e^{2})"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) * (c(3)(c.row, c.column) - c(4)(c.row, c.column)) *
+           share_of(c(own_operand)(c.row, 0), c(first_need)(c.row, 0));
+  }
+};
+
+constinit const Operation merge_to_part = gradient_of<Gradient<ToPart>>({
+    .title = "Back to a part's output",
+    .says =
+        "A part counts for its share of the powers: its gradient is that share of what arrives.",
+    .notice = "The two parts' gradients sum to what arrived.",
+});
+
+constinit const Operation merge_to_share = gradient_of<Gradient<ToShare>>({
+    .title = "Back to a part's log-sum-exp",
+    .says =
+        "A larger log-sum-exp gives its part more and the other one less: what the result would "
+        "gain is how far the part's own output is from the mixed one.",
+    .notice = "The two are each other's negative.",
+});
+
+WayBack back_through_merge(const Use& use) {
+  const std::size_t part = use.operand / 2 * 2;  // its output, then its log-sum-exp
+  const std::size_t other = 2 - part;
+  if (use.operand == part) return {&merge_to_part, {part + 1, other + 1}};
+  return {&merge_to_share, {other + 1, part, WayBack::result}};
+}
+
 }  // namespace
 
 constinit const Operation merge_operation = operation_of<Merge>({
@@ -125,6 +184,7 @@ constinit const Operation merge_operation = operation_of<Merge>({
     .fewest = 4,
     .most = 4,
     .mistakes = merge_mistakes,
+    .way_back = back_through_merge,
 });
 
 }  // namespace qkv

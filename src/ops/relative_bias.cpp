@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/catalogue.hpp"
+#include "ops/cellwise_back.hpp"
 #include "ops/formula.hpp"
 #include "ops/heads.hpp"
 #include "ops/seen_keys.hpp"
@@ -103,6 +104,58 @@ struct RelativeBias {
   }
 };
 
+// Each number of the table gets the gradients of all scores that it was added to.
+struct ToBuckets {
+  static Form form(const Call&) {
+    return {{"query key", "bucket head", "query key"},
+            "bucket head",
+            "the sums of {0} by bucket and head"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    Call there = *c.call;
+    there.inputs = {c.call->inputs[first_need], c.call->inputs[own_operand]};
+    const Buckets buckets(there);
+    const Tensor& change = c.input(arriving);
+    const std::size_t heads = heads_of(*there.inputs[0]);
+    std::vector<CellBase> places;
+    CellBase at{.call = c.call, .output = &change};
+    for (at.matrix = c.column; at.matrix < change.matrices(); at.matrix += heads) {
+      for (at.row = 0; at.row < change.rows(); ++at.row) {
+        for (at.column = 0; at.column < change.columns(); ++at.column) {
+          if (buckets.of(at.row, at.column) == c.row) places.push_back(at);
+        }
+      }
+    }
+    return sum<N>(places.size(), [&](std::size_t t) {
+      return c.of(arriving, places[t].matrix)(places[t].row, places[t].column);
+    });
+  }
+
+  static Tensor compute(const Call& call) {
+    return cell_by_cell(call, gradient_frame(call), cell<double>);
+  }
+};
+
+constinit const Operation bias_to_scores = gradient_of<Gradient<PassBack>>({
+    .title = "Back to the scores before the bias",
+    .says = "What was added does not depend on the score: the gradient passes.",
+    .notice = "The same numbers.",
+});
+
+constinit const Operation bias_to_table = gradient_of<ToBuckets>({
+    .title = "Back to the table of distances",
+    .says = "A number of the table was added to all scores of its distance: their gradients are "
+            "added up.",
+    .notice = "Distances that the text does not have get 0.",
+});
+
+WayBack back_through_bias(const Use& use) {
+  if (use.operand == 0) return {&bias_to_scores};
+  return {&bias_to_table, {0}};
+}
+
 }  // namespace
 
 constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
@@ -115,6 +168,7 @@ constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
     .fewest = 2,
     .most = 2,
     .options = relative_bias_options,
+    .way_back = back_through_bias,
 });
 
 }  // namespace qkv

@@ -4,6 +4,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/gradient.hpp"
 #include "ops/grouped.hpp"
 #include "ops/heads.hpp"
 
@@ -73,6 +74,53 @@ constexpr Mistake repeat_mistakes[] = {
     other_heads,
 };
 
+// Each head gets what all its copies send back.
+struct RepeatBack {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "the sums of {0} over each group of heads"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const std::size_t times = times_of(*c.call);
+    return sum<N>(times, [&](std::size_t t) {
+      return c.of(arriving, c.matrix * times + t)(c.row, c.column);
+    });
+  }
+
+  static Tensor compute(const Call& call) {
+    return cell_by_cell(call, gradient_frame(call), cell<double>);
+  }
+};
+
+std::vector<Tensor> one_copy_only(const Source& step) {
+  const Call call = call_of(step);
+  const std::size_t times = times_of(call);
+  std::vector<Tensor> results;
+  for (std::size_t t = 0; times > 1 && t < times; ++t) {
+    Tensor one = gradient_frame(call);
+    for (std::size_t m = 0; m < one.matrices(); ++m) {
+      std::ranges::copy(step.operand(arriving).cells(m * times + t), one.write_cells(m).begin());
+    }
+    results.push_back(std::move(one));
+  }
+  return results;
+}
+
+constexpr Mistake repeat_back_mistakes[] = {
+    {"backward.heads-not-summed", "One copy's gradient stands for the whole group.",
+     "Each query head of the group sends a gradient back: add them up.", one_copy_only},
+};
+
+constinit const Operation repeat_back = gradient_of<RepeatBack>({
+    .title = "Back to the head that a group shares",
+    .says = "Every copy of a head sends a gradient back: those of a group are added up.",
+    .notice = "As many heads again as there were before.",
+    .mistakes = repeat_back_mistakes,
+});
+
+WayBack back_through_repeat(const Use&) { return {&repeat_back}; }
+
 }  // namespace
 
 constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
@@ -84,6 +132,7 @@ constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
     .operands = R"(["K"])",
     .options = repeat_options,
     .mistakes = repeat_mistakes,
+    .way_back = back_through_repeat,
 });
 
 }  // namespace qkv

@@ -3,6 +3,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/result.hpp"
+#include "ops/rope_back.hpp"
 #include "ops/rope_mistakes.hpp"
 #include "ops/rotation.hpp"
 #include "ops/shape_rule.hpp"
@@ -134,6 +135,7 @@ constinit const Operation rope_operation = operation_of<Rope>({
     .most = 2,
     .options = rope_options,
     .mistakes = rope_mistakes,
+    .way_back = back_through_rope,
 });
 
 }  // namespace qkv

@@ -1,6 +1,10 @@
 // One number for each row, or for each column: the largest, the sum, the mean.
+#include <fmt/format.h>
+
 #include "ops/catalogue.hpp"
+#include "ops/cellwise_back.hpp"
 #include "ops/larger.hpp"
+#include "ops/largest_back.hpp"
 #include "ops/line.hpp"
 
 namespace qkv {
@@ -69,6 +73,71 @@ struct RowMean {
   }
 };
 
+Form form_of_back(const Call& call, std::string formula) {
+  return {{goes_down(call) ? "1 column" : "row 1", "row column"}, "row column", std::move(formula)};
+}
+
+struct RowMaxBack {
+  static Form form(const Call& call) { return form_of_back(call, "{0}, where {1} is largest"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const bool down = goes_down(*c.call);
+    const Line<N> numbers{c(own_operand), down ? c.column : c.row, down};
+    return change_of_largest(repeated(c(arriving), c), numbers, place_in_line(c));
+  }
+};
+
+struct RowSumBack {
+  static Form form(const Call& call) { return form_of_back(call, "{0}, the same for all"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return repeated(c(arriving), c);
+  }
+};
+
+struct RowMeanBack {
+  static double count(const Call& call) {
+    const Tensor& numbers = *call.inputs[own_operand];
+    return static_cast<double>(goes_down(call) ? numbers.rows() : numbers.columns());
+  }
+
+  static Form form(const Call& call) {
+    return form_of_back(call, fmt::format("{{0}} / {}", count(call)));
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return repeated(c(arriving), c) / N(count(*c.call));
+  }
+};
+
+constinit const Operation row_max_back = gradient_of<Gradient<RowMaxBack>>({
+    .title = "Back to the largest of each row",
+    .says = "Only the largest number of a row is seen in the result: it gets the gradient, and the "
+            "others get 0.",
+    .notice = "One number a row, but where several are the largest.",
+});
+
+constinit const Operation row_sum_back = gradient_of<Gradient<RowSumBack>>({
+    .title = "Back to what was added up",
+    .says = "Each number of a row changes the sum by as much as it changes itself: all get the "
+            "sum's gradient.",
+    .notice = "The same in the whole row.",
+});
+
+constinit const Operation row_mean_back = gradient_of<Gradient<RowMeanBack>>({
+    .title = "Back to what the mean was taken of",
+    .says = "Each number of a row has its equal share of the mean: all get that share of its "
+            "gradient.",
+    .notice = "The same in the whole row.",
+});
+
+WayBack back_through_row_max(const Use&) { return {&row_max_back}; }
+WayBack back_through_row_sum(const Use&) { return {&row_sum_back}; }
+WayBack back_through_row_mean(const Use&) { return {&row_mean_back}; }
+
 }  // namespace
 
 constinit const Operation row_max_operation = operation_of<RowMax>({
@@ -78,6 +147,7 @@ constinit const Operation row_max_operation = operation_of<RowMax>({
     .notice = "Which place in its row has each of them?",
     .operands = R"(["A"])",
     .options = line_options,
+    .way_back = back_through_row_max,
 });
 
 constinit const Operation row_sum_operation = operation_of<RowSum>({
@@ -87,6 +157,7 @@ constinit const Operation row_sum_operation = operation_of<RowSum>({
     .notice = "Dividing each row by its sum makes shares of 1.",
     .operands = R"(["A"])",
     .options = line_options,
+    .way_back = back_through_row_sum,
 });
 
 constinit const Operation row_mean_operation = operation_of<RowMean>({
@@ -97,6 +168,7 @@ constinit const Operation row_mean_operation = operation_of<RowMean>({
     .notice = "Each mean lies between the smallest and the largest of its row.",
     .operands = R"(["A"])",
     .options = line_options,
+    .way_back = back_through_row_mean,
 });
 
 }  // namespace qkv

@@ -1,6 +1,7 @@
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
 #include "ops/line.hpp"
+#include "ops/running_back.hpp"
 #include "ops/tiles.hpp"
 
 namespace qkv {
@@ -130,6 +131,7 @@ constinit const Operation running_output_operation = operation_of<RunningOutput>
     .fewest = 2,
     .most = 5,
     .mistakes = running_output_mistakes,
+    .way_back = back_through_running_output,
 });
 
 }  // namespace qkv

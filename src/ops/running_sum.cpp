@@ -1,5 +1,6 @@
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/running_back.hpp"
 #include "ops/tiles.hpp"
 
 namespace qkv {
@@ -81,6 +82,7 @@ constinit const Operation running_sum_operation = operation_of<RunningSum>({
     .most = 4,
     .least = 0,
     .mistakes = running_sum_mistakes,
+    .way_back = back_through_running_sum,
 });
 
 }  // namespace qkv

@@ -4,6 +4,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/gradient.hpp"
 #include "ops/result.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
@@ -89,6 +90,33 @@ constexpr Mistake softcap_mistakes[] = {
      "First cap, then hide.", after_mask},
 };
 
+// dX = dY ∘ (1 − (Y / cap)²).
+struct SoftcapBack {
+  static Form form(const Call& call) {
+    return {{"row column"}, "row column", fmt::format("{{0}} ∘ (1 − ({{2}} / {})²)", cap_of(call))};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const N share = c(first_need)(c.row, c.column) / N(cap_of(*c.call));
+    if constexpr (std::is_same_v<N, Interval>) {
+      return c(arriving)(c.row, c.column) * (N(1.0) - square(share));
+    } else {
+      return c(arriving)(c.row, c.column) * (N(1.0) - share * share);
+    }
+  }
+};
+
+constinit const Operation softcap_back = gradient_of<Gradient<SoftcapBack>>({
+    .title = "Back through the cap",
+    .says =
+        "Near 0 a score passes nearly as it is, and so does its gradient; the nearer it came to "
+        "the cap, the less of its gradient is left.",
+    .notice = "No number is more than what arrived.",
+});
+
+WayBack back_through_softcap(const Use&) { return {&softcap_back, {WayBack::result}}; }
+
 }  // namespace
 
 constinit const Operation softcap_operation = operation_of<Softcap>({
@@ -100,6 +128,7 @@ constinit const Operation softcap_operation = operation_of<Softcap>({
     .operands = R"(["scores"])",
     .options = softcap_options,
     .mistakes = softcap_mistakes,
+    .way_back = back_through_softcap,
 });
 
 }  // namespace qkv

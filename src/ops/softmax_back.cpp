@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "ops/gradient.hpp"
+#include "ops/cellwise_back.hpp"
+#include "ops/heads.hpp"
 #include "ops/line.hpp"
 
 namespace qkv {
@@ -158,10 +159,103 @@ constinit const Operation normalise_back = gradient_of<Gradient<NormaliseBack>>(
     .notice = "What all numbers of a row have in common counts for nothing: shares stay.",
 });
 
+// A sink joined the sum of each line of its head: it takes from them what they would keep.
+struct ToSinks {
+  static Form form(const Call&) {
+    return {{"query key", "1 inner", "query key"},
+            "1 inner",
+            "−the sum over rows of (1 − row sums of {2}) · row sums of {2} ∘ {0}, by head"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Tensor& weights = c.input(first_need);
+    const bool down = goes_down(*c.call);
+    const std::size_t lines = down ? weights.columns() : weights.rows();
+    const std::size_t heads = heads_of(weights);
+    const std::size_t batches = weights.matrices() / heads;
+    return N(0.0) - sum<N>(batches * lines, [&](std::size_t t) {
+             const std::size_t m = t / lines * heads + c.column;
+             const Line<N> line{c.of(first_need, m), t % lines, down};
+             const Line<N> change{c.of(arriving, m), t % lines, down};
+             const N kept = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
+             const N all = sum<N>(line.size(), [&](std::size_t j) { return line(j) * change(j); });
+             return (N(1.0) - kept) * all;
+           });
+  }
+
+  static Tensor compute(const Call& call) {
+    return cell_by_cell(call, gradient_frame(call), cell<double>);
+  }
+};
+
+constinit const Operation softmax_to_sinks = gradient_of<ToSinks>({
+    .title = "Back to the sinks",
+    .says = "A larger sink takes weight from all keys of its head's rows: what they would lose, by "
+            "the share that the sink has of each row.",
+    .notice = "One number for each head.",
+});
+
+// A divided by sums that are given: dA = dY / sums, and each sum loses Y ∘ dY / sums.
+struct ToShared {
+  static Form form(const Call& call) {
+    return {{"row column", "row column", axes_that_repeat(*call.inputs[first_need])},
+            "row column",
+            "{0} / {2}"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const N total = repeated(c(first_need), c);
+    if constexpr (!std::is_same_v<N, Interval>) {
+      if (number_of(total) == 0) return 0.0;  // there are no shares of nothing
+    }
+    return c(arriving)(c.row, c.column) / total;
+  }
+};
+
+struct ToSums {
+  static Form form(const Call& call) {
+    return {{"row column", axes_that_repeat(*call.inputs[own_operand]), "row column"},
+            "row column",
+            goes_down(call) ? "−column sums of {0} ∘ {2} / {1}" : "−row sums of {0} ∘ {2} / {1}",
+            goes_down(call) ? "−row sums of {0} ∘ {2} / {1}" : "−column sums of {0} ∘ {2} / {1}"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const N total = repeated(c(own_operand), c);
+    if constexpr (!std::is_same_v<N, Interval>) {
+      if (number_of(total) == 0) return 0.0;
+    }
+    return N(0.0) - c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column) / total;
+  }
+};
+
+constinit const Operation normalise_to_shared = gradient_of<Gradient<ToShared>>({
+    .title = "Back to what was divided",
+    .says = "What is divided by a number changes the quotient by so much less: the gradient is "
+            "divided, too.",
+    .notice = "Divided by the same sums.",
+});
+
+constinit const Operation normalise_to_sums = gradient_of<Gradient<ToSums>>({
+    .title = "Back to the sums",
+    .says = "A larger sum makes every quotient of its row smaller: they are added up, each by its "
+            "gradient, with the other sign.",
+    .notice = "One number for each row.",
+});
+
 }  // namespace
 
-WayBack back_through_softmax(const Use&) { return {&softmax_back, {WayBack::result}}; }
+WayBack back_through_softmax(const Use& use) {
+  return {use.operand == 0 ? &softmax_back : &softmax_to_sinks, {WayBack::result}};
+}
 
-WayBack back_through_normalise(const Use&) { return {&normalise_back, {WayBack::result}}; }
+WayBack back_through_normalise(const Use& use) {
+  if (use.operands == 1) return {&normalise_back, {WayBack::result}};
+  if (use.operand == 0) return {&normalise_to_shared, {1}};
+  return {&normalise_to_sums, {WayBack::result}};
+}
 
 }  // namespace qkv

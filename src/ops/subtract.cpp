@@ -1,6 +1,7 @@
 #include <functional>
 
 #include "ops/catalogue.hpp"
+#include "ops/cellwise_back.hpp"
 #include "ops/pairs.hpp"
 
 namespace qkv {
@@ -20,6 +21,35 @@ struct Subtract {
   static Tensor compute(const Call& call) { return by_pairs(call, form(call), std::minus<>()); }
 };
 
+// C = A − B: dB is −dC.
+struct NegativeBack {
+  static Form form(const Call& call) { return cellwise_form(call, "−{0}"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return N(0.0) - c(arriving)(c.row, c.column);
+  }
+};
+
+constinit const Operation subtract_to_first = gradient_of<Gradient<PassBack>>({
+    .title = "Back to what was subtracted from",
+    .says = "It changes the difference by as much as it changes itself: the gradient passes.",
+    .notice = "The same numbers.",
+    .mistakes = cellwise_back_mistakes<PassBack>,
+});
+
+constinit const Operation subtract_to_second = gradient_of<Gradient<NegativeBack>>({
+    .title = "Back to what was subtracted",
+    .says =
+        "The more is subtracted, the less is left: the gradient comes back with the other sign.",
+    .notice = "Every sign is turned.",
+    .mistakes = cellwise_back_mistakes<NegativeBack>,
+});
+
+WayBack back_through_subtract(const Use& use) {
+  return {use.operand == 0 ? &subtract_to_first : &subtract_to_second};
+}
+
 }  // namespace
 
 constinit const Operation subtract_operation = operation_of<Subtract>({
@@ -31,6 +61,7 @@ constinit const Operation subtract_operation = operation_of<Subtract>({
     .operands = R"(["A", "B"])",
     .fewest = 2,
     .most = 2,
+    .way_back = back_through_subtract,
 });
 
 }  // namespace qkv

@@ -4,6 +4,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/gradient.hpp"
 #include "ops/heads.hpp"
 
 namespace qkv {
@@ -100,6 +101,49 @@ struct Take {
   }
 };
 
+// What was taken gets its gradient, what stayed behind gets 0.
+struct TakeBack {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "{0} where it was taken from, else 0"};
+  }
+
+  static Call forward(const Call& call) {
+    Call there = call;
+    there.inputs = {call.inputs[own_operand]};
+    there.names = {call.names[own_operand]};
+    return there;
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Call there = forward(*c.call);
+    const TakenPart part(there);
+    const std::size_t heads = heads_of(*c.output);
+    const std::size_t head = c.matrix % heads;
+    const auto is_in = [](const Taken& taken, std::size_t i) {
+      return taken.from <= i && i < taken.to;
+    };
+    if (!is_in(part.heads, head) || !is_in(part.rows, c.row) || !is_in(part.columns, c.column)) {
+      return 0.0;
+    }
+    const std::size_t matrix = c.matrix / heads * part.heads.size() + head - part.heads.from;
+    return c.of(arriving, matrix)(c.row - part.rows.from, c.column - part.columns.from);
+  }
+
+  static Tensor compute(const Call& call) {
+    return cell_by_cell(call, gradient_frame(call), cell<double>);
+  }
+};
+
+constinit const Operation take_back = gradient_of<TakeBack>({
+    .title = "Back to what a part was taken of",
+    .says =
+        "The part that was taken gets its gradients; what stayed behind has no part in the loss.",
+    .notice = "The zeros stand where nothing was taken.",
+});
+
+WayBack back_through_take(const Use&) { return {&take_back}; }
+
 }  // namespace
 
 constinit const Operation take_operation = operation_of<Take>({
@@ -109,6 +153,7 @@ constinit const Operation take_operation = operation_of<Take>({
     .notice = "No number changes.",
     .operands = R"(["X"])",
     .options = take_options,
+    .way_back = back_through_take,
 });
 
 }  // namespace qkv

@@ -1,4 +1,5 @@
 #include "ops/catalogue.hpp"
+#include "ops/gradient.hpp"
 #include "ops/line.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/tiles.hpp"
@@ -68,6 +69,47 @@ constexpr Mistake tile_weights_mistakes[] = {
     {"softmax.unmasked", "The mask was ignored.", "e to the power of -inf is 0.", unmasked},
 };
 
+// P = e^(S − m): dS = dP ∘ P, and m gets what all lose.
+struct ToTileScores {
+  static Form form(const Call&) { return {{"query key"}, "query key", "{0} ∘ {2}"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column);
+  }
+};
+
+struct ToTileMax {
+  static Form form(const Call&) {
+    return {{"query key", "query 1", "query key"},
+            "query key",
+            "−row sums of {0} ∘ {2}",
+            "−column sums of {0} ∘ {2}"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return N(0.0) - c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column);
+  }
+};
+
+constinit const Operation tile_to_scores = gradient_of<Gradient<ToTileScores>>({
+    .title = "Back through the tile's powers",
+    .says = "e^x climbs as steeply as it is high: the gradient is multiplied by the power itself.",
+    .notice = "A hidden score gets 0.",
+});
+
+constinit const Operation tile_to_max = gradient_of<Gradient<ToTileMax>>({
+    .title = "Back to the maximum",
+    .says = "The maximum is subtracted from all scores of its row: it gets what they get together, "
+            "with the other sign.",
+    .notice = "In the end the maximum cancels out: its gradients sum to 0.",
+});
+
+WayBack back_through_tile(const Use& use) {
+  return {use.operand == 0 ? &tile_to_scores : &tile_to_max, {WayBack::result}};
+}
+
 }  // namespace
 
 constinit const Operation tile_weights_operation = operation_of<TileWeights>({
@@ -82,6 +124,7 @@ constinit const Operation tile_weights_operation = operation_of<TileWeights>({
     .most = 2,
     .least = 0,
     .mistakes = tile_weights_mistakes,
+    .way_back = back_through_tile,
 });
 
 }  // namespace qkv
