@@ -4,6 +4,7 @@
 
 #include "calls.hpp"
 #include "ops/options.hpp"
+#include "ops/shape_rule.hpp"
 
 using namespace qkv::test;
 using Labels = std::vector<std::string>;
@@ -97,4 +98,15 @@ TEST_CASE("an option says in words what it may be") {
   const qkv::OptionRule flag{.name = "lowercase", .says = "", .flag = true};
   CHECK(complaint(flag, false) == "");
   CHECK(complaint(flag, std::string("yes")) == "lowercase is true or false, not \"yes\"");
+}
+
+TEST_CASE("an axis that a form only counts keeps the operand's name, any other gets the form's") {
+  for (const char* name : {"row", "column", "inner"}) CHECK(qkv::is_placeholder(name));
+  for (const char* name : {"query", "key", "d_k", "", "rows"})
+    CHECK_FALSE(qkv::is_placeholder(name));
+  const qkv::Tensor own = named(matrix({{1, 2}}), {"query", "d_v"});
+  const qkv::Tensor sum = apply("add", {own, own});
+  CHECK(sum.axes[0].name == "query");
+  CHECK(sum.axes[1].name == "d_v");
+  CHECK(apply("score", {own, own}).axes[1].name == "key");
 }

@@ -1,6 +1,9 @@
+#include <array>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "calls.hpp"
 
@@ -81,4 +84,45 @@ TEST_CASE("shift takes the largest number of each row, or of each column, from a
 TEST_CASE("normalise divides by the sum of each row and leaves a row of zeros alone") {
   CHECK(difference(rows_of(apply("normalise", {matrix({{1, 3}, {0, 0}, {5, 0}})})),
                    {{0.25, 0.75}, {0, 0}, {1, 0}}) == "");
+}
+
+namespace {
+
+/// The cell of a result's first row in that column, as one reading sees it.
+template <class N>
+qkv::Cell<N> cell_of(const Work& work, const qkv::Tensor& result, std::size_t column) {
+  qkv::Cell<N> cell;
+  cell.call = &work.call();
+  cell.output = &result;
+  cell.column = column;
+  return cell;
+}
+
+/// The weight to its last decimal, of scores that are known so.
+qkv::Decimal decimal_weight(const std::vector<double>& scores, std::size_t column) {
+  const Work work("softmax", {matrix({scores})});
+  const qkv::Tensor result = work.result();
+  const std::vector<qkv::Decimal> decimals(scores.begin(), scores.end());
+  const std::array<std::span<const qkv::Decimal>, 1> operands = {decimals};
+  auto cell = cell_of<qkv::Decimal>(work, result, column);
+  cell.decimals = operands;
+  return work.operation().cell.decimal(cell);
+}
+
+}  // namespace
+
+TEST_CASE("the arithmetic of scores of +inf counts each of them once") {
+  const Work work("softmax", {matrix({{inf, 1, inf}})});
+  const qkv::Tensor result = work.result();
+  const auto told = work.operation().cell.expression(cell_of<qkv::Expression>(work, result, 0));
+  CHECK(told.value() == 0.5);
+  CHECK(told.parts().front().value() == 1);
+}
+
+TEST_CASE("a weight has an end where one score alone is seen, and where none is") {
+  CHECK(decimal_weight({0.5, -inf}, 0).value() == 1);
+  CHECK(decimal_weight({0.5, -inf}, 1).value() == 0);
+  CHECK(decimal_weight({0.5, 1.5, -inf}, 2).value() == 0);
+  CHECK(decimal_weight({2, 2}, 0).value() == 0.5);
+  CHECK_FALSE(decimal_weight({0.5, 1.5}, 0).is_exact());
 }
