@@ -26,8 +26,9 @@ LESSON = ROOT / "examples" / "two-words.toml"
 MANIFEST = "00-lesson.json"  # goes first and comes last
 SAMPLE = 24
 PATIENCE = 60  # seconds
-# What an interrupted command may say: one line. A lesson's faults begin with their file.
+# What an interrupted command says: one line. lint's findings are its results, each with its place.
 ONE_LINE = re.compile(r"qkv: [^\n]+\n")
+FINDING = re.compile(r"[^\n]+:\d+:\d+: [^\n]+\n")
 
 
 class Command(NamedTuple):
@@ -117,7 +118,8 @@ def complaint(run, sound, older):
         return None
     if run.status != 2:
         return f"status {run.status}, and something is different: {run.told[:200]!r}"
-    if not ONE_LINE.fullmatch(run.told.decode()):
+    found = FINDING.fullmatch(run.printed.decode()) and not run.told
+    if not found and not ONE_LINE.fullmatch(run.told.decode()):
         return f"not one line: {run.told[:300]!r}"
     for name, content in run.files.items():
         if content not in (older.get(name), sound.files.get(name)):
