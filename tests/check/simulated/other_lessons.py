@@ -69,14 +69,15 @@ def norm_by_hand(author):
     squares = author.step("squares", "multiply", centred, centred)
     eps = author.lesson.given("eps", [[0.5]])
     variance = author.step("variance", "row_mean", squares)
-    root = author.step("deviation", "sqrt", author.step("with_eps", "add", variance, eps))
+    above_0 = author.step("with_eps", "add", variance, eps)
+    root = author.step("deviation", "sqrt", above_0)
     normed = author.step("normed", "divide", centred, root)
     gained = author.step("gained", "multiply", normed, author.drawn("gain", author.d_model))
     op = author.pick("sigmoid", "tanh", "maximum", "log")
     if op == "maximum":
         author.step("at_least", op, gained, author.lesson.given("floor", [[0]]))
     elif op == "log":
-        author.step("logs", op, author.step("gates", "sigmoid", gained))
+        author.step("logs", op, above_0)
     else:
         author.step("gates", op, gained)
     if author.chance(0.5):
