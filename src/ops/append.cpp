@@ -153,10 +153,10 @@ WayBack back_through_append(const Use& use) {
 
 constinit const Operation append_operation = operation_of<Append>({
     .name = "append",
-    .title = "Append the new rows to the cache",
-    .says = "What was worked out for earlier tokens does not change when another one comes: its "
-            "rows are kept, and the new token's stand below them. That is the key/value cache.",
-    .notice = "The rows above are the same as before.",
+    .title = "Append the new tokens to the cache",
+    .says = "What was worked out for earlier tokens does not change when another one comes: it is "
+            "kept, and the new token's numbers are put behind it. That is the key/value cache.",
+    .notice = "What was there before is as it was.",
     .operands = R"(["past_K", "K_new"])",
     .fewest = 2,
     .most = 2,

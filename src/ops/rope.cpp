@@ -58,11 +58,14 @@ N turned_cell(const N& own, const N& partner, const Angle& angle, bool is_first)
 struct Rope {
   static Form form(const Call& call) {
     const bool are_given = call.inputs.size() == 2;
-    return {{"row column", "row inner"},
-            "row column",
-            are_given ? "{0}, its pairs turned by {1}"
-                      : "each row of {0}, its pairs turned by position · base^(−2i/width)",
-            are_given ? "" : "each column of {0}, its pairs turned by position · base^(−2i/width)"};
+    return {
+        .operands = {"row column", "row inner"},
+        .output = "row column",
+        .formula = are_given ? "{0}, its pairs turned by {1}"
+                             : "each row of {0}, its pairs turned by position · base^(−2i/width)",
+        .turned =
+            are_given ? "" : "each column of {0}, its pairs turned by position · base^(−2i/width)",
+        .shares_heads = true};
   }
 
   // Su and others (2021), "RoFormer": a pair of columns is turned by its position's angle.
@@ -125,11 +128,11 @@ struct Rope {
 constinit const Operation rope_operation = operation_of<Rope>({
     .name = "rope",
     .title = "Turn each pair of features by the position (RoPE)",
-    .says = "The columns are taken in pairs, and each pair is turned, as the hand of a clock, by "
-            "an angle that grows with the row's position: the first pair fast, the last one "
+    .says = "The features are taken in pairs, and each pair is turned, as the hand of a clock, by "
+            "an angle that grows with the token's position: the first pair fast, the last one "
             "slowly. What a query and a key that are turned so have in common depends on how far "
             "apart they stand, not on where.",
-    .notice = "No pair changes its length; the row at position 0 stays as it is.",
+    .notice = "No pair changes its length; a token at position 0 stays as it is.",
     .operands = R"(["Q"] or ["Q", "angles"])",
     .fewest = 1,
     .most = 2,

@@ -62,14 +62,17 @@ bool may_have_tokens(const Call& call, const Form& form, std::size_t k) {
 
 // The first step that uses a given tells what its axes count, where its name does not. Its leading
 // axis counts sentences where it is data that meets weights without heads, or is yet to be cut into
-// heads; else it counts heads, as where it meets numbers that its heads share or have each.
+// heads; else it counts heads, as where it meets numbers that its heads share or have each, or is
+// called Q, K or V: their norms have a gain for all heads.
 void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
   const Call call = trace.call(step);
   const Form form = step.operation->form(call);
   const bool plain_weights =
       call.inputs.size() > 1 && std::all_of(call.inputs.begin() + 1, call.inputs.end(),
                                             [](const Tensor* t) { return t->rank() < 3; });
-  const bool has_no_heads = (plain_weights && !form.shares_heads) || form.makes_heads;
+  const auto counts_sentences = [&](std::string_view name) {
+    return form.makes_heads || (plain_weights && !form.shares_heads && !is_name_of_heads(name));
+  };
   std::set<std::size_t> met;
   for (std::size_t k = 0; k < step.of.size(); ++k) {
     const auto place = trace.given_names.place(step.of[k]);
@@ -78,7 +81,7 @@ void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
     if (!form.operands.empty()) {
       name_matrix(given.tensor, form.operands[std::min(k, form.operands.size() - 1)]);
     }
-    name_leading(given.tensor, k == 0 && has_no_heads ? "batch" : "head");
+    name_leading(given.tensor, k == 0 && counts_sentences(given.name) ? "batch" : "head");
     if (form.operands.empty() || may_have_tokens(call, form, k)) label_tokens(given.tensor, tokens);
   }
 }

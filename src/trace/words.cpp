@@ -45,4 +45,12 @@ bool is_name_of_weight(std::string_view name) {
   return !is_word;
 }
 
+bool is_name_of_heads(std::string_view name) {
+  constexpr std::string_view past = "past_";
+  constexpr std::string_view added = "_new";
+  if (name.starts_with(past)) name.remove_prefix(past.size());
+  if (name.ends_with(added)) name.remove_suffix(added.size());
+  return name == "Q" || name == "K" || name == "V";
+}
+
 }  // namespace qkv

@@ -336,6 +336,15 @@ TEST_CASE("data with a leading axis is a batch where it meets plain weights") {
   CHECK(matrix_name(trace.at("Q"), 1) == "batch 2");
 }
 
+TEST_CASE("queries, keys and values have heads, also where their norm has one gain for all") {
+  Steps steps;
+  steps.given("K_new", stack({{{1, 2}}, {{3, 4}}}, ""))
+      .given("gain", matrix({{1, 1}}))
+      .step("normed", "rms_norm", {"K_new", "gain"});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK(matrix_name(trace.at("normed"), 1) == "head 2");
+}
+
 TEST_CASE("data with a leading axis is a batch where it is cut into heads") {
   Steps steps;
   steps.given("inputs", stack({{{1, 2}}, {{3, 4}}}, ""))
