@@ -32,7 +32,7 @@ def of_places(scores, options, first):
     seen = lambda **changes: np.where(
         operations.seen_by_place(*scores.shape[-2:], **{**options, **changes}), scores, HIDDEN)
     if options["kind"] == "sliding_window":
-        for width in (options["width"] - 1, options["width"] + 1):
+        for width in {max(options["width"] - 1, 1), options["width"] + 1} - {options["width"]}:
             yield "window.off-by-one", seen(width=width)
         if not options.get("both"):
             yield "window.no-causal", seen(both=True)
