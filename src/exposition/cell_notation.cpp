@@ -54,7 +54,7 @@ class Writer {
       case Kind::difference: return joined(term, in_latex() ? " - " : " − ", 1, 2);
       case Kind::product: return product(term);
       case Kind::quotient: return quotient(term);
-      case Kind::negative: return std::string(look_.minus) + part(term, 0, 3);
+      case Kind::negative: return negated(part(term, 0, 3));
       case Kind::root: return root(term);
       case Kind::exponential: return exponential(term);
       case Kind::power: return raised(part(term, 0, 5), term.parts()[1]);
@@ -164,6 +164,10 @@ class Writer {
   std::string quotient(const Expression& term) const {
     if (!in_latex()) return joined(term, " / ", 3, 4);
     return fmt::format("\\frac{{{}}}{{{}}}", write(term.parts()[0]), write(term.parts()[1]));
+  }
+
+  std::string negated(const std::string& text) const {
+    return std::string(look_.minus) + (is_negative(text) ? bracketed(text) : text);
   }
 
   std::string root(const Expression& term) const {

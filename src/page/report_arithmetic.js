@@ -188,7 +188,10 @@ const arithmeticOver = (data) => {
       case "difference": return `${bracketed(0, 1)} − ${bracketed(1, 2)}`;
       case "product": return `${factor(0)}·${factor(1)}`;
       case "quotient": return `${bracketed(0, 3)} / ${bracketed(1, 4)}`;
-      case "negative": return `${minus}${bracketed(0, 3)}`;
+      case "negative": {
+        const inside = bracketed(0, 3);
+        return inside.startsWith(minus) ? `${minus}(${inside})` : `${minus}${inside}`;
+      }
       case "root": {
         const inside = write(term.parts[0]);
         return isWorkedOut(term.parts[0]) ? `√${inside}` : `√(${inside})`;
