@@ -17,8 +17,8 @@ std::size_t CellBase::matching(std::size_t k) const {
   std::size_t result = 0;
   for (std::size_t a = 0; a < operand.leading_axes(); ++a) {
     const std::size_t size = operand.axes[a].size;
-    const std::size_t count = output->axes[a + missing].size;
-    result = result * size + index[a + missing] * size / count;  // neighbours share fewer heads
+    const std::size_t all = output->axes[a + missing].size;
+    result = result * size + index[a + missing] * size / all;  // neighbours share fewer heads
   }
   return result;
 }

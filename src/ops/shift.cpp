@@ -120,16 +120,16 @@ struct ShiftBack {
     const std::size_t i = place_in_line(c);
     const N all = sum<N>(change.size(), [&](std::size_t j) { return change(j); });
     if constexpr (std::is_same_v<N, Interval>) {
-      const Line<N> numbers{c(own_operand), change.index, down};
+      const Line<N> own{c(own_operand), change.index, down};
       double low = -infinity;  // what the largest of the others may be
       double high = -infinity;
       for (std::size_t j = 0; j < numbers.size(); ++j) {
         if (j == i) continue;
-        low = std::max(low, numbers(j).low);
-        high = std::max(high, numbers(j).high);
+        low = std::max(low, own(j).low);
+        high = std::max(high, own(j).high);
       }
-      if (numbers(i).high < low) return change(i);
-      if (numbers(i).low > high) return change(i) - all;
+      if (own(i).high < low) return change(i);
+      if (own(i).low > high) return change(i) - all;
       return hull(change(i), change(i) - all);
     }
     double top = number(0);

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+import backward
 from errors import LessonError, Skipped
 from givens import Draws, given_value
 from model import Layout
@@ -64,7 +65,35 @@ class Lesson:
         for step in own_steps:
             if isinstance(step.get("of"), str):  # one operand needs no list
                 step["of"] = [step["of"]]
-            self.work_out(step)
+            names = step.get("of", []) if "op" in step else [step["name"]]
+            if any(name.startswith("d_") and name not in self.values for name in names):
+                self.go_back()
+            if "op" in step or step["name"] not in self.values:  # else words for a gradient
+                self.work_out(step)
+        self.go_back()
+
+    def go_back(self):
+        """The gradients, once, after the steps that do without them."""
+        table = self.table.pop("backward", None)
+        if table is None:
+            return
+        forward = list(self.steps.values())
+        way = backward.WayBack(table, self.givens, forward)
+        for name, what in way.laid_out():
+            if what == "loss":
+                value = np.ones((1, 1))
+            elif isinstance(what, list):
+                value = sum((self.values[part] for part in what[1:]), self.values[what[0]])
+            else:
+                value = self.gradient(*what, self.values[way.gradient_of[what[0]["name"]]])
+            self.steps[name] = {"name": name, "op": "backward"}
+            self.keep(name, value)
+
+    def gradient(self, step, k, change):
+        """What comes back to operand k of a step."""
+        there = [self.values[name] for name in self.operands_in_rows(step)]
+        k = len(there) - 1 - k if self.in_columns and step["op"] == "matmul" else k
+        return backward.gradient(lambda of: self.computed(step, of), there, k, change)
 
     def lay_out(self, table, own_steps):
         """Keeps the model's givens; its steps, and those of the lesson that are not its words."""
@@ -86,6 +115,11 @@ class Lesson:
 
     def work_out(self, step):
         name, op = step["name"], step["op"]
+        if op == "backward":
+            change = self.values[step["of"][0]]
+            self.keep(name, self.gradient(*backward.through(self.steps, step), change))
+            self.steps[name] = {"name": name, "op": op}
+            return
         if op != "tokenise" and op not in OPERATIONS:
             raise LessonError(f"{name}: unknown operation {op}")
         unknown = [operand for operand in step.get("of", []) if operand not in self.values]
