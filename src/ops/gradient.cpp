@@ -52,8 +52,9 @@ Tensor whole_frame(const Call& call, const Form& form) {
   std::vector<Axis> axes(gradient.axes.begin(),
                          gradient.axes.begin() + static_cast<long>(gradient.leading_axes()));
   const auto [rows, columns] = axis_names(form.output);
-  axes.push_back(bound.find(rows)->second);
-  axes.push_back(bound.find(columns)->second);
+  for (const std::string_view axis : {rows, columns}) {
+    axes.push_back(axis == "1" ? Axis{.name = "", .size = 1} : bound.find(axis)->second);
+  }
   return unwritten(std::move(axes));
 }
 

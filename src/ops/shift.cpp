@@ -123,7 +123,7 @@ struct ShiftBack {
       const Line<N> own{c(own_operand), change.index, down};
       double low = -infinity;  // what the largest of the others may be
       double high = -infinity;
-      for (std::size_t j = 0; j < numbers.size(); ++j) {
+      for (std::size_t j = 0; j < own.size(); ++j) {
         if (j == i) continue;
         low = std::max(low, own(j).low);
         high = std::max(high, own(j).high);
