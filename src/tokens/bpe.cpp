@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <deque>
 #include <mutex>
 #include <queue>
 #include <tuple>
@@ -12,71 +10,18 @@
 #include "text/code_point.hpp"
 #include "text/error.hpp"
 #include "text/utf8.hpp"
+#include "tokens/byte_letters.hpp"
 #include "tokens/gpt2_words.hpp"
 
 namespace qkv {
-namespace {
-
-// GPT-2 writes every byte as a visible character: printable ones as themselves, the others from
-// U+0100 on.
-std::array<std::string, 256> byte_letters() {
-  std::array<std::string, 256> letters;
-  Code spare = 0x100;
-  for (int byte = 0; byte < 256; ++byte) {
-    const bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) ||
-                           (byte >= 0xae && byte <= 0xff);
-    append_code(letters[static_cast<std::size_t>(byte)], printable ? byte : spare++);
-  }
-  return letters;
-}
-
-// The bytes that the letters of a piece stand for.
-std::string bytes_in(std::string_view letters) {
-  static const std::unordered_map<std::string, char> known = [] {
-    std::unordered_map<std::string, char> bytes;
-    const auto all = byte_letters();
-    for (std::size_t byte = 0; byte < all.size(); ++byte) {
-      bytes.emplace(all[byte], static_cast<char>(byte));
-    }
-    return bytes;
-  }();
-  std::string bytes;
-  for (std::size_t at = 0; at < letters.size();) {
-    const std::size_t length = (static_cast<unsigned char>(letters[at]) & 0x80U) == 0 ? 1 : 2;
-    const auto found = known.find(std::string(letters.substr(at, length)));
-    if (found == known.end()) return {};
-    bytes += found->second;
-    at += length;
-  }
-  return bytes;
-}
-
-// The bytes as text. A character that is cut in two, as those of many scripts are, stands in
-// neither piece: its bytes are written out, <0xF0>.
-std::string written(std::string_view bytes) {
-  std::string text;
-  for (std::size_t at = 0; at < bytes.size();) {
-    const auto [code, length] = decoded(bytes, at);
-    const std::string_view character = bytes.substr(at, length);
-    if (code == bad_byte) {
-      text += fmt::format("<0x{:02X}>", static_cast<unsigned char>(character.front()));
-    } else {
-      text += character;
-    }
-    at += length;
-  }
-  return text;
-}
-
-}  // namespace
 
 // A word while its pairs are joined: a list of symbols, and the pairs that could be joined next.
 class BytePairEncoder::Word {
  public:
-  Word(const BytePairEncoder& encoder, std::string_view word) : encoder_(encoder) {
-    for (const char byte : word) {
+  Word(const BytePairEncoder& encoder, const Symbols& symbols) : encoder_(encoder) {
+    for (const Symbol symbol : symbols) {
       const std::size_t place = parts_.size();
-      parts_.push_back({encoder.bytes_[static_cast<unsigned char>(byte)], place - 1, place + 1});
+      parts_.push_back({symbol, place - 1, place + 1});
     }
     for (std::size_t place = 0; place + 1 < parts_.size(); ++place) propose(place);
   }
@@ -145,10 +90,26 @@ class BytePairEncoder::Word {
 };
 
 BytePairEncoder::BytePairEncoder(const BpeFiles& files)
-    : added_(files.added), adds_blank_(files.adds_blank) {
+    : cutter_(files.cutting),
+      added_(files.added),
+      before_(files.before),
+      after_(files.after),
+      by_characters_(files.by_characters),
+      takes_whole_words_(files.takes_whole_words) {
   symbols_.reserve(files.merges.size() + 256);
   merges_.reserve(files.merges.size());
-  for (const std::string& letter : byte_letters()) bytes_.push_back(symbol_of(letter, files));
+  for (int byte = 0; byte < 256; ++byte) {
+    const auto place = static_cast<std::size_t>(byte);
+    bytes_.push_back(symbol_of(
+        by_characters_ ? byte_token(static_cast<unsigned char>(byte)) : byte_letters()[place],
+        files));
+  }
+  if (by_characters_ || takes_whole_words_) {
+    for (const auto& [letters, id] : files.ids) symbol_of(letters, files);
+  }
+  if (files.unknown) unknown_ = symbol_of(*files.unknown, files);
+  falls_back_to_bytes_ = files.falls_back_to_bytes;
+  fuses_unknown_ = files.fuses_unknown;
   std::uint32_t rank = 0;
   for (const auto& [left, right] : files.merges) {
     const std::uint64_t pair =
@@ -175,19 +136,59 @@ const BytePairEncoder::Merge* BytePairEncoder::merge_of(Symbol left, Symbol righ
   return found == merges_.end() ? nullptr : &found->second;
 }
 
-void BytePairEncoder::encode_part(std::string_view text, Known& known,
+BytePairEncoder::Symbols BytePairEncoder::symbols_of(const std::string& word) const {
+  Symbols symbols;
+  if (!by_characters_) {
+    for (const char byte : word) symbols.push_back(bytes_[static_cast<unsigned char>(byte)]);
+    return symbols;
+  }
+  for (std::size_t at = 0; at < word.size();) {
+    const std::string character = word.substr(at, decoded(word, at).bytes);
+    at += character.size();
+    const auto found = symbols_.find(character);
+    const auto is_token = [&](char byte) {
+      return pieces_[bytes_[static_cast<unsigned char>(byte)]].id.has_value();
+    };
+    if (found != symbols_.end() && pieces_[found->second].id) {
+      symbols.push_back(found->second);
+    } else if (falls_back_to_bytes_ && std::ranges::all_of(character, is_token)) {
+      for (const char byte : character) symbols.push_back(bytes_[static_cast<unsigned char>(byte)]);
+    } else if (!unknown_) {
+      throw InputError(
+          fmt::format("the vocabulary has no \"{}\", which the text needs", character));
+    } else if (!fuses_unknown_ || symbols.empty() || symbols.back() != *unknown_) {
+      symbols.push_back(*unknown_);
+    }
+  }
+  return symbols;
+}
+
+BytePairEncoder::Symbols BytePairEncoder::joined(const std::string& word) const {
+  if (takes_whole_words_) {
+    const auto whole = symbols_.find(by_characters_ ? word : in_letters(word));
+    if (whole != symbols_.end() && pieces_[whole->second].id) return {whole->second};
+  }
+  return Word(*this, symbols_of(word)).joined();
+}
+
+// What a token stands for: bytes, or characters in which a mark stands for a blank.
+std::string BytePairEncoder::text_of(const Piece& piece) const {
+  return by_characters_ ? cutter_.with_blanks(piece.letters)
+                        : written_bytes(bytes_in(piece.letters));
+}
+
+void BytePairEncoder::encode_part(std::string_view text, bool is_first, Known& known,
                                   std::vector<BpeToken>& tokens) const {
-  for (std::string_view word : gpt2_words(text)) {
-    const auto [found, is_new] = known.try_emplace(word);
-    if (is_new) found->second = Word(*this, word).joined();
+  for (std::string& word : cutter_.words(text, is_first)) {
+    const auto [found, is_new] = known.try_emplace(std::move(word));
+    if (is_new) found->second = joined(found->first);
     for (const Symbol symbol : found->second) {
       const Piece& piece = pieces_[symbol];
       if (!piece.id) {
         throw InputError(
             fmt::format("the vocabulary has no \"{}\", which the text needs", piece.letters));
       }
-      tokens.push_back({*piece.id, written(word.substr(0, piece.bytes))});
-      word.remove_prefix(piece.bytes);
+      tokens.push_back({*piece.id, text_of(piece)});
     }
   }
 }
@@ -200,7 +201,7 @@ std::vector<std::string> BytePairEncoder::texts(std::size_t count) const {
     }
   };
   for (const Piece& piece : pieces_) {
-    if (piece.id) add(*piece.id, written(bytes_in(piece.letters)));
+    if (piece.id) add(*piece.id, text_of(piece));
   }
   for (const AddedToken& token : added_) add(token.id, token.text);
   return texts;
@@ -215,14 +216,14 @@ const AddedToken* BytePairEncoder::added_at(std::string_view text) const {
 
 std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
   std::vector<BpeToken> tokens;
+  for (const AddedToken& token : before_) tokens.push_back({token.id, token.text});
   Known known;
-  std::deque<std::string> with_blank;  // what `known` names must stay where it is
-  const auto encode_between = [&](std::string_view part) {
-    if (part.empty()) return;
-    if (!adds_blank_ || part.starts_with(' ')) return encode_part(part, known, tokens);
-    encode_part(with_blank.emplace_back(' ' + std::string(part)), known, tokens);
-  };
   std::size_t start = 0;
+  bool is_first = true;
+  const auto encode_between = [&](std::string_view part) {
+    if (!part.empty()) encode_part(part, is_first, known, tokens);
+    is_first = false;
+  };
   for (std::size_t at = 0; at < text.size();) {
     const AddedToken* added = added_at(text.substr(at));
     if (!added) {
@@ -238,6 +239,7 @@ std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
     start = at;
   }
   encode_between(text.substr(start));
+  for (const AddedToken& token : after_) tokens.push_back({token.id, token.text});
   return tokens;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tokens/bpe_files.hpp"
+#include "tokens/cutter.hpp"
 
 namespace qkv {
 
@@ -19,10 +20,10 @@ struct BpeToken {
   std::string text;
 };
 
-/// GPT-2's byte-level byte-pair encoding (Radford et al. 2019; Sennrich, Haddow and Birch 2016):
-/// the text is cut into words by GPT-2's own pattern, each word into bytes, and the pairs that
-/// stand earliest in the list of merges are joined first. Added tokens are taken out before, the
-/// longest where several begin at one place.
+/// Byte-pair encoding (Sennrich, Haddow and Birch 2016): the text is cut into words, each word into
+/// bytes as GPT-2 does (Radford et al. 2019) or into characters as SentencePiece does, and the
+/// pairs that stand earliest in the list of merges are joined first. Added tokens are taken out
+/// before, the longest where several begin at one place.
 class BytePairEncoder {
  public:
   explicit BytePairEncoder(const BpeFiles& files);
@@ -53,19 +54,30 @@ class BytePairEncoder {
     std::size_t bytes;
   };
   class Word;
-  using Known = std::unordered_map<std::string_view, Symbols>;
+  using Known = std::unordered_map<std::string, Symbols>;
 
   Symbol symbol_of(const std::string& letters, const BpeFiles& files);
   const Merge* merge_of(Symbol left, Symbol right) const;
-  void encode_part(std::string_view text, Known& known, std::vector<BpeToken>& tokens) const;
+  Symbols symbols_of(const std::string& word) const;
+  Symbols joined(const std::string& word) const;
+  std::string text_of(const Piece& piece) const;
+  void encode_part(std::string_view text, bool is_first, Known& known,
+                   std::vector<BpeToken>& tokens) const;
   const AddedToken* added_at(std::string_view text) const;
 
   std::vector<Piece> pieces_;
   std::unordered_map<std::string, Symbol> symbols_;
   std::unordered_map<std::uint64_t, Merge> merges_;  // of left and right
   std::vector<Symbol> bytes_;
+  Cutter cutter_;
   std::vector<AddedToken> added_;  // the longest first
-  bool adds_blank_ = false;
+  std::vector<AddedToken> before_;
+  std::vector<AddedToken> after_;
+  std::optional<Symbol> unknown_;
+  bool by_characters_ = false;
+  bool takes_whole_words_ = false;
+  bool falls_back_to_bytes_ = false;
+  bool fuses_unknown_ = false;
 };
 
 /// The encoder of vocab.json and merges.txt, or of a tokenizer.json alone. The latest ones are

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "text/error.hpp"
+#include "tokens/cutting_json.hpp"
 
 namespace qkv {
 namespace {
 
 using Json = nlohmann::json;
+using namespace tokenizer_json;
 
 Json parsed(std::string_view text, std::string_view what) {
   Json json = Json::parse(text, nullptr, false);
@@ -50,62 +51,58 @@ std::pair<std::string, std::string> merge_of(const Json& merge) {
   throw InputError("tokenizer: a merge is not two pieces");
 }
 
-[[noreturn]] void refuse(std::string_view what) {
-  throw InputError(
-      fmt::format("tokenizer: {}; only GPT-2's kind can be read: byte-level BPE that "
-                  "changes nothing of the text",
-                  what));
-}
-
-const Json& member(const Json& object, std::string_view key) {
-  static const Json nothing;
-  const auto found = object.find(key);
-  return found == object.end() ? nothing : *found;
-}
-
-std::string type_of(const Json& part) {
-  const Json& type = part.is_object() ? member(part, "type") : part;
-  return type.is_string() ? type.get<std::string>() : "none";
-}
-
-bool flag(const Json& object, std::string_view key, bool otherwise) {
-  const Json& value = member(object, key);
-  return value.is_boolean() ? value.get<bool>() : otherwise;
-}
-
-// What changes the pairs or their order; GPT-2's model has none of them.
+// What changes the pairs or their order in a way that qkv does not know.
 void refuse_other_models(const Json& model) {
-  if (!model.is_object()) refuse("it has no model");
+  if (!model.is_object()) refuse_tokenizer("it has no model");
   if (const Json& type = member(model, "type"); !type.is_null() && type != "BPE") {
-    refuse(fmt::format("its model is {}", type_of(model)));
+    refuse_tokenizer(fmt::format("its model is {}", type_of(model)));
   }
   if (!member(model, "vocab").is_object() || !member(model, "merges").is_array()) {
-    refuse("its model has no vocab with merges");
+    refuse_tokenizer("its model has no vocab with merges");
   }
   for (const std::string_view key :
-       {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"}) {
+       {"dropout", "continuing_subword_prefix", "end_of_word_suffix"}) {
     const Json& value = member(model, key);
     const bool is_off = value.is_null() || value == false || value == 0 ||
                         (value.is_string() && value.get_ref<const std::string&>().empty());
     if (is_off) continue;
-    refuse(fmt::format("its model has {} = {}", key,
-                       value.is_primitive() ? value.dump() : value.type_name()));
+    refuse_tokenizer(fmt::format("its model has {} = {}", key,
+                                 value.is_primitive() ? value.dump() : value.type_name()));
   }
 }
 
-void refuse_other_cuts(const Json& cut) {
-  if (type_of(cut) != "ByteLevel") refuse(fmt::format("its pre_tokenizer is {}", type_of(cut)));
-  if (!flag(cut, "use_regex", true)) refuse("its pre_tokenizer has use_regex = false");
+// One token of a template, <s>: its ids are listed beside it.
+void add_template_token(const Json& part, const Json& listed, std::vector<AddedToken>& tokens) {
+  const Json& name = member(member(part, "SpecialToken"), "id");
+  const Json& token = name.is_string() ? member(listed, name.get<std::string>()) : name;
+  const Json& ids = member(token, "ids");
+  if (!ids.is_array() || ids.size() != 1 || !ids[0].is_number_unsigned()) {
+    refuse_tokenizer("its post_processor has a token without an id");
+  }
+  tokens.push_back({.text = name.get<std::string>(), .id = ids[0].get<double>()});
 }
 
-// A template such as <s> $A adds tokens; one that is the text alone adds none.
-bool adds_tokens(const Json& after) {
+// A template such as <s> $A adds tokens before the text, or behind it.
+void read_template(const Json& after, BpeFiles& files) {
   const std::string type = type_of(after);
-  if (type == "none" || type == "ByteLevel") return false;
+  if (type == "none" || type == "ByteLevel") return;
+  if (type == "Sequence" && member(after, "processors").is_array()) {
+    for (const Json& one : member(after, "processors")) read_template(one, files);
+    return;
+  }
   const Json& single = member(after, "single");
-  if (type != "TemplateProcessing" || !single.is_array()) return true;
-  return std::any_of(single.begin(), single.end(),
-                     [](const Json& part) { return !part.contains("Sequence"); });
+  if (type != "TemplateProcessing" || !single.is_array()) {
+    refuse_tokenizer(fmt::format("its post_processor, {}, adds tokens", type));
+  }
+  bool is_behind = false;
+  for (const Json& part : single) {
+    if (part.is_object() && part.contains("Sequence")) {
+      is_behind = true;
+    } else {
+      add_template_token(part, member(after, "special_tokens"),
+                         is_behind ? files.after : files.before);
+    }
+  }
 }
 
 AddedToken added_token(const Json& token) {
@@ -119,7 +116,7 @@ AddedToken added_token(const Json& token) {
                    .takes_blanks_after = flag(token, "rstrip", false)};
   if (added.text.empty()) throw InputError("tokenizer: an added token is empty");
   if (flag(token, "single_word", false)) {
-    refuse(fmt::format("its added token {} has single_word = true", added.text));
+    refuse_tokenizer(fmt::format("its added token {} has single_word = true", added.text));
   }
   return added;
 }
@@ -142,18 +139,17 @@ BpeFiles bpe_files(std::string_view tokenizer_json) {
   const Json json = parsed(tokenizer_json, "tokenizer");
   const Json& model = member(json, "model");
   refuse_other_models(model);
-  if (const std::string type = type_of(member(json, "normalizer")); type != "none") {
-    refuse(fmt::format("its normalizer is {}", type));
-  }
-  const Json& cut = member(json, "pre_tokenizer");
-  refuse_other_cuts(cut);
-  if (adds_tokens(member(json, "post_processor"))) {
-    refuse(fmt::format("its post_processor, {}, adds tokens", type_of(json["post_processor"])));
-  }
   BpeFiles files{.ids = ids_from(member(model, "vocab")), .merges = {}};
   for (const Json& merge : member(model, "merges")) files.merges.push_back(merge_of(merge));
   for (const Json& token : member(json, "added_tokens")) files.added.push_back(added_token(token));
-  files.adds_blank = flag(cut, "add_prefix_space", true);
+  read_cutting(json, files);
+  read_template(member(json, "post_processor"), files);
+  files.takes_whole_words = flag(model, "ignore_merges", false);
+  files.falls_back_to_bytes = flag(model, "byte_fallback", false);
+  files.fuses_unknown = flag(model, "fuse_unk", false);
+  if (const Json& unknown = member(model, "unk_token"); unknown.is_string()) {
+    files.unknown = unknown.get<std::string>();
+  }
   return files;
 }
 

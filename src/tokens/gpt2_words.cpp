@@ -79,6 +79,8 @@ std::vector<std::string_view> gpt2_words(std::string_view text) {
   return words;
 }
 
+bool is_blank(Code code) { return kind_of(code) == CharacterKind::blank; }
+
 std::size_t blanks_before(std::string_view text) { return run_of(text, CharacterKind::blank); }
 
 std::size_t blanks_after(std::string_view text) {

@@ -3,6 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/code_point.hpp"
+
 namespace qkv {
 
 /// The words of GPT-2's pattern: contractions, letters, digits and other marks, each with the blank
@@ -10,6 +12,9 @@ namespace qkv {
 /// (\p{L} and \p{N}), blanks are its White_Space. Throws InputError where the text is not UTF-8.
 /// Example: "it's  3 cats" → it, 's, ␣, ␣3, ␣cats.
 std::vector<std::string_view> gpt2_words(std::string_view text);
+
+/// Whether \\s of the patterns means the character: Unicode's White_Space.
+bool is_blank(Code code);
 
 /// How many bytes at the start of the text, and at its end, are blanks.
 std::size_t blanks_before(std::string_view text);
