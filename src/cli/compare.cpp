@@ -41,7 +41,8 @@ struct CompareOptions {
 // whatever is no directory and no file of numbers.
 bool is_lesson(const std::string& name, const CompareOptions& options) {
   if (!options.lesson.model.empty() && name == options.lesson.model) return true;
-  if (options.lesson.changes.text && is_model_file(name) && is_model(name)) return true;
+  const LessonChanges& changes = options.lesson.changes;
+  if ((changes.text || changes.ids) && is_model_file(name) && is_model(name)) return true;
   for (const BuiltInLesson& lesson : built_in_lessons()) {
     if (lesson.name == name) return true;
   }
@@ -89,7 +90,10 @@ Sides read_sides(const CompareOptions& options) {
     LessonChoice choice = options.lesson;
     choice.name = name;
     if (name != choice.model) choice.model.clear();
-    if (choice.model.empty() && !is_model_file(name)) choice.settings = {};  // the other side's
+    if (choice.model.empty() && !is_model_file(name)) {  // what the other side reads
+      choice.settings = {};
+      choice.changes.ids.reset();
+    }
     LoadedLesson loaded = load(choice);
     Side side = side_of(name, loaded.trace);
     sides.lesson = std::move(loaded);
@@ -134,10 +138,13 @@ void tell_notes(const Side& side) {
 
 void refuse_idle_changes(const CompareOptions& options) {
   const LessonChanges& changes = options.lesson.changes;
-  if (!changes.text && changes.set.empty()) return;
+  if (!changes.text && !changes.ids && !changes.change_numbers()) return;
   if (is_lesson(options.actual, options) || is_lesson(options.desired, options)) return;
   throw InputError(fmt::format("{} changes a lesson, and neither of the two is one",
-                               changes.text ? "--text" : "--set"));
+                               changes.text            ? "--text"
+                               : changes.ids           ? "--ids"
+                               : changes.patch.empty() ? "--set"
+                                                       : "--patch"));
 }
 
 // A number of 0 or more that has an end.

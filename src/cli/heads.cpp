@@ -6,6 +6,7 @@
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
 #include "terminal/heads.hpp"
+#include "terminal/inside.hpp"
 #include "text/error.hpp"
 #include "text/visible.hpp"
 
@@ -19,6 +20,7 @@ struct HeadsOptions {
   int digits = 4;
   std::string sort = std::string(habit_measures().front().name);
   bool json = false;
+  bool ablate = false;
 };
 
 std::vector<std::string> sort_names() {
@@ -40,6 +42,13 @@ void sort_by(std::vector<HeadHabit>& habits, std::string_view name) {
 
 int run(const HeadsOptions& options, const Common& common) {
   const LoadedLesson loaded = load(options.lesson);
+  if (options.ablate) {
+    const std::vector<Ablation> all = ablations(loaded);
+    const Guess answer = likeliest_of(loaded.trace.at("probabilities"), 1).front();
+    print(options.json ? visible_json(ablations_json(loaded.lesson, answer, all))
+                       : ablations_text(loaded.lesson, answer, all, options.digits));
+    return 0;
+  }
   std::vector<HeadHabit> habits = head_habits(loaded.trace);
   if (habits.empty()) {
     throw InputError(
@@ -62,6 +71,8 @@ std::function<int()> set_up_heads(OptionList& app, const Common& common) {
   add_digits_option(app, options->digits);
   app.add_option("--sort", options->sort, one_of("NAME", sort_names()),
                  "By what the heads are sorted: layer, or a measure (entropy)");
+  app.add_flag("--ablate", options->ablate,
+               "In place of that: each head switched off, and what the likeliest answer loses");
   app.add_flag("--json", options->json, "As JSON, for programs");
   return [options, &common] { return run(*options, common); };
 }
@@ -74,6 +85,7 @@ constinit const Command heads_command{
     .examples =
         "  qkv heads --model model.safetensors --text \"…\"\n"
         "  qkv heads --model model.safetensors --text \"…\" --sort previous\n"
+        "  qkv heads trained-adjectives --ablate\n"
         "  qkv heads the-fat-cat --json\n",
     .setup = set_up_heads,
     .model = ModelPlace::first,

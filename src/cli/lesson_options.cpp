@@ -10,6 +10,8 @@
 #include "cli/values.hpp"
 #include "formats/shell_word.hpp"
 #include "text/error.hpp"
+#include "text/number_in.hpp"
+#include "text/trimmed.hpp"
 
 namespace qkv {
 namespace {
@@ -24,6 +26,26 @@ void add_words(std::vector<std::string>& words, std::string_view list) {
   }
 }
 
+// Empty where it is a list of ids.
+std::string refusal_of_ids(std::string& text) {
+  std::vector<std::string> words;
+  add_words(words, text);
+  for (const std::string& word : words) {
+    const auto id = number_in<std::uint32_t>(trimmed(word));
+    if (!id) return fmt::format("\"{}\" is no id; write whole numbers with commas: 3,1,4", word);
+  }
+  return {};
+}
+
+std::vector<std::size_t> ids_in(const std::string& list) {
+  std::vector<std::string> words;
+  add_words(words, list);
+  std::vector<std::size_t> ids;
+  for (const std::string& word : words)
+    ids.push_back(number_in<std::size_t>(trimmed(word)).value());
+  return ids;
+}
+
 }  // namespace
 
 void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument argument) {
@@ -36,15 +58,21 @@ void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument ar
   }
   app.add_option("--text", choice.changes.text, {.name = "TEXT"},
                  "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)");
-  app.add_option("--set", choice.changes.set, {.name = "CELL=VALUE"},
-                 "Another value for a given's cell, such as 'W_Q[head 1,1,2]=0.5'; "
-                 "'W_V[head 1,*,*]=0' sets all that head 1 has");
+  app.add_option(
+      "--set", choice.changes.set, {.name = "CELL=VALUE"},
+      "Another value for a cell, such as 'W_Q[head 1,1,2]=0.5'; 'W_V[head 1,*,*]=0' sets "
+      "all that head 1 has; of a step what follows is worked from it");
+  app.add_option("--patch", choice.changes.patch, {.name = "NAME=FILE"},
+                 "Other numbers for all of a given or a step, from a file: context=other.npy");
   add_model_options(app, choice);
 }
 
 void add_model_options(OptionList& app, LessonChoice& choice) {
   app.add_option("--model", choice.model, a_file(),
-                 "In place of a lesson, a trained model: minGPT, nanoGPT or GPT-2 as .safetensors");
+                 "In place of a lesson, a trained model: its .safetensors, index or directory");
+  app.add_option_function<std::string>(
+      "--ids", [&ids = choice.changes.ids](const std::string& list) { ids = ids_in(list); },
+      {.name = "LIST", .refusal = refusal_of_ids}, "In place of a text its ids: 3,1,4");
   app.add_option("--tokenizer", choice.settings.tokenizer, a_path(),
                  "The model's tokenizer.json, or the directory of vocab.json and merges.txt");
   app.add_option_function<std::vector<std::string>>(
@@ -69,7 +97,9 @@ std::string shell_words(const LessonChoice& lesson) {
   const bool is_plain = lesson.model.empty() || is_model_file(lesson.name);
   std::string words = (is_plain ? "" : "--model ") + shell_word(lesson.name);
   if (lesson.changes.text) words += " --text " + shell_word(*lesson.changes.text);
+  if (lesson.changes.ids) words += fmt::format(" --ids {}", fmt::join(*lesson.changes.ids, ","));
   for (const std::string& change : lesson.changes.set) words += " --set " + shell_word(change);
+  for (const std::string& change : lesson.changes.patch) words += " --patch " + shell_word(change);
   const ModelSettings& model = lesson.settings;
   if (model.tokenizer) words += " --tokenizer " + shell_word(*model.tokenizer);
   if (!model.vocabulary.empty()) {
@@ -87,6 +117,12 @@ LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
     throw InputError(
         "--tokenizer, --vocabulary, --model-heads, --family and --continue go with --model FILE; a "
         "lesson says such things in its [model]");
+  }
+  if (is_lesson && choice.changes.ids) {
+    throw InputError("--ids goes with --model FILE; a lesson reads its text");
+  }
+  if (choice.changes.ids && choice.changes.text) {
+    throw InputError("write either --text or --ids; the model reads one of the two");
   }
   LoadedLesson loaded = is_lesson
                             ? load_lesson(choice.name, choice.changes, wanted)

@@ -15,8 +15,8 @@
 #include "cli/values.hpp"
 #include "exposition/changes.hpp"
 #include "formats/shell_word.hpp"
-#include "model/words.hpp"
 #include "stepping/walkthrough.hpp"
+#include "terminal/inside.hpp"
 #include "terminal/walk.hpp"
 #include "text/error.hpp"
 
@@ -36,6 +36,7 @@ struct RunOptions {
   bool plain = false;
   bool way = false;
   bool quiz = false;
+  bool lens = false;
   std::uint32_t seed = 0;
 };
 
@@ -75,7 +76,7 @@ std::optional<std::size_t> head_to_show(const Trace& trace, const RunOptions& op
 
 // What the walk needs, where that is clear beforehand.
 WantedSteps wanted_by(const RunOptions& options) {
-  if (options.layer) return layer_steps(*options.layer);
+  if (options.layer) return {fmt::format("h{}.*", *options.layer)};
   return options.steps;
 }
 
@@ -137,8 +138,17 @@ std::string kept_options(const RunOptions& options) {
   return words;
 }
 
+// In place of the walk: what each layer would guess.
+int look_through(const RunOptions& options) {
+  constexpr std::size_t guesses = 5;
+  const LoadedLesson loaded = load(options.lesson);
+  print(glimpses_text(loaded.lesson, glimpses(loaded, guesses), options.digits));
+  return 0;
+}
+
 int run(const RunOptions& options, const Common& common) {
-  if (!pauses(options)) confine(FileUse::reads);  // only who steps can export
+  if (options.lens || !pauses(options)) confine(FileUse::reads);  // only who steps can export
+  if (options.lens) return look_through(options);
   LoadedLesson loaded = load(options.lesson, wanted_by(options));
   for (const std::string& step : options.steps) {
     loaded.lesson.texts[loaded.trace.steps[place_of_step(loaded.trace, step)].number - 1].show =
@@ -182,6 +192,9 @@ std::function<int()> set_up_run(OptionList& app, const Common& common) {
       app.add_flag("--pause", options->pause, "Go step by step, also where no terminal is");
   Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
   no_pause->excludes(pause);
+  app.add_flag(
+      "--lens", options->lens,
+      "In place of the walk: the likeliest tokens, were each of a model's layers the last");
   app.add_flag("--plain", options->plain, "Step by plain lines, as a screen reader likes them");
   Option* quiz =
       app.add_flag("--quiz", options->quiz, "Ask for one cell of each step before it is shown");

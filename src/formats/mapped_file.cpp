@@ -92,10 +92,10 @@ class Mappings {
     std::raise(signal);
   }
 
-  static std::array<MappedFile::Slot, 16> slots;
+  static std::array<MappedFile::Slot, 512> slots;
 };
 
-std::array<MappedFile::Slot, 16> Mappings::slots;
+std::array<MappedFile::Slot, 512> Mappings::slots;
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
   struct stat status = {};

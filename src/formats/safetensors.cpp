@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "formats/foreign.hpp"
 #include "formats/little_endian.hpp"
 #include "formats/numeral.hpp"
 #include "text/error.hpp"
@@ -30,16 +31,14 @@ constexpr std::size_t most_metadata = 20'000;  // keys and texts; a few are usua
 // ---------------------------------------------------------------- the header
 
 std::size_t header_length(std::string_view bytes, const std::string& where) {
+  if (const std::string_view known = foreign_to_safetensors(bytes); !known.empty()) {
+    refuse(where, known);
+  }
   if (bytes.size() < safetensors_length_size) {
     refuse(where,
            fmt::format("this is not a .safetensors file: it has {} bytes, and its header's length "
                        "alone takes 8",
                        bytes.size()));
-  }
-  if (bytes.starts_with("PK\x03\x04")) {
-    refuse(where,
-           "this is a zip, as torch.save and np.savez write it; write the tensors out with "
-           "safetensors.torch.save_file");
   }
   const std::size_t length = from_little_endian(bytes.substr(0, safetensors_length_size));
   if (length > largest_safetensors_header) {

@@ -12,6 +12,7 @@
 #include "lesson/prose.hpp"
 #include "lesson/set.hpp"
 #include "lesson/true_words.hpp"
+#include "model/writing.hpp"
 #include "text/error.hpp"
 #include "text/nearest.hpp"
 #include "trace/evaluate.hpp"
@@ -44,12 +45,27 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
                    "qkv lessons lists them, and the path of a lesson file will do too")));
 }
 
+// "h0.*" is each of a layer's steps.
+WantedSteps with_whole_layers(const WantedSteps& asked, const Recipe& recipe) {
+  WantedSteps wanted;
+  for (const std::string& name : asked) {
+    if (!name.ends_with(".*")) wanted.push_back(name);
+    for (const StepRecipe& step : recipe.steps) {
+      if (name.ends_with(".*") && step.name.starts_with(name.substr(0, name.size() - 1))) {
+        wanted.push_back(step.name);
+      }
+    }
+  }
+  return wanted;
+}
+
 // What is wanted, and the matrices that its words speak of. All there is where what is wanted
 // is not there: the message names what is near.
 WantedSteps with_words(const WantedSteps& asked, const Recipe& recipe,
                        const std::vector<StepText>& texts) {
-  WantedSteps wanted = asked;
-  for (const std::string& name : asked) {
+  const WantedSteps listed = with_whole_layers(asked, recipe);
+  WantedSteps wanted = listed;
+  for (const std::string& name : listed) {
     const auto is_given = [&](const Given& given) { return given.name == name; };
     if (std::ranges::any_of(recipe.givens, is_given)) continue;
     const std::optional<std::size_t> step = find_step(recipe, name);
@@ -89,9 +105,24 @@ LoadedLesson load_as_written(const std::string& name_or_path, const WantedSteps&
   return {std::move(lesson), std::move(evaluation.trace)};
 }
 
+// A step whose numbers were set is a given from there on: its words go.
+void keep_texts_of(const Recipe& recipe, Lesson& lesson) {
+  std::vector<StepText> texts;
+  for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
+    const std::string& name = lesson.recipe.steps[s].name;
+    if (std::ranges::find(recipe.steps, name, &StepRecipe::name) != recipe.steps.end()) {
+      texts.push_back(std::move(lesson.texts[s]));
+    }
+  }
+  const std::size_t given = lesson.texts.size() - texts.size();
+  lesson.given_places.resize(lesson.given_places.size() + given);
+  lesson.texts = std::move(texts);
+}
+
 // The lesson as it was written, with what a person has made of its recipe.
 LoadedLesson changed(std::shared_ptr<const LoadedLesson> own, Recipe recipe, Trace trace) {
   Lesson lesson = own->lesson;
+  keep_texts_of(recipe, lesson);
   lesson.recipe = std::move(recipe);  // without its givens
   lesson = with_true_words(std::move(lesson), own->trace, trace);
   return {std::move(lesson), std::move(trace), std::move(own)};
@@ -101,8 +132,11 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
                           const WantedSteps& wanted) {
   Recipe recipe = recipe_of(*own);
   if (changes.text) set_text(recipe, *changes.text);
-  const bool renamed = changes.text && !changes.set.empty();
+  const bool renamed = changes.text && changes.change_numbers();
   const Trace named = renamed ? evaluate_all(recipe).trace : Trace{};
+  for (const std::string& change : changes.patch) {
+    patch_matrix(recipe, change, renamed ? named : own->trace);
+  }
   for (const std::string& change : changes.set) {
     set_cell(recipe, change, renamed ? named : own->trace);
   }
@@ -133,93 +167,93 @@ LessonReading find_lesson(const std::string& name_or_path) {
 
 LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes,
                          const WantedSteps& wanted) {
-  if (!changes.text && changes.set.empty()) return load_as_written(name_or_path, wanted);
+  if (!changes.text && !changes.change_numbers()) return load_as_written(name_or_path, wanted);
   return with_changes(std::make_shared<const LoadedLesson>(load_as_written(name_or_path, wanted)),
                       changes, wanted);
 }
 
 namespace {
 
-// The text that a model goes on from, and the ids that it stands for.
-struct Writing {
-  std::string text;
-  std::vector<double> ids = {};  ///< empty before the model has written anything
-};
-
-// Pieces of words that stand side by side may be other tokens when the text is read again.
-void refuse_other_ids(const Trace& trace, const Writing& writing) {
-  if (writing.ids.empty() || std::ranges::equal(trace.at("token_ids").values, writing.ids)) return;
-  throw InputError(fmt::format(
-      "--continue: what the model has written, \"{}\", is read as other tokens than those it "
-      "chose; take fewer",
-      printable(writing.text)));
+// The likeliest tokens after the text, one after the other: the whole text is read once, and then
+// each token by itself.
+std::vector<std::size_t> written_on(const Lesson& lesson, Trace trace, std::size_t count) {
+  std::vector<std::size_t> ids;
+  for (const double id : trace.at("token_ids").values) ids.push_back(static_cast<std::size_t>(id));
+  Writing writing(lesson.recipe, trace);
+  ids.push_back(likeliest(trace.at("probabilities")));
+  while (--count > 0) ids.push_back(likeliest(writing.after(static_cast<double>(ids.back()))));
+  return ids;
 }
 
-// The likeliest token after the text of a model's lesson is written behind it.
-void write_on(Writing& writing, Lesson lesson) {
-  constexpr std::string_view readout = "probabilities";
-  const Evaluation evaluation = evaluate_once(lesson.recipe, {std::string(readout)});
+// The ids of the text with what the model writes after it.
+ModelInput continued(const std::string& path, const ModelInput& input,
+                     const ModelSettings& settings) {
+  if (settings.further == 0) return input;
+  Lesson lesson = lesson_of_model(path, input, settings, {});
+  WantedSteps wanted = cached_steps(lesson.recipe);
+  for (const char* name : {"token_ids", "probabilities"}) wanted.emplace_back(name);
+  Evaluation evaluation = evaluate_once(lesson.recipe, wanted);
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
-  refuse_other_ids(evaluation.trace, writing);
-  const Tensor& shares = evaluation.trace.at(readout);
-  const auto last = std::span(shares.values).last(shares.columns());
-  const auto best = static_cast<std::size_t>(std::ranges::max_element(last) - last.begin());
-  const std::string_view token = shares.axes.back().label(best, 0);
-  if (token.empty() || token.find("<0x") != token.npos) {
-    throw InputError(fmt::format(
-        "--continue: the likeliest token is id {}, which is no text by itself; take fewer", best));
-  }
-  const bool has_blanks = lesson.recipe.steps.front().options.word("method", "words") == "words";
-  writing.text += (has_blanks ? " " : "") + std::string(token);
-  const auto& ids = evaluation.trace.at("token_ids").values;
-  writing.ids.assign(ids.begin(), ids.end());
-  writing.ids.push_back(static_cast<double>(best));
+  return {.text = {}, .ids = written_on(lesson, std::move(evaluation.trace), settings.further)};
 }
 
-// The text with what the model writes after it, token by token.
-Writing continued(const std::string& path, std::string text, const ModelSettings& settings) {
-  Writing writing{.text = std::move(text)};
-  for (std::size_t i = 0; i < settings.further; ++i) {
-    write_on(writing, lesson_of_model(path, writing.text, settings, {}));
+// What the model has written, as a person would.
+std::string told_continuation(const ModelInput& input, const CutText& cut, std::size_t further,
+                              const Options& tokens) {
+  const bool has_blanks = tokens.word("method", "words") == "words";
+  std::string before;
+  std::string after;
+  for (std::size_t i = 0; i < cut.ids.size(); ++i) {
+    const bool is_new = i + further >= cut.ids.size();
+    std::string& text = is_new ? after : before;
+    if (has_blanks && (is_new || i > 0)) text += ' ';
+    text += cut.words[i];
   }
-  return writing;
+  return fmt::format("The model has continued \"{}\" with \"{}\".", input.text.value_or(before),
+                     after);
 }
 
-// The steps that are wanted, and the givens that are changed: they may be a later layer's.
-WantedSteps with_changed(WantedSteps wanted, const std::vector<std::string>& changes) {
+// The steps that are wanted, and what is changed: it may be a later layer's.
+WantedSteps with_changed(WantedSteps wanted, const LessonChanges& changes) {
   if (wanted.empty()) return wanted;
-  for (const std::string& change : changes) wanted.push_back(change.substr(0, change.find('[')));
+  for (const std::string& change : changes.set) {
+    wanted.push_back(change.substr(0, change.find('[')));
+  }
+  for (const std::string& change : changes.patch) {
+    wanted.push_back(change.substr(0, change.find('=')));
+  }
   return wanted;
 }
 
 }  // namespace
 
 LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
-                        const ModelSettings& settings, const WantedSteps& wanted) {
-  if (!changes.text) {
-    throw InputError(
-        fmt::format("{}: a model needs a text to read; add --text \"…\"", printable(path)));
+                        const ModelSettings& settings, const WantedSteps& asked) {
+  const ModelInput input{changes.text, changes.ids};
+  if (!input.text && !input.ids) {
+    throw InputError(fmt::format(
+        "{}: a model needs a text to read; add --text \"…\", or --ids 3,1,4", printable(path)));
   }
-  const Writing writing = continued(path, *changes.text, settings);
-  Lesson lesson = lesson_of_model(path, writing.text, settings, with_changed(wanted, changes.set));
+  const ModelInput whole = continued(path, input, settings);
+  const WantedSteps wanted = with_changed(asked, changes);
+  Lesson lesson = lesson_of_model(path, whole, settings, wanted);
   if (settings.further > 0) {
-    lesson.summary = fmt::format("The model has continued \"{}\" with \"{}\".", *changes.text,
-                                 writing.text.substr(changes.text->size()));
+    lesson.summary = told_continuation(input, *lesson.recipe.environment.cut, settings.further,
+                                       lesson.recipe.steps.front().options);
   }
   Evaluation evaluation =
       evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
-  refuse_other_ids(evaluation.trace, writing);
   LoadedLesson loaded{std::move(lesson), std::move(evaluation.trace)};
-  if (changes.set.empty()) return loaded;
+  if (!changes.change_numbers()) return loaded;
   return with_changes(std::make_shared<const LoadedLesson>(std::move(loaded)),
-                      {.text = {}, .set = changes.set}, wanted);
+                      {.text = {}, .set = changes.set, .patch = changes.patch}, wanted);
 }
 
 LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
                            const std::string& change) {
   Recipe recipe = recipe_of(*loaded);
-  set_cell(recipe, change, loaded->trace);
+  set_cell(recipe, change, loaded->trace, Settable::givens);
   Evaluation evaluation = evaluate_once(recipe, {});
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
   LoadedLesson result =

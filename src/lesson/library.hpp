@@ -27,8 +27,12 @@ std::span<const BuiltInLesson> built_in_lessons();
 
 /// What a person changes of a lesson before it is worked out.
 struct LessonChanges {
-  std::optional<std::string> text;  ///< another sentence
-  std::vector<std::string> set;     ///< "W_Q[1,2]=0.5", each; * is all along an axis
+  std::optional<std::string> text;      ///< another sentence
+  std::vector<std::string> set;         ///< "W_Q[1,2]=0.5", each; * is all along an axis
+  std::vector<std::string> patch = {};  ///< "h0.context=other.npy", each: a whole matrix
+  std::optional<std::vector<std::size_t>> ids = {};  ///< in place of a model's text
+
+  bool change_numbers() const { return !set.empty() || !patch.empty(); }
 };
 
 /// A lesson and all of its matrices.
@@ -48,8 +52,8 @@ LessonReading find_lesson(const std::string& name_or_path);
 LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes = {},
                          const WantedSteps& wanted = {});
 
-/// A trained model and the text of `changes` as a lesson, worked out. Throws InputError where there
-/// is no text, and as model.hpp says.
+/// A trained model and the text, or the ids, of `changes` as a lesson, worked out. Throws
+/// InputError where there is neither, and as model.hpp says.
 LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
                         const ModelSettings& settings, const WantedSteps& wanted = {});
 

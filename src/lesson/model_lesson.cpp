@@ -1,21 +1,24 @@
 #include "lesson/model_lesson.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
 #include "formats/shell_word.hpp"
 #include "model/weights.hpp"
+#include "text/error.hpp"
 
 namespace qkv {
 
 bool is_model_file(const std::string& name_or_path) {
-  return name_or_path.ends_with(".safetensors");
+  return name_or_path.ends_with(".safetensors") || is_model_index(name_or_path);
 }
 
 bool is_model(const std::string& path) {
-  const Weights weights(std::filesystem::path(path), path);
+  const Weights weights(model_files(path, path), path);
   return std::ranges::any_of(weights.tensors(), [](const SafetensorsEntry& entry) {
-    return entry.name.ends_with("wte.weight");
+    return entry.name.ends_with("wte.weight") || entry.name.ends_with("embed_tokens.weight");
   });
 }
 
@@ -65,7 +68,26 @@ void add_model(Lesson& lesson, Model model, Place place) {
   lesson.recipe.environment.vocabulary = std::move(model.recipe.environment.vocabulary);
 }
 
-Lesson lesson_of_model(const std::string& path, const std::string& text,
+namespace {
+
+// The ids with what they stand for. One that no text leads to has its number.
+CutText cut_text(const std::vector<std::size_t>& ids, const Model& model) {
+  CutText cut;
+  for (const std::size_t id : ids) {
+    if (id >= model.architecture.vocabulary) {
+      throw InputError(fmt::format("--ids: there is no id {}; the model's ids are 0 to {}", id,
+                                   model.architecture.vocabulary - 1));
+    }
+    const bool is_known = id < model.tokens.size() && !model.tokens[id].empty();
+    cut.ids.push_back(static_cast<double>(id));
+    cut.words.push_back(is_known ? model.tokens[id] : fmt::format("<{}>", id));
+  }
+  return cut;
+}
+
+}  // namespace
+
+Lesson lesson_of_model(const std::string& path, const ModelInput& input,
                        const ModelSettings& settings, const std::vector<std::string>& wanted) {
   ModelChoice choice{.file = path,
                      .where = path,
@@ -80,7 +102,11 @@ Lesson lesson_of_model(const std::string& path, const std::string& text,
   lesson.asked = shell_word(path);
   lesson.title = model.title;
   lesson.source = model.source;
-  lesson.recipe.environment.texts = {text};
+  if (input.ids) {
+    lesson.recipe.environment.cut = cut_text(*input.ids, model);
+  } else {
+    lesson.recipe.environment.texts = {input.text.value_or("")};
+  }
   add_model(lesson, std::move(model), {});
   return lesson;
 }

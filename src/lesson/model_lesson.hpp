@@ -21,6 +21,12 @@ struct ModelSettings {
   bool operator==(const ModelSettings&) const = default;
 };
 
+/// What a model reads: a text to cut, or ids.
+struct ModelInput {
+  std::optional<std::string> text;
+  std::optional<std::vector<std::size_t>> ids;
+};
+
 /// Whether this names a file of trained weights, to be walked as if it were a lesson.
 bool is_model_file(const std::string& name_or_path);
 
@@ -28,9 +34,9 @@ bool is_model_file(const std::string& name_or_path);
 /// it can't be read.
 bool is_model(const std::string& path);
 
-/// A trained model and a text as a lesson. Where steps are wanted, layers after theirs are not even
-/// read. Throws InputError as model.hpp says.
-Lesson lesson_of_model(const std::string& path, const std::string& text,
+/// A trained model and what it reads as a lesson. Where steps are wanted, layers after theirs are
+/// not even read. Throws InputError as model.hpp says.
+Lesson lesson_of_model(const std::string& path, const ModelInput& input,
                        const ModelSettings& settings, const std::vector<std::string>& wanted);
 
 /// Puts the model's givens, steps and words at the end of the lesson's.

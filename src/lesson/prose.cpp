@@ -49,6 +49,7 @@ std::string known_statistics() {
 }
 
 constexpr std::string_view likeliest = ".likeliest";
+constexpr std::string_view five_likeliest = ".five_likeliest";
 
 // " cat" in quotes, since it is another token than "cat".
 std::string with_its_blanks(std::string_view token) {
@@ -57,12 +58,12 @@ std::string with_its_blanks(std::string_view token) {
 }
 
 // The largest weights of the last row with their columns: "B (97.5 %), A (2.4 %), C (0.1 %)".
-std::string likeliest_text(const Tensor& weights) {
+std::string likeliest_text(const Tensor& weights, std::ptrdiff_t count) {
   const std::span<const double> row =
       std::span(weights.values).last(std::min(weights.columns(), weights.values.size()));
   std::vector<std::size_t> columns(row.size());
   std::iota(columns.begin(), columns.end(), std::size_t{0});
-  const auto most = std::min<std::ptrdiff_t>(3, std::ssize(columns));
+  const auto most = std::min(count, std::ssize(columns));
   std::ranges::partial_sort(columns, columns.begin() + most, std::greater<>(),
                             [&](std::size_t column) { return row[column]; });
   std::string text;
@@ -100,7 +101,10 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
     const Tensor& tensor = trace.at(inside.substr(0, inside.size() - 6));
     piece.text = shown_shape(tensor, trace.convention);
   } else if (inside.ends_with(likeliest)) {
-    piece.text = likeliest_text(trace.at(inside.substr(0, inside.size() - likeliest.size())));
+    piece.text = likeliest_text(trace.at(inside.substr(0, inside.size() - likeliest.size())), 3);
+  } else if (inside.ends_with(five_likeliest)) {
+    piece.text =
+        likeliest_text(trace.at(inside.substr(0, inside.size() - five_likeliest.size())), 5);
   } else if (const auto size = symbol(trace, inside)) {
     piece.text = std::to_string(*size);
   } else {

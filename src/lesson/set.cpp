@@ -7,6 +7,7 @@
 
 #include "formats/cell.hpp"
 #include "formats/numeral.hpp"
+#include "formats/read_file.hpp"
 #include "ops/operation.hpp"
 #include "text/error.hpp"
 #include "text/nearest.hpp"
@@ -32,21 +33,34 @@ double set_value(const std::string& change, std::string_view written) {
   return result.numeral.value;
 }
 
-[[noreturn]] void refuse_not_given(const Recipe& recipe, std::string_view name) {
+[[noreturn]] void refuse_not_given(const Recipe& recipe, std::string_view option,
+                                   std::string_view name, Settable settable) {
   std::vector<std::string_view> names;
   for (const Given& given : recipe.givens) names.push_back(given.name);
-  const std::string settable = names.empty() ? "nothing in this lesson" : some_of(names);
-  throw InputError(fmt::format("--set {} is not given; {}", name.empty() ? "\"\"" : printable(name),
-                               did_you_mean(name, names, "what is given can be set: " + settable)));
+  const bool has_steps = settable == Settable::givens_and_steps;
+  for (const StepRecipe& step : recipe.steps) {
+    if (has_steps) names.push_back(step.name);
+  }
+  const std::string all = names.empty() ? "nothing in this lesson" : some_of(names);
+  throw InputError(fmt::format(
+      "{} {} is not given; {}", option, name.empty() ? "\"\"" : printable(name),
+      did_you_mean(
+          name, names,
+          fmt::format("what is given can be set{}: {}", has_steps ? ", and each step" : "", all))));
 }
 
-// The given whose cell is written there.
-Given& given_of(Recipe& recipe, std::string_view written) {
-  const std::string_view name = trimmed(written.substr(0, written.find('[')));
-  const auto given = std::find_if(recipe.givens.begin(), recipe.givens.end(),
-                                  [&](const Given& one) { return one.name == name; });
-  if (given == recipe.givens.end()) refuse_not_given(recipe, name);
-  return *given;
+// The given of that name. A step becomes one, with the numbers that it has.
+Given& given_of(Recipe& recipe, std::string_view option, std::string_view name, const Trace& named,
+                Settable settable) {
+  const auto given = std::ranges::find(recipe.givens, name, &Given::name);
+  if (given != recipe.givens.end()) return *given;
+  const auto step = std::ranges::find(recipe.steps, name, &StepRecipe::name);
+  if (step == recipe.steps.end() || settable == Settable::givens) {
+    refuse_not_given(recipe, option, name, settable);
+  }
+  recipe.givens.push_back({step->name, named.at(name)});
+  recipe.steps.erase(step);
+  return recipe.givens.back();
 }
 
 // A matrix without a cell, or something else without a value.
@@ -71,9 +85,11 @@ void set_text(Recipe& recipe, const std::string& text) {
   recipe.environment.texts = {text};
 }
 
-void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
+void set_cell(Recipe& recipe, const std::string& change, const Trace& named, Settable settable) {
   const std::size_t equals = change.rfind('=');
-  Given& given = given_of(recipe, std::string_view(change).substr(0, equals));
+  const std::string_view whole = std::string_view(change).substr(0, equals);
+  Given& given =
+      given_of(recipe, "--set", trimmed(whole.substr(0, whole.find('['))), named, settable);
   if (equals == std::string::npos) {
     if (change.find('[') == std::string::npos) throw_how_to_write(change, named);
     throw InputError(
@@ -95,6 +111,25 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named) {
     throw InputError(message.starts_with("--set") ? std::string(message)
                                                   : fmt::format("--set {}", message));
   }
+}
+
+void patch_matrix(Recipe& recipe, const std::string& change, const Trace& named) {
+  const std::size_t equals = change.find('=');
+  if (equals == std::string::npos || equals + 1 == change.size()) {
+    throw InputError(fmt::format("--patch {}: write the matrix and its file: h0.context=other.npy",
+                                 printable(change)));
+  }
+  Tensor& tensor = given_of(recipe, "--patch", trimmed(std::string_view(change).substr(0, equals)),
+                            named, Settable::givens_and_steps)
+                       .tensor;
+  const std::string file = change.substr(equals + 1);
+  const Written written = read_written(file);
+  if (written.shape != tensor.shape()) {
+    throw InputError(fmt::format("--patch {}: {} is {}, and {} has {}", printable(change),
+                                 change.substr(0, equals), shape_text(tensor.shape()),
+                                 printable(file), shape_text(written.shape)));
+  }
+  std::ranges::transform(written.cells, tensor.values.write().begin(), &Numeral::value);
 }
 
 }  // namespace qkv

@@ -10,9 +10,18 @@ namespace qkv {
 /// What --text does: the recipe starts from another text. Throws InputError where it reads none.
 void set_text(Recipe& recipe, const std::string& text);
 
-/// What --set does: the cells of a given have another value ("W_Q[head 1,1,2]=0.5"; * is all along
-/// an axis). `named` is the lesson as it stands: there its givens have got their labels. Throws
-/// InputError with what to write.
-void set_cell(Recipe& recipe, const std::string& change, const Trace& named);
+/// Whether steps can be set as well as givens.
+enum class Settable { givens, givens_and_steps };
+
+/// What --set does: the cells of a given, or of a step, have another value ("W_Q[head 1,1,2]=0.5";
+/// * is all along an axis). A step that is set is a given from there on: what comes after it is
+/// worked from it. `named` is the lesson as it stands: there its givens have got their labels.
+/// Throws InputError with what to write.
+void set_cell(Recipe& recipe, const std::string& change, const Trace& named,
+              Settable settable = Settable::givens_and_steps);
+
+/// What --patch does: all numbers of a given or a step come from a file ("h0.context=other.npy").
+/// Throws InputError as above, and where the file has another shape.
+void patch_matrix(Recipe& recipe, const std::string& change, const Trace& named);
 
 }  // namespace qkv

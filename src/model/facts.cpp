@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -13,46 +14,92 @@
 namespace qkv {
 namespace {
 
-// The values of a JSON object's own keys as texts.
+using Json = nlohmann::json;
+
+// The values of a JSON object as texts, those of objects in it with their names before them.
+void add_object(const Json& object, const std::string& before, const std::string& where,
+                Facts& facts) {
+  for (const auto& [key, value] : object.items()) {
+    const std::string name = before + key;
+    if (value.is_object() && before.empty() && !value.empty()) {
+      add_object(value, name + ".", where, facts);
+      continue;
+    }
+    facts.try_emplace(
+        name, Fact{value.is_string() ? value.get<std::string>() : value.dump(), where, true});
+  }
+}
+
 void add_config(const std::filesystem::path& path, Facts& facts) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return;
   constexpr std::size_t largest_config = std::size_t{1} << 20;
-  const auto json = nlohmann::json::parse(read_bytes(path, largest_config), nullptr, false);
+  const auto json = Json::parse(read_bytes(path, largest_config), nullptr, false);
   const std::string where = printable(path.string());
   if (!json.is_object()) {
     refuse(where, "this is no JSON object; mend it, or take it away from beside the model");
   }
-  for (const auto& [key, value] : json.items()) {
-    if (value.is_string()) facts.try_emplace(key, Fact{value.get<std::string>(), where});
-    if (value.is_number() || value.is_boolean()) facts.try_emplace(key, Fact{value.dump(), where});
-  }
+  add_object(json, "", where, facts);
 }
 
 }  // namespace
 
-Facts facts_of(const Weights& weights, const std::filesystem::path& file) {
+Facts facts_of(const Weights& weights, const std::optional<std::filesystem::path>& directory) {
   Facts facts;
   for (const auto& [name, text] : weights.metadata()) facts[name] = {text, weights.where()};
-  if (!file.empty()) add_config(file.parent_path() / "config.json", facts);
+  if (directory) add_config(*directory / "config.json", facts);
   return facts;
 }
 
-std::optional<std::size_t> whole_fact(const Facts& facts, std::string_view name) {
+const Facts::value_type* find_fact(const Facts& facts, std::string_view name) {
   const auto found = facts.find(name);
-  if (found == facts.end()) return {};
+  return found == facts.end() || found->second.text == "null" ? nullptr : &*found;
+}
+
+std::optional<std::size_t> whole_fact(const Facts& facts, std::string_view name) {
+  const auto* found = find_fact(facts, name);
+  if (!found) return {};
   const auto number = number_in<std::size_t>(found->second.text);
   if (number && *number > 0) return number;
   refuse_fact(*found, "it must be a whole number above 0");
 }
 
-double positive_fact(const Facts& facts, std::string_view name, double otherwise) {
-  const auto found = facts.find(name);
-  if (found == facts.end()) return otherwise;
+std::optional<double> positive_fact(const Facts& facts, std::string_view name) {
+  const auto* found = find_fact(facts, name);
+  if (!found) return {};
   const NumeralResult number = parse_numeral(found->second.text);
   const double value = number.numeral.value;
   if (number.fault == NumeralFault::none && value > 0 && std::isfinite(value)) return value;
   refuse_fact(*found, "it must be a number above 0");
+}
+
+double positive_fact(const Facts& facts, std::string_view name, double otherwise) {
+  return positive_fact(facts, name).value_or(otherwise);
+}
+
+bool flag_fact(const Facts& facts, std::string_view name, bool otherwise) {
+  const auto* found = find_fact(facts, name);
+  if (!found) return otherwise;
+  if (found->second.text == "true") return true;
+  if (found->second.text == "false") return false;
+  refuse_fact(*found, "it must be true or false");
+}
+
+std::optional<std::vector<std::string>> words_fact(const Facts& facts, std::string_view name) {
+  const auto* found = find_fact(facts, name);
+  if (!found) return {};
+  const auto list = Json::parse(found->second.text, nullptr, false);
+  const auto is_word = [](const Json& word) { return word.is_string(); };
+  if (list.is_array() && std::ranges::all_of(list, is_word)) {
+    return list.get<std::vector<std::string>>();
+  }
+  refuse_fact(*found, "it must be a list of words");
+}
+
+void require_fact(const Facts& facts, std::string_view name, std::size_t due,
+                  std::string_view why) {
+  const auto stated = whole_fact(facts, name);
+  if (stated && *stated != due) refuse_fact(*find_fact(facts, name), why);
 }
 
 void refuse_fact(const Facts::value_type& fact, std::string_view why) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/weights.hpp"
 
@@ -13,22 +14,39 @@ namespace qkv {
 
 struct Fact {
   std::string text;
-  std::string where;  ///< the file that says so, as messages name it
+  std::string where;           ///< the file that says so, as messages name it
+  bool is_configured = false;  ///< whether that file is config.json, all of whose entries count
 };
 
 /// What is said of a model beside its tensors: "n_head" → "12". From the file's metadata, and from
-/// a config.json beside it.
+/// a config.json beside it; what stands in an object has its name before it,
+/// "rope_scaling.factor". Lists are JSON, and what is null is "null".
 using Facts = std::map<std::string, Fact, std::less<>>;
 
-/// The facts of the model in `file`: its metadata, else what stands in config.json beside it.
-Facts facts_of(const Weights& weights, const std::filesystem::path& file);
+/// The facts of the model whose files are in `directory`: its metadata, else what stands in
+/// config.json there. Without a directory the metadata alone.
+Facts facts_of(const Weights& weights, const std::optional<std::filesystem::path>& directory);
+
+/// The fact of that name; nullptr where there is none, or it is null.
+const Facts::value_type* find_fact(const Facts& facts, std::string_view name);
 
 /// A whole number above 0; nothing where no such fact is there. Throws InputError where it says
 /// something else.
 std::optional<std::size_t> whole_fact(const Facts& facts, std::string_view name);
 
-/// A number above 0, or `otherwise` where no such fact is there. Throws InputError as above.
+/// A number above 0. Nothing, or InputError, as above.
+std::optional<double> positive_fact(const Facts& facts, std::string_view name);
 double positive_fact(const Facts& facts, std::string_view name, double otherwise);
+
+/// true or false. Throws InputError as above.
+bool flag_fact(const Facts& facts, std::string_view name, bool otherwise);
+
+/// A list of words, in JSON. Throws InputError as above.
+std::optional<std::vector<std::string>> words_fact(const Facts& facts, std::string_view name);
+
+/// Throws InputError where the fact is there and is not this number: `why` says whose it is, and
+/// what to do.
+void require_fact(const Facts& facts, std::string_view name, std::size_t due, std::string_view why);
 
 /// Throws InputError: what the fact says can't be, and why.
 [[noreturn]] void refuse_fact(const Facts::value_type& fact, std::string_view why);

@@ -31,13 +31,14 @@ struct Model {
   std::string source;             ///< where the weights come from, if the file says so
   Recipe recipe;                  ///< without a text
   std::vector<ModelWords> words;  ///< one for each step
+  AxisLabels tokens;              ///< what each id stands for; empty where nothing is known
 };
 
 /// Lays a decoder-only transformer out as steps (SPEC: `X`, `h0.norm1`, `h0.Q`, …,
 /// `probabilities`), as GPT-2 works (Radford et al. 2019): the norm before each part, learned
 /// positions, causal. The givens are `token_table`, `position_table`, each layer's `h0.W_Q` (heads
 /// × d_model × d_k), `h0.b_Q`, … `h0.W_O`, `h0.W_in`, `h0.W_out` with their biases and the norms'
-/// gains, and `W_vocabulary`. Throws InputError as weights.hpp, architecture.hpp and tokeniser.hpp
+/// gains, and `W_logits`. Throws InputError as weights.hpp, architecture.hpp and tokeniser.hpp
 /// say.
 Model read_model(const ModelChoice& choice);
 

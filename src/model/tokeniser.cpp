@@ -128,8 +128,8 @@ std::vector<std::string> first_letters(std::size_t count) {
   return words;
 }
 
-Tokeniser chosen_tokeniser(const Architecture& model, const Facts& facts, const Path& file,
-                           const TokeniserChoice& choice) {
+Tokeniser chosen_tokeniser(const Architecture& model, const Facts& facts,
+                           const std::optional<Path>& directory, const TokeniserChoice& choice) {
   std::vector<std::string> words = choice.vocabulary;
   std::string whose = "the vocabulary";
   if (words.empty() && choice.tokenizer) return from_path(*choice.tokenizer);
@@ -143,7 +143,7 @@ Tokeniser chosen_tokeniser(const Architecture& model, const Facts& facts, const 
   }
   refuse_doubles(words, whose);
   if (!words.empty()) return from_words(std::move(words));
-  if (auto found = file.empty() ? std::nullopt : from_directory(file.parent_path())) return *found;
+  if (auto found = directory ? from_directory(*directory) : std::nullopt) return *found;
   return from_words(model.vocabulary <= letters ? first_letters(model.vocabulary)
                                                 : numbered(model.vocabulary));
 }
@@ -163,16 +163,16 @@ std::vector<std::string> labels_of(const Tokeniser& tokeniser, std::size_t ids) 
 
 }  // namespace
 
-Tokeniser tokeniser_of(const Architecture& model, const Facts& facts, const Path& file,
-                       const TokeniserChoice& choice) {
+Tokeniser tokeniser_of(const Architecture& model, const Facts& facts,
+                       const std::optional<Path>& directory, const TokeniserChoice& choice) {
   if (!choice.vocabulary.empty() && choice.tokenizer) {
     throw InputError("write either a vocabulary or a tokenizer; the model's tokens can't be both");
   }
-  Tokeniser tokeniser = chosen_tokeniser(model, facts, file, choice);
+  Tokeniser tokeniser = chosen_tokeniser(model, facts, directory, choice);
   try {
     tokeniser.labels = labels_of(tokeniser, model.vocabulary);
   } catch (const InputError& error) {
-    const Path path = choice.tokenizer.value_or(file.parent_path());
+    const Path path = choice.tokenizer.value_or(directory.value_or(Path()));
     throw InputError(fmt::format("{}: {}", printable(path.string()), error.what()));
   }
   return tokeniser;

@@ -28,10 +28,12 @@ struct Tokeniser {
 };
 
 /// The model's tokeniser: as chosen; else as the file's metadata say (`vocabulary`, a JSON list);
-/// else from the tokenizer.json, or vocab.json and merges.txt, beside the model; else the letters
+/// else from the tokenizer.json, or vocab.json and merges.txt, in the model's directory, if it has
+/// one; else the letters
 /// A, B, C, … where these are enough; else numbers: the text is then the ids themselves. Throws
 /// InputError where a file that was named is none, or the words are more than the model has ids.
 Tokeniser tokeniser_of(const Architecture& model, const Facts& facts,
-                       const std::filesystem::path& file, const TokeniserChoice& choice);
+                       const std::optional<std::filesystem::path>& directory,
+                       const TokeniserChoice& choice);
 
 }  // namespace qkv

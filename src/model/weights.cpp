@@ -67,22 +67,59 @@ std::size_t first_broken(std::string_view bytes, const Dtype& dtype) {
   return first;
 }
 
-}  // namespace
-
-Weights::Weights(const std::filesystem::path& path, std::string where)
-    : where_(std::move(where)),
-      file_(std::make_shared<const MappedFile>(path)),
-      index_(safetensors_index(file_->bytes(), where_)) {
-  list_names();
+// Of several files each has the tensors that the index lists, and no other's.
+void refuse_unlisted(const SafetensorsEntry& entry, const std::filesystem::path& path,
+                     const std::string& where, const std::map<std::string, std::string>& listed) {
+  if (listed.empty()) return;
+  const auto found = listed.find(entry.name);
+  if (found != listed.end() && found->second == path.filename().string()) return;
+  throw InputError(fmt::format(
+      "{}: {} is in it, and the index {}; fetch the model again", where, printable(entry.name),
+      found == listed.end() ? "does not list that tensor"
+                            : "says it is in " + printable(found->second)));
 }
 
-Weights::Weights(std::string_view bytes, std::string where)
-    : where_(std::move(where)), index_(safetensors_index(bytes, where_)) {
+}  // namespace
+
+Weights::Weights(const ModelFiles& files, std::string where) : where_(std::move(where)) {
+  const bool is_one = files.weights.size() == 1 && files.listed.empty();
+  for (const std::filesystem::path& path : files.weights) {
+    const std::string name = is_one ? where_ : printable(path.string());
+    files_.push_back(std::make_shared<const MappedFile>(path));
+    SafetensorsIndex index = safetensors_index(files_.back()->bytes(), name);
+    for (SafetensorsEntry& entry : index.tensors) {
+      refuse_unlisted(entry, path, name, files.listed);
+      tensors_.push_back(std::move(entry));
+    }
+    metadata_.merge(index.metadata);
+    ends_.push_back(tensors_.size());
+  }
+  list_names();
+  for (const auto& [tensor, file] : files.listed) {
+    if (by_name_.contains(tensor)) continue;
+    throw InputError(
+        fmt::format("{}: the index says that {} is in {}, and it is not there; fetch "
+                    "the model again",
+                    where_, printable(tensor), printable(file)));
+  }
+}
+
+Weights::Weights(std::string_view bytes, std::string where) : where_(std::move(where)) {
+  SafetensorsIndex index = safetensors_index(bytes, where_);
+  tensors_ = std::move(index.tensors);
+  metadata_ = std::move(index.metadata);
   list_names();
 }
 
 void Weights::list_names() {
-  for (const SafetensorsEntry& entry : index_.tensors) by_name_[entry.name] = &entry;
+  for (const SafetensorsEntry& entry : tensors_) by_name_[entry.name] = &entry;
+}
+
+const std::shared_ptr<const MappedFile>& Weights::file_of(const SafetensorsEntry& entry) const {
+  static const std::shared_ptr<const MappedFile> built_in;
+  const auto place = static_cast<std::size_t>(&entry - tensors_.data());
+  const auto file = std::ranges::upper_bound(ends_, place) - ends_.begin();
+  return files_.empty() ? built_in : files_[static_cast<std::size_t>(file)];
 }
 
 const SafetensorsEntry* Weights::find(std::string_view name) const {
@@ -138,7 +175,7 @@ Values Weights::values(const std::string& name, const Shape& shape, const Stride
   const SafetensorsEntry& entry = checked(name, shape);
   const Dtype& dtype = safetensor_dtype(entry, where_);
   refuse_broken(entry, dtype);
-  const LineReader reader{file_, entry.data, &dtype, strides};
+  const LineReader reader{file_of(entry), entry.data, &dtype, strides};
   if (strides.count() > teaching_numbers) {
     return Values::recomputed(strides.count(), strides.width, reader);
   }

@@ -10,6 +10,7 @@
 
 #include "formats/mapped_file.hpp"
 #include "formats/safetensors.hpp"
+#include "model/model_files.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv {
@@ -31,14 +32,14 @@ struct Strides {
   }
 };
 
-/// A trained model's tensors by their names, in a .safetensors file that is mapped into memory:
-/// opening it costs the same whatever its size, and only the tensors that are asked for are read.
-/// Large ones are not copied: their numbers are read in the file with each look.
+/// A trained model's tensors by their names, in .safetensors files that are mapped into memory:
+/// opening them costs the same whatever their size, and only the tensors that are asked for are
+/// read. Large ones are not copied: their numbers are read in the file with each look.
 class Weights {
  public:
-  /// `where` is the file as messages name it. Throws InputError where it can't be read, or is no
-  /// .safetensors file.
-  Weights(const std::filesystem::path& path, std::string where);
+  /// `where` is the model as messages name it. Throws InputError where a file can't be read, or is
+  /// no .safetensors file, and where it has other tensors than the index of several files says.
+  Weights(const ModelFiles& files, std::string where);
 
   /// The same of bytes that outlive this and all values that are read from it.
   Weights(std::string_view bytes, std::string where);
@@ -46,8 +47,8 @@ class Weights {
   Weights& operator=(const Weights&) = delete;
 
   const std::string& where() const { return where_; }
-  const std::map<std::string, std::string>& metadata() const { return index_.metadata; }
-  const std::vector<SafetensorsEntry>& tensors() const { return index_.tensors; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const std::vector<SafetensorsEntry>& tensors() const { return tensors_; }
 
   const SafetensorsEntry* find(std::string_view name) const;  ///< nullptr where there is none
   /// The numbers of the tensor, a vector or a matrix, as they stand or where `strides` finds them;
@@ -62,10 +63,13 @@ class Weights {
  private:
   void list_names();
   void refuse_broken(const SafetensorsEntry& entry, const Dtype& dtype) const;
+  const std::shared_ptr<const MappedFile>& file_of(const SafetensorsEntry& entry) const;
 
   std::string where_;
-  std::shared_ptr<const MappedFile> file_;
-  SafetensorsIndex index_;
+  std::vector<std::shared_ptr<const MappedFile>> files_;  ///< none where the bytes are built in
+  std::vector<std::size_t> ends_;  ///< of each file: how many tensors it and those before it have
+  std::vector<SafetensorsEntry> tensors_;
+  std::map<std::string, std::string> metadata_;
   mutable std::set<const SafetensorsEntry*> looked_through_;
   std::map<std::string_view, const SafetensorsEntry*> by_name_;
 };

@@ -1,18 +1,14 @@
 #include "model/words.hpp"
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 #include <string>
 
 namespace qkv {
 namespace {
 
-struct Entry {
-  std::string_view step;
-  ModelWords words;
-};
-
-constexpr Entry entries[] = {
+constexpr StepWords entries[] = {
     {"token_ids",
      {"Cut the text into the model's tokens",
       "The model knows a fixed list of tokens, its vocabulary. The text is cut into tokens of that "
@@ -127,18 +123,12 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::vector<std::string> layer_steps(std::size_t layer) {
-  const auto first = std::ranges::find(entries, "norm1", &Entry::step);
-  const auto last = std::ranges::find(entries, "residual2", &Entry::step);
-  std::vector<std::string> names;
-  for (auto entry = first; entry <= last; ++entry) {
-    names.push_back("h" + std::to_string(layer) + "." + std::string(entry->step));
+const ModelWords& model_words(std::string_view step, ModelKind kind) {
+  for (const StepWords& entry :
+       kind == ModelKind::llama ? llama_words() : std::span<const StepWords>()) {
+    if (entry.step == step) return entry.words;
   }
-  return names;
-}
-
-const ModelWords& model_words(std::string_view step) {
-  const auto found = std::ranges::find(entries, step, &Entry::step);
+  const auto found = std::ranges::find(entries, step, &StepWords::step);
   if (found == std::end(entries)) {
     throw std::logic_error("no words for the model's step " + std::string(step));
   }

@@ -1,18 +1,26 @@
 #pragma once
 
-#include <string>
+#include <span>
 #include <string_view>
-#include <vector>
 
-#include "model/model.hpp"
+#include "model/model_words.hpp"
 
 namespace qkv {
 
+/// The words of one step, by its name without the layer.
+struct StepWords {
+  std::string_view step;
+  ModelWords words;
+};
+
+/// GPT-2's kind, or LLaMA's, some of whose steps need other words.
+enum class ModelKind { gpt, llama };
+
 /// What is said of a model's step, by its name without the layer: "scores" for `h3.scores`.
 /// Throws std::logic_error where the table has no such step.
-const ModelWords& model_words(std::string_view step);
+const ModelWords& model_words(std::string_view step, ModelKind kind);
 
-/// The names of all steps of one layer: "h3.norm1", …, "h3.residual2".
-std::vector<std::string> layer_steps(std::size_t layer);
+/// The steps that only LLaMA's kind has, and those that are told in another way there.
+std::span<const StepWords> llama_words();
 
 }  // namespace qkv

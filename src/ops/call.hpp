@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,12 +11,19 @@ namespace qkv {
 
 class Options;
 
+/// A text that is cut already: its ids, and what each stands for.
+struct CutText {
+  std::vector<double> ids;
+  std::vector<std::string> words;
+};
+
 /// What a lesson gives beside its matrices: the texts to tokenise and the vocabulary, if it has
 /// one.
 struct Environment {
   std::vector<std::string> texts;
   bool batch = false;  ///< the texts were written as a list
   std::vector<std::string> vocabulary;
+  std::optional<CutText> cut = {};  ///< in place of the texts
 };
 
 /// One step about to be worked out: its inputs by position, what they are called, its options.

@@ -181,8 +181,19 @@ std::vector<Sentence> encoded(const Call& call) {
   return sentences;
 }
 
+std::vector<Sentence> sentences_of(const Call& call) {
+  if (const auto& cut = call.environment->cut) {
+    return {{.tokens = cut->words, .ids = cut->ids, .pad = 0}};
+  }
+  refuse_no_text(call);
+  return is_bpe(call) ? encoded(call) : looked_up(call);
+}
+
 struct Tokenise {
-  static Form form(const Call&) { return {{}, "1 token", "the text, cut into tokens"}; }
+  static Form form(const Call& call) {
+    const bool is_cut = call.environment->cut.has_value();
+    return {{}, "1 token", is_cut ? "the ids, as they were given" : "the text, cut into tokens"};
+  }
 
   // The rule of an id is its place in the vocabulary: there is no arithmetic to show.
   template <class N>
@@ -191,8 +202,7 @@ struct Tokenise {
   }
 
   static Tensor compute(const Call& call) {
-    refuse_no_text(call);
-    const std::vector<Sentence> sentences = is_bpe(call) ? encoded(call) : looked_up(call);
+    const std::vector<Sentence> sentences = sentences_of(call);
     std::size_t longest = 0;
     for (const Sentence& sentence : sentences) longest = std::max(longest, sentence.ids.size());
     std::vector<double> ids;

@@ -41,6 +41,88 @@ def a_bias_is_in_all_layers_or_in_none(folder):
             lambda weights: weights.pop("transformer.h.1.mlp.c_fc.bias"))
 
 
+def a_bias_that_its_siblings_have_is_missed(folder):
+    def change(weights):
+        for name in [name for name in weights if name.endswith("c_attn.bias")]:
+            weights.pop(name)
+    refused(folder, "there is no tensor transformer.h.0.attn.c_attn.bias, which must be 72, though "
+            "there is transformer.h.0.ln_1.bias: a GPT has all of its biases or none; convert the "
+            "model again, with all of its tensors", change)
+
+
+def a_tensor_in_another_place_is_not_passed_over(folder):
+    def change(weights):
+        weights["model.lm_head.weight"] = weights.pop("lm_head.weight")
+    refused(folder, 'no GPT-2 whose tensors begin with "transformer." has a tensor '
+            "model.lm_head.weight; name it lm_head.weight", change)
+
+    def add(weights):
+        weights["transformer.drop.scale"] = torch.zeros(3)
+    refused(folder, 'no GPT-2 whose tensors begin with "transformer." has a tensor '
+            "transformer.drop.scale; outside its layers it has transformer.wte.weight, "
+            "transformer.wpe.weight, transformer.ln_f.weight, transformer.ln_f.bias, lm_head.weight",
+            add)
+
+
+def a_configuration_of_other_sizes_is_refused(folder):
+    path = gpt.small_model(folder)
+    config = folder / "config.json"
+    one = "the file and its config.json must be one model's"
+    for entry, told in (('"n_layer": 5', f"n_layer is 5; {path} has 2 layers: {one}"),
+                        ('"n_embd": 48', f"n_embd is 48; {path} has 24 numbers a token (d_model): {one}"),
+                        ('"vocab_size": 4', f"vocab_size is 4; {path} has 3 tokens in its vocabulary: "
+                         f"{one}"),
+                        ('"bias": false', "bias is false; the file has biases"),
+                        ('"n_heads": 4', "qkv does not know what n_heads = 4 does to a GPT-2; did you "
+                         'mean "n_head"?'),
+                        ('"quantization_config": {"bits": 4}', "quantization_config.bits is 4; qkv reads "
+                         "F64, F32, F16 and BF16: write the model out unquantised"),
+                        ('"moe": {"experts": 8}', "qkv does not know what moe.experts = 8 does to a "
+                         "GPT-2; take it out if it changes none of the model's numbers")):
+        config.write_text("{" + entry + "}")
+        done = qkv("run", "--model", path, "--text", "A")
+        equal((done.returncode, done.stderr.strip()), (2, (
+            f"qkv: {config}: {told}")))
+
+
+def what_is_no_model_is_told_as_what_it_is(folder):
+    path = folder / "m.safetensors"
+    page = ("this is a web page, not the file itself: download the file (on Hugging Face the address "
+            "with /resolve/ in it, not /blob/)")
+    for data, told in (
+            (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 5\n",
+             "this is a pointer of Git LFS, which stands for a file that was not fetched: fetch it "
+             "with git lfs pull"),
+            (b"GGUF\x03\0\0\0\x23\x01\0\0\0\0\0\0",
+             "this is a GGUF file, as llama.cpp reads it; qkv reads the .safetensors files that it was "
+             "converted from"),
+            (b"<!DOCTYPE html>\n<html><head>", page),
+            (b'\n<!doctype html>', page)):
+        path.write_bytes(data)
+        done = qkv("run", "--model", path, "--text", "A")
+        equal((done.returncode, done.stderr.strip()), (2, f"qkv: {path}: {told}"))
+
+
+def an_index_without_its_files_is_told(folder):
+    index = folder / "model.safetensors.index.json"
+    index.write_text('{"weight_map": {"a": "model-1-of-3.safetensors", "b": "model-2-of-3.safetensors"}}')
+    for path in (index, folder):
+        done = qkv("run", "--model", path, "--text", "A")
+        equal((done.returncode, done.stderr.strip()), (2, (
+            f"qkv: {index}: the index lists 2 files, and 2 are not beside it: "
+            "model-1-of-3.safetensors, model-2-of-3.safetensors; fetch the model whole")))
+    index.write_text('{"weight_map": {"a": "../m.safetensors"}}')
+    done = qkv("run", "--model", index, "--text", "A")
+    equal((done.returncode, done.stderr.strip()), (2, (
+        f"qkv: {index}: weight_map: a is not in a file beside the index; its value must be the file's "
+        "name alone")))
+    index.unlink()
+    done = qkv("run", "--model", folder, "--text", "A")
+    equal((done.returncode, done.stderr.strip()), (2, (
+        f"qkv: {folder}: there is no .safetensors file in this directory: a model's directory has "
+        "model.safetensors, or model.safetensors.index.json and the files that it lists")))
+
+
 def a_missing_layer_is_told(folder):
     def change(weights):
         for name in [name for name in weights if ".h.0." in name]:
@@ -52,10 +134,11 @@ def another_family_is_told_by_what_was_met(folder):
     def change(weights):
         tensor = weights["lm_head.weight"]
         weights.clear()
-        weights["model.embed_tokens.weight"] = tensor
-    refused(folder, "this is no GPT that qkv knows: there is no transformer.wte.weight or "
-            "wte.weight, but model.embed_tokens.weight, …; it reads the tensors of minGPT, "
-            "nanoGPT and Hugging Face's GPT-2", change)
+        weights["encoder.embeddings.weight"] = tensor
+    refused(folder, "this is no model that qkv knows: there is no transformer.wte.weight or "
+            "wte.weight and no model.embed_tokens.weight, but encoder.embeddings.weight, …; it reads "
+            "the tensors of minGPT, nanoGPT and Hugging Face's GPT-2, LLaMA, Mistral, Qwen2, Qwen3, "
+            "Gemma and Gemma 2 (of several files give the directory, or the index)", change)
 
 
 def a_name_near_it_is_offered(folder):
@@ -273,7 +356,7 @@ def layers_and_heads_are_counts(folder):
             f'qkv: {option}: "{value}" is no whole number from {least} to'), done.stderr
 
 
-def what_is_read_again_as_other_tokens_is_told(folder):
+def what_would_be_read_again_as_other_tokens_is_carried_on(folder):
     """A model that always writes "b" after "a", and byte pairs that join the two."""
     weights = gpt.random_weights(1, 24, 259, 8, "in-out", 5)
     weights["lm_head.weight"] = torch.zeros(259, 24)
@@ -281,10 +364,9 @@ def what_is_read_again_as_other_tokens_is_told(folder):
     weights["transformer.ln_f.weight"] = torch.zeros(24)
     gpt.write_safetensors(folder / "m.safetensors", weights, {"n_head": "4"})
     gpt.write_byte_pairs(folder, ["a b"])
-    done = qkv("run", "--model", folder / "m.safetensors", "--text", "a", "--continue", "1")
-    equal((done.returncode, done.stderr.strip()), (2, (
-        'qkv: --continue: what the model has written, "ab", is read as other tokens than those it '
-        "chose; take fewer")))
+    out = qkv.printed("run", "--model", folder / "m.safetensors", "--text", "a", "--continue", "1",
+                      "--no-pause")
+    assert 'The model has continued "a" with "b".' in out, out[:300]
 
 
 CLAIMS = [
@@ -296,7 +378,7 @@ CLAIMS = [
     metadata_without_end_are_refused,
     a_model_reads_one_text,
     layers_and_heads_are_counts,
-    what_is_read_again_as_other_tokens_is_told,
+    what_would_be_read_again_as_other_tokens_is_carried_on,
     a_name_near_it_is_offered,
     numbers_that_are_none_are_told_with_their_tensor,
     whole_numbers_are_no_weights,
@@ -312,6 +394,11 @@ CLAIMS = [
     a_missing_tensor_is_named_with_its_shape,
     a_tensor_of_the_wrong_shape_is_named_with_both,
     a_bias_is_in_all_layers_or_in_none,
+    a_bias_that_its_siblings_have_is_missed,
+    a_tensor_in_another_place_is_not_passed_over,
+    a_configuration_of_other_sizes_is_refused,
+    what_is_no_model_is_told_as_what_it_is,
+    an_index_without_its_files_is_told,
     a_missing_layer_is_told,
     another_family_is_told_by_what_was_met,
     the_number_of_heads_must_be_known,

@@ -9,7 +9,7 @@ import numpy as np
 import backward
 from errors import LessonError, Skipped
 from givens import Draws, given_value
-from model import Layout
+from model import layout_of
 from operations import OPERATIONS, matrix, turned
 
 # What a step holds besides its operation's options.
@@ -97,7 +97,7 @@ class Lesson:
 
     def lay_out(self, table, own_steps):
         """Keeps the model's givens; its steps, and those of the lesson that are not its words."""
-        layout = Layout(self.path.parent / table["file"], table)
+        layout = layout_of(self.path.parent / table["file"], table)
         self.table.setdefault("vocabulary", layout.vocabulary)
         self.givens = list(layout.givens)
         for name, value in layout.givens.items():

@@ -2,7 +2,7 @@
 
 It reads the file by itself, and lays out what the steps of a decoder-only transformer are, with the
 norm before each part. Only what the course has: nanoGPT's and minGPT's files, whose linear maps are
-stored out × in.
+stored out × in, and Qwen3's.
 """
 
 import json
@@ -35,8 +35,8 @@ class Layout:
             stream = self.layer(layer, stream)
         if table.get("layers", last + 1) == last + 1:
             self.norm("norm", stream, "", "ln_f")
-            self.give("W_vocabulary", self.tensors["lm_head.weight"])
-            self.step("logits", "project", ["norm", "W_vocabulary"], layout="out-in")
+            self.give("W_logits", self.tensors["lm_head.weight"])
+            self.step("logits", "project", ["norm", "W_logits"], layout="out-in")
             self.step("probabilities", "softmax", ["logits"])
 
     def give(self, name, value):
@@ -93,3 +93,63 @@ class Layout:
         at = self.step(own + "gelu", "gelu", [at], form=self.gelu)
         at = self.linear("mlp_out", at, "out", file + "mlp.c_proj", own)
         return self.step(own + "residual2", "add", [stream, at])
+
+
+class Qwen3(Layout):
+    """One of LLaMA's relatives: RMS norms, norms of queries and keys, turned pairs, shared keys."""
+
+    def __init__(self, path, table):
+        arrays, self.facts = arrays_of(path)
+        self.tensors = {name.removeprefix("model."): array.astype(float)
+                        for name, array in arrays.items()}
+        self.givens, self.steps = {}, []
+        self.vocabulary = table.get("vocabulary", json.loads(self.facts["vocabulary"]))
+        self.give("token_table", self.tensors["embed_tokens.weight"])
+        self.step("token_ids", "tokenise", [], method="characters")
+        self.step("token_embeddings", "embed", ["token_ids", "token_table"])
+        self.step("X", "scale", ["token_embeddings"], by=1.0)
+        self.layer(0, "X")
+        self.norm("norm", "h0.residual2", "gain", "norm")
+        self.step("logits", "project", ["norm", "token_table"], layout="out-in")
+        self.step("probabilities", "softmax", ["logits"])
+
+    def norm(self, name, source, gain, file, own=""):
+        gain = self.give(own + gain, self.tensors[file + ".weight"])
+        return self.step(own + name, "rms_norm", [source, gain],
+                         eps=float(self.facts["rms_norm_eps"]))
+
+    def layer(self, number, stream):
+        own, file = f"h{number}.", f"layers.{number}."
+        at = self.norm("norm1", stream, "gain1", file + "input_layernorm", own)
+        for letter, count in (("Q", "num_attention_heads"), ("K", "num_key_value_heads"),
+                              ("V", "num_key_value_heads")):
+            parts = np.split(self.tensors[f"{file}self_attn.{letter.lower()}_proj.weight"],
+                             int(self.facts[count]))
+            weight = self.give(f"{own}W_{letter}", np.array([part.T for part in parts]))
+            self.step(own + letter, "project", [at, weight])
+        for letter in "QK":
+            normed = self.norm(f"{letter}_norm", own + letter, f"gain_{letter}",
+                               f"{file}self_attn.{letter.lower()}_norm", own)
+            self.step(f"{own}{letter}_rope", "rope", [normed], pairing="halves",
+                      base=float(self.facts["rope_theta"]))
+        at = self.step(own + "scores", "score", [own + "Q_rope", own + "K_rope"])
+        at = self.step(own + "scaled_scores", "scale", [at])
+        at = self.step(own + "masked_scores", "mask", [at], kind="causal")
+        at = self.step(own + "attention_weights", "softmax", [at])
+        at = self.step(own + "context", "weighted_sum", [at, own + "V"])
+        at = self.step(own + "concat", "concat_heads", [at])
+        at = self.linear("output", at, "O", file + "self_attn.o_proj", own)
+        stream = self.step(own + "residual1", "add", [stream, at])
+        at = self.norm("norm2", stream, "gain2", file + "post_attention_layernorm", own)
+        gate = self.linear("gate", at, "gate", file + "mlp.gate_proj", own)
+        up = self.linear("up", at, "up", file + "mlp.up_proj", own)
+        at = self.step(own + "silu", "silu", [gate])
+        at = self.step(own + "gated", "multiply", [at, up])
+        at = self.linear("mlp_out", at, "down", file + "mlp.down_proj", own)
+        return self.step(own + "residual2", "add", [stream, at])
+
+
+def layout_of(path, table):
+    """The model in the file, as whatever it is."""
+    is_qwen3 = "model.embed_tokens.weight" in arrays_of(path)[0]
+    return Qwen3(path, table) if is_qwen3 else Layout(path, table)

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lesson/inside.hpp"
+
+namespace qkv {
+
+/// A line for each head: how likely the answer is without it, and what is likeliest then.
+std::string ablations_text(const Lesson& lesson, const Guess& answer,
+                           const std::vector<Ablation>& ablations, int digits);
+std::string ablations_json(const Lesson& lesson, const Guess& answer,
+                           const std::vector<Ablation>& ablations);
+
+/// A line for each layer: the likeliest tokens, were it the last.
+std::string glimpses_text(const Lesson& lesson, const std::vector<Glimpse>& glimpses, int digits);
+
+}  // namespace qkv
