@@ -289,8 +289,8 @@ METADATA = {
 }
 
 
-def write_safetensors(path, weights):
-    header, offset, data = {"__metadata__": METADATA}, 0, b""
+def write_safetensors(path, weights, metadata=None):
+    header, offset, data = {"__metadata__": metadata or METADATA}, 0, b""
     for name, weight in weights.items():
         raw = weight.detach().contiguous().numpy().astype("<f4").tobytes()
         header[name] = {
