@@ -211,8 +211,8 @@ constinit const Operation alibi_to_scores = gradient_of<Gradient<PassBack>>({
 
 constinit const Operation alibi_to_slopes = gradient_of<ToSlopes>({
     .title = "Back to the slopes",
-    .says = "A steeper slope takes its distance from every score of its head: the gradients are "
-            "added up by their distances, with the other sign.",
+    .says = "A steeper slope takes more from every score of its head, the further apart the two "
+            "tokens are: the gradients times the distances are added up, with the other sign.",
     .notice = "One number for each head.",
 });
 

@@ -98,13 +98,14 @@ constinit const Operation seed_operation = operation_of<Seed>({
     .name = backward_name,
     .title = "Where the way back begins",
     .says = "If the loss grows by something, it grows by just that: its gradient by itself is 1.",
-    .notice = "From here each gradient is worked out of the one before.",
+    .notice = "From here on each gradient is worked out from the one before.",
 });
 
 constinit const Operation sum_of_uses_operation = operation_of<SumOfUses>({
     .name = backward_name,
     .title = "Add up what comes back",
-    .says = "What several steps used gets a gradient through each of them. They are added up.",
+    .says = "What was used more than once gets a gradient through each of its uses. They are "
+            "added up.",
     .notice = "Which of the uses sends back the most?",
     .fewest = 1,
     .most = 1024,

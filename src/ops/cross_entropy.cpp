@@ -262,9 +262,10 @@ constexpr Mistake cross_entropy_back_mistakes[] = {
 
 constinit const Operation cross_entropy_back = gradient_of<Gradient<CrossEntropyBack>>({
     .title = "Back from the loss to the logits",
-    .says = "What the softmax gave less what was due: 1 at the target, 0 elsewhere. Divided by the "
-            "number of rows where the loss is their mean.",
-    .notice = "Each row sums to 0; only the target's number is negative.",
+    .says = "The probability that softmax gives, less what was due: 1 at the target, 0 elsewhere. "
+            "Where the loss is the mean of the rows, this is divided by their number.",
+    .notice = "Each row sums to 0. A minus stands where a larger logit would make the loss "
+              "smaller.",
     .mistakes = cross_entropy_back_mistakes,
 });
 
@@ -279,9 +280,9 @@ constinit const Operation cross_entropy_operation = operation_of<CrossEntropy>({
     .name = "cross_entropy",
     .title = "How far off the prediction is (cross-entropy)",
     .says = "Softmax turns each row of logits into probabilities. The loss of a row is minus the "
-            "logarithm of the one that its target got: 0 where that is 1, and the larger the less "
-            "it is.",
-    .notice = "Who knows nothing of k possibilities has a loss of ln k.",
+            "logarithm of the one that its target got: 0 where that is 1, and it grows as that "
+            "gets smaller.",
+    .notice = "If all of k possibilities get the same probability, the loss is ln k.",
     .operands = R"(["logits", "targets"])",
     .fewest = 2,
     .most = 2,

@@ -58,9 +58,9 @@ constinit const Operation divide_to_numerator = gradient_of<Gradient<ToNumerator
 
 constinit const Operation divide_to_divisor = gradient_of<Gradient<ToDivisor>>({
     .title = "Back to what it was divided by",
-    .says = "A larger divisor makes the quotient smaller, by the quotient's own size over the "
-            "divisor's.",
-    .notice = "The sign is turned.",
+    .says = "A larger divisor makes the quotient smaller: the gradient is multiplied by the "
+            "quotient, divided by the divisor, and gets the other sign.",
+    .notice = "The larger the divisor, the less a change of it counts.",
     .mistakes = cellwise_back_mistakes<ToDivisor>,
 });
 

@@ -125,16 +125,16 @@ constinit const Operation sqrt_back = gradient_of<Gradient<SqrtBack>>({
 
 constinit const Operation sigmoid_back = gradient_of<Gradient<SigmoidBack>>({
     .title = "Back through the sigmoid",
-    .says = "A share climbs most steeply in the middle and hardly near 0 and 1: the gradient is "
-            "multiplied by the share and by what is left of 1.",
-    .notice = "No number is more than a quarter of what arrived.",
+    .says = "The sigmoid climbs most steeply where it is a half, and hardly near 0 and 1: the "
+            "gradient is multiplied by the sigmoid and by 1 less the sigmoid.",
+    .notice = "No number is further from 0 than a quarter of what arrived.",
 });
 
 constinit const Operation tanh_back = gradient_of<Gradient<TanhBack>>({
     .title = "Back through tanh",
-    .says = "tanh climbs most steeply at 0 and hardly near 1 and -1: the gradient is multiplied by "
-            "1 less its square.",
-    .notice = "No number is more than what arrived.",
+    .says = "tanh climbs most steeply at 0, and hardly where it is near 1 or -1: the gradient is "
+            "multiplied by 1 less the square of tanh.",
+    .notice = "No number is further from 0 than what arrived.",
 });
 
 WayBack back_through_log(const Use&) { return {&log_back}; }

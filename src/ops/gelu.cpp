@@ -153,8 +153,8 @@ constexpr Mistake gelu_back_mistakes[] = {
 
 constinit const Operation gelu_back = gradient_of<Gradient<GeluBack>>({
     .title = "Back through GELU",
-    .says = "The gradient is multiplied by how steeply GELU climbs at each number: nearly 1 far to "
-            "the right, nearly 0 far to the left, a little below 0 between.",
+    .says = "The gradient is multiplied by how steeply GELU climbs at each number: nearly 1 far "
+            "to the right, nearly 0 far to the left, and a little below 0 on the way there.",
     .notice = "Where is the slope negative?",
     .mistakes = gelu_back_mistakes,
 });

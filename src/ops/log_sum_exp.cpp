@@ -109,7 +109,8 @@ struct ToSumOfPowers {
 
 constinit const Operation lse_to_scores = gradient_of<Gradient<ToScoresOfSum>>({
     .title = "Back to the scores, by their softmax",
-    .says = "The log-sum-exp climbs with a score as steeply as the score's softmax is large.",
+    .says = "A score that grows moves the log-sum-exp by its share of the row's powers, which is "
+            "its softmax: the gradient is multiplied by that.",
     .notice = "Each row sums to what arrived.",
 });
 

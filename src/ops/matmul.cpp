@@ -33,14 +33,14 @@ constinit const Operation matmul_to_left = product_gradient<ToLeft>({
     .title = "Back to the left matrix",
     .says = "The gradient of a product goes back to its left matrix through the right one, turned "
             "over.",
-    .notice = "It has the left matrix's own shape: no other product would fit it.",
+    .notice = "It has the left matrix's own shape.",
 });
 
 constinit const Operation matmul_to_right = product_gradient<ToRight>({
     .title = "Back to the right matrix",
     .says = "The gradient of a product goes back to its right matrix through the left one, turned "
             "over.",
-    .notice = "It has the right matrix's own shape: no other product would fit it.",
+    .notice = "It has the right matrix's own shape.",
 });
 
 WayBack back_through_matmul(const Use& use) {

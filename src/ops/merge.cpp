@@ -158,9 +158,9 @@ constinit const Operation merge_to_part = gradient_of<Gradient<ToPart>>({
 
 constinit const Operation merge_to_share = gradient_of<Gradient<ToShare>>({
     .title = "Back to a part's log-sum-exp",
-    .says =
-        "A larger log-sum-exp gives its part more and the other one less: what the result would "
-        "gain is how far the part's own output is from the mixed one.",
+    .says = "A larger log-sum-exp gives its part more and the other one less. How far the part's "
+            "own output is from the merged one, times what arrives, is added up over the features "
+            "and multiplied by the part's share.",
     .notice = "The two are each other's negative.",
 });
 

@@ -102,7 +102,9 @@ struct MultiplyBack {
 
 constinit const Operation multiply_back = gradient_of<Gradient<MultiplyBack>>({
     .title = "Back through a product, cell by cell",
-    .says = "A number that was multiplied changes the product by as much as the other factor is.",
+    .says = "A number that was multiplied changes the product by as much as the other factor is: "
+            "the gradient is multiplied by the other factor. Where one number stood for many, "
+            "theirs are added up.",
     .notice = "Where the other factor is 0, nothing comes back.",
     .mistakes = cellwise_back_mistakes<MultiplyBack>,
 });

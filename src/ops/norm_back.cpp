@@ -217,9 +217,9 @@ constexpr Mistake norm_back_mistakes[] = {
 template <Norm norm>
 constexpr Operation norm_to_rows = gradient_of<Gradient<ToRow<norm>>>({
     .title = "Back through the norm",
-    .says = "A number of a row also moves the root that all of the row are divided by, and the "
-            "mean where that is subtracted. So what the whole row would gain by growing, or by "
-            "moving, is taken out of each gradient.",
+    .says = "A number of a row also moves the root that the whole row is divided by, and the mean "
+            "where that is subtracted. So the part of the gradients that only makes the whole row "
+            "larger, or moves all of it, is taken out.",
     .notice = "A change that makes the whole row larger counts for nothing.",
     .mistakes = norm_back_mistakes<norm>,
 });

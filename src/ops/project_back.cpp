@@ -33,7 +33,7 @@ constexpr Operation words_of_rows{
     .says =
         "Each number of a row went into every column of the projection, by the weight between "
         "the two. The gradient comes back by the same weights.",
-    .notice = "The weight stands on the other side than on the way there.",
+    .notice = "The weight is turned over, compared with the way there.",
 };
 
 constexpr Operation words_of_weight{

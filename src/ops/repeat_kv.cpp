@@ -115,7 +115,7 @@ constexpr Mistake repeat_back_mistakes[] = {
 constinit const Operation repeat_back = gradient_of<RepeatBack>({
     .title = "Back to the head that a group shares",
     .says = "Every copy of a head sends a gradient back: those of a group are added up.",
-    .notice = "As many heads again as there were before.",
+    .notice = "There are as many heads as before they were repeated.",
     .mistakes = repeat_back_mistakes,
 });
 

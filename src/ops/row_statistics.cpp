@@ -115,9 +115,9 @@ struct RowMeanBack {
 
 constinit const Operation row_max_back = gradient_of<Gradient<RowMaxBack>>({
     .title = "Back to the largest of each row",
-    .says = "Only the largest number of a row is seen in the result: it gets the gradient, and the "
-            "others get 0.",
-    .notice = "One number a row, but where several are the largest.",
+    .says = "Only the largest number of a row is seen in the result: it gets the gradient, and "
+            "the others get 0. Several that are equally large share it.",
+    .notice = "All of a row but its largest learns nothing.",
 });
 
 constinit const Operation row_sum_back = gradient_of<Gradient<RowSumBack>>({

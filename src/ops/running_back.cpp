@@ -60,21 +60,23 @@ struct OfOutput {
 template <class Axes>
 constexpr Operation to_before = gradient_of<Gradient<ToBefore<Axes>>>({
     .title = "Back to what was found before",
-    .says = "It was rescaled to the new maximum; so is its gradient, by the same factor.",
+    .says = "It was rescaled to the new maximum, and its gradient is, too, by the same factor.",
     .notice = "Where the maximum did not rise, the gradient passes as it is.",
 });
 
 template <class Axes>
 constexpr Operation to_maximum_before = gradient_of<Gradient<ToMaximum<Axes, true>>>({
     .title = "Back to the maximum before",
-    .says = "The factor e^(m_old − m) rises with the old maximum, by as much as it is.",
+    .says = "The factor e^(m_old − m) grows with the old maximum, as fast as it is large: the "
+            "gradients times what was rescaled are added up.",
     .notice = "In the end the maximum cancels out: its gradients sum to 0.",
 });
 
 template <class Axes>
 constexpr Operation to_new_maximum = gradient_of<Gradient<ToMaximum<Axes, false>>>({
     .title = "Back to the new maximum",
-    .says = "The factor e^(m_old − m) falls with the new maximum, by as much as it is.",
+    .says = "The factor e^(m_old − m) shrinks with the new maximum, as fast as it is large: the "
+            "gradients times what was rescaled are added up, with the other sign.",
     .notice = "In the end the maximum cancels out: its gradients sum to 0.",
 });
 
@@ -110,7 +112,7 @@ struct ToValuesOfTile {
 constinit const Operation output_to_weights = product_gradient<ToWeightsOfTile>({
     .title = "Back to the tile's weights",
     .says = "How much the loss would change if a query took more of a value: the gradient of its "
-            "output times that value, feature by feature.",
+            "output times that value, feature by feature, added up.",
     .notice = "The tile's keys alone are needed.",
 });
 

@@ -228,7 +228,7 @@ constinit const Operation scale_back = gradient_of<Gradient<ScaleBack>>({
     .title = "Back through the scale",
     .says = "The scores were divided by a number, so that a change of them counts for less by just "
             "as much: the gradient is divided by it, too.",
-    .notice = "The same number as on the way there.",
+    .notice = "It is divided by the same number as on the way there.",
     .mistakes = scale_back_mistakes,
 });
 

@@ -81,15 +81,16 @@ struct ToKeys {
 
 constinit const Operation score_to_queries = product_gradient<ToQueries>({
     .title = "Back to the queries",
-    .says = "A query met every key. What its scores should change by goes back to it along those "
-            "keys: each key, as often as its score's gradient says.",
+    .says = "A query met every key. So its gradient is all keys added up, each as often as the "
+            "gradient of the score between the two says.",
     .notice = "A query whose scores have no gradient learns nothing.",
 });
 
 constinit const Operation score_to_keys = product_gradient<ToKeys>({
     .title = "Back to the keys",
-    .says = "A key met every query: it gets each query, as often as the gradient of the score "
-            "between the two says. So the gradient of the scores is turned over.",
+    .says = "A key met every query. So its gradient is all queries added up, each as often as the "
+            "gradient of the score between the two says: the gradients of the scores are turned "
+            "over.",
     .notice = "A key that is hidden from every query gets 0.",
 });
 

@@ -143,8 +143,9 @@ struct ShiftBack {
 
 constinit const Operation shift_back = gradient_of<Gradient<ShiftBack>>({
     .title = "Back through the subtraction of the largest",
-    .says = "The largest number was subtracted from its whole row: it loses what all of them gain.",
-    .notice = "Through a softmax the row sums to 0, so that nothing is lost here.",
+    .says = "The largest number was subtracted from its whole row, itself too: the sum of the "
+            "row's gradients is subtracted from its own.",
+    .notice = "Where a softmax followed, the row's gradients sum to 0, and nothing changes here.",
 });
 
 WayBack back_through_shift(const Use&) { return {&shift_back}; }

@@ -112,7 +112,7 @@ constinit const Operation softcap_back = gradient_of<Gradient<SoftcapBack>>({
     .says =
         "Near 0 a score passes nearly as it is, and so does its gradient; the nearer it came to "
         "the cap, the less of its gradient is left.",
-    .notice = "No number is more than what arrived.",
+    .notice = "No number is further from 0 than what arrived.",
 });
 
 WayBack back_through_softcap(const Use&) { return {&softcap_back, {WayBack::result}}; }

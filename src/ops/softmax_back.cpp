@@ -124,10 +124,12 @@ constexpr Mistake softmax_back_mistakes[] = {
 
 constinit const Operation softmax_back = gradient_of<Gradient<SoftmaxBack>>({
     .title = "Back through softmax",
-    .says = "A score that grows takes weight from all others of its row. So from each weight's "
-            "gradient the row's mean of them (each as often as its weight says) is subtracted, and "
-            "what is left counts by the weight itself.",
-    .notice = "Each row sums to 0: what one score gains, the others lose.",
+    .says = "A score that grows raises its own weight and lowers all others of its row, since "
+            "they sum to 1. So the row's mean of the weights' gradients, each counted as often as "
+            "its weight says, is subtracted from each of them; what is left is multiplied by the "
+            "weight.",
+    .notice = "Each row sums to 0, but where a sink has its share: what one score gains, the "
+              "others lose.",
     .mistakes = softmax_back_mistakes,
 });
 
@@ -154,9 +156,11 @@ struct NormaliseBack {
 
 constinit const Operation normalise_back = gradient_of<Gradient<NormaliseBack>>({
     .title = "Back through the division by the sum",
-    .says = "A number that grows takes a share from all others of its row: the row's mean of the "
-            "gradients, by the shares, is subtracted; then all is divided by the sum.",
-    .notice = "What all numbers of a row have in common counts for nothing: shares stay.",
+    .says = "A number that grows raises its own share and lowers all others of its row. So the "
+            "row's mean of the gradients, each counted as often as its share says, is subtracted "
+            "from each of them; what is left is divided by the row's sum.",
+    .notice = "To make all numbers of a row larger by the same factor changes no share, and "
+              "counts for nothing.",
 });
 
 // A sink joined the sum of each line of its head: it takes from them what they would keep.
@@ -191,8 +195,9 @@ struct ToSinks {
 
 constinit const Operation softmax_to_sinks = gradient_of<ToSinks>({
     .title = "Back to the sinks",
-    .says = "A larger sink takes weight from all keys of its head's rows: what they would lose, by "
-            "the share that the sink has of each row.",
+    .says = "A larger sink takes weight from all keys of its head's rows. So in each row the "
+            "gradients of the weights, each counted as often as its weight says, are added up and "
+            "multiplied by the sink's share, with the other sign; then the rows are added up.",
     .notice = "One number for each head.",
 });
 
@@ -241,8 +246,8 @@ constinit const Operation normalise_to_shared = gradient_of<Gradient<ToShared>>(
 
 constinit const Operation normalise_to_sums = gradient_of<Gradient<ToSums>>({
     .title = "Back to the sums",
-    .says = "A larger sum makes every quotient of its row smaller: they are added up, each by its "
-            "gradient, with the other sign.",
+    .says = "A larger sum makes every quotient of its row smaller: the gradients times the "
+            "quotients are added up and divided by the sum, with the other sign.",
     .notice = "One number for each row.",
 });
 

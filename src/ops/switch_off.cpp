@@ -52,7 +52,7 @@ struct SwitchOffBack : SwitchOff {
 constinit const Operation switch_off_back = gradient_of<SwitchOffBack>({
     .title = "Back to the heads that are on",
     .says = "The head that was switched off has no part in the loss: its gradient is 0.",
-    .notice = "Only one head has 0.",
+    .notice = "The gradients of the other heads pass as they are.",
 });
 
 WayBack back_through_switch_off(const Use&) { return {&switch_off_back}; }

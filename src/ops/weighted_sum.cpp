@@ -102,7 +102,7 @@ struct ToValues {
 constinit const Operation weighted_sum_to_weights = product_gradient<ToWeights>({
     .title = "Back to the weights",
     .says = "How much the loss would change if a query took more of a value: the gradient of its "
-            "context times that value, feature by feature.",
+            "context times that value, feature by feature, added up.",
     .notice = "Which key should each query have taken less of?",
 });
 
