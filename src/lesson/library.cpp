@@ -238,6 +238,7 @@ LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
   const WantedSteps wanted = with_changed(asked, changes);
   Lesson lesson = lesson_of_model(path, whole, settings, wanted);
   if (settings.further > 0) {
+    if (input.text) lesson.recipe.environment.texts = {*input.text};
     lesson.summary = told_continuation(input, *lesson.recipe.environment.cut, settings.further,
                                        lesson.recipe.steps.front().options);
   }

@@ -191,7 +191,8 @@ std::vector<Sentence> sentences_of(const Call& call) {
 
 struct Tokenise {
   static Form form(const Call& call) {
-    const bool is_cut = call.environment->cut.has_value();
+    // A model may have written on behind a text.
+    const bool is_cut = call.environment->cut && call.environment->texts.empty();
     return {{}, "1 token", is_cut ? "the ids, as they were given" : "the text, cut into tokens"};
   }
 

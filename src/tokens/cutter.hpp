@@ -19,7 +19,7 @@ struct Cutting {
   std::string blank = {};  ///< what stands for a blank: "▁"; empty: itself
   Start start = Start::as_it_is;
   Words words = Words::gpt2;
-  std::vector<std::shared_ptr<const Pattern>> patterns = {};  ///< one after the other
+  std::vector<std::shared_ptr<const CutPattern>> patterns = {};  ///< one after the other
 };
 
 /// Cuts texts so.

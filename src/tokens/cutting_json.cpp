@@ -71,7 +71,7 @@ void read_split(const Json& part, Cutting& cutting) {
     refuse_tokenizer("its pre_tokenizer is a Split of another kind than an isolated pattern");
   }
   cutting.words = Words::patterns;
-  cutting.patterns.push_back(std::make_shared<const Pattern>(text_under(pattern, "Regex")));
+  cutting.patterns.push_back(std::make_shared<const CutPattern>(text_under(pattern, "Regex")));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace qkv {
 namespace {
 
-using Node = Pattern::Node;
+using Node = CutPattern::Node;
 using Kind = Node::Kind;
 
 bool is_in_group(Code code, const Node::Item& item) {
@@ -130,11 +130,11 @@ class Matcher {
 
 }  // namespace
 
-Pattern::Pattern(std::string_view written) : root_(parsed_pattern(written)) {}
+CutPattern::CutPattern(std::string_view written) : root_(parsed_pattern(written)) {}
 
-Pattern::~Pattern() = default;
+CutPattern::~CutPattern() = default;
 
-std::vector<std::string_view> Pattern::pieces(std::string_view text) const {
+std::vector<std::string_view> CutPattern::pieces(std::string_view text) const {
   std::vector<std::string_view> pieces;
   Matcher matcher(text);
   std::size_t begin = 0;

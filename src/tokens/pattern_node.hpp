@@ -12,7 +12,7 @@
 namespace qkv {
 
 /// A part of a regular expression.
-struct Pattern::Node {
+struct CutPattern::Node {
   enum class Kind { characters, sequence, choice, repeat, look };
 
   /// What a class has in it: the characters from `first` to `last`; or, where `group` is a letter,
@@ -38,6 +38,6 @@ struct Pattern::Node {
 };
 
 /// The tree of a regular expression. Throws InputError.
-std::unique_ptr<Pattern::Node> parsed_pattern(std::string_view written);
+std::unique_ptr<CutPattern::Node> parsed_pattern(std::string_view written);
 
 }  // namespace qkv

@@ -7,7 +7,7 @@
 namespace qkv {
 namespace {
 
-using Node = Pattern::Node;
+using Node = CutPattern::Node;
 using NodePointer = std::unique_ptr<Node>;
 using Kind = Node::Kind;
 using Item = Node::Item;
@@ -199,7 +199,7 @@ class Parser {
 
 }  // namespace
 
-std::unique_ptr<Pattern::Node> parsed_pattern(std::string_view written) {
+std::unique_ptr<CutPattern::Node> parsed_pattern(std::string_view written) {
   return Parser(written).all();
 }
 

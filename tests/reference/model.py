@@ -128,9 +128,10 @@ class Qwen3(Layout):
             weight = self.give(f"{own}W_{letter}", np.array([part.T for part in parts]))
             self.step(own + letter, "project", [at, weight])
         for letter in "QK":
-            normed = self.norm(f"{letter}_norm", own + letter, f"gain_{letter}",
-                               f"{file}self_attn.{letter.lower()}_norm", own)
-            self.step(f"{own}{letter}_rope", "rope", [normed], pairing="halves",
+            self.norm(f"{letter}_norm", own + letter, f"gain_{letter}",
+                      f"{file}self_attn.{letter.lower()}_norm", own)
+        for letter in "QK":
+            self.step(f"{own}{letter}_rope", "rope", [f"{own}{letter}_norm"], pairing="halves",
                       base=float(self.facts["rope_theta"]))
         at = self.step(own + "scores", "score", [own + "Q_rope", own + "K_rope"])
         at = self.step(own + "scaled_scores", "scale", [at])
