@@ -82,6 +82,24 @@ def bpe():
     yield json.dumps(tokenizer, ensure_ascii=False).encode() + b"\0\0abc ab"
     tokenizer["model"]["merges"] = [["a", "b"]]
     yield json.dumps(tokenizer).encode() + b"\0\0 a'll  b\n12 \xc3\xa9"
+    pattern = r"(?i:'s|'ll)|[^\r\n\p{L}]?\p{L}+|\p{N}{1,3}|\s+(?!\S)|\s+"
+    tokenizer["normalizer"] = {"type": "NFC"}
+    tokenizer["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [
+        {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False},
+        {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]}
+    tokenizer["model"]["ignore_merges"] = True
+    yield json.dumps(tokenizer).encode() + b"\0\0ab'LL  b 1234"
+    vocab = {piece: i for i, piece in enumerate(["<unk>", "<s>", "\u2581", "a", "b", "ab", "<0xC3>"])}
+    tokenizer = {"normalizer": {"type": "Sequence", "normalizers": [
+                     {"type": "Prepend", "prepend": "\u2581"},
+                     {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]},
+                 "model": {"type": "BPE", "vocab": vocab, "merges": ["a b"], "byte_fallback": True,
+                           "unk_token": "<unk>", "fuse_unk": True}}
+    yield json.dumps(tokenizer).encode() + b"\0\0ab \xc3\xa9"
+    del tokenizer["normalizer"]
+    tokenizer["pre_tokenizer"] = {"type": "Metaspace", "replacement": "\u2581",
+                                  "prepend_scheme": "first", "split": True}
+    yield json.dumps(tokenizer).encode() + b"\0\0a ab"
 
 
 def model(layers, conv1d=False, biases=True, tied=False, prefix="transformer.", **metadata):
@@ -120,7 +138,42 @@ def model(layers, conv1d=False, biases=True, tied=False, prefix="transformer.", 
     return json.dumps(header, separators=(",", ":")).encode()
 
 
+def llama(family, after=False, normed=False, biases=False, **metadata):
+    """The header of one of LLaMA's kind of width 2, two heads that share one of keys."""
+    header = {"__metadata__": {"model_type": family, "num_attention_heads": "2", **metadata}}
+    end = 0
+
+    def put(name, *shape):
+        nonlocal end
+        size = 4 * numpy.prod(shape, dtype=int).item()
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + size]}
+        end += size
+
+    put("model.embed_tokens.weight", 3, 2)
+    own = "model.layers.0."
+    for name in ("input", "post_attention", *(("pre_feedforward", "post_feedforward") if after else ())):
+        put(f"{own}{name}_layernorm.weight", 2)
+    for name, rows, columns in (("q", 4, 2), ("k", 2, 2), ("v", 2, 2), ("o", 2, 4)):
+        put(f"{own}self_attn.{name}_proj.weight", rows, columns)
+        if biases and name != "o":
+            put(f"{own}self_attn.{name}_proj.bias", rows)
+    if normed:
+        put(own + "self_attn.q_norm.weight", 2)
+        put(own + "self_attn.k_norm.weight", 2)
+    for name, rows, columns in (("gate", 2, 2), ("up", 2, 2), ("down", 2, 2)):
+        put(f"{own}mlp.{name}_proj.weight", rows, columns)
+    put("model.norm.weight", 2)
+    return json.dumps(header).encode()
+
+
 def models():
+    ties = {"tie_word_embeddings": "true"}
+    yield llama("llama", **ties, **{"rope_scaling.rope_type": "linear", "rope_scaling.factor": "2.0"})
+    yield llama("mistral", sliding_window="1", **ties)
+    yield llama("qwen2", biases=True, **ties)
+    yield llama("qwen3", normed=True, rope_theta="3.0", **ties)
+    yield llama("gemma", hidden_activation="gelu", **ties)
+    yield llama("gemma2", after=True, query_pre_attn_scalar="4", sliding_window="1", **ties)
     yield model(1, n_head="2")
     yield model(1, conv1d=True, tied=True, prefix="", n_head="1", activation_function="gelu_new")
     yield model(2, biases=False, n_head="1", family="nanogpt", vocabulary='["A","B"," "]')

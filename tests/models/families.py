@@ -21,7 +21,7 @@ from claims import Skipped, equal, main, qkv  # noqa: E402
 
 import gpt  # noqa: E402
 import llama  # noqa: E402
-from models import agree, exported  # noqa: E402
+from models import agree, close_to, exported  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDER = Path(os.environ.get("QKV_MODELS", ROOT.parent / "shared" / "data")) / "adder"
@@ -214,6 +214,56 @@ def the_reference_adder_agrees_in_every_step(folder):
     arrays = exported(folder, "--model", ADDER, "--ids", ",".join(map(str, greedy["prompt_ids"])),
                       "--continue", "11")
     equal(arrays["token_ids"].astype(int).ravel().tolist(), greedy["greedy_ids"])
+
+
+def trained_adder():
+    sys.path.insert(0, str(ROOT / "models"))
+    import train_adder
+
+    torch.set_num_threads(1)
+    weights = train_adder.read_safetensors(ROOT / "lessons" / "adder.safetensors")
+    model = train_adder.Model()
+    model.load_state_dict(weights)
+    return train_adder, model, weights
+
+
+def the_courses_own_adder_agrees_with_pytorch(folder):
+    trainer, model, weights = trained_adder()
+    config = llama.config_of("qwen3", hidden_size=8, head_dim=4, num_hidden_layers=1,
+                             num_attention_heads=2, num_key_value_heads=1, rms_norm_eps=1e-6,
+                             rope_theta=3.0, tie_word_embeddings=True)
+    arrays = exported(folder, "trained-adder")
+    ids = arrays["token_ids"].astype(int).ravel().tolist()
+    agree(llama.forward(weights, ids, config), arrays, DOUBLE)
+    with torch.no_grad():
+        close = np.abs(model(torch.tensor([ids]))[0].numpy() - arrays["logits"]).max()
+    assert close < 1e-3, close  # logits of up to 100, in float32
+    layer = model.model["layers"][0].self_attn
+    for steps, mistake in (("pairs_weights", "pairs that stand side by side"),
+                           ("bare_weights", "no norm of queries and keys"),
+                           ("late_weights", "queries one place further")):
+        layer.mistake = mistake
+        with torch.no_grad():
+            model(torch.tensor([ids]))
+        worst = np.abs(layer.weights[0, :, -1].numpy() - arrays[steps][:, -1]).max()
+        assert worst < 1e-4, (steps, worst)
+
+
+def the_adder_writes_sums_on(folder):
+    path = ROOT / "lessons" / "adder.safetensors"
+    for a, b in ((9274610358, 3186420795), (9999999999, 1), (0, 0)):
+        digits = lambda x, n: f"{x:0{n}}"[::-1]  # noqa: E731
+        text = f"0{digits(a, 10)}00{digits(b, 10)}0"
+        arrays = exported(folder, "--model", path, "--text", text, "--continue", "11")
+        got = "".join(str(int(i)) for i in arrays["token_ids"].ravel())
+        equal(got, text + digits(a + b, 11), f"{a} + {b}")
+
+
+def the_record_of_the_adder_is_what_its_weights_measure(folder):
+    trainer, model, _ = trained_adder()
+    record = json.loads((ROOT / "models" / "adder.json").read_text())
+    close_to(record, trainer.measured(model))
+    equal(record["right"], {"sums": 1.0, "digits": 1.0}, "sums of random digits")
 
 
 def a_large_model_opens_at_once(folder):

@@ -234,6 +234,11 @@ def models(course, _, quick):
     yield "run", *model
     yield "run", *model, "--color", "always", "--continue", "3"
     yield "heads", *model
+    yield "heads", *model, "--ablate"
+    yield "run", *model, "--lens"
+    yield "run", *model, "--set", "h0.context[head 3,*,*]=0", "--step", "logits"
+    adder = ("--model", "in/project/lessons/adder.safetensors", "--ids", "0,8,5,3,0,1,6,4,7,2,9")
+    yield "run", *adder, "--continue", "3"
     for form in course.formats[:1 if quick else None]:
         yield "export", *model, "--format", form, "-o", "out"
     yield "report", *model, "-o", "page.html"
