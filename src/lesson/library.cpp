@@ -185,16 +185,34 @@ std::vector<std::size_t> written_on(const Lesson& lesson, Trace trace, std::size
   return ids;
 }
 
-// The ids of the text with what the model writes after it.
-ModelInput continued(const std::string& path, const ModelInput& input,
-                     const ModelSettings& settings) {
-  if (settings.further == 0) return input;
-  Lesson lesson = lesson_of_model(path, input, settings, {});
+// The model's lesson, worked out as far as writing on needs it.
+Trace read_once(Lesson& lesson) {
   WantedSteps wanted = cached_steps(lesson.recipe);
   for (const char* name : {"token_ids", "probabilities"}) wanted.emplace_back(name);
   Evaluation evaluation = evaluate_once(lesson.recipe, wanted);
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
-  return {.text = {}, .ids = written_on(lesson, std::move(evaluation.trace), settings.further)};
+  return std::move(evaluation.trace);
+}
+
+// Whether each token more turns the keys of all others anew, so that none can be kept.
+bool turns_by_length(const Recipe& recipe) {
+  return std::ranges::any_of(recipe.steps, [](const StepRecipe& step) {
+    return step.options.word("scaling", "none") == "dynamic";
+  });
+}
+
+// The ids of the text with what the model writes after it.
+ModelInput continued(const std::string& path, const ModelInput& input,
+                     const ModelSettings& settings) {
+  ModelInput whole = input;
+  for (std::size_t left = settings.further; left > 0;) {
+    Lesson lesson = lesson_of_model(path, whole, settings, {});
+    const std::size_t at_once = turns_by_length(lesson.recipe) ? 1 : left;
+    Trace trace = read_once(lesson);
+    whole = {.text = {}, .ids = written_on(lesson, std::move(trace), at_once)};
+    left -= at_once;
+  }
+  return whole;
 }
 
 // What the model has written, as a person would.

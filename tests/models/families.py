@@ -162,10 +162,12 @@ def ids_are_the_models_own(folder):
 
 
 def models_write_on_with_a_cache(folder):
-    for family in ("llama", "mistral", "qwen3", "gemma2"):
-        own = folder / family
+    dynamic = {"rope_scaling": {"type": "dynamic", "factor": 2.0}, "max_position_embeddings": 6}
+    for place, (family, others) in enumerate((("llama", {}), ("llama", dynamic), ("mistral", {}),
+                                              ("qwen3", {}), ("gemma2", {}))):
+        own = folder / str(place)
         own.mkdir()
-        config = llama.config_of(family)
+        config = llama.config_of(family, **others)
         weights = llama.random_weights(config)
         llama.write(own, config, weights)
         ids = IDS[:4]
