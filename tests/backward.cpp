@@ -179,7 +179,7 @@ std::string interval_fault(const BackWork& back, Dice& dice, double unit) {
 }
 
 bool has_exact_operands(const Operation& operation) {
-  constexpr std::string_view names[] = {"embed", "mask"};
+  constexpr std::string_view names[] = {"embed", "mask", "cross_entropy"};
   return std::ranges::find(names, operation.name) != std::end(names);
 }
 

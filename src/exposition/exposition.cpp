@@ -174,7 +174,8 @@ class Teller {
 
   // Where numbers were changed, the one that this changed most; else the lesson's own choice.
   void cell() {
-    if (!shows_ || step_.output.values.empty()) return;
+    const bool is_wanted = lesson_.texts[step_.number - 1].works_cell;
+    if (!shows_ || !is_wanted || step_.output.values.empty()) return;
     if (telling_.began) {
       const auto changed = largest_change(step_, *telling_.began);
       if (changed && !is_hidden(trace_, step_, *changed)) return add(WorkedCell{*changed});

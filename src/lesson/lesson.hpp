@@ -38,12 +38,13 @@ struct Prose {
 
 /// What the lesson says about one step of its recipe.
 struct StepText {
-  Place place;           ///< of the step's name, for faults of the step as a whole
-  std::string title;     ///< empty where the operation's own title is true of the step
-  Prose cell;            ///< the one to work out, as `scores[cat,fat]`; empty: a typical one
-  bool show = true;      ///< false: the walk says the words and leaves out the matrix
-  bool general = false;  ///< title, say and notice begin with words that are true of any numbers
-  Prose say;             ///< empty where the operation's own words are to be used
+  Place place;             ///< of the step's name, for faults of the step as a whole
+  std::string title;       ///< empty where the operation's own title is true of the step
+  Prose cell;              ///< the one to work out, as `scores[cat,fat]`; empty: a typical one
+  bool works_cell = true;  ///< false: the file says cell = "", for none
+  bool show = true;        ///< false: the walk says the words and leaves out the matrix
+  bool general = false;    ///< title, say and notice begin with words that are true of any numbers
+  Prose say;               ///< empty where the operation's own words are to be used
   Prose notice;
   ModelWords otherwise = {};  ///< a model's own, where what the lesson says is no longer true
   std::optional<double> marks = {};  ///< what a class gets for it; without it, one for a cell

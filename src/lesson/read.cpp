@@ -157,6 +157,7 @@ class LessonFile {
   }
 
   const Operation* known_operation(const toml::node& place, const std::string& op) {
+    if (op == backward_name) return nullptr;
     if (const Operation* operation = find_operation(op)) return operation;
     std::vector<std::string_view> known;
     for (const Operation* operation : catalogue()) known.push_back(operation->name);
@@ -182,16 +183,14 @@ class LessonFile {
     return of;
   }
 
-  // A name that only the way back can make.
   bool may_be_gradient(const std::string& name) const {
     return name.starts_with("d_") && !names_.is_met(name);
   }
 
   // The gradients come after the steps that do without them.
   void go_back() {
-    const toml::node* node = document_.get("backward");
-    if (!node || has_gone_back_) return;
-    has_gone_back_ = true;
+    const toml::node* node = std::exchange(backward_, nullptr);
+    if (!node) return;
     if (!node->is_table()) {
       reader_.fault(*node, "write [backward] with of = \"loss\" below it");
       return;
@@ -263,7 +262,7 @@ class LessonFile {
   LessonNames names_;
   std::size_t model_steps_ = 0;              // so many of the steps are a model's
   std::set<std::string, std::less<>> made_;  // steps that the file does not write itself
-  bool has_gone_back_ = false;
+  const toml::node* backward_ = document_.get("backward");  // none once it was gone
 };
 
 }  // namespace

@@ -25,6 +25,7 @@ StepText read_step_text(const toml::table& table, TomlReader& reader) {
   return {.place = TomlReader::place(*table.get("name")),
           .title = reader.text(table, "title").value_or(""),
           .cell = reader.prose(table, "cell"),
+          .works_cell = table["cell"].value_or(std::string_view(" ")) != "",
           .show = reader.flag(table, "show").value_or(true),
           .general = reader.flag(table, "general").value_or(false),
           .say = reader.prose(table, "say"),

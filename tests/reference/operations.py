@@ -154,7 +154,7 @@ def exp(x):
 def normalise(x, sums=None, axis="rows"):
     """Shares of each line's sum, or of sums that are given; of a line of zeros, zeros."""
     total = x.sum(axis=along(axis), keepdims=True) if sums is None else sums
-    unshared = np.where(x == 0, 0.0, np.inf)
+    unshared = np.where(x == 0, 0.0, np.inf).astype(x.dtype)
     return np.divide(x, total, out=unshared, where=total != 0)
 
 
