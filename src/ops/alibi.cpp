@@ -111,15 +111,16 @@ struct Alibi {
 
   // What each row loses: its head's slope times how far each key is.
   static auto penalty(const Call& call) {
-    return [distance = Distance(call), slopes = slopes_of(call)](
-               std::size_t matrix, std::size_t row, std::span<double> cells) {
-      const double slope = slopes[matrix % slopes.size()];
-      for (std::size_t j = 0; j < cells.size(); ++j) cells[j] -= slope * distance(row, j);
+    return [distance = Distance(call), slopes = slopes_of(call)](const RowPart& at) {
+      const double slope = slopes[at.matrix % slopes.size()];
+      for (std::size_t j = 0; j < at.cells.size(); ++j) {
+        at.cells[j] -= slope * distance(at.row, at.first + j);
+      }
     };
   }
 
   static std::optional<InPlace> in_place(const Call& call) {
-    return InPlace{frame(call), penalty(call)};
+    return InPlace{frame(call), penalty(call), true};
   }
 
   static Tensor compute(const Call& call) {
@@ -127,7 +128,7 @@ struct Alibi {
     const auto work = penalty(call);
     return by_rows(call, std::move(result), 2, [&](const Operands& of, std::span<double> cells) {
       std::ranges::copy(of.row(0), cells.begin());
-      work(of.at().matrix, of.at().row, cells);
+      work({of.at().matrix, of.at().row, 0, cells});
     });
   }
 };

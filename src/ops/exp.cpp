@@ -19,10 +19,10 @@ struct Exp {
   }
 
   static std::optional<InPlace> in_place(const Call& call) {
-    const auto work = [](std::size_t, std::size_t, std::span<double> cells) {
-      for (double& cell : cells) cell = std::exp(cell);
+    const auto work = [](const RowPart& row) {
+      for (double& cell : row.cells) cell = std::exp(cell);
     };
-    return InPlace{frame_of(call, form(call)), work};
+    return InPlace{frame_of(call, form(call)), work, true};
   }
 
   static Tensor compute(const Call& call) {

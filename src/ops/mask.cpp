@@ -195,27 +195,28 @@ struct Mask {
     if (result.shape() != call.inputs[0]->shape()) return {};  // one operand's rows, several masks
     if (goes_by_place(kind_of(call))) {
       const SeenByPlace seen = seen_by_place(call, kind_of(call));
-      return InPlace{std::move(result),
-                     [seen](std::size_t, std::size_t row, std::span<double> cells) {
-                       hide_outside(seen(row), cells);
-                     }};
+      const auto hide = [seen](const RowPart& at) { hide_outside(seen(at.row), at); };
+      return InPlace{std::move(result), hide, true, seen};
     }
     std::vector<Flags> hidden;
     CellBase at{.call = &call, .output = &result};
     for (; at.matrix < result.matrices(); ++at.matrix) hidden.push_back(hidden_cells(at));
     const auto hide = [hidden = std::make_shared<const std::vector<Flags>>(std::move(hidden))](
-                          std::size_t matrix, std::size_t row, std::span<double> cells) {
-      for (std::size_t j = 0; j < cells.size(); ++j) {
-        if ((*hidden)[matrix](row, j)) cells[j] = -infinity;
+                          const RowPart& row) {
+      for (std::size_t j = 0; j < row.cells.size(); ++j) {
+        if ((*hidden)[row.matrix](row.row, row.first + j)) row.cells[j] = -infinity;
       }
     };
-    return InPlace{std::move(result), hide};
+    return InPlace{std::move(result), hide, true};
   }
 
   // All the keys that are not seen, without asking one by one.
-  static void hide_outside(const SeenKeys& seen, std::span<double> cells) {
-    std::ranges::fill(cells.first(seen.from), -infinity);
-    std::ranges::fill(cells.subspan(std::max(seen.from, seen.to)), -infinity);
+  static void hide_outside(const SeenKeys& seen, const RowPart& at) {
+    const auto place = [&](std::size_t key) {
+      return std::clamp(key, at.first, at.first + at.cells.size()) - at.first;
+    };
+    std::ranges::fill(at.cells.first(place(seen.from)), -infinity);
+    std::ranges::fill(at.cells.subspan(place(std::max(seen.from, seen.to))), -infinity);
   }
 
   static Tensor compute(const Call& call) {
@@ -224,7 +225,7 @@ struct Mask {
       const SeenByPlace seen = seen_by_place(call, kind_of(call));
       return by_rows(call, std::move(masked), 1, [&](const Operands& of, std::span<double> cells) {
         std::ranges::copy(of.row(0), cells.begin());
-        hide_outside(seen(of.at().row), cells);
+        hide_outside(seen(of.at().row), {of.at().matrix, of.at().row, 0, cells});
       });
     }
     return by_operands(call, std::move(masked), [](const Operands& of) -> Matrix {

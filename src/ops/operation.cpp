@@ -52,7 +52,7 @@ Tensor result_of(const Operation& operation, const Call& call) {
   Tensor result = std::move(rows->frame);
   const auto work = [height = result.rows(), work = std::move(rows->work)](
                         std::size_t line, std::span<double> cells) {
-    work(line / height, line % height, cells);
+    work({line / height, line % height, 0, cells});
   };
   result.values = Values::recomputed(call.inputs[0]->values, result.columns(), work);
   return result;

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "ops/operation.hpp"
+#include "ops/seen_keys.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv {
@@ -17,11 +19,21 @@ struct Part {
   Tensor tensor;
 };
 
+/// Cells of one row of a tensor: those from column `first` on.
+struct RowPart {
+  std::size_t matrix = 0;
+  std::size_t row = 0;
+  std::size_t first = 0;
+  std::span<double> cells;
+};
+
 /// A result of the first operand's size that costs less than fresh memory for it does: how each of
 /// its rows becomes the result's, in place.
 struct InPlace {
   Tensor frame;  ///< the result without its numbers
-  std::function<void(std::size_t matrix, std::size_t row, std::span<double> cells)> work;
+  std::function<void(const RowPart&)> work;
+  bool cell_by_cell = false;             ///< each cell for itself, so that a part of a row will do
+  std::optional<SeenByPlace> seen = {};  ///< where it is known before: all other cells become -inf
 };
 
 /// The lowest and highest that each cell of a tensor can be.

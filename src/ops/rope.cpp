@@ -111,9 +111,7 @@ struct Rope {
     if (call.inputs.size() == 2) return {};
     const auto wheel =
         std::make_shared<const Wheel>(Rotation::of(RopeOptions::of(call)), call.inputs[0]->rows());
-    const auto turn = [wheel](std::size_t, std::size_t row, std::span<double> cells) {
-      wheel->turn(row, cells);
-    };
+    const auto turn = [wheel](const RowPart& row) { wheel->turn(row.row, row.cells); };
     return InPlace{frame_of(call, form(call)), turn};
   }
 

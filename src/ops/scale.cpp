@@ -90,11 +90,10 @@ struct Scale {
   }
 
   static std::optional<InPlace> in_place(const Call& call) {
-    const auto divide = [divisor = divisor_of(call).value()](std::size_t, std::size_t,
-                                                             std::span<double> cells) {
-      for (double& cell : cells) cell /= divisor;
+    const auto divide = [divisor = divisor_of(call).value()](const RowPart& row) {
+      for (double& cell : row.cells) cell /= divisor;
     };
-    return InPlace{frame(call), divide};
+    return InPlace{frame(call), divide, true};
   }
 
   static Tensor compute(const Call& call) {

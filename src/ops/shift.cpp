@@ -69,7 +69,8 @@ struct Shift {
 
   static std::optional<InPlace> in_place(const Call& call) {
     if (goes_down(call)) return {};
-    const auto work = [](std::size_t, std::size_t, std::span<double> cells) {
+    const auto work = [](const RowPart& row) {
+      const std::span<double> cells = row.cells;
       if (cells.empty()) return;
       const double top = *std::max_element(cells.begin(), cells.end());
       for (double& cell : cells) cell = below(cell, top);

@@ -49,10 +49,10 @@ struct Softcap {
   }
 
   static std::optional<InPlace> in_place(const Call& call) {
-    const auto work = [cap = cap_of(call)](std::size_t, std::size_t, std::span<double> cells) {
-      for (double& cell : cells) cell = capped(cell, cap);
+    const auto work = [cap = cap_of(call)](const RowPart& row) {
+      for (double& cell : row.cells) cell = capped(cell, cap);
     };
-    return InPlace{frame(call), work};
+    return InPlace{frame(call), work, true};
   }
 
   static Tensor compute(const Call& call) {
