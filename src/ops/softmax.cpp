@@ -5,6 +5,7 @@
 #include "ops/catalogue.hpp"
 #include "ops/heads.hpp"
 #include "ops/line.hpp"
+#include "ops/long_softmax.hpp"
 #include "ops/power.hpp"
 #include "ops/score_chain.hpp"
 #include "ops/shape_rule.hpp"
@@ -78,19 +79,12 @@ Matrix softmax(const Matrix& scores, Along along) {
   return weights;
 }
 
-// Rows of large tensors, which are never checked digit by digit.
-void softmax_long_row(std::span<const double> scores, std::span<double> weights) {
-  if (softmax_row(scores, weights)) return;
-  const std::array size = {std::size_t{1}, scores.size()};
-  seen_as<2>(weights, size) = softmax(seen_as<2>(scores, size), Along::rows);
-}
-
 Tensor softmax_of_long_rows(const Call& call, Tensor weights) {
   constexpr std::size_t operations = 4;
   return by_rows(call, std::move(weights), operations,
                  [](const Operands& of, std::span<double> cells) {
                    thread_local Scratch scratch;
-                   softmax_long_row(of.row(0, scratch), cells);
+                   softmax_of_long_row(of.row(0, scratch), cells);
                  });
 }
 
@@ -259,6 +253,12 @@ constexpr Mistake softmax_mistakes[] = {
 };
 
 }  // namespace
+
+void softmax_of_long_row(std::span<const double> scores, std::span<double> weights) {
+  if (softmax_row(scores, weights)) return;
+  const std::array size = {std::size_t{1}, scores.size()};
+  seen_as<2>(weights, size) = softmax(seen_as<2>(scores, size), Along::rows);
+}
 
 constinit const Operation softmax_operation = operation_of<Softmax>({
     .name = "softmax",

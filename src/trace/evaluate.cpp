@@ -3,142 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
+#include <functional>
 #include <map>
 #include <new>
-#include <set>
 
 #include "ops/result.hpp"
+#include "ops/unseen_attention.hpp"
 #include "tensor/memory_limit.hpp"
 #include "tensor/parallel.hpp"
-#include "tensor/row_kernels.hpp"
 #include "text/error.hpp"
-#include "trace/words.hpp"
+#include "trace/given_axes.hpp"
+#include "trace/no_number.hpp"
+#include "trace/wanted.hpp"
 
 namespace qkv {
 namespace {
-
-void name_axis(Axis& axis, std::string_view name) {
-  if (axis.name.empty() && name != "1" && !is_placeholder(name)) axis.name = name;
-}
-
-void name_matrix(Tensor& tensor, std::string_view axes) {
-  if (axes.empty()) return;
-  const auto [rows, columns] = axis_names(axes);
-  name_axis(tensor.axes.back(), columns);
-  if (tensor.rank() > 1) name_axis(tensor.axes[tensor.rank() - 2], rows);
-}
-
-void name_leading(Tensor& tensor, std::string_view innermost) {
-  const std::size_t leading = tensor.leading_axes();
-  if (leading > 0) name_axis(tensor.axes[leading - 1], innermost);
-  if (leading > 1) name_axis(tensor.axes[leading - 2], "batch");
-}
-
-bool counts_tokens(const Axis& axis) {
-  return axis.name.empty() || axis.name == "token" || axis.name == "query" || axis.name == "key";
-}
-
-// `tokens` label whatever has a row for each token; ids, being a vector, count along it.
-void label_tokens(Tensor& tensor, const AxisLabels& tokens) {
-  const bool is_ids = tensor.rank() == 1 && tensor.axes[0].name == "token";
-  if (tokens.empty() || (tensor.rank() == 1 && !is_ids)) return;
-  Axis& axis = is_ids ? tensor.axes[0] : tensor.axes[tensor.rank() - 2];
-  if (axis.labels.empty() && axis.size == tokens.size() && counts_tokens(axis))
-    axis.labels = tokens;
-}
-
-// Whether the rows of operand `k` may stand for tokens. Those of what is used as a weight do not,
-// though there be as many: they meet features. They do where the columns that they meet are tokens.
-bool may_have_tokens(const Call& call, const Form& form, std::size_t k) {
-  if (is_name_of_weight(call.names[k])) return false;
-  const auto rows = axis_names(form.operands[std::min(k, form.operands.size() - 1)]).first;
-  const bool is_vector = call.inputs[k]->rank() < 2;
-  if (rows != "inner") return is_vector || (rows != "1" && rows != "column");
-  const Axis& met = call.inputs[0]->axes.back();
-  return !met.labels.empty() || met.name == "key" || met.name == "query";
-}
-
-// The first step that uses a given tells what its axes count, where its name does not. Its leading
-// axis counts sentences where it is data that meets weights without heads, or is yet to be cut into
-// heads; else it counts heads, as where it meets numbers that its heads share or have each, or is
-// called Q, K or V: their norms have a gain for all heads.
-void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
-  const Call call = trace.call(step);
-  const Form form = step.operation->form(call);
-  const bool plain_weights =
-      call.inputs.size() > 1 && std::all_of(call.inputs.begin() + 1, call.inputs.end(),
-                                            [](const Tensor* t) { return t->rank() < 3; });
-  const auto counts_sentences = [&](std::string_view name) {
-    return form.makes_heads || (plain_weights && !form.shares_heads && !is_name_of_heads(name));
-  };
-  std::set<std::size_t> met;
-  for (std::size_t k = 0; k < step.of.size(); ++k) {
-    const auto place = trace.given_names.place(step.of[k]);
-    if (!place || !met.insert(*place).second) continue;  // where it stands first tells
-    Given& given = trace.givens[*place];
-    if (!form.operands.empty()) {
-      name_matrix(given.tensor, form.operands[std::min(k, form.operands.size() - 1)]);
-    }
-    name_leading(given.tensor, k == 0 && counts_sentences(given.name) ? "batch" : "head");
-    if (form.operands.empty() || may_have_tokens(call, form, k)) label_tokens(given.tensor, tokens);
-  }
-}
-
-// Asked of every number of every step: on several threads where they are many.
-bool has_no_number(const Tensor& tensor) {
-  std::atomic<bool> found = false;
-  tensor.values.in_pieces([&](std::span<const double> piece) {
-    in_blocks(piece.size(), std::size_t{1} << 16, 1, [&](std::size_t begin, std::size_t end) {
-      if (has_nan(piece.subspan(begin, end - begin))) found = true;
-    });
-  });
-  return found;
-}
-
-// "row 1, column 2" of the first number that is such.
-std::optional<std::string> first_place(const Tensor& tensor, bool (*is_such)(double)) {
-  const auto found = std::find_if(tensor.values.begin(), tensor.values.end(), is_such);
-  if (found == tensor.values.end()) return {};
-  const auto place = static_cast<std::size_t>(found - tensor.values.begin());
-  return fmt::format("row {}, column {}", place / tensor.columns() % tensor.rows() + 1,
-                     place % tensor.columns() + 1);
-}
-
-bool is_no_number(double value) { return std::isnan(value); }
-bool is_infinite(double value) { return std::isinf(value); }
-
-// What brought a number that is none about: one in an operand, infinities there, or an overflow.
-std::string why_no_number(const Operation& operation, const Call& call) {
-  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-    if (const auto place = first_place(*call.inputs[k], is_no_number)) {
-      return fmt::format("{} of {} is none (nan); look where it comes from", *place, call.names[k]);
-    }
-  }
-  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-    if (const auto place = first_place(*call.inputs[k], is_infinite)) {
-      return fmt::format("infinities met (inf − inf or 0 · inf); {} of {} is infinite", *place,
-                         call.names[k]);
-    }
-  }
-  const bool is_small = std::ranges::all_of(call.inputs, [](const Tensor* input) {
-    constexpr double no_overflow = 1e100;  // of squares and sums
-    return std::ranges::all_of(input->values, [](double x) { return std::abs(x) < no_overflow; });
-  });
-  if (!is_small) {
-    return "its terms grew beyond 1.8e308, the largest number; make its operands smaller";
-  }
-  if (!operation.undefined.empty()) return std::string(operation.undefined);
-  return fmt::format("0 was divided by 0; {}", operation.against_zero);
-}
-
-void refuse_no_number(const Tensor& tensor, const Operation& operation, const Call& call) {
-  if (!has_no_number(tensor)) return;
-  throw InputError(fmt::format("{}: {} is not a number: {}", call.step,
-                               first_place(tensor, is_no_number).value(),
-                               why_no_number(operation, call)));
-}
 
 void refuse_operand_count(const StepRecipe& step) {
   const Operation& operation = *step.operation;
@@ -150,7 +29,8 @@ void refuse_operand_count(const StepRecipe& step) {
                                wanted, operation.most == 1 ? "" : "s", step.of.size()));
 }
 
-Step worked_out(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens) {
+// The step about to be worked out: what its operands' axes count is known from here on.
+Step begun(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens) {
   refuse_operand_count(recipe);
   Step step{.name = recipe.name,
             .operation = recipe.operation,
@@ -158,69 +38,25 @@ Step worked_out(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens
             .options = recipe.options,
             .output = {}};
   learn_axes(trace, step, tokens);
-  const Call call = trace.call(step);
-  step.output = result_of(*recipe.operation, call);
-  // What is recomputed makes nan of nothing that wasn't (Operation::in_place).
-  if (step.output.values.are_stored()) refuse_no_number(step.output, *recipe.operation, call);
   return step;
 }
 
-// ---------------------------------------------------------------- what is wanted
-
-// Of each step whether something wanted needs it; a step's operands stand before it.
-std::vector<bool> needed_steps(const Recipe& recipe, const WantedSteps& wanted) {
-  if (wanted.empty()) return std::vector<bool>(recipe.steps.size(), true);
-  std::vector<bool> needed(recipe.steps.size());
-  for (const std::string& name : wanted) {
-    if (const auto step = find_step(recipe, name)) needed[*step] = true;
-  }
-  std::set<std::string_view> operands;
-  for (std::size_t s = needed.size(); s-- > 0;) {
-    const StepRecipe& step = recipe.steps[s];
-    if (operands.contains(step.name)) needed[s] = true;
-    if (needed[s]) operands.insert(step.of.begin(), step.of.end());
-  }
-  return needed;
+Tensor worked_out(const Step& step, const Trace& trace) {
+  const Call call = trace.call(step);
+  Tensor result = result_of(*step.operation, call);
+  // What is recomputed makes nan of nothing that wasn't (Operation::in_place).
+  if (result.values.are_stored()) refuse_no_number(result, *step.operation, call);
+  return result;
 }
 
-// The names of what is looked at in the end: what is wanted, and what its arithmetic is made of.
-std::set<std::string_view> names_to_keep(const Recipe& recipe, const WantedSteps& wanted) {
-  std::set<std::string_view> names(wanted.begin(), wanted.end());
-  for (const std::string& name : wanted) {
-    const auto step = find_step(recipe, name);
-    if (!step) continue;
-    names.insert(recipe.steps[*step].name);
-    names.insert(recipe.steps[*step].of.begin(), recipe.steps[*step].of.end());
+// Whether the operands of a step hold more numbers than a lesson shows.
+bool is_large(const StepRecipe& step, const Trace& trace) {
+  std::size_t numbers = 0;
+  for (const std::string& name : step.of) {
+    const Tensor& operand = *trace.find(name);
+    numbers += operand.matrices() * operand.rows() * operand.columns();  // also where unseen
   }
-  return names;
-}
-
-// Of each operand the last step that needs it.
-using LastUses = std::map<std::string_view, std::size_t>;
-
-LastUses last_uses(const Recipe& recipe, const std::vector<bool>& needed) {
-  LastUses uses;
-  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
-    if (!needed[s]) continue;
-    for (const std::string& name : recipe.steps[s].of) uses[name] = s;
-  }
-  return uses;
-}
-
-// Lets go of the large operands of step `s` that neither a later step needs nor is kept;
-// whether there were any.
-bool release(Trace& trace, const Recipe& recipe, std::size_t s, const LastUses& uses,
-             const std::set<std::string_view>& kept) {
-  std::size_t gone = 0;
-  for (const std::string& name : recipe.steps[s].of) {
-    const auto last = uses.find(name);
-    const bool still_used = last != uses.end() && last->second > s;
-    const Tensor* tensor = trace.find(name);
-    const bool is_large = tensor && tensor->values.size() > teaching_numbers;
-    if (still_used || kept.contains(name) || !is_large) continue;
-    gone += std::erase_if(trace.steps, [&](const Step& step) { return step.name == name; });
-  }
-  return gone > 0;
+  return numbers > teaching_numbers;
 }
 
 std::size_t numbers_in(const Trace& trace) {
@@ -230,11 +66,196 @@ std::size_t numbers_in(const Trace& trace) {
   return numbers;
 }
 
-// Whether the operands of a step hold more numbers than a lesson shows.
-bool is_large(const StepRecipe& step, const Trace& trace) {
-  std::size_t numbers = 0;
-  for (const std::string& name : step.of) numbers += trace.find(name)->values.size();
-  return numbers > teaching_numbers;
+/// An attention that is looked at nowhere but in its result.
+struct Unseen {
+  std::vector<std::size_t> steps;
+  std::vector<InPlace> works = {};  // of those that are there so far
+  bool is_over = false;             // it is worked out, or can't be done so
+};
+
+/// The work on one recipe, step by step.
+class Evaluator {
+ public:
+  Evaluator(Recipe recipe, const WantedSteps& wanted)
+      : recipe_(std::move(recipe)), lets_go_(!wanted.empty()), looks_(recipe_, wanted) {
+    if (!lets_go_) return;
+    for (auto& steps : unseen_attentions(recipe_, looks_)) {
+      for (const std::size_t s : steps) unseen_of_[s] = unseen_.size();
+      unseen_.push_back({std::move(steps)});
+    }
+  }
+
+  Evaluation all() &&;
+
+ private:
+  bool has_operands(std::size_t s) const;
+  bool is_to_be_made(std::size_t s) const;
+  void make(std::size_t s);
+  bool is_made_unseen(std::size_t s, Unseen& attention);
+  std::optional<UnseenAttention> result_of_unseen(const Unseen& attention, const Step& last) const;
+  void finish(Unseen& attention, const Values& weights);
+  void make_seen(std::size_t s, Unseen& attention);
+  void add(std::size_t s, Step step);
+  void let_go_of_operands(std::size_t s);
+  void forget(const Unseen& attention, std::string_view but = "");
+  void attempt(std::size_t s, const std::function<void()>& work);
+
+  Recipe recipe_;
+  const AxisLabels tokens_ = recipe_.tokens;
+  const bool lets_go_;
+  const Looks looks_;
+  std::vector<Unseen> unseen_;
+  std::map<std::size_t, std::size_t> unseen_of_;  // of each of their steps, which it is part of
+  MemoryBudget budget_;
+  Evaluation result_;
+  Trace& trace_ = result_.trace;
+};
+
+// A step that can't be worked out is a fault, and the others go on.
+void Evaluator::attempt(std::size_t s, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const InputError& error) {
+    result_.faults.push_back({s, error.what()});
+  } catch (const std::bad_alloc&) {
+    result_.faults.push_back({s, fmt::format("{}: {}", recipe_.steps[s].name, out_of_memory())});
+  }
+}
+
+bool Evaluator::has_operands(std::size_t s) const {
+  return std::ranges::all_of(recipe_.steps[s].of, [&](const auto& n) { return trace_.find(n); });
+}
+
+bool Evaluator::is_to_be_made(std::size_t s) const {
+  const StepRecipe& step = recipe_.steps[s];
+  return step.operation && has_operands(s) && (looks_.needed[s] || !is_large(step, trace_));
+}
+
+void Evaluator::add(std::size_t s, Step step) {
+  budget_.add(step.output, step.name);
+  step.number = s + 1;
+  trace_.add(std::move(step));
+}
+
+// Lets go of the large operands of step `s` that neither a later step needs nor is kept.
+void Evaluator::let_go_of_operands(std::size_t s) {
+  if (!lets_go_) return;
+  std::size_t gone = 0;
+  for (const std::string& name : recipe_.steps[s].of) {
+    const auto last = looks_.last_uses.find(name);
+    const bool still_used = last != looks_.last_uses.end() && last->second > s;
+    const Tensor* tensor = trace_.find(name);
+    const bool is_large = tensor && tensor->values.size() > teaching_numbers;
+    if (still_used || looks_.kept.contains(name) || !is_large) continue;
+    gone += std::erase_if(trace_.steps, [&](const Step& step) { return step.name == name; });
+  }
+  if (gone > 0) budget_.recount(numbers_in(trace_));
+}
+
+void Evaluator::make(std::size_t s) {
+  const auto unseen = unseen_of_.find(s);
+  if (unseen != unseen_of_.end() && is_made_unseen(s, unseen_[unseen->second])) return;
+  if (!has_operands(s)) return;  // one of them may just have failed
+  Step step = begun(recipe_.steps[s], trace_, tokens_);
+  step.output = worked_out(step, trace_);
+  add(s, std::move(step));
+  let_go_of_operands(s);
+}
+
+// ---------------------------------------------------------------- what is not looked at
+
+// What an attention comes to that `last` ends; nothing where its numbers have to be seen.
+std::optional<UnseenAttention> Evaluator::result_of_unseen(const Unseen& attention,
+                                                           const Step& last) const {
+  std::vector<UnseenStep> steps;
+  for (std::size_t k = 0; k < attention.works.size(); ++k) {
+    const Step& step = trace_.step_at(recipe_.steps[attention.steps[k]].name);
+    steps.push_back({step.operation, trace_.call(step), &attention.works[k]});
+  }
+  steps.push_back({last.operation, trace_.call(last)});
+  std::optional<UnseenAttention> made = unseen_attention(steps);
+  if (made && has_no_number(made->result)) return {};
+  return made;
+}
+
+// Whether step `s` of an attention is there with its numbers left out, or ends one that is.
+bool Evaluator::is_made_unseen(std::size_t s, Unseen& attention) {
+  if (attention.is_over) return false;
+  Step step = begun(recipe_.steps[s], trace_, tokens_);
+  if (s != attention.steps.back()) {
+    if (auto work = unseen_step(*step.operation, trace_.call(step))) {
+      step.output = work->frame;
+      attention.works.push_back(std::move(*work));
+      add(s, std::move(step));
+      return true;
+    }
+  } else if (auto made = result_of_unseen(attention, step)) {
+    step.output = std::move(made->result);
+    finish(attention, made->weights);
+    add(s, std::move(step));
+    std::ranges::for_each(attention.steps, [&](auto t) { let_go_of_operands(t); });
+    return true;
+  }
+  make_seen(s, attention);
+  return false;
+}
+
+// The weights stay where the result's arithmetic is looked at, and are made when they are.
+void Evaluator::finish(Unseen& attention, const Values& weights) {
+  attention.is_over = true;
+  attention.works.clear();
+  const std::string& name = recipe_.steps[attention.steps.end()[-2]].name;
+  const bool are_kept = looks_.kept.contains(name);
+  if (are_kept) std::ranges::find(trace_.steps, name, &Step::name)->output.values = weights;
+  trace_.has_recomputed = trace_.has_recomputed || are_kept;
+  forget(attention, are_kept ? name : "");
+}
+
+// The numbers that were left out before step `s` are wanted after all.
+void Evaluator::make_seen(std::size_t s, Unseen& attention) {
+  attention.is_over = true;
+  attention.works.clear();
+  for (const std::size_t before : attention.steps) {
+    if (before >= s) return;
+    const auto is_it = [&](const Step& step) { return step.name == recipe_.steps[before].name; };
+    bool is_made = false;
+    attempt(before, [&] {
+      if (!has_operands(before)) return;
+      Tensor result = worked_out(trace_.step_at(recipe_.steps[before].name), trace_);
+      budget_.add(result, recipe_.steps[before].name);
+      std::ranges::find_if(trace_.steps, is_it)->output = std::move(result);
+      is_made = true;
+    });
+    if (!is_made) std::erase_if(trace_.steps, is_it);
+    let_go_of_operands(before);
+  }
+}
+
+void Evaluator::forget(const Unseen& attention, std::string_view but) {
+  for (const std::size_t s : attention.steps) {
+    const std::string& name = recipe_.steps[s].name;
+    std::erase_if(trace_.steps,
+                  [&](const Step& step) { return step.name == name && step.name != but; });
+  }
+}
+
+Evaluation Evaluator::all() && {
+  for (const Given& given : recipe_.givens) budget_.add(given.tensor, given.name);
+  trace_.convention = recipe_.convention;
+  trace_.environment = recipe_.environment;
+  for (Given& given : recipe_.givens) trace_.add(std::move(given));
+  trace_.length = recipe_.steps.size() + recipe_.beyond;
+  name_as_usual(trace_);
+  for (std::size_t s = 0; s < recipe_.steps.size(); ++s) {
+    attempt(s, [&] {
+      if (is_to_be_made(s)) make(s);
+    });
+  }
+  for (const Unseen& attention : unseen_) {
+    if (!attention.is_over) forget(attention);  // one of its steps has failed
+  }
+  name_unused(trace_, tokens_);
+  return std::move(result_);
 }
 
 }  // namespace
@@ -247,44 +268,7 @@ std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name
 }
 
 Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
-  Evaluation result;
-  MemoryBudget budget;
-  for (const Given& given : recipe.givens) budget.add(given.tensor, given.name);
-  Trace& trace = result.trace;
-  trace.convention = recipe.convention;
-  trace.environment = recipe.environment;
-  for (Given& given : recipe.givens) trace.add(std::move(given));
-  trace.length = recipe.steps.size() + recipe.beyond;
-  const AxisLabels tokens = recipe.tokens;
-  const std::vector<bool> needed = needed_steps(recipe, wanted);
-  const std::set<std::string_view> kept = names_to_keep(recipe, wanted);
-  const LastUses uses = last_uses(recipe, needed);
-  for (Given& given : trace.givens) name_matrix(given.tensor, usual_axes(given.name));
-  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
-    const StepRecipe& step = recipe.steps[s];
-    const bool ready = step.operation && std::all_of(step.of.begin(), step.of.end(),
-                                                     [&](const auto& n) { return trace.find(n); });
-    if (!ready || (!needed[s] && is_large(step, trace))) continue;
-    try {
-      Step made = worked_out(step, trace, tokens);
-      budget.add(made.output, made.name);
-      made.number = s + 1;
-      trace.add(std::move(made));
-      if (!wanted.empty() && release(trace, recipe, s, uses, kept)) {
-        budget.recount(numbers_in(trace));
-      }
-    } catch (const InputError& error) {
-      result.faults.push_back({s, error.what()});
-    } catch (const std::bad_alloc&) {
-      result.faults.push_back({s, fmt::format("{}: {}", step.name, out_of_memory())});
-    }
-  }
-  for (Given& given : trace.givens) {  // those that no step uses
-    name_leading(given.tensor, "head");
-    if (trace.first_uses.contains(given.name) || is_name_of_weight(given.name)) continue;
-    label_tokens(given.tensor, tokens);
-  }
-  return result;
+  return Evaluator(std::move(recipe), wanted).all();
 }
 
 Trace evaluate(const Recipe& recipe) {
