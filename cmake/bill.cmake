@@ -63,6 +63,8 @@ qkv_part(OpenBLAS libopenblas-pthread-dev "" BSD-3-Clause libopenblas.a https://
 qkv_part(utf8proc libutf8proc-dev "" "MIT AND Unicode-DFS-2015" libutf8proc.a
          https://juliastrings.github.io/utf8proc)
 qkv_part(zlib zlib1g-dev "" Zlib libz.a https://zlib.net)
+qkv_part(nettle nettle-dev "" "LGPL-3.0-or-later OR GPL-2.0-or-later" libnettle.a
+         https://www.lysator.liu.se/~nisse/nettle)
 qkv_part(libgfortran libgfortran-12-dev "${gcc}" "${gcc_licence}" libgfortran.a ${gcc_home})
 qkv_part(libquadmath libgcc-12-dev "${gcc}" LGPL-2.0-or-later libquadmath.a ${gcc_home})
 qkv_part(libstdc++ libstdc++-12-dev "${gcc}" "${gcc_licence}" libstdc++.a ${gcc_home})

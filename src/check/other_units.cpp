@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "ops/catalogue.hpp"
+#include "ops/way_back.hpp"
 
 namespace qkv {
 namespace {
@@ -45,7 +46,13 @@ OtherUnits with_base_2(const Recipe& recipe) {
   return result;
 }
 
-// The loss of the step added up for averaged, or averaged for added up.
+// Whether the step takes a gradient back through the loss.
+bool goes_back_through(const StepRecipe& step, const StepRecipe& loss) {
+  const WayBack way = loss.operation->way_back({0, loss.of.size(), &loss.options});
+  return step.operation == way.operation && step.of[1] == loss.of[0];
+}
+
+// The loss of the step added up for averaged, or averaged for added up, and so its gradient.
 OtherUnits with_other_reduction(const Recipe& recipe, const StepRecipe& loss) {
   OtherUnits result{.id = "convention.reduction",
                     .recipe = without_givens(recipe),
@@ -53,13 +60,16 @@ OtherUnits with_other_reduction(const Recipe& recipe, const StepRecipe& loss) {
                     .must_be_followed = true};
   result.recipe.steps = recipe.steps;
   for (StepRecipe& step : result.recipe.steps) {
-    const bool goes_on = std::ranges::any_of(step.of, [&](const std::string& operand) {
-      return std::ranges::find(result.changed, operand) != result.changed.end();
-    });
-    if (step.name == loss.name) {
+    const bool goes_back = goes_back_through(step, loss);
+    const bool goes_on =
+        goes_back || std::ranges::any_of(step.of, [&](const std::string& operand) {
+          return std::ranges::find(result.changed, operand) != result.changed.end();
+        });
+    if (goes_back || step.name == loss.name) {
       const bool is_sum = step.options.word("reduction", "mean") == "sum";
       step.options.set("reduction", std::string(is_sum ? "mean" : "sum"));
-    } else if (goes_on) {
+    }
+    if (goes_on && step.name != loss.name) {
       result.changed.push_back(step.name);
       result.following.push_back(step.name);
     }
