@@ -121,12 +121,13 @@ RandomStream* stream_for(const Table& given) {
   return &*context.stream;
 }
 
-std::optional<Numbers> draw(const Table& given,
-                            std::vector<double> (RandomStream::*draws)(std::size_t)) {
+std::optional<Numbers> draw(const Table& given, void (RandomStream::*draws)(std::span<double>)) {
   const auto shape = given.shape();
   RandomStream* stream = stream_for(given);
   if (!shape || !stream) return {};
-  return Numbers{tensor_of(*shape, (stream->*draws)(count_of(*shape, given.key)))};
+  Values numbers = Values::unwritten(count_of(*shape, given.key));
+  (stream->*draws)(numbers.write());
+  return Numbers{tensor_of(*shape, std::move(numbers))};
 }
 
 // nn.Linear(in, out): the weight is stored out × in, the bias is a vector.

@@ -1,5 +1,6 @@
 #include "tensor/random.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -193,22 +194,33 @@ RandomStream::RandomStream(Generator generator, std::uint64_t seed)
 
 std::vector<double> RandomStream::rand(std::size_t count) {
   std::vector<double> values(count);
-  for (double& value : values) {
-    value =
-        generator_ == Generator::numpy ? numpy_uniform(engine_) : double{torch_uniform(engine_)};
-  }
+  rand(std::span(values));
   return values;
 }
 
-std::vector<double> RandomStream::randn(std::size_t count) {
-  const bool torch = generator_ == Generator::torch;
-  if (torch && count >= 16) return torch_normal_fill(engine_, count);
-  std::vector<double> values(count);
-  for (double& value : values) {
-    value = next_normal();
-    if (torch) value = static_cast<float>(value);
+void RandomStream::rand(std::span<double> numbers) {
+  for (double& number : numbers) {
+    number =
+        generator_ == Generator::numpy ? numpy_uniform(engine_) : double{torch_uniform(engine_)};
   }
+}
+
+std::vector<double> RandomStream::randn(std::size_t count) {
+  std::vector<double> values(count);
+  randn(std::span(values));
   return values;
+}
+
+void RandomStream::randn(std::span<double> numbers) {
+  const bool torch = generator_ == Generator::torch;
+  if (torch && numbers.size() >= 16) {
+    std::ranges::copy(torch_normal_fill(engine_, numbers.size()), numbers.begin());
+    return;
+  }
+  for (double& number : numbers) {
+    number = next_normal();
+    if (torch) number = static_cast<float>(number);
+  }
 }
 
 double RandomStream::next_normal() {

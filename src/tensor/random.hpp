@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <span>
 #include <vector>
 
 namespace qkv {
@@ -25,11 +26,13 @@ class RandomStream {
 
   /// `count` numbers from 0 up to, but not including, 1: `numpy.random.rand`, `torch.rand`.
   std::vector<double> rand(std::size_t count);
+  void rand(std::span<double> numbers);
 
   /// `count` numbers from the normal distribution of mean 0 and deviation 1: `numpy.random.randn`,
   /// `torch.randn`. PyTorch draws 16 or more at a time in another way than fewer, so there
   /// randn(8) twice is not randn(16).
   std::vector<double> randn(std::size_t count);
+  void randn(std::span<double> numbers);
 
   /// The weight of `torch.nn.Linear(in, out)`, out × in, row-major: uniform in ±1/√in (He et al.
   /// 2015, section 2.2, with a slope of √5). PyTorch draws the weight first, then the bias. Throws
