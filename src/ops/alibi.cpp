@@ -200,6 +200,7 @@ struct ToSlopes {
   }
 
   static Tensor compute(const Call& call) {
+    require_arriving(call, call.inputs[first_need]->shape());
     return cell_by_cell(call, gradient_frame(call), cell<double>);
   }
 };

@@ -193,8 +193,20 @@ struct ConcatHeadsBack {
         c.row, first_column(c) + head * c.output->columns() + c.column);
   }
 
+  // One tensor's heads were joined, or several matrices: then others may stand behind this one.
   static Tensor compute(const Call& call) {
-    return cell_by_cell(call, gradient_frame(call), cell<double>);
+    Tensor whole = gradient_frame(call);
+    const Tensor& joined = *call.inputs[arriving];
+    Shape due = whole.shape();
+    if (joined.leading_axes() < whole.leading_axes()) {
+      due.back() *= due[due.size() - 3];
+      due.erase(due.end() - 3);
+    } else {
+      const std::size_t first = first_column({.call = &call, .output = &whole});
+      due.back() = std::max(joined.columns(), first + due.back());
+    }
+    require_arriving(call, due);
+    return cell_by_cell(call, std::move(whole), cell<double>);
   }
 };
 

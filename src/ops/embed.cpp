@@ -93,6 +93,9 @@ struct EmbedBack {
   }
 
   static Tensor compute(const Call& call) {
+    Shape due = call.inputs[first_need]->shape();
+    due.push_back(call.inputs[own_operand]->columns());
+    require_arriving(call, due);
     Tensor result = gradient_frame(call);
     const std::span<double> cells = result.values.write();
     std::ranges::fill(cells, 0.0);

@@ -38,6 +38,24 @@ Tensor only(const Call& call, const Tensor& whole, std::size_t taken) {
   return result;
 }
 
+// Each operand's leading axes are the gradient's, or repeat along them; fewer heads are shared.
+void require_leading_axes(const Call& call) {
+  const Tensor& gradient = *call.inputs[arriving];
+  for (std::size_t k = own_operand; k < call.inputs.size(); ++k) {
+    const Tensor& operand = *call.inputs[k];
+    bool fits = operand.leading_axes() <= gradient.leading_axes();
+    for (std::size_t a = 0; fits && a < operand.leading_axes(); ++a) {
+      const std::size_t size = operand.axes[a].size;
+      const std::size_t all =
+          gradient.axes[a + gradient.leading_axes() - operand.leading_axes()].size;
+      fits = size == all || (size > 0 && all % size == 0);
+    }
+    if (fits) continue;
+    refuse(call,
+           operand_text(call, k) + " has not the leading axes of " + operand_text(call, arriving));
+  }
+}
+
 }  // namespace
 
 WayBack no_way_back(const Use&) { return {}; }
@@ -46,9 +64,15 @@ Tensor gradient_frame(const Call& call) {
   return unwritten(as_matrix({.axes = call.inputs[own_operand]->axes, .values = {}}).axes);
 }
 
+void require_arriving(const Call& call, const Shape& due) {
+  if (as_matrix({.axes = call.inputs[arriving]->axes, .values = {}}).shape() == due) return;
+  refuse(call, operand_text(call, arriving) + " must be " + shape_text(due));
+}
+
 Tensor whole_frame(const Call& call, const Form& form) {
   const Bindings bound = bind(call, form);
   const Tensor& gradient = *call.inputs[arriving];
+  require_leading_axes(call);
   std::vector<Axis> axes(gradient.axes.begin(),
                          gradient.axes.begin() + static_cast<long>(gradient.leading_axes()));
   const auto [rows, columns] = axis_names(form.output);

@@ -15,6 +15,9 @@ inline constexpr std::size_t first_need = 2;
 /// The operand's gradient before its cells are written: its own axes; of a vector a row.
 Tensor gradient_frame(const Call& call);
 
+/// Throws InputError where the gradient that arrives has not that shape.
+void require_arriving(const Call& call, const Shape& due);
+
 /// The gradient as it is before what belongs to one cell of the operand is added up: with the
 /// leading axes of the gradient that arrives. Throws InputError where the shapes do not fit.
 Tensor whole_frame(const Call& call, const Form& form);

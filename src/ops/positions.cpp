@@ -206,6 +206,9 @@ struct PositionsBack {
   }
 
   static Tensor compute(const Call& call) {
+    const std::size_t rows =
+        std::min(call.inputs[arriving]->rows(), call.inputs[own_operand]->rows());
+    require_arriving(call, {rows, call.inputs[own_operand]->columns()});
     return cell_by_cell(call, gradient_frame(call), cell<double>);
   }
 };

@@ -134,6 +134,7 @@ struct ToBuckets {
   }
 
   static Tensor compute(const Call& call) {
+    require_arriving(call, call.inputs[first_need]->shape());
     return cell_by_cell(call, gradient_frame(call), cell<double>);
   }
 };

@@ -130,7 +130,13 @@ struct SplitHeadsBack {
   }
 
   static Tensor compute(const Call& call) {
-    return cell_by_cell(call, gradient_frame(call), cell<double>);
+    Tensor whole = gradient_frame(call);
+    const auto heads = static_cast<std::size_t>(call.options->number("heads", 1));
+    Shape due = whole.shape();
+    due[due.size() - (cuts_rows(call) ? 2 : 1)] /= heads;
+    due.insert(due.end() - 2, heads);
+    require_arriving(call, due);
+    return cell_by_cell(call, std::move(whole), cell<double>);
   }
 };
 

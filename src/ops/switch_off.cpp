@@ -47,6 +47,11 @@ struct SwitchOffBack : SwitchOff {
   static Form form(const Call&) {
     return {{"row column"}, "row column", "{0}, with 0 in the head that is off"};
   }
+
+  static Tensor compute(const Call& call) {
+    require_arriving(call, call.inputs[own_operand]->shape());
+    return SwitchOff::compute(call);
+  }
 };
 
 constinit const Operation switch_off_back = gradient_of<SwitchOffBack>({

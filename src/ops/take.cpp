@@ -131,7 +131,14 @@ struct TakeBack {
   }
 
   static Tensor compute(const Call& call) {
-    return cell_by_cell(call, gradient_frame(call), cell<double>);
+    Tensor whole = gradient_frame(call);
+    const TakenPart part(forward(call));
+    Shape due = whole.shape();
+    due.back() = part.columns.size();
+    due[due.size() - 2] = part.rows.size();
+    if (has_heads(whole)) due[due.size() - 3] = part.heads.size();
+    require_arriving(call, due);
+    return cell_by_cell(call, std::move(whole), cell<double>);
   }
 };
 

@@ -1,5 +1,6 @@
 """The way back of a lesson: gradients by central differences, and what learners make of them."""
 
+import backward as reference
 import numpy as np
 from operations import turned
 
@@ -7,13 +8,10 @@ from . import lesson as lessons
 
 # What is worked by formula: from the result, as written, or around a bend.
 FROM_RESULT = {"softmax", "exp", "normalise", "mask", "relu", "shift"}
-CURVED = {"layer_norm", "rms_norm", "gelu", "silu"}
-# Operands that only name, count or hide.
-NO_NUMBERS = {("embed", 0), ("mask", 1), ("positions", 0)}
 
 
 def flows(step, k):
-    return (step.op, k) not in NO_NUMBERS and step.op not in ("tokenise", "backward", "sum_of_uses")
+    return (step.op, k) not in reference.NO_NUMBERS and step.op not in ("backward", "sum_of_uses")
 
 
 def go_back(lesson, rng):
@@ -46,7 +44,7 @@ def add_uses(lesson, name, uses, gradient):
             own += f"_by_{step.name}"
             same = [j for j, use in enumerate(uses) if use[0] is step]
             own += f"_{same.index(i) + 1}" if len(same) > 1 else ""
-        of = [gradient[step.name], *step.of] + ([step.name] if step.op in FROM_RESULT else [])
+        of = [gradient[step.name], *step.of] + ([step.name] if step.op in FROM_RESULT and k == 0 else [])
         lesson.steps.append(lessons.Step(own, "backward", of, through=step, operand=k))
         made.append(own)
     if len(made) > 1:
@@ -60,7 +58,7 @@ def compute(lesson, step, operands, values):
         return sum(operands[1:], operands[0])
     through, k = step.options["through"], step.options["operand"]
     change, *there = operands
-    if through.op in FROM_RESULT:
+    if through.op in FROM_RESULT and k == 0:
         return from_result(through, change, there)
     return by_differences(lesson, through, k, change, there, values)
 
@@ -79,39 +77,14 @@ def from_result(through, change, there):
     rest = change - (made * change).sum(-1, keepdims=True)
     if through.op == "softmax":
         return made * rest
-    total = numbers.sum(-1, keepdims=True)
+    total = numbers.sum(-1, keepdims=True)  # of shares that are worked by themselves
     return np.divide(rest, total, out=np.zeros(np.broadcast(rest, total).shape), where=total != 0)
 
 
 def by_differences(lesson, through, k, change, there, values):
     """How much all results, each as often as its gradient says, change with each number."""
-    x = there[k]
-    gradient = np.zeros(x.shape if x.ndim > 1 else (1, x.size))
-    for at in np.ndindex(x.shape):
-        if np.isfinite(x[at]):
-            gradient[at if x.ndim > 1 else (0, *at)] = slope(
-                lambda by: moved_sum(lesson, through, k, at, by, change, there, values),
-                through.op in CURVED)
-    return np.round(gradient, 12)  # what is exact is so again
-
-
-def moved_sum(lesson, through, k, at, by, change, there, values):
-    moved = list(there)
-    moved[k] = there[k].copy()
-    moved[k][at] += by
-    y = lessons.compute(lesson, through, values, moved)
-    both = np.isfinite(y)
-    return (y[both] * np.broadcast_to(change, y.shape)[both]).sum()
-
-
-def slope(of, curved):
-    """By central differences: of a straight line whole ones, else ever smaller ones (Richardson)."""
-    if not curved:
-        return (of(1) - of(-1)) / 2
-    row = [(of(h) - of(-h)) / (2 * h) for h in (0.04, 0.02, 0.01, 0.005)]
-    for power in (4, 16, 64):
-        row = [(power * b - a) / (power - 1) for a, b in zip(row, row[1:])]
-    return row[0]
+    compute = lambda of: lessons.compute(lesson, through, values, of)
+    return np.round(reference.gradient(compute, there, k, change), 12)  # what is exact is so again
 
 
 def mistakes(case):
@@ -121,7 +94,7 @@ def mistakes(case):
         return
     through, k = case.step.options["through"], case.step.options["operand"]
     change, *there = case.operands
-    if through.op == "softmax":
+    if through.op == "softmax" and k == 0:
         weights = there[-1]
         yield "softmax-backward.elementwise", weights * (1 - weights) * change
         yield "softmax-backward.no-sum", weights * change
