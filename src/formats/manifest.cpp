@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/read_file.hpp"
-#include "text/error.hpp"
 
 namespace qkv {
 namespace {
@@ -56,8 +55,6 @@ std::optional<Manifest> read_manifest(const std::filesystem::path& directory) {
     add_sums(lesson, manifest);
     return manifest;
   } catch (const Json::exception&) {
-    return {};
-  } catch (const InputError&) {
     return {};
   }
 }

@@ -31,7 +31,8 @@ struct Manifest {
   bool lists(std::string_view file) const;
 };
 
-/// The list in a directory; nothing where there is none, or no export of qkv wrote it.
+/// The list in a directory; nothing where there is none, or no export of qkv wrote it. Throws
+/// InputError where it is there and can't be read.
 std::optional<Manifest> read_manifest(const std::filesystem::path& directory);
 
 }  // namespace qkv
