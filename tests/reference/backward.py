@@ -85,7 +85,7 @@ def total(compute, there, k, at, by, change):
 
 
 def slope(of):
-    widths = [np.longdouble(h) for h in (0.004, 0.002, 0.001, 0.0005)]
+    widths = [np.longdouble(h) for h in (0.0004, 0.0002, 0.0001, 0.00005)]
     row = [(of(h) - of(-h)) / (2 * h) for h in widths]
     for power in (4, 16, 64):
         row = [(power * b - a) / (power - 1) for a, b in zip(row, row[1:])]
