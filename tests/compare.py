@@ -151,6 +151,20 @@ def the_cell_is_named_as_the_lesson_names_it(folder):
     assert f"qkv check the-fat-cat {folder / 'd.npz'}" in done.stdout.replace("\n", " "), done.stdout
 
 
+def gradients_are_found_as_pytorch_names_them(folder):
+    """Autograd keeps Q.grad; people write grad_Q and dQ."""
+    export = folder / "way-back"
+    equal(qkv("export", "way-back", "-o", export, "--format", "npz").returncode, 0)
+    arrays = dict(np.load(export / "way-back.npz"))
+    names = {"d_Q": "Q.grad", "d_K": "grad_K", "d_V": "dV", "d_W_Q": "W_Q.grad"}
+    np.savez(folder / "dump.npz", **{names.get(name, name): a for name, a in arrays.items()})
+    done = qkv("compare", "way-back", folder / "dump.npz")
+    equal(done.returncode, 0, done.stdout)
+    assert "each of ours had an array; each array fits a step" in done.stdout, done.stdout
+    np.savez(folder / "wrong.npz", **{"Q.grad": arrays["d_Q"] + 0.1})
+    equal(qkv("compare", "way-back", folder / "wrong.npz").returncode, 1)
+
+
 def a_step_missing_from_an_export_counts_and_from_a_dump_does_not(folder):
     qkv("export", "the-fat-cat", "-o", folder / "out", "--format", "npy")
     (folder / "out" / "12-context.npy").unlink()

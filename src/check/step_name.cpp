@@ -22,21 +22,12 @@ struct AxisWord {
 constexpr AxisWord axis_words[] = {
     {"head", "head"}, {"batch", "batch"}, {"h", "head"}, {"b", "batch"}};
 
-// Whether a program may mean the lesson's name by its own: gradients are also grad_Q and Q.grad.
-bool means(std::string_view name, std::string_view known) {
-  const std::string loose = loose_name(name);
-  if (loose == loose_name(known)) return true;
-  if (!known.starts_with("d_")) return false;
-  const std::string rest = loose_name(known.substr(2));
-  return loose == "grad" + rest || loose == rest + "grad";
-}
-
 // The lesson's name for it: the same, or the only one that is nearly the same.
 std::optional<std::string> name_in_lesson(std::string_view name, const Trace& trace) {
   if (trace.find(name)) return std::string(name);
   std::optional<std::string> found;
   for (const std::string_view known : names_in(trace)) {
-    if (!means(name, known)) continue;
+    if (loose_name(known) != loose_name(name)) continue;
     if (found) return {};
     found = std::string(known);
   }
@@ -116,6 +107,10 @@ std::string loose_name(std::string_view name) {
     if (separators.find(c) != std::string_view::npos) continue;
     result += ascii_lowercase(c);
   }
+  constexpr std::string_view gradient = "grad";
+  if (result.size() <= gradient.size()) return result;
+  if (result.starts_with(gradient)) return "d" + result.substr(gradient.size());
+  if (result.ends_with(gradient)) return "d" + result.substr(0, result.size() - gradient.size());
   return result;
 }
 

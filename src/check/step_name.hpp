@@ -15,7 +15,8 @@ struct StepName {
   std::vector<std::size_t> leading = {};  ///< of "scores.head-2": {1}; empty for all matrices
 };
 
-/// The name without what does not tell names apart: capitals, blanks, dashes and dots.
+/// The name without what does not tell names apart: capitals, blanks, dashes and dots. The gradient
+/// of Q is dq, also where a program calls it grad_Q or Q.grad.
 std::string loose_name(std::string_view name);
 
 /// What a file's stem, or the key of an array in it, means in the lesson: written as exported
