@@ -126,7 +126,8 @@ std::string_view object_of(std::string_view key) { return key.substr(0, key.find
 void refuse_unknown_config(const Facts& facts, std::span<const ConfigRule> rules,
                            std::string_view kind) {
   for (const Facts::value_type& fact : facts) {
-    const auto& [key, told] = fact;
+    const std::string& key = fact.first;  // not bound: Clang 14 has no lambda that takes it
+    const auto& told = fact.second;
     const ConfigRule* rule = rule_of(key, rules);
     if (!rule) rule = rule_of(key, common);
     if (!rule && key.find('.') != key.npos) {
