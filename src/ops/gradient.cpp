@@ -56,6 +56,20 @@ void require_leading_axes(const Call& call) {
   }
 }
 
+// The whole gradient's axes alone: a cell needs no more of it.
+Tensor axes_of_whole(const Call& call, const Form& form) {
+  const Bindings bound = bind(call, form);
+  const Tensor& gradient = *call.inputs[arriving];
+  require_leading_axes(call);
+  std::vector<Axis> axes(gradient.axes.begin(),
+                         gradient.axes.begin() + static_cast<long>(gradient.leading_axes()));
+  const auto [rows, columns] = axis_names(form.output);
+  for (const std::string_view axis : {rows, columns}) {
+    axes.push_back(axis == "1" ? Axis{.name = "", .size = 1} : bound.find(axis)->second);
+  }
+  return {.axes = std::move(axes), .values = {}};
+}
+
 }  // namespace
 
 WayBack no_way_back(const Use&) { return {}; }
@@ -70,19 +84,10 @@ void require_arriving(const Call& call, const Shape& due) {
 }
 
 Tensor whole_frame(const Call& call, const Form& form) {
-  const Bindings bound = bind(call, form);
-  const Tensor& gradient = *call.inputs[arriving];
-  require_leading_axes(call);
-  std::vector<Axis> axes(gradient.axes.begin(),
-                         gradient.axes.begin() + static_cast<long>(gradient.leading_axes()));
-  const auto [rows, columns] = axis_names(form.output);
-  for (const std::string_view axis : {rows, columns}) {
-    axes.push_back(axis == "1" ? Axis{.name = "", .size = 1} : bound.find(axis)->second);
-  }
-  return unwritten(std::move(axes));
+  return unwritten(axes_of_whole(call, form).axes);
 }
 
-Repeats::Repeats(const CellBase& cell, const Form& form) : whole_(whole_frame(*cell.call, form)) {
+Repeats::Repeats(const CellBase& cell, const Form& form) : whole_(axes_of_whole(*cell.call, form)) {
   const Tensor& own = *cell.output;
   CellBase at{.call = cell.call, .output = &whole_};
   const bool one_row = repeats_along(own.rows(), whole_.rows());

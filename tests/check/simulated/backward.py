@@ -77,7 +77,7 @@ def from_result(through, change, there):
     rest = change - (made * change).sum(-1, keepdims=True)
     if through.op == "softmax":
         return made * rest
-    total = numbers.sum(-1, keepdims=True)  # of shares that are worked by themselves
+    total = numbers.sum(-1, keepdims=True)
     return np.divide(rest, total, out=np.zeros(np.broadcast(rest, total).shape), where=total != 0)
 
 
