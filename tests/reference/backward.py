@@ -70,23 +70,26 @@ def gradient(compute, there, k, change):
     found = np.zeros(there[k].shape, np.longdouble)
     for at in np.ndindex(there[k].shape):
         if np.isfinite(there[k][at]):
-            found[at] = slope(lambda by: total(compute, there, k, at, by, change))
+            found[at] = slope(lambda by: moved(compute, there, k, at, by), change)
     found = found if found.ndim > 1 else found[np.newaxis, :]
     return found.astype(float)
 
 
-def total(compute, there, k, at, by, change):
-    moved = list(there)
-    moved[k] = there[k].copy()
-    moved[k][at] += by
-    made = np.asarray(compute(moved), np.longdouble)
-    both = np.isfinite(made)
-    return (made[both] * np.broadcast_to(change, made.shape)[both]).sum()
+def moved(compute, there, k, at, by):
+    operands = list(there)
+    operands[k] = there[k].copy()
+    operands[k][at] += by
+    return np.asarray(compute(operands), np.longdouble)
 
 
-def slope(of):
-    widths = [np.longdouble(h) for h in (0.0004, 0.0002, 0.0001, 0.00005)]
-    row = [(of(h) - of(-h)) / (2 * h) for h in widths]
+def slope(of, change):
+    """Cell by cell first, so that what does not move takes no digit from what does."""
+    row = []
+    for h in [np.longdouble(h) for h in (0.0004, 0.0002, 0.0001, 0.00005)]:
+        above, below = of(h), of(-h)
+        both = np.isfinite(above) & np.isfinite(below)
+        by = (above[both] - below[both]) / (2 * h)
+        row.append((by * np.broadcast_to(change, above.shape)[both]).sum())
     for power in (4, 16, 64):
         row = [(power * b - a) / (power - 1) for a, b in zip(row, row[1:])]
     return row[0]
