@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,8 +12,10 @@
 #include "cli/values.hpp"
 #include "exposition/arithmetic.hpp"
 #include "exposition/formula.hpp"
+#include "exposition/seen_through.hpp"
 #include "terminal/walk.hpp"
 #include "text/visible.hpp"
+#include "text/wrapped.hpp"
 
 namespace qkv {
 namespace {
@@ -28,6 +31,39 @@ struct ExplainOptions {
   bool latex = false;
   bool json = false;
 };
+
+// Through which cells the loss sees what a gradient is of, and what each of them gains.
+std::string seen_words(const SeenThrough& seen, const Trace& trace, int digits, std::size_t width) {
+  const std::string number =
+      visible(reference_text(seen.cell, trace.at(seen.cell.name), trace.convention));
+  std::string text = "\n";
+  const auto say = [&](const std::string& words, std::size_t indent, const std::string& head = {}) {
+    std::string start = std::string(2, ' ') + head;
+    start.resize(std::max(start.size(), indent), ' ');
+    for (const std::string& line : wrapped(words, std::max(width, indent + 20) - indent)) {
+      text += start + with_plain_blanks(line) + "\n";
+      start.assign(indent, ' ');
+    }
+  };
+  if (seen.steps.empty()) {
+    say(fmt::format("The loss does not see {}: no cell on the way to it moves with it.", number),
+        2);
+    return text;
+  }
+  say(fmt::format("Through these cells the loss sees {}; what each of them gains for every 1 that "
+                  "it gains:",
+                  number),
+      2);
+  std::size_t widest = 0;
+  for (const SeenStep& step : seen.steps) widest = std::max(widest, step.name.size());
+  for (const SeenStep& step : seen.steps) {
+    say(visible(seen_text(step, trace, digits)), widest + 6, "  " + visible(step.name));
+  }
+  if (seen.left_out > 0) {
+    say(fmt::format("Between them are {} more steps, too large to be kept.", seen.left_out), 2);
+  }
+  return text;
+}
 
 std::string as_text(const Trace& trace, CellArithmetic worked, const CellReference& cell,
                     std::size_t width) {
@@ -60,20 +96,39 @@ nlohmann::ordered_json json_number(double value) {
   return value;
 }
 
-std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmetic& worked,
-                    const CellReference& cell) {
+// The indices as people see them, from 1.
+void add_indices(nlohmann::ordered_json& json, const CellReference& cell, const Trace& trace) {
   const Tensor& tensor = trace.at(cell.name);
   const bool turned = is_turned(tensor, trace.convention);
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  json["lesson"] = lesson.name;
-  json["cell"] = worked.cell;
-  json["step"] = cell.name;
   const std::vector<std::size_t> leading = leading_index(tensor, cell.matrix);
   for (std::size_t a = 0; a < leading.size(); ++a) {
     json[tensor.axes[a].name.empty() ? "head" : tensor.axes[a].name] = leading[a] + 1;
   }
   json["row"] = (turned ? cell.column : cell.row) + 1;
   json["column"] = (turned ? cell.row : cell.column) + 1;
+}
+
+nlohmann::ordered_json seen_json(const SeenThrough& seen, const Trace& trace) {
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  for (const SeenStep& step : seen.steps) {
+    nlohmann::ordered_json cells = nlohmann::ordered_json::array();
+    for (const SeenCell& cell : step.cells) {
+      nlohmann::ordered_json& one = cells.emplace_back(nlohmann::ordered_json::object());
+      add_indices(one, cell_at(step.name, trace.at(step.name), cell.index), trace);
+      one["gain"] = json_number(cell.gain);
+    }
+    steps.push_back({{"step", step.name}, {"cells", std::move(cells)}});
+  }
+  return steps;
+}
+
+std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmetic& worked,
+                    const CellReference& cell, const std::optional<SeenThrough>& seen) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  json["lesson"] = lesson.name;
+  json["cell"] = worked.cell;
+  json["step"] = cell.name;
+  add_indices(json, cell, trace);
   json["value"] = json_number(worked.value);
   json["arithmetic"] = worked.lines;
   if (!worked.remark.empty()) json["remark"] = worked.remark;
@@ -82,6 +137,7 @@ std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmet
     json["of"] = step->operation->turned(step->of, trace.convention);
     json["formula"] = formula_text(formula_of(trace, *step));
   }
+  if (seen) json["seen_through"] = seen_json(*seen, trace);
   return visible_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
          "\n";
 }
@@ -109,13 +165,18 @@ int run(const ExplainOptions& options, const Common& common) {
       load(options.lesson, {options.cell.substr(0, options.cell.find('['))});
   const CellReference cell = find_cell(options.cell, loaded.trace);
   const CellArithmetic worked = worked_out(options, loaded.trace, cell);
-  if (options.json) {
-    print(as_json(loaded.lesson, loaded.trace, worked, cell));
-  } else if (options.latex) {
+  if (options.latex) {
     print(as_latex(worked));
-  } else {
-    print(as_text(loaded.trace, worked, cell, terminal(common.colour).width));
+    return 0;
   }
+  const auto seen = seen_through(loaded, cell);
+  if (options.json) {
+    print(as_json(loaded.lesson, loaded.trace, worked, cell, seen));
+    return 0;
+  }
+  const std::size_t width = terminal(common.colour).width;
+  print(as_text(loaded.trace, worked, cell, width));
+  if (seen) print(seen_words(*seen, loaded.trace, options.digits, width));
   return 0;
 }
 

@@ -15,19 +15,6 @@ namespace {
 
 constexpr std::string_view readout = "probabilities";
 
-// What is worked out again begins with all that the lesson has up to the step.
-Recipe recipe_behind(const LoadedLesson& loaded, const Step& step) {
-  const Trace& trace = loaded.trace;
-  Recipe recipe = loaded.lesson.recipe;
-  recipe.givens = trace.givens;
-  for (const Step& before : trace.steps) {
-    if (before.number <= step.number) recipe.givens.push_back({before.name, before.output});
-  }
-  recipe.steps.erase(recipe.steps.begin(),
-                     recipe.steps.begin() + static_cast<std::ptrdiff_t>(step.number));
-  return recipe;
-}
-
 Trace worked_out(Recipe recipe, const WantedSteps& wanted) {
   Evaluation evaluation = evaluate_all(std::move(recipe), wanted);
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
@@ -69,6 +56,18 @@ std::vector<StepRecipe> readout_steps(const Recipe& recipe) {
 bool ends_a_layer(const Step& step) { return step.name.ends_with(".residual2"); }
 
 }  // namespace
+
+Recipe recipe_behind(const LoadedLesson& loaded, const Step& step) {
+  const Trace& trace = loaded.trace;
+  Recipe recipe = loaded.lesson.recipe;
+  recipe.givens = trace.givens;
+  for (const Step& before : trace.steps) {
+    if (before.number <= step.number) recipe.givens.push_back({before.name, before.output});
+  }
+  recipe.steps.erase(recipe.steps.begin(),
+                     recipe.steps.begin() + static_cast<std::ptrdiff_t>(step.number));
+  return recipe;
+}
 
 std::vector<Guess> likeliest_of(const Tensor& probabilities, std::size_t count) {
   const std::size_t width = probabilities.columns();

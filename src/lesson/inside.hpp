@@ -8,6 +8,10 @@
 
 namespace qkv {
 
+/// What comes after a step, to be worked out again: all that the lesson has up to the step are
+/// givens, the step's own numbers the last of them.
+Recipe recipe_behind(const LoadedLesson& loaded, const Step& step);
+
 /// A token that may come next, and how likely it is.
 struct Guess {
   std::string word;  ///< or its id, where it has none

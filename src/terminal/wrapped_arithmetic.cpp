@@ -30,8 +30,7 @@ std::string with_breaks(const std::string& held, std::size_t columns) {
 }  // namespace
 
 std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t columns) {
-  // Blanks inside a cell's name don't break: they are no-break spaces until the line is laid out.
-  constexpr std::string_view no_break = "\u00a0";
+  // Blanks inside a cell's name don't break.
   std::string held;
   int depth = 0;
   for (const char c : line) {
@@ -39,12 +38,7 @@ std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t c
     held += c == ' ' && depth > 0 ? std::string(no_break) : std::string(1, c);
   }
   std::vector<std::string> lines = wrapped(with_breaks(held, columns), columns);
-  for (std::string& piece : lines) {
-    for (std::size_t at = piece.find(no_break); at != std::string::npos;
-         at = piece.find(no_break)) {
-      piece.replace(at, no_break.size(), " ");
-    }
-  }
+  for (std::string& piece : lines) piece = with_plain_blanks(std::move(piece));
   return lines;
 }
 

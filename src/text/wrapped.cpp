@@ -165,4 +165,11 @@ std::vector<std::string> wrapped(std::string_view prose, std::size_t columns) {
   return wrapped(passages_of(prose), columns);
 }
 
+std::string with_plain_blanks(std::string line) {
+  for (auto at = line.find(no_break); at != std::string::npos; at = line.find(no_break, at)) {
+    line.replace(at, no_break.size(), " ");
+  }
+  return line;
+}
+
 }  // namespace qkv
