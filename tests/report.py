@@ -225,6 +225,27 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
                     ["= e^minus_the_largest[head 1,cat,1]", "= e^(−2.1213)", "= 0.1199"])
         self.expect("what is lit", seen["lit"], ["minus the largest, head 1: cat −2.1213"])
 
+    # Scores of cat in head 1: -1, 2, 0; by √2: -0.7071, 1.4142, 0.
+    def steps_alone_have_what_they_are_made_of(self):
+        self.open(self.write("the-fat-cat", "--step", "scaled_scores", "--head", "1", "--force"))
+        self.expect("its matrices", self.browser.run(
+            "return [...document.querySelectorAll('main caption')].map((c) => c.textContent)"),
+            ["scores, head 1 (7×7)", "scaled_scores, head 1 (7×7)"])
+        self.expect("its headings", self.browser.run(
+            "return [...document.querySelectorAll('main h3')].map((h) => h.textContent).slice(0, 2)"),
+            ["From before: scores (2×7×7)", "scaled_scores (2×7×7)"])
+        self.browser.point(self.cell("scaled_scores, head 1", 3, 2))
+        seen = self.panel()
+        self.expect("its arithmetic", seen["lines"],
+                    ["= scores[head 1,cat,fat] / √2", "= 2 / √2", "= 2 / 1.4142", "= 1.4142"])
+        self.expect("what is lit", seen["lit"], ["scores, head 1: cat 2.00"])
+        self.expect("nothing can be changed where what follows is not there", self.browser.run(
+            "return document.querySelector('.changeable').hidden"), True)
+        for arguments, said in ((["--step", "score"], "did you mean"), (["--head", "3"], "1 to 2")):
+            ran = self.qkv("report", "the-fat-cat", "-o", "-", *arguments)
+            self.expect(f"{arguments}", (ran.returncode, said in ran.stderr), (2, True))
+        self.open(self.write("the-fat-cat", "--force"))
+
     # 2 / √2 is 1.4142…; the other way round 0.7071.
     def keys_lead_from_cell_to_cell(self):
         self.browser.run("arguments[0].focus()", self.cell("scaled_scores, head 1", 1, 1))
@@ -409,6 +430,7 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
 TESTS = [
     Report.hover_shows_where_a_score_comes_from,
     Report.what_is_on_the_way_has_its_own_arithmetic,
+    Report.steps_alone_have_what_they_are_made_of,
     Report.keys_lead_from_cell_to_cell,
     Report.a_finger_opens_the_sheet,
     Report.every_lesson_is_sound_and_agrees_with_explain,

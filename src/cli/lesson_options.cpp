@@ -131,6 +131,25 @@ LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
   return loaded;
 }
 
+void add_head_option(OptionList& app, std::optional<std::size_t>& head) {
+  app.add_option("--head", head, whole_number(1, std::numeric_limits<std::uint32_t>::max()),
+                 "Of what has heads, only this one; the first is 1");
+}
+
+std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Trace& trace) {
+  if (!number) return {};
+  std::size_t most = 0;
+  for (const Step& step : trace.steps) {
+    for (const Axis& axis : step.output.axes) {
+      if (axis.name == "head") most = std::max(most, axis.size);
+    }
+  }
+  if (*number >= 1 && *number <= most) return *number - 1;
+  throw InputError(most == 0
+                       ? "--head: nothing in this lesson has heads; leave it out"
+                       : fmt::format("--head {}: the heads count from 1 to {}", *number, most));
+}
+
 void add_digits_option(OptionList& app, int& digits) {
   app.add_option("--digits", digits, decimals(), "Decimals to show (4)");
 }

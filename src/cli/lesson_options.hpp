@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "lesson/library.hpp"
@@ -30,6 +31,12 @@ void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument ar
 
 /// Declares --model and what goes with it alone.
 void add_model_options(OptionList& app, LessonChoice& choice);
+
+/// Declares --head, the one that is to be shown.
+void add_head_option(OptionList& app, std::optional<std::size_t>& head);
+
+/// The head of that number, from 1, as an index. Throws InputError where no step has it.
+std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Trace& trace);
 
 /// Declares --digits, the decimals that people see.
 void add_digits_option(OptionList& app, int& digits);

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
@@ -13,6 +15,7 @@
 #include "formats/shell_word.hpp"
 #include "formats/write_file.hpp"
 #include "page/report.hpp"
+#include "stepping/walkthrough.hpp"
 #include "text/error.hpp"
 #include "text/visible.hpp"
 
@@ -22,6 +25,8 @@ namespace {
 struct ReportOptions {
   LessonChoice lesson;
   std::string file;
+  std::vector<std::string> steps;
+  std::optional<std::size_t> head;  ///< from 1
   int digits = 4;
   bool force = false;
 };
@@ -56,20 +61,39 @@ void refuse_to_replace(const ReportOptions& options) {
                   options.file));
 }
 
+// The command that makes this page.
+std::string command_of(const ReportOptions& options, const Lesson& lesson) {
+  std::string words = "qkv report " + lesson.asked;
+  for (const std::string& step : options.steps) words += " --step " + shell_word(step);
+  if (options.head) words += fmt::format(" --head {}", *options.head);
+  if (options.digits != 4) words += fmt::format(" --digits {}", options.digits);
+  return words + " -o " + (options.file == "-" ? "-" : shell_word(options.file));
+}
+
+// The places of the steps that were asked for, which are shown whatever the lesson says.
+std::vector<std::size_t> places_of(const std::vector<std::string>& steps, LoadedLesson& loaded) {
+  std::vector<std::size_t> places;
+  for (const std::string& step : steps) {
+    places.push_back(place_of_step(loaded.trace, step));
+    loaded.lesson.texts[loaded.trace.steps[places.back()].number - 1].show = true;
+  }
+  return places;
+}
+
 int run(const ReportOptions& options) {
   if (options.file != "-") refuse_to_replace(options);
-  const LoadedLesson loaded = load(options.lesson);
-  const std::string command =
-      fmt::format("qkv report {}{} -o {}", loaded.lesson.asked,
-                  options.digits == 4 ? "" : fmt::format(" --digits {}", options.digits),
-                  options.file == "-" ? "-" : shell_word(options.file));
+  LoadedLesson loaded = load(options.lesson, options.steps);
+  const std::vector<std::size_t> steps = places_of(options.steps, loaded);
+  const std::size_t shown = steps.empty() ? loaded.trace.steps.size() : steps.size();
   std::string page;
   {
-    Progress progress("writing the page", loaded.trace.steps.size());
+    Progress progress("writing the page", shown);
     page = report_page(loaded.lesson, loaded.trace,
-                       {.digits = options.digits, .command = command, .on_step = [&progress] {
-                          progress.advance(1);
-                        }});
+                       {.digits = options.digits,
+                        .command = command_of(options, loaded.lesson),
+                        .steps = steps,
+                        .head = head_from(options.head, loaded.trace),
+                        .on_step = [&progress] { progress.advance(1); }});
   }
   if (options.file == "-") {
     print(page);
@@ -85,6 +109,9 @@ std::function<int()> set_up_report(OptionList& app, const Common&) {
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_option("-o,--output", options->file, a_file(), "The page to write; - for standard output")
       ->required();
+  app.add_option("--step", options->steps, a_step(),
+                 "Only this step and what it is made of (name or number; repeatable)");
+  add_head_option(app, options->head);
   add_digits_option(app, options->digits);
   app.add_flag("--force", options->force, "Replace the file even if it is no page of qkv's");
   add_sync_option(app);
@@ -99,7 +126,8 @@ constinit const Command report_command{
     .examples =
         "  qkv report the-fat-cat -o the-fat-cat.html\n"
         "  qkv report the-fat-cat -o - --text \"the cat sat\" > cat.html\n"
-        "  qkv report my-lesson.toml -o my-lesson.html --digits 2\n",
+        "  qkv report my-lesson.toml -o my-lesson.html --digits 2\n"
+        "  qkv report the-fat-cat --step scores --step attention_weights --head 2 -o two.html\n",
     .setup = set_up_report,
     .model = ModelPlace::first,
     .files = FileUse::writes,

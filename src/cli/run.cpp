@@ -59,21 +59,6 @@ Stretch layer_of(const Trace& trace, std::size_t layer) {
                   : fmt::format("--layer {}: the layers count from 0 to {}", layer, layers - 1));
 }
 
-// The head to show, from 0. Throws InputError where no step has one of that number.
-std::optional<std::size_t> head_to_show(const Trace& trace, const RunOptions& options) {
-  if (!options.head) return {};
-  std::size_t most = 0;
-  for (const Step& step : trace.steps) {
-    for (const Axis& axis : step.output.axes) {
-      if (axis.name == "head") most = std::max(most, axis.size);
-    }
-  }
-  if (*options.head >= 1 && *options.head <= most) return *options.head - 1;
-  throw InputError(
-      most == 0 ? "--head: nothing in this lesson has heads; leave it out"
-                : fmt::format("--head {}: the heads count from 1 to {}", *options.head, most));
-}
-
 // What the walk needs, where that is clear beforehand.
 WantedSteps wanted_by(const RunOptions& options) {
   if (options.layer) return {fmt::format("h{}.*", *options.layer)};
@@ -110,7 +95,7 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
   const WalkLook look{.width = output.width,
                       .digits = options.digits,
                       .colour = output.colour,
-                      .head = head_to_show(loaded.trace, options),
+                      .head = head_from(options.head, loaded.trace),
                       .began = loaded.own ? &loaded.own->trace : nullptr,
                       .way = options.way};
   const Stretch stretch = stretch_of(loaded.trace, options);
@@ -163,7 +148,7 @@ int run(const RunOptions& options, const Common& common) {
   SteppingChoice choice{.plain = options.plain, .quiz_seed = {}, .options = kept_options(options)};
   if (options.quiz) choice.quiz_seed = options.seed;
   const bool shades = output.colour && (!options.plain || common.colour == ColourChoice::always);
-  const std::optional<std::size_t> head = head_to_show(loaded.trace, options);
+  const std::optional<std::size_t> head = head_from(options.head, loaded.trace);
   Walkthrough walk = walkthrough(std::move(loaded), stretch, options.digits, shades);
   walk.head = head;
   walk.way = options.way;
@@ -183,8 +168,7 @@ std::function<int()> set_up_run(OptionList& app, const Common& common) {
   app.add_option("--layer", options->layer, whole_number(0, any),
                  "Only this layer of a model; the first is 0")
       ->excludes(step);
-  app.add_option("--head", options->head, whole_number(1, any),
-                 "Of what has heads, only this one; the first is 1");
+  add_head_option(app, options->head);
   app.add_flag("--way", options->way,
                "Also the numbers on the way to a result: softmax's differences and powers");
   add_digits_option(app, options->digits);

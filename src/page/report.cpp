@@ -67,9 +67,9 @@ std::string contents(const Page& page) {
   std::string text =
       "<nav aria-labelledby=\"contents\">\n<h2 id=\"contents\">Contents</h2>\n<ol>\n";
   for (const Step& step : page.trace.steps) {
-    text +=
-        fmt::format("<li><a href=\"#step-{}\"><b>{}</b> <span>{}</span></a></li>\n", step.number,
-                    html_text(step.name), html_inline(visible(title_of(page.lesson, step))));
+    text += fmt::format(
+        "<li value=\"{0}\"><a href=\"#step-{0}\"><b>{1}</b> <span>{2}</span></a></li>\n",
+        step.number, html_text(step.name), html_inline(visible(title_of(page.lesson, step))));
   }
   return text + "</ol>\n</nav>\n";
 }
@@ -142,7 +142,9 @@ class PageWriter {
     const std::string title = html_text(fmt::format("{} ({})", exhibit.title, exhibit.shape));
     switch (exhibit.role) {
       case Exhibit::Role::given:
-        return fmt::format("<h3>Given: {}</h3>\n{}", title, tensor_html(exhibit));
+        return fmt::format("<h3>{}: {}</h3>\n{}",
+                           is_a_steps(exhibit.title) ? "From before" : "Given", title,
+                           tensor_html(exhibit));
       case Exhibit::Role::on_the_way: return way_html(exhibit);
       case Exhibit::Role::result:
         return fmt::format("<h3>{}</h3>\n{}", title, tensor_html(exhibit));
@@ -182,6 +184,12 @@ class PageWriter {
                          [&](const TensorView& view) { return view.name == name; });
   }
 
+  // Whether the lesson makes it, in a step that is not on this page.
+  bool is_a_steps(const std::string& given) const {
+    return std::ranges::find(page_.lesson.recipe.steps, given, &StepRecipe::name) !=
+           page_.lesson.recipe.steps.end();
+  }
+
   std::ptrdiff_t place_of(const TensorView& view) const { return &view - page_.views.data(); }
 
   // By which the script finds the tensor in its data.
@@ -195,8 +203,9 @@ class PageWriter {
     const std::string caption =
         view.tensor->matrices() > 1 ? view.name : fmt::format("{} ({})", view.name, exhibit.shape);
     const std::string whole =
-        exhibit.step ? fmt::format("qkv export {} --step {} -o -", page_.lesson.asked, view.name)
-                     : fmt::format("qkv export {} -o DIR", page_.lesson.asked);
+        exhibit.step || is_a_steps(view.name)
+            ? fmt::format("qkv export {} --step {} -o -", page_.lesson.asked, view.name)
+            : fmt::format("qkv export {} -o DIR", page_.lesson.asked);
     return heatmaps(view, page_.trace.convention, page_.wish.digits, caption, mark_of(view), whole);
   }
 
@@ -224,11 +233,12 @@ std::string step_html(const Page& page, const Step& step) {
   const bool lessons_own =
       !words.say.text.empty() || !words.notice.text.empty() || !words.questions.text.empty();
   const bool general = !lessons_own;  // true of any numbers; a lesson's words hold live ones
-  return fmt::format("<section id=\"step-{0}\" aria-labelledby=\"title-{0}\"{1}>\n{2}</section>\n",
-                     step.number, general ? " data-general" : "",
-                     written(told_of(page.lesson, page.trace, step,
-                                     {.topics = result_first, .digits = page.wish.digits}),
-                             PageWriter(page)));
+  return fmt::format(
+      "<section id=\"step-{0}\" aria-labelledby=\"title-{0}\"{1}>\n{2}</section>\n", step.number,
+      general ? " data-general" : "",
+      written(told_of(page.lesson, page.trace, step,
+                      {.topics = result_first, .digits = page.wish.digits, .head = page.wish.head}),
+              PageWriter(page)));
 }
 
 constexpr std::string_view changes_bar = "<div id=\"changes\" role=\"status\" hidden></div>\n";
@@ -242,21 +252,24 @@ constexpr std::string_view panel =
 
 }  // namespace
 
-std::string report_page(const Lesson& lesson, const Trace& trace, const ReportWish& wish) {
+std::string report_page(const Lesson& lesson, const Trace& whole, const ReportWish& wish) {
+  const Trace trace = wish.steps.empty() ? whole : with_steps_alone(whole, wish.steps);
   const Trace worked = with_ways(lesson, trace);
-  const Page page{.lesson = lesson,
-                  .trace = trace,
-                  .wish = wish,
-                  .worked = worked,
-                  .views = views_of(worked),
-                  .look = {.digits = wish.digits, .asked = lesson.asked}};
+  const Page page{
+      .lesson = lesson,
+      .trace = trace,
+      .wish = wish,
+      .worked = worked,
+      .views = views_of(worked, wish.head),
+      .look = {.digits = wish.digits, .asked = lesson.asked, .is_whole = wish.steps.empty()}};
   std::string text = head(page);
   const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
     const bool turned = is_turned(*view.tensor, trace.convention);
     return (turned ? view.rows : view.columns).shown() <= most_columns_side_by_side;
   });
   text += narrow ? "<body class=\"narrow\">\n" : "<body>\n";
-  text += "<a class=\"skip\" href=\"#step-1\">Skip to the first step</a>\n";
+  text += fmt::format("<a class=\"skip\" href=\"#step-{}\">Skip to the first step</a>\n",
+                      trace.steps.front().number);
   text += "<div id=\"page\">\n<header>\n" + written(opening_of(lesson), PageWriter(page)) +
           "</header>\n";
   text += contents(page) + "<main>\n";

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lesson/lesson.hpp"
 #include "trace/trace.hpp"
@@ -11,9 +13,11 @@ namespace qkv {
 
 /// What a report says of itself beside the lesson.
 struct ReportWish {
-  int digits = 4;                      ///< decimals of the numbers that people see
-  std::string command;                 ///< that makes this report, for its last line
-  std::function<void()> on_step = {};  ///< told when a step is on the page
+  int digits = 4;                        ///< decimals of the numbers that people see
+  std::string command;                   ///< that makes this report, for its last line
+  std::vector<std::size_t> steps = {};   ///< only these, by their places in the trace; else all
+  std::optional<std::size_t> head = {};  ///< of what has heads, only this one
+  std::function<void()> on_step = {};    ///< told when a step is on the page
 };
 
 /// The walk as one page of HTML that needs nothing else: every step with its formula (MathML), its

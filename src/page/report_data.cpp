@@ -241,7 +241,8 @@ std::string report_data(const Trace& trace, const std::vector<TensorView>& views
                         const ReportLook& look) {
   ProgramNeeds needs;
   const std::vector<std::string> programs = json_programs(trace, views, needs);
-  const std::vector<std::string> to_change = givens_to_change(trace, views);
+  const std::vector<std::string> to_change =
+      look.is_whole ? givens_to_change(trace, views) : std::vector<std::string>();
   std::vector<std::size_t> changeable;
   for (std::size_t v = 0; v < views.size(); ++v) {
     if (to_change.empty()) break;

@@ -12,6 +12,7 @@ struct ReportLook {
   int digits = 4;
   std::size_t most_terms = 9;  ///< longer sums lose their middle, as in the walk
   std::string asked = {};      ///< how a command names the lesson
+  bool is_whole = true;        ///< every step is there, so that what follows from a change is, too
 };
 
 /// What a report's script works every cell's arithmetic out from, as JSON: the numbers that are

@@ -102,7 +102,9 @@ std::string left_out(const TensorView& view, bool turned, const std::string& who
   };
   add(hidden_text("row", turned ? view.columns : view.rows, " to "));
   add(hidden_text("column", turned ? view.rows : view.columns, " to "));
-  if (const std::size_t hidden = view.matrices.hidden(); hidden > 0) {
+  if (view.one_head) {
+    add("the other heads");
+  } else if (const std::size_t hidden = view.matrices.hidden(); hidden > 0) {
     const std::size_t first = view.matrices.first_hidden() - 1;
     add(fmt::format("{} to {}", matrix_name(*view.tensor, first),
                     matrix_name(*view.tensor, first + hidden - 1)));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exposition/step_words.hpp"
+#include "trace/labels.hpp"
 
 namespace qkv {
 namespace {
@@ -49,6 +50,19 @@ TensorView view_of(std::string name, const Tensor& tensor, const Step* step, boo
           .columns = selected(std::min(tensor.columns(), columns), tensor.columns())};
 }
 
+// Only the matrices of that head, where there are such.
+void choose_head(TensorView& view, std::size_t head) {
+  const Tensor& tensor = *view.tensor;
+  Selection chosen{.indices = {}, .count = tensor.matrices()};
+  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+    if (head_of(tensor, m) == head) chosen.indices.push_back(m);
+  }
+  if (chosen.shown() > most_matrices) chosen.indices.resize(most_matrices);
+  if (chosen.shown() == 0) return;
+  view.one_head = chosen.hidden() > 0;
+  view.matrices = std::move(chosen);
+}
+
 }  // namespace
 
 std::array<std::size_t, 3> TensorView::extents() const {
@@ -72,7 +86,7 @@ TensorView view_of(std::string name, const Tensor& tensor) {
   return view_of(std::move(name), tensor, nullptr, shows_whole(tensor));
 }
 
-std::vector<TensorView> views_of(const Trace& trace) {
+std::vector<TensorView> views_of(const Trace& trace, std::optional<std::size_t> head) {
   std::vector<TensorView> views;
   for (const Step& step : trace.steps) {
     for (const Given* given : first_used_by(trace, step)) {
@@ -81,7 +95,10 @@ std::vector<TensorView> views_of(const Trace& trace) {
     const bool whole = shows_whole(step.output) && reads_little(trace, step);
     views.push_back(view_of(step.name, step.output, &step, whole));
   }
-  for (TensorView& view : views) view.is_ids = are_ids(trace, view.name);
+  for (TensorView& view : views) {
+    view.is_ids = are_ids(trace, view.name);
+    if (head) choose_head(view, *head);
+  }
   return views;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct TensorView {
   const Tensor* tensor = nullptr;
   const Step* step = nullptr;  ///< nullptr for a given
   bool is_ids = false;         ///< its numbers name things: none is more than another
+  bool one_head = false;       ///< the others were not asked for
   Selection matrices, rows, columns;
 
   std::array<std::size_t, 3> extents() const;
@@ -26,7 +28,8 @@ struct TensorView {
 TensorView view_of(std::string name, const Tensor& tensor);
 
 /// Of every given and step, in the order in which a walk meets them: a step's new givens stand
-/// before it. Givens that no step uses are left out.
-std::vector<TensorView> views_of(const Trace& trace);
+/// before it. Givens that no step uses are left out; of what has heads, all but `head` if one is
+/// chosen.
+std::vector<TensorView> views_of(const Trace& trace, std::optional<std::size_t> head = {});
 
 }  // namespace qkv

@@ -115,6 +115,23 @@ Call Trace::call(const Step& step) const {
   return call;
 }
 
+Trace with_steps_alone(const Trace& trace, const std::vector<std::size_t>& places) {
+  Trace alone;
+  alone.convention = trace.convention;
+  alone.environment = trace.environment;
+  alone.length = trace.length;
+  for (const Given& given : trace.givens) alone.add(given);
+  for (std::size_t s = 0; s < trace.steps.size(); ++s) {
+    const Step& step = trace.steps[s];
+    if (std::ranges::find(places, s) != places.end()) {
+      alone.add(step);
+    } else {
+      alone.add(Given{step.name, step.output});
+    }
+  }
+  return alone;
+}
+
 std::optional<std::size_t> symbol(const Trace& trace, std::string_view name) {
   const auto size_of = [&](std::string_view axis) {
     const auto size = axis_size(trace, axis);

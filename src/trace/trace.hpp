@@ -50,6 +50,10 @@ struct Trace {
   Call call(const Step& step) const;
 };
 
+/// The trace with these of its steps alone. What the others made is given; it stays where it is
+/// found, for words that speak of it.
+Trace with_steps_alone(const Trace& trace, const std::vector<std::size_t>& places);
+
 /// What a letter of the shape rules stands for in this trace: "d_k" → 2, "n" → 7.
 std::optional<std::size_t> symbol(const Trace& trace, std::string_view name);
 
