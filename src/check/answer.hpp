@@ -23,9 +23,9 @@ struct AnswerReport {
   bool is_right() const { return verdict != Verdict::wrong; }
 };
 
-/// Judges one cell as `check` would judge a matrix with nothing but this cell in it (SPEC, section
-/// 5), handed in together with the step's operands as they are shown with `digits` decimals: those
-/// are what the answer was worked from.
+/// Judges one cell as `check` would judge a matrix with nothing but this cell in it, handed in
+/// together with the step's operands as they are shown with `digits` decimals: those are what the
+/// answer was worked from.
 AnswerReport judge_answer(const Trace& trace, const CellReference& cell, const Numeral& answer,
                           int digits);
 

@@ -54,7 +54,7 @@ struct StepReport {
 
 enum class Outcome { correct, wrong, incomplete };
 
-/// What the check says of a whole submission (SPEC, section 5).
+/// What the check says of a whole submission.
 struct CheckReport {
   std::string submission;
   Outcome outcome = Outcome::correct;

@@ -18,7 +18,7 @@ struct Diagnosis {
 };
 
 /// The mistakes that explain the wrong cells of a node, or its wrong shape, best first; empty where
-/// no known mistake makes these numbers (SPEC, section 5).
+/// no known mistake makes these numbers.
 std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t node);
 
 /// Every id that diagnose can name outside the operations' own: the slips of the pen.

@@ -10,7 +10,7 @@
 
 namespace qkv {
 
-/// Which cells had nothing to round, and what they must be then (SPEC, section 5, exact cells): all
+/// Which cells had nothing to round, and what they must be then: all
 /// that goes into them is exact, and nothing on the way takes more decimals than the learner wrote.
 /// The judgement, which may still grow, and the trace must outlive it.
 class Exactness {

@@ -12,7 +12,7 @@ namespace qkv {
 
 enum class Verdict : unsigned char { correct, rounding, carried, wrong, blank, shape };
 
-/// "correct", "rounding", … as SPEC names them.
+/// "correct", "rounding", … as reports name them.
 std::string_view verdict_name(Verdict verdict);
 
 /// One matrix of the lesson on the learner's side: what was handed in, and what follows from it.
@@ -41,7 +41,7 @@ struct LearnerNode {
   bool is_exact(std::size_t cell) const;
 };
 
-/// The whole submission judged cell by cell (SPEC, section 5).
+/// The whole submission judged cell by cell.
 struct Judgement {
   std::vector<LearnerNode> nodes;  ///< the givens, then the steps
   bool given_up = false;           ///< there were too many wrong cells to go on

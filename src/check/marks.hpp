@@ -20,7 +20,7 @@ struct Marks {
   StepMarks total;
 };
 
-/// What a lesson's steps are worth, worked out once for a whole class (SPEC, section 9). The lesson
+/// What a lesson's steps are worth, worked out once for a whole class. The lesson
 /// and its trace must outlive it.
 class MarkScheme {
  public:

@@ -103,8 +103,8 @@ struct LessonFiles {
   std::optional<std::string_view> built_in(std::string_view name) const;
 };
 
-/// Reads a lesson file (SPEC: TOML). `where` opens messages; `files` is where the files are that it
-/// names. Never throws for what the file says: that is in the faults.
+/// Reads a lesson file (docs/lessons.md). `where` opens messages; `files` is where the files are
+/// that it names. Never throws for what the file says: that is in the faults.
 LessonReading read_lesson(std::string_view toml, const std::string& where,
                           const LessonFiles& files);
 

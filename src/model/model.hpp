@@ -34,7 +34,7 @@ struct Model {
   AxisLabels tokens;              ///< what each id stands for; empty where nothing is known
 };
 
-/// Lays a decoder-only transformer out as steps (SPEC: `X`, `h0.norm1`, `h0.Q`, …,
+/// Lays a decoder-only transformer out as steps (`X`, `h0.norm1`, `h0.Q`, …,
 /// `probabilities`), as GPT-2 works (Radford et al. 2019): the norm before each part, learned
 /// positions, causal. The givens are `token_table`, `position_table`, each layer's `h0.W_Q` (heads
 /// × d_model × d_k), `h0.b_Q`, … `h0.W_O`, `h0.W_in`, `h0.W_out` with their biases and the norms'

@@ -46,7 +46,7 @@ std::string checked_arithmetic(const Trace& own, const StepReport& step, std::si
 /// Where the wrong cells of a step are, and the mistakes that make them, in lines of their own.
 std::string checked_causes(const Trace& own, const StepReport& step, const CheckLook& look);
 
-/// The reports as SPEC, section 5 lays them down: an object or, of several, a list of them.
+/// The reports as schemas/check.schema.json has them: an object or, of several, a list of them.
 std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& lesson,
                          Answers answers);
 
