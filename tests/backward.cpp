@@ -119,24 +119,12 @@ std::string slope_fault(const BackWork& back) {
   return {};
 }
 
-template <class N>
-Cell<N> cell_of(const BackWork& back, const Tensor& output, std::size_t i) {
-  Cell<N> cell;
-  cell.call = &back.call();
-  cell.output = &output;
-  const std::size_t size = output.rows() * output.columns();
-  cell.matrix = i / size;
-  cell.row = i % size / output.columns();
-  cell.column = i % output.columns();
-  return cell;
-}
-
 std::string reading_fault(const BackWork& back) {
   const Tensor fast = back.result();
   for (std::size_t i = 0; i < fast.values.size(); ++i) {
-    const double number = back.operation().cell.number(cell_of<double>(back, fast, i));
+    const double number = back.operation().cell.number(cell_of<double>(back.call(), fast, i));
     const double arithmetic =
-        back.operation().cell.expression(cell_of<Expression>(back, fast, i)).value();
+        back.operation().cell.expression(cell_of<Expression>(back.call(), fast, i)).value();
     if (!is_near(fast.values[i], number, 1e-12) || !is_near(number, arithmetic, 1e-12)) {
       return fmt::format("cell {}: {}, {} and {}", i, fast.values[i], number, arithmetic);
     }
@@ -166,7 +154,7 @@ std::string interval_fault(const BackWork& back, Dice& dice, double unit) {
   }
   const Tensor changed = back.operation().compute(moved);
   for (std::size_t i = 0; i < fast.values.size(); ++i) {
-    Cell<Interval> cell = cell_of<Interval>(back, fast, i);
+    Cell<Interval> cell = cell_of<Interval>(back.call(), fast, i);
     cell.bounds = bounds;
     const Interval interval = back.operation().cell.interval(cell);
     const double slack = 1e-9 * std::max(1.0, std::abs(changed.values[i]));

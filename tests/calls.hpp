@@ -67,6 +67,19 @@ std::string refusal(std::string_view operation, std::vector<Tensor> inputs,
 Environment text(std::string one, std::vector<std::string> vocabulary = {});
 Environment texts(std::vector<std::string> several, std::vector<std::string> vocabulary = {});
 
+/// The cell of a result that stands at `i` among its numbers, to be read as N.
+template <class N>
+Cell<N> cell_of(const Call& call, const Tensor& output, std::size_t i) {
+  Cell<N> cell;
+  cell.call = &call;
+  cell.output = &output;
+  const std::size_t size = output.rows() * output.columns();
+  cell.matrix = i / size;
+  cell.row = i % size / output.columns();
+  cell.column = i % output.columns();
+  return cell;
+}
+
 /// One of the matrices of a tensor, row by row.
 Rows rows_of(const Tensor& tensor, std::size_t index = 0);
 

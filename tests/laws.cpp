@@ -38,18 +38,6 @@ bool close(double a, double b) {
   return a == b || std::abs(a - b) <= relative * std::max(std::abs(a), std::abs(b));
 }
 
-template <class N>
-Cell<N> cell_of(const Work& work, const Tensor& output, std::size_t i) {
-  Cell<N> cell;
-  cell.call = &work.call();
-  cell.output = &output;
-  const std::size_t size = output.rows() * output.columns();
-  cell.matrix = i / size;
-  cell.row = i % size / output.columns();
-  cell.column = i % output.columns();
-  return cell;
-}
-
 /// Each input with its lowest and its highest values, `unit` below and above.
 struct Surroundings {
   std::vector<Tensor> low, high;
@@ -69,7 +57,7 @@ struct Surroundings {
 
 Interval interval_at(const Work& work, const Tensor& output, std::size_t i,
                      const Surroundings& around) {
-  Cell<Interval> cell = cell_of<Interval>(work, output, i);
+  Cell<Interval> cell = cell_of<Interval>(work.call(), output, i);
   cell.bounds = around.bounds;
   return work.operation().cell.interval(cell);
 }
@@ -156,7 +144,7 @@ template <class N, class Read>
 std::string reading_fault(const Sample& made, Read read) {
   const Tensor fast = made.work->result();
   for (std::size_t i = 0; i < fast.values.size(); ++i) {
-    const double slow = read(cell_of<N>(*made.work, fast, i));
+    const double slow = read(cell_of<N>(made.work->call(), fast, i));
     if (!close(fast.values[i], slow)) {
       return fmt::format("cell {}: {} and {}", i, fast.values[i], slow);
     }
@@ -306,7 +294,7 @@ TEST_CASE("a large product has the cells that adding up by hand gives") {
     const Tensor fast = work.result();
     double worst = 0;
     for (std::size_t i = 0; i < fast.values.size(); ++i) {
-      const double slow = work.operation().cell.number(cell_of<double>(work, fast, i));
+      const double slow = work.operation().cell.number(cell_of<double>(work.call(), fast, i));
       worst = std::max(worst, std::abs(fast.values[i] - slow));
     }
     INFO(name);

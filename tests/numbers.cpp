@@ -119,17 +119,6 @@ Bounded worked_out(const Expression& expression) {
   return {};
 }
 
-Cell<Expression> cell_of(const Work& work, const Tensor& output, std::size_t i) {
-  Cell<Expression> cell;
-  cell.call = &work.call();
-  cell.output = &output;
-  const std::size_t size = output.rows() * output.columns();
-  cell.matrix = i / size;
-  cell.row = i % size / output.columns();
-  cell.column = i % output.columns();
-  return cell;
-}
-
 /// The sample with all numbers that somebody may choose made `scale` times as large.
 std::unique_ptr<Work> scaled(const Sample& made, double scale) {
   std::vector<Tensor> inputs = made.work->inputs();
@@ -154,7 +143,8 @@ void try_cells(const Work& work, double scale, Tried& tried) {
   constexpr long double slack = 2;  // the fast path may do the same in a few operations more
   const Tensor fast = work.result();
   for (std::size_t i = 0; i < fast.values.size() && tried.fault.empty(); ++i) {
-    const Bounded due = worked_out(work.operation().cell.expression(cell_of(work, fast, i)));
+    const Bounded due =
+        worked_out(work.operation().cell.expression(cell_of<Expression>(work.call(), fast, i)));
     if (due.beyond || std::isnan(due.value)) continue;
     ++tried.cells;
     const long double got = fast.values[i];
