@@ -13,9 +13,9 @@
 #include "exposition/arithmetic.hpp"
 #include "exposition/formula.hpp"
 #include "exposition/seen_through.hpp"
+#include "terminal/seen_words.hpp"
 #include "terminal/walk.hpp"
 #include "text/visible.hpp"
-#include "text/wrapped.hpp"
 
 namespace qkv {
 namespace {
@@ -31,39 +31,6 @@ struct ExplainOptions {
   bool latex = false;
   bool json = false;
 };
-
-// Through which cells the loss sees what a gradient is of, and what each of them gains.
-std::string seen_words(const SeenThrough& seen, const Trace& trace, int digits, std::size_t width) {
-  const std::string number =
-      visible(reference_text(seen.cell, trace.at(seen.cell.name), trace.convention));
-  std::string text = "\n";
-  const auto say = [&](const std::string& words, std::size_t indent, const std::string& head = {}) {
-    std::string start = std::string(2, ' ') + head;
-    start.resize(std::max(start.size(), indent), ' ');
-    for (const std::string& line : wrapped(words, std::max(width, indent + 20) - indent)) {
-      text += start + with_plain_blanks(line) + "\n";
-      start.assign(indent, ' ');
-    }
-  };
-  if (seen.steps.empty()) {
-    say(fmt::format("The loss does not see {}: no cell on the way to it moves with it.", number),
-        2);
-    return text;
-  }
-  say(fmt::format("Through these cells the loss sees {}; what each of them gains for every 1 that "
-                  "it gains:",
-                  number),
-      2);
-  std::size_t widest = 0;
-  for (const SeenStep& step : seen.steps) widest = std::max(widest, step.name.size());
-  for (const SeenStep& step : seen.steps) {
-    say(visible(seen_text(step, trace, digits)), widest + 6, "  " + visible(step.name));
-  }
-  if (seen.left_out > 0) {
-    say(fmt::format("Between them are {} more steps, too large to be kept.", seen.left_out), 2);
-  }
-  return text;
-}
 
 std::string as_text(const Trace& trace, CellArithmetic worked, const CellReference& cell,
                     std::size_t width) {

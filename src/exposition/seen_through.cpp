@@ -94,13 +94,15 @@ std::optional<SeenThrough> seen_through(const LoadedLesson& loaded, const CellRe
   const std::size_t index =
       (gradient.matrix * made.rows() + gradient.row) * made.columns() + gradient.column;
   const Between way = between(loaded, name);
-  if (way.steps.empty()) return {};
+  if (way.steps.empty() && way.left_out == 0) return {};
+  const CellReference cell = cell_at(name, trace.at(name), index);
+  if (way.steps.empty()) return SeenThrough{cell, {}, way.left_out};
   const double there = trace.at(name).values[index];
   const double by = nudge * std::max(1.0, std::abs(there) * nudge);
   const auto above = nudged(loaded, name, index, by, way.steps);
   const auto below = nudged(loaded, name, index, -by, way.steps);
   if (!above || !below) return {};
-  SeenThrough seen{cell_at(name, trace.at(name), index), {}, way.left_out};
+  SeenThrough seen{cell, {}, way.left_out};
   for (const std::string& between : way.steps) {
     SeenStep cells = seen_in(between, trace, *above, *below, (there + by) - (there - by));
     if (!cells.cells.empty()) seen.steps.push_back(std::move(cells));
