@@ -150,6 +150,20 @@ std::optional<Region> region_worth_telling(const LearnerNode& node,
   return region;
 }
 
+// Whether rounding before these numbers may have made, or undone, half of their size.
+bool leaves_room(const LearnerNode& node) {
+  constexpr double clearly = 5;  // units
+  double largest = 0;
+  double off = 0;
+  for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
+    const double right = node.from_yours.values[i];
+    if (std::isfinite(right)) largest = std::max(largest, std::abs(right));
+    if (node.verdicts[i] != Verdict::rounding) continue;
+    off = std::max(off, std::abs(node.handed->cells[i].value - right));
+  }
+  return off > clearly * node.units.largest() && 2 * off >= largest;
+}
+
 StepReport report_of(const Reading& reading, std::size_t index, const Trace& lesson) {
   const LearnerNode& node = reading.judgement.nodes[index];
   StepReport report;
@@ -172,6 +186,7 @@ StepReport report_of(const Reading& reading, std::size_t index, const Trace& les
   report.unit = node.units.largest();
   report.convention = convention_of(reading, node, lesson);
   report.cells = counts_of(node.verdicts);
+  report.leaves_room = node.step && leaves_room(node);
   report.written = written_numbers(node);
   report.verdicts = node.verdicts;
   for (std::size_t i = 0; i < node.handed->cells.size(); ++i) {

@@ -49,6 +49,9 @@ struct StepReport {
   std::vector<Verdict> verdicts;              ///< one a cell; empty for a wrong shape
   Shape wrong_shape;                          ///< as handed in, for a wrong shape
   Shape right_shape;
+  /// Cells pass as rounded that are off by half the size of all: what was not handed in before them
+  /// leaves so much room.
+  bool leaves_room = false;
   bool only_the_shape = false;  ///< its numbers are right and in order; no mistake explains more
 };
 

@@ -8,6 +8,7 @@
 #include "check/heads_inside.hpp"
 #include "check/other_units.hpp"
 #include "check/rope_layout.hpp"
+#include "ops/way_back.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv {
@@ -152,6 +153,15 @@ std::optional<Reading> read_in_other_units(const Lesson& lesson, const Trace& le
   return {};
 }
 
+// How many matrices of the way there are wrong: gradients, which may be turned over for other
+// reasons, don't count.
+std::size_t wrong_on_the_way_there(const Reading& reading) {
+  const auto& nodes = reading.judgement.nodes;
+  return static_cast<std::size_t>(std::ranges::count_if(nodes, [](const LearnerNode& node) {
+    return node.step && node.step->operation->name != backward_name && node.wrong_cells() > 0;
+  }));
+}
+
 // Turning everything over for the sake of one matrix that lies on its side would spoil the others,
 // and a matrix that only fits as it lies speaks against it; so do wrong cells that are hardly
 // fewer.
@@ -163,6 +173,7 @@ bool is_better(const Reading& turned, const Reading& plain) {
   const std::size_t nodes = turned.judgement.wrong_nodes();
   const std::size_t plain_nodes = plain.judgement.wrong_nodes();
   return turned.wrong < plain.wrong &&
+         wrong_on_the_way_there(turned) <= wrong_on_the_way_there(plain) &&
          (nodes < plain_nodes ||
           (nodes == plain_nodes && misshapen(turned) <= misshapen(plain) &&
            2 * turned.wrong <= plain.wrong && cells_off(turned) < cells_off(plain)));

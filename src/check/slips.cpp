@@ -199,10 +199,11 @@ std::vector<Supposed> dropouts(const SlipContext& c) {
   const std::span<const double> right = c.right->values;
   double products = 0;
   double squares = 0;
+  const double unit = std::pow(10.0, -c.decimals);
   bool any = false;
   for (std::size_t i = 0; i < right.size(); ++i) {
     if (!std::isfinite(c.written[i]) || !std::isfinite(right[i])) continue;
-    any = any || (c.written[i] == 0 && right[i] != 0);
+    any = any || (c.written[i] == 0 && std::abs(right[i]) > unit);  // no number rounded to 0
     if (c.written[i] == 0) continue;
     products += c.written[i] * right[i];
     squares += right[i] * right[i];
@@ -244,8 +245,8 @@ constexpr Slip slips[] = {
     {"slip.rows-swapped", "Two rows have changed places.", "Compare the labels of the rows.",
      Reach::anything, swapped_rows},
     {"tile.zero", "A block was never written: all of it is 0.",
-     "Does the loop over the tiles reach this one?", Reach::anything, unwritten_blocks, nullptr,
-     true, of_hiding},
+     "Was it worked out at all? In a program: does the loop over the tiles reach it?",
+     Reach::anything, unwritten_blocks, nullptr, true, of_hiding},
     {"dropout.on",
      "Some numbers are 0, and all the others too large by one factor.",
      "Switch dropout off: model.eval().",

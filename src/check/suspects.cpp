@@ -10,6 +10,7 @@
 
 #include "check/other_heads.hpp"
 #include "check/region.hpp"
+#include "ops/way_back.hpp"
 #include "text/error.hpp"
 #include "trace/reference.hpp"
 
@@ -155,6 +156,9 @@ void Suspects::collect_mistakes(const Hypothesis& hypothesis, std::span<const st
   for (const std::size_t at : places) {
     const Operation* operation = sources[at].operation;
     if (!operation) continue;
+    // What a mask hides is 0 in weights; a gradient is 0 for other reasons, too.
+    const bool zeros_tell =
+        at == index_ || !node_.step || node_.step->operation->name != backward_name;
     for (const Mistake& mistake : operation->mistakes) {
       std::vector<Tensor> made;
       try {
@@ -171,7 +175,10 @@ void Suspects::collect_mistakes(const Hypothesis& hypothesis, std::span<const st
              .kind = mistake.evidence.is_fitted ? VersionKind::fitted : VersionKind::mistake,
              .reach = Reach::anything,
              .numbers = std::move(*numbers),
-             .evidence = mistake.evidence});
+             .evidence = {.zeros = mistake.evidence.zeros && zeros_tell,
+                          .infinities = mistake.evidence.infinities,
+                          .least = mistake.evidence.least,
+                          .is_fitted = mistake.evidence.is_fitted}});
       }
     }
   }

@@ -9,6 +9,7 @@
 #include "ops/way_back.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
+#include "text/wrapped.hpp"
 #include "trace/backward.hpp"
 
 namespace qkv {
@@ -110,13 +111,26 @@ std::optional<SeenThrough> seen_through(const LoadedLesson& loaded, const CellRe
   return seen;
 }
 
+namespace {
+
+// "[head 1,the,fat]", in which no line may end.
+std::string undivided(std::string cell) {
+  for (auto at = cell.find(' '); at != std::string::npos; at = cell.find(' ', at)) {
+    cell.replace(at, 1, no_break);
+  }
+  return cell;
+}
+
+}  // namespace
+
 std::string seen_text(const SeenStep& step, const Trace& trace, int digits) {
   const Tensor& tensor = trace.at(step.name);
   std::string text = fmt::format("{} of {}: ", step.cells.size(), tensor.values.size());
   for (std::size_t k = 0; k < std::min(step.cells.size(), most_cells); ++k) {
     const SeenCell& cell = step.cells[k];
-    text += fmt::format("{}{}\u00a0{}", k == 0 ? "" : ", ",
-                        reference_text(cell_at("", tensor, cell.index), tensor, trace.convention),
+    const CellReference place = cell_at("", tensor, cell.index);
+    text += fmt::format("{}{}{}{}", k == 0 ? "" : ", ",
+                        undivided(reference_text(place, tensor, trace.convention)), no_break,
                         brief(cell.gain, digits));
   }
   return text + (step.cells.size() > most_cells ? ", …" : "");

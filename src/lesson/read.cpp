@@ -19,7 +19,6 @@
 #include "ops/way_back.hpp"
 #include "text/error.hpp"
 #include "text/nearest.hpp"
-#include "text/utf8.hpp"
 
 namespace qkv {
 namespace {
@@ -145,15 +144,23 @@ class LessonFile {
 
   const Operation* read_operation(const toml::table& table) {
     if (!table.contains("op")) {
-      reader_.fault(table, model_steps_ == 0
-                               ? "this step has no op; write op = \"softmax\""
-                               : fmt::format("this step has no op, and the model has none of its "
-                                             "name; its steps end with {}",
-                                             lesson_.recipe.steps[model_steps_ - 1].name));
+      reader_.fault(table, without_op(table["name"].value_or(std::string())));
       return nullptr;
     }
     const auto op = reader_.text(table, "op");
     return op ? known_operation(*table.get("op"), *op) : nullptr;
+  }
+
+  std::string without_op(const std::string& name) const {
+    if (name.starts_with(gradient_name("")) && document_.contains("backward")) {
+      const std::vector<std::string_view> known(made_.begin(), made_.end());
+      return fmt::format("this step has no op, and the way back none of its name; {}",
+                         did_you_mean(name, known));
+    }
+    if (model_steps_ == 0) return "this step has no op; write op = \"softmax\"";
+    return fmt::format(
+        "this step has no op, and the model has none of its name; its steps end with {}",
+        lesson_.recipe.steps[model_steps_ - 1].name);
   }
 
   const Operation* known_operation(const toml::node& place, const std::string& op) {
@@ -184,7 +191,7 @@ class LessonFile {
   }
 
   bool may_be_gradient(const std::string& name) const {
-    return name.starts_with("d_") && !names_.is_met(name);
+    return name.starts_with(gradient_name("")) && !names_.is_met(name);
   }
 
   // The gradients come after the steps that do without them.
@@ -285,17 +292,6 @@ LessonReading read_lesson(std::string_view toml, const std::string& where,
     result.faults.push_back({{begin.line, begin.column}, std::string(error.description())});
   }
   return result;
-}
-
-std::optional<std::string_view> LessonFiles::built_in(std::string_view name) const {
-  const auto found = std::ranges::find(program, name, &BuiltInFile::name);
-  return found == program.end() ? std::nullopt : std::optional(found->bytes);
-}
-
-std::string fault_line(const Lesson& lesson, const Fault& fault) {
-  return fmt::format("{}:{}:{}: {}{}", lesson.where, fault.place.line, fault.place.column,
-                     fault.kind == Fault::Kind::advice ? "advice: " : "",
-                     without_middle(fault.message));
 }
 
 }  // namespace qkv

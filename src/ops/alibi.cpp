@@ -192,10 +192,11 @@ struct ToSlopes {
     const std::size_t columns = change.columns();
     const std::size_t size = change.rows() * columns;
     const std::size_t batches = change.matrices() / heads;
+    const std::size_t head = number_in_order(c);
     return N(0.0) - sum<N>(batches * size, [&](std::size_t t) {
              const std::size_t i = t % size / columns;
              const std::size_t j = t % columns;
-             return c.of(arriving, t / size * heads + c.column)(i, j) * N(distance(i, j));
+             return c.of(arriving, t / size * heads + head)(i, j) * N(distance(i, j));
            });
   }
 

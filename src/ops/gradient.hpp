@@ -18,6 +18,12 @@ Tensor gradient_frame(const Call& call);
 /// Throws InputError where the gradient that arrives has not that shape.
 void require_arriving(const Call& call, const Shape& due);
 
+/// Where a cell stands among the numbers of the operand, whatever shape they have: which head's.
+inline std::size_t number_in_order(const CellBase& cell) {
+  const Tensor& made = *cell.output;
+  return (cell.matrix * made.rows() + cell.row) * made.columns() + cell.column;
+}
+
 /// The gradient as it is before what belongs to one cell of the operand is added up: with the
 /// leading axes of the gradient that arrives. Throws InputError where the shapes do not fit.
 Tensor whole_frame(const Call& call, const Form& form);

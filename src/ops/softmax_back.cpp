@@ -178,8 +178,9 @@ struct ToSinks {
     const std::size_t lines = down ? weights.columns() : weights.rows();
     const std::size_t heads = heads_of(weights);
     const std::size_t batches = weights.matrices() / heads;
+    const std::size_t head = number_in_order(c);
     return N(0.0) - sum<N>(batches * lines, [&](std::size_t t) {
-             const std::size_t m = t / lines * heads + c.column;
+             const std::size_t m = t / lines * heads + head;
              const Line<N> line{c.of(first_need, m), t % lines, down};
              const Line<N> change{c.of(arriving, m), t % lines, down};
              const N kept = sum<N>(line.size(), [&](std::size_t j) { return line(j); });

@@ -28,7 +28,9 @@ std::string hung(std::string head, const std::string& words, std::size_t indent,
 std::string introduction(const SeenThrough& seen, const std::string& number) {
   if (!seen.steps.empty()) {
     return fmt::format(
-        "Through these cells the loss sees {}; what each of them gains for every 1 that it gains:",
+        "Through these cells the loss sees {0}. Behind each: how much it gains for every 1 that "
+        "{0} "
+        "gains.",
         number);
   }
   if (seen.left_out == 0) {

@@ -26,6 +26,12 @@ const StepRecipe* find_step(const Recipe& recipe, std::string_view name) {
 
 void require_step(const Recipe& recipe, std::string_view name, std::string_view what) {
   if (find_step(recipe, name)) return;
+  if (has_given(recipe, name)) {
+    throw InputError(
+        fmt::format("{} names a given: {} is where gradients end; name a step, where "
+                    "they begin",
+                    what, name));
+  }
   std::vector<std::string_view> known;
   for (const StepRecipe& step : recipe.steps) known.push_back(step.name);
   throw InputError(fmt::format("{} names no step: there is none called \"{}\"; {}", what, name,
@@ -100,6 +106,12 @@ class WaysBack {
     }
     for (const std::string& given : backward_.wanted) {
       if (has_given(recipe_, given)) continue;
+      if (find_step(recipe_, given)) {
+        throw InputError(
+            fmt::format("wanted lists givens: {} is a step, and gets its gradient as "
+                        "each step on the way does; leave it out",
+                        given));
+      }
       std::vector<std::string_view> known;
       for (const Given& one : recipe_.givens) known.push_back(one.name);
       throw InputError(fmt::format("wanted: there is no given called \"{}\"; {}", given,

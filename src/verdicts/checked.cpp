@@ -219,6 +219,12 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
                       look);
   }
   if (step.verdict == Verdict::correct) return text;
+  if (step.leaves_room) {
+    text += paragraph(
+        "Off by half of their size and more: rounding in steps that were not handed in may make "
+        "that, and so may a slip. More decimals, or those steps, would tell.",
+        look);
+  }
   if (step.first) {  // what is wrong comes before where: the grids may be long
     text += first_wrong_text(step, report.own, look) + region_text(step, report.own, look) +
             mistakes_text(step, look);
