@@ -2,15 +2,17 @@
 """Has one call of the system after the other fail under qkv: memory, opening, writing, syncing,
 renaming, closing.
 
-    inject.py QKV SHIM [--every] [--only COMMAND] [--fault KIND:N]
+    inject.py QKV SHIM [--every | --sample N] [--only COMMAND] [--fault KIND:N]
 
-QKV is dynamically linked, SHIM is tests/faults/shim.cpp. Whatever fails, and whenever: either it
+QKV is dynamically linked, SHIM is tests/faults/shim.cpp. In a build with AddressSanitizer, what leaks
+is an error, too. Whatever fails, and whenever: either it
 shows nowhere (the same output, the same files, the same status), or the status is 2, one line says why,
 each file is the older or the newer one whole, and no other is left. Of memory a sample is tried, the
 n-th allocation alone and it with all after it; --every tries each.
 """
 
 import argparse
+import functools
 import os
 import random
 import re
@@ -22,9 +24,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+from claims import sanitized  # noqa: E402
+
 LESSON = ROOT / "examples" / "two-words.toml"
 MANIFEST = "00-lesson.json"  # goes first and comes last
-SAMPLE = 24
 PATIENCE = 60  # seconds
 # What an interrupted command says: one line. lint's findings are its results, each with its place.
 ONE_LINE = re.compile(r"qkv: [^\n]+\n")
@@ -82,11 +86,21 @@ class Bench:
     def __init__(self, program, shim, work):
         self.program, self.shim, self.work = program, shim, work
 
+    @functools.cached_property
+    def preloaded(self):
+        """What the environment says so that the shim comes first. A confined program can't look for
+        leaks in itself."""
+        if not sanitized(self.program):
+            return {"LD_PRELOAD": str(self.shim)}
+        needed = subprocess.run(["ldd", self.program], check=True, capture_output=True, text=True).stdout
+        sanitizer = re.search(r"=> (\S*/libasan\S*)", needed)[1]
+        return {"LD_PRELOAD": f"{self.shim} {sanitizer}", "QKV_UNCONFINED": "1",
+                "ASAN_OPTIONS": "verify_asan_link_order=0:alloc_dealloc_mismatch=0:detect_leaks=1"}
+
     def start(self, arguments, out, fault=None):
         """Runs it in `out`; the calls of each kind come through a file."""
         words = [str(word).replace("{out}", out.name) for word in arguments]
-        environment = {"PATH": "/bin", "COLUMNS": "80", "LD_PRELOAD": str(self.shim),
-                       "QKV_FAULT": fault or "none:0"}
+        environment = {"PATH": "/bin", "COLUMNS": "80", **self.preloaded, "QKV_FAULT": fault or "none:0"}
         with tempfile.TemporaryFile() as counted:
             done = subprocess.run([self.program, *words], cwd=out.parent, check=False, capture_output=True,
                                   stdin=subprocess.DEVNULL, timeout=PATIENCE,
@@ -128,13 +142,13 @@ def complaint(run, sound, older):
     return f"lost: {', '.join(sorted(lost))}" if lost else None
 
 
-def faults(counts, every):
+def faults(counts, chosen):
     """The orders for the shim, by how many calls of each kind there are."""
     for kind, count in counts.items():
         places = range(1, count + 1)
-        if not every and count > SAMPLE:
-            first = SAMPLE // 3
-            later = random.Random(count).sample(places[first:], SAMPLE - first)
+        if not chosen.every and count > chosen.sample:
+            first = chosen.sample // 3
+            later = random.Random(count).sample(places[first:], chosen.sample - first)
             places = [*places[:first], *sorted(later)]
         for place in places:
             yield f"{kind}:{place}"
@@ -147,7 +161,7 @@ def judge(bench, command, chosen):
         older = bench.older(command, Path(scratch) / "out")
     sound = bench.try_fault(command, older)
     assert sound.run.status in (0, 1) and sound.counts["alloc"] > 10, (command.name, sound)
-    orders = [chosen.fault] if chosen.fault else list(faults(sound.counts, chosen.every))
+    orders = [chosen.fault] if chosen.fault else list(faults(sound.counts, chosen))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = pool.map(lambda order: bench.try_fault(command, older, order).run, orders)
         wrong = [(order, said) for order, run in zip(orders, runs)
@@ -174,7 +188,8 @@ def whatever_fails_is_told_in_a_line_or_seen_by_none():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program", type=lambda path: Path(path).resolve())
     parser.add_argument("shim", type=lambda path: Path(path).resolve())
-    parser.add_argument("--every", action="store_true", help="each allocation, not a sample")
+    parser.add_argument("--every", action="store_true", help="each call, not a sample")
+    parser.add_argument("--sample", type=int, default=24, help="so many calls of each kind")
     parser.add_argument("--only", metavar="COMMAND")
     parser.add_argument("--fault", metavar="KIND:N", help="this one alone")
     chosen = parser.parse_args()

@@ -1,7 +1,8 @@
 // Stands between a dynamically linked qkv and the C library, and has the n-th call of one kind fail
 // as the system would: preloaded, with QKV_FAULT=KIND:N or, for that one and all after it, KIND:N+.
 // Counting begins with main. How many calls of each kind there were goes to the
-// descriptor QKV_COUNTS.
+// descriptor QKV_COUNTS. Under AddressSanitizer (QKV_SHIM_ASAN) it stands before that one's
+// allocator, so that what a failure leaks is found.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -17,12 +18,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
-// The C library's own, by the names that it has besides: to look them up would itself allocate.
+// The C library's own, or the sanitizer's, by the names that it has besides: to look them up would
+// itself allocate.
+#ifdef QKV_SHIM_ASAN
+#define REAL(function) __interceptor_##function
+#else
+#define REAL(function) __libc_##function
+#endif
 extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
+void* REAL(malloc)(std::size_t);
+void* REAL(calloc)(std::size_t, std::size_t);
+void* REAL(realloc)(void*, std::size_t);
 }
 
 namespace {
@@ -121,14 +129,14 @@ void _exit(int status) {
   std::abort();
 }
 
-void* malloc(std::size_t size) { return fails(alloc) ? nullptr : __libc_malloc(size); }
+void* malloc(std::size_t size) { return fails(alloc) ? nullptr : REAL(malloc)(size); }
 
 void* calloc(std::size_t count, std::size_t size) {
-  return fails(alloc) ? nullptr : __libc_calloc(count, size);
+  return fails(alloc) ? nullptr : REAL(calloc)(count, size);
 }
 
 void* realloc(void* old, std::size_t size) {
-  return fails(alloc) ? nullptr : __libc_realloc(old, size);
+  return fails(alloc) ? nullptr : REAL(realloc)(old, size);
 }
 
 int open(const char* path, int flags, ...) {
@@ -205,3 +213,18 @@ int close(int descriptor) {
   return -1;
 }
 }
+
+#ifdef QKV_SHIM_ASAN
+// The sanitizer's own operators ask no malloc.
+void* operator new(std::size_t size) {
+  void* memory = malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void* operator new[](std::size_t size) { return operator new(size); }
+
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return malloc(size); }
+
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return malloc(size); }
+#endif
