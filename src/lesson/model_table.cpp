@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lesson/own_directory.hpp"
+#include "model/model_files.hpp"
 #include "text/error.hpp"
 
 namespace qkv {
@@ -20,20 +21,36 @@ std::optional<std::size_t> count_under(const toml::table& table, std::string_vie
   return {};
 }
 
+// Where the model's files lie, as the lesson names it.
+std::filesystem::path folder_of(const std::filesystem::path& path, const std::string& name) {
+  std::error_code ignored;
+  const std::filesystem::path named = name;
+  return std::filesystem::is_directory(path, ignored) ? named : named.parent_path();
+}
+
 // The file, or the directory, that the lesson names. What else a model is read from stands beside
 // it, and must not be a link that leads out either.
 std::filesystem::path file_beside(const std::filesystem::path& directory, const std::string& name) {
-  constexpr std::string_view siblings[] = {"config.json", "tokenizer.json", "vocab.json",
-                                           "merges.txt",  "encoder.json",   "vocab.bpe"};
+  constexpr std::string_view siblings[] = {"config.json",   "tokenizer.json", "vocab.json",
+                                           "merges.txt",    "encoder.json",   "vocab.bpe",
+                                           model_index_name};
   const std::filesystem::path path = file_of_lesson(directory, name);
+  const std::filesystem::path near = folder_of(path, name);
   std::error_code ignored;
-  const bool is_directory = std::filesystem::is_directory(path, ignored);
-  const std::filesystem::path near =
-      is_directory ? std::filesystem::path(name) : std::filesystem::path(name).parent_path();
   for (const std::string_view sibling : siblings) {
     if (std::filesystem::exists(directory / near / sibling, ignored)) {
       file_of_lesson(directory, (near / sibling).string());
     }
+  }
+  return path;
+}
+
+// The same of a model, whose weights may be files that its directory has or its index lists.
+std::filesystem::path model_beside(const std::filesystem::path& directory,
+                                   const std::string& name) {
+  const std::filesystem::path path = file_beside(directory, name);
+  for (const std::filesystem::path& weights : model_files(path, name).weights) {
+    file_of_lesson(directory, (folder_of(path, name) / weights.filename()).string());
   }
   return path;
 }
@@ -64,7 +81,7 @@ std::optional<Model> read_model_table(const toml::table& table, const LessonFile
   }
   const auto tokenizer = reader.text(table, "tokenizer");
   try {
-    if (!choice.built_in) choice.file = file_beside(files.directory, *file);
+    if (!choice.built_in) choice.file = model_beside(files.directory, *file);
     if (tokenizer) choice.tokeniser.tokenizer = file_beside(files.directory, *tokenizer);
     return read_model(choice);
   } catch (const InputError& error) {

@@ -17,7 +17,6 @@ namespace {
 
 using Path = std::filesystem::path;
 
-constexpr std::string_view index_name = "model.safetensors.index.json";
 constexpr std::string_view single_name = "model.safetensors";
 constexpr std::size_t largest_index = std::size_t{64} << 20;
 
@@ -92,8 +91,8 @@ std::string_view other_weights(const std::vector<std::string>& names) {
 }
 
 ModelFiles from_directory(const Path& directory, const std::string& where) {
-  if (is_there(directory / index_name)) {
-    return from_index(directory / index_name, (Path(where) / index_name).string());
+  if (is_there(directory / model_index_name)) {
+    return from_index(directory / model_index_name, (Path(where) / model_index_name).string());
   }
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(
@@ -114,7 +113,7 @@ ModelFiles from_directory(const Path& directory, const std::string& where) {
   if (weights.size() > 1) {
     refuse(where, fmt::format("there are {} .safetensors files in this directory and no {} to say "
                               "which belong together; name one of them, or fetch the index",
-                              weights.size(), index_name));
+                              weights.size(), model_index_name));
   }
   return {.weights = {directory / weights.front()}, .directory = directory, .listed = {}};
 }

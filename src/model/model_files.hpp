@@ -3,9 +3,13 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace qkv {
+
+/// What lists a model's files where there are several.
+inline constexpr std::string_view model_index_name = "model.safetensors.index.json";
 
 /// Where a trained model's files are: its weights in one file or in several, and the directory of
 /// what else is said of it.

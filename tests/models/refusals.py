@@ -6,6 +6,7 @@
 Each function below is one claim.
 """
 
+import json
 import math
 import sys
 from pathlib import Path
@@ -326,6 +327,39 @@ def a_link_beside_a_model_leads_nowhere_outside(folder):
     qkv.printed("run", home / "l.toml", "--no-pause", "--allow-outside-files")
 
 
+def a_model_s_weights_lead_nowhere_outside(folder):
+    """Neither those that an index lists, nor the index, nor the only ones in a directory."""
+    made = gpt.small_model(folder)
+    listed = json.dumps({"weight_map": dict.fromkeys(gpt.read_safetensors(made)[0], "x.safetensors")})
+    index = folder / "model.safetensors.index.json"
+    index.write_text(listed)
+
+    def refused_as(name, says):
+        for file in ("model", f"model/{index.name}", "model/x.safetensors"):
+            (folder / "home" / "l.toml").write_text(f'text = "CAB"\n[model]\nfile = "{file}"\n')
+            if not (folder / "home" / file).exists():
+                continue
+            done = qkv("lint", folder / "home" / "l.toml")
+            equal(done.returncode, 2, file)
+            assert f"{name}: {says}" in done.stdout + done.stderr, done.stdout
+            qkv.printed("run", folder / "home" / "l.toml", "--no-pause", "--allow-outside-files")
+
+    home = folder / "home" / "model"
+    home.mkdir(parents=True)
+    (home / "x.safetensors").symlink_to(made)
+    refused_as("model/x.safetensors", "a link leads out of the lesson's directory")
+    (home / index.name).write_text(listed)
+    refused_as("model/x.safetensors", "a link leads out of the lesson's directory")
+    (home / "x.safetensors").unlink()
+    (home / "x.safetensors").write_bytes(made.read_bytes())
+    (home / index.name).unlink()
+    (home / index.name).symlink_to(index)
+    refused_as(f"model/{index.name}", "a link leads out of the lesson's directory")
+    (home / index.name).unlink()
+    (home / index.name).write_text(listed)
+    qkv.printed("run", folder / "home" / "l.toml", "--no-pause")
+
+
 def a_bias_of_the_readout_is_not_passed_over(folder):
     def change(weights):
         weights["lm_head.bias"] = torch.zeros(3)
@@ -374,6 +408,7 @@ CLAIMS = [
     what_lies_beside_the_program_changes_no_built_in_lesson,
     a_vocabulary_and_a_tokenizer_are_not_both_taken,
     a_link_beside_a_model_leads_nowhere_outside,
+    a_model_s_weights_lead_nowhere_outside,
     a_bias_of_the_readout_is_not_passed_over,
     metadata_without_end_are_refused,
     a_model_reads_one_text,
