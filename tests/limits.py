@@ -188,11 +188,38 @@ def many_faults_are_told_briefly(folder):
     assert done.stderr.endswith(f"… and 99981 more faults: qkv lint {lesson}\n"), done.stderr[-200:]
 
 
+def ten_thousand_wrong_names_are_told_in_time(folder):
+    """Each could be meant to be any of the others."""
+    wrong = [STEP.format(f"S{i}", "sofmax", f'["Yonder{i}"]') for i in range(10_000)]
+    unread = [STEP.format(f"S{i}", "relu", '["X"]').replace("Words", f"{{T{i}}}") for i in range(10_000)]
+    for steps in (wrong, unread):
+        done = in_time("lint", written(folder, TWO + "".join(steps)))
+        equal(done.returncode, 2)
+        assert done.stdout.count("\n") >= 10_000, done.stdout[-300:]
+
+
+def a_hundred_thousand_arrays_are_compared(folder):
+    (folder / "many.json").write_text("{" + ",".join(f'"k{i}": [[1]]' for i in range(100_000)) + "}")
+    done = in_time("compare", folder / "many.json", folder / "many.json")
+    assert done.returncode == 0 and "All 100000 are identical" in done.stdout, done.stdout[-200:]
+
+
+def thousands_of_files_are_held_against_thousands_of_steps(folder):
+    lesson = written(folder, TWO + "".join(STEP.format(f"S{i}", "relu", '["X"]') for i in range(9_000)))
+    (folder / "handed").mkdir()
+    for i in range(9_000):
+        (folder / "handed" / f"zz{i}.csv").write_text("1\n")
+    for command in ("check", "compare"):
+        equal(in_time(command, lesson, folder / "handed").returncode, 2, command)
+
+
 def a_name_of_megabytes_is_told_briefly(folder):
-    lesson = written(folder, TWO + STEP.format("Y", "r" * 5_000_000, '["X"]'))
-    done = in_time("run", lesson)
-    equal(done.returncode, 2)
-    assert len(done.stderr) < 2000, len(done.stderr)
+    for operation, of in (("r" * 5_000_000, "X"), ("relu", "Y" * 5_000_000)):
+        long = STEP.format("Z" * 5_000_000, "relu", '["X"]')
+        lesson = written(folder, TWO + long + STEP.format("Y", operation, f'["{of}"]'))
+        done = in_time("run", lesson)
+        equal(done.returncode, 2)
+        assert len(done.stderr) < 2000, len(done.stderr)
 
 
 def an_option_of_many_letters_is_told_briefly(folder):
@@ -308,6 +335,9 @@ CLAIMS = [
     a_million_different_words_are_tokenised,
     megabytes_of_prose_are_wrapped,
     many_faults_are_told_briefly,
+    ten_thousand_wrong_names_are_told_in_time,
+    a_hundred_thousand_arrays_are_compared,
+    thousands_of_files_are_held_against_thousands_of_steps,
     a_name_of_megabytes_is_told_briefly,
     an_option_of_many_letters_is_told_briefly,
     products_without_address_space_are_refused,

@@ -166,10 +166,11 @@ void require(const Required& required, const Side& ours, Comparison& comparison)
       throw InputError(fmt::format("--require {}: {} has no such step", name, ours.name));
     }
   }
+  const SideIndex index(ours);
   for (std::size_t i = 0; i < comparison.first.value_or(comparison.steps.size()); ++i) {
     const ComparedStep& step = comparison.steps[i];
-    const auto own = std::ranges::find(ours.matrices, step.name, &SideMatrix::name);
-    if (!is_missing(step.sameness) || own == ours.matrices.end()) continue;
+    const SideMatrix* own = index.find(step.name);
+    if (!is_missing(step.sameness) || own == nullptr) continue;
     const bool named = std::ranges::find(required.names, step.name) != required.names.end();
     if (named || (required.all && !own->is_given)) comparison.first = i;
   }

@@ -102,13 +102,14 @@ bool is_readable(const fs::path& path) {
 void refuse_too_large(const FoundFile& file, const Trace& trace) {
   constexpr std::uintmax_t for_everybody = 1 << 20;
   constexpr std::uintmax_t for_a_number = 400;  // every digit of a double, and blanks around it
-  std::uintmax_t numbers = 0;
-  for (const std::string_view name : names_in(trace)) numbers += trace.at(name).values.size();
   std::error_code ignored;
   const std::uintmax_t size = file.bytes ? file.bytes->size()
                               : fs::is_regular_file(file.path, ignored)
                                   ? file_size(file.path, ignored)
                                   : 0;
+  if (size <= for_everybody) return;
+  std::uintmax_t numbers = 0;
+  for (const std::string_view name : names_in(trace)) numbers += trace.at(name).values.size();
   if (size <= for_everybody + for_a_number * numbers) return;
   throw InputError(fmt::format(
       "{}: {} MB is more than all {} numbers of the lesson can take; is it the right file?",

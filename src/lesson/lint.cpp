@@ -18,12 +18,11 @@ namespace qkv {
 namespace {
 
 void lint_prose(const Prose& prose, const Trace& trace, std::vector<Fault>& faults) {
-  for (const ProseFault& fault : prose_faults(prose.text, trace)) {
-    const auto lines = std::count(
-        prose.text.begin(), prose.text.begin() + static_cast<std::ptrdiff_t>(fault.offset), '\n');
+  std::size_t lines = 0, looked_at = 0;
+  for (const ProseFault& fault : prose_faults(prose.text, trace)) {  // in the order of their places
+    for (; looked_at < fault.offset; ++looked_at) lines += prose.text[looked_at] == '\n' ? 1 : 0;
     faults.push_back(
-        {{prose.place.line + static_cast<std::size_t>(lines), lines == 0 ? prose.place.column : 1},
-         fault.message});
+        {{prose.place.line + lines, lines == 0 ? prose.place.column : 1}, fault.message});
   }
 }
 

@@ -27,20 +27,25 @@ std::u32string small_letters(std::string_view name) {
 }
 
 /// Damerau-Levenshtein: how many letters are wrong, missing, too many or exchanged with the next
-/// one. Three rows of the table are enough: an exchange looks back two.
-std::size_t slips_between(const std::u32string& a, const std::u32string& b) {
-  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) now[j] = j;
+/// one; `most + 1` where they are more than `most`. Three rows of the table are enough, since an
+/// exchange looks back two, and of each row what lies near the diagonal.
+std::size_t slips_between(const std::u32string& a, const std::u32string& b, std::size_t most) {
+  const std::size_t too_many = most + 1;
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1, too_many);
+  for (std::size_t j = 0; j <= std::min(b.size(), most); ++j) now[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     std::swap(before, last);
     std::swap(last, now);
-    now[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
+    const std::size_t first = i > most ? i - most : 1;
+    const std::size_t end = std::min(b.size(), i + most);
+    now[first - 1] = first == 1 ? std::min(i, too_many) : too_many;
+    for (std::size_t j = first; j <= end; ++j) {
       const std::size_t wrong = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      now[j] = std::min({wrong, last[j] + 1, now[j - 1] + 1});
+      now[j] = std::min({wrong, last[j] + 1, now[j - 1] + 1, too_many});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
         now[j] = std::min(now[j], before[j - 2] + 1);
     }
+    if (end < b.size()) now[end + 1] = too_many;
   }
   return now[b.size()];
 }
@@ -54,12 +59,13 @@ std::string nearest_by_slips(const std::u32string& wanted, std::span<const Name>
   const Name* best = nullptr;
   std::size_t fewest = 0;
   for (const Name& name : names) {
+    if (name.size() > 4 * (wanted.size() + 3)) continue;  // a letter has four bytes at most
     const std::u32string letters = small_letters(name);
     const std::size_t longer = std::max(wanted.size(), letters.size());
     const std::size_t shorter = std::min(wanted.size(), letters.size());
     const std::size_t allowed = slips_allowed(longer);
     if (longer - shorter > allowed) continue;
-    const std::size_t slips = slips_between(wanted, letters);
+    const std::size_t slips = slips_between(wanted, letters, allowed);
     if (slips > allowed || (best != nullptr && slips >= fewest)) continue;
     best = &name;
     fewest = slips;
@@ -82,6 +88,10 @@ std::string only_name_with(const std::u32string& wanted, std::span<const Name> n
 
 template <class Name>
 std::string nearest_among(std::string_view wanted, std::span<const Name> names) {
+  // A file may have thousands of wrong names, of megabytes, and each would be held against all.
+  constexpr std::size_t longest = 500, most = 500;
+  if (wanted.size() > longest) return {};
+  names = names.first(std::min(most, names.size()));
   const std::u32string letters = small_letters(wanted);
   std::string name = nearest_by_slips(letters, names);
   return name.empty() ? only_name_with(letters, names) : name;

@@ -60,3 +60,22 @@ TEST_CASE("an accented letter is one letter, and bytes that are no UTF-8 do no h
                 "res",
                 steps) == "scores");
 }
+
+TEST_CASE("no more slips are looked for than a name of its length may have") {
+  const std::array<std::string_view, 1> one = {"abcdefghijkl"};  // of twelve letters three
+  CHECK(nearest("xabcdefghijkl", one) == one[0]);
+  CHECK(nearest("xyzabcdefghijkl", one) == one[0]);
+  CHECK(nearest("abcdefghijklxyz", one) == one[0]);
+  CHECK(nearest("defghijkl", one) == one[0]);
+  CHECK(nearest("bacdefhgijlk", one) == one[0]);
+  CHECK(nearest("bacdefhgjilk", one).empty());
+  CHECK(nearest("wxyzabcdefghijkl", std::array<std::string_view, 2>{"abcdefghijkl", "q"}).empty());
+}
+
+TEST_CASE("of thousands of names, and of names of thousands of letters, few are looked at") {
+  std::vector<std::string> names(100'000, "some_name_or_other");
+  names.front() = "scores";
+  for (int wrong = 0; wrong < 1000; ++wrong) CHECK(nearest("scorse", names) == "scores");
+  const std::vector<std::string> long_names(100, std::string(100'000, 'x'));
+  CHECK(nearest(std::string(100'000, 'y'), long_names).empty());
+}
