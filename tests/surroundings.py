@@ -118,6 +118,13 @@ def whole_numbers_that_no_double_holds_are_told(folder):
     lesson.write_text('[[given]]\nname = "X"\nvalue = [[1, 9007199254740993]]\n[[step]]\nname = "Y"\n'
                       'op = "relu"\nof = ["X"]\nsay = "Words."\n')
     refused(qkv("run", lesson), f':3:14: value: "9007199254740993" {ROUNDED}write it with a point\n')
+    lesson.write_text(lesson.read_text().replace("9007199254740993", "2"))
+    for text, why in (("9007199254740993", "a whole number that no double holds"),
+                      ("1e999", "which is larger than any double"), ("1x", "which is not a number")):
+        (folder / "Y.csv").write_text(f"1,{text}\n")
+        done = qkv("check", lesson, folder / "Y.csv")
+        told = " ".join(done.stdout.split())
+        assert done.returncode == 1 and f'Y[1,2] is "{text}", {why}.' in told, done.stdout
 
 
 def whole_numbers_that_a_double_holds_are_read(folder):

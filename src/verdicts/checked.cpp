@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "exposition/arithmetic.hpp"
+#include "formats/numeral.hpp"
 #include "formats/shell_word.hpp"
 #include "terminal/wrapped_arithmetic.hpp"
 #include "text/number.hpp"
@@ -164,12 +165,21 @@ std::string mistakes_text(const StepReport& step, const CheckLook& look) {
   return text;
 }
 
+// What stands in a cell and could not be read, and why.
+std::string unread_text(const std::string& text) {
+  const NumeralFault fault = parse_numeral(text).fault;
+  const std::string_view why =
+      fault == NumeralFault::rounded     ? "a whole number that no double holds"
+      : fault == NumeralFault::too_large ? "which is larger than any double"
+                                         : "which is not a number";
+  return fmt::format("\"{}\", {}", visible(text), why);
+}
+
 std::string first_wrong_text(const StepReport& step, const Trace& own, const CheckLook& look) {
   const FirstWrong& first = *step.first;
   const std::string cell = visible(reference_text(first.cell, own.at(step.step), own.convention));
-  const std::string given = first.text.empty()
-                                ? written_number(first.given, step.digits)
-                                : fmt::format("\"{}\", which is not a number", visible(first.text));
+  const std::string given =
+      first.text.empty() ? written_number(first.given, step.digits) : unread_text(first.text);
   std::string text = fmt::format("First wrong cell: {} is {}.", cell, given);
   if (look.answers == Answers::kept) return paragraph(text, look);
   const std::size_t line = std::min(look.width, arithmetic_width) - 4;
