@@ -1,12 +1,15 @@
 #!/usr/bin/python3
 """Which lines and branches of each room the tests reach, by gcov, as one table.
 
-    coverage.py BUILD_DIRECTORY [--lines ROOM]
+    coverage.py BUILD_DIRECTORY [--readers | --lines PLACE | --branches PLACE]
 
-BUILD_DIRECTORY is a build with --coverage whose tests have run. Branches that only an exception takes
-are not counted. --lines lists the lines of a room that nothing reaches.
+BUILD_DIRECTORY is a build with --coverage whose tests, or fuzzers, have run. Branches that only an
+exception takes are not counted. --readers is a table of what reads files of strangers. --lines lists
+the lines of a room (check) or of files (check/judge) that nothing reaches, --branches those that
+never go one of their ways.
 """
 
+import argparse
 import gzip
 import json
 import subprocess
@@ -14,9 +17,37 @@ import sys
 import tempfile
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# What reads bytes that come from a stranger, and where it lies.
+READERS = {
+    "CSV, TSV and their labels": "formats/csv.cpp formats/csv_[hlprt]* formats/cell.cpp",
+    "JSON": "formats/json.cpp formats/nested_list.cpp",
+    "`.npy`, `.npz`": "formats/npy.cpp formats/dtype.* formats/npz.cpp formats/zip.cpp",
+    "`.safetensors`": "formats/safetensors.cpp",
+    "pasted text": "formats/pasted*",
+    "a number": "formats/numeral.cpp",
+    "files of a directory or an archive": "formats/dump.cpp formats/found_files.cpp formats/file_stem.cpp "
+                                          "formats/foreign.cpp formats/format.cpp formats/read_file.cpp",
+    "`00-lesson.json` and its sums": "formats/manifest.* formats/proof.cpp formats/sha256.cpp",
+    "a submission": "check/submission.cpp check/step_name.cpp check/arrange.* check/reading.*",
+    "a lesson's TOML": "lesson/read.cpp lesson/toml_reader.* lesson/given.cpp lesson/step_*.cpp "
+                       "lesson/expectation.cpp lesson/*_table.cpp lesson/unreadable.cpp",
+    "a lesson's prose": "lesson/prose.cpp lesson/statistic.cpp lesson/inside.cpp",
+    "files that a lesson names": "lesson/own_directory.cpp",
+    "a cell, `--set`, `--patch`": "trace/reference.cpp lesson/set.cpp",
+    "a model's files and index": "model/model_files.cpp model/weights.* formats/mapped_file.cpp",
+    "config.json": "model/facts.* model/*_facts.cpp model/config_rules.cpp",
+    "a model's tensors": "model/*architecture.* model/*_layout.cpp model/layout.cpp model/family.cpp "
+                         "model/tensor_names.cpp",
+    "a tokeniser's files": "tokens/bpe_files.cpp tokens/cutting_json.* model/tokeniser.cpp",
+    "how a tokeniser cuts": "tokens/bpe.* tokens/cutter.* tokens/pattern* tokens/byte_letters.cpp "
+                            "tokens/gpt2_words.cpp tokens/words.cpp",
+    "keys": "stepping/keys.cpp stepping/line_edit.cpp",
+}
 
 
 def seen_by(notes):
@@ -56,47 +87,62 @@ def percent(reached, there):
     return f"{100 * reached / there:5.1f} %" if there else "      –"
 
 
+def counted(lines):
+    """Lines reached and lines, branches taken and branches."""
+    return (sum(times > 0 for times, _ in lines), len(lines),
+            sum(sum(taken) for _, taken in lines), sum(len(taken) for _, taken in lines))
+
+
 def table(found):
-    rooms = defaultdict(lambda: [0, 0, 0, 0])
+    rooms = defaultdict(list)
     for source, lines in found.items():
         for name in (source.parts[0] if len(source.parts) > 1 else "main", "all"):
-            room = rooms[name]
-            for times, taken in lines.values():
-                room[0] += times > 0
-                room[1] += 1
-                room[2] += sum(taken)
-                room[3] += len(taken)
+            rooms[name] += lines.values()
     print(f"{'room':12} {'lines':>7}  {'reached':>7}   {'branches':>8}  {'reached':>7}")
     for name in sorted(rooms, key=lambda name: (name == "all", name)):
-        lines_reached, lines, taken, branches = rooms[name]
+        lines_reached, lines, taken, branches = counted(rooms[name])
         print(f"{name:12} {lines:7}  {percent(lines_reached, lines)}   {branches:8}  "
               f"{percent(taken, branches)}")
 
 
-def unreached(found, room):
+def readers(found):
+    print("| reader | lines | reached | branches | reached |\n|---|---|---|---|---|")
+    for name, patterns in READERS.items():
+        own = [line for source, lines in found.items() for line in lines.values()
+               if any(fnmatch(str(source), pattern) for pattern in patterns.split())]
+        lines_reached, lines, taken, branches = counted(own)
+        print(f"| {name} | {lines} | {percent(lines_reached, lines).strip()} | {branches} | "
+              f"{percent(taken, branches).strip()} |")
+
+
+def unreached(found, place, branches):
     for source in sorted(found):
-        if source.parts[0] != room:
+        if not str(source).startswith(place):
             continue
         text = (ROOT / "src" / source).read_text(encoding="utf-8").splitlines()
-        for number, (times, _) in sorted(found[source].items()):
-            if not times:
+        for number, (times, taken) in sorted(found[source].items()):
+            if times and not all(taken) if branches else not times:
                 print(f"src/{source}:{number}: {text[number - 1].strip()}")
 
 
-def main(words):
-    if len(words) not in (1, 3) or len(words) == 3 and words[1] != "--lines":
-        print(__doc__.split("\n\n")[1].strip(), file=sys.stderr)
-        return 2
-    found = gathered(Path(words[0]).resolve())
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("build", type=lambda path: Path(path).resolve())
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--readers", action="store_true")
+    what.add_argument("--lines", metavar="PLACE")
+    what.add_argument("--branches", metavar="PLACE")
+    chosen = parser.parse_args()
+    found = gathered(chosen.build)
     if not found:
         print("coverage: no test has run in this build, or not with --coverage", file=sys.stderr)
         return 1
-    if len(words) == 3:
-        unreached(found, words[2])
+    if chosen.lines or chosen.branches:
+        unreached(found, chosen.lines or chosen.branches, bool(chosen.branches))
     else:
-        table(found)
+        (readers if chosen.readers else table)(found)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

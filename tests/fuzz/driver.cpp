@@ -1,3 +1,6 @@
+#ifndef __has_feature  // GCC
+#define __has_feature(feature) 0
+#endif
 #if __has_feature(address_sanitizer)
 #include <sanitizer/allocator_interface.h>
 #endif

@@ -8,6 +8,10 @@
 
 namespace qkv::fuzz {
 
+/// Where the files lie that a lesson names: of one with a model in the program, of others among the
+/// tests' lessons.
+LessonFiles files_of(std::string_view toml);
+
 /// The lesson that a text is, worked out. Throws InputError with its first fault.
 LoadedLesson worked_out(std::string_view toml);
 

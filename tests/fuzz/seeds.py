@@ -1,4 +1,5 @@
 """Small files of each format for the fuzzers to begin with: NAME/ under the given directory."""
+import hashlib
 import io
 import json
 import pathlib
@@ -11,6 +12,8 @@ import numpy
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "reference"))
 from safetensors_file import packed  # noqa: E402
+
+from model_seeds import checkpoint, models  # noqa: E402
 
 A = numpy.array([[0.21, -1.5], [3, 4e-7]])
 HEADS = numpy.arange(8, dtype="f4").reshape(2, 2, 2)
@@ -73,6 +76,30 @@ def pasted():
     yield b"{1, 2}\n[[1, 2], [3, ...]]"
 
 
+def tokenizers():
+    """Of bpe's seeds those of one file, tokenizer.json."""
+    return [seed.split(b"\0")[0] for seed in bpe() if b"\0\0" in seed]
+
+
+def handed():
+    sheets = {"05-scores.csv": b"1,2\n3,4\n", "scores.head-2.csv": b",a\nthe,1.5\nfat,\n",
+              "X.json": b"[[1, 2.5]]", "weights.txt": b"[[0.5, 0.5]]\n[[1 0]]", "README": b"words\n"}
+    entries = [{"name": "scores", "file": ["05-scores.csv"]}, {"name": "X", "file": "X.json"}]
+    sums = {name: hashlib.sha256(sheet).hexdigest() for name, sheet in sheets.items()}
+    listed = json.dumps({"qkv": "1", "givens": [{"name": "W", "file": "given-W.csv"}],
+                         "steps": entries, "sha256": {**sums, "X.json": "0"}}).encode()
+    names = list(sheets)
+    for start in range(3):
+        files = [part for name in names[start:start + 3] for part in (name.encode(), sheets[name])]
+        yield b"\0".join([listed if start % 2 == 0 else b"", *files])
+
+
+def patches():
+    yield b"W\x001,2\n0,1\n"
+    yield b"table\x001,0\n0.5,2\n0,-1\n3,1\n1,1\n0,7\n"
+    yield b"X\x001,0\n0.5,2\n0,-1\n3,1\n1,1\n"
+
+
 def bpe():
     vocab = {piece: i for i, piece in enumerate(["a", "b", "ab", "\u0120", "\u0120ab", "c", "\u00c3"])}
     merges = ["a b", "\u0120 ab"]
@@ -100,83 +127,6 @@ def bpe():
     tokenizer["pre_tokenizer"] = {"type": "Metaspace", "replacement": "\u2581",
                                   "prepend_scheme": "first", "split": True}
     yield json.dumps(tokenizer).encode() + b"\0\0a ab"
-
-
-def model(layers, conv1d=False, biases=True, tied=False, prefix="transformer.", **metadata):
-    """The header of a GPT of width 2 with three tokens."""
-    header, end = {"__metadata__": metadata} if metadata else {}, 0
-
-    def put(name, *shape):
-        nonlocal end
-        size = 4 * numpy.prod(shape, dtype=int).item()
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + size]}
-        end += size
-
-    def linear(name, inputs, outputs):
-        put(name + ".weight", *((inputs, outputs) if conv1d else (outputs, inputs)))
-        if biases:
-            put(name + ".bias", outputs)
-
-    def norm(name):
-        put(name + ".weight", 2)
-        if biases:
-            put(name + ".bias", 2)
-
-    put(prefix + "wte.weight", 3, 2)
-    put(prefix + "wpe.weight", 4, 2)
-    for layer in range(layers):
-        own = f"{prefix}h.{layer}."
-        norm(own + "ln_1")
-        linear(own + "attn.c_attn", 2, 6)
-        linear(own + "attn.c_proj", 2, 2)
-        norm(own + "ln_2")
-        linear(own + "mlp.c_fc", 2, 3)
-        linear(own + "mlp.c_proj", 3, 2)
-    norm(prefix + "ln_f")
-    if not tied:
-        put("lm_head.weight", 3, 2)
-    return json.dumps(header, separators=(",", ":")).encode()
-
-
-def llama(family, after=False, normed=False, biases=False, **metadata):
-    """The header of one of LLaMA's kind of width 2, two heads that share one of keys."""
-    header = {"__metadata__": {"model_type": family, "num_attention_heads": "2", **metadata}}
-    end = 0
-
-    def put(name, *shape):
-        nonlocal end
-        size = 4 * numpy.prod(shape, dtype=int).item()
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + size]}
-        end += size
-
-    put("model.embed_tokens.weight", 3, 2)
-    own = "model.layers.0."
-    for name in ("input", "post_attention", *(("pre_feedforward", "post_feedforward") if after else ())):
-        put(f"{own}{name}_layernorm.weight", 2)
-    for name, rows, columns in (("q", 4, 2), ("k", 2, 2), ("v", 2, 2), ("o", 2, 4)):
-        put(f"{own}self_attn.{name}_proj.weight", rows, columns)
-        if biases and name != "o":
-            put(f"{own}self_attn.{name}_proj.bias", rows)
-    if normed:
-        put(own + "self_attn.q_norm.weight", 2)
-        put(own + "self_attn.k_norm.weight", 2)
-    for name, rows, columns in (("gate", 2, 2), ("up", 2, 2), ("down", 2, 2)):
-        put(f"{own}mlp.{name}_proj.weight", rows, columns)
-    put("model.norm.weight", 2)
-    return json.dumps(header).encode()
-
-
-def models():
-    ties = {"tie_word_embeddings": "true"}
-    yield llama("llama", **ties, **{"rope_scaling.rope_type": "linear", "rope_scaling.factor": "2.0"})
-    yield llama("mistral", sliding_window="1", **ties)
-    yield llama("qwen2", biases=True, **ties)
-    yield llama("qwen3", normed=True, rope_theta="3.0", **ties)
-    yield llama("gemma", hidden_activation="gelu", **ties)
-    yield llama("gemma2", after=True, query_pre_attn_scalar="4", sliding_window="1", **ties)
-    yield model(1, n_head="2")
-    yield model(1, conv1d=True, tied=True, prefix="", n_head="1", activation_function="gelu_new")
-    yield model(2, biases=False, n_head="1", family="nanogpt", vocabulary='["A","B"," "]')
 
 
 def lessons():
@@ -219,10 +169,11 @@ def keys():
 
 
 SEEDS = {
-    "bpe": bpe, "csv": csv, "csv_size": lambda: (b"\2\2" + text for text in csv()),
-    "json": json_texts, "keys": keys, "lesson": lessons, "model": models, "name": names, "npy": npy, "npz": npz,
-    "pasted": pasted, "reference": references, "safetensors": safetensors, "set": settings,
-    "walk": lessons,
+    "bpe": bpe, "checkpoint": lambda: checkpoint(tokenizers()), "csv": csv,
+    "csv_size": lambda: (b"\2\2" + text for text in csv()), "handed": handed, "json": json_texts,
+    "keys": keys, "lesson": lessons, "model": models, "name": names, "npy": npy, "npz": npz,
+    "pasted": pasted, "patch": patches, "reference": references, "safetensors": safetensors,
+    "set": settings, "walk": lessons,
 }
 
 
