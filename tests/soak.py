@@ -241,7 +241,8 @@ def new(soak, rng):
     size = lambda: rng.choice(["2", "3", "4", "6", "8", "8", "1", "17", "-3", "x"])
     return ["new", soak.folder / "new.toml",
             *some(rng, ["--seed", size()], ["--tokens", size()], ["--d-model", size()],
-                  ["--heads", size()], "--causal", "--force")]
+                  ["--heads", size()], ["--kv-heads", size()], ["--style", rng.choice(["llama", "classic", "x"])],
+                  "--causal", "--force")]
 
 
 def params(soak, rng):

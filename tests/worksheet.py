@@ -145,7 +145,8 @@ def other_forms(program, lesson, folder):
 def new_lessons(folder, program):
     """Lessons of several shapes that the program writes itself."""
     wishes = ["--seed 1", "--seed 2 --causal", "--tokens 2 --d-model 2", "--heads 2 --d-model 4",
-              "--tokens 6 --d-model 8 --heads 4 --causal --seed 3"]
+              "--tokens 6 --d-model 8 --heads 4 --causal --seed 3", "--style llama --seed 4",
+              "--style llama --heads 4 --tokens 5 --d-model 4 --seed 5", "--style llama --heads 1"]
     for number, wish in enumerate(wishes):
         path = Path(folder) / f"new-{number}.toml"
         ran = run(program, "new", path, *wish.split())

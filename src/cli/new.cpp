@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "check/distinct.hpp"
 #include "cli/command.hpp"
@@ -21,7 +23,10 @@ namespace {
 
 struct NewOptions {
   std::string file;
-  NewLesson wishes;
+  std::string style = "classic";
+  std::uint32_t seed = 0;
+  std::optional<std::size_t> tokens, d_model, heads, key_heads;
+  bool causal = false;
   bool force = false;
 };
 
@@ -38,15 +43,47 @@ bool is_plain(const std::string& file) {
   });
 }
 
+constexpr std::string_view names_of_styles[] = {"classic", "llama"};
+
+// Each head of keys serves as many heads of queries as any other.
+void refuse_groups(const NewOptions& options, std::size_t heads) {
+  if (!options.key_heads) return;
+  if (options.style != "llama") {
+    throw InputError(
+        "--kv-heads: heads share keys in --style llama only; add that, or leave --kv-heads out");
+  }
+  if (heads % *options.key_heads == 0) return;
+  std::string fitting;
+  for (std::size_t k = 1; k <= heads; ++k) {
+    if (heads % k == 0) fitting += fmt::format("{}{}", fitting.empty() ? "" : ", ", k);
+  }
+  throw InputError(
+      fmt::format("--kv-heads: {} heads of queries can't share {} of keys evenly; "
+                  "write one of {}",
+                  heads, *options.key_heads, fitting));
+}
+
+NewLesson wishes_of(const NewOptions& options) {
+  const auto style = options.style == "llama" ? LessonStyle::llama : LessonStyle::classic;
+  NewLesson wishes = usual_lesson(style);
+  wishes.seed = options.seed;
+  wishes.tokens = options.tokens.value_or(wishes.tokens);
+  wishes.d_model = options.d_model.value_or(wishes.d_model);
+  wishes.heads = options.heads.value_or(wishes.heads);
+  wishes.causal = wishes.causal || options.causal;
+  refuse_groups(options, wishes.heads);
+  wishes.key_heads = options.key_heads.value_or(0);
+  if (options.file != "-" && is_plain(options.file)) wishes.file = options.file;
+  return wishes;
+}
+
 int run(const NewOptions& options) {
   std::error_code ignored;
   if (options.file != "-" && !options.force && std::filesystem::exists(options.file, ignored)) {
     throw InputError(fmt::format(
         "{} is there already; name another file, or add --force to replace it", options.file));
   }
-  NewLesson wishes = options.wishes;
-  if (options.file != "-" && is_plain(options.file)) wishes.file = options.file;
-  const std::string lesson = new_lesson(wishes, hidden_at_three_decimals);
+  const std::string lesson = new_lesson(wishes_of(options), hidden_at_three_decimals);
   if (options.file == "-") {
     print(lesson);
     return 0;
@@ -57,25 +94,35 @@ int run(const NewOptions& options) {
   return 0;
 }
 
-template <class Size>
-void add_size(OptionList& app, const std::string& name, Size& size, Size fewest, Size most,
+// A size that has a usual value in each style.
+void add_size(OptionList& app, const std::string& name, std::optional<std::size_t>& size,
+              std::size_t NewLesson::*member, std::size_t fewest, std::size_t most,
               const std::string& says) {
+  const std::size_t usual = usual_lesson(LessonStyle::classic).*member;
+  const std::size_t of_llama = usual_lesson(LessonStyle::llama).*member;
   app.add_option(name, size, whole_number(fewest, most),
-                 fmt::format("{}, {} to {} ({})", says, fewest, most, size));
+                 fmt::format("{}, {} to {} ({}; llama: {})", says, fewest, most, usual, of_llama));
 }
 
 std::function<int()> set_up_new(OptionList& app, const Common&) {
   const auto options = std::make_shared<NewOptions>();
   app.add_argument(options->file, a_file(), "The lesson file to write; - for the screen")
       ->required();
-  NewLesson& wishes = options->wishes;
-  app.add_option("--seed", wishes.seed, whole_number(0, std::numeric_limits<std::uint32_t>::max()),
+  app.add_option("--style", options->style,
+                 one_of("STYLE", {std::begin(names_of_styles), std::end(names_of_styles)}),
+                 "classic: attention alone; llama: a whole block with RMSNorm, rotary positions,\n"
+                 "heads that share keys, SwiGLU and residuals (classic)");
+  app.add_option("--seed", options->seed,
+                 whole_number(0, std::numeric_limits<std::uint32_t>::max()),
                  "Other numbers (0); the same seed gives the same lesson");
-  add_size(app, "--tokens", wishes.tokens, fewest_tokens, most_tokens, "How many tokens");
-  add_size(app, "--d-model", wishes.d_model, smallest_d_model, largest_d_model,
-           "The width of an embedding");
-  add_size(app, "--heads", wishes.heads, std::size_t{1}, most_heads, "How many heads");
-  app.add_flag("--causal", wishes.causal, "No token looks at later ones");
+  add_size(app, "--tokens", options->tokens, &NewLesson::tokens, fewest_tokens, most_tokens,
+           "How many tokens");
+  add_size(app, "--d-model", options->d_model, &NewLesson::d_model, smallest_d_model,
+           largest_d_model, "The width of an embedding");
+  add_size(app, "--heads", options->heads, &NewLesson::heads, 1, most_heads, "How many heads");
+  app.add_option("--kv-heads", options->key_heads, whole_number(1, most_heads),
+                 "How many heads of keys and values they share, in --style llama (half of them)");
+  app.add_flag("--causal", options->causal, "No token looks at later ones, as always in llama");
   app.add_flag("--force", options->force, "Replace the file if it is there");
   add_sync_option(app);
   return [options] { return run(*options); };
@@ -89,7 +136,8 @@ constinit const Command new_command{
     .examples =
         "  qkv new by-hand.toml\n"
         "  qkv new exam.toml --seed 7 --causal          another lesson for each seed\n"
-        "  qkv new wide.toml --tokens 5 --d-model 8 --heads 2\n",
+        "  qkv new wide.toml --tokens 5 --d-model 8 --heads 2\n"
+        "  qkv new block.toml --style llama             a whole block, as models have it\n",
     .setup = set_up_new,
     .files = FileUse::writes,
 };

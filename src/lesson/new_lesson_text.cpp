@@ -10,83 +10,42 @@
 #include <vector>
 
 #include "ops/operation.hpp"
+#include "text/counted.hpp"
 
 namespace qkv {
 namespace {
 
 // ---------------------------------------------------------------- the lesson in words
 
-// What is said of a step. Braces are live numbers; what stands in <> is put in here.
-struct Said {
-  std::string_view step, say, notice;
-  std::string_view questions = {};  // as they stand, not filled into lines
-};
-
-constexpr Said words[] = {
-    {"Q",
-     "Each token asks a question. Its row of X times W_Q is its query, {d_k} numbers. For "
-     "\"<own>\"<in head> the first of them is {Q[<at>1]}.<of heads>",
-     "Q is {Q.shape}: a row for each token, as in X. Only its own row of X went into it."},
-    {"K",
-     "Each token also says what it has to offer: its row of X times W_K is its key. Keys are as "
-     "wide as queries, because the two will be multiplied. The key of \"<own>\"<in head> starts "
-     "with {K[<at>1]}.",
-     "The query of \"<own>\" starts with {Q[<at>1]}, its key with {K[<at>1]}: one row of X, two "
-     "weights."},
-    {"V",
-     "And each token has something to hand over to those who attend to it: its value, its row of X "
-     "times W_V. For \"<own>\"<in head> it starts with {V[<at>1]}.",
-     "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."},
-    {"scores",
-     "A query times a key, number by number and added up, is a score: large where the two agree. "
-     "For \"<own>\" and \"<first>\"<in head> it is <sum> = {scores[<at><first>]}.",
-     "The highest score is {scores.max}, the lowest {scores.min}. A row belongs to a query, a "
-     "column to a key."},
-    {"scaled_scores",
-     "We divide every score by √d_k, the square root of the width of a query. Here d_k is {d_k}, "
-     "and {scores[<at><first>]} becomes {scaled_scores[<at><first>]}.",
-     "The order in each row stays; only the distances shrink. The highest is now "
-     "{scaled_scores.max}."},
-    {"masked_scores",
-     "No token may look at later ones, so what lies above the diagonal becomes minus infinity. The "
-     "row of \"<own>\" keeps its first two numbers, {masked_scores[<at><first>]} and "
-     "{masked_scores[<at><own>]}.",
-     "The first row keeps one number, the last row all {n}."},
-    {"attention_weights",
-     "Softmax turns each row into shares of 1: raise e to each number, then divide by the row's "
-     "sum. \"<own>\" gives {attention_weights[<at><first>]} to \"<first>\" and "
-     "{attention_weights[<at><own>]} to itself.",
-     "Each row sums to 1<of shares>"},
-    {"context",
-     "Each token adds up the values, each times its weight. What \"<own>\" has heard<in head> "
-     "starts with {context[<at>1]}.",
-     "All of it lies between the smallest and the largest value: from {context.min} to "
-     "{context.max}, where V went from {V.min} to {V.max}."},
-    {"concat", "The heads go side by side, head 1 first: {concat.shape}. Nothing is computed here.",
-     "The row of \"<own>\" starts with {concat[<own>,1]}, as its row in head 1 did."},
-    {"output",
-     "A last weight, W_O, mixes what was heard and takes it back to the width of X, {d_model}. "
-     "\"<own>\" ends with {output[<own>,1]} in its first column.",
-     "The output has the shape of X, {output.shape}. In X, \"<own>\" had {X[<own>,1]} there.",
-     "How does one score come about?\n\n"
-     "    qkv explain <file> 'scores[<head>2,1]'\n\n"
-     "Which rows of the output change if the first number of X does?\n\n"
-     "    qkv run <file> --set 'X[1,1]=3' --step output\n\n"
-     "And now by hand, on paper or in a spreadsheet:\n\n"
-     "    qkv worksheet <file> -o mine"},
-};
-
 // What the marks stand for in a lesson of these tokens.
 using Marks = std::vector<std::pair<std::string_view, std::string>>;
 
-Marks marks_of(const NewLesson& wishes, const LessonSizes& sizes,
+// What is said of groups where heads share their keys.
+std::string about_groups(const LessonSizes& sizes) {
+  if (sizes.key_heads == sizes.heads) return "";
+  return fmt::format(
+      " There {} {} of keys for {{h}} heads of queries: {} heads of queries share one. That is "
+      "called grouped-query attention, and there is less to keep.",
+      sizes.key_heads == 1 ? "is" : "are", counted(sizes.key_heads, "head"),
+      sizes.heads / sizes.key_heads);
+}
+
+std::string about_sharing(const LessonSizes& sizes) {
+  const std::size_t group = sizes.heads / sizes.key_heads;
+  if (group == 1) return "";
+  return fmt::format(" Heads 1 to {} of the queries meet head 1 of the keys{}.", group,
+                     sizes.key_heads == 1 ? "" : ", the next heads the next one");
+}
+
+Marks marks_of(const NewLesson& wishes, const NewStyle& style, const LessonSizes& sizes,
                const std::vector<std::string>& tokens) {
   const bool has_heads = sizes.heads > 1;
+  const bool causal = wishes.causal || wishes.style == LessonStyle::llama;
   const std::string head = has_heads ? "head 1," : "";
   std::string sum;
   for (std::size_t j = 1; j <= sizes.d_k; ++j) {
-    sum += fmt::format("{0}{{Q[{1}{2},{4}]}} · {{K[{1}{3},{4}]}}", j == 1 ? "" : " + ", head,
-                       tokens[1], tokens[0], j);
+    sum += fmt::format("{0}{{{5}[{1}{2},{4}]}} · {{{6}[{1}{3},{4}]}}", j == 1 ? "" : " + ", head,
+                       tokens[1], tokens[0], j, style.query, style.key);
   }
   return {{"<own>", tokens[1]},
           {"<first>", tokens[0]},
@@ -97,9 +56,12 @@ Marks marks_of(const NewLesson& wishes, const LessonSizes& sizes,
            has_heads ? " A head is one round of attention; there are {h}, each with weights of its "
                        "own."
                      : ""},
-          {"<of shares>", wishes.causal ? ". What was minus infinity is exactly 0 now."
-                                        : ", and no weight is 0: everybody is heard a little."},
+          {"<of shares>", causal ? ". What was minus infinity is exactly 0 now."
+                                 : ", and no weight is 0: everybody is heard a little."},
           {"<sum>", sum},
+          {"<grouped>", about_groups(sizes)},
+          {"<sharing>", about_sharing(sizes)},
+          {"<further pairs>", sizes.d_k > 4 ? ", 16^(−4/{d_k}) for the third" : ""},
           {"<file>", wishes.file}};
 }
 
@@ -120,7 +82,7 @@ std::string rows_toml(std::span<const double> cells, std::size_t columns, std::s
   for (std::size_t i = 0; i < cells.size(); i += columns) {
     text += fmt::format("{}[", indent);
     for (std::size_t j = 0; j < columns; ++j) {
-      text += fmt::format("{}{:2}", j == 0 ? "" : ", ", static_cast<int>(cells[i + j]));
+      text += fmt::format("{}{:>2}", j == 0 ? "" : ", ", cells[i + j]);
     }
     text += "],\n";
   }
@@ -128,6 +90,7 @@ std::string rows_toml(std::span<const double> cells, std::size_t columns, std::s
 }
 
 std::string value_toml(const Tensor& tensor) {
+  if (tensor.rank() == 1) return fmt::format("[{}]", fmt::join(tensor.values, ", "));
   if (tensor.leading_axes() == 0) {
     return fmt::format("[\n{}]", rows_toml(tensor.values, tensor.columns(), "  "));
   }
@@ -174,12 +137,24 @@ std::string broken(std::string_view prose) {
   return text;
 }
 
-std::string step_toml(const StepRecipe& step, const Marks& marks) {
-  const Said& said = *std::ranges::find(words, step.name, &Said::step);
+// A word or a number, as it stands in a file.
+std::string option_toml(const OptionValue& value) {
+  if (const double* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+  return fmt::format("\"{}\"", std::get<std::string>(value));
+}
+
+const Said& said_of(const NewStyle& style, std::string_view step) {
+  const auto own = std::ranges::find(style.words, step, &Said::step);
+  return own != style.words.end() ? *own
+                                  : *std::ranges::find(classic_style.words, step, &Said::step);
+}
+
+std::string step_toml(const StepRecipe& step, const NewStyle& style, const Marks& marks) {
+  const Said& said = said_of(style, step.name);
   std::string text = fmt::format("\n[[step]]\nname    = \"{}\"\nop      = \"{}\"\nof      = {}\n",
                                  step.name, step.operation->name, quoted_list(step.of));
   for (const auto& [name, value] : step.options.all()) {
-    text += fmt::format("{:<7} = \"{}\"\n", name, std::get<std::string>(value));
+    text += fmt::format("{:<7} = {}\n", name, option_toml(value));
   }
   text += "general = true\n";
   text += fmt::format("say     = \"\"\"\n{}\"\"\"\n", broken(filled_in(said.say, marks)));
@@ -210,20 +185,36 @@ constexpr std::string_view about_steps = R"(
 # of, value and source; lint compares it.
 )";
 
+// The command that draws the lesson again.
+std::string own_command(const NewLesson& wishes, const LessonSizes& sizes) {
+  const bool is_llama = wishes.style == LessonStyle::llama;
+  return fmt::format("qkv new{} --seed {} --tokens {} --d-model {} --heads {}{}{}",
+                     is_llama ? " --style llama" : "", wishes.seed, wishes.tokens, wishes.d_model,
+                     wishes.heads,
+                     is_llama ? fmt::format(" --kv-heads {}", sizes.key_heads) : std::string(),
+                     wishes.causal && !is_llama ? " --causal" : "");
+}
+
+std::string title_of(const NewLesson& wishes, const NewStyle& style, const LessonSizes& sizes) {
+  const bool is_llama = wishes.style == LessonStyle::llama;
+  return fmt::format("{}: {}{}, {} tokens", style.title,
+                     sizes.heads == 1 ? "one head" : fmt::format("{} heads", sizes.heads),
+                     wishes.causal && !is_llama ? ", looking back only" : "", sizes.n);
+}
+
 }  // namespace
 
-std::string lesson_text(const NewLesson& wishes, const LessonSizes& sizes, const Recipe& recipe) {
+std::string lesson_text(const NewLesson& wishes, const NewStyle& style, const LessonSizes& sizes,
+                        const Recipe& recipe) {
   std::string text(how_it_is_written);
   text += fmt::format(
-      "title   = \"Attention by hand: {}{}, {} tokens\"\n"
-      "summary = \"Small whole numbers to work through with pencil and paper, chosen so that a "
-      "slip shows.\"\n"
-      "source  = \"Drawn by qkv new --seed {} --tokens {} --d-model {} --heads {}{}.\"\n"
+      "title   = \"{}\"\n"
+      "summary = \"{}\"\n"
+      "source  = \"Drawn by {}.\"\n"
       "# The names of the rows of X, and of all that has a row for each token.\n"
       "tokens  = {}\n",
-      sizes.heads == 1 ? "one head" : fmt::format("{} heads", sizes.heads),
-      wishes.causal ? ", looking back only" : "", sizes.n, wishes.seed, wishes.tokens,
-      wishes.d_model, wishes.heads, wishes.causal ? " --causal" : "", quoted_list(recipe.tokens));
+      title_of(wishes, style, sizes), style.summary, own_command(wishes, sizes),
+      quoted_list(recipe.tokens));
   text += about_givens;
   for (const Given& given : recipe.givens) {
     text += fmt::format("{}[[given]]\nname  = \"{}\"\nvalue = {}\n",
@@ -231,9 +222,9 @@ std::string lesson_text(const NewLesson& wishes, const LessonSizes& sizes, const
                         value_toml(given.tensor));
   }
   text += about_steps;
-  const Marks marks = marks_of(wishes, sizes, recipe.tokens);
+  const Marks marks = marks_of(wishes, style, sizes, recipe.tokens);
   for (const StepRecipe& step : recipe.steps) {
-    const std::string table = step_toml(step, marks);
+    const std::string table = step_toml(step, style, marks);
     text += &step == recipe.steps.data() ? table.substr(1) : table;
   }
   return text;

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "check/advice.hpp"
 #include "check/distinct.hpp"
 #include "lesson/lint.hpp"
 #include "trace/evaluate.hpp"
@@ -40,6 +41,53 @@ TEST_CASE("a new lesson is sound, and every mistake shows in it") {
     same += fmt::format("{}: {} = {}\n", one.step, one.id, one.other);
   }
   CHECK(same == "");
+}
+
+NewLesson llama(NewLesson wishes) {
+  const NewLesson usual = usual_lesson(LessonStyle::llama);
+  wishes.style = LessonStyle::llama;
+  if (wishes.tokens == NewLesson{}.tokens) wishes.tokens = usual.tokens;
+  if (wishes.d_model == NewLesson{}.d_model) wishes.d_model = usual.d_model;
+  return wishes;
+}
+
+TEST_CASE("a new lesson of LLaMA's kind is sound, and every mistake shows in it") {
+  const NewLesson wishes =
+      GENERATE(llama({.heads = 2}), llama({.seed = 1}), llama({.seed = 2, .heads = 4}),
+               llama({.tokens = 2, .heads = 3, .key_heads = 1}),
+               llama({.tokens = 5, .d_model = 8, .heads = 2, .key_heads = 2}),
+               llama({.seed = 6, .tokens = 6, .d_model = 16, .heads = 8}));
+  INFO(fmt::format("seed {} tokens {} d_model {} heads {} of keys {}", wishes.seed, wishes.tokens,
+                   wishes.d_model, wishes.heads, wishes.key_heads));
+  const LessonReading reading = read_lesson(new_lesson(wishes, hidden), "new.toml", {});
+  std::string faults;
+  for (const Fault& fault : lint(reading)) faults += fault_line(reading.lesson, fault) + "\n";
+  CHECK(faults == "");
+  const Trace trace = evaluate(reading.lesson.recipe);
+  for (const Fault& fault : hidden_mistakes(reading.lesson, trace)) faults += fault.message;
+  CHECK(faults == "");
+}
+
+TEST_CASE("a row of a new LLaMA's X has a root mean square that ends in a whole or a half") {
+  const NewLesson wishes = llama({.seed = 3, .heads = 2});
+  const LessonReading reading = read_lesson(new_lesson(wishes, hidden), "new.toml", {});
+  const Tensor& x = reading.lesson.recipe.givens[0].tensor;
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    double squares = 0;
+    for (std::size_t j = 0; j < x.columns(); ++j) squares += x.at(0, i, j) * x.at(0, i, j);
+    const double halves = 2 * std::sqrt(squares / 6);
+    CHECK(halves == Approx(std::round(halves)));
+  }
+}
+
+TEST_CASE("a new LLaMA lesson has fewer heads of keys, and a query as wide as no other size") {
+  const NewLesson wishes = llama({.seed = 3, .tokens = 5, .d_model = 4, .heads = 4});
+  const Trace trace =
+      evaluate(read_lesson(new_lesson(wishes, hidden), "new.toml", {}).lesson.recipe);
+  CHECK(trace.at("Q").shape() == Shape{4, 5, 6});
+  CHECK(trace.at("K_rope").shape() == Shape{2, 5, 6});
+  CHECK(trace.at("V").shape() == Shape{2, 5, 6});
+  CHECK(trace.at("residual2").shape() == Shape{5, 4});
 }
 
 TEST_CASE("the same seed gives the same lesson, another one another") {

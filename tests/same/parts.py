@@ -188,6 +188,7 @@ def linted(course, _, quick):
         yield "new", "new.toml", "--seed", str(seed), *(["--causal"] if seed % 2 else [])
         yield ("new", "-", "--seed", str(seed), "--tokens", str(2 + seed % 9),
                "--d-model", str(2 + seed % 15), "--heads", str(1 + seed % 3))
+        yield "new", "-", "--style", "llama", "--seed", str(seed), "--heads", str(1 + seed % 4)
 
 
 def checks(course, folder, quick):
