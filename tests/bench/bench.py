@@ -13,6 +13,7 @@ import pathlib
 import sys
 import tempfile
 
+import grouped
 import machine
 import rows
 import table
@@ -30,7 +31,8 @@ def asked():
 
 
 def wanted_rows(parser, options, scratch):
-    everything = [row for group in rows.GROUPS for row in group(options.qkv, scratch)
+    groups = [*rows.GROUPS, grouped.grouped]
+    everything = [row for group in groups for row in group(options.qkv, scratch)
                   if row.quick or not options.quick]
     for name in options.names:
         if not any(name in row.name for row in everything):

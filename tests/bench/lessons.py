@@ -44,17 +44,23 @@ def attention(scratch, n, d, h):
 
 
 def write_attention(directory, n, d, h):
+    sizes = {name: (n if name == "X" else d, d) for name in GIVENS}
+    write_lesson(directory, sizes, [(name, op, of, options.format(h=h))
+                                    for name, op, of, options in STEPS])
+
+
+def write_lesson(directory, sizes, steps):
+    """The lesson and its givens, drawn; a weight is divided by the root of what it adds up."""
     draw = np.random.RandomState(0)
-    for name in GIVENS:
-        rows = n if name == "X" else d
-        np.save(directory / f"{name}.npy", draw.randn(rows, d) / (1 if name == "X" else d**0.5))
+    for name, size in sizes.items():
+        np.save(directory / f"{name}.npy", draw.randn(*size) / (1 if name == "X" else size[0]**0.5))
     text = 'title = "Attention"\nsummary = "For the benchmark."\nsource = "Drawn."\n'
-    for name in GIVENS:
+    for name in sizes:
         text += f'\n[[given]]\nname = "{name}"\nfile = "{name}.npy"\n'
-    for name, op, operands, options in STEPS:
+    for name, op, operands, options in steps:
         of = ", ".join(f'"{operand}"' for operand in operands.split())
         text += f'\n[[step]]\nname = "{name}"\nop = "{op}"\nof = [{of}]\n'
-        text += options.format(h=h) + ('\nsay = "A step."\n')
+        text += options + ('\nsay = "A step."\n')
     (directory / "lesson.toml").write_text(text)
 
 
