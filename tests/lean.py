@@ -57,7 +57,49 @@ def a_cell_of_it_is_explained_without_the_others(folder):
     assert f"{due:.12f}".rstrip("0") in said, said
 
 
-CLAIMS = [an_output_alone_needs_no_scores, a_cell_of_it_is_explained_without_the_others]
+def between(step, options, of='["scores"]'):
+    """The rest of a small lesson, with this step between the scores and their softmax."""
+    return (STEP.format("scores", "score", '["Q", "K"]') + STEP.format("changed", step, of) + options
+            + STEP.format("A", "softmax", '["changed"]') + STEP.format("output", "weighted_sum", '["A", "V"]'))
+
+
+WITH_SINKS = (STEP.format("scores", "score", '["Q", "K"]') + STEP.format("A", "softmax", '["scores", "sinks"]')
+              + STEP.format("output", "weighted_sum", '["A", "V"]'))
+OTHERS = {
+    "sinks": WITH_SINKS,
+    "relative_bias": between("relative_bias", "", '["scores", "table"]'),
+    "both": between("relative_bias", "bidirectional = true\nmax_distance = 40\n", '["scores", "table"]'),
+    "mask": between("mask", "", '["scores", "keep"]'),
+    "one row of it": between("mask", "", '["scores", "keep_keys"]'),
+    "padding": between("mask", 'kind = "padding"\npad = 0\n', '["scores", "ids"]'),
+}
+
+
+def by_blocks_it_is_as_with_everything_kept(folder):
+    """1,100 × 1,000 scores in each of two heads, which the output alone does not keep."""
+    queries, keys = 1100, 1000
+    givens = (("Q", (2, queries, 8)), ("K", (2, keys, 8)), ("V", (2, keys, 8)), ("sinks", (2,)),
+              ("table", (8, 2)), ("keep", (queries, keys)), ("keep_keys", (1, keys)), ("ids", (1, keys)))
+    draw = np.random.RandomState(3)
+    lesson = ""
+    for name, shape in givens:
+        numbers = draw.randn(*shape)
+        np.save(folder / f"{name}.npy", numbers > 0.3 if name[:3] in ("kee", "ids") else numbers)
+        lesson += f'[[given]]\nname = "{name}"\nfile = "{name}.npy"\n'
+    keep = np.load(folder / "keep.npy")
+    keep[5] = False  # a query that sees nothing
+    np.save(folder / "keep.npy", keep)
+    for name, steps in OTHERS.items():
+        path = written(folder, lesson + steps)
+        for out, chosen in (("all", ()), ("alone", ("--step", "output"))):
+            ran = qkv("export", path, "--format", "npy", "-o", folder / out, *chosen)
+            equal(ran.returncode, 0, f"{name}: {ran.stderr}")
+        output = next(path.name for path in (folder / "alone").glob("*output.npy"))
+        whole, alone = (np.load(folder / out / output) for out in ("all", "alone"))
+        assert np.allclose(alone, whole, rtol=0, atol=1e-12), f"{name}: {np.abs(alone - whole).max()}"
+
+
+CLAIMS = [by_blocks_it_is_as_with_everything_kept, an_output_alone_needs_no_scores, a_cell_of_it_is_explained_without_the_others]
 
 if __name__ == "__main__":
     sys.exit(claims.main(CLAIMS, __doc__, sys.argv[1:]))

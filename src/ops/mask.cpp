@@ -6,6 +6,7 @@
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
 #include "ops/gradient.hpp"
+#include "ops/hidden_cells.hpp"
 #include "ops/mask_mistakes.hpp"
 #include "ops/result.hpp"
 #include "ops/seen_keys.hpp"
@@ -33,70 +34,6 @@ constexpr OptionRule mask_options[] = {
     align_option,
 };
 
-std::string_view kind_of(const Call& call) {
-  return call.options->word("kind", call.inputs.size() == 2 ? "given" : "causal");
-}
-
-std::size_t sentence_of(const CellBase& c) {
-  const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
-  return c.input(1).rows() == 1 || index.empty() ? 0 : index.front();
-}
-
-// The number of the second operand that decides on the cell: its key's id, or 1 to keep it.
-double deciding(const CellBase& c, std::string_view kind) {
-  const Tensor& numbers = c.input(1);
-  if (kind == "padding") return numbers.at(0, sentence_of(c), c.column);
-  return numbers.at(c.matching(1), numbers.rows() == 1 ? 0 : c.row, c.column);
-}
-
-// Whether the key is padding: its id is the pad's, or its token is.
-bool is_padding(const CellBase& c) {
-  const double* pad = c.call->options->if_number("pad");
-  if (pad) return deciding(c, "padding") == *pad;
-  const std::string_view word = c.call->options->word("pad", "<pad>");
-  return c.input(1).axes.back().label(c.column, sentence_of(c)) == word;
-}
-
-bool is_hidden(const CellBase& c, std::string_view kind) {
-  if (goes_by_place(kind)) return !seen_by_place(*c.call, kind)(c.row).has(c.column);
-  return kind == "padding" ? is_padding(c) : deciding(c, kind) == 0;
-}
-
-bool is_hidden(const CellBase& c) { return is_hidden(c, kind_of(*c.call)); }
-
-// Where one matrix of the result is such.
-template <class Is>
-Flags cells_that(CellBase at, const Is& is) {
-  const std::string_view kind = kind_of(*at.call);
-  Flags cells = xt::zeros<bool>({at.output->rows(), at.output->columns()});
-  for (at.row = 0; at.row < at.output->rows(); ++at.row) {
-    for (at.column = 0; at.column < at.output->columns(); ++at.column) {
-      cells(at.row, at.column) = is(at, kind);
-    }
-  }
-  return cells;
-}
-
-Flags hidden_cells(const CellBase& at) {
-  const std::string_view kind = kind_of(*at.call);
-  if (!goes_by_place(kind)) {
-    return cells_that(at, [](const CellBase& c, std::string_view of) { return is_hidden(c, of); });
-  }
-  const SeenByPlace seen = seen_by_place(*at.call, kind);
-  Flags hidden = xt::ones<bool>({at.output->rows(), at.output->columns()});
-  for (std::size_t i = 0; i < at.output->rows(); ++i) {
-    const SeenKeys keys = seen(i);
-    for (std::size_t j = keys.from; j < keys.to; ++j) hidden(i, j) = false;
-  }
-  return hidden;
-}
-
-// Where what decides is no number, nothing tells what is hidden.
-Flags undecided_cells(const CellBase& at) {
-  return cells_that(
-      at, [](const CellBase& c, std::string_view kind) { return std::isnan(deciding(c, kind)); });
-}
-
 // "key 3 (cat)", counted as people count.
 std::string place_text(std::string_view what, const Axis& axis, std::size_t i, std::size_t batch) {
   const std::string_view label = axis.label(i, batch);
@@ -109,7 +46,7 @@ std::string why_hidden(const CellBase& c) {
   const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
   const std::size_t batch = index.empty() ? 0 : index.front();
   const std::string key = place_text("key", c.output->axes.back(), c.column, batch);
-  const std::string_view kind = kind_of(*c.call);
+  const std::string_view kind = mask_kind(*c.call);
   if (kind == "padding") return fmt::format("hidden: {} is padding", key);
   const std::string query = place_text("query", c.output->row_axis(), c.row, batch);
   if (goes_by_place(kind)) {
@@ -121,7 +58,7 @@ std::string why_hidden(const CellBase& c) {
 }
 
 void check_operands(const Call& call) {
-  const std::string_view kind = kind_of(call);
+  const std::string_view kind = mask_kind(call);
   const std::size_t wanted = goes_by_place(kind) ? 1 : 2;
   if (call.inputs.size() == wanted) return;
   refuse(call,
@@ -160,7 +97,7 @@ std::string form_by_place(const Call& call, std::string_view kind) {
 
 struct Mask {
   static Form form(const Call& call) {
-    const std::string_view kind = kind_of(call);
+    const std::string_view kind = mask_kind(call);
     if (goes_by_place(kind)) return {{"query key"}, "query key", form_by_place(call, kind)};
     if (kind == "padding") {
       return {{"query key", "sentence key"}, "query key", "{0}, hidden where {1} is padding"};
@@ -179,7 +116,7 @@ struct Mask {
   static Tensor frame(const Call& call) {
     check_operands(call);
     Call shaped = call;
-    if (kind_of(call) == "padding") {
+    if (mask_kind(call) == "padding") {
       check_padding(call);
       shaped.inputs.resize(1);
     }
@@ -193,20 +130,13 @@ struct Mask {
   static std::optional<InPlace> in_place(const Call& call) {
     Tensor result = frame(call);
     if (result.shape() != call.inputs[0]->shape()) return {};  // one operand's rows, several masks
-    if (goes_by_place(kind_of(call))) {
-      const SeenByPlace seen = seen_by_place(call, kind_of(call));
+    if (goes_by_place(mask_kind(call))) {
+      const SeenByPlace seen = seen_by_place(call, mask_kind(call));
       const auto hide = [seen](const RowPart& at) { hide_outside(seen(at.row), at); };
       return InPlace{std::move(result), hide, true, seen};
     }
-    std::vector<Flags> hidden;
-    CellBase at{.call = &call, .output = &result};
-    for (; at.matrix < result.matrices(); ++at.matrix) hidden.push_back(hidden_cells(at));
-    const auto hide = [hidden = std::make_shared<const std::vector<Flags>>(std::move(hidden))](
-                          const RowPart& row) {
-      for (std::size_t j = 0; j < row.cells.size(); ++j) {
-        if ((*hidden)[row.matrix](row.row, row.first + j)) row.cells[j] = -infinity;
-      }
-    };
+    const auto hide = [hidden = std::make_shared<const HiddenCells>(call, result)](
+                          const RowPart& row) { hidden->hide(row); };
     return InPlace{std::move(result), hide, true};
   }
 
@@ -221,8 +151,8 @@ struct Mask {
 
   static Tensor compute(const Call& call) {
     Tensor masked = unwritten_like(frame(call));
-    if (goes_by_place(kind_of(call))) {
-      const SeenByPlace seen = seen_by_place(call, kind_of(call));
+    if (goes_by_place(mask_kind(call))) {
+      const SeenByPlace seen = seen_by_place(call, mask_kind(call));
       return by_rows(call, std::move(masked), 1, [&](const Operands& of, std::span<double> cells) {
         std::ranges::copy(of.row(0), cells.begin());
         hide_outside(seen(of.at().row), {of.at().matrix, of.at().row, 0, cells});
@@ -230,7 +160,7 @@ struct Mask {
     }
     return by_operands(call, std::move(masked), [](const Operands& of) -> Matrix {
       return xt::where(undecided_cells(of.at()), std::nan(""),
-                       xt::where(hidden_cells(of.at()), -infinity, of(0)));
+                       xt::where(hidden_by_mask(of.at()), -infinity, of(0)));
     });
   }
 };
@@ -270,8 +200,6 @@ WayBack back_through_mask(const Use& use) {
 }
 
 }  // namespace
-
-Flags hidden_by_mask(const CellBase& at) { return hidden_cells(at); }
 
 constinit const Operation mask_operation = operation_of<Mask>({
     .name = "mask",

@@ -4,6 +4,7 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
+#include "ops/hidden_cells.hpp"
 #include "ops/seen_keys.hpp"
 
 namespace qkv {
@@ -95,6 +96,15 @@ std::vector<Tensor> off_by_one(const Source& step) {
   return results;
 }
 
+// All of the past, as under a causal mask.
+std::vector<Tensor> without_window(const Source& step) {
+  if (kind_of(step) != "sliding_window") return {};
+  return with_change(step, [](SeenByPlace& seen) {
+    seen.kind = SeenByPlace::Kind::causal;
+    return !seen.both;
+  });
+}
+
 std::vector<Tensor> not_causal(const Source& step) {
   if (kind_of(step) != "sliding_window") return {};
   return with_change(step, [](SeenByPlace& seen) { return !std::exchange(seen.both, true); });
@@ -134,6 +144,8 @@ constinit const Mistake mask_mistakes[mask_mistakes_count] = {
      "Which cells does the mask keep?", with<inverted>, of_hiding},
     {"window.off-by-one", "The window shows one key too many or too few.",
      "It is as wide as it says, the token's own key among them.", off_by_one, of_hiding},
+    {"window.skipped", "The window was forgotten: all of the past can be seen.",
+     "It shows the newest keys of the past alone.", without_window, of_hiding},
     {"window.no-causal", "The window was laid to both sides.",
      "It shows the newest keys of the past, no later ones.", not_causal, of_hiding},
     {"cache.masked-first-row", "The queries were masked as if they were the first tokens.",

@@ -5,13 +5,8 @@
 
 namespace qkv {
 
-struct CellBase;
-
-/// The cells of one matrix that a step of op mask hides.
-Flags hidden_by_mask(const CellBase& at);
-
 /// What learners and programs get wrong about masks.
-inline constexpr std::size_t mask_mistakes_count = 10;
+inline constexpr std::size_t mask_mistakes_count = 11;
 extern const Mistake mask_mistakes[mask_mistakes_count];
 
 }  // namespace qkv

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include "ops/catalogue.hpp"
 #include "ops/cellwise_back.hpp"
 #include "ops/formula.hpp"
 #include "ops/heads.hpp"
+#include "ops/result.hpp"
 #include "ops/seen_keys.hpp"
 #include "ops/shape_rule.hpp"
 
@@ -73,6 +76,31 @@ void check_table(const Call& call) {
   }
 }
 
+// The same found once: for each head a line of what keys get, from the farthest before to the
+// farthest after a query, of which each query has its part.
+class Worth {
+ public:
+  explicit Worth(const Call& call)
+      : rows_(call.inputs[0]->rows()), heads_(heads_of(*call.inputs[0])), lines_(heads_) {
+    const Buckets buckets(call);
+    const MatrixView table = call.inputs[1]->matrix(0);
+    const std::size_t keys = call.inputs[0]->columns();
+    for (std::size_t h = 0; h < heads_ && rows_ > 0; ++h) {
+      for (std::size_t i = rows_ - 1; i > 0; --i) lines_[h].push_back(table(buckets.of(i, 0), h));
+      for (std::size_t j = 0; j < keys; ++j) lines_[h].push_back(table(buckets.of(0, j), h));
+    }
+  }
+
+  std::span<const double> of(std::size_t matrix, std::size_t row, std::size_t first_key,
+                             std::size_t keys) const {
+    return std::span(lines_[matrix % heads_]).subspan(rows_ - 1 - row + first_key, keys);
+  }
+
+ private:
+  std::size_t rows_, heads_;
+  std::vector<std::vector<double>> lines_;
+};
+
 struct RelativeBias {
   static Form form(const Call&) {
     return {.operands = {"query key", "bucket head"},
@@ -87,19 +115,31 @@ struct RelativeBias {
     return c(0)(c.row, c.column) + c.of(1, 0)(bucket, c.matrix % heads_of(c.input(0)));
   }
 
-  static Tensor compute(const Call& call) {
+  static Tensor frame(const Call& call) {
     check_table(call);
-    Tensor result = output_of(call, form(call));
+    Tensor result = frame_of(call, form(call));
     result.dot_width = call.inputs[0]->dot_width;
-    const Buckets buckets(call);
-    const std::size_t heads = heads_of(*call.inputs[0]);
-    const MatrixView table = call.inputs[1]->matrix(0);
-    return by_rows(call, std::move(result), 8, [&](const Operands& of, std::span<double> cells) {
-      const std::span<const double> scores = of.row(0);
-      const std::size_t head = of.at().matrix % heads;
-      for (std::size_t j = 0; j < cells.size(); ++j) {
-        cells[j] = scores[j] + table(buckets.of(of.at().row, j), head);
-      }
+    return result;
+  }
+
+  // What each row gets: of each key what its distance is worth to the head.
+  static auto worth(const Call& call) {
+    return [worth = std::make_shared<const Worth>(call)](const RowPart& at) {
+      const std::span<const double> gets = worth->of(at.matrix, at.row, at.first, at.cells.size());
+      for (std::size_t j = 0; j < at.cells.size(); ++j) at.cells[j] += gets[j];
+    };
+  }
+
+  static std::optional<InPlace> in_place(const Call& call) {
+    return InPlace{frame(call), worth(call), true};
+  }
+
+  static Tensor compute(const Call& call) {
+    Tensor result = unwritten_like(frame(call));
+    const auto work = worth(call);
+    return by_rows(call, std::move(result), 2, [&](const Operands& of, std::span<double> cells) {
+      std::ranges::copy(of.row(0), cells.begin());
+      work({of.at().matrix, of.at().row, 0, cells});
     });
   }
 };

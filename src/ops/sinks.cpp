@@ -12,10 +12,6 @@
 namespace qkv {
 namespace {
 
-double sink_of(const Call& call, std::size_t matrix) {
-  return call.inputs[1]->values[matrix % heads_of(*call.inputs[0])];
-}
-
 // What is left to a line whose largest weight is `most`: e^(top − top) is 1, so its sum is 1 /
 // most.
 double share_left(double most, double top, double sink) {
@@ -61,6 +57,17 @@ Tensor with_column(const Tensor& weights, At at) {
 }  // namespace
 
 bool has_sinks(const Call& call) { return call.inputs.size() == 2; }
+
+double sink_of(const Call& call, std::size_t matrix) {
+  return call.inputs[1]->values[matrix % heads_of(*call.inputs[0])];
+}
+
+void share_with_sink(std::span<const double> scores, std::span<double> weights, double sink) {
+  const double top = top_of(scores);
+  if (top == -infinity) return;
+  const double left = share_left(top_of(weights), top, sink);
+  for (double& weight : weights) weight *= left;
+}
 
 void check_sinks(const Call& call) {
   const std::size_t heads = heads_of(*call.inputs[0]);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "ops/mistake.hpp"
@@ -13,6 +14,13 @@ bool has_sinks(const Call& call);
 
 /// Throws InputError where there is not one for each head.
 void check_sinks(const Call& call);
+
+/// One head's number.
+double sink_of(const Call& call, std::size_t matrix);
+
+/// What a line of scores shares with its sink: `weights` are those without it, and become those
+/// with it.
+void share_with_sink(std::span<const double> scores, std::span<double> weights, double sink);
 
 /// The weights without sinks, each line then sharing with its head's sink.
 Tensor with_sinks(const Call& call, Tensor weights);

@@ -55,6 +55,10 @@ class Weigher {
     for (const UnseenStep& step : steps.subspan(1, steps.size() - 3)) {
       works_.push_back(*step.work);
     }
+    const Call& softmax = steps[steps.size() - 2].call;
+    for (std::size_t m = 0; has_sinks(softmax) && m < frame_.matrices(); ++m) {
+      sinks_.push_back(sink_of(softmax, m));
+    }
     for (std::size_t k = 0; k < 2; ++k) operands_.push_back(*score_.inputs[k]);
     for (std::size_t k = 0; k < 2; ++k) score_.inputs[k] = &operands_[k];
   }
@@ -85,6 +89,7 @@ class Weigher {
       std::ranges::copy(row, scores.begin());
       for (const InPlace& step : works_) step.work({matrix, first + i, keys.from, scores});
       softmax_of_long_row(scores, row);
+      if (!sinks_.empty()) share_with_sink(scores, row, sinks_[matrix]);
     }
   }
 
@@ -100,6 +105,7 @@ class Weigher {
   Tensor frame_;  // of the weights: their axes alone
   std::vector<Tensor> operands_;
   std::vector<InPlace> works_;
+  std::vector<double> sinks_;  // one for each matrix, where there are some
 };
 
 // The result, a block of one head's queries at a time.
@@ -170,7 +176,8 @@ std::optional<InPlace> unseen_step(const Operation& operation, const Call& call)
       return rows;
     }
     case AttentionPart::weights:
-      if (has_sinks(call) || goes_down(call)) return {};
+      if (goes_down(call)) return {};
+      if (has_sinks(call)) check_sinks(call);
       return InPlace{frame_of(call, operation.form(call)), {}};
     default: return {};
   }

@@ -36,6 +36,7 @@ def of_places(scores, options, first):
             yield "window.off-by-one", seen(width=width)
         if not options.get("both"):
             yield "window.no-causal", seen(both=True)
+            yield "window.skipped", seen(kind="causal")
     if first:
         yield "cache.masked-first-row", seen(align="start")
 
