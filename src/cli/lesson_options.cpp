@@ -61,7 +61,8 @@ void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument ar
   app.add_option(
       "--set", choice.changes.set, {.name = "CELL=VALUE"},
       "Another value for a cell, such as 'W_Q[head 1,1,2]=0.5'; 'W_V[head 1,*,*]=0' sets "
-      "all that head 1 has; of a step what follows is worked from it");
+      "all that head 1 has; of a step what follows is worked from it; an option of a step, such as "
+      "Q_rope.pairing=halves, works it out in another way");
   app.add_option("--patch", choice.changes.patch, {.name = "NAME=FILE"},
                  "Other numbers for all of a given or a step, from a file: context=other.npy");
   add_model_options(app, choice);
@@ -113,10 +114,12 @@ std::string shell_words(const LessonChoice& lesson) {
 
 LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
   const bool is_lesson = choice.model.empty() && !is_model_file(choice.name);
-  if (is_lesson && choice.settings != ModelSettings{}) {
+  ModelSettings only_further;
+  only_further.further = choice.settings.further;
+  if (is_lesson && choice.settings != only_further) {
     throw InputError(
-        "--tokenizer, --vocabulary, --model-heads, --family and --continue go with --model FILE; a "
-        "lesson says such things in its [model]");
+        "--tokenizer, --vocabulary, --model-heads and --family go with --model FILE; a lesson says "
+        "such things in its [model]");
   }
   if (is_lesson && choice.changes.ids) {
     throw InputError("--ids goes with --model FILE; a lesson reads its text");
@@ -124,9 +127,11 @@ LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
   if (choice.changes.ids && choice.changes.text) {
     throw InputError("write either --text or --ids; the model reads one of the two");
   }
-  LoadedLesson loaded = is_lesson
-                            ? load_lesson(choice.name, choice.changes, wanted)
-                            : load_model(choice.name, choice.changes, choice.settings, wanted);
+  const std::size_t further = choice.settings.further;
+  LoadedLesson loaded = !is_lesson
+                            ? load_model(choice.name, choice.changes, choice.settings, wanted)
+                        : further > 0 ? continue_lesson(choice.name, choice.changes, further)
+                                      : load_lesson(choice.name, choice.changes, wanted);
   loaded.lesson.asked = shell_words(choice);
   return loaded;
 }

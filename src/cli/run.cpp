@@ -19,6 +19,7 @@
 #include "terminal/inside.hpp"
 #include "terminal/walk.hpp"
 #include "text/error.hpp"
+#include "text/visible.hpp"
 
 namespace qkv {
 namespace {
@@ -101,6 +102,8 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
   const Stretch stretch = stretch_of(loaded.trace, options);
   if (options.steps.empty()) {
     print(lesson_heading(loaded.lesson, look) + "\n");
+  } else if (options.lesson.settings.further > 0) {
+    print(indented(visible(loaded.lesson.summary), look) + "\n");
   } else if (loaded.lesson.changed) {
     print(indented(std::string(changed_words), look) + "\n");
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "ops/catalogue.hpp"
 #include "text/error.hpp"
@@ -67,26 +66,6 @@ Recipe recipe_behind(const LoadedLesson& loaded, const Step& step) {
   recipe.steps.erase(recipe.steps.begin(),
                      recipe.steps.begin() + static_cast<std::ptrdiff_t>(step.number));
   return recipe;
-}
-
-std::vector<Guess> likeliest_of(const Tensor& probabilities, std::size_t count) {
-  const std::size_t width = probabilities.columns();
-  const std::size_t last = probabilities.values.size() - width;
-  std::vector<std::size_t> ids(width);
-  std::iota(ids.begin(), ids.end(), std::size_t{0});
-  const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(count, width));
-  const auto share = [&](std::size_t id) { return probabilities.values[last + id]; };
-  std::partial_sort(ids.begin(), end, ids.end(), [&](std::size_t a, std::size_t b) {
-    return share(a) != share(b) ? share(a) > share(b) : a < b;
-  });
-  std::vector<Guess> guesses;
-  for (auto id = ids.begin(); id != end; ++id) {
-    const std::string_view word = probabilities.axes.back().label(*id, 0);
-    guesses.push_back({.word = word.empty() ? fmt::format("<{}>", *id) : std::string(word),
-                       .id = *id,
-                       .share = share(*id)});
-  }
-  return guesses;
 }
 
 std::vector<Ablation> ablations(const LoadedLesson& loaded) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lesson/guess.hpp"
 #include "lesson/library.hpp"
 
 namespace qkv {
@@ -11,16 +12,6 @@ namespace qkv {
 /// What comes after a step, to be worked out again: all that the lesson has up to the step are
 /// givens, the step's own numbers the last of them.
 Recipe recipe_behind(const LoadedLesson& loaded, const Step& step);
-
-/// A token that may come next, and how likely it is.
-struct Guess {
-  std::string word;  ///< or its id, where it has none
-  std::size_t id = 0;
-  double share = 0;
-};
-
-/// The likeliest of the last row, the first of them first.
-std::vector<Guess> likeliest_of(const Tensor& probabilities, std::size_t count);
 
 /// What becomes of the answer, the likeliest token after the whole text, without one head.
 struct Ablation {

@@ -9,10 +9,11 @@
 
 #include "formats/read_file.hpp"
 #include "formats/shell_word.hpp"
+#include "lesson/continuing.hpp"
 #include "lesson/prose.hpp"
 #include "lesson/set.hpp"
+#include "lesson/set_option.hpp"
 #include "lesson/true_words.hpp"
-#include "model/writing.hpp"
 #include "text/error.hpp"
 #include "text/nearest.hpp"
 #include "trace/evaluate.hpp"
@@ -132,14 +133,13 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
                           const WantedSteps& wanted) {
   Recipe recipe = recipe_of(*own);
   if (changes.text) set_text(recipe, *changes.text);
-  const bool renamed = changes.text && changes.change_numbers();
+  if (changes.ids) recipe.environment.cut = cut_ids(*changes.ids, own->trace.at("probabilities"));
+  const bool renamed = (changes.text || changes.ids) && changes.change_numbers();
   const Trace named = renamed ? evaluate_all(recipe).trace : Trace{};
   for (const std::string& change : changes.patch) {
     patch_matrix(recipe, change, renamed ? named : own->trace);
   }
-  for (const std::string& change : changes.set) {
-    set_cell(recipe, change, renamed ? named : own->trace);
-  }
+  set_all(recipe, changes.set, renamed ? named : own->trace, renamed || !changes.patch.empty());
   Evaluation evaluation = evaluate_once(recipe, with_words(wanted, recipe, own->lesson.texts));
   // What is wrong with another text or another number stands nowhere in the lesson's file.
   if (!evaluation.faults.empty()) {
@@ -174,76 +174,71 @@ LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& c
 
 namespace {
 
-// The likeliest tokens after the text, one after the other: the whole text is read once, and then
-// each token by itself.
-std::vector<std::size_t> written_on(const Lesson& lesson, Trace trace, std::size_t count) {
-  std::vector<std::size_t> ids;
-  for (const double id : trace.at("token_ids").values) ids.push_back(static_cast<std::size_t>(id));
-  Writing writing(lesson.recipe, trace);
-  ids.push_back(likeliest(trace.at("probabilities")));
-  while (--count > 0) ids.push_back(likeliest(writing.after(static_cast<double>(ids.back()))));
-  return ids;
-}
-
-// The model's lesson, worked out as far as writing on needs it.
-Trace read_once(Lesson& lesson) {
-  WantedSteps wanted = cached_steps(lesson.recipe);
-  for (const char* name : {"token_ids", "probabilities"}) wanted.emplace_back(name);
-  Evaluation evaluation = evaluate_once(lesson.recipe, wanted);
-  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
-  return std::move(evaluation.trace);
-}
-
-// Whether each token more turns the keys of all others anew, so that none can be kept.
-bool turns_by_length(const Recipe& recipe) {
-  return std::ranges::any_of(recipe.steps, [](const StepRecipe& step) {
-    return step.options.word("scaling", "none") == "dynamic";
-  });
-}
-
-// The ids of the text with what the model writes after it.
-ModelInput continued(const std::string& path, const ModelInput& input,
-                     const ModelSettings& settings) {
-  ModelInput whole = input;
-  for (std::size_t left = settings.further; left > 0;) {
-    Lesson lesson = lesson_of_model(path, whole, settings, {});
-    const std::size_t at_once = turns_by_length(lesson.recipe) ? 1 : left;
-    Trace trace = read_once(lesson);
-    whole = {.text = {}, .ids = written_on(lesson, std::move(trace), at_once)};
-    left -= at_once;
-  }
-  return whole;
-}
-
-// What the model has written, as a person would.
-std::string told_continuation(const ModelInput& input, const CutText& cut, std::size_t further,
-                              const Options& tokens) {
-  const bool has_blanks = tokens.word("method", "words") == "words";
-  std::string before;
-  std::string after;
-  for (std::size_t i = 0; i < cut.ids.size(); ++i) {
-    const bool is_new = i + further >= cut.ids.size();
-    std::string& text = is_new ? after : before;
-    if (has_blanks && (is_new || i > 0)) text += ' ';
-    text += cut.words[i];
-  }
-  return fmt::format("The model has continued \"{}\" with \"{}\".", input.text.value_or(before),
-                     after);
-}
-
-// The steps that are wanted, and what is changed: it may be a later layer's.
+// What is wanted, and what is changed: it may be in a later layer.
 WantedSteps with_changed(WantedSteps wanted, const LessonChanges& changes) {
   if (wanted.empty()) return wanted;
-  for (const std::string& change : changes.set) {
-    wanted.push_back(change.substr(0, change.find('[')));
-  }
-  for (const std::string& change : changes.patch) {
-    wanted.push_back(change.substr(0, change.find('=')));
+  wanted.insert(wanted.end(), changes.set.begin(), changes.set.end());
+  wanted.insert(wanted.end(), changes.patch.begin(), changes.patch.end());
+  return wanted;
+}
+
+// The same as the recipe has it: an option of a step is that step.
+WantedSteps with_changed(WantedSteps wanted, const LessonChanges& changes, const Recipe& recipe) {
+  if (wanted.empty()) return wanted;
+  for (const std::vector<std::string>* all : {&changes.set, &changes.patch}) {
+    for (const std::string& change : *all) {
+      const std::string_view name = set_name(recipe, change);
+      if (name.find('*') == name.npos) wanted.emplace_back(name);
+    }
   }
   return wanted;
 }
 
+// What is changed while a model writes on: not the rows of a text that is not there yet.
+LessonChanges while_writing(const LessonChanges& changes, const Recipe& recipe) {
+  LessonChanges now{.text = {}, .set = changes.set, .patch = changes.patch};
+  std::erase_if(now.patch, [&](const std::string& change) {
+    return std::ranges::find(recipe.steps, set_name(recipe, change), &StepRecipe::name) !=
+           recipe.steps.end();
+  });
+  return now;
+}
+
+// The model's lesson, worked out as far as it is wanted.
+LoadedLesson worked_out(Lesson lesson, const WantedSteps& wanted) {
+  Evaluation evaluation =
+      evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
+  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
+  return {std::move(lesson), std::move(evaluation.trace)};
+}
+
+LoadedLesson with_numbers_changed(LoadedLesson loaded, const LessonChanges& changes,
+                                  const WantedSteps& wanted) {
+  if (!changes.change_numbers()) return loaded;
+  return with_changes(std::make_shared<const LoadedLesson>(std::move(loaded)), changes, wanted);
+}
+
 }  // namespace
+
+LoadedLesson continue_lesson(const std::string& name_or_path, const LessonChanges& changes,
+                             std::size_t further) {
+  const auto own = std::make_shared<const LoadedLesson>(load_as_written(name_or_path, {}));
+  const LessonChanges writing = while_writing(changes, own->lesson.recipe);
+  const ModelInput start{changes.text ? changes.text : own->lesson.recipe.environment.texts.front(),
+                         {}};
+  const ModelInput whole = continued(start, further, [&](const ModelInput& input) {
+    return with_changes(
+        own, {.text = input.text, .set = writing.set, .patch = writing.patch, .ids = input.ids},
+        {});
+  });
+  LessonChanges all = changes;
+  all.text = {};
+  all.ids = whole.ids;
+  LoadedLesson loaded = with_changes(own, all, {});
+  loaded.lesson.summary =
+      told_continuation(start, *loaded.trace.environment.cut, further, loaded.lesson.recipe);
+  return loaded;
+}
 
 LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
                         const ModelSettings& settings, const WantedSteps& asked) {
@@ -252,27 +247,28 @@ LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
     throw InputError(fmt::format(
         "{}: a model needs a text to read; add --text \"…\", or --ids 3,1,4", printable(path)));
   }
-  const ModelInput whole = continued(path, input, settings);
-  const WantedSteps wanted = with_changed(asked, changes);
-  Lesson lesson = lesson_of_model(path, whole, settings, wanted);
+  const ModelInput whole = continued(input, settings.further, [&](const ModelInput& so_far) {
+    Lesson lesson = lesson_of_model(path, so_far, settings, {});
+    const LessonChanges writing = while_writing(changes, lesson.recipe);
+    const WantedSteps wanted =
+        with_changed(needed_to_continue(lesson.recipe), writing, lesson.recipe);
+    return with_numbers_changed(worked_out(std::move(lesson), wanted), writing, wanted);
+  });
+  Lesson lesson = lesson_of_model(path, whole, settings, with_changed(asked, changes));
   if (settings.further > 0) {
     if (input.text) lesson.recipe.environment.texts = {*input.text};
-    lesson.summary = told_continuation(input, *lesson.recipe.environment.cut, settings.further,
-                                       lesson.recipe.steps.front().options);
+    lesson.summary =
+        told_continuation(input, *lesson.recipe.environment.cut, settings.further, lesson.recipe);
   }
-  Evaluation evaluation =
-      evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
-  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
-  LoadedLesson loaded{std::move(lesson), std::move(evaluation.trace)};
-  if (!changes.change_numbers()) return loaded;
-  return with_changes(std::make_shared<const LoadedLesson>(std::move(loaded)),
-                      {.text = {}, .set = changes.set, .patch = changes.patch}, wanted);
+  const WantedSteps wanted = with_changed(asked, changes, lesson.recipe);
+  return with_numbers_changed(worked_out(std::move(lesson), wanted),
+                              {.text = {}, .set = changes.set, .patch = changes.patch}, wanted);
 }
 
 LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
                            const std::string& change) {
   Recipe recipe = recipe_of(*loaded);
-  set_cell(recipe, change, loaded->trace, Settable::givens);
+  if (!set_option(recipe, change)) set_cell(recipe, change, loaded->trace, Settable::givens);
   Evaluation evaluation = evaluate_once(recipe, {});
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
   LoadedLesson result =

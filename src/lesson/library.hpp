@@ -27,8 +27,8 @@ std::span<const BuiltInLesson> built_in_lessons();
 
 /// What a person changes of a lesson before it is worked out.
 struct LessonChanges {
-  std::optional<std::string> text;      ///< another sentence
-  std::vector<std::string> set;         ///< "W_Q[1,2]=0.5", each; * is all along an axis
+  std::optional<std::string> text;  ///< another sentence
+  std::vector<std::string> set;     ///< "W_Q[1,2]=0.5", each (* is all along an axis), or an option
   std::vector<std::string> patch = {};  ///< "h0.context=other.npy", each: a whole matrix
   std::optional<std::vector<std::size_t>> ids = {};  ///< in place of a model's text
 
@@ -51,6 +51,11 @@ LessonReading find_lesson(const std::string& name_or_path);
 /// out. Throws InputError with all faults, one a line.
 LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes = {},
                          const WantedSteps& wanted = {});
+
+/// The same with `further` tokens that the lesson's model writes behind the text first. Throws
+/// InputError where it has no model.
+LoadedLesson continue_lesson(const std::string& name_or_path, const LessonChanges& changes,
+                             std::size_t further);
 
 /// A trained model and the text, or the ids, of `changes` as a lesson, worked out. Throws
 /// InputError where there is neither, and as model.hpp says.

@@ -6,9 +6,10 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
+#include "lesson/guess.hpp"
+#include "lesson/set.hpp"
 #include "lesson/statistic.hpp"
 #include "text/error.hpp"
 #include "text/number_in.hpp"
@@ -48,36 +49,49 @@ std::string known_statistics() {
   return names;
 }
 
-constexpr std::string_view likeliest = ".likeliest";
-constexpr std::string_view five_likeliest = ".five_likeliest";
+// "probabilities.likeliest": of what, and how many.
+struct GuessText {
+  std::string_view of;
+  std::size_t count = 0;
+};
 
-// " cat" in quotes, since it is another token than "cat".
-std::string with_its_blanks(std::string_view token) {
-  const bool has_blanks = token.starts_with(' ') || token.ends_with(' ');
-  return has_blanks ? fmt::format("\"{}\"", token) : std::string(token);
+GuessText guesses_in(std::string_view inside) {
+  constexpr GuessText endings[] = {{".likeliest", 3}, {".five_likeliest", 5}};
+  for (const auto& [ending, count] : endings) {
+    if (inside.ends_with(ending)) return {inside.substr(0, inside.size() - ending.size()), count};
+  }
+  return {};
 }
 
-// The largest weights of the last row with their columns: "B (97.5 %), A (2.4 %), C (0.1 %)".
-std::string likeliest_text(const Tensor& weights, std::ptrdiff_t count) {
-  const std::span<const double> row =
-      std::span(weights.values).last(std::min(weights.columns(), weights.values.size()));
-  std::vector<std::size_t> columns(row.size());
-  std::iota(columns.begin(), columns.end(), std::size_t{0});
-  const auto most = std::min(count, std::ssize(columns));
-  std::ranges::partial_sort(columns, columns.begin() + most, std::greater<>(),
-                            [&](std::size_t column) { return row[column]; });
-  std::string text;
-  for (const std::size_t column : std::span(columns).first(static_cast<std::size_t>(most))) {
-    const std::string_view label = weights.axes.back().label(column, 0);
-    text += fmt::format("{}{} ({:.1f} %)", text.empty() ? "" : ", ",
-                        label.empty() ? fmt::format("id {}", column) : with_its_blanks(label),
-                        100 * row[column]);
+// What stands before " with ", and the changes behind it, joined by " and ".
+struct ChangedText {
+  std::string_view inside;
+  std::vector<std::string> changes;
+};
+
+ChangedText changes_in(std::string_view inside) {
+  constexpr std::string_view with = " with ";
+  constexpr std::string_view between = " and ";
+  ChangedText text{inside, {}};
+  const std::size_t start = inside.find(with);
+  if (start == std::string_view::npos || inside.find('=', start) == std::string_view::npos) {
+    return text;
+  }
+  text.inside = inside.substr(0, start);
+  inside.remove_prefix(start + with.size());
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = inside.find(between);
+    text.changes.emplace_back(inside.substr(0, end));
+    if (end != std::string_view::npos) inside.remove_prefix(end + between.size());
   }
   return text;
 }
 
 ProsePiece piece_of(std::string_view inside, const Trace& trace) {
   ProsePiece piece;
+  if (const ChangedText text = changes_in(inside); !text.changes.empty()) {
+    return piece_of(text.inside, with_set(trace, text.changes));
+  }
   if (inside.ends_with(":,")) {
     piece = piece_of(inside.substr(0, inside.size() - 2), trace);
     if (piece.number) piece.text = whole_text(*std::exchange(piece.number, std::nullopt));
@@ -100,11 +114,8 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
   } else if (inside.ends_with(".shape")) {
     const Tensor& tensor = trace.at(inside.substr(0, inside.size() - 6));
     piece.text = shown_shape(tensor, trace.convention);
-  } else if (inside.ends_with(likeliest)) {
-    piece.text = likeliest_text(trace.at(inside.substr(0, inside.size() - likeliest.size())), 3);
-  } else if (inside.ends_with(five_likeliest)) {
-    piece.text =
-        likeliest_text(trace.at(inside.substr(0, inside.size() - five_likeliest.size())), 5);
+  } else if (const GuessText guesses = guesses_in(inside); guesses.count > 0) {
+    piece.text = likeliest_text(trace.at(guesses.of), guesses.count);
   } else if (const auto size = symbol(trace, inside)) {
     piece.text = std::to_string(*size);
   } else {
@@ -236,6 +247,23 @@ std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace) {
   return pieces;
 }
 
+namespace {
+
+// "h0.scores" in "h0.scores[cat,fat]:2" and in "h0.scores.shape".
+std::string_view name_looked_up(std::string_view inside) {
+  inside = changes_in(inside).inside;
+  const std::size_t end = inside.find_first_of("[:");
+  if (end != std::string_view::npos && inside[end] == '[') return inside.substr(0, end);
+  inside = inside.substr(0, end);
+  const std::size_t dot = inside.rfind('.');
+  const bool is_of =
+      dot != std::string_view::npos && (statistic_in(inside).statistic ||
+                                        inside.ends_with(".shape") || guesses_in(inside).count > 0);
+  return is_of ? inside.substr(0, dot) : inside;
+}
+
+}  // namespace
+
 std::vector<std::string> names_in(std::string_view prose) {
   std::vector<std::string> names;
   each_brace(
@@ -244,7 +272,7 @@ std::vector<std::string> names_in(std::string_view prose) {
         if (is_mark(inside)) {
           std::ranges::move(names_of_mark(inside), std::back_inserter(names));
         } else {
-          names.emplace_back(inside.substr(0, inside.find_first_of("[.:")));
+          names.emplace_back(name_looked_up(inside));
         }
       });
   return names;

@@ -21,8 +21,10 @@ struct ProsePiece {
 /// what statistic.hpp knows of a matrix, a row or a column: {scores.spread}, {A[cat,*].entropy};
 /// and what comes next by the last row of a matrix of weights: {probabilities.likeliest}. Each with
 /// a number of decimals if wanted, {scores[1,2]:2}, or as a whole number with its thousands apart,
-/// {cells[1,1]:,}; {{ is a brace. What is not there (a word of the lesson's own text, with another
-/// one in its place) becomes a dash. Its marks (still_true) leave nothing.
+/// {cells[1,1]:,}; and what it would be if something were changed as --set does, with " and "
+/// between several changes: {probabilities.likeliest with scores[1,2]=0}; {{ is a brace. What is
+/// not there (a word of the lesson's own text, with another one in its place) becomes a dash. Its
+/// marks (still_true) leave nothing.
 std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace);
 
 /// The part of the prose that is still true of a lesson whose numbers are others by now: what

@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "formats/cell.hpp"
 #include "formats/numeral.hpp"
 #include "formats/read_file.hpp"
+#include "lesson/set_option.hpp"
 #include "ops/operation.hpp"
 #include "text/error.hpp"
 #include "text/nearest.hpp"
 #include "text/trimmed.hpp"
+#include "trace/evaluate.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv {
@@ -111,6 +114,56 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named, Set
     throw InputError(message.starts_with("--set") ? std::string(message)
                                                   : fmt::format("--set {}", message));
   }
+}
+
+namespace {
+
+Trace worked_out(Recipe recipe, const WantedSteps& wanted) {
+  Evaluation evaluation = evaluate_all(std::move(recipe), wanted);
+  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
+  return std::move(evaluation.trace);
+}
+
+}  // namespace
+
+void set_all(Recipe& recipe, const std::vector<std::string>& changes, const Trace& named,
+             bool is_changed) {
+  // Cells of steps, by the place of the step: what the changes before it make of it is set in.
+  std::multimap<std::size_t, const std::string*> in_steps;
+  for (const std::string& change : changes) {
+    const bool is_option = set_option(recipe, change);
+    const auto step = std::ranges::find(recipe.steps, set_name(recipe, change), &StepRecipe::name);
+    if (!is_option && step != recipe.steps.end()) {
+      in_steps.emplace(step - recipe.steps.begin(), &change);
+      continue;
+    }
+    if (!is_option) set_cell(recipe, change, named);
+    is_changed = true;
+  }
+  for (const auto& [place, change] : in_steps) {
+    const std::string name(set_name(recipe, *change));
+    const bool is_given =
+        std::ranges::find(recipe.givens, name, &Given::name) != recipe.givens.end();
+    if (is_changed && !is_given) {
+      set_cell(recipe, *change, worked_out(recipe, {name}));
+    } else {
+      set_cell(recipe, *change, named);
+    }
+    is_changed = true;
+  }
+}
+
+Trace with_set(const Trace& trace, const std::vector<std::string>& changes) {
+  Recipe recipe{.convention = trace.convention,
+                .environment = trace.environment,
+                .tokens = {},
+                .givens = trace.givens,
+                .steps = {}};
+  for (const Step& step : trace.steps) {
+    recipe.steps.push_back({step.name, step.operation, step.of, step.options});
+  }
+  set_all(recipe, changes, trace, false);
+  return worked_out(std::move(recipe), {});
 }
 
 void patch_matrix(Recipe& recipe, const std::string& change, const Trace& named) {

@@ -26,6 +26,12 @@ bool is_untrue(const StepText& words, const Step& step, const Trace& own, const 
          is_any_changed(names_in(words.notice.text), own, now);
 }
 
+// Whether the step is worked out in another way than the lesson's words say.
+bool is_other_work(const Step& step, const Trace& own) {
+  const Step* before = own.find_step(step.name);
+  return before && (before->of != step.of || before->options.all() != step.options.all());
+}
+
 }  // namespace
 
 Lesson with_true_words(Lesson lesson, const Trace& own, const Trace& now) {
@@ -33,6 +39,12 @@ Lesson with_true_words(Lesson lesson, const Trace& own, const Trace& now) {
   const auto is_own = [&](const std::string& name) { return !is_changed(name, own, now); };
   for (const Step& step : now.steps) {
     StepText& words = lesson.texts[step.number - 1];
+    if (is_other_work(step, own)) {
+      words.title.clear();
+      words.say.text.clear();
+      words.notice.text.clear();
+      continue;
+    }
     if (!is_untrue(words, step, own, now)) continue;
     if (!words.general) words.title = words.otherwise.title;
     words.say.text = still_true(words.say.text, words.general, now, is_own);

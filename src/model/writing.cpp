@@ -7,6 +7,7 @@
 #include "ops/catalogue.hpp"
 #include "ops/result.hpp"
 #include "text/error.hpp"
+#include "trace/wanted.hpp"
 
 namespace qkv {
 namespace {
@@ -54,15 +55,17 @@ std::size_t likeliest(const Tensor& probabilities) {
 }
 
 Writing::Writing(const Recipe& recipe, const Trace& trace)
-    : recipe_(recipe),
-      trace_(trace),
-      environment_(trace.environment),
-      position_(trace.at("token_ids").columns()) {
-  for (const std::string& name : cached_steps(recipe)) past_[name] = trace.at(name);
+    : trace_(trace), environment_(trace.environment), position_(trace.at("token_ids").columns()) {
+  const std::vector<bool> needed = Looks(recipe, {"probabilities"}).needed;
+  for (std::size_t s = 0; s < needed.size(); ++s) {
+    if (!needed[s]) continue;
+    const StepRecipe& step = steps_.emplace_back(recipe.steps[s]);
+    if (meets_the_past(step)) past_[step.of[1]] = trace.at(step.of[1]);
+  }
 }
 
 const Tensor& Writing::after(double id) {
-  for (const StepRecipe& step : recipe_.steps) rows_[step.name] = row_of(step, id);
+  for (const StepRecipe& step : steps_) rows_[step.name] = row_of(step, id);
   ++position_;
   return rows_.at("probabilities");
 }
@@ -74,7 +77,9 @@ Tensor Writing::row_of(const StepRecipe& step, double id) {
   if (step.operation == &positions_operation) return position_row(step);
   if (hides_nothing(step)) return operand(step.of[0]);
   Options options = step.options;
-  if (step.operation == &rope_operation) options.set("first", static_cast<double>(position_));
+  if (step.operation == &rope_operation) {
+    options.set("first", options.number("first", 0) + static_cast<double>(position_));
+  }
   Call call{.step = step.name,
             .inputs = {},
             .names = {},

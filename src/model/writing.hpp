@@ -26,7 +26,7 @@ class Writing {
   const Tensor& operand(const std::string& name) const;
   const Tensor& with_past(const std::string& name);
 
-  const Recipe& recipe_;
+  std::vector<StepRecipe> steps_;  // to the probabilities
   const Trace& trace_;
   Environment environment_;
   std::size_t position_;                             // of the next token, from 0

@@ -119,7 +119,8 @@ def window_of(config, layer):
     return config.get("sliding_window", 4096) if slides else None
 
 
-def forward(weights, ids, config, dtype=torch.float64):
+def forward(weights, ids, config, dtype=torch.float64, instead=None):
+    """Every step; what follows a step of `instead` is made of what its function makes of it."""
     weights = {name: tensor.to(dtype) for name, tensor in weights.items()}
     kind = KINDS[config["model_type"]]
     steps = {"token_ids": torch.tensor(ids, dtype=torch.float32)}
@@ -152,6 +153,7 @@ def forward(weights, ids, config, dtype=torch.float64):
         h, own = f"h{layer}.", f"model.layers.{layer}."
 
         def put(name, value, h=h):
+            value = (instead or {}).get(h + name, lambda same: same)(value)
             steps[h + name] = value
             return value
 

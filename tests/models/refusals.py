@@ -228,8 +228,12 @@ def what_is_no_tokenizer_is_told_with_its_file(folder):
 def what_goes_with_a_model_is_refused_for_a_lesson(folder):
     done = qkv("run", "the-fat-cat", "--continue", "3")
     equal((done.returncode, done.stderr.strip()), (2, (
-        "qkv: --tokenizer, --vocabulary, --model-heads, --family and --continue go with --model FILE; "
-        "a lesson says such things in its [model]")))
+        "qkv: --continue: nothing here goes from token_ids to probabilities; it is for models, and for "
+        "lessons that have one")))
+    done = qkv("run", "the-fat-cat", "--model-heads", "3")
+    equal((done.returncode, done.stderr.strip()), (2, (
+        "qkv: --tokenizer, --vocabulary, --model-heads and --family go with --model FILE; a lesson "
+        "says such things in its [model]")))
 
 
 def names_are_told_as_far_as_they_help(folder):
