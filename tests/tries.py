@@ -34,7 +34,7 @@ def faults_of(qkv, name, following, directory):
     walk = run(qkv, ["run", name, "--no-pause"], directory).stdout
     faults = [f"a line of {columns(line)} columns: {line}"
               for line in walk.splitlines() if columns(line) > WIDTH]
-    commands = re.findall(r"^ {6}qkv (.*)$", walk, re.M)
+    commands = re.findall(r"^ {6}qkv (.*(?<!\\))$", walk.replace("\\\n", ""), re.M)
     for command in commands:
         done = run(qkv, shlex.split(command), directory)
         if done.returncode != 0 or done.stderr or not done.stdout:

@@ -156,6 +156,9 @@ class Teller {
   }
 
   void result() {
+    if (!shows_ && lesson_.texts[step_.number - 1].largest) {
+      words(Words::Role::said, largest_of(step_, trace_.convention, telling_.digits));
+    }
     if (!shows_) return;
     add(Exhibit{.role = Exhibit::Role::result,
                 .title = step_.name,

@@ -1,10 +1,15 @@
 #include "exposition/step_words.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
+#include "lesson/guess.hpp"
 #include "lesson/prose.hpp"
 #include "text/number.hpp"
+#include "text/width.hpp"
+#include "trace/labels.hpp"
 
 namespace qkv {
 namespace {
@@ -51,6 +56,24 @@ std::string noticed_of(const Lesson& lesson, const Trace& trace, const Step& ste
 
 std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
   return live_prose(lesson.texts[step.number - 1].questions.text, trace, digits);
+}
+
+std::string largest_of(const Step& step, Convention convention, int digits) {
+  constexpr std::size_t many = 5;
+  const std::vector<Guess> guesses = likeliest_of(step.output, many);
+  if (guesses.empty()) return {};
+  const MatrixLabels labels = full_labels(step.output, step.output.matrices() - 1, convention);
+  const bool rows = convention == Convention::rows;
+  const std::string last = rows ? labels.rows.back() : labels.columns.back();
+  std::size_t widest = 0;
+  for (const Guess& guess : guesses) widest = std::max(widest, width(guess.word));
+  std::string text = fmt::format("The {} largest of the last {}, {}, out of {}:\n", guesses.size(),
+                                 rows ? "row" : "column", last, step.output.columns());
+  for (const Guess& guess : guesses) {
+    text +=
+        fmt::format("\n    {}  {}", padded_right(guess.word, widest), number(guess.share, digits));
+  }
+  return text;
 }
 
 std::string live_prose(std::string_view prose, const Trace& trace, int digits) {

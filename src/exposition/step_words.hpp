@@ -19,6 +19,10 @@ std::string said_of(const Lesson& lesson, const Trace& trace, const Step& step, 
 std::string noticed_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
 std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
 
+/// The five largest numbers of the last row, each with its column: what a model expects to come
+/// next. Empty where there is no number.
+std::string largest_of(const Step& step, Convention convention, int digits);
+
 /// A lesson's prose with its braces filled in from the trace, numbers with `digits` decimals at
 /// most. Decimals that a brace asks for all stand, so that lists line up, and a negative number
 /// after `· ` or `+ ` has parentheses.

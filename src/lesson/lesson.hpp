@@ -43,6 +43,7 @@ struct StepText {
   Prose cell;              ///< the one to work out, as `scores[cat,fat]`; empty: a typical one
   bool works_cell = true;  ///< false: the file says cell = "", for none
   bool show = true;        ///< false: the walk says the words and leaves out the matrix
+  bool largest = false;    ///< in place of the matrix, the largest numbers of its last row
   bool general = false;    ///< title, say and notice begin with words that are true of any numbers
   Prose say;               ///< empty where the operation's own words are to be used
   Prose notice;

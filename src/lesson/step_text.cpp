@@ -19,6 +19,19 @@ std::optional<double> read_marks(const toml::table& table, TomlReader& reader) {
   return {};
 }
 
+constexpr std::string_view largest = "largest";
+
+// Whether the walk shows the matrix; false as well where it shows the largest of its last row.
+bool read_show(const toml::table& table, TomlReader& reader) {
+  const toml::node* node = table.get("show");
+  if (!node) return true;
+  if (const auto flag = node->value_exact<bool>()) return *flag;
+  if (node->value_exact<std::string_view>() != largest) {
+    reader.fault(*node, "show must be true, false or \"largest\", for the last row's five largest");
+  }
+  return false;
+}
+
 }  // namespace
 
 StepText read_step_text(const toml::table& table, TomlReader& reader) {
@@ -26,7 +39,8 @@ StepText read_step_text(const toml::table& table, TomlReader& reader) {
           .title = reader.text(table, "title").value_or(""),
           .cell = reader.prose(table, "cell"),
           .works_cell = table["cell"].value_or(std::string_view(" ")) != "",
-          .show = reader.flag(table, "show").value_or(true),
+          .show = read_show(table, reader),
+          .largest = table["show"].value_or(std::string_view()) == largest,
           .general = reader.flag(table, "general").value_or(false),
           .say = reader.prose(table, "say"),
           .notice = reader.prose(table, "notice"),
