@@ -34,8 +34,14 @@ void add_config(const std::filesystem::path& path, Facts& facts) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return;
   constexpr std::size_t largest_config = std::size_t{1} << 20;
-  const auto json = Json::parse(read_bytes(path, largest_config), nullptr, false);
+  const std::string bytes = read_bytes(path, largest_config);
+  const auto json = Json::parse(bytes, nullptr, false);
   const std::string where = printable(path.string());
+  if (!json.is_object() && bytes.starts_with("version https://git-lfs")) {
+    refuse(where,
+           "this is a pointer of Git LFS, which stands for a file that was not fetched: fetch "
+           "it with git lfs pull");
+  }
   if (!json.is_object()) {
     refuse(where, "this is no JSON object; mend it, or take it away from beside the model");
   }
@@ -100,6 +106,14 @@ void require_fact(const Facts& facts, std::string_view name, std::size_t due,
                   std::string_view why) {
   const auto stated = whole_fact(facts, name);
   if (stated && *stated != due) refuse_fact(*find_fact(facts, name), why);
+}
+
+void require_sizes(const Facts& facts, std::string_view file, std::span<const ConfigSize> sizes) {
+  for (const ConfigSize& size : sizes) {
+    require_fact(facts, size.name, size.due,
+                 fmt::format("{} has {} {}: the file and its config.json must be one model's", file,
+                             size.due, size.what));
+  }
 }
 
 void refuse_fact(const Facts::value_type& fact, std::string_view why) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,16 @@ std::optional<std::vector<std::string>> words_fact(const Facts& facts, std::stri
 /// Throws InputError where the fact is there and is not this number: `why` says whose it is, and
 /// what to do.
 void require_fact(const Facts& facts, std::string_view name, std::size_t due, std::string_view why);
+
+/// A size as a configuration calls it, as the tensors have it, and what it counts: "layers".
+struct ConfigSize {
+  std::string_view name;
+  std::size_t due = 0;
+  std::string_view what;
+};
+
+/// The same of sizes, which the tensors of `file` tell.
+void require_sizes(const Facts& facts, std::string_view file, std::span<const ConfigSize> sizes);
 
 /// Throws InputError: what the fact says can't be, and why.
 [[noreturn]] void refuse_fact(const Facts::value_type& fact, std::string_view why);

@@ -218,17 +218,13 @@ void refuse_other_tensors(const Weights& weights, const Architecture& model) {
 
 // What config.json says of the sizes must be what the tensors have.
 void refuse_other_sizes(const Facts& facts, const Weights& weights, const Architecture& model) {
-  const auto must_be = [&](std::string_view name, std::size_t due, std::string_view what) {
-    require_fact(facts, name, due,
-                 fmt::format("{} has {} {}: the file and its config.json must be one model's",
-                             weights.where(), due, what));
-  };
-  must_be("n_layer", model.layers, model.layers == 1 ? "layer" : "layers");
-  must_be("n_embd", model.d_model, "numbers a token (d_model)");
-  must_be("n_positions", model.positions, "positions");
-  must_be("block_size", model.positions, "positions");
-  must_be("vocab_size", model.vocabulary, "tokens in its vocabulary");
-  must_be("n_inner", model.d_mlp, "columns in its MLP");
+  const ConfigSize sizes[] = {{"n_layer", model.layers, model.layers == 1 ? "layer" : "layers"},
+                              {"n_embd", model.d_model, "numbers a token (d_model)"},
+                              {"n_positions", model.positions, "positions"},
+                              {"block_size", model.positions, "positions"},
+                              {"vocab_size", model.vocabulary, "tokens in its vocabulary"},
+                              {"n_inner", model.d_mlp, "columns in its MLP"}};
+  require_sizes(facts, weights.where(), sizes);
   const bool has_biases = !first_bias(weights, model).empty();
   if (flag_fact(facts, "bias", has_biases) != has_biases) {
     refuse_fact(*find_fact(facts, "bias"),

@@ -163,6 +163,12 @@ void count_heads(const Weights& weights, const Facts& facts, const ArchitectureC
   }
   model.llama->key_heads = whole_fact(facts, "num_key_value_heads")
                                .value_or(std::max<std::size_t>(1, keys / model.head_width));
+  if (model.head_width % 2 != 0) {
+    throw InputError(
+        fmt::format("{}: a head is {} columns wide, and columns turn in pairs; is "
+                    "head_dim, or the number of heads, what it was trained with?",
+                    weights.where(), model.head_width));
+  }
   if (model.llama->key_heads * model.head_width != keys) {
     throw InputError(fmt::format("{}: {}k_proj.weight has {} rows, and {} heads of {} have {}",
                                  weights.where(), first, keys, model.llama->key_heads,
@@ -175,15 +181,12 @@ void count_heads(const Weights& weights, const Facts& facts, const ArchitectureC
 
 // What config.json says of the sizes must be what the tensors have.
 void refuse_other_sizes(const Facts& facts, const Weights& weights, const Architecture& model) {
-  const auto must_be = [&](std::string_view name, std::size_t due, std::string_view what) {
-    require_fact(facts, name, due,
-                 fmt::format("{} has {} {}: the file and its config.json must be one model's",
-                             weights.where(), due, what));
-  };
-  must_be("num_hidden_layers", model.layers, model.layers == 1 ? "layer" : "layers");
-  must_be("hidden_size", model.d_model, "numbers a token (d_model)");
-  must_be("intermediate_size", model.d_mlp, "columns in its MLP");
-  must_be("vocab_size", model.vocabulary, "tokens in its vocabulary");
+  const ConfigSize sizes[] = {
+      {"num_hidden_layers", model.layers, model.layers == 1 ? "layer" : "layers"},
+      {"hidden_size", model.d_model, "numbers a token (d_model)"},
+      {"intermediate_size", model.d_mlp, "columns in its MLP"},
+      {"vocab_size", model.vocabulary, "tokens in its vocabulary"}};
+  require_sizes(facts, weights.where(), sizes);
 }
 
 }  // namespace

@@ -53,6 +53,30 @@ std::string object_of(const Facts& facts) {
   return has("rope_parameters.") ? "rope_parameters." : "rope_scaling.";
 }
 
+// What is said twice must be said alike, and an entry that is no object says nothing.
+void refuse_what_contradicts(const Facts& facts, const std::string& object) {
+  for (const char* name : {"rope_scaling", "rope_parameters"}) {
+    const auto* fact = find_fact(facts, name);
+    if (fact) refuse_fact(*fact, "it must be an object, such as {\"rope_type\": \"default\"}");
+  }
+  const auto older = facts.lower_bound("rope_scaling.");
+  if (object == "rope_parameters." && older != facts.end() &&
+      older->first.starts_with("rope_scaling.")) {
+    refuse_fact(*older, "rope_parameters is there, too; only one of the two can be");
+  }
+  const std::pair<std::string, std::string> twice[] = {{object + "rope_type", object + "type"},
+                                                       {object + "rope_theta", "rope_theta"}};
+  for (const auto& [name, other] : twice) {
+    const auto* one = find_fact(facts, name);
+    const auto* two = find_fact(facts, other);
+    if (!one || !two || one->second.text == two->second.text) continue;
+    const bool is_number = other == "rope_theta";
+    if (is_number && positive_fact(facts, name) == positive_fact(facts, other)) continue;
+    refuse_fact(*one, fmt::format("{} is {}; only one of the two can be", other,
+                                  printable(two->second.text)));
+  }
+}
+
 const Scaling& scaling_of(const Facts& facts, const std::string& object) {
   const auto* told = find_fact(facts, object + "rope_type");
   if (!told) told = find_fact(facts, object + "type");
@@ -137,6 +161,7 @@ void refuse_partial_turns(const Facts& facts, const std::string& object) {
 
 Options rotary_options(const Facts& facts) {
   const std::string object = object_of(facts);
+  refuse_what_contradicts(facts, object);
   const Scaling& scaling = scaling_of(facts, object);
   refuse_unknown_parts(facts, object, scaling);
   refuse_partial_turns(facts, object);
