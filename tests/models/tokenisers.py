@@ -4,7 +4,8 @@
     tokenisers.py QKV
 
 The files are written here; the ids were made of them by @anush008/tokenizers (the Rust library behind
-Hugging Face's tokenizers), and are not qkv's.
+Hugging Face's tokenizers), those of several patterns by a program of twenty lines with Python's regex
+that makes the others' as well; none are qkv's.
 """
 
 import json
@@ -16,7 +17,8 @@ from claims import equal, main, qkv  # noqa: E402
 
 TEXTS = ["the cat", "hello the cat", " the  cat", "The cat's 12345 é!\n\n  x", "hello",
          "e\u0301 the", "日本 <s> the cat", "it'S\t\tthe   ", "a<|begin|> b", "<s>the cat",
-         "...the\r\n\r\n the", "½Ⅷ x_1  --  ok"]
+         "...the\r\n\r\n the", "½Ⅷ x_1  --  ok", "helloHELLO heLLo",
+         "1234567 x/\n/y #the日本の the"]
 DUE = {
     "llama2":
         [[1, 303, 306], [1, 313, 303, 306], [1, 300, 303, 300, 306], [1, 300, 87, 309, 306,
@@ -63,10 +65,37 @@ DUE = {
         39, 83, 9, 9, 257, 266, 32], [97, 270, 32, 98], [60, 115, 62, 257, 261], [46, 46,
         46, 257, 13, 10, 13, 10, 258], [194, 189, 226, 133, 167, 32, 120, 95, 49, 32, 32,
         45, 45, 32, 32, 111, 107]],
+    "tekken":
+        [[270, 257, 261], [270, 269, 258, 261], [270, 258, 32, 261], [270, 84, 104, 101,
+        261, 264, 32, 49, 50, 51, 52, 53, 32, 268, 33, 267, 32, 32, 120], [270, 269],
+        [270, 101, 204, 129, 258], [270, 230, 151, 165, 230, 156, 172, 32, 60, 115, 62,
+        258, 261], [270, 105, 116, 39, 83, 9, 9, 257, 266, 32], [270, 97, 270, 32, 98],
+        [270, 60, 115, 62, 257, 261], [270, 46, 46, 46, 257, 13, 10, 13, 10, 258], [270,
+        194, 189, 226, 133, 167, 32, 120, 95, 49, 32, 32, 45, 45, 32, 32, 111, 107], [270,
+        269, 72, 69, 76, 76, 79, 32, 104, 101, 76, 76, 111], [270, 49, 50, 51, 52, 53, 54,
+        55, 32, 120, 47, 10, 47, 121, 32, 35, 257, 230, 151, 165, 230, 156, 172, 227, 129,
+        174, 258]],
+    "three":
+        [[257, 261], [104, 101, 265, 111, 258, 261], [258, 32, 261], [84, 104, 101, 261,
+        264, 32, 263, 52, 53, 32, 268, 33, 267, 32, 32, 120], [104, 101, 265, 111], [101,
+        204, 129, 258], [230, 151, 165, 230, 156, 172, 32, 60, 115, 62, 258, 261], [105,
+        116, 39, 83, 9, 9, 257, 266, 32], [97, 270, 32, 98], [60, 115, 62, 257, 261], [46,
+        46, 46, 257, 13, 10, 13, 10, 258], [194, 189, 226, 133, 167, 32, 120, 95, 49, 32,
+        32, 45, 45, 32, 32, 111, 107], [104, 101, 265, 111, 72, 69, 76, 76, 79, 32, 104,
+        101, 76, 76, 111], [263, 52, 53, 54, 55, 32, 120, 47, 10, 47, 121, 32, 35, 257,
+        230, 151, 165, 230, 156, 172, 227, 129, 174, 258]],
 }
 BEGIN = 270  # the id of <|begin|>
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
           r"\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+TEKKEN = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|"
+          r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|"
+          r"\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+THREE = (r"\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+",
+         r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|"
+         r" ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 
 
 def template(token, number):
@@ -94,8 +123,12 @@ def of_characters(**parts):
                       "merges": merges}}
 
 
-def of_bytes(pattern, ignore_merges, **parts):
-    """GPT-2's bytes, cut by a pattern of the file's own."""
+def isolated(pattern):
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+
+
+def of_bytes(patterns, ignore_merges, **parts):
+    """GPT-2's bytes, cut by patterns of the file's own, each what the one before it left."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     spare = [byte for byte in range(256) if byte not in printable]
     letters = {byte: chr(byte) for byte in printable}
@@ -106,8 +139,7 @@ def of_bytes(pattern, ignore_merges, **parts):
     pieces += [merge.replace(" ", "") for merge in merges] + ["hello"]
     return {"added_tokens": added("<|begin|>", BEGIN), **parts,
             "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
-                {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated",
-                 "invert": False},
+                *map(isolated, [patterns] if isinstance(patterns, str) else patterns),
                 {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]},
             "model": {"type": "BPE", "ignore_merges": ignore_merges, "merges": merges,
                       "vocab": {piece: place for place, piece in enumerate(pieces)}}}
@@ -171,8 +203,19 @@ def qwens_pattern(folder):
                                      post_processor={"type": "ByteLevel"}))
 
 
+def tekkens_pattern(folder):
+    after = {"type": "Sequence", "processors": [{"type": "ByteLevel"}, template("<|begin|>", BEGIN)]}
+    agrees(folder, "tekken", of_bytes(TEKKEN, True, normalizer=None, post_processor=after))
+
+
+def several_patterns_in_turn(folder):
+    agrees(folder, "three", of_bytes(THREE, False, normalizer=None,
+                                     post_processor={"type": "ByteLevel"}))
+
+
 CLAIMS = [llama_2s_characters, a_metaspace_before_the_first_piece, a_metaspace_before_every_piece,
-          gemmas_characters, llama_3s_pattern, qwens_pattern]
+          gemmas_characters, llama_3s_pattern, qwens_pattern, tekkens_pattern,
+          several_patterns_in_turn]
 
 if __name__ == "__main__":
     sys.exit(main(CLAIMS, __doc__, sys.argv[1:]))
