@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 
+import billion
 import lessons
 from machine import PYTHON, best_core_type
 
@@ -129,7 +130,21 @@ def gpt2_row(qkv, scratch, n, threads, whole):
 
 def gpt2(qkv, scratch):
     return ([gpt2_row(qkv, scratch, n, threads, True) for n in (64, 1024) for threads in (1, 2)] +
-            [gpt2_row(qkv, scratch, 64, threads, False) for threads in (1, 2)])
+            [gpt2_row(qkv, scratch, 64, threads, False) for threads in (1, 2)] +
+            [billion_row(qkv, scratch, threads) for threads in (1, 2)])
+
+
+def billion_row(qkv, scratch, threads):
+    """One layer of a model of 1.1 billion numbers, from its file to the stream behind it."""
+    n, model = 64, lessons.Prepared(scratch / "billion", billion.write)
+    path = model.directory / "model.safetensors"
+    torch = [PYTHON, billion.__file__, str(path), str(n), str(model.directory / "peer.npy")]
+    return Row("1.1 billion in bfloat16, a layer", f"{n} tokens",
+               [qkv, "export", "--no-sync", "--model", str(model.directory), "--ids",
+                ",".join(map(str, range(n))), "--step", "h0.residual2", "--format", "npy", "-o",
+                str(model.directory / "out"), "--threads", str(threads)],
+               [("torch", torch, threads_in(threads))], {"torch": 1}, threads,
+               {"flops": billion.flops(n)}, rounds=3, quick=False, prepare=[model.ready])
 
 
 def write_row(qkv, matrix, form, n, threads):
