@@ -37,6 +37,11 @@ std::string refusal_of_ids(std::string& text) {
   return {};
 }
 
+std::string refusal_of_targets(std::string& text) {
+  std::string refusal = trimmed(text) == "next" ? "" : refusal_of_ids(text);
+  return refusal.empty() ? refusal : refusal + ", or next";
+}
+
 std::vector<std::size_t> ids_in(const std::string& list) {
   std::vector<std::string> words;
   add_words(words, list);
@@ -74,6 +79,15 @@ void add_model_options(OptionList& app, LessonChoice& choice) {
   app.add_option_function<std::string>(
       "--ids", [&ids = choice.changes.ids](const std::string& list) { ids = ids_in(list); },
       {.name = "LIST", .refusal = refusal_of_ids}, "In place of a text its ids: 3,1,4");
+  app.add_option_function<std::string>(
+      "--targets",
+      [&targets = choice.settings.targets](const std::string& list) {
+        const bool are_next = trimmed(list) == "next";
+        targets = {are_next, are_next ? std::vector<std::size_t>() : ids_in(list)};
+      },
+      {.name = "LIST", .refusal = refusal_of_targets},
+      "The way back, too: a loss by the id due after each token, 4,1,2 or next (the text's own "
+      "next tokens), and the gradient of every step and weight");
   app.add_option("--tokenizer", choice.settings.tokenizer, a_path(),
                  "The model's tokenizer.json, or the directory of vocab.json and merges.txt");
   app.add_option_function<std::vector<std::string>>(
@@ -107,6 +121,10 @@ std::string shell_words(const LessonChoice& lesson) {
     words += " --vocabulary " + shell_word(fmt::to_string(fmt::join(model.vocabulary, ",")));
   }
   if (model.heads) words += fmt::format(" --model-heads {}", *model.heads);
+  if (model.targets && model.targets->are_next) words += " --targets next";
+  if (model.targets && !model.targets->are_next) {
+    words += fmt::format(" --targets {}", fmt::join(model.targets->ids, ","));
+  }
   if (model.further > 0) words += fmt::format(" --continue {}", model.further);
   if (model.family) words += " --family " + shell_word(*model.family);
   return words;
@@ -114,6 +132,15 @@ std::string shell_words(const LessonChoice& lesson) {
 
 LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
   const bool is_lesson = choice.model.empty() && !is_model_file(choice.name);
+  if (is_lesson && choice.settings.targets) {
+    throw InputError(
+        "--targets goes with --model FILE; a lesson says in its [backward] where its gradients "
+        "begin");
+  }
+  if (choice.settings.targets && choice.settings.further > 0) {
+    throw InputError(
+        "write either --targets or --continue; the targets are those of the text as it stands");
+  }
   ModelSettings only_further;
   only_further.further = choice.settings.further;
   if (is_lesson && choice.settings != only_further) {

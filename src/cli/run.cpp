@@ -42,19 +42,17 @@ struct RunOptions {
 };
 
 Stretch layer_of(const Trace& trace, std::size_t layer) {
-  const auto is_in = [](std::size_t wanted) {
-    return [start = fmt::format("h{}.", wanted)](const Step& step) {
-      return step.name.starts_with(start);
-    };
+  const auto places_in = [&](std::size_t wanted) {
+    std::vector<std::size_t> places;
+    for (std::size_t s = 0; s < trace.steps.size(); ++s) {
+      if (is_in_layer(trace.steps[s].name, fmt::format("h{}", wanted))) places.push_back(s);
+    }
+    return places;
   };
-  const auto first = std::ranges::find_if(trace.steps, is_in(layer));
-  if (first != trace.steps.end()) {
-    const auto end = std::find_if_not(first, trace.steps.end(), is_in(layer));
-    return {static_cast<std::size_t>(first - trace.steps.begin()),
-            static_cast<std::size_t>(end - trace.steps.begin()) - 1};
-  }
+  const std::vector<std::size_t> places = places_in(layer);
+  if (!places.empty()) return {places.front(), places.back(), places};
   std::size_t layers = 0;
-  while (std::ranges::any_of(trace.steps, is_in(layers))) ++layers;
+  while (!places_in(layers).empty()) ++layers;
   throw InputError(
       layers == 0 ? "--layer is for models, and this lesson has no layers; leave it out"
                   : fmt::format("--layer {}: the layers count from 0 to {}", layer, layers - 1));

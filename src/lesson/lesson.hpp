@@ -10,6 +10,7 @@
 
 #include "formats/written.hpp"
 #include "model/model_words.hpp"
+#include "trace/backward.hpp"
 #include "trace/recipe.hpp"
 
 namespace qkv {
@@ -75,6 +76,7 @@ struct Lesson {
   std::vector<Place> given_places;   ///< one for each given of the recipe: of its name
   std::vector<StepText> texts;       ///< one for each step of the recipe
   std::vector<Expectation> expectations;
+  std::optional<Backward> backward = {};  ///< where its gradients begin and lead
   bool changed = false;  ///< its text or numbers are not those that its words were written for
 };
 

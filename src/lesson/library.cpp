@@ -46,13 +46,13 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
                    "qkv lessons lists them, and the path of a lesson file will do too")));
 }
 
-// "h0.*" is each of a layer's steps.
+// "h0.*" is each of a layer's steps, and their gradients.
 WantedSteps with_whole_layers(const WantedSteps& asked, const Recipe& recipe) {
   WantedSteps wanted;
   for (const std::string& name : asked) {
     if (!name.ends_with(".*")) wanted.push_back(name);
     for (const StepRecipe& step : recipe.steps) {
-      if (name.ends_with(".*") && step.name.starts_with(name.substr(0, name.size() - 1))) {
+      if (name.ends_with(".*") && is_in_layer(step.name, name.substr(0, name.size() - 2))) {
         wanted.push_back(step.name);
       }
     }
@@ -115,8 +115,7 @@ void keep_texts_of(const Recipe& recipe, Lesson& lesson) {
       texts.push_back(std::move(lesson.texts[s]));
     }
   }
-  const std::size_t given = lesson.texts.size() - texts.size();
-  lesson.given_places.resize(lesson.given_places.size() + given);
+  while (texts.size() < recipe.steps.size()) texts.emplace_back().is_made = true;  // gradients
   lesson.texts = std::move(texts);
 }
 
@@ -124,6 +123,7 @@ void keep_texts_of(const Recipe& recipe, Lesson& lesson) {
 LoadedLesson changed(std::shared_ptr<const LoadedLesson> own, Recipe recipe, Trace trace) {
   Lesson lesson = own->lesson;
   keep_texts_of(recipe, lesson);
+  lesson.given_places.resize(trace.givens.size());
   lesson.recipe = std::move(recipe);  // without its givens
   lesson = with_true_words(std::move(lesson), own->trace, trace);
   return {std::move(lesson), std::move(trace), std::move(own)};
@@ -140,6 +140,7 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
     patch_matrix(recipe, change, renamed ? named : own->trace);
   }
   set_all(recipe, changes.set, renamed ? named : own->trace, renamed || !changes.patch.empty());
+  if (own->lesson.backward) go_back_again(recipe, own->lesson);
   Evaluation evaluation = evaluate_once(recipe, with_words(wanted, recipe, own->lesson.texts));
   // What is wrong with another text or another number stands nowhere in the lesson's file.
   if (!evaluation.faults.empty()) {

@@ -46,6 +46,11 @@ std::optional<std::size_t> layers_needed(const std::vector<std::string>& steps) 
   return most;
 }
 
+bool is_in_layer(std::string_view step, std::string_view layer) {
+  if (step.starts_with("d_")) step.remove_prefix(2);
+  return step.starts_with(layer) && step.substr(layer.size()).starts_with('.');
+}
+
 void add_model(Lesson& lesson, Model model, Place place) {
   for (Given& given : model.recipe.givens) {
     lesson.unshown.push_back(given.name);
@@ -68,25 +73,6 @@ void add_model(Lesson& lesson, Model model, Place place) {
   lesson.recipe.environment.vocabulary = std::move(model.recipe.environment.vocabulary);
 }
 
-namespace {
-
-// The ids with what they stand for. One that no text leads to has its number.
-CutText cut_text(const std::vector<std::size_t>& ids, const Model& model) {
-  CutText cut;
-  for (const std::size_t id : ids) {
-    if (id >= model.architecture.vocabulary) {
-      throw InputError(fmt::format("--ids: there is no id {}; the model's ids are 0 to {}", id,
-                                   model.architecture.vocabulary - 1));
-    }
-    const bool is_known = id < model.tokens.size() && !model.tokens[id].empty();
-    cut.ids.push_back(static_cast<double>(id));
-    cut.words.push_back(is_known ? model.tokens[id] : fmt::format("<{}>", id));
-  }
-  return cut;
-}
-
-}  // namespace
-
 Lesson lesson_of_model(const std::string& path, const ModelInput& input,
                        const ModelSettings& settings, const std::vector<std::string>& wanted) {
   ModelChoice choice{.file = path,
@@ -95,6 +81,7 @@ Lesson lesson_of_model(const std::string& path, const ModelInput& input,
                      .tokeniser = {settings.vocabulary, settings.tokenizer},
                      .layers = {},
                      .enough_layers = layers_needed(wanted)};
+  if (settings.targets) choice.enough_layers.reset();  // the loss comes after all of them
   Model model = read_model(choice);
   Lesson lesson;
   lesson.name = choice.file.stem().string();
@@ -103,11 +90,15 @@ Lesson lesson_of_model(const std::string& path, const ModelInput& input,
   lesson.title = model.title;
   lesson.source = model.source;
   if (input.ids) {
-    lesson.recipe.environment.cut = cut_text(*input.ids, model);
+    lesson.recipe.environment.cut =
+        cut_text(*input.ids, model.architecture.vocabulary, model.tokens, "--ids");
   } else {
     lesson.recipe.environment.texts = {input.text.value_or("")};
   }
+  const std::size_t vocabulary = model.architecture.vocabulary;
+  const AxisLabels tokens = model.tokens;
   add_model(lesson, std::move(model), {});
+  if (settings.targets) add_loss(lesson, *settings.targets, vocabulary, tokens);
   return lesson;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lesson/lesson.hpp"
+#include "lesson/targets.hpp"
 #include "model/model.hpp"
 
 namespace qkv {
@@ -16,7 +17,8 @@ struct ModelSettings {
   std::optional<std::size_t> heads;
   std::vector<std::string> vocabulary;
   std::optional<std::string> tokenizer;
-  std::size_t further = 0;  ///< so many tokens the model adds to the text
+  std::size_t further = 0;              ///< so many tokens the model adds to the text
+  std::optional<Targets> targets = {};  ///< of its loss; without them it has none
 
   bool operator==(const ModelSettings&) const = default;
 };
@@ -34,13 +36,17 @@ bool is_model_file(const std::string& name_or_path);
 /// it can't be read.
 bool is_model(const std::string& path);
 
-/// A trained model and what it reads as a lesson. Where steps are wanted, layers after theirs are
-/// not even read. Throws InputError as model.hpp says.
+/// A trained model and what it reads as a lesson, with its loss and gradients where there are
+/// targets. Where steps are wanted and no gradients, layers after theirs are not even read. Throws
+/// InputError as model.hpp and targets.hpp say.
 Lesson lesson_of_model(const std::string& path, const ModelInput& input,
                        const ModelSettings& settings, const std::vector<std::string>& wanted);
 
 /// Puts the model's givens, steps and words at the end of the lesson's.
 void add_model(Lesson& lesson, Model model, Place place);
+
+/// Whether the step is one of the layer's, "h0", or the gradient of one: "h0.Q", "d_h0.W_Q".
+bool is_in_layer(std::string_view step, std::string_view layer);
 
 /// How many layers these steps need: 3 for "h2.scores"; nothing where a step is in no layer, and
 /// where there are no steps.

@@ -4,10 +4,9 @@
 #include <numbers>
 
 #include "ops/catalogue.hpp"
+#include "ops/cross_entropy_back.hpp"
 #include "ops/formula.hpp"
-#include "ops/gradient.hpp"
-#include "ops/line.hpp"
-#include "ops/power.hpp"
+#include "ops/loss_targets.hpp"
 #include "ops/result.hpp"
 #include "ops/row_loss.hpp"
 #include "ops/shape_rule.hpp"
@@ -21,31 +20,6 @@ constexpr OptionRule cross_entropy_options[] = {
      .says = "whether the rows' losses are averaged, added up, or left as they are",
      .list = reductions},
 };
-
-std::string_view reduction_of(const Call& call) { return call.options->word("reduction", "mean"); }
-
-// Ids are one number a row: a vector, one vector a sentence, or one column.
-bool are_ids(const Call& call) {
-  const Tensor& logits = *call.inputs[0];
-  const Tensor& targets = *call.inputs[1];
-  if (targets.rank() == 1) return true;
-  const bool is_one_a_sentence = targets.rank() + 1 == logits.rank() &&
-                                 targets.rows() == logits.axes[logits.rank() - 3].size &&
-                                 targets.columns() == logits.rows();
-  return is_one_a_sentence || (targets.columns() == 1 && logits.columns() != 1);
-}
-
-bool are_in_a_column(const Call& call) { return call.inputs[1]->rank() >= call.inputs[0]->rank(); }
-
-// The target of a row: of all rows of a batch, or of each sentence alike.
-std::size_t id_of(const CellBase& c, std::size_t row) {
-  const Tensor& targets = c.input(1);
-  const std::size_t rows = c.input(0).rows();
-  const std::size_t first = are_in_a_column(*c.call)        ? c.matching(1) * rows
-                            : targets.values.size() == rows ? 0
-                                                            : c.matching(0) * rows;
-  return static_cast<std::size_t>(targets.values[first + row]);
-}
 
 void check_ids(const Call& call) {
   const Tensor& logits = *call.inputs[0];
@@ -71,12 +45,6 @@ void check_shares(const Call& call) {
                                call.names[1], totals(i, 0)));
     }
   }
-}
-
-std::string_view axes_of_targets(const Call& call) {
-  if (!are_ids(call)) return "token vocabulary";
-  if (are_in_a_column(call)) return "token 1";
-  return call.inputs[1]->rank() < 2 ? "1 token" : "batch token";
 }
 
 void check_operands(const Call& call) {
@@ -136,23 +104,19 @@ struct CrossEntropy {
   }
 };
 
-std::vector<Tensor> times(const Source& step, double factor) {
-  return {with_numbers(*step.tensor, step.tensor->array() * factor)};
-}
-
-std::vector<Tensor> no_minus(const Source& step) { return times(step, -1); }
-std::vector<Tensor> base_2(const Source& step) { return times(step, std::numbers::log2e); }
+std::vector<Tensor> no_minus(const Source& step) { return scaled(step, -1); }
+std::vector<Tensor> base_2(const Source& step) { return scaled(step, std::numbers::log2e); }
 
 std::vector<Tensor> added_up(const Source& step) {
   const auto rows = static_cast<double>(step.operand().rows());
   const bool is_mean = reduction_of(call_of(step)) == "mean";
-  return is_mean && rows > 1 ? times(step, rows) : std::vector<Tensor>();
+  return is_mean && rows > 1 ? scaled(step, rows) : std::vector<Tensor>();
 }
 
 std::vector<Tensor> averaged(const Source& step) {
   const auto rows = static_cast<double>(step.operand().rows());
   const bool is_sum = reduction_of(call_of(step)) == "sum";
-  return is_sum && rows > 1 ? times(step, 1 / rows) : std::vector<Tensor>();
+  return is_sum && rows > 1 ? scaled(step, 1 / rows) : std::vector<Tensor>();
 }
 
 constexpr Mistake cross_entropy_mistakes[] = {
@@ -165,114 +129,6 @@ constexpr Mistake cross_entropy_mistakes[] = {
     {"cross-entropy.sum", "The losses of the rows were averaged, not added up.",
      "The lesson asks for their sum.", averaged},
 };
-
-// d logits = (softmax − target) · dL, and by the number of rows where the loss is their mean.
-struct CrossEntropyBack {
-  static Call forward(const Call& call) {
-    Call there = call;
-    there.inputs = {call.inputs[own_operand], call.inputs[first_need]};
-    there.names = {call.names[own_operand], call.names[first_need]};
-    return there;
-  }
-
-  static double rows_of(const Call& call) {
-    return static_cast<double>(call.inputs[own_operand]->rows());
-  }
-
-  static Form form(const Call& call) {
-    const Call there = forward(call);
-    const bool each = reduction_of(call) == "none";
-    std::string formula = "(softmax({1}) − {2}) · {0}";
-    if (reduction_of(call) == "mean") formula += fmt::format(" / {}", rows_of(call));
-    return {{each ? "token 1" : "1 1", "token vocabulary", axes_of_targets(there)},
-            "token vocabulary",
-            std::move(formula)};
-  }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const Call there = forward(*c.call);
-    const N difference = share_of_column(c) - target_of(c, there);
-    const N change = c(arriving)(reduction_of(*c.call) == "none" ? c.row : 0, 0);
-    const N result = difference * change;
-    return reduction_of(*c.call) == "mean" ? result / N(rows_of(*c.call)) : result;
-  }
-
-  // The softmax of the row, at the column.
-  template <class N>
-  static N share_of_column(const Cell<N>& c) {
-    const Line<N> row{c(own_operand), c.row, false};
-    if constexpr (std::is_same_v<N, Interval>) {
-      return {corner(row, c.column, false), corner(row, c.column, true)};
-    } else {
-      const N top = largest(row);
-      return power(row(c.column), top) /
-             sum<N>(row.size(), [&](std::size_t j) { return power(row(j), top); });
-    }
-  }
-
-  // It rises with its own logit and falls with every other.
-  static double corner(const Line<Interval>& row, std::size_t own, bool high) {
-    std::vector<double> logits(row.size());
-    for (std::size_t j = 0; j < logits.size(); ++j) {
-      logits[j] = (j == own) == high ? row(j).high : row(j).low;
-    }
-    const double top = top_of(logits);
-    double all = 0;
-    for (const double logit : logits) all += power(logit, top);
-    return power(logits[own], top) / all;
-  }
-
-  template <class N>
-  static N target_of(const Cell<N>& c, const Call& there) {
-    if (!are_ids(there)) return c(first_need)(c.row, c.column);
-    const CellBase at{.call = &there, .output = c.output, .matrix = c.matrix};
-    return id_of(at, c.row) == c.column ? 1.0 : 0.0;
-  }
-};
-
-std::vector<Tensor> other_sign(const Source& step) { return times(step, -1); }
-
-// The softmax alone, as if there were no target.
-std::vector<Tensor> no_target(const Source& step) {
-  const Call call = call_of(step);
-  const double by = reduction_of(call) == "mean" ? CrossEntropyBack::rows_of(call) : 1;
-  const Tensor& logits = step.operand(own_operand);
-  return {by_matrix(logits, [&](const MatrixView& x) -> Matrix {
-    const Matrix powers = xt::exp(x - tops(x));
-    return powers / sums(powers) / by;
-  })};
-}
-
-// The rows' gradients as they are, where the loss is their mean.
-std::vector<Tensor> not_averaged(const Source& step) {
-  const Call call = call_of(step);
-  const bool is_mean = reduction_of(call) == "mean" && CrossEntropyBack::rows_of(call) > 1;
-  return is_mean ? times(step, CrossEntropyBack::rows_of(call)) : std::vector<Tensor>();
-}
-
-constexpr Mistake cross_entropy_back_mistakes[] = {
-    {"cross-entropy-backward.sign", "The sign is turned: target − softmax.",
-     "The logit of the target should grow: its gradient is negative.", other_sign},
-    {"cross-entropy-backward.no-target", "The softmax stands there without the target taken off.",
-     "Subtract 1 at the target.", no_target},
-    {"cross-entropy.sum", "The rows were not averaged: the gradient of a sum.",
-     "Divide by the number of rows.", not_averaged},
-};
-
-constinit const Operation cross_entropy_back = gradient_of<Gradient<CrossEntropyBack>>({
-    .title = "Back from the loss to the logits",
-    .says = "The probability that softmax gives, less what was due: 1 at the target, 0 elsewhere. "
-            "Where the loss is the mean of the rows, this is divided by their number.",
-    .notice = "Each row sums to 0. A minus stands where a larger logit would make the loss "
-              "smaller.",
-    .mistakes = cross_entropy_back_mistakes,
-});
-
-WayBack back_through_loss(const Use& use) {
-  if (use.operand == 1) return {};  // targets are what is due, not what was made
-  return {&cross_entropy_back, {1}};
-}
 
 }  // namespace
 

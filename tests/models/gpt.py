@@ -30,8 +30,10 @@ def write_safetensors(path, tensors, metadata=None, dtype="F32"):
                            for name, array in raw.items()}, metadata))
 
 
-def forward(weights, ids, heads, layout="out-in", gelu="tanh", eps=1e-5):
-    """Every step of a decoder-only transformer, by name, as float32 tensors."""
+def forward(weights, ids, heads, layout="out-in", gelu="tanh", eps=1e-5,
+            change=lambda name, value: value):
+    """Every step of a decoder-only transformer, by name, as float32 tensors; a step's context may be
+    changed as it is made."""
     prefix = "transformer." if "transformer.wte.weight" in weights else ""
     get = lambda name: weights.get(prefix + name)  # noqa: E731
     steps = {"token_ids": torch.tensor(ids, dtype=torch.float32)}
@@ -65,7 +67,7 @@ def forward(weights, ids, heads, layout="out-in", gelu="tanh", eps=1e-5):
         later = torch.triu(torch.ones(n, n, dtype=torch.bool), 1)
         steps[h + "masked_scores"] = steps[h + "scaled_scores"].masked_fill(later, -torch.inf)
         steps[h + "attention_weights"] = steps[h + "masked_scores"].softmax(-1)
-        steps[h + "context"] = steps[h + "attention_weights"] @ v
+        steps[h + "context"] = change(h + "context", steps[h + "attention_weights"] @ v)
         steps[h + "concat"] = steps[h + "context"].transpose(0, 1).reshape(n, d)
         steps[h + "output"] = linear(steps[h + "concat"], own + "attn.c_proj")
         x = steps[h + "residual1"] = x + steps[h + "output"]
