@@ -90,7 +90,10 @@ std::vector<Fault> hidden_mistakes(const Lesson& lesson, const Trace& trace) {
     for (const Indistinct& mistake : hidden) {
       if (mistake.step != trace.steps[s].name) continue;
       const bool needs_sizes = is_among(always, mistake);
-      if (needs_sizes && trace.steps[s].of.size() > 1) continue;
+      // A single row, as in decoding, is what the lesson is about: it has nothing to be confused
+      // with.
+      const bool is_meant = trace.steps[s].of.size() > 1 || trace.steps[s].output.rows() == 1;
+      if (needs_sizes && is_meant) continue;
       std::string& ids = needs_sizes ? by_sizes : by_numbers;
       ids += fmt::format("{}{}", ids.empty() ? "" : ", ", mistake.id);
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <span>
+#include <tuple>
 
 namespace qkv {
 namespace {
@@ -246,12 +247,15 @@ class Fitter {
     return fits;
   }
 
+  // The smaller misfit is better; of the same numbers, what happened here is likelier than what
+  // happened on the way. Below a millionth of a unit two are the same: sums were added otherwise.
   void sort(std::vector<Fit>& fits) const {
-    std::stable_sort(fits.begin(), fits.end(), [&](const Fit& a, const Fit& b) {
-      const VersionKind kind_a = versions_[a.version].kind;
-      const VersionKind kind_b = versions_[b.version].kind;
-      return kind_a != kind_b ? kind_a < kind_b : a.misfit < b.misfit;
-    });
+    constexpr double millionths = 1e6;
+    const auto place = [&](const Fit& fit) {
+      const Version& version = versions_[fit.version];
+      return std::tuple(version.kind, std::round(fit.misfit * millionths), !version.is_here);
+    };
+    std::ranges::stable_sort(fits, {}, place);
   }
 
   void name(const Fit& fit, std::vector<Explanation>& found) const {

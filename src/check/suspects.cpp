@@ -178,7 +178,8 @@ void Suspects::collect_mistakes(const Hypothesis& hypothesis, std::span<const st
              .evidence = {.zeros = mistake.evidence.zeros && zeros_tell,
                           .infinities = mistake.evidence.infinities,
                           .least = mistake.evidence.least,
-                          .is_fitted = mistake.evidence.is_fitted}});
+                          .is_fitted = mistake.evidence.is_fitted},
+             .is_here = at == index_});
       }
     }
   }

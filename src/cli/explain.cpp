@@ -10,6 +10,7 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
+#include "document/latex_text.hpp"
 #include "exposition/arithmetic.hpp"
 #include "exposition/formula.hpp"
 #include "exposition/seen_through.hpp"
@@ -51,8 +52,12 @@ std::string as_latex(const CellArithmetic& worked) {
   std::string start = visible(worked.cell);
   for (std::size_t i = 0; i < worked.lines.size(); ++i) {
     const bool last = i + 1 == worked.lines.size();
-    text += fmt::format("{} &= {}{}\n", start, visible(worked.lines[i]), last ? "" : " \\\\");
+    const bool goes_on = !last || !worked.remark.empty();
+    text += fmt::format("{} &= {}{}\n", start, visible(worked.lines[i]), goes_on ? " \\\\" : "");
     start.clear();
+  }
+  if (!worked.remark.empty()) {
+    text += fmt::format(" &\\quad \\text{{{}}}\n", latex_text(visible(worked.remark)));
   }
   return text + "\\end{aligned}\n";
 }

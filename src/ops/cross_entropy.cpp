@@ -78,7 +78,7 @@ N loss_of(const Cell<N>& c, std::size_t row) {
 struct CrossEntropy {
   static Form form(const Call& call) {
     const std::string loss =
-        are_ids(call) ? "−ln of softmax({0}) at the targets {1}" : "−{1} · ln of softmax({0})";
+        are_ids(call) ? "−ln of softmax({0}) at {1}" : "−{1} · ln of softmax({0})";
     const std::string_view reduction = reduction_of(call);
     const std::string_view words = reduction == "none"  ? ""
                                    : reduction == "sum" ? ", added up"

@@ -160,6 +160,14 @@ struct Softmax {
     return range_by_lines(call, operands[0], result, softmax_range);
   }
 
+  // Arithmetic can't say why there is nothing to share out.
+  static std::string remark(const CellBase& c) {
+    const Line<double> line = line_of(Cell<double>{c});
+    return largest(line) == -infinity
+               ? "hidden: no key is left for this query, so all its weights are 0"
+               : "";
+  }
+
   // The three strides of a softmax by hand, as their own operations take them.
   static std::vector<Part> parts(const Call& call) {
     if (has_sinks(call)) return {};  // what is shared out is more than the powers

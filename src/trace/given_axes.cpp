@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "trace/words.hpp"
 
@@ -17,6 +18,18 @@ void name_matrix(Tensor& tensor, std::string_view axes) {
   const auto [rows, columns] = axis_names(axes);
   name_axis(tensor.axes.back(), columns);
   if (tensor.rank() > 1) name_axis(tensor.axes[tensor.rank() - 2], rows);
+}
+
+// A weight that is stored out × in has the usual axes of its name the other way round.
+void turn_usual(Given& given, std::string_view axes) {
+  Tensor& tensor = given.tensor;
+  if (axes.empty() || tensor.rank() < 2) return;
+  const auto [rows, columns] = axis_names(axes);
+  if (rows != "column" || columns != "inner") return;
+  const auto [usual_rows, usual_columns] = axis_names(usual_axes(given.name));
+  Axis& row = tensor.axes[tensor.rank() - 2];
+  Axis& column = tensor.axes.back();
+  if (row.name == usual_rows && column.name == usual_columns) std::swap(row.name, column.name);
 }
 
 void name_leading(Tensor& tensor, std::string_view innermost) {
@@ -70,7 +83,9 @@ void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
     if (!place || !met.insert(*place).second) continue;  // where it stands first tells
     Given& given = trace.givens[*place];
     if (!form.operands.empty()) {
-      name_matrix(given.tensor, form.operands[std::min(k, form.operands.size() - 1)]);
+      const std::string_view axes = form.operands[std::min(k, form.operands.size() - 1)];
+      turn_usual(given, axes);
+      name_matrix(given.tensor, axes);
     }
     name_leading(given.tensor, k == 0 && counts_sentences(given.name) ? "batch" : "head");
     if (form.operands.empty() || may_have_tokens(call, form, k)) label_tokens(given.tensor, tokens);

@@ -108,3 +108,11 @@ TEST_CASE("a lesson is for hand work if its steps are small and most of its numb
       by_hand("[[given]]\nname = \"X\"\nones = [9, 9]\n"
               "[[step]]\nname = \"Y\"\nop = \"relu\"\nof = \"X\"\n"));
 }
+
+TEST_CASE("a lesson of one query hears nothing of what only more rows would show") {
+  const std::string one_row =
+      "[[given]]\nname = \"Q\"\nvalue = [[1, 2, 0, 1]]\n"
+      "[[step]]\nname = \"Q_rope\"\nop = \"rope\"\nof = [\"Q\"]\n"
+      "[[step]]\nname = \"A\"\nop = \"softmax\"\nof = [\"Q_rope\"]\n";
+  CHECK(hidden_in(one_row) == "");
+}

@@ -119,3 +119,17 @@ TEST_CASE("what braces look up is known by name") {
   CHECK(qkv::names_in("{{no}} {A[cat,2]:3}, {B.max}, {C[cat,*].sum}, {d_k} and {n[1,1]:,}") ==
         std::vector<std::string>{"A", "B", "C", "d_k", "n"});
 }
+
+TEST_CASE("d_k is the width of a query, whichever way round its weight is stored") {
+  const auto width_of = [](const std::string& weight, const std::string& layout) {
+    const std::string toml =
+        "[[given]]\nname = \"X\"\nvalue = [[1, 0, 2], [0, 1, 1]]\n"
+        "[[given]]\nname = \"W_Q\"\nvalue = " +
+        weight + "\n[[step]]\nname = \"q\"\nop = \"project\"\nof = [\"X\", \"W_Q\"]\nlayout = \"" +
+        layout + "\"\n";
+    const qkv::LessonReading reading = qkv::read_lesson(toml, "lesson.toml", {});
+    return qkv::symbol(qkv::evaluate(reading.lesson.recipe), "d_k");
+  };
+  CHECK(width_of("[[1, 0, 2], [0, 1, 1]]", "out-in") == 2);
+  CHECK(width_of("[[1, 0], [0, 1], [1, 1]]", "in-out") == 2);
+}
