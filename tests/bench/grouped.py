@@ -12,21 +12,14 @@ D_MODEL = HEADS * WIDTH
 D_FF = 5632  # two thirds of four times the width, in units of 256: TinyLlama's
 
 ATTENTION = [
-    ("Q_all", "project", "X W_Q", ""),
-    ("K_all", "project", "X W_K", ""),
-    ("V_all", "project", "X W_V", ""),
+    *lessons.STEPS[:3],
     ("Q", "split_heads", "Q_all", f"heads = {HEADS}"),
     ("K", "split_heads", "K_all", f"heads = {KEY_HEADS}"),
     ("V", "split_heads", "V_all", f"heads = {KEY_HEADS}"),
     ("Q_rope", "rope", "Q", ""),
     ("K_rope", "rope", "K", ""),
     ("scores", "score", "Q_rope K_rope", ""),
-    ("scaled_scores", "scale", "scores", ""),
-    ("masked_scores", "mask", "scaled_scores", ""),
-    ("attention_weights", "softmax", "masked_scores", ""),
-    ("context", "weighted_sum", "attention_weights V", ""),
-    ("concat", "concat_heads", "context", ""),
-    ("output", "project", "concat W_O", ""),
+    *lessons.STEPS[7:],  # from the scaled scores on as everywhere
 ]
 NETWORK = [
     ("residual1", "add", "X output", ""),
