@@ -247,13 +247,13 @@ class Fitter {
     return fits;
   }
 
-  // The smaller misfit is better; of the same numbers, what happened here is likelier than what
-  // happened on the way. Below a millionth of a unit two are the same: sums were added otherwise.
+  // The smaller misfit is better; of the same numbers, what happened later is likelier than what
+  // happened far away. Below a millionth of a unit two are the same: sums were added otherwise.
   void sort(std::vector<Fit>& fits) const {
     constexpr double millionths = 1e6;
     const auto place = [&](const Fit& fit) {
       const Version& version = versions_[fit.version];
-      return std::tuple(version.kind, std::round(fit.misfit * millionths), !version.is_here);
+      return std::tuple(version.kind, std::round(fit.misfit * millionths), ~version.step);
     };
     std::ranges::stable_sort(fits, {}, place);
   }

@@ -28,7 +28,7 @@ struct Version {
   /// room for rounding; else empty.
   std::vector<double> room = {};
   Evidence evidence = {};
-  bool is_here = false;  ///< made at this step, not on the way to it
+  std::size_t step = 0;  ///< the place of the one where it was made: this one, or on the way
   /// More about what happened in a cell: "0.5 · 2 is missing"; empty where the id says it all.
   std::function<std::string(std::size_t cell)> detail = {};
 };

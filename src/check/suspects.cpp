@@ -179,7 +179,7 @@ void Suspects::collect_mistakes(const Hypothesis& hypothesis, std::span<const st
                           .infinities = mistake.evidence.infinities,
                           .least = mistake.evidence.least,
                           .is_fitted = mistake.evidence.is_fitted},
-             .is_here = at == index_});
+             .step = at});
       }
     }
   }

@@ -39,6 +39,51 @@ TEST_CASE("an array of zeros is no mask") {
   CHECK(mistakes(check(two_words().lesson, two_words().trace, work, {}), "context") == "tile.zero");
 }
 
+TEST_CASE("a window that is forgotten under a causal mask has a name of its own") {
+  const Task window(R"(
+title = "A window of one key"
+[[given]]
+name = "S"
+value = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+[[step]]
+name = "masked"
+op = "mask"
+of = ["S"]
+kind = "sliding_window"
+width = 1
+)");
+  const auto report = checked(window, {{"masked", "1,-inf,-inf\n4,5,-inf\n7,8,9\n"}});
+  CHECK(mistakes(report, "masked") == "window.skipped");
+}
+
+TEST_CASE("of mistakes that make the same numbers the one of this step is named first") {
+  const Task shared(R"(
+title = "Two heads of queries for each of keys"
+[[given]]
+name = "X"
+value = [[1, 0], [0, 1]]
+[[given]]
+name = "Q"
+value = [[[1, 0]], [[0, 1]], [[1, 1]], [[2, 1]]]
+[[given]]
+name = "W_K"
+value = [[[1, 2], [3, 4]], [[5, 6], [7, 9]]]
+[[step]]
+of = ["X", "W_K"]
+op = "project"
+name = "K"
+[[step]]
+of = ["Q", "K"]
+op = "score"
+name = "scores"
+)");
+  Submission work = submission_of({{"scores", "0,0\n"}}, shared.trace);
+  const std::vector<double> by_first_keys = {1, 3, 2, 4, 3, 7, 4, 10};
+  work.files[0].written = written_of({4, 1, 2}, by_first_keys, Precision::float64);
+  const auto report = check(shared.lesson, shared.trace, work, {});
+  CHECK_THAT(mistakes(report, "scores"), Catch::StartsWith("gqa.first-only"));
+}
+
 const std::string looked_up = R"(
 title = "Looked up"
 [[given]]

@@ -71,7 +71,9 @@ class Learner:
         """Writes a matrix; what the learner goes on with is `own`, what is on paper `written`."""
         texts = np.vectorize(self.pen.text, otypes=[object])(raw)
         value = lambda t: float(t) if t else math.nan
-        if self.pen.is_hidden_rounding(texts):
+        # Nor can they see that a program rounded what was not handed in, on the way to such an array.
+        unseen = self.pen.form.endswith(" rounded") and name not in self.handed
+        if unseen or self.pen.is_hidden_rounding(texts):
             texts = np.vectorize(self.pen.in_full, otypes=[object])(raw)
         written = np.vectorize(value, otypes=[float])(texts)
         is_mask = np.isneginf(raw) & np.isfinite(written)
