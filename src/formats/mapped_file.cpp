@@ -116,6 +116,15 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   bytes_ = copy_;
 }
 
+void MappedFile::forget(std::string_view part) const {
+  if (mapping_ == nullptr) return;
+  constexpr std::size_t page = std::size_t{1} << 16;  // the largest that kernels have
+  const auto offset = static_cast<std::size_t>(part.data() - bytes_.data());
+  const std::size_t begin = (offset + page - 1) / page * page;
+  const std::size_t end = (offset + part.size()) / page * page;
+  if (begin < end) ::madvise(static_cast<char*>(mapping_) + begin, end - begin, MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() {
   if (slot_ != nullptr) {
     slot_->begin = nullptr;

@@ -22,6 +22,9 @@ class MappedFile {
 
   std::string_view bytes() const { return bytes_; }
 
+  /// What was read of this part, which is of `bytes`, takes no memory until it is read again.
+  void forget(std::string_view part) const;
+
  private:
   Slot* slot_ = nullptr;     ///< where the handler of a cut file finds it
   void* mapping_ = nullptr;  ///< nullptr where the bytes are a copy

@@ -67,6 +67,19 @@ std::size_t first_broken(std::string_view bytes, const Dtype& dtype) {
   return first;
 }
 
+// The same piece by piece of a large tensor, of which no more than a piece is in memory at a time.
+std::size_t first_broken(const SafetensorsEntry& entry, const Dtype& dtype,
+                         const MappedFile* file) {
+  constexpr std::size_t piece = std::size_t{1} << 24;  // bytes: whole numbers
+  for (std::size_t begin = 0; begin < entry.data.size(); begin += piece) {
+    const std::string_view bytes = entry.data.substr(begin, piece);
+    const std::size_t place = first_broken(bytes, dtype);
+    if (place < bytes.size() / dtype.size) return begin / dtype.size + place;
+    if (file && entry.data.size() > piece) file->forget(bytes);
+  }
+  return entry.data.size() / dtype.size;
+}
+
 // Of several files each has the tensors that the index lists, and no other's.
 void refuse_unlisted(const SafetensorsEntry& entry, const std::filesystem::path& path,
                      const std::string& where, const std::map<std::string, std::string>& listed) {
@@ -152,7 +165,7 @@ const SafetensorsEntry& Weights::checked(const std::string& name, const Shape& s
 
 void Weights::refuse_broken(const SafetensorsEntry& entry, const Dtype& dtype) const {
   if (!looked_through_.insert(&entry).second) return;
-  const std::size_t place = first_broken(entry.data, dtype);
+  const std::size_t place = first_broken(entry, dtype, file_of(entry).get());
   if (place == entry.data.size() / dtype.size) return;
   double value = 0;
   dtype.load(entry.data.data() + place * dtype.size, dtype.size, ByteOrder::little, {&value, 1});
