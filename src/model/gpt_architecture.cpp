@@ -7,7 +7,7 @@
 #include <map>
 
 #include "formats/numeral.hpp"
-#include "model/config_rules.hpp"
+#include "model/gpt_facts.hpp"
 #include "model/tensor_names.hpp"
 #include "text/error.hpp"
 #include "text/nearest.hpp"
@@ -36,24 +36,6 @@ constexpr std::string_view parts[] = {
 constexpr std::string_view buffers[] = {"attn.bias", "attn.masked_bias"};
 
 constexpr LayerNames layer_names{"GPT-2", parts, buffers};
-
-constexpr ConfigRule rules[] = {
-    {"activation_function"},
-    {"bias"},
-    {"block_size"},
-    {"layer_norm_epsilon"},
-    {"model_type"},
-    {"n_embd"},
-    {"n_head"},
-    {"n_inner"},
-    {"n_layer"},
-    {"n_positions"},
-    {"scale_attn_by_inverse_layer_idx", "false",
-     "qkv does not divide scores by the layer's number, too"},
-    {"scale_attn_weights", "true", "qkv divides scores by √d_k"},
-    {"tie_word_embeddings"},
-    {"vocab_size"},
-};
 
 // What was asked for, or the file says. Of those that store weights out × in, nanoGPT alone can do
 // without biases, those of its norms included.
@@ -232,26 +214,11 @@ void refuse_other_sizes(const Facts& facts, const Weights& weights, const Archit
   }
 }
 
-// By the names that Hugging Face gives them.
-std::string gelu_of(const Facts& facts, const Family& family) {
-  struct Activation {
-    std::string_view name, form;
-  };
-  constexpr Activation known[] = {{"gelu", "erf"},       {"gelu_python", "erf"},
-                                  {"gelu_new", "tanh"},  {"gelu_pytorch_tanh", "tanh"},
-                                  {"gelu_fast", "tanh"}, {"gelu_accurate", "tanh"}};
-  const auto* found = find_fact(facts, "activation_function");
-  if (!found) return std::string(family.gelu);
-  const auto* activation = std::ranges::find(known, found->second.text, &Activation::name);
-  if (activation != std::end(known)) return std::string(activation->form);
-  refuse_fact(*found, "qkv knows gelu and gelu_new");
-}
-
 }  // namespace
 
 Architecture gpt_architecture(const Weights& weights, const Facts& facts,
                               const ArchitectureChoice& choice, const std::string& prefix) {
-  refuse_unknown_config(facts, rules, "a GPT-2");
+  refuse_other_gpt(facts);
   Architecture model;
   model.prefix = prefix;
   model.token_table = prefix + "wte.weight";
@@ -268,9 +235,10 @@ Architecture gpt_architecture(const Weights& weights, const Facts& facts,
   refuse_other_sizes(facts, weights, model);
   model.heads = heads_of(weights, model, facts, choice);
   model.head_width = model.d_model / model.heads;
-  model.gelu = gelu_of(facts, *model.family);
+  model.gelu = gpt_gelu(facts, *model.family);
   model.eps = positive_fact(facts, "layer_norm_epsilon", model.eps);
   refuse_other_readout(weights);
+  refuse_other_ties(weights, facts, model);
   check_tensors(weights, model);
   refuse_other_tensors(weights, model);
   return model;

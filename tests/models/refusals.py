@@ -178,6 +178,10 @@ def a_configuration_of_another_computation_is_refused(folder):
              f"{config}: scale_attn_weights is false; qkv divides scores by √d_k"),
             ('{"layer_norm_epsilon": "x"}',
              f"{config}: layer_norm_epsilon is x; it must be a number above 0"),
+            ('{"model_type": "openai-gpt"}', f"{config}: model_type is openai-gpt; its tensors are named "
+             "as those of gpt2, mingpt and nanogpt are, and qkv knows no other model with such tensors"),
+            ('{"tie_word_embeddings": true}', f"{config}: tie_word_embeddings is true; there is a "
+             "lm_head.weight of its own; set it to false if that is to count"),
             ('{"activation_function": "relu"}',
              f"{config}: activation_function is relu; qkv knows gelu and gelu_new"),
             ('{', f"{config}: this is no JSON object; mend it, or take it away from "
