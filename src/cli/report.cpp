@@ -17,6 +17,7 @@
 #include "page/report.hpp"
 #include "stepping/walkthrough.hpp"
 #include "text/error.hpp"
+#include "text/thousands.hpp"
 #include "text/visible.hpp"
 
 namespace qkv {
@@ -80,10 +81,22 @@ std::vector<std::size_t> places_of(const std::vector<std::string>& steps, Loaded
   return places;
 }
 
+// A page brings the numbers along that its cells are made of.
+void refuse_too_many(const Trace& trace, const std::vector<std::size_t>& steps) {
+  constexpr std::size_t most = 200'000'000;
+  const std::size_t count = numbers_of(trace, steps);
+  if (count <= most) return;
+  throw InputError(fmt::format(
+      "{} numbers are more than a page can bring along ({}): take some of the steps, such as "
+      "--step {}, or walk it with qkv run",
+      in_thousands(count), in_thousands(most), trace.steps.front().name));
+}
+
 int run(const ReportOptions& options) {
   if (options.file != "-") refuse_to_replace(options);
   LoadedLesson loaded = load(options.lesson, options.steps);
   const std::vector<std::size_t> steps = places_of(options.steps, loaded);
+  refuse_too_many(loaded.trace, steps);
   const std::size_t shown = steps.empty() ? loaded.trace.steps.size() : steps.size();
   std::string page;
   {
@@ -127,7 +140,8 @@ constinit const Command report_command{
         "  qkv report the-fat-cat -o the-fat-cat.html\n"
         "  qkv report the-fat-cat -o - --text \"the cat sat\" > cat.html\n"
         "  qkv report my-lesson.toml -o my-lesson.html --digits 2\n"
-        "  qkv report the-fat-cat --step scores --step attention_weights --head 2 -o two.html\n",
+        "  qkv report the-fat-cat --step scores --step attention_weights --head 2 -o two.html\n"
+        "  qkv report --model model.safetensors --text \"…\" --step h0.scores -o scores.html\n",
     .setup = set_up_report,
     .model = ModelPlace::first,
     .files = FileUse::writes,

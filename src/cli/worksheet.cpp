@@ -16,6 +16,7 @@
 #include "formats/shell_word.hpp"
 #include "page/worksheet.hpp"
 #include "text/error.hpp"
+#include "text/thousands.hpp"
 #include "text/visible.hpp"
 
 namespace qkv {
@@ -84,11 +85,22 @@ void write_all(const std::vector<ExportedFile>& files, const fs::path& directory
   output.finish();
 }
 
+// What is filled in by hand, and printed, is small.
+void refuse_too_many(const Trace& trace) {
+  constexpr std::size_t most = 10'000'000;
+  const std::size_t count = numbers_of(trace);
+  if (count <= most) return;
+  throw InputError(fmt::format(
+      "{} numbers are more than a worksheet is for ({}): qkv export … --step {} writes some steps",
+      in_thousands(count), in_thousands(most), trace.steps.front().name));
+}
+
 int run(const WorksheetOptions& options) {
   if (options.directory == "-") {
     throw InputError("a worksheet is several files; name a directory: -o DIR");
   }
   const LoadedLesson loaded = load(options.lesson);
+  refuse_too_many(loaded.trace);
   const std::string check =
       fmt::format("qkv check {} {}", loaded.lesson.asked, shell_word(options.directory));
   std::vector<ExportedFile> files;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "text/error.hpp"
 #include "text/nearest.hpp"
@@ -130,6 +131,22 @@ Trace with_steps_alone(const Trace& trace, const std::vector<std::size_t>& place
     }
   }
   return alone;
+}
+
+std::size_t numbers_of(const Trace& trace, const std::vector<std::size_t>& places) {
+  std::set<const Tensor*> tensors;
+  for (const std::size_t place : places) {
+    const Step& step = trace.steps[place];
+    tensors.insert(&step.output);
+    for (const std::string& name : step.of) tensors.insert(&trace.at(name));
+  }
+  if (places.empty()) {
+    for (const Given& given : trace.givens) tensors.insert(&given.tensor);
+    for (const Step& step : trace.steps) tensors.insert(&step.output);
+  }
+  std::size_t count = 0;
+  for (const Tensor* tensor : tensors) count += tensor->values.size();
+  return count;
 }
 
 std::optional<std::size_t> symbol(const Trace& trace, std::string_view name) {

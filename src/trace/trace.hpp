@@ -54,6 +54,9 @@ struct Trace {
 /// found, for words that speak of it.
 Trace with_steps_alone(const Trace& trace, const std::vector<std::size_t>& places);
 
+/// How many numbers these steps have and what they are made of; without any, all of the trace.
+std::size_t numbers_of(const Trace& trace, const std::vector<std::size_t>& places = {});
+
 /// What a letter of the shape rules stands for in this trace: "d_k" → 2, "n" → 7.
 std::optional<std::size_t> symbol(const Trace& trace, std::string_view name);
 

@@ -190,6 +190,9 @@ def every_command_works_on_them(folder):
     listed = json.loads(qkv.printed("heads", *own, "--json"))["heads"]
     equal(len(listed), 3 * 6, "heads")
     qkv.printed("report", *own, "-o", folder / "r.html")
+    qkv.printed("report", *own, "--step", "h1.scores", "-o", folder / "s.html")
+    page = (folder / "s.html").read_text()
+    equal((page.count("<section id="), page.count('"name":"h1.K_rope"')), (1, 1), "a step's page")
     qkv.printed("export", *own, "--format", "npz", "-o", folder / "out")
     (file,) = (folder / "out").glob("*.npz")
     qkv.printed("check", *own, file)
@@ -282,6 +285,10 @@ def a_large_model_opens_at_once(folder):
     # A layer of 64 tokens keeps 64 × 2048 numbers, a megabyte; a weight as doubles would take 92.
     qkv.printed("export", "--model", folder, "--ids", ",".join(map(str, range(64))), "--step",
                 "h0.residual2", "--format", "npy", "-o", folder / "out", "--memory", "20M")
+    for command, told in (("report", "numbers are more than a page can bring along"),
+                          ("worksheet", "numbers are more than a worksheet is for")):
+        done = qkv(command, "--model", folder, "--ids", "1", "-o", folder / "page.html")
+        equal((done.returncode, told in done.stderr), (2, True), done.stderr)
 
 
 CLAIMS = [claim for name, claim in list(globals().items())
