@@ -83,9 +83,8 @@ OptionValue value_in(std::string_view text) {
 [[noreturn]] void refuse_key(const StepRecipe& step, std::string_view key) {
   std::vector<std::string_view> known = {operands_key};
   for (const OptionRule& rule : step.operation->options) known.push_back(rule.name);
-  throw InputError(fmt::format("--set {}: {} has no option \"{}\"; {}; a cell is written {}[1,1]",
-                               printable(step.name), step.operation->name, printable(key),
-                               did_you_mean(key, known), printable(step.name)));
+  throw InputError(fmt::format("--set {}: {} has no option \"{}\"; {}", printable(step.name),
+                               step.operation->name, printable(key), did_you_mean(key, known)));
 }
 
 void set_value(StepRecipe& step, const OptionRule& rule, std::string_view text,

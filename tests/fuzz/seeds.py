@@ -150,7 +150,8 @@ def references():
 
 
 def settings():
-    for text in ("W[head 1,1,2]=0.5", "table[3,2]=-1e-3", 'table[1,"a,b"]=inf', "X[1,1]=2"):
+    for text in ("W[head 1,1,2]=0.5", "table[3,2]=-1e-3", 'table[1,"a,b"]=inf', "X[1,1]=2",
+                 "scaled.by=d_k", "*.kind=causal", "scores.of=Q, K"):
         yield text.encode()
 
 

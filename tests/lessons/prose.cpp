@@ -118,6 +118,19 @@ TEST_CASE("a stretch ends with its paragraph, and goes where its braces find not
 TEST_CASE("what braces look up is known by name") {
   CHECK(qkv::names_in("{{no}} {A[cat,2]:3}, {B.max}, {C[cat,*].sum}, {d_k} and {n[1,1]:,}") ==
         std::vector<std::string>{"A", "B", "C", "d_k", "n"});
+  CHECK(qkv::names_in("{h0.A[1,2]}, {h0.B.shape}, {h0.C.likeliest}, {h0.D.max with h0.E.of=F}") ==
+        std::vector<std::string>{"h0.A", "h0.B", "h0.C", "h0.D"});
+}
+
+TEST_CASE("a brace may tell what would be if something else were set") {
+  CHECK(read("{scores.max with scores[2,2]=3}, {masked[2,2] with scores[2,2]=3}", trace()) ==
+        "5, 3");
+  CHECK(read("{masked[2,1] with masked.of=attention_weights}", trace()) == "0");
+  CHECK(read("{masked[1,2] with masked.kind=prefix and masked.prefix=2}", trace()) == "5");
+  CHECK_THAT(fault("{masked[2,1] with masked.kin=causal}"),
+             Catch::Contains("mask has no option \"kin\"; did you mean \"kind\"?"));
+  CHECK_THAT(fault("{masked[2,1] with masked.of=weights}"),
+             Catch::Contains("nothing before this step is called \"weights\""));
 }
 
 TEST_CASE("d_k is the width of a query, whichever way round its weight is stored") {
