@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "check/gradients.hpp"
 #include "check/reading.hpp"
 #include "check/rounded.hpp"
 #include "tensor/compare.hpp"
@@ -201,6 +202,27 @@ StepReport report_of(const Reading& reading, std::size_t index, const Trace& les
   return report;
 }
 
+WayReport way_of(const CheckReport& report, const Trace& trace, bool is_back) {
+  WayReport way;
+  const auto is_on_it = [&](std::string_view name) {
+    const Step* step =
+        trace.find_step(name.substr(name.find(" of ") == name.npos ? 0 : name.find(" of ") + 4));
+    return (step && is_gradient(*step)) == is_back;
+  };
+  bool complete = std::ranges::none_of(report.missing, is_on_it);
+  for (const StepReport& step : report.steps) {
+    if (!is_on_it(step.step)) continue;
+    ++way.handed_in;
+    complete = complete && step.cells.blank == 0;
+    const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
+    if (bad && !way.first_wrong) way.first_wrong = step.step;
+  }
+  way.outcome = way.first_wrong ? Outcome::wrong
+                : complete      ? Outcome::correct
+                                : Outcome::incomplete;
+  return way;
+}
+
 }  // namespace
 
 std::string_view outcome_name(Outcome outcome) {
@@ -215,6 +237,7 @@ CheckReport check(const Lesson& lesson, const Trace& trace, const Submission& su
                      .steps = {},
                      .missing = {},
                      .notes = submission.notes,
+                     .ways = {},
                      .own = {}};
   bool complete = true;
   for (std::size_t i = 0; i < reading.judgement.nodes.size(); ++i) {
@@ -239,6 +262,7 @@ CheckReport check(const Lesson& lesson, const Trace& trace, const Submission& su
   report.outcome = report.first_wrong ? Outcome::wrong
                    : complete         ? Outcome::correct
                                       : Outcome::incomplete;
+  if (options.gradients) report.ways = {way_of(report, trace, false), way_of(report, trace, true)};
   report.own = learners_trace(reading);
   return report;
 }

@@ -57,6 +57,18 @@ struct StepReport {
 
 enum class Outcome { correct, wrong, incomplete };
 
+/// The steps one way, or their gradients, by themselves.
+struct WayReport {
+  Outcome outcome = Outcome::correct;
+  std::optional<std::string> first_wrong = {};
+  std::size_t handed_in = 0;  ///< so many matrices of it
+};
+
+/// The way there and the way back.
+struct WaysReport {
+  WayReport forward, backward;
+};
+
 /// What the check says of a whole submission.
 struct CheckReport {
   std::string submission;
@@ -65,6 +77,7 @@ struct CheckReport {
   std::vector<StepReport> steps;
   std::vector<std::string> missing;  ///< steps that were not handed in
   std::vector<std::string> notes;
+  std::optional<WaysReport> ways;  ///< where gradients were asked for
   Trace own;  ///< the lesson with the learner's own numbers, for the arithmetic of wrong cells
 };
 

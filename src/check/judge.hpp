@@ -11,7 +11,8 @@ namespace qkv {
 
 struct CheckOptions {
   std::optional<int> digits = {};
-  bool strict = false;  ///< conventions are wrong, too
+  bool strict = false;     ///< conventions are wrong, too
+  bool gradients = false;  ///< tell the way back apart from the way there
   /// Told of each of the lesson's matrices twice: when it is judged, and when it is reported.
   std::function<void()> on_matrix = {};
 };

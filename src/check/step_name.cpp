@@ -8,6 +8,7 @@
 #include "formats/file_stem.hpp"
 #include "text/error.hpp"
 #include "text/lowercase.hpp"
+#include "trace/backward.hpp"
 
 namespace qkv {
 namespace {
@@ -118,6 +119,13 @@ std::string loose_name(std::string_view name) {
   if (result.starts_with(gradient)) return "d" + result.substr(gradient.size());
   if (result.ends_with(gradient)) return "d" + result.substr(0, result.size() - gradient.size());
   return result;
+}
+
+std::optional<std::string_view> name_of_gradient(std::string_view name, const Trace& trace) {
+  for (const std::string_view known : names_in(trace)) {
+    if (loose_name(name) == loose_name(gradient_name(known))) return known;
+  }
+  return {};
 }
 
 std::vector<std::string_view> names_in(const Trace& trace) {

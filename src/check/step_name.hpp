@@ -25,6 +25,9 @@ std::string loose_name(std::string_view name);
 std::optional<StepName> step_name(std::string_view stem, const Trace& trace,
                                   const std::string& file);
 
+/// The given or step that this is the name of the gradient of: "K" for "dK", "grad_K" or "K.grad".
+std::optional<std::string_view> name_of_gradient(std::string_view name, const Trace& trace);
+
 /// The names of all givens and steps, in order.
 std::vector<std::string_view> names_in(const Trace& trace);
 

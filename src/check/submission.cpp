@@ -60,6 +60,13 @@ void refuse_stranger(Stranger kind, std::string_view name, const std::string& pl
                                   : fmt::format("\"{}\"", step);
   };
   const std::vector<std::string_view> names = names_in(trace);
+  if (const auto of = name_of_gradient(name, trace)) {
+    submission.notes.push_back(fmt::format(
+        "{} fits no step of this lesson; is it the gradient of {}? --gradients judges it, where "
+        "numbers flow from there to the loss",
+        place, *of));
+    return;
+  }
   const std::string near = nearest(name, names);
   submission.notes.push_back(
       fmt::format("{} fits no step of this lesson; {}", place,
@@ -94,8 +101,7 @@ void add_matrix(HandedFile file, const Trace& trace, Submission& submission) {
 
 bool is_readable(const fs::path& path) {
   const std::vector<std::string_view> readable = readable_extensions();
-  const std::string extension = ascii_lowercase(path.extension().string());
-  return std::find(readable.begin(), readable.end(), extension) != readable.end();
+  return std::ranges::count(readable, ascii_lowercase(path.extension().string())) > 0;
 }
 
 // No gigabyte need be read to know that it isn't seven by seven numbers.

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "check/check.hpp"
+#include "check/gradients.hpp"
 #include "cli/command.hpp"
 #include "cli/few_messages.hpp"
 #include "cli/lesson_options.hpp"
@@ -151,6 +152,12 @@ std::string settled_fingerprint(const CheckCommandOptions& options) {
   }
 }
 
+LoadedLesson loaded_for(const CheckCommandOptions& options) {
+  LoadedLesson loaded = load(options.lesson);
+  if (!options.rules.gradients) return loaded;
+  return with_gradients(std::move(loaded), options.paths);
+}
+
 // Checks again at every save, until a signal ends it.
 [[noreturn]] void watch(const CheckCommandOptions& options, const Common& common) {
   const bool is_screen = isatty(STDOUT_FILENO) == 1;
@@ -161,7 +168,7 @@ std::string settled_fingerprint(const CheckCommandOptions& options) {
     seen = now;
     print(is_screen ? "\033[H\033[2J" : "");
     try {
-      const LoadedLesson loaded = load(options.lesson);
+      const LoadedLesson loaded = loaded_for(options);
       print_all(check_all(options, loaded), options, loaded, common);
     } catch (const InputError& error) {  // for now not there, or not yet right
       tell(fmt::format("qkv: {}\n", visible(error.what())));
@@ -173,7 +180,7 @@ std::string settled_fingerprint(const CheckCommandOptions& options) {
 
 int run(const CheckCommandOptions& options, const Common& common) {
   if (options.watch) watch(options, common);
-  const LoadedLesson loaded = load(options.lesson);
+  const LoadedLesson loaded = loaded_for(options);
   const std::vector<CheckedPath> all = check_all(options, loaded);
   print_all(all, options, loaded, common);
   return status_of(all);
@@ -188,6 +195,9 @@ std::function<int()> set_up_check(OptionList& app, const Common& common) {
   app.add_option("--digits", options->rules.digits, decimals(),
                  "Judge by this many decimals, whatever was written");
   app.add_flag("--strict", options->rules.strict, "Other conventions are wrong, too");
+  app.add_flag("--gradients", options->rules.gradients,
+               "The gradients, too: of a lesson without [backward] from its loss, or from the last "
+               "one handed in; both ways are told apart");
   app.add_flag("--no-answers", options->no_answers, "Which cells and why, never the right value");
   app.add_flag("--watch", options->watch, "Check again at every save");
   app.add_flag_callback(
@@ -211,6 +221,7 @@ constinit const Command check_command{
     .examples =
         "  qkv check the-fat-cat my-work/             every step that is there\n"
         "  qkv check the-fat-cat scores.csv           one step\n"
+        "  qkv check the-fat-cat my-work --gradients  with d_output and what comes back from it\n"
         "  qkv check the-fat-cat my-work --no-answers where to look, not what to write\n"
         "  qkv check the-fat-cat class/* --summary csv > marks.csv\n",
     .setup = set_up_check,

@@ -40,13 +40,22 @@ void sort_by(std::vector<HeadHabit>& habits, std::string_view name) {
   }
 }
 
+// Of a model that walks back what tells of heads alone: its weights' gradients take gigabytes.
+WantedSteps wanted_by(const HeadsOptions& options) {
+  if (!options.lesson.settings.targets || options.ablate) return {};
+  return {"*.attention_weights", "*.context", "probabilities", "loss"};
+}
+
 int run(const HeadsOptions& options, const Common& common) {
-  const LoadedLesson loaded = load(options.lesson);
+  const LoadedLesson loaded = load(options.lesson, wanted_by(options));
   if (options.ablate) {
+    const auto& backward = loaded.lesson.backward;
+    std::optional<double> loss;
+    if (backward) loss = loaded.trace.at(backward->of).values[0];
     const std::vector<Ablation> all = ablations(loaded);
     const Guess answer = likeliest_of(loaded.trace.at("probabilities"), 1).front();
-    print(options.json ? visible_json(ablations_json(loaded.lesson, answer, all))
-                       : ablations_text(loaded.lesson, answer, all, options.digits));
+    print(options.json ? visible_json(ablations_json(loaded.lesson, answer, all, loss))
+                       : ablations_text(loaded.lesson, answer, all, loss, options.digits));
     return 0;
   }
   std::vector<HeadHabit> habits = head_habits(loaded.trace);
@@ -55,9 +64,15 @@ int run(const HeadsOptions& options, const Common& common) {
         "nothing here has weights of queries by keys; qkv heads is for lessons and "
         "models with attention");
   }
+  const bool by_helps = options.sort == habit_measures().back().name;
+  if (by_helps && habit_measures(loaded.trace).size() < habit_measures().size()) {
+    throw InputError(
+        "--sort helps: what a head does for the loss is known where there is one; add "
+        "--targets next to a model");
+  }
   sort_by(habits, options.sort);
   if (options.json) {
-    print(visible_json(heads_json(loaded.lesson, habits)));
+    print(visible_json(heads_json(loaded.lesson, loaded.trace, habits)));
   } else {
     print(heads_text(loaded.lesson, loaded.trace, habits,
                      {.width = terminal(common.colour).width, .digits = options.digits}));
@@ -85,6 +100,7 @@ constinit const Command heads_command{
     .examples =
         "  qkv heads --model model.safetensors --text \"…\"\n"
         "  qkv heads --model model.safetensors --text \"…\" --sort previous\n"
+        "  qkv heads --model model.safetensors --text \"…\" --targets next --sort helps\n"
         "  qkv heads trained-adjectives --ablate\n"
         "  qkv heads the-fat-cat --json\n",
     .setup = set_up_heads,

@@ -1,8 +1,11 @@
 #include "lesson/head_habits.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "lesson/statistic.hpp"
+#include "ops/catalogue.hpp"
+#include "trace/backward.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {
@@ -14,6 +17,7 @@ constexpr HabitMeasure measures[] = {
     {"previous", "weight of the token before", &HeadHabit::previous},
     {"first", "weight of the first token", &HeadHabit::first},
     {"itself", "weight of the token itself", &HeadHabit::itself},
+    {"helps", "how much the loss would grow without it, to first order", &HeadHabit::helps},
 };
 
 bool is_attention(const Step& step) {
@@ -22,6 +26,28 @@ bool is_attention(const Step& step) {
     return false;
   }
   return tensor.axes[tensor.rank() - 2].name == "query" && tensor.axes.back().name == "key";
+}
+
+// The gradient of a weighted sum that is there, and its numbers.
+struct Contribution {
+  const Tensor* context = nullptr;
+  const Tensor* gradient = nullptr;
+};
+
+// What the heads with these weights hand over; nothing where the loss does not see it.
+std::optional<Contribution> contribution_of(const Step& weights, const Trace& trace) {
+  for (const Step& step : trace.steps) {
+    if (step.operation != &weighted_sum_operation || step.of.front() != weights.name) continue;
+    const Step* gradient = trace.find_step(gradient_name(step.name));
+    if (gradient) return Contribution{&step.output, &gradient->output};
+  }
+  return {};
+}
+
+double helps(const Contribution& of, std::size_t matrix) {
+  const std::span<const double> context = of.context->cells(matrix);
+  const std::span<const double> gradient = of.gradient->cells(matrix);
+  return -std::inner_product(context.begin(), context.end(), gradient.begin(), 0.0);
 }
 
 HeadHabit habit_of(const Step& step, std::size_t matrix) {
@@ -46,11 +72,21 @@ HeadHabit habit_of(const Step& step, std::size_t matrix) {
 
 std::span<const HabitMeasure> habit_measures() { return measures; }
 
+std::span<const HabitMeasure> habit_measures(const Trace& trace) {
+  const bool has_gradients = std::ranges::any_of(trace.steps, [&](const Step& step) {
+    return is_attention(step) && contribution_of(step, trace);
+  });
+  return habit_measures().first(std::size(measures) - (has_gradients ? 0 : 1));
+}
+
 std::vector<HeadHabit> head_habits(const Trace& trace) {
   std::vector<HeadHabit> habits;
   for (const Step& step : trace.steps) {
-    for (std::size_t m = 0; is_attention(step) && m < step.output.matrices(); ++m) {
+    if (!is_attention(step)) continue;
+    const auto contribution = contribution_of(step, trace);
+    for (std::size_t m = 0; m < step.output.matrices(); ++m) {
       habits.push_back(habit_of(step, m));
+      if (contribution) habits.back().helps = helps(*contribution, m);
     }
   }
   return habits;

@@ -22,6 +22,9 @@ struct HeadHabit {
   double previous = 0;              ///< what the token right before gets
   double first = 0;                 ///< what the first token gets
   double itself = 0;                ///< what the token itself gets
+  /// How much the loss would grow, to first order, if the head's context were 0: −Σ d_context ∘
+  /// context over all its cells. 0 where there are no gradients.
+  double helps = 0;
 };
 
 /// One way to sort heads: the measure's name and where it stands in a habit; those first that have
@@ -32,6 +35,9 @@ struct HabitMeasure {
   double HeadHabit::*value;
 };
 std::span<const HabitMeasure> habit_measures();
+
+/// Those that can be told of a trace: what needs the loss's gradients only where they are.
+std::span<const HabitMeasure> habit_measures(const Trace& trace);
 
 /// The habits of all heads of all attention weights in the trace, in its order. A step counts whose
 /// operation makes weights and whose matrices are queries by keys.

@@ -25,12 +25,16 @@ Ablation without(const LoadedLesson& loaded, const Step& step, std::size_t matri
   Recipe recipe = recipe_behind(loaded, step);
   Tensor& context = recipe.givens.back().tensor;
   std::ranges::fill(context.write_cells(matrix), 0.0);
-  const Trace trace = worked_out(std::move(recipe), {std::string(readout)});
+  WantedSteps wanted = {std::string(readout)};
+  const auto& backward = loaded.lesson.backward;
+  if (backward) wanted.push_back(backward->of);
+  const Trace trace = worked_out(std::move(recipe), wanted);
   const Tensor& shares = trace.at(readout);
   const std::size_t last = shares.values.size() - shares.columns();
   return {.step = step.name,
           .head = head_of(step.output, matrix),
           .share = shares.values[last + answer],
+          .loss = backward ? std::optional(trace.at(backward->of).values[0]) : std::nullopt,
           .guess = likeliest_of(shares, 1).front()};
 }
 

@@ -18,6 +18,7 @@ struct Ablation {
   std::string step;                 ///< whose head is 0: "h0.context"
   std::optional<std::size_t> head;  ///< from 0; nothing where the step has no heads
   double share = 0;                 ///< of the answer
+  std::optional<double> loss = {};  ///< where the model has targets
   Guess guess;                      ///< the likeliest then
 };
 

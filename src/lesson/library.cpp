@@ -46,13 +46,16 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
                    "qkv lessons lists them, and the path of a lesson file will do too")));
 }
 
-// "h0.*" is each of a layer's steps, and their gradients.
+// "h0.*" is each of a layer's steps, and their gradients; "*.context" each layer's, and theirs.
 WantedSteps with_whole_layers(const WantedSteps& asked, const Recipe& recipe) {
   WantedSteps wanted;
   for (const std::string& name : asked) {
-    if (!name.ends_with(".*")) wanted.push_back(name);
+    const bool is_layer = name.ends_with(".*");
+    const bool is_in_each = name.starts_with("*.");
+    if (!is_layer && !is_in_each) wanted.push_back(name);
     for (const StepRecipe& step : recipe.steps) {
-      if (name.ends_with(".*") && is_in_layer(step.name, name.substr(0, name.size() - 2))) {
+      if ((is_layer && is_in_layer(step.name, name.substr(0, name.size() - 2))) ||
+          (is_in_each && step.name.ends_with(name.substr(1)))) {
         wanted.push_back(step.name);
       }
     }

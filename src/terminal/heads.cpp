@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "terminal/dots.hpp"
 #include "terminal/lines.hpp"
@@ -24,19 +25,20 @@ std::string short_name(const HeadHabit& habit) {
   return name;
 }
 
-std::string table_text(const std::vector<HeadHabit>& habits, const HeadsLook& look) {
+std::string table_text(const std::vector<HeadHabit>& habits, const HeadsLook& look,
+                       std::span<const HabitMeasure> measures) {
   std::size_t name_width = 4;
   for (const HeadHabit& habit : habits) name_width = std::max(name_width, width(short_name(habit)));
   const auto cell_width = std::max<std::size_t>(8, static_cast<std::size_t>(look.digits) + 3);
   std::string text = "  " + std::string(name_width, ' ');
-  for (const HabitMeasure& measure : habit_measures()) {
+  for (const HabitMeasure& measure : measures) {
     text += fmt::format("  {:>{}}", measure.name, cell_width);
   }
   text += "\n";
   for (const HeadHabit& habit : habits) {
     const std::string name = short_name(habit);
     text += "  " + visible(name) + std::string(name_width - width(name), ' ');
-    for (const HabitMeasure& measure : habit_measures()) {
+    for (const HabitMeasure& measure : measures) {
       text += fmt::format("  {:>{}.{}f}", habit.*measure.value, cell_width, look.digits);
     }
     const std::string_view words = habit_words(habit);
@@ -75,19 +77,26 @@ std::string pictures_text(const Trace& trace, const std::vector<HeadHabit>& habi
 
 std::string heads_text(const Lesson& lesson, const Trace& trace,
                        const std::vector<HeadHabit>& habits, const HeadsLook& look) {
-  std::string text = visible(lesson.title) + "\n\n" + table_text(habits, look) + "\n";
-  for (const std::string& line :
-       wrapped("Means over all tokens but the first. entropy: 0 looks at one token, more looks "
-               "wider; largest: the largest weight of a row; previous, first, itself: the weight "
-               "that the token before, the first token and the token itself get.",
-               look.width - 2)) {
+  const std::span<const HabitMeasure> measures = habit_measures(trace);
+  std::string text = visible(lesson.title) + "\n\n" + table_text(habits, look, measures) + "\n";
+  std::string legend =
+      "Means over all tokens but the first. entropy: 0 looks at one token, more looks wider; "
+      "largest: the largest weight of a row; previous, first, itself: the weight that the token "
+      "before, the first token and the token itself get.";
+  if (measures.size() == habit_measures().size()) {
+    legend +=
+        " helps: how much the loss would grow without the head, to first order: less the sum of "
+        "its context's numbers, each times its gradient.";
+  }
+  for (const std::string& line : wrapped(legend, look.width - 2)) {
     text += "  " + line + "\n";
   }
   const std::string pictures = pictures_text(trace, habits, look);
   return pictures.empty() ? text : text + "\n" + pictures;
 }
 
-std::string heads_json(const Lesson& lesson, const std::vector<HeadHabit>& habits) {
+std::string heads_json(const Lesson& lesson, const Trace& trace,
+                       const std::vector<HeadHabit>& habits) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   json["lesson"] = lesson.name;
   json["heads"] = nlohmann::ordered_json::array();
@@ -95,7 +104,7 @@ std::string heads_json(const Lesson& lesson, const std::vector<HeadHabit>& habit
     nlohmann::ordered_json& one = json["heads"].emplace_back(json.object());
     one["step"] = habit.step;
     one["head"] = habit.head ? nlohmann::ordered_json(*habit.head + 1) : nullptr;
-    for (const HabitMeasure& measure : habit_measures()) {
+    for (const HabitMeasure& measure : habit_measures(trace)) {
       one[std::string(measure.name)] = habit.*measure.value;
     }
   }

@@ -22,6 +22,7 @@ std::string heads_text(const Lesson& lesson, const Trace& trace,
                        const std::vector<HeadHabit>& habits, const HeadsLook& look);
 
 /// The same numbers for programs: a list of objects.
-std::string heads_json(const Lesson& lesson, const std::vector<HeadHabit>& habits);
+std::string heads_json(const Lesson& lesson, const Trace& trace,
+                       const std::vector<HeadHabit>& habits);
 
 }  // namespace qkv

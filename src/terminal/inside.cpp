@@ -27,10 +27,26 @@ std::string padded(const std::string& text, std::size_t columns) {
 
 std::string word_of(const Guess& guess) { return visible(guess.word); }
 
+// The loss with each head off, and by how much it grows.
+std::string losses_text(const std::vector<Ablation>& ablations, double loss, std::size_t names,
+                        int digits) {
+  const auto cells = std::max<std::size_t>(8, static_cast<std::size_t>(digits) + 3);
+  std::string text = fmt::format("\n  {}  {:>{}}  {:>{}}\n", padded("switched off", names), "loss",
+                                 cells + 1, "it grows", cells);
+  text += fmt::format("  {}  {:>{}.{}f}\n", padded("none", names), loss, cells + 1, digits);
+  for (const Ablation& one : ablations) {
+    text += fmt::format("  {}  {:>{}.{}f}  {:>{}.{}f}\n",
+                        padded(visible(short_name(one.step, one.head)), names), *one.loss,
+                        cells + 1, digits, *one.loss - loss, cells, digits);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string ablations_text(const Lesson& lesson, const Guess& answer,
-                           const std::vector<Ablation>& ablations, int digits) {
+                           const std::vector<Ablation>& ablations, std::optional<double> loss,
+                           int digits) {
   std::size_t names = width("switched off");
   for (const Ablation& one : ablations) {
     names = std::max(names, width(short_name(one.step, one.head)));
@@ -48,12 +64,13 @@ std::string ablations_text(const Lesson& lesson, const Guess& answer,
                         cells + 1, digits, answer.share - one.share, cells, digits,
                         word_of(one.guess), one.guess.share, digits);
   }
+  if (loss) text += losses_text(ablations, *loss, names, digits);
   return text +
          "\n  Each head's context is set to 0 by itself, and all that follows worked out again.\n";
 }
 
 std::string ablations_json(const Lesson& lesson, const Guess& answer,
-                           const std::vector<Ablation>& ablations) {
+                           const std::vector<Ablation>& ablations, std::optional<double> loss) {
   const auto told = [](const Guess& guess) {
     return nlohmann::ordered_json{
         {"token", guess.word}, {"id", guess.id}, {"probability", guess.share}};
@@ -61,6 +78,7 @@ std::string ablations_json(const Lesson& lesson, const Guess& answer,
   nlohmann::ordered_json json;
   json["lesson"] = lesson.name;
   json["answer"] = told(answer);
+  if (loss) json["loss"] = *loss;
   json["without"] = nlohmann::ordered_json::array();
   for (const Ablation& one : ablations) {
     nlohmann::ordered_json entry{{"step", one.step}};
@@ -68,6 +86,10 @@ std::string ablations_json(const Lesson& lesson, const Guess& answer,
     entry["probability"] = one.share;
     entry["loses"] = answer.share - one.share;
     entry["likeliest"] = told(one.guess);
+    if (loss) {
+      entry["loss"] = *one.loss;
+      entry["loss_grows"] = *one.loss - *loss;
+    }
     json["without"].push_back(std::move(entry));
   }
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,11 +8,13 @@
 
 namespace qkv {
 
-/// A line for each head: how likely the answer is without it, and what is likeliest then.
+/// A line for each head: how likely the answer is without it, and what is likeliest then; where
+/// there is a loss, also that without the head.
 std::string ablations_text(const Lesson& lesson, const Guess& answer,
-                           const std::vector<Ablation>& ablations, int digits);
+                           const std::vector<Ablation>& ablations, std::optional<double> loss,
+                           int digits);
 std::string ablations_json(const Lesson& lesson, const Guess& answer,
-                           const std::vector<Ablation>& ablations);
+                           const std::vector<Ablation>& ablations, std::optional<double> loss);
 
 /// A line for each layer: the likeliest tokens, were it the last.
 std::string glimpses_text(const Lesson& lesson, const std::vector<Glimpse>& glimpses, int digits);

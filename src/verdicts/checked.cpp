@@ -253,6 +253,20 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
   return text;
 }
 
+std::string way_text(std::string_view way, std::string_view things, const WayReport& report) {
+  if (report.handed_in == 0) return fmt::format("The way {}: no {} handed in.", way, things);
+  if (report.first_wrong) {
+    return fmt::format("The way {}: wrong, first in {}.", way, *report.first_wrong);
+  }
+  const bool is_all = report.outcome == Outcome::correct;
+  return fmt::format("The way {}: {}.", way, is_all ? "right" : "right as far as it is there");
+}
+
+std::string ways_text(const WaysReport& ways) {
+  return way_text("there", "step was", ways.forward) + " " +
+         way_text("back", "gradient was", ways.backward);
+}
+
 }  // namespace
 
 std::string checked_arithmetic(const Trace& own, const StepReport& step, std::size_t longest) {
@@ -277,6 +291,7 @@ std::string checked_text(const CheckReport& report, const CheckLook& look) {
       fmt::format("{}: {}", visible(report.submission), outcome_name(report.outcome));
   if (report.first_wrong) text += fmt::format("; the first slip is in {}", *report.first_wrong);
   text += "\n";
+  if (report.ways) text += paragraph(ways_text(*report.ways), look, 2);
   std::optional<std::string> convention;  // each is said once, where it is first met
   for (const StepReport& step : report.steps) {
     text += step_text(step, report, look);

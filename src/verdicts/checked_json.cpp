@@ -67,10 +67,19 @@ Json step_json(const StepReport& step, const Trace& own, Answers answers) {
   return json;
 }
 
-Json report_json(const CheckReport& report, Answers answers) {
-  Json json = Json::object();
+template <class Report>
+void tell_verdict(const Report& report, Json& json) {
   json["verdict"] = std::string(outcome_name(report.outcome));
   json["first_wrong"] = report.first_wrong ? Json(*report.first_wrong) : Json(nullptr);
+}
+
+Json report_json(const CheckReport& report, Answers answers) {
+  Json json = Json::object();
+  tell_verdict(report, json);
+  if (report.ways) {
+    tell_verdict(report.ways->forward, json["forward"]);
+    tell_verdict(report.ways->backward, json["backward"]);
+  }
   json["steps"] = Json::array();
   for (const StepReport& step : report.steps) {
     json["steps"].push_back(step_json(step, report.own, answers));

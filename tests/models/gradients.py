@@ -225,6 +225,38 @@ def its_gradients_are_checked_and_compared(folder):
     qkv.printed("report", *own, "-o", folder / "r.html")
 
 
+def heads_help_as_their_gradients_and_their_removal_say(folder):
+    def weaken(weights):  # so that what the heads hand over is small, and first order nearly all
+        for layer in (0, 1):
+            weights[f"transformer.h.{layer}.attn.c_proj.weight"] *= 0.01
+
+    path = gpt.small_model(folder, weaken)
+    weights, _ = gpt.read_safetensors(path)
+    own = ("--model", path, "--text", "CABBA", "--targets", "next")
+    heads = json.loads(qkv.printed("heads", *own, "--sort", "layer", "--json"))["heads"]
+    ids = ["ABC".index(letter) for letter in "CABBA"]
+    steps = {}
+
+    def forward(w):
+        steps.update(gpt.forward(w, ids, 4))
+        return steps
+
+    _, gradients, _ = autograd(forward, weights, ids, "next")
+    due = [-(gradients[f"h{layer}.context"] * steps[f"h{layer}.context"]).sum((1, 2))[head].item()
+           for layer in (0, 1) for head in range(4)]
+    without = json.loads(qkv.printed("heads", *own, "--ablate", "--json"))["without"]
+    largest = max(map(abs, due))
+    for head, one, off in zip(heads, due, without):
+        assert abs(head["helps"] - one) < 1e-12, (head, one)
+        assert abs(off["loss_grows"] - one) < 0.02 * largest, (off, one)
+    equal(sorted(heads, key=lambda one: -one["helps"]),
+          json.loads(qkv.printed("heads", *own, "--sort", "helps", "--json"))["heads"], "sorted")
+    listed = json.loads(qkv.printed("heads", *own[:4], "--json"))["heads"]
+    equal(["helps" in one for one in listed], [False] * 8, "without targets")
+    done = qkv("heads", *own[:4], "--sort", "helps")
+    equal((done.returncode, done.stderr.count("\n")), (2, 1))
+
+
 def a_lesson_of_a_model_walks_back(folder):
     path = gpt.small_model(folder)
     (folder / "l.toml").write_text("""

@@ -236,6 +236,8 @@ def models(course, _, quick):
     yield "run", *model, "--color", "always", "--continue", "3"
     yield "heads", *model
     yield "heads", *model, "--ablate"
+    yield "heads", *model, "--targets", "next", "--sort", "helps"
+    yield "run", *model, "--targets", "next", "--layer", "0"
     yield "run", *model, "--lens"
     yield "run", *model, "--set", "h0.context[head 3,*,*]=0", "--step", "logits"
     adder = ("--model", "in/project/lessons/adder.safetensors", "--ids", "0,8,5,3,0,1,6,4,7,2,9")
