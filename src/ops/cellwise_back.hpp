@@ -27,6 +27,8 @@ struct PassBack {
   static N cell(const Cell<N>& c) {
     return c(arriving)(c.row, c.column);
   }
+
+  static Tensor compute(const Call& call, Tensor whole);
 };
 
 /// What learners forget where a row or a head is repeated in such a gradient.

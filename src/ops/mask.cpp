@@ -5,8 +5,8 @@
 
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
-#include "ops/gradient.hpp"
 #include "ops/hidden_cells.hpp"
+#include "ops/mask_back.hpp"
 #include "ops/mask_mistakes.hpp"
 #include "ops/result.hpp"
 #include "ops/seen_keys.hpp"
@@ -164,40 +164,6 @@ struct Mask {
     });
   }
 };
-
-// What was hidden sends nothing back. The masked scores tell what was, whatever the kind.
-struct MaskBack {
-  static Form form(const Call&) {
-    return {{"query key", "query key", "query key"}, "query key", "{0}, 0 where {2} is -inf"};
-  }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const bool hidden =
-        c.input(first_need).at(c.matching(first_need), c.row, c.column) == -infinity;
-    return hidden ? N(0.0) : c(arriving)(c.row, c.column);
-  }
-};
-
-std::vector<Tensor> unmasked_gradient(const Source& step) { return {step.operand()}; }
-
-constexpr Mistake mask_back_mistakes[] = {
-    {"mask.skipped", "The gradient went back to what was hidden, too.",
-     "A hidden score has no part in the loss: its gradient is 0.", unmasked_gradient, of_hiding},
-};
-
-constinit const Operation mask_back = gradient_of<Gradient<MaskBack>>({
-    .title = "Back through the mask",
-    .says = "A score that was hidden has no part in what came after: its gradient is 0. The others "
-            "pass as they are.",
-    .notice = "The zeros stand where the mask was.",
-    .mistakes = mask_back_mistakes,
-});
-
-WayBack back_through_mask(const Use& use) {
-  if (use.operand == 1) return {};  // what is hidden is no number of the loss
-  return {&mask_back, {WayBack::result}};
-}
 
 }  // namespace
 

@@ -98,6 +98,15 @@ struct MultiplyBack {
   static N cell(const Cell<N>& c) {
     return c(arriving)(c.row, c.column) * repeated(c(first_need), c);
   }
+
+  static Tensor compute(const Call& call, Tensor whole) {
+    return by_rows(call, std::move(whole), 2, [](const Operands& of, std::span<double> cells) {
+      const std::span<const double> change = of.row(arriving);
+      const std::span<const double> other = of.row(first_need);
+      const std::size_t step = other.size() == 1 ? 0 : 1;
+      for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = change[j] * other[j * step];
+    });
+  }
 };
 
 constinit const Operation multiply_back = gradient_of<Gradient<MultiplyBack>>({

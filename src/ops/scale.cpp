@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -200,6 +201,15 @@ struct ScaleBack {
     const Divisor by = divisor(*c.call);
     const N inside = by.inside;
     return c(arriving)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
+  }
+
+  static Tensor compute(const Call& call, Tensor whole) {
+    const double by = divisor(call).value();
+    return by_rows(call, std::move(whole), 1, [&](const Operands& of, std::span<double> cells) {
+      thread_local Scratch scratch;
+      std::ranges::transform(of.row(arriving, scratch), cells.begin(),
+                             [&](double change) { return change / by; });
+    });
   }
 };
 

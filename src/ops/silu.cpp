@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "ops/catalogue.hpp"
@@ -95,6 +96,15 @@ struct SiluBack {
   template <class N>
   static N cell(const Cell<N>& c) {
     return c(arriving)(c.row, c.column) * slope(c(own_operand)(c.row, c.column));
+  }
+
+  static Tensor compute(const Call& call, Tensor whole) {
+    constexpr std::size_t operations = 20;
+    return by_rows(
+        call, std::move(whole), operations, [](const Operands& of, std::span<double> cells) {
+          const auto times_slope = [](double change, double x) { return change * slope(x); };
+          std::ranges::transform(of.row(arriving), of.row(own_operand), cells.begin(), times_slope);
+        });
   }
 };
 

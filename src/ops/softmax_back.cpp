@@ -5,6 +5,7 @@
 #include "ops/cellwise_back.hpp"
 #include "ops/heads.hpp"
 #include "ops/line.hpp"
+#include "tensor/row_kernels.hpp"
 
 namespace qkv {
 namespace {
@@ -74,14 +75,34 @@ struct SoftmaxBack {
     return by_rows(call, std::move(whole), operations,
                    [](const Operands& of, std::span<double> cells) {
                      thread_local Scratch scratch;
-                     const auto change = of.row(arriving, scratch);
-                     const auto weights = of.row(first_need);
-                     double all = 0;
-                     for (std::size_t j = 0; j < cells.size(); ++j) all += weights[j] * change[j];
-                     for (std::size_t j = 0; j < cells.size(); ++j) {
-                       cells[j] = weights[j] * (change[j] - all);
-                     }
+                     row_back(of.row(arriving, scratch), of.row(first_need), cells);
                    });
+  }
+
+  // An infinite gradient would make nan beside a weight of 0, which is looked for in what is
+  // stored.
+  static std::optional<InPlace> in_place(const Call& call) {
+    const Tensor& weights = *call.inputs[first_need];
+    const Tensor& own = *call.inputs[own_operand];
+    const Tensor& change = *call.inputs[arriving];
+    if (goes_down(call) || own.shape() != weights.shape() || change.shape() != weights.shape() ||
+        !change.values.are_stored() || !all_finite(change.values)) {
+      return {};
+    }
+    const auto work = [weights = weights.values, rows = weights.rows(),
+                       columns = weights.columns()](const RowPart& row) {
+      thread_local Scratch scratch;
+      row_back(row.cells, weights.read((row.matrix * rows + row.row) * columns, columns, scratch),
+               row.cells);
+    };
+    return InPlace{{.axes = own.axes, .values = {}}, work};
+  }
+
+  static void row_back(std::span<const double> change, std::span<const double> weights,
+                       std::span<double> cells) {
+    double all = 0;
+    for (std::size_t j = 0; j < cells.size(); ++j) all += weights[j] * change[j];
+    for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = weights[j] * (change[j] - all);
   }
 
   static Matrix worked(const Matrix& change, const Matrix& weights, Along along) {
@@ -131,6 +152,7 @@ constinit const Operation softmax_back = gradient_of<Gradient<SoftmaxBack>>({
     .notice = "Each row sums to 0, but where a sink has its share: what one score gains, the "
               "others lose.",
     .mistakes = softmax_back_mistakes,
+    .in_place = SoftmaxBack::in_place,
 });
 
 // Y being A divided by its sums, dA = (dY − the sums of Y ∘ dY) / the sums of A.

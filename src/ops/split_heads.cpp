@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ops/catalogue.hpp"
 #include "ops/formula.hpp"
 #include "ops/gradient.hpp"
@@ -136,7 +138,17 @@ struct SplitHeadsBack {
     due[due.size() - (cuts_rows(call) ? 2 : 1)] /= heads;
     due.insert(due.end() - 2, heads);
     require_arriving(call, due);
-    return cell_by_cell(call, std::move(whole), cell<double>);
+    const Tensor& parts = *call.inputs[arriving];
+    const bool rows = cuts_rows(call);
+    return by_rows(call, std::move(whole), 1, [&](const Operands& of, std::span<double> cells) {
+      const CellBase& at = of.at();
+      const std::size_t row = rows ? at.row % parts.rows() : at.row;
+      for (std::size_t head = 0; head < (rows ? 1 : heads); ++head) {
+        const std::size_t from = at.matrix * heads + (rows ? at.row / parts.rows() : head);
+        std::ranges::copy(parts.cells(from).subspan(row * parts.columns(), parts.columns()),
+                          cells.subspan(head * parts.columns()).begin());
+      }
+    });
   }
 };
 

@@ -62,6 +62,9 @@ def write_lesson(directory, sizes, steps):
         text += f'\n[[step]]\nname = "{name}"\nop = "{op}"\nof = [{of}]\n'
         text += options + ('\nsay = "A step."\n')
     (directory / "lesson.toml").write_text(text)
+    np.save(directory / "d_output.npy", draw.randn(n, d))
+    text += '\n[[given]]\nname = "d_output"\nfile = "d_output.npy"\n'
+    (directory / "back.toml").write_text(text + '\n[backward]\nfrom = {output = "d_output"}\n')
 
 
 def kept_bytes(n, d, h):

@@ -76,6 +76,33 @@ def attention_torch(directory, n, d, h):
     return start
 
 
+def both_ways_torch(directory, n, d, h):
+    """The same with the gradient of every step and weight, each kept."""
+    import numpy as np
+    import torch
+
+    start = time.perf_counter()
+    names = ("X", "W_Q", "W_K", "W_V", "W_O")
+    x, *weights = (torch.from_numpy(np.load(f"{directory}/{name}.npy")).requires_grad_()
+                   for name in names)
+    mask = torch.ones(n, n, dtype=torch.bool).triu(1)
+    kept = []
+
+    def keep(step):
+        step.retain_grad()
+        kept.append(step)
+        return step
+
+    q, k, v = (keep(keep(x @ w).reshape(n, h, d // h).transpose(0, 1)) for w in weights[:3])
+    scaled = keep(keep(q @ k.transpose(1, 2)) / (d // h) ** 0.5)
+    shares = keep(torch.softmax(keep(scaled.masked_fill(mask, float("-inf"))), -1))
+    concat = keep(keep(shares @ v).transpose(0, 1).reshape(n, d))
+    output = keep(concat @ weights[3])
+    output.backward(torch.from_numpy(np.load(f"{directory}/d_output.npy")))
+    print(x.grad, len(kept))
+    return start
+
+
 def safetensors(path):
     """Every tensor of the file in float64, by name."""
     import json

@@ -85,6 +85,18 @@ def attention_row(qkv, scratch, n, d, h, threads):
                prepare=[files.ready])
 
 
+def back_row(qkv, scratch, n, d, h, threads):
+    """Forward and backward: every step and every gradient worked out and kept, the last looked at."""
+    files = lessons.attention(scratch, n, d, h)
+    arguments = (files.directory, n, d, h)
+    return Row("attention and its gradients, all kept", f"{n}×{d}, {h} heads",
+               [qkv, "run", str(files.directory / "back.toml"), "--from", "d_X", "--threads",
+                str(threads)],
+               [peer("torch", "both_ways", "torch", *arguments, env=threads_in(threads))],
+               {"torch": 1}, threads, {"flops": 3 * lessons.flops(n, d, h)}, rounds=3,
+               quick=False, prepare=[files.ready])
+
+
 def output_row(qkv, scratch, n, d, h, threads):
     """The output alone, into a file: nothing on the way need be kept."""
     row = attention_row(qkv, scratch, n, d, h, threads)
@@ -105,7 +117,8 @@ def attention(qkv, scratch):
     sizes = [(8, 16, 2), (128, 768, 12), (512, 768, 12), (1024, 768, 12), (2048, 1024, 16)]
     kept = [attention_row(qkv, scratch, *size, threads) for size in sizes for threads in (1, 2)]
     alone = [output_row(qkv, scratch, *size, threads) for size in sizes[3:] for threads in (1, 2)]
-    return kept + alone
+    back = [back_row(qkv, scratch, 1024, 768, 12, threads) for threads in (1, 2)]
+    return kept + alone + back
 
 
 def gpt2_row(qkv, scratch, n, threads, whole):
