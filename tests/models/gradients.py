@@ -163,7 +163,7 @@ def every_family_walks_back(folder):
 
 def a_larger_model_walks_back(folder):
     """Products by BLAS, weights that are read in their file, rows of more than a lesson's numbers."""
-    ids = [int(i) for i in torch.randint(700, (96,), generator=torch.Generator().manual_seed(3))]
+    ids = [int(i) for i in torch.randint(700, (260,), generator=torch.Generator().manual_seed(3))]
     llama_agrees(folder, "gemma2", ids, hidden_size=320, intermediate_size=512, head_dim=64,
                  num_hidden_layers=1, vocab_size=700, sliding_window=40)
 
