@@ -221,7 +221,7 @@ constinit const Command check_command{
     .examples =
         "  qkv check the-fat-cat my-work/             every step that is there\n"
         "  qkv check the-fat-cat scores.csv           one step\n"
-        "  qkv check the-fat-cat my-work --gradients  with d_output and what comes back from it\n"
+        "  qkv check the-fat-cat my-work --gradients  the way back from d_output, too\n"
         "  qkv check the-fat-cat my-work --no-answers where to look, not what to write\n"
         "  qkv check the-fat-cat class/* --summary csv > marks.csv\n",
     .setup = set_up_check,

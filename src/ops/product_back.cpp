@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ops/formula.hpp"
+#include "tensor/parallel.hpp"
 
 namespace qkv {
 namespace {
@@ -27,6 +28,19 @@ bool fits(const Call& call, const Tensor& whole, Factor left, Factor right) {
   return a.columns == b.rows && a.rows == whole.rows() && b.columns == whole.columns();
 }
 
+// Aᵀ·B as (Bᵀ·A)ᵀ: beside a large A only what is narrow is turned over.
+void multiply_turned(const CellBase& at, Factor left, Factor right, ProductSize size,
+                     Tensor& whole) {
+  const Tensor& a = at.input(left.operand);
+  const Tensor& b = at.input(right.operand);
+  const Matrix lines = xt::transpose(b.matrix(at.matching(right.operand)));
+  Matrix turned = Matrix::from_shape({size.columns, size.rows});
+  multiply({lines.data(), lines.size()}, a.values,
+           at.matching(left.operand) * a.rows() * a.columns(), {turned.data(), turned.size()},
+           {size.columns, size.inner, size.rows}, RightSide::as_is);
+  xt::noalias(whole.write_matrix(at.matrix)) = xt::transpose(turned);
+}
+
 }  // namespace
 
 Form product_form(std::vector<std::string_view> operands, Factor left, Factor right) {
@@ -41,6 +55,10 @@ Tensor product_back(const Call& call, Tensor whole, Factor left, Factor right) {
   const ProductSize size{whole.rows(), side_of(call, left).columns, whole.columns()};
   multiply_each(whole.matrices(), size, [&](std::size_t m) {
     const CellBase at{.call = &call, .output = &whole, .matrix = m};
+    const bool is_large = a.rows() * a.columns() > teaching_numbers && b.columns() < a.columns();
+    if (left.turned && !right.turned && is_large) {
+      return multiply_turned(at, left, right, size, whole);
+    }
     const std::size_t from = at.matching(left.operand);
     const Matrix upright = left.turned ? Matrix(xt::transpose(a.matrix(from))) : Matrix();
     const std::span<const double> lines =
