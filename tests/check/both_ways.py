@@ -21,70 +21,32 @@ from claims import equal, main, qkv  # noqa: E402
 import gpt  # noqa: E402
 import schema  # noqa: E402
 
-HEAD = """
-title = "One head"
-summary = "One line."
-tokens = ["a", "b", "c", "d"]
-[[given]]
-name = "X"
-value = [[1, 0, 2], [0, 1, 1], [3, 1, 0], [1, 1, 1]]
-[[given]]
-name = "W_Q"
-value = [[1, 0], [0, 1], [1, 1]]
-[[given]]
-name = "W_K"
-value = [[0, 1], [1, 1], [1, 0]]
-[[given]]
-name = "W_V"
-value = [[1, 2], [0, 1], [2, 0]]
-[[step]]
-name = "Q"
-op = "project"
-of = ["X", "W_Q"]
-[[step]]
-name = "K"
-op = "project"
-of = ["X", "W_K"]
-[[step]]
-name = "V"
-op = "project"
-of = ["X", "W_V"]
-[[step]]
-name = "scores"
-op = "score"
-of = ["Q", "K"]
-[[step]]
-name = "scaled_scores"
-op = "scale"
-of = "scores"
-[[step]]
-name = "attention_weights"
-op = "softmax"
-of = "scaled_scores"
-[[step]]
-name = "context"
-op = "weighted_sum"
-of = ["attention_weights", "V"]
-"""
-LOSS = """
-[[given]]
-name = "targets"
-value = [0, 1, 1, 0]
-[[step]]
-name = "loss"
-op = "cross_entropy"
-of = ["context", "targets"]
-"""
+GIVENS = {"X": [[1, 0, 2], [0, 1, 1], [3, 1, 0], [1, 1, 1]], "W_Q": [[1, 0], [0, 1], [1, 1]],
+          "W_K": [[0, 1], [1, 1], [1, 0]], "W_V": [[1, 2], [0, 1], [2, 0]]}
+STEPS = (("Q", "project", "X W_Q"), ("K", "project", "X W_K"), ("V", "project", "X W_V"),
+         ("scores", "score", "Q K"), ("scaled_scores", "scale", "scores"),
+         ("attention_weights", "softmax", "scaled_scores"),
+         ("context", "weighted_sum", "attention_weights V"))
+
+
+def lesson_of(givens, steps):
+    text = 'title = "One head"\nsummary = "One line."\n'
+    for name, value in givens.items():
+        text += f'[[given]]\nname = "{name}"\nvalue = {value}\n'
+    for name, op, of in steps:
+        text += f'[[step]]\nname = "{name}"\nop = "{op}"\nof = {json.dumps(of.split())}\n'
+    return text
+
+
+HEAD = lesson_of(GIVENS, STEPS)
+WITH_LOSS = lesson_of(GIVENS | {"targets": [0, 1, 1, 0]},
+                      (*STEPS, ("loss", "cross_entropy", "context targets")))
 ARRIVING = [[0.5, -1.0], [0.25, 0.75], [-0.5, 0.125], [1.0, -0.25]]
 
 
 def worked(change=lambda name, gradient: gradient, with_loss=False):
     """The steps and gradients of that lesson by PyTorch, each gradient changed as it comes back."""
-    there = {"X": torch.tensor([[1, 0, 2], [0, 1, 1], [3, 1, 0], [1, 1, 1]]),
-             "W_Q": torch.tensor([[1, 0], [0, 1], [1, 1]]),
-             "W_K": torch.tensor([[0, 1], [1, 1], [1, 0]]),
-             "W_V": torch.tensor([[1, 2], [0, 1], [2, 0]])}
-    there = {name: one.double().requires_grad_() for name, one in there.items()}
+    there = {name: torch.tensor(value).double().requires_grad_() for name, value in GIVENS.items()}
 
     def put(name, value):
         there[name] = value
@@ -149,7 +111,7 @@ def gradients_from_the_loss_are_right(folder):
     steps, gradients = worked(with_loss=True)
     steps["loss"] = steps["loss"].reshape(1, 1)
     gradients["loss"] = gradients["loss"].reshape(1, 1)
-    report = checked(*written(folder, HEAD + LOSS, steps_with(steps, gradients)))
+    report = checked(*written(folder, WITH_LOSS, steps_with(steps, gradients)))
     equal([step["step"] for step in report["steps"] if step["verdict"] != "correct"], [])
     equal(ways(report), [("correct", None), ("incomplete", None)])
 
