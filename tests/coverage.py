@@ -36,7 +36,7 @@ READERS = {
     "a submission": "check/submission.cpp check/step_name.cpp check/arrange.* check/reading.*",
     "a lesson's TOML": "lesson/read.cpp lesson/toml_reader.* lesson/given.cpp lesson/step_*.cpp "
                        "lesson/expectation.cpp lesson/*_table.cpp lesson/unreadable.cpp",
-    "a lesson's prose": "lesson/prose.cpp lesson/statistic.cpp lesson/inside.cpp",
+    "a lesson's prose": "lesson/prose.cpp lesson/statistic.cpp",
     "files that a lesson names": "lesson/own_directory.cpp",
     "a cell, `--set`, `--patch`": "trace/reference.cpp lesson/set.cpp",
     "a model's files and index": "model/model_files.cpp model/weights.* formats/mapped_file.cpp",

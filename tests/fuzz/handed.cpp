@@ -30,12 +30,16 @@ void compare_directory(const std::filesystem::path& path) {
   lay_out_as(lesson, {}, side);
 }
 
-// A directory as it is handed in: 00-lesson.json, then the names of three files with what is in
-// them, a zero byte between them.
+// A zip archive or a directory as it is handed in: 00-lesson.json, then the names of three files
+// with what is in them, a zero byte between them.
 void call(std::string_view bytes) {
   static const OwnDirectory directory;
-  const std::vector<std::string_view> files = parts(bytes, 7);
   directory.empty();
+  if (bytes.starts_with("PK")) {
+    directory.put("handed.zip", bytes);
+    return check_directory(directory.path() / "handed.zip");
+  }
+  const std::vector<std::string_view> files = parts(bytes, 7);
   if (!files[0].empty()) directory.put(manifest_name, files[0]);
   for (std::size_t i = 1; i < files.size(); i += 2) directory.put(files[i], files[i + 1]);
   try {

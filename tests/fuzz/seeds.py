@@ -6,6 +6,7 @@ import pathlib
 import re
 import struct
 import sys
+import zipfile
 
 import numpy
 
@@ -92,6 +93,14 @@ def handed():
     for start in range(3):
         files = [part for name in names[start:start + 3] for part in (name.encode(), sheets[name])]
         yield b"\0".join([listed if start % 2 == 0 else b"", *files])
+    yield b"\0".join([b"", *[part for name in ("scores.csv", "Q1.csv", "04-K.head-3.csv")
+                             for part in (name.encode(), b"1,2\n3,4\n5,6\n7,8\n")]])
+    packed_sheets = io.BytesIO()
+    with zipfile.ZipFile(packed_sheets, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, sheet in sheets.items():
+            archive.writestr("mine/" + name, sheet)
+        archive.writestr("mine/Q.npy", saved(numpy.save, HEADS))
+    yield packed_sheets.getvalue()
 
 
 def patches():
@@ -127,6 +136,12 @@ def bpe():
     tokenizer["pre_tokenizer"] = {"type": "Metaspace", "replacement": "\u2581",
                                   "prepend_scheme": "first", "split": True}
     yield json.dumps(tokenizer).encode() + b"\0\0a ab"
+    tokenizer["added_tokens"] = [{"id": 1, "content": "<s>", "lstrip": True, "rstrip": True}]
+    template = [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}, {"SpecialToken": {"id": "<s>"}}]
+    tokenizer["post_processor"] = {"type": "Sequence", "processors": [
+        {"type": "ByteLevel"}, {"type": "TemplateProcessing", "single": template,
+                                "special_tokens": {"<s>": {"ids": [1]}}}]}
+    yield json.dumps(tokenizer).encode() + b"\0\0a <s> b"
 
 
 def lessons():
@@ -138,6 +153,12 @@ def lessons():
         text = re.sub(rb"(?ms)^#.*?$\n", b"", text)
         text = re.sub(rb'(?ms)^(say|notice|try|source)\s*=\s*""".*?"""\n', b"", text)
         yield text
+    step = b'[[step]]\nname = "Y"\nop = "softmax"\nof = ["X"]\nsay = "%s"\n'
+    for file in (b"/x.csv", b"../x.csv", b"files", b"files/heads.npy\"\nkey = \"Q"):
+        yield b'[[given]]\nname = "X"\nfile = "%s"\n' % file + step % b"W"
+    words = b" ".join(b"{Y%s.%s}" % (place, name) for place in (b"", b"[1,*]")
+                      for name in b"entropy slope max min mean sum spread shape".split())
+    yield b'[[given]]\nname = "X"\nvalue = [[1, 2, 3], [3, 1, 2]]\n' + step % words
     for number, match in enumerate(re.finditer(r"```toml mine.toml\n(.*?)```",
                                                (ROOT / "docs" / "lessons.md").read_text(), re.S)):
         yield match.group(1).encode()
