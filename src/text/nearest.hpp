@@ -9,8 +9,8 @@ namespace qkv {
 /// The known name that `wanted` was probably meant to be, for "did you mean"; empty where none is
 /// near. Near is: the same but for capitals; about one typing slip for every three characters (a
 /// letter wrong, missing, too many, or two exchanged); or the only name with `wanted` in it. Of
-/// thousands of names the first hundreds are looked at, and what has hundreds of letters is no slip.
-/// Example: among "softmax" and "score", "sofmtax" means "softmax".
+/// thousands of names the first hundreds are looked at, and what has hundreds of letters is no
+/// slip. Example: among "softmax" and "score", "sofmtax" means "softmax".
 std::string nearest(std::string_view wanted, std::span<const std::string_view> names);
 std::string nearest(std::string_view wanted, std::span<const std::string> names);
 
