@@ -9,6 +9,7 @@
 #include "check/agreeing_files.hpp"
 #include "check/arrange.hpp"
 #include "check/step_name.hpp"
+#include "check/strangers.hpp"
 #include "formats/file_stem.hpp"
 #include "formats/format.hpp"
 #include "formats/found_files.hpp"
@@ -18,7 +19,6 @@
 #include "formats/read_file.hpp"
 #include "text/error.hpp"
 #include "text/lowercase.hpp"
-#include "text/nearest.hpp"
 
 namespace qkv {
 namespace {
@@ -48,32 +48,6 @@ bool is_stale(const HandedFile& file, const HandedFile& other, const Submission&
     return submission.list->lists(one.path.filename().string());
   };
   return submission.list && listed(other) && !listed(file);
-}
-
-// A file fits nothing by its name, or an array in one by its key.
-enum class Stranger { file, array };
-
-void refuse_stranger(Stranger kind, std::string_view name, const std::string& place,
-                     const Trace& trace, Submission& submission) {
-  const auto example = [&](const std::string& step) {
-    return kind == Stranger::file ? example_file(step, trace.at(step))
-                                  : fmt::format("\"{}\"", step);
-  };
-  const std::vector<std::string_view> names = names_in(trace);
-  if (const auto of = name_of_gradient(name, trace)) {
-    submission.notes.push_back(fmt::format(
-        "{} fits no step of this lesson; is it the gradient of {}? --gradients judges it, where "
-        "numbers flow from there to the loss",
-        place, *of));
-    return;
-  }
-  const std::string near = nearest(name, names);
-  submission.notes.push_back(
-      fmt::format("{} fits no step of this lesson; {}", place,
-                  near.empty() ? fmt::format("{} is named after its step, as in {}",
-                                             kind == Stranger::file ? "a file" : "an array",
-                                             example(trace.steps.back().name))
-                               : fmt::format("did you mean {}?", example(near))));
 }
 
 bool share_cells(const HandedFile& one, const HandedFile& other) {
@@ -148,24 +122,9 @@ void take_matrix(HandedFile file, const Trace& trace, Submission& submission) {
   add_matrix(std::move(file), trace, submission);
 }
 
-// The only given or step of a shape that is not there yet; empty where there is none, or several.
-std::string only_one_of(const Shape& shape, const Trace& trace, const Submission& submission) {
-  std::string found;
-  for (const std::string_view name : names_in(trace)) {
-    const Tensor& tensor = trace.at(name);
-    Shape shown = tensor.shape();
-    if (is_turned(tensor, trace.convention)) std::swap(shown.back(), shown[shown.size() - 2]);
-    const bool is_there = std::ranges::any_of(
-        submission.files, [&](const HandedFile& file) { return file.name == name; });
-    if (is_there || without_leading_ones(shown) != without_leading_ones(shape)) continue;
-    if (!found.empty()) return {};
-    found = name;
-  }
-  return trace.find_step(found) ? found : std::string();
-}
-
 // What fits nothing by its name may fit one step by its shape.
-void add_stranger(const FoundFile& file, const Trace& trace, Submission& submission) {
+void add_stranger(const FoundFile& file, const ByShape& names, const Trace& trace,
+                  Submission& submission) {
   const std::string place = on_one_line(file.path.string());
   std::vector<NamedWritten> matrices;
   try {
@@ -174,7 +133,8 @@ void add_stranger(const FoundFile& file, const Trace& trace, Submission& submiss
   } catch (const InputError&) {  // somebody's notes
   }
   const std::string name =
-      matrices.size() == 1 ? only_one_of(matrices.front().written.shape, trace, submission) : "";
+      matrices.size() == 1 ? only_one_of(matrices.front().written.shape, names, trace, submission)
+                           : "";
   if (name.empty()) {
     refuse_stranger(Stranger::file, file.path.stem().string(), place, trace, submission);
     return;
@@ -289,7 +249,8 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
                             : Chosen::with_its_directory;
   std::vector<const FoundFile*> strangers;
   for (const FoundFile& file : files) add_file(file, trace, chosen, submission, strangers);
-  for (const FoundFile* file : strangers) add_stranger(*file, trace, submission);
+  const ByShape names = strangers.empty() ? ByShape() : by_shape(trace);
+  for (const FoundFile* file : strangers) add_stranger(*file, names, trace, submission);
   if (submission.files.empty()) {
     const std::string& last = trace.steps.back().name;
     throw InputError(submission.notes.empty()
