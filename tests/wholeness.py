@@ -116,6 +116,9 @@ def half_an_export_is_told(folder):
     equal((done.returncode, done.stderr), (0, words))
     assert f"but {out} is a half export: it has no {LIST}." in " ".join(done.stdout.split()), done.stdout
     assert "All 10 are identical" not in done.stdout, done.stdout
+    shutil.copytree(out, folder / "copy")  # what both lack nothing tells
+    done = qkv("compare", out, folder / "copy")
+    equal((done.returncode, "are identical" in done.stdout), (1, False))
     (out / "07-context.csv").unlink()
     for sides in ([out, LESSON], [LESSON, out]):
         equal(qkv("compare", *sides).returncode, 1)

@@ -178,8 +178,9 @@ void require(const Required& required, const Side& ours, Comparison& comparison)
 
 namespace {
 
-// Whether half an export lacks a step of the other side's.
+// Whether half an export lacks a step of the other side's, or may: two of them may lack the same.
 bool is_cut_short(const Comparison& comparison, const Side& actual, const Side& desired) {
+  if (actual.half_export && desired.half_export) return true;
   return std::ranges::any_of(comparison.steps, [&](const ComparedStep& step) {
     return (step.sameness == Sameness::only_desired && actual.half_export) ||
            (step.sameness == Sameness::only_actual && desired.half_export);

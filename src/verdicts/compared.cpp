@@ -198,8 +198,8 @@ std::string all_same_text(const Comparison& comparison) {
       std::ranges::count(comparison.steps, Sameness::identical, &ComparedStep::sameness);
   const std::string_view are = identical == all ? "identical" : "the same within the tolerance";
   if (comparison.half_exports.empty()) return fmt::format("All {} are {}.\n", all, are);
-  return fmt::format("All {} that are there are {}, but {} is a half export: it has no {}.\n", all,
-                     are, visible(comparison.half_exports.front()), manifest_name);
+  return fmt::format("All {} that are there agree, but {} is a half export: it has no {}.\n", all,
+                     visible(comparison.half_exports.front()), manifest_name);
 }
 
 std::string names_text(std::span<const std::string> names) {
