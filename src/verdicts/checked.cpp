@@ -13,6 +13,7 @@
 #include "text/visible.hpp"
 #include "text/width.hpp"
 #include "trace/labels.hpp"
+#include "verdicts/checked_tolerance.hpp"
 #include "verdicts/marked_grid.hpp"
 
 namespace qkv {
@@ -21,39 +22,6 @@ namespace {
 // The arithmetic of a wrong cell takes so many lines at most, of so many columns.
 constexpr std::size_t longest_arithmetic = 6;
 constexpr std::size_t arithmetic_width = 100;
-
-// What the tolerance goes by, in words.
-std::string measure_text(const StepReport& step) {
-  const std::string decimals =
-      plural(static_cast<std::size_t>(std::max(step.digits, 0)), "decimal");
-  switch (step.measure) {
-    case Measure::decimals: return "you wrote " + decimals;
-    case Measure::exponents: return "you wrote powers of ten, fractions or roots";
-    case Measure::whole:
-    case Measure::rounded: return "you wrote whole numbers";
-    case Measure::elsewhere:
-      return fmt::format("you wrote whole numbers here, {} elsewhere", decimals);
-    case Measure::bfloat16: return "bfloat16 numbers";
-    case Measure::float16: return "float16 numbers";
-    case Measure::float32: return "float32 numbers";
-    case Measure::float64: return "float64 numbers";
-    case Measure::copied: return "a given is copied";
-    case Measure::asked: return decimals + " asked for";
-  }
-  throw std::logic_error("a tolerance goes by nothing known");
-}
-
-std::string tolerance(const StepReport& step) {
-  const std::string how = measure_text(step);
-  if (step.measure == Measure::whole || step.measure == Measure::copied) {
-    return how + ": a cell is right if it is exact";
-  }
-  const std::string unit = fmt::format("{:.2g}", step.unit);
-  if (step.measure == Measure::exponents) {
-    return fmt::format("{}: a cell is right within one in its last digit, {} at most", how, unit);
-  }
-  return fmt::format("{}: a cell is right within {}", how, unit);
-}
 
 bool has(const StepReport& step, std::size_t index, Verdict from, Verdict to) {
   const std::size_t size = step.written.rows() * step.written.columns();
@@ -221,7 +189,7 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
     return text + shape_fault(step, report.own.convention, look);
   }
   if (step.verdict == Verdict::blank) return text + "\n";
-  const std::string by = fmt::format("({})", tolerance(step));
+  const std::string by = fmt::format("({})", tolerance_text(step));
   text += width(text) + 1 + width(by) > look.width ? "\n" + paragraph(by, look) : " " + by + "\n";
   if (step.cells.blank > 0) {
     text += paragraph(fmt::format("Still blank: {} of {}.", step.cells.blank,
