@@ -37,6 +37,13 @@ def sanitized(path=None):
     return b"__asan_init" in Path(path or qkv.path).read_bytes()
 
 
+def for_sanitizers():
+    """What a sanitized qkv wants of the surroundings, also where a test keeps the rest away: its
+    search for leaks looks into the process, which confinement does not let it."""
+    return {name: value for name, value in os.environ.items()
+            if name.endswith("SAN_OPTIONS") or name == "QKV_UNCONFINED"}
+
+
 def equal(got, due, what=""):
     assert got == due, f"{what and what + ': '}got {repr(got)[:600]}, due is {repr(due)[:600]}"
 

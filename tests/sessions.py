@@ -19,13 +19,14 @@ run one after the other in one temporary directory that has examples/ in it, at 
 
 import difflib
 import itertools
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from claims import for_sanitizers
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 ANY_LINES = "..."
@@ -62,7 +63,7 @@ def parts_of(text):
 def environment(program):
     variables = {"PATH": f"{Path(program).resolve().parent}:/usr/bin:/bin", "COLUMNS": "80",
                  "LANG": "C.UTF-8", "HOME": "/nonexistent", "NO_COLOR": "1"}
-    return {**variables, **{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}}
+    return {**variables, **for_sanitizers()}
 
 
 def run(command, folder, program):

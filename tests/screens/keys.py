@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from claims import sanitized
+from claims import for_sanitizers, sanitized
 
 from .lines import by_lines
 from .terminal import (DOWN, LEFT, RIGHT, TWO_WORDS, UP, Program, equal, is_given_back,
@@ -110,7 +110,7 @@ def the_line_to_resume_can_be_pasted():
     due = by_lines("", TWO_WORDS, "--set", "X[fat,thing]=√2", "--set", "X[ cat , thing ] = 1/3",
                    "--from", "scores")
     done = subprocess.run(["/bin/sh", "-c", f'"$0" {line}', Program.path], capture_output=True,
-                          check=True, env={"COLUMNS": "80", "LANG": "C.UTF-8"})
+                          check=True, env={"COLUMNS": "80", "LANG": "C.UTF-8", **for_sanitizers()})
     equal(done.stdout.decode(), due)
 
 

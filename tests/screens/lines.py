@@ -4,11 +4,14 @@ import os
 import re
 import subprocess
 
+from claims import for_sanitizers
+
 from .terminal import TWO_WORDS, Program, Terminal, equal, lessons, started
 
 
 def by_lines(text, *arguments, **options):
-    environment = {"PATH": "/usr/bin:/bin", "COLUMNS": "80", "LANG": "C.UTF-8", "TERM": "xterm"}
+    environment = {"PATH": "/usr/bin:/bin", "COLUMNS": "80", "LANG": "C.UTF-8", "TERM": "xterm",
+                   **for_sanitizers()}
     done = subprocess.run([Program.path, "run", *arguments], input=text.encode(), capture_output=True,
                           env={**environment, **options}, timeout=60, check=False)
     equal(done.returncode, 0)

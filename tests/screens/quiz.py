@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import numpy as np
+from claims import for_sanitizers
 from operations import softmax
 
 from .lines import by_lines
@@ -32,7 +33,7 @@ def place(index):
 
 def quiz(answer, *arguments):
     """Plays a quiz; `answer(name, row, column, tries)` gives the lines. Returns what is printed."""
-    environment = {"PATH": "/usr/bin:/bin", "COLUMNS": "80", "LANG": "C.UTF-8"}
+    environment = {"PATH": "/usr/bin:/bin", "COLUMNS": "80", "LANG": "C.UTF-8", **for_sanitizers()}
     player = subprocess.Popen([Program.path, "run", TWO_WORDS, "--quiz", *arguments], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, env=environment)
     out, tries, last = "", 0, None

@@ -16,6 +16,8 @@ import time
 import unicodedata
 from pathlib import Path
 
+from claims import for_sanitizers
+
 ROOT = Path(__file__).resolve().parents[2]
 TWO_WORDS = str(ROOT / "examples" / "two-words.toml")
 
@@ -53,7 +55,7 @@ class Terminal:
         self.bytes = b""
         self.read_end, write_end = os.pipe()
         environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "xterm-256color",
-                       **{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")},
+                       **for_sanitizers(),
                        **variables}
         self.keeper = os.fork()
         if self.keeper == 0:
