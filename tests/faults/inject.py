@@ -96,7 +96,9 @@ class Bench:
         needed = subprocess.run(["ldd", self.program], check=True, capture_output=True, text=True).stdout
         sanitizer = re.search(r"=> (\S*/libasan\S*)", needed)[1]
         return {"LD_PRELOAD": f"{self.shim} {sanitizer}", "QKV_UNCONFINED": "1",
-                "ASAN_OPTIONS": "verify_asan_link_order=0:alloc_dealloc_mismatch=0:detect_leaks=1"}
+                "ASAN_OPTIONS": "verify_asan_link_order=0:alloc_dealloc_mismatch=0:detect_leaks=1:"
+                                "fast_unwind_on_malloc=0",  # whose stacks the suppressions can read
+                "LSAN_OPTIONS": f"suppressions={Path(__file__).parent / 'leaks.supp'}:print_suppressions=0"}
 
     def start(self, arguments, out, fault=None):
         """Runs it in `out`; the calls of each kind come through a file."""
