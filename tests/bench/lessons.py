@@ -45,12 +45,16 @@ def attention(scratch, n, d, h):
 
 def write_attention(directory, n, d, h):
     sizes = {name: (n if name == "X" else d, d) for name in GIVENS}
-    write_lesson(directory, sizes, [(name, op, of, options.format(h=h))
-                                    for name, op, of, options in STEPS])
+    text = write_lesson(directory, sizes, [(name, op, of, options.format(h=h))
+                                           for name, op, of, options in STEPS])
+    np.save(directory / "d_output.npy", np.random.RandomState(1).randn(n, d))
+    text += '\n[[given]]\nname = "d_output"\nfile = "d_output.npy"\n'
+    (directory / "back.toml").write_text(text + '\n[backward]\nfrom = {output = "d_output"}\n')
 
 
 def write_lesson(directory, sizes, steps):
-    """The lesson and its givens, drawn; a weight is divided by the root of what it adds up."""
+    """The lesson, which is returned, too, and its givens, drawn; a weight is divided by the root of
+    what it adds up."""
     draw = np.random.RandomState(0)
     for name, size in sizes.items():
         np.save(directory / f"{name}.npy", draw.randn(*size) / (1 if name == "X" else size[0]**0.5))
@@ -62,9 +66,7 @@ def write_lesson(directory, sizes, steps):
         text += f'\n[[step]]\nname = "{name}"\nop = "{op}"\nof = [{of}]\n'
         text += options + ('\nsay = "A step."\n')
     (directory / "lesson.toml").write_text(text)
-    np.save(directory / "d_output.npy", draw.randn(n, d))
-    text += '\n[[given]]\nname = "d_output"\nfile = "d_output.npy"\n'
-    (directory / "back.toml").write_text(text + '\n[backward]\nfrom = {output = "d_output"}\n')
+    return text
 
 
 def kept_bytes(n, d, h):
