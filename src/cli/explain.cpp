@@ -17,6 +17,7 @@
 #include "terminal/seen_words.hpp"
 #include "terminal/walk.hpp"
 #include "text/visible.hpp"
+#include "verdicts/json_values.hpp"
 
 namespace qkv {
 namespace {
@@ -62,31 +63,14 @@ std::string as_latex(const CellArithmetic& worked) {
   return text + "\\end{aligned}\n";
 }
 
-// JSON has no infinities: they are the strings "inf" and "-inf".
-nlohmann::ordered_json json_number(double value) {
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
-// The indices as people see them, from 1.
-void add_indices(nlohmann::ordered_json& json, const CellReference& cell, const Trace& trace) {
-  const Tensor& tensor = trace.at(cell.name);
-  const bool turned = is_turned(tensor, trace.convention);
-  const std::vector<std::size_t> leading = leading_index(tensor, cell.matrix);
-  for (std::size_t a = 0; a < leading.size(); ++a) {
-    json[tensor.axes[a].name.empty() ? "head" : tensor.axes[a].name] = leading[a] + 1;
-  }
-  json["row"] = (turned ? cell.column : cell.row) + 1;
-  json["column"] = (turned ? cell.row : cell.column) + 1;
-}
-
 nlohmann::ordered_json seen_json(const SeenThrough& seen, const Trace& trace) {
   nlohmann::ordered_json steps = nlohmann::ordered_json::array();
   for (const SeenStep& step : seen.steps) {
     nlohmann::ordered_json cells = nlohmann::ordered_json::array();
     for (const SeenCell& cell : step.cells) {
-      nlohmann::ordered_json& one = cells.emplace_back(nlohmann::ordered_json::object());
-      add_indices(one, cell_at(step.name, trace.at(step.name), cell.index), trace);
+      const Tensor& tensor = trace.at(step.name);
+      nlohmann::ordered_json& one = cells.emplace_back(
+          cell_json(cell_at(step.name, tensor, cell.index), tensor, trace.convention));
       one["gain"] = json_number(cell.gain);
     }
     steps.push_back({{"step", step.name}, {"cells", std::move(cells)}});
@@ -100,7 +84,7 @@ std::string as_json(const Lesson& lesson, const Trace& trace, const CellArithmet
   json["lesson"] = lesson.name;
   json["cell"] = worked.cell;
   json["step"] = cell.name;
-  add_indices(json, cell, trace);
+  json.update(cell_json(cell, trace.at(cell.name), trace.convention));
   json["value"] = json_number(worked.value);
   json["arithmetic"] = worked.lines;
   if (!worked.remark.empty()) json["remark"] = worked.remark;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "trace/labels.hpp"
+#include "verdicts/json_values.hpp"
 
 namespace qkv {
 namespace {
@@ -13,28 +14,14 @@ using Json = nlohmann::ordered_json;
 // As much as a person may want to read of it: `qkv explain` has all.
 constexpr std::size_t whole_arithmetic = 600;
 
-Json number_json(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
 Json first_json(const StepReport& step, const Trace& own, Answers answers) {
   if (!step.first) return nullptr;
   const FirstWrong& first = *step.first;
-  const bool turned = is_turned(step.written, own.convention);
-  Json json = Json::object();
-  const std::vector<std::size_t> leading = leading_index(step.written, first.cell.matrix);
-  for (std::size_t a = 0; a < leading.size(); ++a) {
-    const std::string& axis = step.written.axes[a].name;
-    json[axis.empty() ? "head" : axis] = leading[a] + 1;
-  }
-  json["row"] = (turned ? first.cell.column : first.cell.row) + 1;
-  json["column"] = (turned ? first.cell.row : first.cell.column) + 1;
-  json["given"] = first.text.empty() ? number_json(first.given) : Json(first.text);
+  Json json = cell_json(first.cell, step.written, own.convention);
+  json["given"] = first.text.empty() ? json_number(first.given) : Json(first.text);
   if (answers == Answers::kept) return json;
-  json["expected"] = number_json(first.expected);
-  json["from_yours"] = number_json(first.from_yours);
+  json["expected"] = json_number(first.expected);
+  json["from_yours"] = json_number(first.from_yours);
   json["arithmetic"] = checked_arithmetic(own, step, whole_arithmetic);
   return json;
 }
@@ -115,7 +102,7 @@ Json region_json(const StepReport& step, const Trace& own, Answers answers) {
   const std::string_view what = what_name(region.what);
   json["what"] = what.empty() ? Json(nullptr) : Json(std::string(what));
   if (answers == Answers::kept) return json;  // the right numbers follow from these
-  if (region.what == Region::What::multiple) json["factor"] = number_json(region.factor);
+  if (region.what == Region::What::multiple) json["factor"] = json_number(region.factor);
   if (region.what == Region::What::offset) {
     json["by"] = region.offset.size() == 1 ? Json(region.offset.front()) : Json(region.offset);
   }

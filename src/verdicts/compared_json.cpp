@@ -5,18 +5,12 @@
 #include "verdicts/checked_json.hpp"
 #include "verdicts/compared.hpp"
 #include "verdicts/compared_parts.hpp"
+#include "verdicts/json_values.hpp"
 
 namespace qkv {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// JSON knows no infinities and no NaN.
-Json compared_number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
 
 Json shape_json(const SideMatrix* side) {
   return side == nullptr ? Json(nullptr) : Json(side->tensor.shape());
@@ -46,14 +40,14 @@ Json step_json(const ComparedStep& step, const Trace& own) {
   json["finite_masks"] = step.finite_masks;
   json["nan_mismatched"] = difference.nan_mismatched;
   json["nan_both"] = difference.nan_both;
-  json["max_absolute"] = compared_number(difference.largest_absolute);
-  json["max_relative"] = compared_number(difference.largest_relative);
+  json["max_absolute"] = json_number(difference.largest_absolute);
+  json["max_relative"] = json_number(difference.largest_relative);
   json["first"] = nullptr;
   if (difference.first) {
     json["first"] = {{"cell", cell_name(step, *difference.first)},
                      {"index", index_of(telling_tensor(step), *difference.first)},
-                     {"actual", compared_number(step.actual->tensor.values[*difference.first])},
-                     {"desired", compared_number(step.desired->tensor.values[*difference.first])}};
+                     {"actual", json_number(step.actual->tensor.values[*difference.first])},
+                     {"desired", json_number(step.desired->tensor.values[*difference.first])}};
   }
   return json;
 }
