@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lesson/guess.hpp"
 #include "model/writing.hpp"
 #include "ops/catalogue.hpp"
 #include "text/error.hpp"
@@ -62,9 +63,8 @@ WantedSteps needed_to_continue(const Recipe& recipe) {
 CutText cut_ids(const std::vector<std::size_t>& ids, const Tensor& probabilities) {
   CutText cut;
   for (const std::size_t id : ids) {
-    const std::string_view word = probabilities.axes.back().label(id, 0);
     cut.ids.push_back(static_cast<double>(id));
-    cut.words.push_back(word.empty() ? fmt::format("<{}>", id) : std::string(word));
+    cut.words.push_back(word_of(probabilities.axes.back().label(id, 0), id));
   }
   return cut;
 }

@@ -18,6 +18,10 @@ std::string with_its_blanks(const std::string& token) {
 
 }  // namespace
 
+std::string word_of(std::string_view label, std::size_t id) {
+  return label.empty() ? fmt::format("<{}>", id) : std::string(label);
+}
+
 std::vector<Guess> likeliest_of(const Tensor& probabilities, std::size_t count) {
   const std::size_t width = std::min(probabilities.columns(), probabilities.values.size());
   const std::size_t last = probabilities.values.size() - width;
@@ -33,8 +37,7 @@ std::vector<Guess> likeliest_of(const Tensor& probabilities, std::size_t count) 
   });
   std::vector<Guess> guesses;
   for (auto id = ids.begin(); id != end; ++id) {
-    const std::string_view word = probabilities.axes.back().label(*id, 0);
-    guesses.push_back({.word = word.empty() ? fmt::format("<{}>", *id) : std::string(word),
+    guesses.push_back({.word = word_of(probabilities.axes.back().label(*id, 0), *id),
                        .id = *id,
                        .share = probabilities.values[last + *id]});
   }

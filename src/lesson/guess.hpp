@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tensor/tensor.hpp"
@@ -14,6 +15,9 @@ struct Guess {
   std::size_t id = 0;
   double share = 0;
 };
+
+/// What an id stands for; `<id>` where its label is blank.
+std::string word_of(std::string_view label, std::size_t id);
 
 /// The likeliest of the last row, the first of them first; of several as likely that of the lower
 /// id. What is not a number is the least likely.
