@@ -8,9 +8,9 @@
 #include <memory>
 #include <set>
 
-#include "check/gradients.hpp"
 #include "check/reading.hpp"
 #include "check/rounded.hpp"
+#include "ops/way_back.hpp"
 #include "tensor/compare.hpp"
 #include "trace/labels.hpp"
 
@@ -202,12 +202,17 @@ StepReport report_of(const Reading& reading, std::size_t index, const Trace& les
   return report;
 }
 
+Outcome outcome_of(const std::optional<std::string>& first_wrong, bool complete) {
+  if (first_wrong) return Outcome::wrong;
+  return complete ? Outcome::correct : Outcome::incomplete;
+}
+
 WayReport way_of(const CheckReport& report, const Trace& trace, bool is_back) {
   WayReport way;
   const auto is_on_it = [&](std::string_view name) {
     const Step* step =
         trace.find_step(name.substr(name.find(" of ") == name.npos ? 0 : name.find(" of ") + 4));
-    return (step && is_gradient(*step)) == is_back;
+    return (step && is_gradient(*step->operation)) == is_back;
   };
   bool complete = std::ranges::none_of(report.missing, is_on_it);
   for (const StepReport& step : report.steps) {
@@ -217,9 +222,7 @@ WayReport way_of(const CheckReport& report, const Trace& trace, bool is_back) {
     const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
     if (bad && !way.first_wrong) way.first_wrong = step.step;
   }
-  way.outcome = way.first_wrong ? Outcome::wrong
-                : complete      ? Outcome::correct
-                                : Outcome::incomplete;
+  way.outcome = outcome_of(way.first_wrong, complete);
   return way;
 }
 
@@ -259,9 +262,7 @@ CheckReport check(const Lesson& lesson, const Trace& trace, const Submission& su
     report.steps.push_back(std::move(step));
   }
   complete = complete && report.missing.empty();
-  report.outcome = report.first_wrong ? Outcome::wrong
-                   : complete         ? Outcome::correct
-                                      : Outcome::incomplete;
+  report.outcome = outcome_of(report.first_wrong, complete);
   if (options.gradients) report.ways = {way_of(report, trace, false), way_of(report, trace, true)};
   report.own = learners_trace(reading);
   return report;

@@ -86,18 +86,16 @@ LoadedLesson laid_out(LoadedLesson loaded, const Backward& backward, std::vector
   }
   lesson.recipe.steps = recipe.steps;
   lesson.asked.clear();  // no other command has these steps
-  Evaluation evaluation = evaluate_all(std::move(recipe));
-  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
-  loaded.trace = std::move(evaluation.trace);
+  loaded.trace = evaluate(std::move(recipe));
   return loaded;
 }
 
 }  // namespace
 
-bool is_gradient(const Step& step) { return step.operation->name == backward_name; }
-
 LoadedLesson with_gradients(LoadedLesson loaded, const std::vector<std::string>& paths) {
-  if (std::ranges::any_of(loaded.trace.steps, is_gradient)) return loaded;
+  if (std::ranges::any_of(loaded.trace.steps,
+                          [](const Step& step) { return is_gradient(*step.operation); }))
+    return loaded;
   if (const std::string loss = loss_of(loaded.trace); !loss.empty()) {
     return laid_out(std::move(loaded), {.of = loss}, {});
   }

@@ -7,9 +7,6 @@
 
 namespace qkv {
 
-/// Whether the step is a gradient, or a sum of them.
-bool is_gradient(const Step& step);
-
 /// The lesson with the gradients of all steps and givens behind its own steps, so that a submission
 /// that has them can be judged; a lesson that walks back already is left as it is. They begin at
 /// its loss, a last step of one number, or one that is called loss or is a cross-entropy. Without

@@ -158,7 +158,7 @@ std::optional<Reading> read_in_other_units(const Lesson& lesson, const Trace& le
 std::size_t wrong_on_the_way_there(const Reading& reading) {
   const auto& nodes = reading.judgement.nodes;
   return static_cast<std::size_t>(std::ranges::count_if(nodes, [](const LearnerNode& node) {
-    return node.step && node.step->operation->name != backward_name && node.wrong_cells() > 0;
+    return node.step && !is_gradient(*node.step->operation) && node.wrong_cells() > 0;
   }));
 }
 

@@ -157,8 +157,7 @@ void Suspects::collect_mistakes(const Hypothesis& hypothesis, std::span<const st
     const Operation* operation = sources[at].operation;
     if (!operation) continue;
     // What a mask hides is 0 in weights; a gradient is 0 for other reasons, too.
-    const bool zeros_tell =
-        at == index_ || !node_.step || node_.step->operation->name != backward_name;
+    const bool zeros_tell = at == index_ || !node_.step || !is_gradient(*node_.step->operation);
     for (const Mistake& mistake : operation->mistakes) {
       std::vector<Tensor> made;
       try {

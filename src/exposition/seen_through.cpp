@@ -22,7 +22,7 @@ constexpr double nudge = 0x1p-13;
 // What the step is the gradient of; empty where it is none, or that of one use among several.
 std::string named_by(const Trace& trace, const Step& step) {
   const std::string prefix = gradient_name("");
-  if (step.operation->name != backward_name || !step.name.starts_with(prefix)) return {};
+  if (!is_gradient(*step.operation) || !step.name.starts_with(prefix)) return {};
   const std::string name = step.name.substr(prefix.size());
   const Tensor* tensor = trace.find(name);
   return tensor && tensor->values.size() == step.output.values.size() ? name : "";

@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::string_view readout = "probabilities";
 
-Trace worked_out(Recipe recipe, const WantedSteps& wanted) {
-  Evaluation evaluation = evaluate_all(std::move(recipe), wanted);
-  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
-  return std::move(evaluation.trace);
-}
-
 Ablation without(const LoadedLesson& loaded, const Step& step, std::size_t matrix,
                  std::size_t answer) {
   Recipe recipe = recipe_behind(loaded, step);
@@ -28,7 +22,7 @@ Ablation without(const LoadedLesson& loaded, const Step& step, std::size_t matri
   WantedSteps wanted = {std::string(readout)};
   const auto& backward = loaded.lesson.backward;
   if (backward) wanted.push_back(backward->of);
-  const Trace trace = worked_out(std::move(recipe), wanted);
+  const Trace trace = evaluate(std::move(recipe), wanted);
   const Tensor& shares = trace.at(readout);
   const std::size_t last = shares.values.size() - shares.columns();
   return {.step = step.name,
@@ -109,7 +103,7 @@ std::vector<Glimpse> glimpses(const LoadedLesson& loaded, std::size_t count) {
     wanted.push_back(before);
     all.push_back({.step = layer.name, .guesses = {}});
   }
-  const Trace trace = worked_out(std::move(recipe), wanted);
+  const Trace trace = evaluate(std::move(recipe), wanted);
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].guesses = likeliest_of(trace.at(wanted[i]), count);
   }

@@ -116,15 +116,7 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named, Set
   }
 }
 
-namespace {
-
-Trace worked_out(Recipe recipe, const WantedSteps& wanted) {
-  Evaluation evaluation = evaluate_all(std::move(recipe), wanted);
-  if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
-  return std::move(evaluation.trace);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void set_all(Recipe& recipe, const std::vector<std::string>& changes, const Trace& named,
              bool is_changed) {
@@ -145,7 +137,7 @@ void set_all(Recipe& recipe, const std::vector<std::string>& changes, const Trac
     const bool is_given =
         std::ranges::find(recipe.givens, name, &Given::name) != recipe.givens.end();
     if (is_changed && !is_given) {
-      set_cell(recipe, *change, worked_out(recipe, {name}));
+      set_cell(recipe, *change, evaluate(recipe, {name}));
     } else {
       set_cell(recipe, *change, named);
     }
@@ -163,7 +155,7 @@ Trace with_set(const Trace& trace, const std::vector<std::string>& changes) {
     recipe.steps.push_back({step.name, step.operation, step.of, step.options});
   }
   set_all(recipe, changes, trace, false);
-  return worked_out(std::move(recipe), {});
+  return evaluate(std::move(recipe), {});
 }
 
 void patch_matrix(Recipe& recipe, const std::string& change, const Trace& named) {

@@ -125,9 +125,7 @@ void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
     throw InputError(fmt::format("--set {}.of: {} takes {}", printable(step.name),
                                  step.operation->name, step.operation->operands));
   }
-  const auto goes_back = [](const StepRecipe& other) {
-    return other.operation->name == backward_name;
-  };
+  const auto goes_back = [](const StepRecipe& other) { return is_gradient(*other.operation); };
   if (std::ranges::any_of(recipe.steps, goes_back)) {
     throw InputError(fmt::format(
         "--set {}.of: the lesson walks back through this step; change what it is made of in the "

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lesson/guess.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/way_back.hpp"
 #include "text/counted.hpp"
@@ -86,9 +87,8 @@ CutText cut_text(const std::vector<std::size_t>& ids, std::size_t vocabulary,
       throw InputError(fmt::format("{}: there is no id {}; the model's ids are 0 to {}", option, id,
                                    vocabulary - 1));
     }
-    const bool is_known = id < tokens.size() && !tokens[id].empty();
     cut.ids.push_back(static_cast<double>(id));
-    cut.words.push_back(is_known ? tokens[id] : fmt::format("<{}>", id));
+    cut.words.push_back(word_of(id < tokens.size() ? tokens[id] : std::string(), id));
   }
   return cut;
 }
@@ -123,11 +123,10 @@ void go_back_again(Recipe& recipe, const Lesson& own) {
     return std::ranges::find(recipe.steps, name, &StepRecipe::name) != recipe.steps.end();
   };
   Recipe there = recipe;
-  std::erase_if(there.steps,
-                [](const StepRecipe& step) { return step.operation->name == backward_name; });
+  std::erase_if(there.steps, [](const StepRecipe& step) { return is_gradient(*step.operation); });
   std::erase_if(there.givens, [&](const Given& given) {  // a gradient that was set itself
     const auto step = find_step(own.recipe, given.name);
-    return step && own.recipe.steps[*step].operation->name == backward_name;
+    return step && is_gradient(*own.recipe.steps[*step].operation);
   });
   recipe.steps = there.steps;
   if (!has_step(own.backward->of)) return;

@@ -92,7 +92,7 @@ std::vector<Tensor> products_of_others(const Source& step, const Form& form, Fac
   const Tensor whole = whole_frame(due, form);
   std::vector<Tensor> results;
   for (const Source& source : step.all) {
-    const bool goes_back = source.operation && source.operation->name == backward_name;
+    const bool goes_back = source.operation && is_gradient(*source.operation);
     for (const std::size_t k : {left.operand, right.operand}) {
       if (!source.tensor || source.tensor == due.inputs[k]) continue;
       const bool is_of_its_kind = goes_back == (k == arriving);

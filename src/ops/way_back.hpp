@@ -30,6 +30,9 @@ WayBack no_way_back(const Use& use);
 /// The name of every gradient's operation, as lessons write it.
 inline constexpr std::string_view backward_name = "backward";
 
+/// Whether the operation makes a gradient, or adds up several.
+inline bool is_gradient(const Operation& operation) { return operation.name == backward_name; }
+
 /// The first gradient: the loss by itself, 1. Takes the loss.
 extern const Operation seed_operation;
 

@@ -271,8 +271,8 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
   return Evaluator(std::move(recipe), wanted).all();
 }
 
-Trace evaluate(const Recipe& recipe) {
-  Evaluation result = evaluate_all(recipe);
+Trace evaluate(Recipe recipe, const WantedSteps& wanted) {
+  Evaluation result = evaluate_all(std::move(recipe), wanted);
   if (!result.faults.empty()) throw InputError(result.faults.front().message);
   return std::move(result.trace);
 }

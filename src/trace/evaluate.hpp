@@ -32,7 +32,7 @@ std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name
 /// Throws InputError where the givens alone are more than `memory_limit` allows.
 Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted = {});
 
-/// Works out the whole recipe. Throws InputError for the first step that fails.
-Trace evaluate(const Recipe& recipe);
+/// The same, all of it or what is wanted. Throws InputError for the first step that fails.
+Trace evaluate(Recipe recipe, const WantedSteps& wanted = {});
 
 }  // namespace qkv
