@@ -11,11 +11,11 @@
 
 #include "cli/app.hpp"
 #include "cli/terminal.hpp"
-#include "formats/unfinished.hpp"
-#include "tensor/memory_limit.hpp"
+#include "formats/files/unfinished.hpp"
+#include "tensor/memory.hpp"
 #include "text/error.hpp"
+#include "text/escape.hpp"
 #include "text/utf8.hpp"
-#include "text/visible.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <string>
 
-#include "ops/way_back.hpp"
+#include "ops/backward_rule.hpp"
 #include "samples.hpp"
 #include "text/error.hpp"
 

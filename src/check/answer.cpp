@@ -1,5 +1,5 @@
 #include "check/answer.hpp"
-#include "text/trimmed.hpp"
+#include "text/strings.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "check/rounded.hpp"
-#include "formats/cell.hpp"
-#include "formats/numeral.hpp"
+#include "check/intake/rounded.hpp"
+#include "formats/handwork/cell.hpp"
+#include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
 
 namespace qkv {

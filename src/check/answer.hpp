@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "check/diagnosis.hpp"
+#include "check/diagnose/diagnosis.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv {

@@ -8,9 +8,9 @@
 #include <memory>
 #include <set>
 
-#include "check/reading.hpp"
-#include "check/rounded.hpp"
-#include "ops/way_back.hpp"
+#include "check/intake/rounded.hpp"
+#include "check/judge/reading.hpp"
+#include "ops/backward_rule.hpp"
 #include "tensor/compare.hpp"
 #include "trace/labels.hpp"
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "check/diagnosis.hpp"
-#include "check/judge.hpp"
-#include "check/region.hpp"
-#include "check/submission.hpp"
+#include "check/diagnose/diagnosis.hpp"
+#include "check/diagnose/region.hpp"
+#include "check/intake/submission.hpp"
+#include "check/judge/judge.hpp"
 #include "lesson/lesson.hpp"
 #include "trace/reference.hpp"
 

@@ -16,8 +16,8 @@
 #include "cli/option_list.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/values.hpp"
-#include "lesson/own_directory.hpp"
-#include "tensor/memory_limit.hpp"
+#include "lesson/file/own_directory.hpp"
+#include "tensor/memory.hpp"
 #include "tensor/parallel.hpp"
 #include "text/error.hpp"
 

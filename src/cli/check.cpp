@@ -8,16 +8,16 @@
 #include <thread>
 
 #include "check/check.hpp"
-#include "check/gradients.hpp"
+#include "check/intake/gradients.hpp"
 #include "cli/command.hpp"
 #include "cli/few_messages.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/progress.hpp"
 #include "cli/values.hpp"
-#include "formats/file_stem.hpp"
+#include "formats/files/file_stem.hpp"
 #include "text/error.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 #include "verdicts/checked.hpp"
 
 namespace qkv {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/confined.hpp"
+#include "cli/sandbox.hpp"
 #include "cli/terminal.hpp"
 
 namespace qkv {

@@ -4,20 +4,20 @@
 #include <filesystem>
 #include <memory>
 
-#include "check/compared_program.hpp"
-#include "check/side.hpp"
+#include "check/compare/compared_program.hpp"
+#include "check/compare/side.hpp"
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
-#include "formats/dump.hpp"
+#include "formats/files/find_files.hpp"
 #include "formats/format.hpp"
-#include "formats/shell_word.hpp"
 #include "lesson/library.hpp"
 #include "text/error.hpp"
+#include "text/escape.hpp"
 #include "text/number_in.hpp"
-#include "text/trimmed.hpp"
-#include "text/visible.hpp"
+#include "text/shell_word.hpp"
+#include "text/strings.hpp"
 #include "verdicts/compared.hpp"
 
 namespace qkv {

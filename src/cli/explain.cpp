@@ -7,16 +7,16 @@
 #include <utility>
 
 #include "cli/command.hpp"
+#include "cli/explain.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
-#include "document/latex_text.hpp"
+#include "document/latex.hpp"
 #include "exposition/arithmetic.hpp"
 #include "exposition/formula.hpp"
-#include "exposition/seen_through.hpp"
-#include "terminal/seen_words.hpp"
+#include "exposition/sensitivity.hpp"
 #include "terminal/walk.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 #include "verdicts/json_values.hpp"
 
 namespace qkv {

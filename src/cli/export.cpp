@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/exporting.hpp"
+#include "cli/export.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/sync_option.hpp"
@@ -12,7 +12,7 @@
 #include "exporting/export_format.hpp"
 #include "exporting/export_plan.hpp"
 #include "text/error.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 
 namespace qkv {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/exporting.hpp"
+#include "cli/export.hpp"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "cli/progress.hpp"
-#include "formats/output_directory.hpp"
-#include "formats/sha256.hpp"
+#include "formats/files/output_directory.hpp"
+#include "formats/files/sha256.hpp"
 #include "text/counted.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 
 namespace qkv {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cli/terminal.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 
 namespace qkv {
 namespace {

@@ -6,9 +6,9 @@
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
 #include "terminal/heads.hpp"
-#include "terminal/inside.hpp"
+#include "terminal/model_views.hpp"
 #include "text/error.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 
 namespace qkv {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/command.hpp"
 #include "lesson/library.hpp"
 #include "text/width.hpp"
-#include "text/wrapped.hpp"
+#include "text/wrapping.hpp"
 
 namespace qkv {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "cli/option_list.hpp"
 #include "cli/values.hpp"
-#include "formats/shell_word.hpp"
 #include "text/error.hpp"
 #include "text/number_in.hpp"
-#include "text/trimmed.hpp"
+#include "text/shell_word.hpp"
+#include "text/strings.hpp"
 
 namespace qkv {
 namespace {

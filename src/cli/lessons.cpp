@@ -10,9 +10,9 @@
 #include "exposition/step_words.hpp"
 #include "lesson/library.hpp"
 #include "text/error.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 #include "text/width.hpp"
-#include "text/wrapped.hpp"
+#include "text/wrapping.hpp"
 
 namespace qkv {
 namespace {

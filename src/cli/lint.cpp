@@ -4,7 +4,7 @@
 #include <iterator>
 #include <memory>
 
-#include "check/advice.hpp"
+#include "check/grading/advice.hpp"
 #include "cli/command.hpp"
 #include "cli/few_messages.hpp"
 #include "cli/option_list.hpp"
@@ -12,7 +12,7 @@
 #include "lesson/lint.hpp"
 #include "terminal/operations.hpp"
 #include "text/error.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv {

@@ -2,7 +2,7 @@
 
 #include "cli/generate.hpp"
 #include "lesson/library.hpp"
-#include "text/code_point.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv {
 namespace {

@@ -8,15 +8,15 @@
 #include <optional>
 #include <string_view>
 
-#include "check/distinct.hpp"
+#include "check/grading/distinct.hpp"
 #include "cli/command.hpp"
 #include "cli/option_list.hpp"
 #include "cli/sync_option.hpp"
 #include "cli/values.hpp"
-#include "formats/write_file.hpp"
-#include "lesson/new_lesson.hpp"
+#include "formats/files/write_file.hpp"
+#include "lesson/generate/new_lesson.hpp"
 #include "text/error.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 
 namespace qkv {
 namespace {

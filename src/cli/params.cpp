@@ -1,4 +1,4 @@
-#include "terminal/params.hpp"
+#include "terminal/tables.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include "cli/command.hpp"
 #include "cli/option_list.hpp"
 #include "text/error.hpp"
+#include "text/escape.hpp"
 #include "text/number_in.hpp"
 #include "text/thousands.hpp"
-#include "text/visible.hpp"
 
 namespace qkv {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cli/terminal.hpp"
-#include "formats/unfinished.hpp"
+#include "formats/files/unfinished.hpp"
 
 namespace qkv {
 namespace {

@@ -12,13 +12,13 @@
 #include "cli/progress.hpp"
 #include "cli/sync_option.hpp"
 #include "cli/values.hpp"
-#include "formats/shell_word.hpp"
-#include "formats/write_file.hpp"
+#include "formats/files/write_file.hpp"
+#include "interactive/walkthrough.hpp"
 #include "page/report.hpp"
-#include "stepping/walkthrough.hpp"
 #include "text/error.hpp"
+#include "text/escape.hpp"
+#include "text/shell_word.hpp"
 #include "text/thousands.hpp"
-#include "text/visible.hpp"
 
 namespace qkv {
 namespace {

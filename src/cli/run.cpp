@@ -10,16 +10,16 @@
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
+#include "cli/run.hpp"
 #include "cli/screen.hpp"
-#include "cli/stepping.hpp"
 #include "cli/values.hpp"
 #include "exposition/changes.hpp"
-#include "formats/shell_word.hpp"
-#include "stepping/walkthrough.hpp"
-#include "terminal/inside.hpp"
+#include "interactive/walkthrough.hpp"
+#include "terminal/model_views.hpp"
 #include "terminal/walk.hpp"
 #include "text/error.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
+#include "text/shell_word.hpp"
 
 namespace qkv {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "cli/terminal.hpp"
-#include "formats/unfinished.hpp"
+#include "formats/files/unfinished.hpp"
 #include "text/error.hpp"
 #include "text/number_in.hpp"
 

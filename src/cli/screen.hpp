@@ -3,8 +3,8 @@
 #include <optional>
 #include <string_view>
 
-#include "stepping/frame.hpp"
-#include "stepping/keys.hpp"
+#include "interactive/frame.hpp"
+#include "interactive/keys.hpp"
 
 namespace qkv {
 

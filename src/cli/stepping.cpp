@@ -1,4 +1,4 @@
-#include "cli/stepping.hpp"
+#include "cli/run.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,14 +7,14 @@
 #include <cstdlib>
 #include <string>
 
-#include "cli/exporting.hpp"
+#include "cli/export.hpp"
 #include "cli/screen.hpp"
 #include "cli/terminal.hpp"
 #include "exporting/export_plan.hpp"
-#include "stepping/plain.hpp"
-#include "stepping/stepper.hpp"
-#include "stepping/way_back.hpp"
-#include "text/visible.hpp"
+#include "interactive/plain.hpp"
+#include "interactive/stepper.hpp"
+#include "interactive/way_back.hpp"
+#include "text/escape.hpp"
 
 namespace qkv {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli/sync_option.hpp"
 
 #include "cli/option_list.hpp"
-#include "formats/directory.hpp"
+#include "formats/files/directory.hpp"
 
 namespace qkv {
 

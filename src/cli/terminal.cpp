@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "formats/temporary.hpp"
+#include "formats/files/temporary.hpp"
 #include "text/error.hpp"
 #include "text/number_in.hpp"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "text/error.hpp"
-#include "text/nearest.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
+#include "text/suggest.hpp"
 
 namespace qkv {
 namespace {

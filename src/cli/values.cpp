@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "text/nearest.hpp"
 #include "text/number_in.hpp"
+#include "text/suggest.hpp"
 
 namespace qkv {
 namespace {

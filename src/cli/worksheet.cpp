@@ -11,13 +11,13 @@
 #include "cli/sync_option.hpp"
 #include "cli/values.hpp"
 #include "exporting/blank_sheets.hpp"
-#include "formats/output_directory.hpp"
-#include "formats/read_file.hpp"
-#include "formats/shell_word.hpp"
+#include "formats/files/output_directory.hpp"
+#include "formats/files/read_file.hpp"
 #include "page/worksheet.hpp"
 #include "text/error.hpp"
+#include "text/escape.hpp"
+#include "text/shell_word.hpp"
 #include "text/thousands.hpp"
-#include "text/visible.hpp"
 
 namespace qkv {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "exposition/exposition.hpp"
-#include "text/trimmed.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
+#include "text/strings.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "document/document.hpp"
-#include "document/latex_text.hpp"
+#include "document/latex.hpp"
 #include "exposition/arithmetic.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 #include "text/width.hpp"
 
 namespace qkv {

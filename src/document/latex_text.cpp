@@ -1,4 +1,4 @@
-#include "document/latex_text.hpp"
+#include "document/latex.hpp"
 
 #include <fmt/format.h>
 

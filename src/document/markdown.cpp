@@ -4,8 +4,8 @@
 
 #include "document/document.hpp"
 #include "exposition/arithmetic.hpp"
+#include "text/escape.hpp"
 #include "text/typeset.hpp"
-#include "text/visible.hpp"
 
 namespace qkv {
 namespace {

@@ -7,13 +7,13 @@
 #include <deque>
 
 #include "document/document.hpp"
-#include "formats/json.hpp"
-#include "formats/npy.hpp"
-#include "formats/npz.hpp"
-#include "formats/safetensors.hpp"
+#include "formats/arrays/json.hpp"
+#include "formats/arrays/npy.hpp"
+#include "formats/arrays/npz.hpp"
+#include "formats/arrays/safetensors.hpp"
 #include "text/error.hpp"
-#include "text/nearest.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
+#include "text/suggest.hpp"
 
 namespace qkv {
 namespace {

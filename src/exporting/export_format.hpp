@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "exporting/export_plan.hpp"
-#include "formats/csv.hpp"
 #include "formats/format.hpp"
+#include "formats/handwork/csv.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {

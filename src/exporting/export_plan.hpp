@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "formats/files/manifest.hpp"
 #include "formats/format.hpp"
-#include "formats/manifest.hpp"
 #include "formats/sink.hpp"
 #include "lesson/lesson.hpp"
 #include "trace/trace.hpp"

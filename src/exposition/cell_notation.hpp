@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ops/expression.hpp"
+#include "ops/numbers/expression.hpp"
 
 namespace qkv {
 

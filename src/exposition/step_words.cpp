@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "lesson/guess.hpp"
+#include "lesson/model/guess.hpp"
 #include "lesson/prose.hpp"
 #include "text/number.hpp"
 #include "text/width.hpp"

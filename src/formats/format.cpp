@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "formats/csv.hpp"
-#include "formats/csv_plain.hpp"
-#include "formats/json.hpp"
-#include "formats/mapped_file.hpp"
-#include "formats/npy.hpp"
-#include "formats/npz.hpp"
-#include "formats/pasted.hpp"
-#include "formats/safetensors.hpp"
+#include "formats/arrays/json.hpp"
+#include "formats/arrays/npy.hpp"
+#include "formats/arrays/npz.hpp"
+#include "formats/arrays/safetensors.hpp"
+#include "formats/files/mapped_file.hpp"
+#include "formats/handwork/csv.hpp"
+#include "formats/handwork/csv_plain.hpp"
+#include "formats/handwork/pasted.hpp"
 #include "tensor/row_kernels.hpp"
 #include "text/lowercase.hpp"
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/parsed_array.hpp"
 #include "formats/wanted.hpp"
-#include "formats/written.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv {

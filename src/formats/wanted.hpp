@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "formats/cell.hpp"
+#include "formats/handwork/cell.hpp"
 
 namespace qkv {
 

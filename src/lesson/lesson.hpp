@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/written.hpp"
+#include "formats/parsed_array.hpp"
 #include "model/model_words.hpp"
 #include "trace/backward.hpp"
 #include "trace/recipe.hpp"

@@ -7,15 +7,15 @@
 #include <system_error>
 #include <utility>
 
-#include "formats/read_file.hpp"
-#include "formats/shell_word.hpp"
-#include "lesson/continuing.hpp"
+#include "formats/files/read_file.hpp"
+#include "lesson/change/overrides.hpp"
+#include "lesson/change/set_option.hpp"
+#include "lesson/change/true_words.hpp"
+#include "lesson/model/next_tokens.hpp"
 #include "lesson/prose.hpp"
-#include "lesson/set.hpp"
-#include "lesson/set_option.hpp"
-#include "lesson/true_words.hpp"
 #include "text/error.hpp"
-#include "text/nearest.hpp"
+#include "text/shell_word.hpp"
+#include "text/suggest.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lesson/lesson.hpp"
-#include "lesson/model_lesson.hpp"
+#include "lesson/model/model_lesson.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv {

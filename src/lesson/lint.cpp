@@ -6,9 +6,9 @@
 #include <new>
 #include <sstream>
 
-#include "lesson/expectation.hpp"
+#include "lesson/file/expectation.hpp"
 #include "lesson/prose.hpp"
-#include "tensor/memory_limit.hpp"
+#include "tensor/memory.hpp"
 #include "text/error.hpp"
 #include "text/utf8.hpp"
 #include "trace/evaluate.hpp"

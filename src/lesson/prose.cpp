@@ -8,13 +8,13 @@
 #include <iterator>
 #include <utility>
 
-#include "lesson/guess.hpp"
-#include "lesson/set.hpp"
+#include "lesson/change/overrides.hpp"
+#include "lesson/model/guess.hpp"
 #include "lesson/statistic.hpp"
 #include "text/error.hpp"
 #include "text/number_in.hpp"
+#include "text/strings.hpp"
 #include "text/thousands.hpp"
-#include "text/trimmed.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "model/gpt_architecture.hpp"
+#include "model/families.hpp"
 #include "model/llama_architecture.hpp"
 #include "model/tensor_names.hpp"
 #include "text/error.hpp"

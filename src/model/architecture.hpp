@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/facts.hpp"
+#include "model/config.hpp"
 #include "model/weights.hpp"
 #include "ops/options.hpp"
 

@@ -6,9 +6,9 @@
 #include <array>
 #include <vector>
 
-#include "formats/numeral.hpp"
+#include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
-#include "text/nearest.hpp"
+#include "text/suggest.hpp"
 
 namespace qkv {
 namespace {

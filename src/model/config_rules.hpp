@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "model/facts.hpp"
+#include "model/config.hpp"
 
 namespace qkv {
 

@@ -1,4 +1,4 @@
-#include "model/gpt_facts.hpp"
+#include "model/gpt.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,7 +1,7 @@
-#include "model/layout.hpp"
+#include "model/layout_piece.hpp"
 
 #include "model/gpt_layout.hpp"
-#include "model/llama_layout.hpp"
+#include "model/layout.hpp"
 #include "ops/catalogue.hpp"
 
 namespace qkv {

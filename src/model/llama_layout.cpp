@@ -1,4 +1,4 @@
-#include "model/llama_layout.hpp"
+#include "model/layout.hpp"
 
 #include <fmt/format.h>
 

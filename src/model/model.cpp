@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/layout.hpp"
+#include "model/layout_piece.hpp"
 #include "text/counted.hpp"
 #include "text/error.hpp"
 

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "formats/numeral.hpp"
-#include "formats/read_file.hpp"
+#include "formats/files/read_file.hpp"
+#include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
-#include "text/nearest.hpp"
+#include "text/suggest.hpp"
 
 namespace qkv {
 namespace {

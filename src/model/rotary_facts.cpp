@@ -7,9 +7,9 @@
 #include <cmath>
 #include <span>
 
-#include "formats/numeral.hpp"
+#include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
-#include "text/nearest.hpp"
+#include "text/suggest.hpp"
 
 namespace qkv {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/facts.hpp"
+#include "model/config.hpp"
 #include "ops/options.hpp"
 
 namespace qkv {

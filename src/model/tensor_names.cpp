@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <set>
 
-#include "formats/numeral.hpp"
+#include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
-#include "text/nearest.hpp"
 #include "text/number_in.hpp"
+#include "text/suggest.hpp"
 
 namespace qkv {
 namespace {

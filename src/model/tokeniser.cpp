@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "formats/numeral.hpp"
-#include "formats/read_file.hpp"
+#include "formats/files/read_file.hpp"
+#include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
 #include "tokens/bpe.hpp"
 #include "tokens/words.hpp"

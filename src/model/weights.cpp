@@ -7,11 +7,11 @@
 #include <cmath>
 #include <iterator>
 
-#include "formats/numeral.hpp"
+#include "formats/handwork/numeral.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
 #include "text/error.hpp"
-#include "text/nearest.hpp"
+#include "text/suggest.hpp"
 
 namespace qkv {
 namespace {

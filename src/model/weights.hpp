@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/mapped_file.hpp"
-#include "formats/safetensors.hpp"
+#include "formats/arrays/safetensors.hpp"
+#include "formats/files/mapped_file.hpp"
 #include "model/model_files.hpp"
 #include "tensor/tensor.hpp"
 

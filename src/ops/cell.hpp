@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "ops/call.hpp"
-#include "ops/decimal.hpp"
-#include "ops/expression.hpp"
-#include "ops/interval.hpp"
+#include "ops/numbers/decimal.hpp"
+#include "ops/numbers/expression.hpp"
+#include "ops/numbers/interval.hpp"
 
 namespace qkv {
 

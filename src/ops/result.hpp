@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "ops/attention/visible_keys.hpp"
 #include "ops/operation.hpp"
-#include "ops/seen_keys.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "page/html.hpp"
-#include "text/code_point.hpp"
 #include "text/typeset.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv {
 namespace {

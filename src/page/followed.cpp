@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "page/cell_program.hpp"
+#include "page/cell_bytecode.hpp"
 
 namespace qkv {
 namespace {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "page/direction.hpp"
+#include "text/escape.hpp"
 #include "text/typeset.hpp"
-#include "text/visible.hpp"
 #include "text/width.hpp"
 
 namespace qkv {

@@ -13,8 +13,8 @@
 #include "page/report_matrix.hpp"
 #include "page/report_view.hpp"
 #include "page/ways.hpp"
+#include "text/escape.hpp"
 #include "text/typeset.hpp"
-#include "text/visible.hpp"
 #include "text/width.hpp"
 
 namespace qkv {

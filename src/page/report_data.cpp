@@ -6,11 +6,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "page/cell_program.hpp"
+#include "page/cell_bytecode.hpp"
 #include "page/followed.hpp"
 #include "page/ways.hpp"
 #include "tensor/parallel.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv {

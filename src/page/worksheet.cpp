@@ -8,12 +8,12 @@
 
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
-#include "formats/numeral.hpp"
+#include "formats/handwork/numeral.hpp"
 #include "page/direction.hpp"
 #include "page/html.hpp"
+#include "text/escape.hpp"
 #include "text/number.hpp"
 #include "text/typeset.hpp"
-#include "text/visible.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "tensor/memory_limit.hpp"
+#include "tensor/memory.hpp"
 
 namespace qkv {
 namespace {

@@ -7,10 +7,10 @@
 #include "exposition/selection.hpp"
 #include "tensor/change.hpp"
 #include "tensor/parallel.hpp"
-#include "terminal/dots.hpp"
 #include "terminal/grid.hpp"
 #include "terminal/lines.hpp"
-#include "text/visible.hpp"
+#include "terminal/pattern_glyphs.hpp"
+#include "text/escape.hpp"
 #include "text/width.hpp"
 #include "trace/labels.hpp"
 

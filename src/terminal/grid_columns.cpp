@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 #include "text/width.hpp"
 
 namespace qkv {

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "terminal/dots.hpp"
 #include "terminal/lines.hpp"
+#include "terminal/pattern_glyphs.hpp"
+#include "text/escape.hpp"
 #include "text/number.hpp"
-#include "text/visible.hpp"
 #include "text/width.hpp"
-#include "text/wrapped.hpp"
+#include "text/wrapping.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {

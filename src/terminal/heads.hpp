@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "lesson/head_habits.hpp"
 #include "lesson/lesson.hpp"
+#include "lesson/model/head_habits.hpp"
 
 namespace qkv {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
-#include "ops/way_back.hpp"
-#include "text/wrapped.hpp"
+#include "text/wrapping.hpp"
 
 namespace qkv {
 namespace {

@@ -9,10 +9,10 @@
 #include "terminal/exhibit.hpp"
 #include "terminal/worked_cell.hpp"
 #include "terminal/wrapped_arithmetic.hpp"
+#include "text/escape.hpp"
 #include "text/number.hpp"
-#include "text/visible.hpp"
 #include "text/width.hpp"
-#include "text/wrapped.hpp"
+#include "text/wrapping.hpp"
 
 namespace qkv {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "exposition/arithmetic.hpp"
-#include "formats/shell_word.hpp"
 #include "terminal/wrapped_arithmetic.hpp"
-#include "text/visible.hpp"
-#include "text/wrapped.hpp"
+#include "text/escape.hpp"
+#include "text/shell_word.hpp"
+#include "text/wrapping.hpp"
 
 namespace qkv {
 namespace {

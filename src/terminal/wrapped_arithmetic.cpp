@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "text/width.hpp"
-#include "text/wrapped.hpp"
+#include "text/wrapping.hpp"
 
 namespace qkv {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "text/code_point.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv {
 

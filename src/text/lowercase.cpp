@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text/code_point.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 
 namespace qkv {
 namespace {

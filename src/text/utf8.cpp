@@ -1,6 +1,6 @@
 #include "text/utf8.hpp"
 
-#include "text/code_point.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv {
 

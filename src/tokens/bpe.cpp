@@ -7,8 +7,8 @@
 #include <queue>
 #include <tuple>
 
-#include "text/code_point.hpp"
 #include "text/error.hpp"
+#include "text/unicode.hpp"
 #include "text/utf8.hpp"
 #include "tokens/byte_letters.hpp"
 #include "tokens/gpt2_words.hpp"

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tokens/bpe_files.hpp"
-#include "tokens/cutter.hpp"
+#include "tokens/pre_tokenizer.hpp"
+#include "tokens/tokenizer_files.hpp"
 
 namespace qkv {
 

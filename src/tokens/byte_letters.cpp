@@ -4,7 +4,7 @@
 
 #include <unordered_map>
 
-#include "text/code_point.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv {
 namespace {

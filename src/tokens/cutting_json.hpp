@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "tokens/bpe_files.hpp"
+#include "tokens/tokenizer_files.hpp"
 
 namespace qkv::tokenizer_json {
 

@@ -1,7 +1,7 @@
 #include "tokens/gpt2_words.hpp"
 
-#include "text/code_point.hpp"
 #include "text/error.hpp"
+#include "text/unicode.hpp"
 #include "text/utf8.hpp"
 
 namespace qkv {

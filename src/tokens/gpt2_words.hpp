@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/code_point.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv {
 

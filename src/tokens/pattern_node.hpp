@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "text/code_point.hpp"
-#include "tokens/pattern.hpp"
+#include "text/unicode.hpp"
+#include "tokens/regex.hpp"
 
 namespace qkv {
 

@@ -1,7 +1,7 @@
 #include "tokens/words.hpp"
 
-#include "text/code_point.hpp"
 #include "text/error.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv {
 namespace {

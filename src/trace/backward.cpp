@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
-#include "ops/way_back.hpp"
+#include "ops/backward_rule.hpp"
 #include "text/error.hpp"
-#include "text/nearest.hpp"
+#include "text/suggest.hpp"
 
 namespace qkv {
 namespace {

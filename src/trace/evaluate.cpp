@@ -7,14 +7,14 @@
 #include <map>
 #include <new>
 
+#include "ops/attention/fused_attention.hpp"
 #include "ops/result.hpp"
-#include "ops/unseen_attention.hpp"
-#include "tensor/memory_limit.hpp"
+#include "tensor/memory.hpp"
 #include "tensor/parallel.hpp"
 #include "text/error.hpp"
 #include "trace/given_axes.hpp"
+#include "trace/needed_steps.hpp"
 #include "trace/no_number.hpp"
-#include "trace/wanted.hpp"
 
 namespace qkv {
 namespace {

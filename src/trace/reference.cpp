@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "text/error.hpp"
-#include "text/nearest.hpp"
-#include "text/trimmed.hpp"
+#include "text/strings.hpp"
+#include "text/suggest.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv {

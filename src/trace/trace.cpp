@@ -6,7 +6,7 @@
 #include <set>
 
 #include "text/error.hpp"
-#include "text/nearest.hpp"
+#include "text/suggest.hpp"
 
 namespace qkv {
 namespace {

@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "exposition/arithmetic.hpp"
-#include "formats/numeral.hpp"
-#include "formats/shell_word.hpp"
+#include "formats/handwork/numeral.hpp"
 #include "terminal/wrapped_arithmetic.hpp"
+#include "text/escape.hpp"
 #include "text/number.hpp"
-#include "text/visible.hpp"
+#include "text/shell_word.hpp"
 #include "text/width.hpp"
 #include "trace/labels.hpp"
 #include "verdicts/checked_tolerance.hpp"

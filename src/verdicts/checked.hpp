@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check/check.hpp"
-#include "check/marks.hpp"
+#include "check/grading/marks.hpp"
 
 namespace qkv {
 

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <utility>
 
-#include "formats/manifest.hpp"
-#include "text/visible.hpp"
+#include "formats/files/manifest.hpp"
+#include "text/escape.hpp"
 #include "text/width.hpp"
-#include "text/wrapped.hpp"
+#include "text/wrapping.hpp"
 #include "verdicts/checked.hpp"
 #include "verdicts/compared_parts.hpp"
 #include "verdicts/compared_tolerance.hpp"

@@ -2,10 +2,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "verdicts/checked_json.hpp"
 #include "verdicts/compared.hpp"
 #include "verdicts/compared_parts.hpp"
 #include "verdicts/json_values.hpp"
+#include "verdicts/machine_output.hpp"
 
 namespace qkv {
 namespace {

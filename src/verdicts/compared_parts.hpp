@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "check/comparison.hpp"
+#include "check/compare/compare.hpp"
 
 /// What the text and the JSON of a comparison both tell.
 namespace qkv {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check/precision.hpp"
+#include "check/tolerance/precision.hpp"
 #include "verdicts/compared_parts.hpp"
 
 namespace qkv {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "check/comparison.hpp"
+#include "check/compare/compare.hpp"
 
 namespace qkv {
 

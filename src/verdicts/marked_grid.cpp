@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "text/escape.hpp"
 #include "text/number.hpp"
-#include "text/visible.hpp"
 #include "text/width.hpp"
 #include "trace/labels.hpp"
 

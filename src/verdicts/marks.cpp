@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "formats/csv_label.hpp"
-#include "text/visible.hpp"
+#include "formats/handwork/csv_label.hpp"
+#include "text/escape.hpp"
 #include "verdicts/checked.hpp"
 
 namespace qkv {

@@ -1,4 +1,4 @@
-#include "check/advice.hpp"
+#include "check/grading/advice.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-#include "check/comparison.hpp"
+#include "check/compare/compare.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

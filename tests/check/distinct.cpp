@@ -1,4 +1,4 @@
-#include "check/distinct.hpp"
+#include "check/grading/distinct.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

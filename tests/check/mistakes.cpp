@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include "check/hypothesis.hpp"
+#include "check/diagnose/hypothesis.hpp"
 #include "check/submissions.hpp"
 #include "lesson/library.hpp"
 #include "ops/operation.hpp"

@@ -57,7 +57,8 @@ TEST_CASE("log-sum-exps to base 2 are taken as they are where all are such") {
   CHECK(verdicts(report, "merged") == "c c");
   CHECK(convention(report, "L_1") == "convention.lse-base");
   CHECK(convention(report, "merged") == "none");
-  CHECK(verdicts(checked(two_parts(), {{"L_1", "1.895\n3.176"}}, {.strict = true}), "L_1") == "w w");
+  CHECK(verdicts(checked(two_parts(), {{"L_1", "1.895\n3.176"}}, {.strict = true}), "L_1") ==
+        "w w");
 }
 
 TEST_CASE("one of several to base 2 is a mistake") {

@@ -1,4 +1,4 @@
-#include "check/rounded.hpp"
+#include "check/intake/rounded.hpp"
 
 #include <catch2/catch.hpp>
 

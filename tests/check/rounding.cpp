@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "check/submissions.hpp"
-#include "formats/dtype.hpp"
+#include "formats/arrays/dtype.hpp"
 
 /// How a program's arrays tell that they were rounded before they were saved, and what that is
 /// worth. The two words by hand stand in verdicts.cpp.

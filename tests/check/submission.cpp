@@ -1,4 +1,4 @@
-#include "check/submission.hpp"
+#include "check/intake/submission.hpp"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "check/step_name.hpp"
+#include "check/intake/step_names.hpp"
 #include "check/submissions.hpp"
 #include "lesson/library.hpp"
 #include "text/error.hpp"

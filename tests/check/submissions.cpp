@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "formats/csv.hpp"
+#include "formats/handwork/csv.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv::test {

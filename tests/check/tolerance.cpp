@@ -1,4 +1,4 @@
-#include "check/tolerance.hpp"
+#include "check/compare/tolerance.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 
-#include "check/marks.hpp"
+#include "check/grading/marks.hpp"
 #include "check/submissions.hpp"
-#include "formats/dtype.hpp"
+#include "formats/arrays/dtype.hpp"
 
 /// What looks right, or like a known mistake, and is not. The two words by hand stand in
 /// verdicts.cpp.

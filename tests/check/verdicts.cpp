@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "check/submissions.hpp"
-#include "formats/dtype.hpp"
+#include "formats/arrays/dtype.hpp"
 
 /// Two words by hand (checked with NumPy):
 ///   Q = 5 2    K = 0.5 1.6    V = 4 10    scores = 5.7 14.1    scaled_scores = 4.0305 9.9702

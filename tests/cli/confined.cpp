@@ -1,4 +1,4 @@
-#include "cli/confined.hpp"
+#include "cli/sandbox.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,9 +1,9 @@
-#include "exposition/seen_through.hpp"
+#include "exposition/sensitivity.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 #include "trace/evaluate.hpp"
 
 namespace {

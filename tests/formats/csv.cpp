@@ -1,11 +1,11 @@
-#include "formats/csv.hpp"
+#include "formats/handwork/csv.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "formats/csv_plain.hpp"
+#include "formats/handwork/csv_plain.hpp"
 #include "tensor/values.hpp"
 #include "text/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "formats/dump.hpp"
+#include "formats/files/find_files.hpp"
 
 #include <unistd.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "formats/file_stem.hpp"
-#include "formats/npy.hpp"
-#include "formats/write_file.hpp"
+#include "formats/arrays/npy.hpp"
+#include "formats/files/file_stem.hpp"
+#include "formats/files/write_file.hpp"
 #include "text/error.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/json.hpp"
+#include "formats/arrays/json.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "formats/npz.hpp"
+#include "formats/arrays/npz.hpp"
 
 #include <zlib.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/npy.hpp"
+#include "formats/arrays/npy.hpp"
 #include "text/error.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
-#include "formats/numeral.hpp"
+#include "formats/handwork/numeral.hpp"
 
-#include "formats/cell.hpp"
+#include "formats/handwork/cell.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

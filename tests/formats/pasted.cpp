@@ -1,4 +1,4 @@
-#include "formats/pasted.hpp"
+#include "formats/handwork/pasted.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "formats/safetensors.hpp"
+#include "formats/arrays/safetensors.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "formats/write_file.hpp"
+#include "formats/files/write_file.hpp"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <string>
 
-#include "formats/directory.hpp"
-#include "formats/read_file.hpp"
+#include "formats/files/directory.hpp"
+#include "formats/files/read_file.hpp"
 #include "text/error.hpp"
 
 namespace {

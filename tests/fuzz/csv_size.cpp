@@ -1,4 +1,4 @@
-#include "formats/csv.hpp"
+#include "formats/handwork/csv.hpp"
 #include "target.hpp"
 
 namespace qkv::fuzz {

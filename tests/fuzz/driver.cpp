@@ -12,7 +12,7 @@
 
 #include "target.hpp"
 #include "text/error.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 
 // What every fuzzer does with its target: calls it with libFuzzer's bytes, counts the memory that
 // it takes, and looks at what it says where it refuses.

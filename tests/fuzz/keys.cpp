@@ -1,7 +1,7 @@
-#include "stepping/keys.hpp"
+#include "interactive/keys.hpp"
 
+#include "interactive/stepper.hpp"
 #include "lessons.hpp"
-#include "stepping/stepper.hpp"
 #include "target.hpp"
 
 namespace qkv::fuzz {

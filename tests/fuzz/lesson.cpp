@@ -4,7 +4,7 @@
 #include "lessons.hpp"
 #include "target.hpp"
 #include "text/error.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 
 namespace qkv::fuzz {
 namespace {

@@ -1,5 +1,5 @@
-#include "check/step_name.hpp"
-#include "formats/file_stem.hpp"
+#include "check/intake/step_names.hpp"
+#include "formats/files/file_stem.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
 

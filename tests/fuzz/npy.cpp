@@ -1,4 +1,4 @@
-#include "formats/npy.hpp"
+#include "formats/arrays/npy.hpp"
 
 #include "target.hpp"
 

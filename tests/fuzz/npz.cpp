@@ -1,4 +1,4 @@
-#include "formats/npz.hpp"
+#include "formats/arrays/npz.hpp"
 
 #include <zlib.h>
 

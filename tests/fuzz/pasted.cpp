@@ -1,6 +1,6 @@
-#include "formats/pasted.hpp"
+#include "formats/handwork/pasted.hpp"
 
-#include "formats/json.hpp"
+#include "formats/arrays/json.hpp"
 #include "target.hpp"
 
 namespace qkv::fuzz {

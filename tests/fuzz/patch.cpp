@@ -1,5 +1,5 @@
 #include "directory.hpp"
-#include "lesson/set.hpp"
+#include "lesson/change/overrides.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
 #include "trace/evaluate.hpp"

@@ -1,4 +1,4 @@
-#include "formats/safetensors.hpp"
+#include "formats/arrays/safetensors.hpp"
 
 #include "target.hpp"
 

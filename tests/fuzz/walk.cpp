@@ -8,7 +8,7 @@
 #include "lessons.hpp"
 #include "page/report.hpp"
 #include "target.hpp"
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 #include "verdicts/checked.hpp"
 
 namespace qkv::fuzz {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/read_file.hpp"
+#include "formats/files/read_file.hpp"
 #include "lesson/library.hpp"
 #include "ops/catalogue.hpp"
 
@@ -134,8 +134,7 @@ TEST_CASE("what can't be changed is told why") {
   CHECK_THROWS_WITH(change("X[1,1]=1e999"),
                     "--set X[1,1]=1e999: \"1e999\" is too large: a number goes up to 1.79e308; "
                     "for infinity write inf");
-  CHECK_THROWS_WITH(change("score[1,1]=2"),
-                    "--set score is not given; did you mean \"scores\"?");
+  CHECK_THROWS_WITH(change("score[1,1]=2"), "--set score is not given; did you mean \"scores\"?");
   CHECK_THROWS_WITH(change("X[4,1]=2"), "--set X[4,1]: there is no row 4; they count from 1 to 3");
   CHECK_THROWS_WITH(load_lesson(columns, {.text = "le chat", .set = {}}),
                     "--text: this lesson does not start from a text; change a given with --set");

@@ -1,11 +1,11 @@
-#include "lesson/new_lesson.hpp"
+#include "lesson/generate/new_lesson.hpp"
 
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "check/advice.hpp"
-#include "check/distinct.hpp"
+#include "check/grading/advice.hpp"
+#include "check/grading/distinct.hpp"
 #include "lesson/lint.hpp"
 #include "trace/evaluate.hpp"
 

@@ -1,12 +1,12 @@
-#include "lesson/true_words.hpp"
+#include "lesson/change/true_words.hpp"
 
 #include <catch2/catch.hpp>
 
 #include "document/document.hpp"
 #include "exposition/step_words.hpp"
+#include "interactive/walkthrough.hpp"
 #include "lesson/library.hpp"
 #include "page/report.hpp"
-#include "stepping/walkthrough.hpp"
 #include "terminal/walk.hpp"
 #include "trace/evaluate.hpp"
 

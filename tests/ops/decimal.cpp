@@ -1,4 +1,4 @@
-#include "ops/decimal.hpp"
+#include "ops/numbers/decimal.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

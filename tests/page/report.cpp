@@ -4,7 +4,7 @@
 
 #include "exposition/arithmetic.hpp"
 #include "lesson/library.hpp"
-#include "page/cell_program.hpp"
+#include "page/cell_bytecode.hpp"
 #include "page/followed.hpp"
 #include "page/html.hpp"
 #include "page/report_data.hpp"

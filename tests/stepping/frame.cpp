@@ -1,4 +1,4 @@
-#include "stepping/frame.hpp"
+#include "interactive/frame.hpp"
 
 #include "terminal/lines.hpp"
 

@@ -1,9 +1,9 @@
-#include "stepping/keys.hpp"
+#include "interactive/keys.hpp"
 
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "stepping/line_edit.hpp"
+#include "interactive/line_edit.hpp"
 
 using namespace qkv;
 using Kind = Key::Kind;

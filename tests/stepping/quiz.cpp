@@ -1,12 +1,12 @@
-#include "stepping/quiz.hpp"
+#include "interactive/quiz.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
 
 #include "check/answer.hpp"
+#include "interactive/question.hpp"
 #include "ops/catalogue.hpp"
-#include "stepping/question.hpp"
 #include "text/error.hpp"
 #include "tiny.hpp"
 

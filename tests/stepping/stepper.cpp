@@ -1,4 +1,4 @@
-#include "stepping/stepper.hpp"
+#include "interactive/stepper.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <string>
 
+#include "interactive/keys.hpp"
+#include "interactive/walkthrough.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/library.hpp"
-#include "stepping/keys.hpp"
-#include "stepping/walkthrough.hpp"
 #include "trace/evaluate.hpp"
 
 /// A lesson that can be worked in one's head: X = (1 0; 1 2), so X·Xᵀ = (1 1; 1 5).

@@ -1,4 +1,4 @@
-#include "stepping/way_back.hpp"
+#include "interactive/way_back.hpp"
 
 #include <catch2/catch.hpp>
 

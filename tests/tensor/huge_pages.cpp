@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "tensor/memory_limit.hpp"
+#include "tensor/memory.hpp"
 
 using namespace qkv;
 

@@ -1,4 +1,4 @@
-#include "tensor/memory_limit.hpp"
+#include "tensor/memory.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdint>

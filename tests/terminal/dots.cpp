@@ -1,4 +1,4 @@
-#include "terminal/dots.hpp"
+#include "terminal/pattern_glyphs.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

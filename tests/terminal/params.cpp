@@ -1,4 +1,4 @@
-#include "terminal/params.hpp"
+#include "terminal/tables.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "text/nearest.hpp"
+#include "text/suggest.hpp"
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "text/trimmed.hpp"
+#include "text/strings.hpp"
 
 #include <catch2/catch.hpp>
 

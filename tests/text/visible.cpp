@@ -1,4 +1,4 @@
-#include "text/visible.hpp"
+#include "text/escape.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,0 +1,257 @@
+#include "check/compare/side.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "check/intake/layout.hpp"
+#include "check/intake/step_names.hpp"
+#include "text/error.hpp"
+#include "text/suggest.hpp"
+
+namespace qkv {
+namespace {
+
+Tensor tensor_of_written(const Written& written) {
+  std::vector<Axis> axes;
+  for (const std::size_t size : written.shape) axes.push_back({.name = "", .size = size});
+  Tensor tensor = unwritten(std::move(axes));
+  std::ranges::transform(written.cells, tensor.values.write().begin(), &Numeral::value);
+  if (tensor.rank() == 2) {
+    tensor.axes[0].labels = written.row_labels;
+    tensor.axes[1].labels = written.column_labels;
+  }
+  return tensor;
+}
+
+std::optional<int> decimals_of(const Written& written) {
+  if (written.precision != Precision::digits) return {};
+  int most = 0;
+  for (const Numeral& cell : written.cells) {
+    if (std::isfinite(cell.value)) most = std::max<int>(most, cell.decimals);
+  }
+  return most;
+}
+
+// The cells in another order: axis k of the result is axis `order[k]`.
+void permute(const std::vector<std::size_t>& order, Written& written) {
+  const Shape from = written.shape;
+  std::vector<std::size_t> strides(from.size(), 1);
+  for (std::size_t a = from.size() - 1; a-- > 0;) strides[a] = strides[a + 1] * from[a + 1];
+  Shape to;
+  for (const std::size_t axis : order) to.push_back(from[axis]);
+  Numerals cells;
+  cells.reserve(written.cells.size());
+  std::vector<std::size_t> index(to.size(), 0);
+  for (std::size_t i = 0; i < written.cells.size(); ++i) {
+    std::size_t place = 0;
+    for (std::size_t a = 0; a < to.size(); ++a) place += index[a] * strides[order[a]];
+    cells.push_back(written.cells[place]);
+    for (std::size_t a = to.size(); a-- > 0 && ++index[a] == to[a];) index[a] = 0;
+  }
+  written.shape = std::move(to);
+  written.cells = std::move(cells);
+}
+
+// One sentence of a batch.
+void take_sentence(std::size_t sentence, Written& written) {
+  const std::size_t size = written.cells.size() / written.shape.front();
+  const auto first = written.cells.begin() + static_cast<std::ptrdiff_t>(sentence * size);
+  written.cells = Numerals(first, first + static_cast<std::ptrdiff_t>(size));
+  written.shape.erase(written.shape.begin());
+}
+
+// Heads as an axis between rows and columns, side by side, or one below the other; empty where they
+// are none of these.
+std::string put_heads_first(const Shape& wanted, Written& written) {
+  if (wanted.size() < 3) return {};
+  const std::size_t heads = wanted[wanted.size() - 3];
+  const std::size_t rows = wanted[wanted.size() - 2];
+  const std::size_t columns = wanted.back();
+  Shape inside = wanted;
+  std::swap(inside[inside.size() - 3], inside[inside.size() - 2]);
+  Shape flat(wanted.begin(), wanted.end() - 3);
+  flat.insert(flat.end(), {rows, heads * columns});
+  Shape stacked(wanted.begin(), wanted.end() - 3);
+  stacked.insert(stacked.end(), {heads * rows, columns});
+  if (heads > 1 && written.shape == stacked) {
+    written.shape = wanted;
+    return "heads one below the other";
+  }
+  const bool is_flat = heads > 1 && written.shape == flat;
+  if (!is_flat && written.shape != inside) return {};
+  written.shape = inside;
+  std::vector<std::size_t> order(inside.size());
+  for (std::size_t a = 0; a < order.size(); ++a) order[a] = a;
+  std::swap(order[order.size() - 3], order[order.size() - 2]);
+  permute(order, written);
+  return is_flat ? "heads side by side" : "heads inside";
+}
+
+// A map from or to what is not there would be passed over in silence, or hide a difference.
+[[noreturn]] void refuse_idle(const NameMap& map, std::string_view name, const Side& side) {
+  std::vector<std::string> names;
+  for (const SideMatrix& matrix : side.matrices) names.push_back(matrix.name);
+  throw InputError(
+      fmt::format("--map {}={}: {} has no array \"{}\"; {}", map.theirs, map.ours, side.name, name,
+                  did_you_mean(name, names, fmt::format("it has {}", some_of(names)))));
+}
+
+// What becomes of each name of a pattern, and whether the other side knows one of them.
+struct MapUse {
+  bool fits = false;
+  bool is_known = false;
+};
+
+}  // namespace
+
+SideIndex::SideIndex(const Side& side) : side_(&side) {
+  for (const SideMatrix& matrix : side.matrices) names_.add(matrix.name);
+}
+
+const SideMatrix* SideIndex::find(std::string_view matrix) const {
+  const auto place = names_.place(matrix);
+  return place ? &side_->matrices[*place] : nullptr;
+}
+
+Side side_of(const std::string& name, const Trace& trace) {
+  Side side{.name = name,
+            .matrices = {},
+            .whole = true,
+            .is_lesson = true,
+            .order = {},
+            .notes = {},
+            .unread = {}};
+  for (const Given& given : trace.givens) {
+    side.matrices.push_back(
+        {.name = given.name, .tensor = as_shown(given.tensor, trace.convention), .is_given = true});
+  }
+  for (const Step& step : trace.steps) {
+    side.matrices.push_back({.name = step.name,
+                             .tensor = as_shown(step.output, trace.convention),
+                             .hides = step.operation->hides});
+  }
+  for (const SideMatrix& matrix : side.matrices) side.order.push_back(matrix.name);
+  return side;
+}
+
+Side side_of(const std::string& name, Dump dump) {
+  Side side{.name = name,
+            .matrices = {},
+            .whole = dump.whole_lesson,
+            .half_export = dump.half_export,
+            .order = std::move(dump.listed),
+            .notes = std::move(dump.notes),
+            .unread = std::move(dump.unread)};
+  for (NamedWritten& matrix : dump.matrices) {
+    SideMatrix& one = side.matrices.emplace_back();
+    one.name = std::move(matrix.name);
+    one.tensor = tensor_of_written(matrix.written);
+    one.precision = matrix.written.precision;
+    one.decimals = decimals_of(matrix.written);
+    one.written = std::move(matrix.written);
+  }
+  return side;
+}
+
+void take_names_of(const Side& other, Side& side) {
+  std::map<std::string, std::vector<std::string_view>> known;
+  std::map<std::string, std::vector<SideMatrix*>> found;
+  for (const SideMatrix& matrix : other.matrices)
+    known[loose_name(matrix.name)].push_back(matrix.name);
+  for (SideMatrix& matrix : side.matrices) found[loose_name(matrix.name)].push_back(&matrix);
+  for (const auto& [name, matrices] : found) {
+    const auto names = known.find(name);
+    if (names == known.end() || names->second.size() > 1 || matrices.size() > 1) continue;
+    matrices.front()->name = names->second.front();
+  }
+}
+
+std::optional<std::string> matched(std::string_view pattern, std::string_view name) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) {
+    return pattern == name ? std::optional(std::string()) : std::nullopt;
+  }
+  const std::string_view before = pattern.substr(0, star);
+  const std::string_view after = pattern.substr(star + 1);
+  const bool fits = name.size() >= before.size() + after.size() && name.starts_with(before) &&
+                    name.ends_with(after);
+  if (!fits) return {};
+  return std::string(name.substr(before.size(), name.size() - before.size() - after.size()));
+}
+
+void map_names(const std::vector<NameMap>& maps, const Side& other, Side& side) {
+  const SideIndex known(other);
+  std::vector<MapUse> uses(maps.size());
+  for (SideMatrix& matrix : side.matrices) {
+    for (std::size_t m = 0; m < maps.size(); ++m) {
+      const NameMap& map = maps[m];
+      const auto star = matched(map.theirs, matrix.name);
+      if (!star) continue;
+      std::string name = map.ours;
+      const std::size_t place = name.find('*');
+      if (place != std::string::npos) name.replace(place, 1, *star);
+      uses[m] = {.fits = true, .is_known = uses[m].is_known || known.find(name) != nullptr};
+      if (name != matrix.name &&
+          std::ranges::find(side.matrices, name, &SideMatrix::name) != side.matrices.end()) {
+        throw InputError(
+            fmt::format("--map {}={}: {} has {} already; map each to a name of its own", map.theirs,
+                        map.ours, side.name, name));
+      }
+      matrix.name = std::move(name);
+      break;
+    }
+  }
+  for (std::size_t m = 0; m < maps.size(); ++m) {
+    if (!uses[m].fits) refuse_idle(maps[m], maps[m].theirs, side);
+    if (!uses[m].is_known) refuse_idle(maps[m], maps[m].ours, other);
+  }
+}
+
+void lay_out_as(const Side& other, std::optional<std::size_t> batch, Side& side) {
+  const SideIndex index(other);
+  bool has_sentence = !batch;
+  for (SideMatrix& matrix : side.matrices) {
+    const SideMatrix* wanted = index.find(matrix.name);
+    if (wanted == nullptr || matrix.written.shape.empty()) continue;
+    const Shape shape = without_leading_ones(wanted->tensor.shape());
+    Written& written = matrix.written;
+    const Shape before = written.shape;
+    written.shape = without_leading_ones(written.shape, shape.size());
+    std::vector<std::string> said;
+    if (batch && written.shape.size() > 1 && written.shape.size() >= shape.size() &&
+        written.shape != shape && written.shape.front() >= *batch) {
+      take_sentence(*batch - 1, written);
+      has_sentence = true;
+      said.push_back(fmt::format("sentence {} of the batch", *batch));
+    }
+    if (written.shape != shape) {
+      const std::string heads = put_heads_first(shape, written);
+      if (!heads.empty()) said.push_back(heads);
+    }
+    if (said.empty()) {
+      written.shape = before;
+      continue;
+    }
+    matrix.layout = fmt::format("{}", fmt::join(said, ", "));
+    matrix.tensor = tensor_of_written(written);
+  }
+  if (!has_sentence) {
+    throw InputError(fmt::format("--batch {0}: no array of {1} is a batch of {0} sentences or more",
+                                 *batch, side.name));
+  }
+}
+
+ExpectedSize sizes_of(const Side& side) {
+  return [index = SideIndex(side)](
+             const std::string& name) -> std::optional<std::array<std::size_t, 2>> {
+    const SideMatrix* matrix = index.find(name);
+    if (matrix == nullptr) return {};
+    return std::array{matrix->tensor.rows(), matrix->tensor.columns()};
+  };
+}
+
+}  // namespace qkv

@@ -1,0 +1,214 @@
+#include "check/diagnose/hypothesis.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "ops/cell.hpp"
+#include "text/error.hpp"
+
+namespace qkv {
+
+// Moves numbers by chance: the same ones each time.
+class Shake {
+ public:
+  Shake(unsigned draw, const Units& units) : engine_(draw), units_(units) {}
+  double operator()(double x, double unit) {
+    constexpr double middle = 0x1p31;
+    return x + (static_cast<double>(engine_()) - middle) / middle * unit;
+  }
+  void on_the_way(Tensor& tensor) {
+    const double unit = units_.unseen(std::as_const(tensor).values);
+    for (double& x : tensor.values.write()) x = (*this)(x, unit);
+  }
+
+ private:
+  std::mt19937 engine_;
+  const Units& units_;
+};
+
+namespace {
+
+// A tensor that outlives all that looks at it.
+std::shared_ptr<const Tensor> alias_of(const Tensor& tensor) {
+  return {std::shared_ptr<void>(), &tensor};
+}
+
+bool is_unseen(const LearnerNode& node, std::size_t cell) {
+  return node.step && (!node.handed || node.verdicts[cell] == Verdict::blank);
+}
+
+bool has_unseen(const LearnerNode& node) {
+  if (!node.step || !node.handed) return node.step != nullptr;
+  return std::find(node.verdicts.begin(), node.verdicts.end(), Verdict::blank) !=
+         node.verdicts.end();
+}
+
+Call call_in(const Hypothesis& hypothesis, const Judgement& judgement, const Trace& trace,
+             std::size_t index) {
+  const LearnerNode& node = judgement.nodes[index];
+  return call_with(node, trace, [&](std::size_t k) -> const Tensor& {
+    return node.has_lessons_inputs ? *judgement.nodes[k].truth : hypothesis.tensor(k);
+  });
+}
+
+}  // namespace
+
+Hypothesis::Hypothesis(const Judgement& judgement, const Trace& trace)
+    : judgement_(&judgement), trace_(&trace) {
+  for (const LearnerNode& node : judgement.nodes) tensors_.push_back(alias_of(node.own));
+}
+
+void Hypothesis::put(std::size_t node, Tensor tensor) {
+  tensors_[node] = std::make_shared<const Tensor>(std::move(tensor));
+}
+
+Hypothesis Hypothesis::with_truth_before(std::size_t node) const {
+  Hypothesis truth = *this;
+  for (std::size_t i = 0; i < node; ++i) truth.tensors_[i] = alias_of(*judgement_->nodes[i].truth);
+  return truth;
+}
+
+Tensor Hypothesis::worked(std::size_t node) const {
+  return judgement_->nodes[node].step->operation->compute(
+      call_in(*this, *judgement_, *trace_, node));
+}
+
+Tensor Hypothesis::worked_or(const Tensor& otherwise, std::size_t node) const {
+  try {
+    return worked(node);
+  } catch (const InputError&) {
+    return otherwise;
+  }
+}
+
+void Hypothesis::exchange(std::size_t at, Tensor made, std::size_t last) {
+  cut(made);
+  made.dot_width = tensor(at).dot_width;
+  put(at, std::move(made));
+  std::set<std::size_t> touched = {at};
+  for (std::size_t i = 0; i <= last; ++i) {
+    const LearnerNode& node = judgement_->nodes[i];
+    const bool follows = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                     [&](std::size_t k) { return touched.contains(k); });
+    if (!follows || touched.contains(i) || (node.handed && i != last)) continue;
+    Tensor anew = worked(i);
+    if (i != last) cut(anew);
+    put(i, std::move(anew));
+    touched.insert(i);
+  }
+}
+
+std::optional<Tensor> Hypothesis::carried_to(std::size_t at, Tensor made, std::size_t node) const {
+  if (at == node) return made;
+  Hypothesis changed = *this;
+  try {
+    changed.exchange(at, std::move(made), node);
+  } catch (const InputError&) {
+    return {};
+  }
+  return changed.tensor(node);
+}
+
+Expression Hypothesis::arithmetic(std::size_t node, std::size_t matrix, std::size_t row,
+                                  std::size_t column) const {
+  const Call call = call_in(*this, *judgement_, *trace_, node);
+  return judgement_->nodes[node].step->operation->cell.expression(
+      {{&call, &tensor(node), matrix, row, column}});
+}
+
+std::vector<Source> Hypothesis::sources() const {
+  std::vector<Source> all(tensors_.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const LearnerNode& node = judgement_->nodes[i];
+    Source& source = all[i];
+    source.name = node.name;
+    source.tensor = &tensor(i);
+    source.environment = &trace_->environment;
+    source.operation = node.step ? node.step->operation : nullptr;
+    source.options = node.step ? &node.step->options : nullptr;
+    for (const std::size_t input : node.inputs) source.inputs.push_back(&all[input]);
+  }
+  for (Source& source : all) source.all = all;
+  return all;
+}
+
+Hypothesis Hypothesis::shaken(std::size_t node, unsigned draw) const {
+  Hypothesis other = *this;
+  other.shake_ = std::make_shared<Shake>(draw, judgement_->nodes[node].units);
+  for (std::size_t i = 0; i < node; ++i) {
+    const LearnerNode& before = judgement_->nodes[i];
+    if (!before.step || !before.handed) continue;
+    Tensor moved = tensor(i);
+    for (std::size_t cell = 0; cell < moved.values.size(); ++cell) {
+      const bool rounded = before.has_number(cell) && !before.is_exact(cell);
+      if (rounded) {
+        moved.values.write()[cell] = (*other.shake_)(moved.values[cell], before.units.of(cell));
+      }
+    }
+    other.put(i, std::move(moved));
+  }
+  other.cut_unseen(node);
+  return other;
+}
+
+void Hypothesis::cut(Tensor& tensor) const {
+  if (shake_) shake_->on_the_way(tensor);
+  if (!cut_) return;
+  for (double& x : tensor.values.write()) x = (*cut_)(x);
+}
+
+bool Hypothesis::cut_unseen(std::size_t node) {
+  bool any = false;
+  for (std::size_t i = 0; i < node; ++i) {
+    const LearnerNode& step = judgement_->nodes[i];
+    if (!has_unseen(step)) continue;
+    Tensor own = tensor(i);
+    Tensor worked = worked_or(step.own, i);
+    cut(worked);
+    for (std::size_t cell = 0; cell < own.values.size(); ++cell) {
+      if (is_unseen(step, cell)) own.values.write()[cell] = worked.values[cell];
+    }
+    put(i, std::move(own));
+    any = true;
+  }
+  return any;
+}
+
+std::vector<std::size_t> unseen_before(const Judgement& judgement, std::size_t node) {
+  std::set<std::size_t> unseen;
+  std::vector<std::size_t> open = {node};
+  while (!open.empty()) {
+    const std::size_t at = open.back();
+    open.pop_back();
+    for (const std::size_t input : judgement.nodes[at].inputs) {
+      const LearnerNode& before = judgement.nodes[input];
+      if (before.handed || !before.step || !unseen.insert(input).second) continue;
+      open.push_back(input);
+    }
+  }
+  return {unseen.begin(), unseen.end()};
+}
+
+std::vector<Hypothesis> hypotheses_of(const Judgement& judgement, const Trace& trace,
+                                      std::size_t node, int decimals) {
+  std::vector<Hypothesis> hypotheses = {Hypothesis(judgement, trace)};
+  constexpr int most_decimals = 11;  // by hand; more are a program's, which cuts nothing
+  if (decimals <= most_decimals) {
+    for (const Cut cut : cuts_to(decimals)) {
+      Hypothesis other = hypotheses.front();
+      other.cut_from_now_on(cut);
+      if (!other.cut_unseen(node)) break;
+      hypotheses.push_back(std::move(other));
+    }
+  }
+  const auto is_right = [&](const LearnerNode& before) { return !before.tainted; };
+  const auto end = judgement.nodes.begin() + static_cast<std::ptrdiff_t>(node);
+  if (std::all_of(judgement.nodes.begin(), end, is_right)) {
+    hypotheses.push_back(hypotheses.front().with_truth_before(node));
+  }
+  return hypotheses;
+}
+
+}  // namespace qkv

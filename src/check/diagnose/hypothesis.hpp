@@ -1,0 +1,74 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "check/diagnose/cut.hpp"
+#include "check/judge/judge.hpp"
+#include "ops/mistake.hpp"
+#include "ops/numbers/expression.hpp"
+
+namespace qkv {
+
+class Shake;
+
+/// The numbers that a learner may have worked from: their own, or the lesson's. A copy is cheap and
+/// shares what it does not change. The judgement and the trace must outlive it.
+class Hypothesis {
+ public:
+  Hypothesis(const Judgement& judgement, const Trace& trace);
+
+  const Tensor& tensor(std::size_t node) const { return *tensors_[node]; }
+  void put(std::size_t node, Tensor tensor);
+
+  /// The same with the lesson's numbers before `node`.
+  Hypothesis with_truth_before(std::size_t node) const;
+
+  /// The step from this hypothesis's numbers; `otherwise` where no step can be made of them.
+  Tensor worked_or(const Tensor& otherwise, std::size_t node) const;
+
+  /// What `node` becomes if the matrix at `at` is `made`, and the steps between that were not
+  /// handed in are worked out anew from it; nothing where they can't be.
+  std::optional<Tensor> carried_to(std::size_t at, Tensor made, std::size_t node) const;
+
+  /// How a cell of a step is worked out from this hypothesis's numbers.
+  Expression arithmetic(std::size_t node, std::size_t matrix, std::size_t row,
+                        std::size_t column) const;
+
+  /// The provenance graph, for mistakes that look behind their operands.
+  std::vector<Source> sources() const;
+
+  /// What is worked out on the way is cut as a learner would who writes it down.
+  void cut_from_now_on(const Cut& cut) { cut_ = cut; }
+
+  /// The same with every number before `node` that was rounded moved by chance within its unit, and
+  /// what is worked out on the way as well: `draw` counts out the chances.
+  Hypothesis shaken(std::size_t node, unsigned draw) const;
+
+  /// Puts what a learner who cuts so would have where nothing was handed in before `node`; whether
+  /// there was any such cell.
+  bool cut_unseen(std::size_t node);
+
+ private:
+  Tensor worked(std::size_t node) const;
+  void exchange(std::size_t at, Tensor made, std::size_t last);
+  void cut(Tensor& tensor) const;
+
+  const Judgement* judgement_;
+  const Trace* trace_;
+  std::vector<std::shared_ptr<const Tensor>> tensors_;
+  std::optional<Cut> cut_;
+  std::shared_ptr<Shake> shake_;
+};
+
+/// The steps before `node` that were not handed in and lead to it through others like them.
+std::vector<std::size_t> unseen_before(const Judgement& judgement, std::size_t node);
+
+/// The hypotheses to look for a mistake in: the learner's own numbers as they stand; the same with
+/// what was not handed in cut as the rest; and the lesson's, where the learner's are those but for
+/// rounding.
+std::vector<Hypothesis> hypotheses_of(const Judgement& judgement, const Trace& trace,
+                                      std::size_t node, int decimals);
+
+}  // namespace qkv

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "check/diagnose/slips.hpp"
+#include "ops/mistake.hpp"
+#include "tensor/tensor.hpp"
+
+namespace qkv {
+
+/// Where a version comes from, the one that says most first: a mistake's own numbers; numbers that
+/// were fitted to what was written (whose head's, which bias); a slip of the pen.
+enum class VersionKind { mistake, fitted, slip };
+
+/// One set of numbers that a mistake would make of a whole matrix.
+struct Version {
+  std::string_view id;
+  std::string_view says;
+  std::string_view hint;
+  VersionKind kind = VersionKind::mistake;
+  Reach reach = Reach::anything;
+  Supposed numbers;
+  /// How far each number may be off beside a unit, where steps between that were not handed in left
+  /// room for rounding; else empty.
+  std::vector<double> room = {};
+  Evidence evidence = {};
+  std::size_t step = 0;  ///< the place of the one where it was made: this one, or on the way
+  /// More about what happened in a cell: "0.5 · 2 is missing"; empty where the id says it all.
+  std::function<std::string(std::size_t cell)> detail = {};
+};
+
+/// What is to be explained: the learner's cells of one matrix.
+struct Puzzle {
+  Shape shape;
+  std::vector<double> written;  ///< NaN where blank
+  std::vector<bool> hides;      ///< a very low number that stands for -inf
+  std::vector<double> reach;    ///< a unit, with its slack
+  std::vector<bool> wrong;
+  std::span<const double> right = {};  ///< what follows from the learner's own numbers
+  std::vector<double> exact;  ///< what cells with nothing to round must be; else empty or NaN
+  double floor = 0;           ///< how near they must be
+  bool are_shares = false;    ///< of 1: a share that is all of it comes of many a mistake
+
+  std::size_t rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }
+  std::size_t columns() const { return shape.back(); }
+};
+
+/// A version that explains wrong cells.
+struct Explanation {
+  std::size_t version = 0;  ///< its place among the versions
+  std::size_t cells = 0;    ///< how many of them
+  std::size_t first = 0;    ///< the first one
+  bool sure = true;         ///< others fit as well, and few cells speak
+};
+
+/// The versions that explain the puzzle's wrong cells, best first. Those that explain all of them
+/// do so in one part (the whole, a matrix, a row, a column, a cell) in which every attempted cell,
+/// right or wrong, fits within a unit. Where none does, the one that explains the most, at least
+/// two and half of them, and contradicts the right ones in its part no more than half as often;
+/// then, for what it leaves over, the next. A version must explain a number that is neither 0 nor
+/// infinite, unless it makes such numbers.
+std::vector<Explanation> explanations(const Puzzle& puzzle, const std::vector<Version>& versions);
+
+}  // namespace qkv

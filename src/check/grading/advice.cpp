@@ -1,0 +1,130 @@
+#include "check/grading/advice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "check/grading/distinct.hpp"
+#include "trace/evaluate.hpp"
+#include "trace/reference.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::size_t largest_side = 8;
+constexpr std::size_t most_matrices = 8;
+constexpr double unit = 0.001;  // of work to three decimals
+
+// At most two decimals and two digits before the point, as 0.25, -12 and 1.5 are.
+bool is_short(double value) {
+  const double hundredths = value * 100;
+  return std::abs(value) < 100 && std::abs(hundredths - std::round(hundredths)) < 1e-9;
+}
+
+bool is_small(const Tensor& tensor) {
+  return tensor.rows() <= largest_side && tensor.columns() <= largest_side &&
+         tensor.matrices() <= most_matrices;
+}
+
+// The same recipe with numbers between -1 and 1 in its givens, drawn at random. A given that can't
+// have them (ids are whole numbers) stays as it is.
+Trace with_other_numbers(const Recipe& recipe) {
+  Recipe other = recipe;
+  std::mt19937 engine(1);
+  Trace trace = evaluate(other);
+  for (Given& given : other.givens) {
+    const Tensor before = given.tensor;
+    for (double& value : given.tensor.values.write()) {
+      value = 2 * static_cast<double>(engine()) / static_cast<double>(std::mt19937::max()) - 1;
+    }
+    Evaluation evaluation = evaluate_all(other);
+    if (evaluation.faults.empty()) {
+      trace = std::move(evaluation.trace);
+    } else {
+      given.tensor = before;
+    }
+  }
+  return trace;
+}
+
+bool is_among(const std::vector<Indistinct>& found, const Indistinct& one) {
+  return std::any_of(found.begin(), found.end(), [&](const Indistinct& other) {
+    return other.step == one.step && other.id == one.id;
+  });
+}
+
+}  // namespace
+
+bool is_for_hand_work(const Trace& trace) {
+  if (!std::all_of(trace.steps.begin(), trace.steps.end(),
+                   [](const Step& step) { return is_small(step.output); })) {
+    return false;
+  }
+  std::size_t count = 0, shorts = 0;
+  for (const Given& given : trace.givens) {
+    for (const double value : given.tensor.values) {
+      count += value == 0 ? 0 : 1;
+      shorts += value != 0 && is_short(value) ? 1 : 0;
+    }
+  }
+  return shorts * 2 >= count;
+}
+
+std::vector<Fault> hidden_mistakes(const Lesson& lesson, const Trace& trace) {
+  const std::vector<Indistinct> hidden = invisible_mistakes(trace, unit);
+  if (hidden.empty()) return {};
+  const std::vector<Indistinct> always =
+      invisible_mistakes(with_other_numbers(lesson.recipe), unit);
+  std::vector<Fault> faults;
+  const auto add = [&](std::size_t s, const std::string& ids, std::string_view what) {
+    if (ids.empty()) return;
+    faults.push_back({lesson.texts[s].place,
+                      fmt::format("{} comes out right with {}; other {} would show it",
+                                  trace.steps[s].name, ids, what),
+                      Fault::Kind::advice});
+  };
+  for (std::size_t s = 0; s < trace.steps.size(); ++s) {
+    std::string by_numbers, by_sizes;
+    for (const Indistinct& mistake : hidden) {
+      if (mistake.step != trace.steps[s].name) continue;
+      const bool needs_sizes = is_among(always, mistake);
+      // A single row, as in decoding, is what the lesson is about: it has nothing to be confused
+      // with.
+      const bool is_meant = trace.steps[s].of.size() > 1 || trace.steps[s].output.rows() == 1;
+      if (needs_sizes && is_meant) continue;
+      std::string& ids = needs_sizes ? by_sizes : by_numbers;
+      ids += fmt::format("{}{}", ids.empty() ? "" : ", ", mistake.id);
+    }
+    add(s, by_numbers, "numbers");
+    add(s, by_sizes, "sizes");
+  }
+  return faults;
+}
+
+std::vector<Fault> long_numbers(const Lesson& lesson, const Trace& trace) {
+  std::vector<Fault> faults;
+  for (std::size_t g = 0; g < trace.givens.size(); ++g) {
+    const auto& [name, tensor] = trace.givens[g];
+    const auto first = std::find_if_not(tensor.values.begin(), tensor.values.end(), is_short);
+    if (first == tensor.values.end()) continue;
+    const auto at = static_cast<std::size_t>(first - tensor.values.begin());
+    const std::size_t cells = tensor.rows() * tensor.columns();
+    const CellReference cell{.name = name,
+                             .matrix = at / cells,
+                             .row = at % cells / tensor.columns(),
+                             .column = at % tensor.columns()};
+    const auto count =
+        std::count_if(first, tensor.values.end(), [](double x) { return !is_short(x); });
+    faults.push_back(
+        {lesson.given_places[g],
+         fmt::format("{} is {}{}: long for work by hand; whole numbers and halves go faster",
+                     reference_text(cell, tensor, trace.convention), *first,
+                     count == 1 ? "" : fmt::format(" (and {} more)", count - 1)),
+         Fault::Kind::advice});
+  }
+  return faults;
+}
+
+}  // namespace qkv

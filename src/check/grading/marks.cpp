@@ -1,0 +1,214 @@
+#include "check/grading/marks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "check/grading/worthless_cells.hpp"
+
+namespace qkv {
+namespace {
+
+const StepReport* report_of(const CheckReport& report, const std::string& name) {
+  const auto found = std::ranges::find(report.steps, name, &StepReport::step);
+  return found == report.steps.end() ? nullptr : &*found;
+}
+
+bool is_right(Verdict verdict) {
+  return verdict == Verdict::correct || verdict == Verdict::rounding;
+}
+
+// How many of the learner's numbers lie within the tolerance of a due one.
+class Numbers {
+ public:
+  Numbers(std::vector<double> all, double reach) : all_(std::move(all)), reach_(reach) {
+    std::ranges::sort(all_);
+  }
+  double share_at(double due) const {
+    const auto low = std::ranges::lower_bound(all_, due - reach_);
+    const auto high = std::ranges::upper_bound(all_, due + reach_);
+    return static_cast<double>(high - low) / static_cast<double>(all_.size());
+  }
+
+ private:
+  std::vector<double> all_;
+  double reach_;
+};
+
+// Whether known mistakes make most of what is wrong. Zeros are no sign of any.
+bool is_explained(const StepReport& step) {
+  std::size_t telling = 0;
+  for (std::size_t i = 0; i < step.verdicts.size(); ++i) {
+    const double x = step.written.values[i];
+    telling += step.verdicts[i] == Verdict::wrong && std::isfinite(x) && x != 0 ? 1 : 0;
+  }
+  std::size_t explained = 0;
+  for (const Diagnosis& mistake : step.mistakes) explained += mistake.cells;
+  if (step.verdict == Verdict::shape) return !step.mistakes.empty() || step.only_the_shape;
+  return telling > 0 && 2 * explained >= step.cells.wrong;
+}
+
+// A zero that only follows from the learner's own zeros earns nothing.
+void add_zeros_of_zeros(const StepReport& report, const Trace& own, const Step& step,
+                        const Trace& lesson, CellSet& unearned) {
+  const auto follows = [&](std::size_t i) {
+    const Verdict verdict = report.verdicts[i];
+    return report.written.values[i] == 0 &&
+           (verdict == Verdict::rounding || verdict == Verdict::carried);
+  };
+  unearned.resize(step.output.values.size(), false);
+  bool some = false;
+  for (std::size_t i = 0; i < report.verdicts.size(); ++i) some = some || follows(i);
+  if (!some) return;
+  const CellSet own_zeros = cells_of_zeros(own, step);
+  const CellSet due_zeros = cells_of_zeros(lesson, lesson.step_at(step.name));
+  for (std::size_t i = 0; i < unearned.size(); ++i) {
+    if (follows(i) && own_zeros[i] && !due_zeros[i]) unearned[i] = true;
+  }
+}
+
+}  // namespace
+
+MarkScheme::MarkScheme(const Lesson& lesson, const Trace& trace, double carried)
+    : trace_(&trace), carried_(carried) {
+  std::map<std::string, CellSet, std::less<>> fixed;
+  for (const Step& step : trace.steps) {
+    StepWorth worth;
+    worth.is_fixed = fixed_cells(trace, step, fixed);
+    worth.cells = step.output.values.size();
+    if (!worth.is_fixed.empty()) {
+      worth.cells -= static_cast<std::size_t>(std::ranges::count(worth.is_fixed, true));
+      fixed.emplace(step.name, worth.is_fixed);
+    }
+    const auto recipe = std::ranges::find(lesson.recipe.steps, step.name, &StepRecipe::name);
+    const auto place = static_cast<std::size_t>(recipe - lesson.recipe.steps.begin());
+    const auto asked = place < lesson.texts.size() ? lesson.texts[place].marks : std::nullopt;
+    worth.marks = worth.cells == 0 ? 0 : asked.value_or(static_cast<double>(worth.cells));
+    worths_.push_back(std::move(worth));
+  }
+}
+
+Marks MarkScheme::nothing() const {
+  Marks marks;
+  for (const StepWorth& worth : worths_) {
+    marks.steps.push_back({.marks = 0, .of = worth.marks});
+    marks.total.of += worth.marks;
+  }
+  return marks;
+}
+
+// Of what was tried, how much is right, and how much would be if the learner's numbers stood in
+// these cells in any order.
+MarkScheme::Luck MarkScheme::luck_of(const StepReport& report, const StepWorth& worth) const {
+  Luck luck;
+  std::vector<std::size_t> tried;
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < report.verdicts.size(); ++i) {
+    if (report.verdicts[i] == Verdict::blank || !worth.counts(i)) continue;
+    tried.push_back(i);
+    const double x = report.written.values[i];
+    if (!std::isnan(x)) numbers.push_back(x);
+    const bool right = is_right(report.verdicts[i]) || report.verdicts[i] == Verdict::carried;
+    luck.right += right ? 1 : 0;
+  }
+  luck.tried = static_cast<double>(tried.size());
+  if (numbers.empty()) return luck;
+  const Tensor& truth = trace_->at(report.step);
+  const Numbers all(std::move(numbers), report.unit);
+  for (const std::size_t i : tried) luck.expected += all.share_at(truth.values[i]);
+  return luck;
+}
+
+bool MarkScheme::Luck::is_much_wrong() const { return right < tried * 2 / 3; }
+
+// No more than twice what luck gives, and much of it wrong.
+bool MarkScheme::Luck::is_no_more() const { return is_much_wrong() && right <= 2 * expected; }
+
+// How far it is on the way from what luck gives to all.
+double MarkScheme::Luck::beyond() const {
+  return tried <= expected ? 1 : (right - expected) / (tried - expected);
+}
+
+// What a step that no known mistake explains does to the marks of those that rest on it, and to its
+// own: it takes them where fewer than a fifth of what was tried is right, and where that is luck.
+MarkScheme::Worthless MarkScheme::worthless_in(const StepReport& report,
+                                               const StepWorth& worth) const {
+  if (is_explained(report)) return Worthless::nothing;
+  if (report.verdict == Verdict::shape) return Worthless::what_follows;
+  const Luck luck = luck_of(report, worth);
+  if (luck.is_no_more()) return Worthless::all;
+  return 5 * luck.right < luck.tried ? Worthless::what_follows : Worthless::nothing;
+}
+
+double MarkScheme::earned(const StepReport& report, const StepWorth& worth,
+                          const std::vector<bool>& unearned) const {
+  double cells = 0;
+  for (std::size_t i = 0; i < report.verdicts.size(); ++i) {
+    if (!worth.counts(i) || (!unearned.empty() && unearned[i])) continue;
+    if (is_right(report.verdicts[i])) cells += 1;
+    if (report.verdicts[i] == Verdict::carried) cells += carried_;
+  }
+  return cells == 0 ? 0 : worth.marks * cells / static_cast<double>(worth.cells);
+}
+
+// The steps that were handed in and rest on no other such step: their cells, taken together, say
+// whether this is work on the lesson's own numbers. Where it looks like a neighbour's, whose small
+// whole numbers are often right by luck, none counts but those that are right for the most part.
+std::vector<bool> MarkScheme::roots_by_luck(const CheckReport& report) const {
+  std::vector<bool> is_root(worths_.size(), false);
+  std::vector<bool> rests(worths_.size(), false);
+  Luck all;
+  for (std::size_t s = 0; s < worths_.size(); ++s) {
+    const Step& step = trace_->steps[s];
+    const StepReport* handed = report_of(report, step.name);
+    for (const std::string& name : step.of) {
+      const auto place = trace_->step_names.place(name);
+      rests[s] = rests[s] || (place && rests[*place]);
+    }
+    is_root[s] = handed != nullptr && !rests[s];
+    rests[s] = rests[s] || handed != nullptr;
+    if (!is_root[s]) continue;
+    const Luck luck = luck_of(*handed, worths_[s]);
+    is_root[s] = luck.is_much_wrong();
+    all.tried += luck.tried;
+    all.right += luck.right;
+    all.expected += luck.expected;
+  }
+  constexpr double own_work = 0.4;
+  return all.beyond() < own_work ? is_root : std::vector<bool>(worths_.size(), false);
+}
+
+Marks MarkScheme::of(const CheckReport& report) const {
+  Marks marks = nothing();
+  const std::vector<bool> by_luck = roots_by_luck(report);
+  Resting resting(report.own);
+  for (const Given& given : trace_->givens) {
+    const StepReport* changed = report_of(report, given.name);
+    if (changed == nullptr) continue;
+    const bool all = changed->verdicts.empty();  // of the wrong shape
+    resting.plant(given.name,
+                  [&](std::size_t i) { return all || changed->verdicts[i] == Verdict::wrong; });
+    marks.void_roots.push_back(given.name);
+  }
+  for (const Step& step : report.own.steps) {  // a convention may have one that the lesson has not
+    CellSet unearned = resting.of(step);
+    const StepReport* handed = report_of(report, step.name);
+    const auto place = trace_->step_names.place(step.name);
+    if (handed == nullptr || !place) continue;
+    const std::size_t s = *place;
+    Worthless worthless = worthless_in(*handed, worths_[s]);
+    if (by_luck[s] && !is_explained(*handed)) worthless = Worthless::all;
+    if (worthless != Worthless::nothing) {
+      resting.plant(step.name, [](std::size_t) { return true; });
+      marks.void_roots.push_back(step.name);
+    }
+    if (worthless == Worthless::all) continue;
+    add_zeros_of_zeros(*handed, report.own, step, *trace_, unearned);
+    marks.steps[s].marks = earned(*handed, worths_[s], unearned);
+    marks.total.marks += marks.steps[s].marks;
+  }
+  return marks;
+}
+
+}  // namespace qkv

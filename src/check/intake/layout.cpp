@@ -1,0 +1,164 @@
+#include "check/intake/layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "check/intake/rounded.hpp"
+#include "check/intake/step_names.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr Numeral blank_cell{std::numeric_limits<double>::quiet_NaN(), 0, false};
+
+// A written matrix turned inside, so that a token is a row.
+Cells turned_inside(Shape& shape, std::span<const Numeral> cells) {
+  Numerals turned(cells.size());
+  std::size_t& rows = shape[shape.size() - 2];
+  std::size_t& columns = shape.back();
+  const std::size_t matrices = cells.size() / std::max<std::size_t>(1, rows * columns);
+  auto to = seen_as<3>(turned, {matrices, columns, rows});
+  xt::noalias(to) = xt::transpose(seen_as<3>(cells, {matrices, rows, columns}), {0, 2, 1});
+  std::swap(rows, columns);
+  return Cells(std::move(turned));
+}
+
+// One row or one column that holds as many numbers as the wanted one row or column.
+bool is_one_line(const Shape& shape, const Shape& wanted) {
+  const auto length = [](const Shape& s) {
+    std::size_t count = 1;
+    for (const std::size_t size : s) count *= size;
+    return count;
+  };
+  const auto is_line = [&](const Shape& s) {
+    return std::find(s.begin(), s.end(), length(s)) != s.end();
+  };
+  return length(shape) == length(wanted) && is_line(shape) && is_line(wanted);
+}
+
+struct Piece {
+  Shape shape;
+  Cells cells;
+  std::size_t unread = 0;  ///< so many texts of earlier pieces go before its own
+  bool may_lie = true;     ///< one line may be a row or a column
+};
+
+Piece inside_piece(const HandedFile& file, const Tensor& tensor, Convention convention,
+                   Turned turned) {
+  const std::span<const Numeral> cells = file.written.cells;
+  Piece piece{.shape = without_leading_ones(file.written.shape, tensor.rank()),
+              .cells = Cells(cells)};
+  // A batch of one may go without its axis.
+  if (file.leading.empty() && tensor.rank() > 2 &&
+      piece.shape == without_leading_ones(tensor.shape(), 2)) {
+    piece.shape = tensor.shape();
+  }
+  // Where tokens are said to be columns, a column of tokens is no row of them.
+  piece.may_lie = turned == Turned::no || piece.shape.size() < 2;
+  if (piece.shape.size() < 2 && tensor.rank() >= 2) piece.shape.insert(piece.shape.begin(), 1);
+  const bool lies = is_turned(tensor, convention) != (turned == Turned::yes && tensor.rank() >= 2);
+  if (lies && piece.shape.size() >= 2) piece.cells = turned_inside(piece.shape, cells);
+  return piece;
+}
+
+// A step that came in one file.
+void take_whole(Piece piece, const Tensor& tensor, Handed& handed) {
+  handed.in_one_file = true;
+  handed.fits =
+      piece.shape == tensor.shape() || (piece.may_lie && is_one_line(piece.shape, tensor.shape()));
+  handed.shape = handed.fits ? tensor.shape() : std::move(piece.shape);
+  handed.cells = std::move(piece.cells);
+}
+
+// A step that came in a file for each matrix, the missing ones blank. Matrices of a wrong size that
+// all have the same one keep their places; else the first wrong one stands for them all.
+void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& places,
+                 const Tensor& tensor, Handed& handed) {
+  const Shape right = {tensor.rows(), tensor.columns()};
+  const auto fits = [&](const Piece& piece) {
+    return piece.shape == right || (piece.may_lie && is_one_line(piece.shape, right));
+  };
+  const auto misfit = std::find_if_not(pieces.begin(), pieces.end(), fits);
+  handed.fits = misfit == pieces.end();
+  const Shape matrix = handed.fits ? right : misfit->shape;
+  const auto alike = [&](const Piece& piece) { return handed.fits || piece.shape == matrix; };
+  if (!std::all_of(pieces.begin(), pieces.end(), alike)) {
+    handed.shape = misfit->shape;
+    handed.cells = std::move(misfit->cells);
+    return;
+  }
+  handed.shape = tensor.shape();
+  handed.shape.resize(tensor.leading_axes());
+  handed.shape.insert(handed.shape.end(), matrix.begin(), matrix.end());
+  const std::size_t size = pieces.front().cells.size();
+  Numerals cells(tensor.matrices() * size, blank_cell);
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    const auto place = cells.begin() + static_cast<std::ptrdiff_t>(places[k] * size);
+    std::ranges::transform(pieces[k].cells, place, [&](Numeral cell) {
+      if (cell.unread > 0) cell.unread = static_cast<std::uint16_t>(cell.unread + pieces[k].unread);
+      return cell;
+    });
+  }
+  handed.cells = Cells(std::move(cells));
+  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+    if (std::find(places.begin(), places.end(), m) == places.end()) handed.absent.push_back(m);
+  }
+}
+
+Handed put_together(const std::string& name, const Submission& submission, const Trace& trace,
+                    Turned turned) {
+  const Tensor& tensor = trace.at(name);
+  Handed handed{.name = name, .shape = {}, .cells = {}};
+  std::vector<Piece> pieces;
+  std::vector<std::size_t> places;
+  for (const HandedFile& file : submission.files) {
+    if (file.name != name) continue;
+    if (pieces.empty()) handed.precision = file.written.precision;
+    // Heads in files of several kinds are judged by their digits.
+    if (handed.precision != file.written.precision) handed.precision = Precision::digits;
+    Piece piece = inside_piece(file, tensor, trace.convention, turned);
+    piece.unread = handed.unread.size();
+    handed.unread.insert(handed.unread.end(), file.written.unread.begin(),
+                         file.written.unread.end());
+    if (file.leading.empty()) {
+      take_whole(std::move(piece), tensor, handed);
+      return handed;
+    }
+    pieces.push_back(std::move(piece));
+    places.push_back(index_of(file, tensor));
+  }
+  take_pieces(pieces, places, tensor, handed);
+  return handed;
+}
+
+}  // namespace
+
+Shape without_leading_ones(Shape shape, std::size_t rank) {
+  while (shape.size() > std::max<std::size_t>(1, rank) && shape.front() == 1) {
+    shape.erase(shape.begin());
+  }
+  return shape;
+}
+
+std::size_t index_of(const HandedFile& file, const Tensor& tensor) {
+  std::size_t index = 0;
+  for (std::size_t a = 0; a < file.leading.size(); ++a) {
+    index = index * tensor.axes[a].size + file.leading[a];
+  }
+  return index;
+}
+
+std::vector<Handed> arrange(const Submission& submission, const Trace& trace, Turned turned) {
+  std::vector<Handed> all;
+  for (const std::string_view name : names_in(trace)) {
+    const bool is_there = std::any_of(submission.files.begin(), submission.files.end(),
+                                      [&](const HandedFile& file) { return file.name == name; });
+    if (!is_there) continue;
+    all.push_back(put_together(std::string(name), submission, trace, turned));
+    take_as_meant(all.back());
+  }
+  return all;
+}
+
+}  // namespace qkv

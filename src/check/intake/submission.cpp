@@ -1,0 +1,266 @@
+#include "check/intake/submission.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <system_error>
+
+#include "check/intake/agreeing_files.hpp"
+#include "check/intake/layout.hpp"
+#include "check/intake/step_names.hpp"
+#include "check/intake/strangers.hpp"
+#include "formats/files/file_stem.hpp"
+#include "formats/files/found_files.hpp"
+#include "formats/files/manifest.hpp"
+#include "formats/files/proof.hpp"
+#include "formats/files/read_file.hpp"
+#include "formats/format.hpp"
+#include "formats/handwork/numeral.hpp"
+#include "text/error.hpp"
+#include "text/lowercase.hpp"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::array<std::size_t, 2> shown_size(const Tensor& tensor, Convention convention) {
+  std::array<std::size_t, 2> size = {tensor.rows(), tensor.columns()};
+  if (is_turned(tensor, convention)) std::swap(size[0], size[1]);
+  return size;
+}
+
+// What one matrix is called: by the file's own name for it or, where it has none that the lesson
+// knows and is alone in its file, by the file's.
+std::optional<StepName> name_of(const NamedWritten& matrix, const fs::path& path, bool alone,
+                                const Trace& trace, const std::string& place) {
+  if (!matrix.name.empty()) {
+    const auto own = step_name(matrix.name, trace, place);
+    if (own || !alone) return own;
+  }
+  return step_name(path.stem().string(), trace, place);
+}
+
+// An older export's file, which lies where a newer one has written and listed its own.
+bool is_stale(const HandedFile& file, const HandedFile& other, const Submission& submission) {
+  const auto listed = [&](const HandedFile& one) {
+    return submission.list->lists(one.path.filename().string());
+  };
+  return submission.list && listed(other) && !listed(file);
+}
+
+bool share_cells(const HandedFile& one, const HandedFile& other) {
+  return one.name == other.name &&
+         (one.leading.empty() || other.leading.empty() || one.leading == other.leading);
+}
+
+// Of two files that agree, the one that holds all matrices is kept.
+void add_matrix(HandedFile file, const Trace& trace, Submission& submission) {
+  bool is_there = false;
+  for (const HandedFile& other : submission.files) {
+    if (!share_cells(other, file)) continue;
+    if (is_stale(file, other, submission)) return;
+    if (!agree(other, file, trace.at(file.name))) {
+      throw InputError(fmt::format("{} and {} have different numbers for {}; keep one of them",
+                                   other.file, file.file, file.name));
+    }
+    is_there = is_there || other.leading.empty() || other.leading == file.leading;
+  }
+  if (is_there) return;
+  std::erase_if(submission.files,
+                [&](const HandedFile& other) { return share_cells(other, file); });
+  submission.files.push_back(std::move(file));
+}
+
+bool is_readable(const fs::path& path) {
+  const std::vector<std::string_view> readable = readable_extensions();
+  return std::ranges::count(readable, ascii_lowercase(path.extension().string())) > 0;
+}
+
+// No gigabyte need be read to know that it isn't seven by seven numbers.
+void refuse_too_large(const FoundFile& file, const Trace& trace) {
+  constexpr std::uintmax_t for_everybody = 1 << 20;
+  constexpr std::uintmax_t for_a_number = 400;  // every digit of a double, and blanks around it
+  std::error_code ignored;
+  const std::uintmax_t size = file.bytes ? file.bytes->size()
+                              : fs::is_regular_file(file.path, ignored)
+                                  ? file_size(file.path, ignored)
+                                  : 0;
+  if (size <= for_everybody) return;
+  std::uintmax_t numbers = 0;
+  for (const std::string_view name : names_in(trace)) numbers += trace.at(name).values.size();
+  if (size <= for_everybody + for_a_number * numbers) return;
+  throw InputError(fmt::format(
+      "{}: {} MB is more than all {} numbers of the lesson can take; is it the right file?",
+      file.path.string(), size / 1'000'000, numbers));
+}
+
+// Whether a file that fits nothing by its name was named by the user, or only lies in the
+// directory.
+enum class Chosen { by_name, with_its_directory };
+
+// Several matrices of a step may stand in one file, one below the other.
+void part_stacked(const Tensor& tensor, Convention convention, HandedFile& file) {
+  Written& written = file.written;
+  const auto [rows, columns] = shown_size(tensor, convention);
+  const std::size_t count = tensor.matrices();
+  if (count < 2 || !file.leading.empty() || written.shape != Shape{count * rows, columns}) return;
+  written.shape = tensor.shape();
+  written.shape.resize(tensor.leading_axes());
+  written.shape.insert(written.shape.end(), {rows, columns});
+  written.row_labels.clear();
+  written.remark =
+      fmt::format("taken for all {} matrices of {}, one below the other", count, file.name);
+}
+
+void take_matrix(HandedFile file, const Trace& trace, Submission& submission) {
+  part_stacked(trace.at(file.name), trace.convention, file);
+  if (!file.written.remark.empty()) {
+    submission.notes.push_back(fmt::format("{}: {}", file.file, file.written.remark));
+  }
+  add_matrix(std::move(file), trace, submission);
+}
+
+// What fits nothing by its name may fit one step by its shape.
+void add_stranger(const FoundFile& file, const ByShape& names, const Trace& trace,
+                  Submission& submission) {
+  const std::string place = on_one_line(file.path.string());
+  std::vector<NamedWritten> matrices;
+  try {
+    refuse_too_large(file, trace);
+    matrices = file.read({});
+  } catch (const InputError&) {  // somebody's notes
+  }
+  const std::string name =
+      matrices.size() == 1 ? only_one_of(matrices.front().written.shape, names, trace, submission)
+                           : "";
+  if (name.empty()) {
+    refuse_stranger(Stranger::file, file.path.stem().string(), place, trace, submission);
+    return;
+  }
+  Written& written = matrices.front().written;
+  written.remark = fmt::format(
+      "its name fits no step; taken for {}, the only one of its shape that "
+      "is not there otherwise",
+      name);
+  take_matrix({.file = place,
+               .path = file.path,
+               .name = name,
+               .leading = {},
+               .written = std::move(written)},
+              trace, submission);
+}
+
+// What reading a file asks for, where its name means a step.
+Wanted wanted_of(const std::optional<StepName>& own, const Trace& trace) {
+  Wanted wanted{.unreadable = Unreadable::kept};
+  if (!own) return wanted;
+  const Tensor& tensor = trace.at(own->name);
+  wanted.expected = shown_size(tensor, trace.convention);
+  if (own->leading.empty()) wanted.stacked = std::max<std::size_t>(1, tensor.matrices());
+  return wanted;
+}
+
+// Puts aside what fits nothing by its name: its shape is looked at when all others are known.
+void add_file(const FoundFile& found, const Trace& trace, Chosen chosen, Submission& submission,
+              std::vector<const FoundFile*>& strangers) {
+  const fs::path& path = found.path;
+  const std::string file = on_one_line(path.string());
+  if (!is_readable(path)) {
+    submission.notes.push_back(
+        fmt::format("{} was not read: qkv reads {}", file, fmt::join(readable_extensions(), " ")));
+    return;
+  }
+  const auto own = step_name(path.stem().string(), trace, file);
+  if (!own && !may_hold_several(path)) return strangers.push_back(&found);
+  std::vector<NamedWritten> matrices;
+  try {
+    refuse_too_large(found, trace);
+    matrices = found.read(wanted_of(own, trace));
+  } catch (const InputError& error) {
+    if (own || chosen == Chosen::by_name) throw;
+    submission.notes.push_back(fmt::format("{} was not read: {}", file, error.what()));
+    return;
+  }
+  const bool alone = matrices.size() == 1;
+  for (NamedWritten& matrix : matrices) {
+    const std::string array = fmt::format("{}, {}", file, printable(matrix.name));
+    const std::string& place = alone ? file : array;
+    const auto name = name_of(matrix, path, alone, trace, place);
+    if (!name) {
+      if (matrix.name.empty()) return strangers.push_back(&found);
+      refuse_stranger(Stranger::array, matrix.name, array, trace, submission);
+      continue;
+    }
+    take_matrix({.file = place,
+                 .path = path,
+                 .name = name->name,
+                 .leading = name->leading,
+                 .written = std::move(matrix.written)},
+                trace, submission);
+  }
+}
+
+// Files that qkv itself puts beside the matrices, and those that systems and editors hide.
+bool is_beside_the_point(const FoundFile& file) {
+  const std::string name = file.path.filename().string();
+  const Format* format = format_of(file.path);
+  const bool only_written = format != nullptr && format->read == nullptr;
+  return name == manifest_name || only_written || file.path.extension() == ".html";
+}
+
+// What an export wrote into a directory goes first: an older export's files, which lie there too,
+// don't take the place of it. Of the forms that it wrote a matrix in, the first is enough.
+void sort_by_list(std::vector<FoundFile>& files, const Manifest& list) {
+  std::stable_partition(files.begin(), files.end(), [&](const FoundFile& file) {
+    return list.lists(file.path.filename().string());
+  });
+}
+
+std::vector<FoundFile> found_in(const fs::path& path, Submission& submission) {
+  std::error_code error;
+  if (!fs::is_directory(path, error) && !is_archive(path)) return {FoundFile{.path = path}};
+  std::vector<FoundFile> files = files_in(path);
+  std::erase_if(files, is_beside_the_point);
+  submission.list = read_manifest(path);
+  if (submission.list) sort_by_list(files, *submission.list);
+  return files;
+}
+
+// An export may well be filled in by hand, and is judged by what it holds: it is only told.
+void tell_doubt(const fs::path& path, Submission& submission) {
+  const auto doubt = doubt_of(path, submission.list, ExportSign::givens);
+  if (!doubt) return;
+  submission.notes.push_back(fmt::format("{}: {}", on_one_line(path.string()), doubt->says));
+}
+
+}  // namespace
+
+Submission read_submission(const fs::path& path, const Trace& trace) {
+  Submission submission{.name = path.string(), .files = {}, .notes = {}, .list = {}};
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    throw InputError(fmt::format("{}: there is no such file or directory", path.string()));
+  }
+  const std::vector<FoundFile> files = found_in(path, submission);
+  const Chosen chosen = files.size() == 1 && files.front().path == path
+                            ? Chosen::by_name
+                            : Chosen::with_its_directory;
+  std::vector<const FoundFile*> strangers;
+  for (const FoundFile& file : files) add_file(file, trace, chosen, submission, strangers);
+  const ByShape names = strangers.empty() ? ByShape() : by_shape(trace);
+  for (const FoundFile* file : strangers) add_stranger(*file, names, trace, submission);
+  if (submission.files.empty()) {
+    const std::string& last = trace.steps.back().name;
+    throw InputError(submission.notes.empty()
+                         ? fmt::format("{}: there is nothing to check; name each file after its "
+                                       "step, as in {}",
+                                       path.string(), example_file(last, trace.at(last)))
+                         : submission.notes.front());
+  }
+  tell_doubt(path, submission);
+  return submission;
+}
+
+}  // namespace qkv

@@ -1,0 +1,112 @@
+#include "check/tolerance/coarser.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+
+namespace qkv {
+namespace {
+
+struct Coarser {
+  Precision precision;
+  bool (*holds)(double);
+  int bits;  ///< of a number's fraction
+};
+
+bool is_float32(double x) { return static_cast<double>(static_cast<float>(x)) == x; }
+
+// As near as float32 prints it: "0.33325195" is a number of float16.
+bool is_bfloat16(double x) { return (std::bit_cast<std::uint32_t>(float(x)) & 0xffff) == 0; }
+
+// Eleven bits, of numbers that float16 has in full.
+bool is_float16(double x) {
+  const auto single = static_cast<double>(static_cast<float>(x));
+  constexpr double least = 0x1p-24;
+  int exponent = 0;
+  const double fraction = std::frexp(single, &exponent);
+  const double bits = exponent < -13 ? single / least : fraction * 0x1p11;
+  return std::abs(single) <= 65504 && bits == std::trunc(bits);
+}
+
+constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16, 8},
+                             {Precision::float16, is_float16, 11},
+                             {Precision::float32, is_float32, 24}};
+
+// Written by a program that printed all it had.
+bool is_printed_in_full(const Handed& handed) {
+  constexpr int by_hand = 6;
+  int most = 0;
+  for (const Numeral& cell : handed.cells) {
+    if (!std::isfinite(cell.value) || cell.value == 0) continue;
+    const int place = static_cast<int>(std::floor(std::log10(std::abs(cell.value))));
+    most = std::max(most, cell.scientific ? cell.decimals + place : cell.decimals);
+  }
+  return most > by_hand;
+}
+
+// A number that says something of its type: halves and quarters are in all of them.
+bool tells(double x) {
+  constexpr double thousand = 1000;
+  return std::isfinite(x) && x * thousand != std::round(x * thousand);
+}
+
+// Whether small numbers go on where large ones of the type have ended, as no sum of products of
+// short numbers does: those all end at the same place.
+bool have_a_floating_point(const Handed& handed, const Coarser& kind) {
+  constexpr std::size_t enough = 6;
+  constexpr int further = 3;
+  std::set<double> different;
+  double largest = 0;
+  double finest = infinity;
+  for (const Numeral& cell : handed.cells) {
+    const auto x = static_cast<double>(static_cast<float>(std::abs(cell.value)));
+    if (!std::isfinite(x) || x == 0) continue;
+    if (different.size() < enough) different.insert(x);
+    int exponent = 0;
+    const double whole = std::ldexp(std::frexp(x, &exponent), std::numeric_limits<float>::digits);
+    const int zeros = std::countr_zero(static_cast<std::uint32_t>(whole));
+    finest =
+        std::min(finest, std::ldexp(1.0, exponent - std::numeric_limits<float>::digits + zeros));
+    largest = std::max(largest, x);
+  }
+  return different.size() >= enough && largest >= std::ldexp(finest, kind.bits + further);
+}
+
+// Two numbers that can't be so few bits long by chance, or the only one that there is.
+bool are_all(const Handed& handed, std::span<const double> due, const Coarser& kind) {
+  std::set<double> telling;
+  std::size_t count = 0;
+  bool is_off = false;
+  for (std::size_t i = 0; i < handed.cells.size(); ++i) {
+    const double x = handed.cells[i].value;
+    if (!std::isfinite(x)) continue;
+    if (!kind.holds(x)) return false;
+    ++count;
+    const bool is_due = i < due.size() && (!std::isfinite(due[i]) || kind.holds(due[i]));
+    is_off = is_off || i >= due.size() || static_cast<float>(x) != static_cast<float>(due[i]);
+    if (telling.size() < 2 && tells(x) && !is_due) telling.insert(x);
+  }
+  return telling.size() >= std::min<std::size_t>(2, std::max<std::size_t>(1, count)) ||
+         (is_off && have_a_floating_point(handed, kind));
+}
+
+}  // namespace
+
+Precision precision_of(const Handed& handed, std::span<const double> due) {
+  if (handed.precision == Precision::digits && !is_printed_in_full(handed)) return handed.precision;
+  for (const Coarser& kind : kinds) {
+    const bool is_wide =
+        handed.precision == Precision::float64 || handed.precision == Precision::digits ||
+        (handed.precision == Precision::float32 && kind.precision != Precision::float32);
+    // Digits are never judged finer than float32.
+    const bool matters =
+        handed.precision != Precision::digits || kind.precision != Precision::float32;
+    if (is_wide && matters && are_all(handed, due, kind)) return kind.precision;
+  }
+  return handed.precision;
+}
+
+}  // namespace qkv

@@ -1,0 +1,126 @@
+#include "formats/arrays/dtype.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "formats/handwork/numeral.hpp"
+#include "text/error.hpp"
+
+namespace qkv {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "dtype.cpp copies little-endian bytes");
+
+template <class Stored>
+double number(Stored stored) {
+  return static_cast<double>(stored);
+}
+
+/// 64 bits hold whole numbers that a double does not: two that differ must not become the same.
+template <class Stored>
+double whole(Stored stored) {
+  if (is_rounded(stored)) {
+    throw InputError(fmt::format(
+        "{} is a whole number that no double holds: if it may be rounded, save floating-point "
+        "numbers",
+        stored));
+  }
+  return static_cast<double>(stored);
+}
+
+/// IEEE 754 binary16: 1 bit of sign, 5 of exponent, 10 of fraction. Moved to where a float has
+/// them, they are that float but for a power of two; the largest exponent stands for infinities and
+/// NaN in both.
+double half(std::uint16_t bits) {
+  const std::uint32_t sign = (bits & 0x8000U) << 16U;
+  const std::uint32_t magnitude = (bits & 0x7fffU) << 13U;
+  constexpr std::uint32_t no_number = 0x7c00U << 13U;
+  const float small = std::bit_cast<float>(magnitude) * 0x1p112F;
+  const float special = std::bit_cast<float>(magnitude | 0x7f800000U);
+  const auto value = std::bit_cast<std::uint32_t>(magnitude >= no_number ? special : small);
+  return static_cast<double>(std::bit_cast<float>(value | sign));
+}
+
+/// bfloat16 is the upper half of a float's bits.
+double bfloat(std::uint16_t bits) {
+  return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U));
+}
+
+double truth(std::uint8_t byte) { return byte != 0 ? 1.0 : 0.0; }
+
+template <class Stored>
+Stored stored_at(const char* bytes, ByteOrder order) {
+  std::array<char, sizeof(Stored)> copy;
+  std::copy_n(bytes, sizeof(Stored), copy.begin());
+  if (order == ByteOrder::big) std::reverse(copy.begin(), copy.end());
+  return std::bit_cast<Stored>(copy);
+}
+
+template <class Stored, double (*value)(Stored) = number<Stored>>
+void each(const char* bytes, std::size_t step, ByteOrder order, std::span<double> numbers) {
+  if (order == ByteOrder::little && step == sizeof(Stored)) {  // most are: several at a time
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = value(stored_at<Stored>(bytes + i * sizeof(Stored), ByteOrder::little));
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = value(stored_at<Stored>(bytes + i * step, order));
+  }
+}
+
+constexpr std::array all_dtypes = {
+    Dtype{"f8", "F64", 8, each<double>, Precision::float64},
+    Dtype{"f4", "F32", 4, each<float>, Precision::float32},
+    Dtype{"f2", "F16", 2, each<std::uint16_t, half>, Precision::float16},
+    Dtype{"", "BF16", 2, each<std::uint16_t, bfloat>, Precision::bfloat16},
+    Dtype{"i1", "I8", 1, each<std::int8_t>, Precision::digits},
+    Dtype{"i2", "I16", 2, each<std::int16_t>, Precision::digits},
+    Dtype{"i4", "I32", 4, each<std::int32_t>, Precision::digits},
+    Dtype{"i8", "I64", 8, each<std::int64_t, whole<std::int64_t>>, Precision::digits},
+    Dtype{"u1", "U8", 1, each<std::uint8_t>, Precision::digits},
+    Dtype{"u2", "U16", 2, each<std::uint16_t>, Precision::digits},
+    Dtype{"u4", "U32", 4, each<std::uint32_t>, Precision::digits},
+    Dtype{"u8", "U64", 8, each<std::uint64_t, whole<std::uint64_t>>, Precision::digits},
+    Dtype{"b1", "BOOL", 1, each<std::uint8_t, truth>, Precision::digits},
+};
+
+}  // namespace
+
+std::span<const Dtype> dtypes() { return all_dtypes; }
+
+Values load_values(const Dtype& dtype, std::string_view bytes, const std::string& where,
+                   ByteOrder order) {
+  Values values = Values::unwritten(bytes.size() / dtype.size);
+  try {
+    dtype.load(bytes.data(), dtype.size, order, values.write());
+  } catch (const InputError& error) {
+    refuse(where, error.what());
+  }
+  return values;
+}
+
+Written written_of(Shape shape, std::span<const double> values, Precision precision) {
+  Written written;
+  written.shape = std::move(shape);
+  written.precision = precision;
+  written.cells.reserve(values.size());
+  for (const double value : values) {
+    written.cells.push_back({.value = value, .computed = std::isnan(value)});
+  }
+  return written;
+}
+
+std::string_view bytes_of(std::span<const double> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
+
+}  // namespace qkv

@@ -1,0 +1,292 @@
+#include "formats/arrays/safetensors.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "formats/arrays/foreign.hpp"
+#include "formats/arrays/little_endian.hpp"
+#include "formats/handwork/numeral.hpp"
+#include "text/error.hpp"
+
+// Format: https://huggingface.co/docs/safetensors, "Format", and the checks that its own reader
+// makes.
+
+namespace qkv {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t largest_rank = 64;
+constexpr std::size_t most_metadata = 20'000;  // keys and texts; a few are usual
+
+[[noreturn]] void refuse_damaged(const std::string& where, std::string_view what) {
+  refuse(where, fmt::format("{}: save the tensors again", what));
+}
+
+// ---------------------------------------------------------------- the header
+
+std::size_t header_length(std::string_view bytes, const std::string& where) {
+  if (const std::string_view known = foreign_to_safetensors(bytes); !known.empty()) {
+    refuse(where, known);
+  }
+  if (bytes.size() < safetensors_length_size) {
+    refuse(where,
+           fmt::format("this is not a .safetensors file: it has {} bytes, and its header's length "
+                       "alone takes 8",
+                       bytes.size()));
+  }
+  const std::size_t length = from_little_endian(bytes.substr(0, safetensors_length_size));
+  if (length > largest_safetensors_header) {
+    refuse(where, fmt::format("the header is said to have {} bytes, more than the {} that are "
+                              "read: is this a .safetensors file?",
+                              length, largest_safetensors_header));
+  }
+  if (length > bytes.size() - safetensors_length_size) {
+    refuse_damaged(where, fmt::format("the header is said to have {} bytes, the file has {} after "
+                                      "its length",
+                                      length, bytes.size() - safetensors_length_size));
+  }
+  return length;
+}
+
+/// Listens to the JSON parser: takes each tensor's entry as soon as it is whole and lets it go, so
+/// that no header costs more memory than its tensors do.
+class HeaderReader {
+ public:
+  explicit HeaderReader(const std::string& where) : where_(where) {}
+
+  struct Offsets {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  std::vector<SafetensorsEntry> tensors;
+  std::vector<Offsets> offsets;  ///< one for each of the tensors
+  std::map<std::string, std::string> metadata;
+
+  /// False where the parser is to forget what it has just read.
+  bool hear(int depth, Json::parse_event_t event, const Json& parsed) {
+    using Event = Json::parse_event_t;
+    if (depth == 0) {
+      if (event == Event::array_start || event == Event::value) broken("is no JSON object");
+      return true;
+    }
+    if (event == Event::key && depth == 1) return begin_entry(parsed.get<std::string>());
+    if (event == Event::key || event == Event::value) count_values(depth);
+    const bool opens = event == Event::object_start || event == Event::array_start;
+    if (opens && depth > 2) broken(place() + " nests too deep");
+    if (event == Event::array_start && depth == 1) broken(place() + " is no object");
+    if (event != Event::object_end || depth != 1) return true;
+    name_ == safetensors_metadata_key ? take_metadata(parsed) : take_tensor(parsed);
+    return false;
+  }
+
+ private:
+  [[noreturn]] void broken(std::string_view what) const {
+    refuse_damaged(where_, fmt::format("the header {}", what));
+  }
+
+  std::string place() const { return fmt::format("of \"{}\"", printable(name_)); }
+
+  bool begin_entry(std::string name) {
+    if (!names_.insert(name).second) broken(fmt::format("has \"{}\" twice", printable(name)));
+    name_ = std::move(name);
+    values_ = 0;
+    return true;
+  }
+
+  void count_values(int depth) {
+    if (depth == 1) broken(place() + " is no object");
+    const std::size_t most = name_ == safetensors_metadata_key ? most_metadata : largest_rank + 8;
+    if (++values_ > most) broken(place() + " has too much in it");
+  }
+
+  void take_metadata(const Json& parsed) {
+    for (const auto& [key, value] : parsed.items()) {
+      if (!value.is_string()) broken(place() + " must hold texts only");
+      metadata[key] = value.get<std::string>();
+    }
+  }
+
+  std::vector<std::size_t> sizes(const Json& entry, const char* key) const {
+    const auto found = entry.find(key);
+    if (found == entry.end() || !found->is_array())
+      broken(fmt::format("{} has no {}", place(), key));
+    std::vector<std::size_t> result;
+    for (const Json& size : *found) {
+      if (!size.is_number_unsigned()) {
+        broken(fmt::format("{} has a {} that is no list of whole numbers", place(), key));
+      }
+      result.push_back(size.get<std::size_t>());
+    }
+    return result;
+  }
+
+  void take_tensor(const Json& entry) {
+    const auto dtype = entry.find("dtype");
+    if (dtype == entry.end() || !dtype->is_string()) broken(place() + " has no dtype");
+    const std::vector<std::size_t> range = sizes(entry, "data_offsets");
+    if (range.size() != 2) broken(place() + " needs two data_offsets, begin and end");
+    tensors.push_back({.name = name_,
+                       .dtype = dtype->get<std::string>(),
+                       .shape = sizes(entry, "shape"),
+                       .data = {}});
+    offsets.push_back({.begin = range[0], .end = range[1]});
+  }
+
+  const std::string& where_;
+  std::set<std::string> names_;
+  std::string name_;
+  std::size_t values_ = 0;
+};
+
+HeaderReader read_header(std::string_view text, const std::string& where) {
+  if (!text.starts_with('{')) {
+    refuse(where, "this is not a .safetensors file: its header does not begin with {");
+  }
+  HeaderReader reader(where);
+  try {
+    const Json nothing_left = Json::parse(
+        text.begin(), text.end(), [&](int depth, Json::parse_event_t event, const Json& parsed) {
+          return reader.hear(depth, event, parsed);
+        });
+  } catch (const Json::exception&) {
+    refuse_damaged(where, "the header is no JSON");
+  }
+  return reader;
+}
+
+// ---------------------------------------------------------------- where the numbers lie
+
+const Dtype* dtype_of(const SafetensorsEntry& entry) {
+  for (const Dtype& dtype : dtypes()) {
+    if (dtype.safetensors == entry.dtype) return &dtype;
+  }
+  return nullptr;
+}
+
+/// How many bytes a shape of numbers that large takes, or the largest number where that is beyond
+/// all files.
+std::size_t bytes_wanted(const Shape& shape, std::size_t number) {
+  std::size_t bytes = number;
+  for (const std::size_t size : shape) {
+    if (__builtin_mul_overflow(bytes, size, &bytes)) return SIZE_MAX;
+  }
+  return bytes;
+}
+
+/// Whether the bytes are as many as shape and dtype take. Of a dtype that qkv does not know only
+/// that no number takes less than a bit: a shape is never larger than the file makes believable.
+bool fits(const SafetensorsEntry& entry) {
+  const Dtype* dtype = dtype_of(entry);
+  return dtype != nullptr ? bytes_wanted(entry.shape, dtype->size) == entry.data.size()
+                          : bytes_wanted(entry.shape, 1) / 8 <= entry.data.size();
+}
+
+void locate(SafetensorsEntry& entry, HeaderReader::Offsets range, std::string_view data,
+            const std::string& where) {
+  const std::string name = printable(entry.name);
+  if (range.begin > range.end || range.end > data.size()) {
+    refuse_damaged(where,
+                   fmt::format("{} lies at bytes {} to {}, and there are {} bytes of numbers", name,
+                               range.begin, range.end, data.size()));
+  }
+  entry.data = data.substr(range.begin, range.end - range.begin);
+  if (!fits(entry)) {
+    refuse_damaged(where, fmt::format("{} has {} bytes of numbers, which does not fit shape [{}] "
+                                      "of {}",
+                                      name, entry.data.size(), fmt::join(entry.shape, ", "),
+                                      printable(entry.dtype)));
+  }
+}
+
+/// Each byte must belong to exactly one tensor: what lies in two is how a small file fills memory,
+/// what lies in none is how something else is carried along.
+void refuse_overlaps_and_holes(const HeaderReader& header, std::size_t size,
+                               const std::string& where) {
+  std::vector<std::size_t> by_place(header.tensors.size());
+  for (std::size_t i = 0; i < by_place.size(); ++i) by_place[i] = i;
+  std::sort(by_place.begin(), by_place.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(header.offsets[a].begin, header.offsets[a].end) <
+           std::pair(header.offsets[b].begin, header.offsets[b].end);
+  });
+  std::size_t end = 0;
+  std::string before;
+  for (const std::size_t i : by_place) {
+    const std::string name = printable(header.tensors[i].name);
+    if (header.offsets[i].begin < end) {
+      refuse_damaged(where, fmt::format("{} and {} share bytes of the file", before, name));
+    }
+    if (header.offsets[i].begin > end) {
+      refuse_damaged(where, fmt::format("{} bytes before {} belong to no tensor",
+                                        header.offsets[i].begin - end, name));
+    }
+    end = header.offsets[i].end;
+    before = name;
+  }
+  if (end < size) {
+    refuse_damaged(where, fmt::format("the last {} bytes belong to no tensor", size - end));
+  }
+}
+
+}  // namespace
+
+SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& where) {
+  const std::size_t length = header_length(bytes, where);
+  HeaderReader header = read_header(bytes.substr(safetensors_length_size, length), where);
+  const std::string_view data = bytes.substr(safetensors_length_size + length);
+  for (std::size_t i = 0; i < header.tensors.size(); ++i) {
+    locate(header.tensors[i], header.offsets[i], data, where);
+  }
+  refuse_overlaps_and_holes(header, data.size(), where);
+  return {.tensors = std::move(header.tensors), .metadata = std::move(header.metadata)};
+}
+
+namespace {
+
+std::string entry_place(const SafetensorsEntry& entry, const std::string& where) {
+  return fmt::format("{}, {}", where, printable(entry.name));
+}
+
+}  // namespace
+
+const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& where) {
+  const std::string place = entry_place(entry, where);
+  const Dtype* dtype = dtype_of(entry);
+  if (dtype == nullptr) {
+    refuse(place, fmt::format("dtype {} is not read: save it as F64, F32, F16 or BF16",
+                              printable(entry.dtype)));
+  }
+  if (entry.shape.size() > largest_rank) refuse(place, "it has more axes than are read");
+  if (std::ranges::find(entry.shape, 0U) != entry.shape.end()) {
+    refuse(place, fmt::format("it holds no numbers: its shape {} has a size of 0",
+                              shape_text(entry.shape)));
+  }
+  return *dtype;
+}
+
+Written read_safetensor(const SafetensorsEntry& entry, const std::string& where) {
+  const Dtype& dtype = safetensor_dtype(entry, where);
+  const std::string place = entry_place(entry, where);
+  count_of(entry.shape, place + ": a tensor");  // or it is too large
+  const Shape shape = entry.shape.empty() ? Shape{1} : entry.shape;
+  return written_of(shape, load_values(dtype, entry.data, place), dtype.precision);
+}
+
+std::vector<NamedWritten> read_safetensors(std::string_view bytes, const std::string& where,
+                                           const std::function<bool(const std::string&)>& takes) {
+  const SafetensorsIndex index = safetensors_index(bytes, where);
+  if (index.tensors.empty()) refuse(where, "there are no tensors in it");
+  std::vector<NamedWritten> tensors;
+  for (const SafetensorsEntry& entry : index.tensors) {
+    if (takes(entry.name)) tensors.push_back({entry.name, read_safetensor(entry, where)});
+  }
+  return tensors;
+}
+
+}  // namespace qkv

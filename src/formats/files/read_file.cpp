@@ -1,0 +1,176 @@
+#include "formats/files/read_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "formats/files/mapped_file.hpp"
+#include "formats/format.hpp"
+#include "formats/handwork/numeral.hpp"
+#include "text/error.hpp"
+#include "text/suggest.hpp"
+
+namespace qkv {
+namespace {
+
+using Matrices = std::vector<NamedWritten>;
+
+[[noreturn]] void refuse_errno(const std::filesystem::path& path, std::string_view what) {
+  const int reason = errno;
+  if (reason == ENOENT) refuse(path, "there is no such file: check the name and the directory");
+  refuse(path, fmt::format("{}: {}", what, std::strerror(reason)));
+}
+
+/// A file descriptor that closes itself.
+struct OpenFile {
+  explicit OpenFile(int fd) : descriptor(fd) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+  int descriptor;
+};
+
+[[noreturn]] void refuse_large(const std::filesystem::path& path, std::size_t limit) {
+  refuse(path, fmt::format("the file has more than {} bytes, the most that is read", limit));
+}
+
+std::string shortened_list(const std::vector<std::string>& names) {
+  return printable(fmt::to_string(fmt::join(names, ", ")));
+}
+
+const Format& readable_format(const std::filesystem::path& path) {
+  const Format* format = format_of(path);
+  if (format != nullptr && format->read != nullptr) return *format;
+  const std::string extension = path.extension().string();
+  const std::string why = extension.empty() ? "the name has no extension"
+                          : format == nullptr
+                              ? "\"" + printable(extension) + "\" is not a known extension"
+                              : fmt::format("qkv writes {} but does not read it", format->name);
+  refuse(path, fmt::format("{}: save the numbers as one of {}", why,
+                           fmt::join(readable_extensions(), " ")));
+}
+
+[[noreturn]] void refuse_unknown_key(const std::filesystem::path& path, const std::string& key,
+                                     const std::vector<std::string>& names) {
+  if (names.empty()) {
+    refuse(path, fmt::format("nothing in it is named \"{}\": leave out key", printable(key)));
+  }
+  const std::string near = nearest(key, names);
+  const std::string what = near.empty() ? fmt::format("there are {}", shortened_list(names))
+                                        : fmt::format("did you mean \"{}\"?", printable(near));
+  refuse(path, fmt::format("nothing in it is named \"{}\"; {}", printable(key), what));
+}
+
+// Opening a pipe or a device must not wait for it.
+int opened(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (descriptor < 0 && errno == ENXIO) refuse(path, "this is a socket or a device: name a file");
+  if (descriptor < 0) refuse_errno(path, "the file cannot be opened");
+  return descriptor;
+}
+
+// A shell's own pipes, <(…) and /dev/stdin, have a writer; one that lies among files may never get
+// any.
+bool is_pipe_among_files(const std::filesystem::path& path, int descriptor) {
+  struct statfs system = {};
+  if (::fstatfs(descriptor, &system) != 0 || system.f_type == PIPEFS_MAGIC) return false;
+  return !path.string().starts_with("/dev/") && !path.string().starts_with("/proc/");
+}
+
+// Only what ends: no device but a terminal, on which a person types, and the empty one.
+bool is_endless(int descriptor, const struct stat& status) {
+  if (S_ISBLK(status.st_mode)) return true;
+  if (!S_ISCHR(status.st_mode) || ::isatty(descriptor) == 1) return false;
+  struct stat empty = {};
+  return ::stat("/dev/null", &empty) != 0 || empty.st_rdev != status.st_rdev;
+}
+
+void refuse_special(const std::filesystem::path& path, int descriptor, const struct stat& status) {
+  if (S_ISDIR(status.st_mode)) refuse(path, "this is a directory: name a file in it");
+  if (is_endless(descriptor, status)) {
+    refuse(path, "this is a device, which may have no end: name a file");
+  }
+  if (S_ISFIFO(status.st_mode) && is_pipe_among_files(path, descriptor)) {
+    refuse(path, "this is a pipe, which may never be written to: name a file, or <(cat PIPE)");
+  }
+}
+
+}  // namespace
+
+std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {
+  const OpenFile file(opened(path));
+  struct stat status = {};
+  if (::fstat(file.descriptor, &status) != 0) refuse_errno(path, "the file cannot be read");
+  refuse_special(path, file.descriptor, status);
+  // From here on it is waited for what a shell's pipe or a terminal has to say.
+  ::fcntl(file.descriptor, F_SETFL, ::fcntl(file.descriptor, F_GETFL) & ~O_NONBLOCK);
+  const auto size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
+  if (size > limit) refuse_large(path, limit);
+
+  // One byte more than the file says it has: so its end shows in the first read. A pipe says 0.
+  constexpr std::size_t smallest_read = 4096;
+  std::string bytes(std::max(size + 1, smallest_read), '\0');
+  std::size_t filled = 0;
+  for (;;) {
+    const ssize_t got = ::read(file.descriptor, bytes.data() + filled, bytes.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) refuse_errno(path, "the file cannot be read");
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+    if (filled > limit) refuse_large(path, limit);
+    if (filled == bytes.size()) bytes.resize(2 * bytes.size());
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+std::vector<NamedWritten> read_all_written(const std::filesystem::path& path,
+                                           const Wanted& wanted) {
+  const Format& format = readable_format(path);
+  std::error_code ignored;  // what is not there says so when it is read
+  if (std::filesystem::is_character_file(path, ignored)) {
+    refuse(path, "this is a device, which may have no end: name a file of numbers");
+  }
+  if (format.large) return format.read(MappedFile(path).bytes(), path.string(), wanted);
+  return format.read(read_bytes(path), path.string(), wanted);
+}
+
+Written read_written(const std::filesystem::path& path, const std::optional<std::string>& key) {
+  std::vector<std::string> names;
+  const auto takes = [&](const std::string& name) {
+    names.push_back(name);
+    return key ? name == *key : names.size() == 1;
+  };
+  Matrices matrices = read_all_written(path, {.takes = takes});
+  if (key && (matrices.empty() || names.empty())) refuse_unknown_key(path, *key, names);
+  if (names.size() > 1 && !key) {
+    refuse(path, fmt::format("it holds several matrices; write key = \"{}\", or another of {}",
+                             printable(names.front()), shortened_list(names)));
+  }
+  return std::move(matrices.front().written);
+}
+
+bool may_hold_several(const std::filesystem::path& path) {
+  const Format* format = format_of(path);
+  return format != nullptr && format->several;
+}
+
+std::vector<std::string_view> readable_extensions() {
+  std::vector<std::string_view> extensions;
+  for (const Format* format : all_formats()) {
+    if (format->read != nullptr) extensions.push_back(format->extension);
+  }
+  return extensions;
+}
+
+}  // namespace qkv

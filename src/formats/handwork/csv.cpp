@@ -1,0 +1,267 @@
+#include "formats/handwork/csv.hpp"
+#include "text/strings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "formats/handwork/cell.hpp"
+#include "formats/handwork/csv_headings.hpp"
+#include "formats/handwork/csv_label.hpp"
+#include "formats/handwork/csv_plain.hpp"
+#include "formats/handwork/csv_rows.hpp"
+#include "formats/handwork/numeral.hpp"
+#include "text/error.hpp"
+
+namespace qkv {
+namespace {
+
+using csv::Field;
+using csv::Table;
+
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+// ---------------------------------------------------------------- labels
+
+bool has_text_in_margin(const Table& table) {
+  for (std::size_t j = 1; j < table.columns(); ++j) {
+    if (csv::is_text(table.at(0, j))) return true;
+  }
+  for (std::size_t i = 1; i < table.rows.size(); ++i) {
+    if (csv::is_text(table.at(i, 0))) return true;
+  }
+  return false;
+}
+
+/// What may stand over the column, or before the row, of that number: a word, the number itself, or
+/// another in quotes, as write_csv writes a label that is a number.
+bool names_place(const Field& field, std::size_t number, bool quotes_tell) {
+  return csv::is_text(field) || field.text == std::to_string(number) ||
+         (quotes_tell && field.quoted && !field.text.empty());
+}
+
+/// Whether the first row and the first column are the names of what stands beside them.
+bool has_names_in_margins(const Table& table) {
+  if (table.rows.size() < 2 || table.columns() < 2) return false;
+  const bool quotes_tell = !table.at(1, 1).quoted;
+  for (std::size_t j = 1; j < table.columns(); ++j) {
+    if (!names_place(table.at(0, j), j, quotes_tell)) return false;
+  }
+  for (std::size_t i = 1; i < table.rows.size(); ++i) {
+    if (!names_place(table.at(i, 0), i, quotes_tell)) return false;
+  }
+  return true;
+}
+
+bool is_labelled(const Table& table, const Wanted& wanted) {
+  const auto& expected = wanted.expected;
+  const bool one_more_each_way = expected &&
+                                 table.rows.size() == (*expected)[0] * wanted.stacked + 1 &&
+                                 table.columns() == (*expected)[1] + 1;
+  if (!table.at(0, 0).text.empty()) {  // "token,x,y" over "the,0.5,0.25"
+    return one_more_each_way && csv::is_text(table.at(0, 0));
+  }
+  if (one_more_each_way || has_text_in_margin(table)) return true;
+  // A matrix of just the due size may have a blank for its first cell, and 1, 2, 3 beside it.
+  const bool is_due =
+      expected && table.columns() == (*expected)[1] &&
+      (table.rows.size() == (*expected)[0] || table.rows.size() == (*expected)[0] * wanted.stacked);
+  return !is_due && has_names_in_margins(table);
+}
+
+/// No labels at all rather than nothing but empty ones, or numbers that only count.
+std::vector<std::string> that_say_something(std::vector<std::string> labels) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!labels[i].empty() && labels[i] != std::to_string(i + 1)) return labels;
+  }
+  return {};
+}
+
+/// How many rows and columns of labels stand before the numbers.
+struct Margin {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+};
+
+void read_labels(const Table& table, const Margin& margin, Written& written) {
+  for (std::size_t i = margin.rows; margin.columns > 0 && i < table.rows.size(); ++i) {
+    written.row_labels.push_back(csv::label_of(table.at(i, 0).text));
+  }
+  for (std::size_t j = margin.columns; margin.rows > 0 && j < table.columns(); ++j) {
+    written.column_labels.push_back(csv::label_of(table.at(0, j).text));
+  }
+  for (const Field& name : table.names) {
+    written.column_labels.push_back(csv::label_of(name.text));
+  }
+  written.row_labels = that_say_something(std::move(written.row_labels));
+  written.column_labels = that_say_something(std::move(written.column_labels));
+}
+
+// ---------------------------------------------------------------- numbers
+
+bool starts_like_a_word(std::string_view text) {
+  return std::string_view("0123456789+-.,\"").find(text.front()) == std::string_view::npos;
+}
+
+/// Reads a table's cells and, where none of them may be lost, watches that all use the same decimal
+/// mark.
+class CellReader {
+ public:
+  CellReader(const Table& table, const std::string& where, Unreadable unreadable)
+      : table_(table), where_(where), unreadable_(unreadable) {}
+
+  Numeral read(std::size_t row, std::size_t column, Written& written) {
+    const Field& field = table_.at(row, column);
+    const std::string_view text = trimmed(field.text);
+    if (text.empty()) return {.value = std::nan("")};
+    const DecimalMark mark = mark_of(text);
+    const NumeralResult result = parse_cell(text, mark);
+    if (unreadable_ == Unreadable::kept) {
+      return result.fault == NumeralFault::none ? result.numeral : keep_unread(written, text);
+    }
+    if (result.fault != NumeralFault::none) refuse(result.fault, text, row, column);
+    if (mark == DecimalMark::comma) comma_seen_ = true;
+    if (text.find('.') != std::string_view::npos) point_seen_ = true;
+    if (comma_seen_ && point_seen_) refuse_mixed_marks(text, row, column);
+    return result.numeral;
+  }
+
+ private:
+  std::string place(std::size_t row, std::size_t column) const {
+    return fmt::format("{}: row {}, column {}: ", where_, table_.rows[row].line, column + 1);
+  }
+
+  [[noreturn]] void refuse(NumeralFault fault, std::string_view text, std::size_t row,
+                           std::size_t column) const {
+    std::string message = place(row, column) + refusal(fault, text);
+    if (fault == NumeralFault::not_a_number) message += ", or leave the cell empty";
+    if ((row == 0 || column == 0) && starts_like_a_word(text)) {
+      message += "; if the first row or column are labels, leave the first cell of the file empty";
+    }
+    throw InputError(message);
+  }
+
+  [[noreturn]] void refuse_mixed_marks(std::string_view text, std::size_t row,
+                                       std::size_t column) const {
+    throw InputError(
+        fmt::format("{}\"{}\" has a decimal {}, a cell before it a {}: write all with "
+                    "points, and no mark between thousands",
+                    place(row, column), printable(text),
+                    mark_of(text) == DecimalMark::comma ? "comma" : "point",
+                    mark_of(text) == DecimalMark::comma ? "point" : "comma"));
+  }
+
+  const Table& table_;
+  const std::string& where_;
+  Unreadable unreadable_;
+  bool comma_seen_ = false;
+  bool point_seen_ = false;
+};
+
+Written read_table(const Table& table, const std::string& where, const Margin& margin,
+                   Unreadable unreadable) {
+  if (table.rows.size() == margin.rows || table.columns() == margin.columns) {
+    throw InputError(where + ": there are labels but no numbers: write a number under each label");
+  }
+  Written written;
+  written.shape = {table.rows.size() - margin.rows, table.columns() - margin.columns};
+  written.cells.reserve(count_of(written.shape, where));
+  CellReader reader(table, where, unreadable);
+  for (std::size_t i = margin.rows; i < table.rows.size(); ++i) {
+    for (std::size_t j = margin.columns; j < table.columns(); ++j) {
+      written.cells.push_back(reader.read(i, j, written));
+    }
+  }
+  settle_exact(written.cells);
+  read_labels(table, margin, written);
+  return written;
+}
+
+/// A file of words is no matrix, unless it is one of the expected size.
+void refuse_words(const Written& written, const Wanted& wanted, const std::string& where) {
+  if (written.unread.empty()) return;
+  const auto& expected = wanted.expected;
+  const bool fits = expected && written.shape == Shape{(*expected)[0], (*expected)[1]};
+  const bool some = std::ranges::any_of(
+      written.cells, [](const Numeral& cell) { return !std::isnan(cell.value); });
+  if (fits || some) return;
+  throw InputError(
+      fmt::format("{}: {}", where, refusal(NumeralFault::not_a_number, written.unread.front())));
+}
+
+/// Twice as many cells in each row as are due, parted by commas: a word about decimal commas.
+std::string remark_on(const Table& table, const Written& written, const Wanted& wanted) {
+  const auto& expected = wanted.expected;
+  if (!expected || table.separator != ',' || written.shape[0] != (*expected)[0] ||
+      written.shape[1] != 2 * (*expected)[1]) {
+    return {};
+  }
+  return fmt::format("each row has {} cells where {} are due{}", written.shape[1], (*expected)[1],
+                     csv::decimal_commas_hint);
+}
+
+/// A file of one column with decimal commas has the look of two columns of whole numbers; only the
+/// size tells. Nothing where it is not such a file.
+std::optional<Written> read_as_decimal_commas(const Table& table,
+                                              std::array<std::size_t, 2> expected) {
+  if (table.separator != ',' || table.columns() != 2 || expected[1] != 1 ||
+      table.rows.size() != expected[0]) {
+    return std::nullopt;
+  }
+  Written written;
+  written.shape = {expected[0], 1};
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    if (table.at(i, 0).text.empty() || table.at(i, 1).text.empty()) return std::nullopt;
+    const std::string whole = fmt::format("{},{}", table.at(i, 0).text, table.at(i, 1).text);
+    const NumeralResult result = parse_numeral(whole, DecimalMark::comma);
+    if (result.fault != NumeralFault::none) return std::nullopt;
+    written.cells.push_back(result.numeral);
+  }
+  return written;
+}
+
+/// Whether a plain matrix has a size that makes its margin labels or surplus, or its decimals a
+/// column.
+bool size_needs_care(const Shape& shape, std::array<std::size_t, 2> expected) {
+  const bool has_surplus = shape[0] > expected[0] || shape[1] > expected[1];
+  return has_surplus || (shape[1] == 2 && expected[1] == 1);
+}
+
+// "sep=;": a line for Excel, which the table does not need.
+void skip_separator_line(std::string_view& text) {
+  if (!text.starts_with("sep=") && !text.starts_with("SEP=")) return;
+  const std::size_t end = text.find('\n');
+  if (end != std::string_view::npos && end <= 6) text.remove_prefix(end + 1);
+}
+
+}  // namespace
+
+Written read_csv_for(std::string_view text, const std::string& where, const Wanted& wanted) {
+  const auto& expected = wanted.expected;
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  skip_separator_line(text);
+  if (auto plain = csv::read_plain_numbers(text, where)) {
+    if (!expected || !size_needs_care(plain->shape, *expected)) return *std::move(plain);
+  }
+  const auto ruled = expected ? csv::without_rules(text) : std::nullopt;
+  Table table = csv::split(ruled ? *ruled : text, where);
+  csv::settle_rows(table, expected, wanted.stacked, where);
+  const bool labelled = table.names.empty() && is_labelled(table, wanted);
+  const Margin margin{.rows = labelled ? std::size_t{1} : 0,
+                      .columns = labelled || table.row_labels_only ? std::size_t{1} : 0};
+  if (expected && !labelled) {
+    if (auto written = read_as_decimal_commas(table, *expected)) return *std::move(written);
+  }
+  Written written = read_table(table, where, margin, wanted.unreadable);
+  refuse_words(written, wanted, where);
+  written.remark = remark_on(table, written, wanted);
+  return written;
+}
+
+Written read_csv(std::string_view text, const std::string& where,
+                 std::optional<std::array<std::size_t, 2>> expected) {
+  return read_csv_for(text, where, {.expected = expected});
+}
+
+}  // namespace qkv

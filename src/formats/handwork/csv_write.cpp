@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "formats/handwork/cell.hpp"
+#include "formats/handwork/csv.hpp"
+#include "formats/handwork/csv_label.hpp"
+#include "tensor/parallel.hpp"
+#include "text/digits.hpp"
+
+namespace qkv {
+namespace {
+
+/// The room that a cell and the mark behind it want.
+std::size_t widest_cell(const CsvOptions& options) {
+  if (!options.digits) return longest_shortest + 1;
+  return longest_fixed(*options.digits) + 1;
+}
+
+void refuse_misfits(const CsvMatrix& matrix, const CsvOptions& options) {
+  const auto fits = [](const auto& labels, std::size_t size) {
+    return labels.empty() || labels.size() == size;
+  };
+  if (matrix.values.size() != matrix.rows * matrix.columns ||
+      !fits(matrix.row_labels, matrix.rows) || !fits(matrix.column_labels, matrix.columns)) {
+    throw std::logic_error("to_csv: values or labels do not fit the size");
+  }
+  if (options.digits && *options.digits < 0) throw std::logic_error("to_csv: digits below 0");
+}
+
+/// A label that is a number, but not that of its place, stands in quotes: so a reader that does not
+/// know the size tells it from a cell.
+std::string label_at(std::string_view label, std::size_t place) {
+  const bool is_number = parse_cell(label, mark_of(label)).fault == NumeralFault::none;
+  if (!is_number || label == std::to_string(place + 1)) return csv::label_cell(label);
+  const std::string text = csv::label_cell(label);
+  return text.starts_with('"') || text.starts_with('\'') ? text : '"' + text + '"';
+}
+
+void append_column_labels(std::string& text, const CsvMatrix& matrix) {
+  for (std::size_t j = 0; j < matrix.columns; ++j) {
+    text += ',';
+    if (!matrix.column_labels.empty()) text += label_at(matrix.column_labels[j], j);
+  }
+  text += '\n';
+}
+
+/// Appends one row's cells. `room` is scratch space that holds at least the widest cell; it goes
+/// into the text whenever it is too full for one more.
+void append_cells(std::string& text, std::span<const double> cells, const CsvOptions& options,
+                  std::span<char> room) {
+  char* const start = room.data();
+  char* const last_start = start + room.size() - widest_cell(options);
+  char* out = start;
+  for (const double value : cells) {
+    if (out > last_start) {
+      text.append(start, out);
+      out = start;
+    }
+    if (options.blanks == CsvBlanks::as_nan || !std::isnan(value)) {
+      out = options.digits ? put_fixed(out, value, *options.digits) : put_shortest(out, value);
+    }
+    *out++ = ',';
+  }
+  if (!cells.empty()) --out;
+  *out++ = '\n';
+  text.append(start, out);
+}
+
+bool is_labelled(const CsvMatrix& matrix, const CsvOptions& options) {
+  return options.labels == CsvLabels::written &&
+         !(matrix.row_labels.empty() && matrix.column_labels.empty());
+}
+
+/// The rows from `begin` to `end` as text.
+std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::size_t begin,
+                      std::size_t end) {
+  constexpr std::size_t room_size = 1 << 14;
+  std::vector<char> room(std::max(room_size, widest_cell(options)));
+  const bool labelled = is_labelled(matrix, options);
+  constexpr std::size_t usual_cell = 21;  // a sign, 17 digits, a point and a comma
+  std::string text;
+  text.reserve(usual_cell * (end - begin) * (matrix.columns + 1));
+  for (std::size_t i = begin; i < end; ++i) {
+    if (labelled && !matrix.row_labels.empty()) text += label_at(matrix.row_labels[i], i);
+    if (labelled) text += ',';
+    append_cells(text, matrix.values.subspan(i * matrix.columns, matrix.columns), options, room);
+  }
+  return text;
+}
+
+}  // namespace
+
+// Pieces of rows become text side by side, and go to the sink in their order.
+void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& sink) {
+  refuse_misfits(matrix, options);
+  if (is_labelled(matrix, options)) {
+    std::string labels;
+    append_column_labels(labels, matrix);
+    sink(labels);
+  }
+  constexpr std::size_t numbers_in_piece = 1 << 14;
+  constexpr std::size_t operations = 64;  // for the digits of one number
+  const std::size_t rows = std::max<std::size_t>(1, numbers_in_piece / (matrix.columns + 1));
+  const auto piece = [&](std::size_t i) {
+    return rows_text(matrix, options, i * rows, std::min(matrix.rows, (i + 1) * rows));
+  };
+  in_order((matrix.rows + rows - 1) / rows, operations * rows * matrix.columns, piece, sink);
+}
+
+std::string to_csv(const CsvMatrix& matrix, const CsvOptions& options) {
+  std::string text;
+  write_csv(matrix, options, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+}  // namespace qkv

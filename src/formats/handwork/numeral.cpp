@@ -1,0 +1,214 @@
+#include "formats/handwork/numeral.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "text/lowercase.hpp"
+#include "text/utf8.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view minus_sign = "\u2212";  // what typeset pages print for a minus
+constexpr std::string_view infinity_sign = "\u221e";
+constexpr long largest_exponent = 1'000'000;  // far outside a double, far inside an int
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Takes a sign off the front of `text`; true where it was a minus.
+bool take_sign(std::string_view& text) {
+  if (text.starts_with('-') || text.starts_with('+')) {
+    const bool minus = text.front() == '-';
+    text.remove_prefix(1);
+    return minus;
+  }
+  if (!text.starts_with(minus_sign)) return false;
+  text.remove_prefix(minus_sign.size());
+  return true;
+}
+
+bool same_word(std::string_view text, std::string_view small) {
+  return std::equal(text.begin(), text.end(), small.begin(), small.end(),
+                    [](char a, char b) { return ascii_lowercase(a) == b; });
+}
+
+/// The value of a word that stands for a number.
+std::optional<double> word_value(std::string_view text) {
+  if (text.empty() || is_digit(text.front())) return std::nullopt;
+  if (same_word(text, "inf") || same_word(text, "infinity") || text == infinity_sign) {
+    return std::numeric_limits<double>::infinity();
+  }
+  if (same_word(text, "nan")) return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
+}
+
+/// The parts of a number in digits, its sign taken off.
+struct Parts {
+  std::size_t whole_digits = 0;
+  std::size_t fraction_digits = 0;
+  std::size_t digits_end = 0;  ///< where the digits and the mark end, and an exponent may begin
+  long exponent = 0;
+  bool scientific = false;
+};
+
+std::size_t digits_from(std::string_view text, std::size_t start) {
+  std::size_t end = start;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  return end - start;
+}
+
+/// The exponent after its "e"; nothing where it is not a sign and digits to the end.
+std::optional<long> read_exponent(std::string_view text) {
+  const bool minus = take_sign(text);
+  if (text.empty() || digits_from(text, 0) != text.size()) return std::nullopt;
+  long exponent = 0;
+  for (const char c : text) exponent = std::min(exponent * 10 + (c - '0'), largest_exponent);
+  return minus ? -exponent : exponent;
+}
+
+std::optional<Parts> split_parts(std::string_view text, char mark) {
+  Parts parts;
+  parts.whole_digits = digits_from(text, 0);
+  parts.digits_end = parts.whole_digits;
+  if (parts.digits_end < text.size() && text[parts.digits_end] == mark) {
+    parts.fraction_digits = digits_from(text, parts.digits_end + 1);
+    parts.digits_end += 1 + parts.fraction_digits;
+  }
+  if (parts.whole_digits + parts.fraction_digits == 0) return std::nullopt;
+  if (parts.digits_end == text.size()) return parts;
+  if (text[parts.digits_end] != 'e' && text[parts.digits_end] != 'E') return std::nullopt;
+  const auto exponent = read_exponent(text.substr(parts.digits_end + 1));
+  if (!exponent) return std::nullopt;
+  parts.exponent = *exponent;
+  parts.scientific = true;
+  return parts;
+}
+
+/// The same number with a point and a plain exponent, as std::from_chars wants it.
+std::string plain_spelling(std::string_view text, const Parts& parts) {
+  std::string plain(text.substr(0, parts.digits_end));
+  std::replace(plain.begin(), plain.end(), ',', '.');
+  if (parts.scientific) plain += "e" + std::to_string(parts.exponent);
+  return plain;
+}
+
+/// Whether a number out of a double's range is too large for it, and not too small: whether its
+/// first digit that is not 0 stands before the point, once the exponent has moved it.
+bool is_huge(std::string_view text, const Parts& parts) {
+  long before_point = static_cast<long>(parts.whole_digits);
+  for (const char c : text.substr(0, parts.digits_end)) {
+    if (is_digit(c) && c != '0') break;
+    if (is_digit(c)) --before_point;
+  }
+  return before_point + parts.exponent > 0;
+}
+
+bool needs_plain_spelling(std::string_view text, const Parts& parts, DecimalMark mark) {
+  return mark == DecimalMark::comma ||
+         (parts.scientific && text.find(minus_sign, parts.digits_end) != std::string_view::npos);
+}
+
+/// The digits' value; nothing where it is too large for a double.
+std::optional<double> digits_value(std::string_view text, const Parts& parts, DecimalMark mark) {
+  std::string plain;
+  std::string_view source = text;
+  if (needs_plain_spelling(text, parts, mark)) source = plain = plain_spelling(text, parts);
+  double value = 0;
+  const auto [end, error] = std::from_chars(source.data(), source.data() + source.size(), value);
+  if (error == std::errc::result_out_of_range) {
+    if (is_huge(text, parts)) return std::nullopt;
+    return 0.0;
+  }
+  if (std::isinf(value)) return std::nullopt;
+  return value;
+}
+
+std::int16_t decimals_of(const Parts& parts) {
+  constexpr long most = std::numeric_limits<std::int16_t>::max();
+  const long fraction = std::min(static_cast<long>(parts.fraction_digits), most);
+  return static_cast<std::int16_t>(std::clamp(fraction - parts.exponent, -most, most));
+}
+
+constexpr std::size_t fewest_rounded_digits = 16;  // 2^53 has as many
+
+/// The fewest digits that tell a whole number's double, without zeros behind them.
+std::string short_digits(double value) {
+  std::array<char, 32> text;
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific)
+          .ptr;
+  std::string digits(text.data(), std::find(text.data(), end, 'e'));
+  std::erase(digits, '.');
+  return digits.substr(0, digits.find_last_not_of('0') + 1);
+}
+
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return first < 0x20 || first == 0x7f;
+  // U+0080 to U+009F: a terminal may obey them.
+  return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
+}
+
+}  // namespace
+
+bool is_held(std::string_view digits, double value) {
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  if (digits.size() < fewest_rounded_digits || fmt::format("{:.0f}", value) == digits) return true;
+  const std::string shortest = short_digits(value);
+  return digits.starts_with(shortest) &&
+         digits.find_first_not_of('0', shortest.size()) == std::string_view::npos;
+}
+
+NumeralResult parse_numeral(std::string_view token, DecimalMark mark) {
+  std::string_view text = token;
+  const bool minus = take_sign(text);
+  if (const auto value = word_value(text)) {
+    return {.numeral = {.value = minus ? -*value : *value}};
+  }
+  const auto parts = split_parts(text, mark == DecimalMark::comma ? ',' : '.');
+  if (!parts) return {.fault = NumeralFault::not_a_number};
+  const auto value = digits_value(text, *parts, mark);
+  if (!value) return {.fault = NumeralFault::too_large};
+  const bool is_whole = !parts->scientific && parts->digits_end == parts->whole_digits;
+  if (is_whole && !is_held(text, *value)) return {.fault = NumeralFault::rounded};
+  return {.numeral = {.value = minus ? -*value : *value,
+                      .decimals = decimals_of(*parts),
+                      .scientific = parts->scientific}};
+}
+
+std::string refusal(NumeralFault fault, std::string_view token) {
+  const std::string shown = "\"" + printable(token) + "\"";
+  if (fault == NumeralFault::too_large) {
+    return shown + " is too large: a number goes up to 1.79e308; for infinity write inf";
+  }
+  if (fault == NumeralFault::rounded) {
+    return shown +
+           " is a whole number that no double holds: if it may be rounded, write it with a point";
+  }
+  return shown + " is not a number: write it like 0.25 or 2.5e-3";
+}
+
+std::string printable(std::string_view text) {
+  constexpr std::size_t longest = 40;
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    if (shown.size() + character.size() > longest) return shown + "…";
+    if (length == 0 || is_control(character)) {
+      shown += '?';
+    } else {
+      shown += character;
+    }
+    text.remove_prefix(character.size());
+  }
+  return shown;
+}
+
+}  // namespace qkv

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "formats/parsed_array.hpp"
+
+namespace qkv {
+
+/// What stands between the whole part of a number and its decimals.
+enum class DecimalMark { point, comma };
+
+enum class NumeralFault { none, not_a_number, too_large, rounded };
+
+/// A number, or the reason why there is none.
+struct NumeralResult {
+  Numeral numeral = {};
+  NumeralFault fault = NumeralFault::none;
+};
+
+/// The number that the whole of `token` spells: digits with at most one mark and one exponent, or
+/// inf, infinity, ∞ or nan in any case; the sign is +, - or U+2212. "1x", "1,000.5" and "0x1" are
+/// none; what is too small for a double becomes 0. A whole number without a point and an exponent
+/// that no double holds is refused, and not rounded: 9007199254740993. Example: "1.20e-3" →
+/// {0.0012, 5, true}.
+NumeralResult parse_numeral(std::string_view token, DecimalMark mark = DecimalMark::point);
+
+/// Whether a double holds a whole number in digits whose nearest double is `value`: it is that
+/// number or, as programs write a double in short, has its first digits and zeros behind them.
+bool is_held(std::string_view digits, double value);
+
+/// Whether a whole number of 64 bits is none that a double holds.
+template <class Whole>
+bool is_rounded(Whole value) {
+  const auto nearest = static_cast<double>(value);
+  const double too_large = std::ldexp(1.0, std::numeric_limits<Whole>::digits);
+  return nearest >= too_large || static_cast<Whole>(nearest) != value;
+}
+
+/// What to tell the writer of `token`: `"1x" is not a number: write it like 0.25 or 2.5e-3`.
+std::string refusal(NumeralFault fault, std::string_view token);
+
+/// `text` fit for one line of a message: control characters and broken UTF-8 become ?, and what is
+/// longer than 40 bytes ends in an ellipsis.
+std::string printable(std::string_view text);
+
+}  // namespace qkv

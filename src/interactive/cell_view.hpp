@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interactive/frame.hpp"
+#include "interactive/showcase.hpp"
+#include "interactive/walkthrough.hpp"
+
+namespace qkv {
+
+/// A cell of a step with the cell picked in its matrix, the cells it is made of marked in theirs,
+/// and its arithmetic. Only what is around the cell is looked at, however large the matrices are.
+/// Where the window is small, the operands come last, below its end.
+std::vector<std::string> cell_view(const Walkthrough& walk, const CellReference& cell,
+                                   WindowSize window, Showcase& showcase);
+
+/// The operands of a cell with their labels, without telling which of their numbers it is made of;
+/// those that the window has no room for follow by name.
+std::vector<std::string> operands_view(const Walkthrough& walk, const CellReference& cell,
+                                       WindowSize window, Showcase& showcase);
+
+/// How far a move goes, as people see the matrix: rows down, columns to the right, matrices on.
+struct CellMove {
+  long rows = 0;
+  long columns = 0;
+  long matrices = 0;
+};
+
+/// The cell after the move; it stops at the edges, and matrices go round.
+CellReference moved(const Walkthrough& walk, CellReference cell, const CellMove& move);
+
+}  // namespace qkv

@@ -1,0 +1,200 @@
+#include "interactive/plain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "exposition/arithmetic.hpp"
+#include "text/error.hpp"
+#include "text/escape.hpp"
+#include "text/strings.hpp"
+
+namespace qkv {
+namespace {
+
+// A cell of the step that there is.
+std::string cell_example(const Walkthrough& walk) {
+  const Tensor& output = walk.step().output;
+  if (output.values.empty()) return {};
+  return reference_text(cell_meant(walk, ""), output, walk.trace().convention);
+}
+
+// A letter or a word, what it does, and an example of what follows it.
+struct Command {
+  std::string_view letter;
+  std::string_view word;
+  std::string (PlainStepper::*does)(std::string_view);
+  std::string_view says;
+  std::string (*example)(const Walkthrough& walk) = nullptr;
+};
+
+}  // namespace
+
+/// The commands.
+struct PlainCommands {
+  static constexpr Command all[] = {
+      {"n", "next", &PlainStepper::next, "the next step, as Enter alone"},
+      {"b", "back", &PlainStepper::back, "the step before"},
+      {"g", "go", &PlainStepper::go,
+       "goes to a step: g scores, or g 3; alone: shows this one again"},
+      {"e", "explain", &PlainStepper::explain, "explains a cell", cell_example},
+      {"s", "set", &PlainStepper::set, "sets a given's cell", change_example},
+      {"u", "undo", &PlainStepper::take_back, "undoes the last that was set"},
+      {"+", "more", &PlainStepper::more, "one more decimal"},
+      {"-", "fewer", &PlainStepper::fewer, "one decimal fewer"},
+      {"h", "picture", &PlainStepper::picture, "heatmap, dots or numbers only"},
+      {"x", "export", &PlainStepper::export_to, "exports every matrix to a directory: x numbers"},
+      {"?", "help", &PlainStepper::help, "these commands"},
+      {"q", "quit", &PlainStepper::quit, "quits"},
+  };
+
+  static const Command* find(std::string_view word) {
+    if (word.empty()) return &all[0];  // Enter alone
+    const auto found = std::find_if(std::begin(all), std::end(all), [&](const Command& command) {
+      return command.letter == word || command.word == word;
+    });
+    return found == std::end(all) ? nullptr : found;
+  }
+};
+
+PlainStepper::PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all,
+                           std::size_t columns)
+    : walk_(std::move(walk)),
+      quiz_(std::move(quiz)),
+      write_all_(std::move(write_all)),
+      columns_(columns) {}
+
+std::string PlainStepper::begin() { return opening(walk_, columns_) + arrive(); }
+
+std::string PlainStepper::prompt() const {
+  if (quiz_ && quiz_->is_open()) return visible(quiz_->prompt(walk_));
+  const bool last = !next_place(walk_);
+  return fmt::format("({}/{}) {}, b back, e explain, ? all commands, q quit: ", walk_.step().number,
+                     walk_.now->trace.length, last ? "last step" : "Enter next");
+}
+
+std::string PlainStepper::answer(std::string_view line) {
+  line = trimmed(line);
+  try {
+    if (quiz_ && quiz_->is_open()) return answered(line);
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    const Command* command = PlainCommands::find(line.substr(0, blank));
+    if (!command) {
+      return told(fmt::format("There is no command \"{}\"; ? lists them.", line.substr(0, blank)));
+    }
+    return (this->*command->does)(trimmed(line.substr(blank)));
+  } catch (const InputError& error) {
+    return told(error.what());
+  }
+}
+
+std::string PlainStepper::end() {
+  over_ = true;
+  return quiz_ ? "\n" + quiz_->summary(walk_, columns_) : "";
+}
+
+std::string PlainStepper::told(std::string_view message) const {
+  std::string text;
+  for (const std::string& line : broken(visible_prose(message), columns_ - 2)) {
+    text += "  " + line + "\n";
+  }
+  return text;
+}
+
+std::string PlainStepper::shown() const {
+  return step_text(walk_.now->lesson, walk_.trace(), walk_.step(), look_of(walk_, columns_)) + "\n";
+}
+
+// The question of the step, or the step. A quiz asks so often that it needs no other pauses.
+std::string PlainStepper::arrive() {
+  if (quiz_ && quiz_->ask(walk_)) {
+    return quiz_->question(walk_, {.rows = 60, .columns = columns_}, showcase_);
+  }
+  return quiz_ ? shown_then_next() : shown();
+}
+
+// Of two operands of +, either may be worked out first: what moves on must come by itself.
+std::string PlainStepper::shown_then_next() {
+  std::string text = shown();
+  return text += next({});
+}
+
+std::string PlainStepper::told_then_shown(const std::string& message) const {
+  return told(message) + shown();
+}
+
+std::string PlainStepper::next(std::string_view) {
+  if (const auto next = next_place(walk_)) {
+    walk_.at = *next;
+    return arrive();
+  }
+  if (!quiz_) return told("That was the last step: b goes back, q quits.");
+  over_ = true;
+  return quiz_->summary(walk_, columns_);
+}
+
+std::string PlainStepper::back(std::string_view) {
+  return step_back(walk_) ? shown() : told("This is the first step.");
+}
+
+std::string PlainStepper::go(std::string_view step) {
+  if (!step.empty()) go_to(walk_, step);
+  return arrive();
+}
+
+std::string PlainStepper::explain(std::string_view text) {
+  const CellReference cell = cell_meant(walk_, text);
+  if (!walk_.trace().find_step(cell.name)) {
+    return told(fmt::format("{} is given: there is nothing to work out.", cell.name));
+  }
+  return arithmetic(cell);
+}
+
+std::string PlainStepper::arithmetic(const CellReference& cell) const {
+  const CellArithmetic worked =
+      arithmetic_of(walk_.trace(), cell, {.digits = walk_.digits, .most_terms = 24});
+  return worked_text(worked, look_of(walk_, columns_), 2) + "\n";
+}
+
+std::string PlainStepper::set(std::string_view change) {
+  if (change.empty())
+    return told("Write the cell and its value behind it: s " + change_example(walk_));
+  return told(set_cell(walk_, std::string(change)));
+}
+
+std::string PlainStepper::take_back(std::string_view) { return told(undo(walk_)); }
+
+std::string PlainStepper::more(std::string_view) { return told_then_shown(more_digits(walk_, 1)); }
+std::string PlainStepper::fewer(std::string_view) {
+  return told_then_shown(more_digits(walk_, -1));
+}
+std::string PlainStepper::picture(std::string_view) { return told_then_shown(next_picture(walk_)); }
+
+std::string PlainStepper::export_to(std::string_view directory) {
+  if (directory.empty()) return told("Write the directory behind it: x numbers");
+  return told(write_all_(*walk_.now, std::string(directory)));
+}
+
+std::string PlainStepper::help(std::string_view) {
+  std::string text;
+  for (const auto& command : PlainCommands::all) {
+    const std::string example = command.example ? visible(command.example(walk_)) : "";
+    text += fmt::format("  {:<1}  {:<8} {}{}\n", command.letter, command.word, command.says,
+                        example.empty() ? "" : fmt::format(": {} {}", command.letter, example));
+  }
+  return text;
+}
+
+std::string PlainStepper::quit(std::string_view) { return end(); }
+
+std::string PlainStepper::answered(std::string_view text) {
+  if (text == "q") return end();
+  const QuizReply reply = quiz_->answer(walk_, text);
+  std::string out = told(reply.says);
+  if (quiz_->is_open()) return out;
+  out += "\n";
+  if (reply.worked) out += arithmetic(*reply.worked);
+  return out + shown_then_next();
+}
+
+}  // namespace qkv

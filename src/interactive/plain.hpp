@@ -1,0 +1,67 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "interactive/quiz.hpp"
+#include "interactive/stepper.hpp"
+#include "interactive/walkthrough.hpp"
+
+namespace qkv {
+
+/// Stepping through a lesson by lines: what is typed goes in, what is to be printed comes out.
+/// Nothing is drawn over, so it works on any terminal, with a screen reader, and on pipes.
+class PlainStepper {
+ public:
+  PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all, std::size_t columns);
+
+  /// What comes first: the first step, or its question.
+  std::string begin();
+
+  /// What to ask at the end of the output.
+  std::string prompt() const;
+
+  /// What comes of a line.
+  std::string answer(std::string_view line);
+
+  /// What comes of the input's end: nothing, or what a quiz has come to.
+  std::string end();
+
+  bool is_over() const { return over_; }
+
+  const Walkthrough& walk() const { return walk_; }
+  const std::optional<Quiz>& quiz() const { return quiz_; }
+
+ private:
+  friend struct PlainCommands;
+
+  std::string arrive();
+  std::string shown() const;
+  std::string shown_then_next();
+  std::string told_then_shown(const std::string& message) const;
+  std::string told(std::string_view message) const;
+  std::string next(std::string_view);
+  std::string back(std::string_view);
+  std::string go(std::string_view step);
+  std::string explain(std::string_view cell);
+  std::string set(std::string_view change);
+  std::string take_back(std::string_view);
+  std::string more(std::string_view);
+  std::string fewer(std::string_view);
+  std::string picture(std::string_view);
+  std::string export_to(std::string_view directory);
+  std::string help(std::string_view);
+  std::string quit(std::string_view);
+  std::string answered(std::string_view text);
+  std::string arithmetic(const CellReference& cell) const;
+
+  Walkthrough walk_;
+  std::optional<Quiz> quiz_;
+  WriteAll write_all_;
+  std::size_t columns_;
+  Showcase showcase_;
+  bool over_ = false;
+};
+
+}  // namespace qkv

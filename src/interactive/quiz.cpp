@@ -1,0 +1,203 @@
+#include "interactive/quiz.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "check/answer.hpp"
+#include "exposition/arithmetic.hpp"
+#include "exposition/formula.hpp"
+#include "exposition/step_words.hpp"
+#include "formats/handwork/numeral.hpp"
+#include "interactive/question.hpp"
+#include "text/error.hpp"
+#include "text/escape.hpp"
+#include "text/strings.hpp"
+#include "text/width.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr int tries = 2;
+constexpr std::size_t most_terms = 16;
+
+// So many columns behind an indent, and a few in the narrowest window.
+std::size_t room_for_words(std::size_t columns, std::size_t indent) {
+  return std::max<std::size_t>(columns, indent + 8) - indent;
+}
+
+CellArithmetic worked_cell(const Walkthrough& walk, const CellReference& cell) {
+  return arithmetic_of(walk.trace(), cell, {.digits = walk.digits, .most_terms = most_terms});
+}
+
+// The known mistakes that make the number, those of the operation before slips of the pen: of one
+// number alone, a slip is told only where nothing else makes it.
+std::vector<Diagnosis> likely(std::vector<Diagnosis> mistakes) {
+  const std::vector<std::string_view> slips = slip_ids();
+  const auto is_own = [&](const Diagnosis& d) {
+    return std::find(slips.begin(), slips.end(), d.id) == slips.end();
+  };
+  const auto own_end = std::stable_partition(mistakes.begin(), mistakes.end(), is_own);
+  const auto own = static_cast<std::size_t>(own_end - mistakes.begin());
+  mistakes.resize(
+      std::min<std::size_t>(mistakes.size(), own > 0 ? std::min<std::size_t>(own, 2) : 1));
+  return mistakes;
+}
+
+// One number is little to go by: where several mistakes make it, each is one that it could be.
+bool is_sure(const std::vector<Diagnosis>& all) { return all.size() == 1 && all.front().sure; }
+
+std::string why_wrong(const std::vector<Diagnosis>& mistakes, bool sure) {
+  std::string text;
+  for (const Diagnosis& mistake : mistakes) {
+    const std::string_view start = sure           ? "A known mistake makes that number:"
+                                   : text.empty() ? "It could be:"
+                                                  : "Or it could be:";
+    text += fmt::format("\n{} {} {}", start, mistake.says, mistake.hint);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool Quiz::ask(const Walkthrough& walk) {
+  const Step& step = walk.step();
+  const bool known = std::any_of(results_.begin(), results_.end(),
+                                 [&](const Result& result) { return result.step == step.name; });
+  if (known) return false;
+  cell_ = question_cell(walk.trace(), step, seed_);
+  if (!cell_) return false;
+  tries_ = 0;
+  said_.clear();
+  results_.push_back({.step = step.name, .cell = name(walk), .operation = step.operation});
+  return true;
+}
+
+std::string Quiz::name(const Walkthrough& walk) const {
+  return reference_text(*cell_, walk.trace().at(cell_->name), walk.trace().convention);
+}
+
+std::string Quiz::question(const Walkthrough& walk, WindowSize window, Showcase& showcase) const {
+  const Step& step = walk.step();
+  const WalkLook look = look_of(walk, window.columns);
+  const std::string number = fmt::format("{}/{}", step.number, walk.now->trace.length);
+  // The question goes first: of a page that is too long for the window, the end is hidden.
+  constexpr std::size_t few_rows = 12;
+  std::string text =
+      window.rows < few_rows
+          ? fmt::format("{} What is {}?\n", number, visible(name(walk)))
+          : fmt::format("{}  {}  {}\n\n", number, step.name,
+                        visible(title_of(walk.now->lesson, step))) +
+                indented(fmt::format("Before you see it: what is {}?", name(walk)), look) + "\n";
+  for (const std::string& line : broken(visible_prose(said_), room_for_words(window.columns, 2))) {
+    text += "  " + line + "\n";
+  }
+  if (!said_.empty()) text += "\n";
+  text += indented(formula_text(formula_of(walk.trace(), step)), look) + "\n";
+  for (const std::string& line : operands_view(walk, *cell_, window, showcase)) text += line + "\n";
+  return text;
+}
+
+std::string Quiz::prompt(const Walkthrough& walk) const { return name(walk) + " = "; }
+
+QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
+  QuizReply reply = judged(walk, trimmed(text));
+  said_ = reply.says;
+  return reply;
+}
+
+QuizReply Quiz::judged(const Walkthrough& walk, std::string_view text) {
+  if (text.empty()) return {"Write the number, such as 0.25, 3/7 or √2; s skips, q quits."};
+  const double value = walk.trace().at(cell_->name).at(cell_->matrix, cell_->row, cell_->column);
+  const std::string worth = fmt::format("{} = {}", name(walk), brief(value, walk.digits));
+  if (text == "s") {
+    close(Outcome::skipped);
+    return {fmt::format("Skipped: {}.", worth)};
+  }
+  Numeral answer;
+  try {
+    answer = parse_answer(text);
+  } catch (const InputError& error) {
+    return {fmt::format("{} (s skips).", error.what())};
+  }
+  const AnswerReport report = judge_answer(walk.trace(), *cell_, answer, walk.digits);
+  if (report.is_right()) {
+    close(tries_ == 0 ? Outcome::first_try : Outcome::second_try);
+    const bool exact = report.verdict == Verdict::correct;
+    return {fmt::format("{}: {}.", exact ? "Right" : "Right, but for rounding", worth)};
+  }
+  const bool sure = is_sure(report.mistakes);
+  const std::vector<Diagnosis> mistakes = likely(report.mistakes);
+  if (!mistakes.empty()) {
+    results_.back().mistake = (sure ? "" : "It could be: ") + mistakes.front().says;
+  }
+  return missed(walk, text, why_wrong(mistakes, sure));
+}
+
+QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const std::string& why) {
+  ++tries_;
+  results_.back().outcome = Outcome::missed;  // unless the next try is right
+  if (tries_ < tries) {
+    const CellArithmetic worked = worked_cell(walk, *cell_);
+    return {fmt::format("Not {}.{}\nOnce more: {} = {}", written, why, worked.cell,
+                        worked.lines.front())};
+  }
+  QuizReply reply{fmt::format("Not {} either.{}\nThis is how it is worked out.", written, why),
+                  cell_};
+  close(Outcome::missed);
+  return reply;
+}
+
+std::span<const Quiz::Result> Quiz::tried() const {
+  const bool untouched = is_open() && tries_ == 0;
+  return std::span(results_).first(results_.size() - (untouched ? 1 : 0));
+}
+
+void Quiz::close(Outcome outcome) {
+  results_.back().outcome = outcome;
+  cell_.reset();
+}
+
+std::string Quiz::summary(const Walkthrough& walk, std::size_t columns) const {
+  constexpr std::string_view says[] = {"right", "right at the second try", "missed", "skipped"};
+  if (tried().empty()) return "Nothing has been asked.\n";
+  std::size_t right = 0, widest = 0;
+  for (const Result& result : tried()) {
+    right += result.outcome <= Outcome::second_try ? 1 : 0;
+    widest = std::max(widest, width(visible(result.cell)));
+  }
+  std::string text = fmt::format("{} of {} right\n", right, tried().size());
+  for (const Result& result : tried()) {
+    const std::string_view outcome = says[static_cast<std::size_t>(result.outcome)];
+    const bool beside = widest + 4 + width(outcome) <= columns;
+    text += fmt::format("  {}{}{}\n",
+                        beside ? padded_right(visible(result.cell), widest) : visible(result.cell),
+                        beside ? "  " : "\n    ", outcome);
+    if (result.outcome == Outcome::first_try) continue;
+    for (const std::string& line : broken(result.mistake, room_for_words(columns, 4))) {
+      text += "    " + line + "\n";
+    }
+  }
+  const std::string others = fmt::format("\nOther cells: qkv run {} --quiz --seed {}\n",
+                                         visible(walk.now->lesson.asked), seed_ + 1);
+  return text + where_to_read(walk) + others;
+}
+
+std::string Quiz::where_to_read(const Walkthrough& walk) const {
+  const Lesson& lesson = walk.now->lesson;
+  std::string text;
+  std::vector<const Operation*> told;
+  for (const Result& result : tried()) {
+    const bool again = result.outcome == Outcome::missed;
+    if (!again || std::find(told.begin(), told.end(), result.operation) != told.end()) continue;
+    told.push_back(result.operation);
+    text += fmt::format("  {}\n    qkv run {} --step {}\n", result.operation->title,
+                        visible(lesson.asked), result.step);
+    if (const auto other = reading_about(*result.operation, lesson)) {
+      text += fmt::format("    qkv run {}\n", *other);
+    }
+  }
+  return text.empty() ? "" : "\nTo read again:\n" + text;
+}
+
+}  // namespace qkv

@@ -1,0 +1,242 @@
+#include "interactive/stepper.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "interactive/stepper_keys.hpp"
+#include "text/error.hpp"
+#include "text/escape.hpp"
+
+namespace qkv {
+namespace {
+
+const Key end_of_input{Key::Kind::control, "d"};  // Ctrl-D
+constexpr long any_width = 1L << 40;              // more columns than any matrix has
+constexpr long far = 10;                          // rows that PgUp and PgDn move a cell
+
+// The beginning that all of the names share.
+std::string common_beginning(const std::vector<std::string>& names) {
+  std::string common = names.empty() ? "" : names.front();
+  for (const std::string& name : names) {
+    const auto differ = std::mismatch(common.begin(), common.end(), name.begin(), name.end());
+    common.erase(differ.first, common.end());
+  }
+  return common;
+}
+
+}  // namespace
+
+Stepper::Stepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all)
+    : walk_(std::move(walk)), quiz_(std::move(quiz)), write_all_(std::move(write_all)) {
+  arrive();
+}
+
+void Stepper::resize(WindowSize window) {
+  window_ = window;
+  shown_rows_ = window.rows - std::min<std::size_t>(window.rows, 1);
+}
+
+// ---- keys ------------------------------------------------------------------------------------
+
+void Stepper::press(const Key& key) {
+  if (key.kind == Key::Kind::end_of_input) return quit();
+  try {
+    handle(key);
+  } catch (const InputError& error) {
+    message_ = error.what();
+    line_.selected = !line_.text.empty();  // there to be mended, or to be typed over
+  }
+  const bool is_long = broken(visible_prose(message_), window_.columns).size() > window_.rows / 2;
+  if (asks_ == Asks::nothing && is_long && !is_over_page()) put_over_page(Shows::message);
+}
+
+void Stepper::handle(const Key& key) {
+  if (asks_ != Asks::nothing) return press_in_prompt(key);
+  if (key == end_of_input) return quit();
+  if (is_over_page()) return press_over_page(key);
+  message_.clear();
+  const auto does = StepperKeys::action(key, shows_ == Shows::cell);
+  if (does) (this->*does)();
+}
+
+// The keys, or a message that the window has no room for below the page.
+void Stepper::put_over_page(Shows what) {
+  before_ = std::exchange(shows_, what);
+  before_keys_ = std::exchange(scroll_, 0);
+}
+
+// The scrolling keys scroll, as long as there is something to scroll.
+void Stepper::press_over_page(const Key& key) {
+  const auto does = StepperKeys::action(key, false);
+  if (does == &Stepper::quit) return quit();
+  const bool forward =
+      does == &Stepper::read_on || does == &Stepper::page_down || does == &Stepper::scroll_down;
+  if (forward && scroll_ + shown_rows_ < page().size()) return page_down();
+  if (does == &Stepper::page_up || does == &Stepper::scroll_up) return page_up();
+  message_.clear();
+  shows_ = before_;
+  scroll_ = before_keys_;
+}
+
+void Stepper::picture() {
+  message_ = next_picture(walk_);
+  // A cell is explained in numbers.
+  if (shows_ == Shows::cell && walk_.picture == Picture::dots) message_ = next_picture(walk_);
+}
+
+void Stepper::show_keys() { put_over_page(Shows::keys); }
+
+void Stepper::arrive() {
+  scroll_ = 0;
+  cell_.reset();
+  shows_ = Shows::step;
+  if (quiz_ && quiz_->ask(walk_)) ask(Asks::answer);
+}
+
+void Stepper::read_on() {
+  const std::size_t lines = page().size();
+  if (shows_ == Shows::step && scroll_ + shown_rows_ < lines) return page_down();
+  next_step();
+}
+
+void Stepper::next_step() {
+  if (shows_ == Shows::summary) return quit();
+  if (const auto next = next_place(walk_)) {
+    walk_.at = *next;
+    return arrive();
+  }
+  if (quiz_) {
+    shows_ = Shows::summary;
+    scroll_ = 0;
+  } else {
+    message_ = "That was the last step: b goes back, q quits.";
+  }
+}
+
+void Stepper::previous_step() {
+  if (shows_ == Shows::summary || step_back(walk_)) return arrive();
+  message_ = "This is the first step.";
+}
+
+void Stepper::scroll_up() { scroll_ -= std::min<std::size_t>(scroll_, 1); }
+void Stepper::scroll_down() { ++scroll_; }  // no further than the end: the frame sees to it
+void Stepper::page_up() { scroll_ -= std::min(scroll_, std::max<std::size_t>(shown_rows_, 2) - 1); }
+void Stepper::page_down() { scroll_ += std::max<std::size_t>(shown_rows_, 2) - 1; }
+void Stepper::to_top() { scroll_ = 0; }
+void Stepper::to_end() { scroll_ = page().size(); }
+
+void Stepper::leave_cell() {
+  left_ = std::exchange(cell_, {});
+  shows_ = Shows::step;
+  scroll_ = before_cell_;
+}
+
+// The head, say, of the cell that was explained last of this step.
+std::size_t Stepper::left_matrix() const {
+  return left_ && left_->name == walk_.step().name ? left_->matrix : 0;
+}
+
+void Stepper::far_up() { move({.rows = -far}); }
+void Stepper::far_down() { move({.rows = far}); }
+void Stepper::row_start() { move({.columns = -any_width}); }
+void Stepper::row_end() { move({.columns = any_width}); }
+
+void Stepper::show_cell(const CellReference& cell) {
+  if (!walk_.trace().find_step(cell.name)) {
+    throw InputError(
+        fmt::format("{} is given: there is nothing to work out; s sets it", cell.name));
+  }
+  if (shows_ == Shows::step) before_cell_ = scroll_;
+  if (cell.name != walk_.step().name) {
+    go_to(walk_, cell.name);
+    before_cell_ = 0;
+  }
+  cell_ = cell;
+  shows_ = Shows::cell;
+  scroll_ = 0;
+}
+
+// ---- prompts ---------------------------------------------------------------------------------
+
+void Stepper::ask(Asks what) {
+  asks_ = what;
+  line_ = {};
+}
+
+// The arrows go on from the cell that Enter alone would take, before another is typed.
+bool Stepper::picks_cell(const Key& key) {
+  constexpr Key::Kind arrows[] = {Key::Kind::up, Key::Kind::down, Key::Kind::left,
+                                  Key::Kind::right};
+  if (asks_ != Asks::cell || !line_.text.empty()) return false;
+  if (std::ranges::find(arrows, key.kind) == std::end(arrows)) return false;
+  show_cell(cell_meant(walk_, "", left_matrix()));
+  asks_ = Asks::nothing;
+  message_.clear();
+  (this->*StepperKeys::action(key, true))();
+  return true;
+}
+
+void Stepper::press_in_prompt(const Key& key) {
+  if (picks_cell(key)) return;
+  switch (key.kind) {
+    case Key::Kind::enter: return finish_prompt();
+    case Key::Kind::tab: return complete();
+    case Key::Kind::page_up: return page_up();
+    case Key::Kind::page_down: return page_down();
+    case Key::Kind::up: return scroll_up();
+    case Key::Kind::down: return scroll_down();
+    case Key::Kind::escape:
+      message_.clear();
+      if (asks_ != Asks::answer) asks_ = Asks::nothing;
+      line_ = {};
+      return;
+    default: break;
+  }
+  // Ctrl-D on an empty line ends the input, as everywhere.
+  if (key == end_of_input && line_.text.empty()) return quit();
+  line_ = edited(line_, key);
+}
+
+void Stepper::complete() {
+  std::vector<std::string> names;
+  if (asks_ == Asks::step) names = steps_beginning(walk_, line_.text);
+  if (asks_ == Asks::change) names = givens_beginning(walk_, line_.text);
+  std::string common = common_beginning(names);
+  if (asks_ == Asks::change && names.size() == 1) common += "[";
+  if (common.size() > line_.text.size()) line_ = {common, common.size()};
+}
+
+void Stepper::finish_prompt() {
+  const std::string text = line_.text;
+  const Asks asked = asks_;
+  message_.clear();
+  const bool nothing_typed = text.find_first_not_of(' ') == std::string::npos;
+  if (asked == Asks::answer) return finish_answer(text);
+  if (asked == Asks::cell) {
+    show_cell(cell_meant(walk_, text, left_matrix()));
+  } else if (!nothing_typed && asked == Asks::step) {
+    go_to(walk_, text);
+    asks_ = Asks::nothing;
+    return arrive();
+  } else if (!nothing_typed && asked == Asks::change) {
+    message_ = set_cell(walk_, text);
+  } else if (!nothing_typed && asked == Asks::directory) {
+    message_ = write_all_(*walk_.now, text);
+  }
+  asks_ = Asks::nothing;
+}
+
+void Stepper::finish_answer(const std::string& text) {
+  if (text == "q") return quit();
+  const QuizReply reply = quiz_->answer(walk_, text);
+  line_ = {};
+  scroll_ = 0;
+  if (quiz_->is_open()) return;  // the page says why
+  message_ = reply.says;
+  asks_ = Asks::nothing;
+  if (reply.worked) show_cell(*reply.worked);
+}
+
+}  // namespace qkv

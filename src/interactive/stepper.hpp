@@ -1,0 +1,142 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "interactive/cell_view.hpp"
+#include "interactive/frame.hpp"
+#include "interactive/keys.hpp"
+#include "interactive/line_edit.hpp"
+#include "interactive/quiz.hpp"
+#include "interactive/walkthrough.hpp"
+
+namespace qkv {
+
+/// Writes every matrix of the lesson to a directory and says what it did; throws InputError.
+using WriteAll = std::function<std::string(const LoadedLesson&, const std::string& directory)>;
+
+/// Stepping through a lesson on a screen, as a machine without a terminal: keys go in, frames come
+/// out. The same keys give the same frames.
+class Stepper {
+ public:
+  Stepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all);
+
+  void resize(WindowSize window);
+  void press(const Key& key);
+  Frame frame();
+
+  /// Makes ready what the next key will probably ask for, while none is pressed.
+  void look_ahead();
+
+  bool is_over() const { return over_; }
+
+  const Walkthrough& walk() const { return walk_; }
+  const std::optional<Quiz>& quiz() const { return quiz_; }
+
+ private:
+  friend struct StepperKeys;  // the table of keys, which the help is made from
+
+  enum class Asks { nothing, step, cell, change, directory, answer };
+  enum class Shows { step, cell, keys, message, summary };
+
+  // What keys do.
+  void read_on();
+  void next_step();
+  void previous_step();
+  void scroll_up();
+  void scroll_down();
+  void page_up();
+  void page_down();
+  void to_top();
+  void to_end();
+  void ask_step() { ask(Asks::step); }
+  void ask_cell() { ask(Asks::cell); }
+  void ask_change() { ask(Asks::change); }
+  void ask_directory() { ask(Asks::directory); }
+  void more() { message_ = more_digits(walk_, 1); }
+  void fewer() { message_ = more_digits(walk_, -1); }
+  void picture();
+  void take_back() { message_ = undo(walk_); }
+  void show_keys();
+  void quit() { over_ = true; }
+  void leave_cell();
+  void up() { move({.rows = -1}); }
+  void down() { move({.rows = 1}); }
+  void left() { move({.columns = -1}); }
+  void right() { move({.columns = 1}); }
+  void next_matrix() { move({.matrices = 1}); }
+  void previous_matrix() { move({.matrices = -1}); }
+  void far_up();
+  void far_down();
+  void row_start();
+  void row_end();
+
+  void move(const CellMove& move) { cell_ = moved(walk_, *cell_, move); }
+  void arrive();
+  void ask(Asks what);
+  void handle(const Key& key);
+  void press_in_prompt(const Key& key);
+  void press_over_page(const Key& key);
+  bool picks_cell(const Key& key);
+  void put_over_page(Shows what);
+  bool is_over_page() const { return shows_ == Shows::keys || shows_ == Shows::message; }
+  void complete();
+  void finish_prompt();
+  void finish_answer(const std::string& text);
+  void show_cell(const CellReference& cell);
+  std::size_t left_matrix() const;
+
+  const std::vector<std::string>& page() { return page(wanted()); }
+  std::vector<std::string> body(std::size_t rows);
+  std::vector<std::string> hint() const;
+  std::vector<std::string> notes(std::size_t most) const;
+  std::string status(std::size_t hidden) const;
+  std::string_view at_end() const;
+  std::string prompt_label() const;
+  std::string answer_label() const;
+  void add_prompt(Frame& frame) const;
+
+  // What a page is made from.
+  struct PageOf {
+    std::shared_ptr<const LoadedLesson> lesson;
+    std::size_t at = 0, columns = 0, rows = 0;
+    int digits = 0;
+    Picture picture = Picture::heatmap;
+    Shows shows = Shows::step;
+    bool question = false;
+    bool opens = false;     // the lesson's title stands above it
+    std::string said = {};  // a long message, or what was said to a wrong answer
+    std::size_t answered = 0;
+    bool operator==(const PageOf&) const = default;
+  };
+  struct Page {
+    PageOf of;
+    std::vector<std::string> lines;
+  };
+  PageOf wanted() const;
+  const std::vector<std::string>& page(const PageOf& of);
+  std::string text_of(const PageOf& of);
+
+  Walkthrough walk_;
+  std::optional<Quiz> quiz_;
+  WriteAll write_all_;
+  WindowSize window_;
+  Showcase showcase_;
+  Shows shows_ = Shows::step;
+  Asks asks_ = Asks::nothing;
+  LineEdit line_;
+  std::optional<CellReference> cell_;
+  std::optional<CellReference> left_;  // the cell that was explained last
+  std::string message_;
+  std::size_t scroll_ = 0;
+  std::size_t before_cell_ = 0, before_keys_ = 0;  // where to scroll back to
+  Shows before_ = Shows::step;                     // what stands below the keys, or a message
+  std::size_t shown_rows_ = 0;                     // lines above the messages
+  bool over_ = false;
+  std::deque<Page> pages_;  // the latest first
+};
+
+}  // namespace qkv

@@ -1,0 +1,246 @@
+#include "interactive/walkthrough.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "exposition/chosen_cell.hpp"
+#include "exposition/step_words.hpp"
+#include "formats/handwork/numeral.hpp"
+#include "tensor/change.hpp"
+#include "text/counted.hpp"
+#include "text/error.hpp"
+#include "text/number_in.hpp"
+#include "text/strings.hpp"
+#include "trace/labels.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr int most_digits = 17;
+
+// Steps keep their numbers of the whole lesson, of which the trace may lack some.
+std::size_t place_of_number(const Trace& trace, std::size_t number) {
+  const auto found = std::find_if(trace.steps.begin(), trace.steps.end(),
+                                  [&](const Step& step) { return step.number == number; });
+  if (found == trace.steps.end()) {
+    throw InputError(fmt::format("there is no step {}; they count from 1 to {}", number,
+                                 trace.steps.back().number));
+  }
+  return static_cast<std::size_t>(found - trace.steps.begin());
+}
+
+// The message without the --set that was not typed.
+[[noreturn]] void throw_plainly(const InputError& error) {
+  std::string_view message = error.what();
+  constexpr std::string_view option = "--set ";
+  if (message.starts_with(option)) message.remove_prefix(option.size());
+  throw InputError(std::string(message));
+}
+
+using SharedLesson = std::shared_ptr<const LoadedLesson>;
+
+SharedLesson changed(const SharedLesson& loaded, const std::string& change) {
+  try {
+    return std::make_shared<const LoadedLesson>(with_cell_set(loaded, change));
+  } catch (const InputError& error) {
+    throw_plainly(error);
+  }
+}
+
+std::string told(const std::vector<std::string>& steps) {
+  if (steps.empty()) return "no step changes";
+  constexpr std::size_t most = 8;
+  const std::size_t shown = steps.size() <= most ? steps.size() : most - 1;
+  std::string text = "changed: ";
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + steps[i];
+  if (shown < steps.size()) text += fmt::format(" and {} more", steps.size() - shown);
+  return text;
+}
+
+// The cell that is written out; where the heads are left out, that of the given matrix.
+CellReference resolve_near(const std::string& written, const Walkthrough& walk,
+                           std::size_t matrix) {
+  ReferenceText text = parse_reference(written);
+  const Tensor& tensor = walk.trace().at(text.name);
+  if (tensor.leading_axes() > 0 && text.indices.size() + tensor.leading_axes() == tensor.rank()) {
+    std::vector<std::string> leading;
+    for (const std::size_t place : leading_index(tensor, matrix < tensor.matrices() ? matrix : 0)) {
+      leading.push_back(std::to_string(place + 1));
+    }
+    text.indices.insert(text.indices.begin(), leading.begin(), leading.end());
+  }
+  return resolve(text, walk.trace());
+}
+
+// Of vectors and of a batch's sentences, which have words for each row, it is not known whether
+// they are the numbers of words.
+bool holds_numbers(const Tensor& tensor) {
+  return tensor.rank() >= 2 && !tensor.values.empty() &&
+         tensor.axes.back().labels.size() <= tensor.columns();
+}
+
+}  // namespace
+
+std::size_t place_of_step(const Trace& trace, std::string_view text) {
+  text = trimmed(text);
+  if (const auto number = number_in<std::size_t>(text)) return place_of_number(trace, *number);
+  return static_cast<std::size_t>(&trace.step_at(text) - trace.steps.data());
+}
+
+Walkthrough walkthrough(LoadedLesson loaded, Stretch stretch, int digits, bool colour) {
+  const auto lesson = std::make_shared<const LoadedLesson>(std::move(loaded));
+  const std::size_t first = stretch.first;
+  return {.began = lesson,
+          .now = lesson,
+          .stretch = std::move(stretch),
+          .at = first,
+          .began_at = first,
+          .digits = digits,
+          .colour = colour};
+}
+
+std::string opening(const Walkthrough& walk, std::size_t width) {
+  const WalkLook look = look_of(walk, width);
+  return lesson_heading(walk.now->lesson, look) + "\n";
+}
+
+WalkLook look_of(const Walkthrough& walk, std::size_t width) {
+  return {.width = width,
+          .digits = walk.digits,
+          .colour = walk.colour,
+          .picture = walk.picture,
+          .reader = Reader::has_keys,
+          .head = walk.head,
+          .began = walk.own(),
+          .way = walk.way};
+}
+
+std::optional<std::size_t> next_place(const Walkthrough& walk) {
+  const std::vector<std::size_t>& only = walk.stretch.only;
+  if (!only.empty()) {
+    const auto next = std::ranges::upper_bound(only, walk.at);
+    return next == only.end() ? std::nullopt : std::optional(*next);
+  }
+  return walk.at < walk.stretch.last ? std::optional(walk.at + 1) : std::nullopt;
+}
+
+bool step_back(Walkthrough& walk) {
+  if (walk.at == 0) return false;
+  const std::vector<std::size_t>& only = walk.stretch.only;
+  const auto here = std::ranges::lower_bound(only, walk.at);
+  walk.at = here == only.begin() ? walk.at - 1 : *(here - 1);
+  // Who goes back from where they began wants to see what led there.
+  walk.stretch.first = std::min(walk.stretch.first, walk.at);
+  return true;
+}
+
+std::vector<std::string> steps_beginning(const Walkthrough& walk, std::string_view prefix) {
+  std::vector<std::string> names;
+  for (const Step& step : walk.trace().steps) {
+    if (step.name.starts_with(prefix)) names.push_back(step.name);
+  }
+  return names;
+}
+
+std::vector<std::string> givens_beginning(const Walkthrough& walk, std::string_view prefix) {
+  std::vector<std::string> names;
+  for (const Given& given : walk.trace().givens) {
+    if (given.name.starts_with(prefix)) names.push_back(given.name);
+  }
+  return names;
+}
+
+std::string go_to(Walkthrough& walk, std::string_view step) {
+  const std::size_t place = place_of_step(walk.trace(), step);
+  // Who asks for a step outside the stretch wants to see it.
+  walk.stretch.first = std::min(walk.stretch.first, place);
+  walk.stretch.last = std::max(walk.stretch.last, place);
+  walk.at = place;
+  return {};
+}
+
+std::string set_cell(Walkthrough& walk, const std::string& change) {
+  SharedLesson after = changed(walk.now, change);
+  const std::string text = fmt::format("{}; {}", std::string(trimmed(change)),
+                                       told(changed_steps(walk.trace(), after->trace)));
+  walk.now = std::move(after);
+  walk.set.push_back(change);
+  return text + "; u undoes it";
+}
+
+std::string undo(Walkthrough& walk) {
+  if (walk.set.empty()) return "nothing to undo: s sets a value";
+  const std::string last = walk.set.back();
+  SharedLesson before = walk.began;
+  for (std::size_t i = 0; i + 1 < walk.set.size(); ++i) before = changed(before, walk.set[i]);
+  const std::string text = fmt::format("undone: {}; {}", std::string(trimmed(last)),
+                                       told(changed_steps(walk.trace(), before->trace)));
+  walk.now = std::move(before);
+  walk.set.pop_back();
+  return text;
+}
+
+std::string more_digits(Walkthrough& walk, int more) {
+  walk.digits = std::clamp(walk.digits + more, 0, most_digits);
+  return counted(static_cast<std::size_t>(walk.digits), "decimal");
+}
+
+std::string next_picture(Walkthrough& walk) {
+  struct Turn {
+    Picture next;
+    std::string_view says;
+  };
+  constexpr Turn turns[] = {{Picture::dots, "dots: the larger the number, the larger the dot"},
+                            {Picture::numbers, "numbers only"},
+                            {Picture::heatmap, "heatmap: the larger the number, the darker"}};
+  const Turn& turn = turns[static_cast<std::size_t>(walk.picture)];
+  walk.picture = turn.next;
+  const bool shaded = walk.picture == Picture::heatmap && !walk.colour;
+  return shaded ? "numbers, with dots beside weights (a heatmap needs colour)"
+                : std::string(turn.says);
+}
+
+std::vector<std::string> changed_steps(const Trace& before, const Trace& after) {
+  std::vector<std::string> names;
+  for (const Step& step : after.steps) {
+    const Tensor* other = before.find(step.name);
+    if (!other || differs(step.output, *other)) names.push_back(step.name);
+  }
+  return names;
+}
+
+CellReference cell_meant(const Walkthrough& walk, std::string_view text, std::size_t matrix) {
+  text = trimmed(text);
+  const Step& step = walk.step();
+  if (step.output.values.empty()) {
+    throw InputError(fmt::format("{} has no cells", step.name));
+  }
+  if (text.empty()) {
+    return in_head(cell_of(walk.now->lesson, walk.trace(), step), walk.trace(), walk.head);
+  }
+  if (text.starts_with('['))
+    return resolve_near(fmt::format("{}{}", step.name, text), walk, matrix);
+  const bool whole = text.find('[') != std::string_view::npos;
+  return resolve_near(whole ? std::string(text) : fmt::format("{}[{}]", step.name, text), walk,
+                      matrix);
+}
+
+std::string change_example(const Walkthrough& walk) {
+  const Trace& trace = walk.trace();
+  if (trace.givens.empty()) return {};
+  const auto may_be_halves = [](const Given& given) { return holds_numbers(given.tensor); };
+  const std::vector<const Given*> used = first_used_by(trace, walk.step());
+  const auto nearest = std::find_if(used.begin(), used.end(),
+                                    [&](const Given* given) { return may_be_halves(*given); });
+  const auto any = std::find_if(trace.givens.begin(), trace.givens.end(), may_be_halves);
+  const Given& given = nearest != used.end()       ? **nearest
+                       : any != trace.givens.end() ? *any
+                                                   : trace.givens.front();
+  if (given.tensor.values.empty()) return {};
+  const CellReference cell{.name = given.name,
+                           .column = std::min<std::size_t>(1, given.tensor.columns() - 1)};
+  return reference_text(cell, given.tensor, trace.convention) + "=0.5";
+}
+
+}  // namespace qkv

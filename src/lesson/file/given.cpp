@@ -1,0 +1,284 @@
+#include "lesson/file/given.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <new>
+
+#include "formats/files/proof.hpp"
+#include "formats/files/read_file.hpp"
+#include "formats/format.hpp"
+#include "formats/handwork/pasted.hpp"
+#include "lesson/file/own_directory.hpp"
+#include "text/error.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view keys[] = {"name",  "value",     "randn",  "rand",        "eye",  "ones",
+                                     "zeros", "tril",      "linear", "linear_bias", "file", "key",
+                                     "seed",  "transpose", "rows",   "columns",     "show"};
+
+// The numbers of a given before they are turned and labelled, and the labels its file had.
+struct Numbers {
+  Tensor tensor;
+  std::vector<std::string> rows = {};
+  std::vector<std::string> columns = {};
+};
+
+// A [[given]] table that is being read.
+struct Table {
+  const toml::table& table;
+  std::string_view key;  // under which it says what its numbers are
+  GivenContext& context;
+  TomlReader& reader;
+
+  const toml::node& node() const { return *table.get(key); }
+  std::optional<Shape> shape() const { return reader.shape(table, key); }
+  void fault(std::string message) const { reader.fault(node(), std::move(message)); }
+};
+
+std::optional<Numbers> from_written(const Written& written, std::string_view where) {
+  Numbers source;
+  std::vector<double> values;
+  values.reserve(written.cells.size());
+  for (std::size_t i = 0; i < written.cells.size(); ++i) {
+    if (std::isnan(written.cells[i].value)) {
+      const std::size_t width = written.shape.back();
+      throw InputError(
+          fmt::format("{}: row {}, column {} is blank or nan; a given needs every number", where,
+                      i / width + 1, i % width + 1));
+    }
+    values.push_back(written.cells[i].value);
+  }
+  source.tensor = tensor_of(written.shape, std::move(values));
+  source.rows = written.row_labels;
+  source.columns = written.column_labels;
+  return source;
+}
+
+std::optional<Numbers> read_value(const Table& given) {
+  const auto* text = given.node().as_string();
+  const auto written = text ? std::optional(read_pasted(text->get(), "value"))
+                            : given.reader.numbers(given.node(), given.key);
+  return written ? from_written(*written, "value") : std::nullopt;
+}
+
+std::optional<Numbers> read_from_file(const Table& given) {
+  const auto file = given.reader.text(given.table, given.key);
+  if (!file) return {};
+  const std::filesystem::path path = file_of_lesson(given.context.directory, *file);
+  const auto key_in_file = given.reader.text(given.table, "key");
+  if (is_changed(path)) {
+    throw InputError(fmt::format(
+        "{}: this is not the file that {} beside it lists: it was changed after the export; export "
+        "again or, if the change is meant, remove that list",
+        *file, manifest_name));
+  }
+  const Format* format = format_of(path);
+  if (!key_in_file && format && format->read_numbers) {
+    if (auto numbers = format->read_numbers(path)) return Numbers{*std::move(numbers)};
+  }
+  return from_written(read_written(path, key_in_file), *file);
+}
+
+// 1 where `is_one(row, column)` says so, else 0.
+std::optional<Numbers> square_of(const Table& given, bool (*is_one)(std::size_t, std::size_t)) {
+  const auto sizes = given.shape();
+  if (!sizes) return {};
+  if (sizes->size() != 1) {
+    given.fault(fmt::format("{} takes one size: {} = 3", given.key, given.key));
+    return {};
+  }
+  const std::size_t n = sizes->front();
+  std::vector<double> values(count_of({n, n}, given.key));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = is_one(i / n, i % n) ? 1 : 0;
+  return Numbers{tensor_of({n, n}, std::move(values))};
+}
+
+std::optional<Numbers> filled(const Table& given, double value) {
+  const auto shape = given.shape();
+  if (!shape) return {};
+  return Numbers{tensor_of(*shape, std::vector<double>(count_of(*shape, given.key), value))};
+}
+
+// The stream to draw from, started again where the given has a seed of its own.
+RandomStream* stream_for(const Table& given) {
+  GivenContext& context = given.context;
+  if (!context.generator) {
+    given.fault(
+        fmt::format("{} draws random numbers, and the lesson doesn't say whose: write "
+                    "[random] with generator = \"numpy\" and seed = 0",
+                    given.key));
+    return nullptr;
+  }
+  if (const auto seed = given.reader.whole(given.table, "seed")) {
+    if (*seed < 0) throw InputError("seed must not be negative");
+    context.stream.emplace(*context.generator, static_cast<std::uint64_t>(*seed));
+  }
+  return &*context.stream;
+}
+
+std::optional<Numbers> draw(const Table& given, void (RandomStream::*draws)(std::span<double>)) {
+  const auto shape = given.shape();
+  RandomStream* stream = stream_for(given);
+  if (!shape || !stream) return {};
+  Values numbers = Values::unwritten(count_of(*shape, given.key));
+  (stream->*draws)(numbers.write());
+  return Numbers{tensor_of(*shape, std::move(numbers))};
+}
+
+// nn.Linear(in, out): the weight is stored out × in, the bias is a vector.
+enum class LinearPart { weight, bias };
+std::optional<Numbers> draw_linear(const Table& given, LinearPart part) {
+  const auto sizes = given.shape();
+  RandomStream* stream = stream_for(given);
+  if (!sizes || !stream) return {};
+  if (sizes->size() != 2) {
+    given.fault(fmt::format("{} takes the sizes in and out: {} = [3, 2]", given.key, given.key));
+    return {};
+  }
+  const std::size_t in = (*sizes)[0];
+  const std::size_t out = (*sizes)[1];
+  if (part == LinearPart::bias) return Numbers{tensor_of({out}, stream->linear_bias(in, out))};
+  return Numbers{tensor_of({out, in}, stream->linear_weight(in, out))};
+}
+
+struct NumbersKind {
+  std::string_view key;
+  std::optional<Numbers> (*read)(const Table&);
+};
+
+constexpr NumbersKind sources[] = {
+    {"value", read_value},
+    {"file", read_from_file},
+    {"randn", [](const Table& given) { return draw(given, &RandomStream::randn); }},
+    {"rand", [](const Table& given) { return draw(given, &RandomStream::rand); }},
+    {"linear", [](const Table& given) { return draw_linear(given, LinearPart::weight); }},
+    {"linear_bias", [](const Table& given) { return draw_linear(given, LinearPart::bias); }},
+    {"eye",
+     [](const Table& given) {
+       return square_of(given, [](std::size_t i, std::size_t j) { return i == j; });
+     }},
+    {"ones", [](const Table& given) { return filled(given, 1); }},
+    {"zeros", [](const Table& given) { return filled(given, 0); }},
+    {"tril",
+     [](const Table& given) {
+       return square_of(given, [](std::size_t i, std::size_t j) { return j <= i; });
+     }},
+};
+
+const NumbersKind* source_kind(const toml::table& table, const std::string& name,
+                               TomlReader& reader) {
+  const NumbersKind* found = nullptr;
+  for (const NumbersKind& kind : sources) {
+    if (!table.contains(kind.key)) continue;
+    if (found) {
+      reader.fault(*table.get(kind.key), fmt::format("{} has both {} and {}; keep one of them",
+                                                     name, found->key, kind.key));
+      return nullptr;
+    }
+    found = &kind;
+  }
+  if (!found) {
+    reader.fault(table,
+                 fmt::format("{} has no numbers; write value = [[1, 0], [0, 1]], or one of "
+                             "randn, rand, linear, linear_bias, eye, ones, zeros, tril, file",
+                             name));
+  }
+  return found;
+}
+
+// The labels written in the lesson, or those of the file the numbers came from.
+bool label_axis(Axis& axis, const toml::table& table, std::string_view key,
+                std::vector<std::string> from_file, const std::string& name, TomlReader& reader) {
+  if (table.contains(key)) {
+    auto written = reader.texts(table, key);
+    if (!written) return false;
+    from_file = std::move(*written);
+  }
+  if (!from_file.empty() && from_file.size() != axis.size) {
+    const toml::node& at = table.contains(key) ? *table.get(key) : table;  // or from its file
+    reader.fault(at, fmt::format("{}: {} has {} labels for {} {}", name, key, from_file.size(),
+                                 axis.size, key));
+    return false;
+  }
+  axis.labels = std::move(from_file);
+  return true;
+}
+
+}  // namespace
+
+bool is_name(std::string_view name) {
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  bool starts = true;  // of the name, or of a part after a dot
+  for (const char c : name) {
+    if (starts && !is_letter(c)) return false;
+    starts = c == '.';
+    if (!is_letter(c) && !std::isdigit(static_cast<unsigned char>(c)) && c != '_' && c != '.') {
+      return false;
+    }
+  }
+  return !starts;
+}
+
+void read_random(const toml::table& document, GivenContext& context, TomlReader& reader) {
+  const toml::node* node = document.get("random");
+  if (!node) return;
+  const toml::table* random = node->as_table();
+  if (!random) {
+    reader.fault(*node, "write [random] with generator and seed below it");
+    return;
+  }
+  constexpr std::string_view keys_of_random[] = {"generator", "seed"};
+  reader.refuse_unknown_keys(*random, keys_of_random, "[random]");
+  const std::string generator = reader.text(*random, "generator").value_or("numpy");
+  if (generator != "numpy" && generator != "torch") {
+    reader.fault(*random->get("generator"),
+                 fmt::format("generator is \"numpy\" or \"torch\", not \"{}\"", generator));
+    return;
+  }
+  const std::int64_t seed = reader.whole(*random, "seed").value_or(0);
+  try {
+    if (seed < 0) throw InputError("seed must not be negative");
+    context.generator = generator == "torch" ? Generator::torch : Generator::numpy;
+    context.stream.emplace(*context.generator, static_cast<std::uint64_t>(seed));
+  } catch (const InputError& error) {
+    reader.fault(random->contains("seed") ? *random->get("seed") : *node, error.what());
+    context.generator.reset();
+  }
+}
+
+std::optional<Given> read_given(const toml::table& table, GivenContext& context,
+                                TomlReader& reader) {
+  reader.refuse_unknown_keys(table, keys, "a [[given]]");
+  const std::string name = reader.text(table, "name").value_or("");
+  const NumbersKind* kind = source_kind(table, name.empty() ? "this given" : name, reader);
+  if (!kind) return {};
+  try {
+    std::optional<Numbers> source = kind->read({table, kind->key, context, reader});
+    if (!source) return {};
+    Tensor& tensor = source->tensor;
+    if (reader.flag(table, "transpose").value_or(false)) {
+      tensor = transposed(tensor);
+      std::swap(source->rows, source->columns);
+    }
+    if (!label_axis(tensor.axes.back(), table, "columns", source->columns, name, reader)) return {};
+    if (tensor.rank() > 1 &&
+        !label_axis(tensor.axes[tensor.rank() - 2], table, "rows", source->rows, name, reader)) {
+      return {};
+    }
+    context.budget.add(tensor, kind->key);
+    if (context.convention == Convention::columns) tensor = transposed(tensor);
+    return Given{name, std::move(tensor)};
+  } catch (const InputError& error) {
+    reader.fault(*table.get(kind->key), fmt::format("{}: {}", name, error.what()));
+  } catch (const std::bad_alloc&) {
+    reader.fault(*table.get(kind->key), fmt::format("{}: {}", name, out_of_memory()));
+  }
+  return {};
+}
+
+}  // namespace qkv

@@ -1,0 +1,297 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lesson/file/backward_table.hpp"
+#include "lesson/file/expectation.hpp"
+#include "lesson/file/given.hpp"
+#include "lesson/file/step_options.hpp"
+#include "lesson/file/step_text.hpp"
+#include "lesson/file/tables.hpp"
+#include "lesson/file/toml_reader.hpp"
+#include "lesson/file/unreadable.hpp"
+#include "lesson/lesson.hpp"
+#include "lesson/model/model_lesson.hpp"
+#include "lesson/model/model_table.hpp"
+#include "ops/backward_rule.hpp"
+#include "ops/catalogue.hpp"
+#include "text/error.hpp"
+#include "text/shell_word.hpp"
+#include "text/suggest.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view lesson_keys[] = {
+    "title",  "summary",    "source", "text", "tokens", "vocabulary", "model",
+    "random", "convention", "given",  "step", "expect", "explains",   "backward"};
+
+// Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
+class LessonFile {
+ public:
+  LessonFile(const toml::table& document, const LessonFiles& files, LessonReading& result)
+      : document_(document), files_(files), lesson_(result.lesson), reader_(result.faults) {
+    context_.directory = files.directory;
+  }
+
+  void read() {
+    reader_.refuse_unknown_keys(document_, lesson_keys, "a lesson");
+    read_words();
+    read_text();
+    read_convention();
+    read_random(document_, context_, reader_);
+    read_model();
+    names_.foresee(document_);
+    each("given", [this](const toml::table& table) { read_one_given(table); });
+    // What is said of a model that could not be read can't be understood.
+    if (document_.contains("model") && model_steps_ == 0) return;
+    each("step", [this](const toml::table& table) { read_step(table); });
+    go_back();
+    each("expect", [this](const toml::table& table) {
+      auto expectation = read_expectation(table, names_, reader_);
+      if (expectation) lesson_.expectations.push_back(*std::move(expectation));
+    });
+    const toml::node* steps = document_.get("step");
+    const bool none = !steps || (steps->is_array() && steps->as_array()->empty());
+    if (none && !document_.contains("model")) {
+      reader_.fault(document_, "the lesson has no steps; write [[step]] with name, op and of");
+    }
+  }
+
+ private:
+  void read_words() {
+    lesson_.title = reader_.text(document_, "title").value_or(lesson_.name);
+    lesson_.summary = reader_.text(document_, "summary").value_or("");
+    lesson_.source = reader_.text(document_, "source").value_or("");
+    lesson_.explains = reader_.texts(document_, "explains").value_or(std::vector<std::string>{});
+    for (const std::string& op : lesson_.explains) known_operation(*document_.get("explains"), op);
+  }
+
+  void read_text() {
+    Environment& environment = lesson_.recipe.environment;
+    if (const toml::node* text = document_.get("text")) {
+      environment.batch = text->is_array();
+      if (environment.batch) {
+        environment.texts = reader_.texts(document_, "text").value_or(std::vector<std::string>{});
+      } else if (const auto one = reader_.text(document_, "text")) {
+        environment.texts = {*one};
+      }
+    }
+    environment.vocabulary =
+        reader_.texts(document_, "vocabulary").value_or(std::vector<std::string>{});
+    lesson_.recipe.tokens = reader_.texts(document_, "tokens").value_or(std::vector<std::string>{});
+  }
+
+  void read_convention() {
+    const auto convention = reader_.text(document_, "convention");
+    if (!convention || *convention == "rows") return;
+    if (*convention == "columns") {
+      lesson_.recipe.convention = Convention::columns;
+      context_.convention = Convention::columns;
+      return;
+    }
+    reader_.fault(*document_.get("convention"),
+                  fmt::format("convention is \"rows\" or \"columns\", not \"{}\"", *convention));
+  }
+
+  void read_model() {
+    const toml::node* node = document_.get("model");
+    if (!node) return;
+    if (!node->is_table()) {
+      reader_.fault(*node, "write [model] with file = \"model.safetensors\" below it");
+      return;
+    }
+    if (lesson_.recipe.environment.batch) {
+      reader_.fault(*document_.get("text"), "a model reads one text: write text = \"…\"");
+      return;
+    }
+    auto model =
+        read_model_table(*node->as_table(), files_, lesson_.recipe.environment.vocabulary, reader_);
+    if (!model) return;
+    if (lesson_.source.empty()) lesson_.source = model->source;
+    add_model(lesson_, std::move(*model), TomlReader::place(*node));
+    for (const Given& given : lesson_.recipe.givens) names_.add(given.name);
+    for (const StepRecipe& step : lesson_.recipe.steps) {
+      names_.add(step.name);
+      made_.insert(step.name);
+    }
+    model_steps_ = lesson_.recipe.steps.size();
+  }
+
+  template <class Read>
+  void each(std::string_view key, Read read) {
+    const toml::node* node = document_.get(key);
+    if (!node) return;
+    const toml::array* tables = node->as_array();
+    const bool good = tables && std::all_of(tables->begin(), tables->end(),
+                                            [](const toml::node& n) { return n.is_table(); });
+    if (!good) {
+      reader_.fault(*node, fmt::format("write [[{}]] above each {}", key, key));
+      return;
+    }
+    for (const toml::node& table : *tables) read(*table.as_table());
+  }
+
+  void read_one_given(const toml::table& table) {
+    const auto name = names_.take(table, "given", reader_);
+    std::optional<Given> given = read_given(table, context_, reader_);
+    if (!reader_.flag(table, "show").value_or(true) && name) lesson_.unshown.push_back(*name);
+    if (!name || !given) return;
+    lesson_.recipe.givens.push_back(std::move(*given));
+    lesson_.given_places.push_back(TomlReader::place(*table.get("name")));
+  }
+
+  const Operation* read_operation(const toml::table& table) {
+    if (!table.contains("op")) {
+      reader_.fault(table, without_op(table["name"].value_or(std::string())));
+      return nullptr;
+    }
+    const auto op = reader_.text(table, "op");
+    return op ? known_operation(*table.get("op"), *op) : nullptr;
+  }
+
+  std::string without_op(const std::string& name) const {
+    if (name.starts_with(gradient_name("")) && document_.contains("backward")) {
+      const std::vector<std::string_view> known(made_.begin(), made_.end());
+      return fmt::format("this step has no op, and the way back none of its name; {}",
+                         did_you_mean(name, known));
+    }
+    if (model_steps_ == 0) return "this step has no op; write op = \"softmax\"";
+    return fmt::format(
+        "this step has no op, and the model has none of its name; its steps end with {}",
+        lesson_.recipe.steps[model_steps_ - 1].name);
+  }
+
+  const Operation* known_operation(const toml::node& place, const std::string& op) {
+    if (op == backward_name) return nullptr;
+    if (const Operation* operation = find_operation(op)) return operation;
+    std::vector<std::string_view> known;
+    for (const Operation* operation : catalogue()) known.push_back(operation->name);
+    known.push_back(backward_name);
+    reader_.fault(place, fmt::format("there is no op \"{}\"; {}", op, did_you_mean(op, known)));
+    return nullptr;
+  }
+
+  // The names of the operands; a fault for each that is not made before this step.
+  std::vector<std::string> read_operands(const toml::table& table) {
+    const toml::node* node = table.get("of");
+    if (!node) return {};
+    std::vector<std::string> of;
+    if (const auto* one = node->as_string()) {
+      of = {one->get()};
+    } else if (auto several = reader_.texts(table, "of")) {
+      of = std::move(*several);
+    }
+    if (std::ranges::any_of(of, [&](const std::string& name) { return may_be_gradient(name); })) {
+      go_back();
+    }
+    for (const std::string& name : of) names_.require(*node, name, reader_);
+    return of;
+  }
+
+  bool may_be_gradient(const std::string& name) const {
+    return name.starts_with(gradient_name("")) && !names_.is_met(name);
+  }
+
+  // The gradients come after the steps that do without them.
+  void go_back() {
+    const toml::node* node = std::exchange(backward_, nullptr);
+    if (!node) return;
+    if (!node->is_table()) {
+      reader_.fault(*node, "write [backward] with of = \"loss\" below it");
+      return;
+    }
+    const auto backward = read_backward(*node->as_table(), reader_);
+    if (!backward) return;
+    try {
+      for (StepRecipe& step : backward_steps(lesson_.recipe, *backward)) {
+        names_.add(step.name);
+        made_.insert(step.name);
+        lesson_.recipe.steps.push_back(std::move(step));
+        StepText& text = lesson_.texts.emplace_back();
+        text.place = TomlReader::place(*node);
+        text.is_made = true;
+      }
+    } catch (const InputError& error) {
+      reader_.fault(*node, error.what());
+    }
+  }
+
+  // The lesson's own words for a step that it does not write itself, a model's or a gradient; false
+  // where the table is no such thing.
+  bool read_words_of_made(const toml::table& table) {
+    const std::string name = table["name"].value_or(std::string());
+    if (table.contains("op") || name.empty()) return false;
+    if (may_be_gradient(name)) go_back();
+    if (!made_.contains(name)) return false;
+    constexpr std::string_view keys[] = {"name", "title", "say",     "notice", "try",
+                                         "cell", "show",  "general", "marks"};
+    reader_.refuse_unknown_keys(table, keys, "the words for a step that is made");
+    const auto step = std::ranges::find(lesson_.recipe.steps, name, &StepRecipe::name);
+    StepText& words = lesson_.texts[static_cast<std::size_t>(step - lesson_.recipe.steps.begin())];
+    StepText own = read_step_text(table, reader_);
+    own.otherwise = words.otherwise;
+    if (own.title.empty()) own.title = words.title;
+    if (own.say.text.empty()) own.say.text = words.say.text;
+    if (own.notice.text.empty()) own.notice.text = words.notice.text;
+    words = std::move(own);
+    return true;
+  }
+
+  void read_step(const toml::table& table) {
+    if (read_words_of_made(table)) return;
+    const bool goes_back = table["op"].value<std::string_view>() == backward_name;
+    const Operation* operation = goes_back ? nullptr : read_operation(table);
+    std::vector<std::string> of = read_operands(table);  // before its own name is known
+    const auto name = names_.take(table, "step", reader_);
+    if (name && goes_back) read_step_back(table, *name, std::move(of));
+    if (!name || !operation) return;
+    lesson_.recipe.steps.push_back({*name, operation,
+                                    operation->turned(std::move(of), context_.convention),
+                                    read_step_options(table, *operation, context_, reader_)});
+    lesson_.texts.push_back(read_step_text(table, reader_));
+  }
+
+  void read_step_back(const toml::table& table, const std::string& name,
+                      std::vector<std::string> of) {
+    auto step = read_backward_step(table, name, std::move(of), lesson_.recipe, reader_);
+    if (!step) return;
+    lesson_.recipe.steps.push_back(*std::move(step));
+    lesson_.texts.push_back(read_step_text(table, reader_));
+  }
+
+  const toml::table& document_;
+  const LessonFiles& files_;
+  Lesson& lesson_;
+  TomlReader reader_;
+  GivenContext context_;
+  LessonNames names_;
+  std::size_t model_steps_ = 0;              // so many of the steps are a model's
+  std::set<std::string, std::less<>> made_;  // steps that the file does not write itself
+  const toml::node* backward_ = document_.get("backward");  // none once it was gone
+};
+
+}  // namespace
+
+LessonReading read_lesson(std::string_view toml, const std::string& where,
+                          const LessonFiles& files) {
+  LessonReading result;
+  result.lesson.where = where;
+  result.lesson.asked = shell_word(where);
+  result.lesson.name = std::filesystem::path(where).stem().string();
+  if (auto fault = unreadable(toml)) {
+    result.faults.push_back(*std::move(fault));
+    return result;
+  }
+  try {
+    const toml::table document = toml::parse(toml, where);
+    LessonFile(document, files, result).read();
+  } catch (const toml::parse_error& error) {
+    const toml::source_position& begin = error.source().begin;
+    result.faults.push_back({{begin.line, begin.column}, std::string(error.description())});
+  }
+  return result;
+}
+
+}  // namespace qkv

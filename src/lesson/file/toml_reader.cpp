@@ -1,0 +1,179 @@
+#include "lesson/file/toml_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "formats/handwork/numeral.hpp"
+#include "text/error.hpp"
+#include "text/suggest.hpp"
+
+namespace qkv {
+namespace {
+
+std::optional<double> number_in(const toml::node& node) {
+  if (const auto* real = node.as_floating_point()) return real->get();
+  if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
+  return {};
+}
+
+}  // namespace
+
+Place TomlReader::place(const toml::node& node) {
+  const toml::source_position& begin = node.source().begin;
+  return {begin.line, begin.column};
+}
+
+void TomlReader::fault(const toml::node& at, std::string message) {
+  faults_.push_back({place(at), std::move(message)});
+}
+
+void TomlReader::refuse_unknown_keys(const toml::table& table,
+                                     std::span<const std::string_view> known,
+                                     std::string_view what) {
+  for (const auto& [key, value] : table) {
+    if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
+    const toml::source_position& begin = key.source().begin;
+    const std::string otherwise = fmt::format("it has {}", fmt::join(known, ", "));
+    faults_.push_back({{begin.line, begin.column},
+                       fmt::format("{} has no \"{}\"; {}", what, key.str(),
+                                   did_you_mean(key.str(), known, otherwise))});
+  }
+}
+
+void TomlReader::mismatch(const toml::table& table, std::string_view key, std::string_view wanted) {
+  fault(*table.get(key), fmt::format("{} must be {}", key, wanted));
+}
+
+template <class Value>
+std::optional<Value> TomlReader::one(const toml::table& table, std::string_view key,
+                                     std::string_view wanted) {
+  if (const auto* value = table.get_as<Value>(key)) return value->get();
+  if (table.contains(key)) mismatch(table, key, wanted);
+  return {};
+}
+
+std::optional<std::string> TomlReader::text(const toml::table& table, std::string_view key) {
+  return one<std::string>(table, key, "text in quotes");
+}
+
+std::optional<bool> TomlReader::flag(const toml::table& table, std::string_view key) {
+  return one<bool>(table, key, "true or false");
+}
+
+std::optional<std::int64_t> TomlReader::whole(const toml::table& table, std::string_view key) {
+  return one<std::int64_t>(table, key, "a whole number");
+}
+
+std::optional<std::vector<std::string>> TomlReader::texts(const toml::table& table,
+                                                          std::string_view key) {
+  const toml::node* node = table.get(key);
+  if (!node) return {};
+  const toml::array* array = node->as_array();
+  std::vector<std::string> result;
+  bool good = array != nullptr;
+  for (std::size_t i = 0; good && i < array->size(); ++i) {
+    const auto* text = array->get(i)->as_string();
+    good = text != nullptr;
+    if (good) result.push_back(text->get());
+  }
+  if (good) return result;
+  mismatch(table, key, "a list of texts: [\"the\", \"cat\"]");
+  return {};
+}
+
+std::optional<Shape> TomlReader::shape(const toml::table& table, std::string_view key) {
+  const toml::node* node = table.get(key);
+  if (!node) return {};
+  Shape shape;
+  const auto add = [&](const toml::node& size) {
+    const auto* whole = size.as_integer();
+    if (!whole || whole->get() < 0) return false;
+    shape.push_back(static_cast<std::size_t>(whole->get()));
+    return true;
+  };
+  bool good = true;
+  if (const toml::array* sizes = node->as_array()) {
+    for (const toml::node& size : *sizes) good = good && add(size);
+    good = good && !sizes->empty();
+  } else {
+    good = add(*node);
+  }
+  if (!good) {
+    mismatch(table, key, "a size or a list of sizes: [4, 3]");
+    return {};
+  }
+  try {
+    count_of(shape, key);
+  } catch (const InputError& error) {
+    fault(*node, error.what());
+    return {};
+  }
+  return shape;
+}
+
+Prose TomlReader::prose(const toml::table& table, std::string_view key) {
+  const auto written = text(table, key);
+  if (!written) return {};
+  const toml::node& node = *table.get(key);
+  const auto breaks = std::count(written->begin(), written->end(), '\n');
+  const toml::source_region& source = node.source();
+  // TOML drops a line break right after """: the text then begins on the next line.
+  const bool begins_below =
+      source.end.line == source.begin.line + static_cast<toml::source_index>(breaks) + 1;
+  return {*written, begins_below ? Place{source.begin.line + 1, 1} : place(node)};
+}
+
+bool TomlReader::collect(const toml::node& node, std::size_t depth, Written& into,
+                         std::string_view name) {
+  const toml::array* array = node.as_array();
+  if (!array) {
+    const auto* whole = node.as_integer();
+    if (whole != nullptr && is_rounded(whole->get())) {
+      fault(node, fmt::format("{}: {}", name,
+                              refusal(NumeralFault::rounded, fmt::to_string(whole->get()))));
+      return false;
+    }
+    const auto value = number_in(node);
+    if (!value || std::isnan(*value)) {
+      fault(node, fmt::format("{}: this is not a number", name));
+      return false;
+    }
+    if (depth != into.shape.size()) {
+      fault(node, fmt::format("{}: a number stands where a row of {} was expected", name,
+                              into.shape.back()));
+      return false;
+    }
+    into.cells.push_back(parse_numeral(fmt::format("{}", *value)).numeral);
+    return true;
+  }
+  if (depth >= into.shape.size()) {
+    fault(node, fmt::format("{}: a list stands where a number was expected", name));
+    return false;
+  }
+  if (array->size() != into.shape[depth]) {
+    fault(node, fmt::format("{}: this row has {} {}, the one before it has {}", name, array->size(),
+                            array->size() == 1 ? "entry" : "entries", into.shape[depth]));
+    return false;
+  }
+  for (const toml::node& part : *array) {
+    if (!collect(part, depth + 1, into, name)) return false;
+  }
+  return true;
+}
+
+std::optional<Written> TomlReader::numbers(const toml::node& node, std::string_view name) {
+  Written result;
+  const toml::node* first = &node;
+  while (const toml::array* array = first->as_array()) {
+    result.shape.push_back(array->size());
+    if (array->empty()) break;
+    first = array->get(0);
+  }
+  if (!collect(node, 0, result, name)) return {};
+  if (result.shape.empty()) result.shape = {1};
+  return result;
+}
+
+}  // namespace qkv

@@ -1,0 +1,247 @@
+#include "model/families.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "formats/handwork/numeral.hpp"
+#include "model/gpt.hpp"
+#include "model/tensor_names.hpp"
+#include "text/error.hpp"
+#include "text/suggest.hpp"
+
+namespace qkv {
+namespace {
+
+using Storage = Family::Storage;
+
+// The numbers of heads that models of these sizes were published with.
+struct KnownSize {
+  std::size_t layers, d_model, heads;
+};
+constexpr KnownSize known_sizes[] = {
+    {12, 768, 12}, {24, 1024, 16}, {36, 1280, 20}, {48, 1600, 25},  // GPT-2
+    {8, 512, 16},                                                   // gopher-44m
+    {6, 192, 6},   {4, 128, 4},    {3, 48, 3},                      // minGPT's own
+};
+constexpr std::size_t usual_head = 64;
+
+// What a layer's tensors are called, and which of them are buffers that hold no weights.
+constexpr std::string_view parts[] = {
+    "ln_1.weight",        "ln_1.bias",        "attn.c_attn.weight", "attn.c_attn.bias",
+    "attn.c_proj.weight", "attn.c_proj.bias", "ln_2.weight",        "ln_2.bias",
+    "mlp.c_fc.weight",    "mlp.c_fc.bias",    "mlp.c_proj.weight",  "mlp.c_proj.bias"};
+constexpr std::string_view buffers[] = {"attn.bias", "attn.masked_bias"};
+
+constexpr LayerNames layer_names{"GPT-2", parts, buffers};
+
+// What was asked for, or the file says. Of those that store weights out × in, nanoGPT alone can do
+// without biases, those of its norms included.
+std::optional<Fact> wanted_family(const Weights& weights, const Architecture& model,
+                                  const Facts& facts, const ArchitectureChoice& choice,
+                                  Storage storage) {
+  if (choice.family) return Fact{*choice.family, {}};
+  if (const auto fact = facts.find("family"); fact != facts.end()) {
+    return fact->second;
+  }
+  const bool has_biases = weights.find(model.prefix + "h.0.ln_1.bias") != nullptr;
+  if (storage == Storage::in_out || has_biases) return {};
+  return Fact{"nanogpt", {}};
+}
+
+const Family& family_of(const Weights& weights, const Architecture& model, const Facts& facts,
+                        const ArchitectureChoice& choice) {
+  const std::string first = model.prefix + "h.0.attn.c_attn.weight";
+  const Shape& shape = matrix_of(weights, first).shape;
+  const Shape in_out{model.d_model, 3 * model.d_model};
+  const bool is_in_out = shape == in_out;
+  if (!is_in_out && shape != Shape{3 * model.d_model, model.d_model}) {
+    throw InputError(fmt::format(
+        "{}: {} must be {} or {}, since {}wte.weight has rows of {}, and "
+        "is {}",
+        weights.where(), first, shape_text(in_out), shape_text({3 * model.d_model, model.d_model}),
+        model.prefix, model.d_model, shape_text(shape)));
+  }
+  const Storage storage = is_in_out ? Storage::in_out : Storage::out_in;
+  const std::optional<Fact> wanted = wanted_family(weights, model, facts, choice, storage);
+  std::vector<std::string_view> names;
+  for (const Family& family : families()) {
+    if (family.kin) continue;
+    names.push_back(family.name);
+    if (wanted ? family.name == wanted->text : family.storage == storage) {
+      if (family.storage == storage) return family;
+      throw InputError(fmt::format("{}: this is no {}: its {} is stored {}", weights.where(),
+                                   family.name, first, is_in_out ? "in × out" : "out × in"));
+    }
+  }
+  throw InputError(fmt::format("{}{}there is no family \"{}\" of models; {}", wanted->where,
+                               wanted->where.empty() ? "" : ": ", printable(wanted->text),
+                               did_you_mean(wanted->text, names)));
+}
+
+std::size_t heads_of(const Weights& weights, const Architecture& model, const Facts& facts,
+                     const ArchitectureChoice& choice) {
+  std::size_t heads = choice.heads.value_or(whole_fact(facts, "n_head").value_or(0));
+  for (const KnownSize& known : known_sizes) {
+    const bool fits = known.layers == model.layers && known.d_model == model.d_model;
+    if (heads == 0 && fits) heads = known.heads;
+  }
+  if (heads == 0 && model.d_model % usual_head == 0) heads = model.d_model / usual_head;
+  if (heads == 0) {
+    throw InputError(fmt::format(
+        "{}: nothing in the file tells how many heads the model has (d_model is {}); write "
+        "--model-heads 4, or heads = 4 in the lesson's [model]",
+        weights.where(), model.d_model));
+  }
+  if (heads > model.d_model || model.d_model % heads != 0) {
+    throw InputError(fmt::format("{}: d_model is {}, which can't be shared out among {} heads",
+                                 weights.where(), model.d_model, heads));
+  }
+  return heads;
+}
+
+// Every tensor's shape follows from the sizes.
+std::map<std::string_view, Shape> shapes_of(const Architecture& model) {
+  const std::size_t d = model.d_model;
+  const auto linear = [&](std::size_t in, std::size_t out) {
+    return model.family->storage == Storage::out_in ? Shape{out, in} : Shape{in, out};
+  };
+  return {
+      {"ln_1.weight", {d}},
+      {"ln_1.bias", {d}},
+      {"attn.c_attn.weight", linear(d, 3 * d)},
+      {"attn.c_attn.bias", {3 * d}},
+      {"attn.c_proj.weight", linear(d, d)},
+      {"attn.c_proj.bias", {d}},
+      {"ln_2.weight", {d}},
+      {"ln_2.bias", {d}},
+      {"mlp.c_fc.weight", linear(d, model.d_mlp)},
+      {"mlp.c_fc.bias", {model.d_mlp}},
+      {"mlp.c_proj.weight", linear(model.d_mlp, d)},
+      {"mlp.c_proj.bias", {d}},
+  };
+}
+
+// The name of the first bias that there is; empty: the model has none, as nanoGPT's may.
+std::string first_bias(const Weights& weights, const Architecture& model) {
+  for (const SafetensorsEntry& entry : weights.tensors()) {
+    const bool is_buffer = std::ranges::any_of(
+        buffers, [&](std::string_view buffer) { return entry.name.ends_with(buffer); });
+    if (entry.name.starts_with(model.prefix) && entry.name.ends_with(".bias") && !is_buffer &&
+        !entry.name.ends_with("lm_head.bias")) {
+      return entry.name;
+    }
+  }
+  return {};
+}
+
+// Where all layers lack a bias that others have, it was lost on the way, and nothing else tells.
+void check_bias(const Weights& weights, const std::string& name, const Shape& shape,
+                const std::string& sibling, const std::string& of_the_first_layer) {
+  if (weights.find(name) || sibling.empty() || weights.find(of_the_first_layer)) {
+    weights.checked(name, shape);
+    return;
+  }
+  throw InputError(
+      fmt::format("{}: there is no tensor {}, which must be {}, though there is {}: a GPT has all "
+                  "of its biases "
+                  "or none; convert the model again, with all of its tensors",
+                  weights.where(), name, shape_text(shape), printable(sibling)));
+}
+
+// In a file of nn.Linear biases may be missing, then all of them.
+void check_tensors(const Weights& weights, const Architecture& model) {
+  const auto shapes = shapes_of(model);
+  const std::string sibling = first_bias(weights, model);
+  const bool has_biases = model.family->storage == Storage::in_out || !sibling.empty();
+  for (std::size_t layer = 0; layer < model.layers; ++layer) {
+    for (const std::string_view part : parts) {
+      const std::string name = fmt::format("{}h.{}.{}", model.prefix, layer, part);
+      if (!part.ends_with(".bias")) {
+        weights.checked(name, shapes.at(part));
+      } else if (has_biases) {
+        check_bias(weights, name, shapes.at(part), sibling,
+                   fmt::format("{}h.0.{}", model.prefix, part));
+      }
+    }
+  }
+  const std::size_t d = model.d_model;
+  const std::string last_norm = model.prefix + "ln_f.";
+  weights.checked(last_norm + "weight", {d});
+  if (has_biases) check_bias(weights, last_norm + "bias", {d}, sibling, "");
+  weights.checked(model.prefix + "wpe.weight", {model.positions, d});
+  weights.checked(model.unembedding, {model.vocabulary, d});
+}
+
+// What would change the logits and has no place in them must not be passed over.
+void refuse_other_readout(const Weights& weights) {
+  for (const SafetensorsEntry& entry : weights.tensors()) {
+    if (!entry.name.ends_with("lm_head.bias")) continue;
+    throw InputError(fmt::format("{}: no GPT-2 has a tensor {}: its logits are norm · Wᵀ alone",
+                                 weights.where(), printable(entry.name)));
+  }
+}
+
+// Where lm_head.weight is, if it is there: beside what the prefix ends with.
+std::string readout_of(const std::string& prefix) {
+  constexpr std::string_view trunk = "transformer.";
+  const bool has_trunk = prefix.ends_with(trunk);
+  return (has_trunk ? prefix.substr(0, prefix.size() - trunk.size()) : "") + "lm_head.weight";
+}
+
+void refuse_other_tensors(const Weights& weights, const Architecture& model) {
+  const std::string own[] = {model.prefix + "wte.weight", model.prefix + "wpe.weight",
+                             model.prefix + "ln_f.weight", model.prefix + "ln_f.bias",
+                             readout_of(model.prefix)};
+  refuse_strangers(weights, model.prefix + "h.", layer_names.kind, own);
+}
+
+// What config.json says of the sizes must be what the tensors have.
+void refuse_other_sizes(const Facts& facts, const Weights& weights, const Architecture& model) {
+  const ConfigSize sizes[] = {{"n_layer", model.layers, model.layers == 1 ? "layer" : "layers"},
+                              {"n_embd", model.d_model, "numbers a token (d_model)"},
+                              {"n_positions", model.positions, "positions"},
+                              {"block_size", model.positions, "positions"},
+                              {"vocab_size", model.vocabulary, "tokens in its vocabulary"},
+                              {"n_inner", model.d_mlp, "columns in its MLP"}};
+  require_sizes(facts, weights.where(), sizes);
+  const bool has_biases = !first_bias(weights, model).empty();
+  if (flag_fact(facts, "bias", has_biases) != has_biases) {
+    refuse_fact(*find_fact(facts, "bias"),
+                has_biases ? "the file has biases" : "the file has none");
+  }
+}
+
+}  // namespace
+
+Architecture gpt_architecture(const Weights& weights, const Facts& facts,
+                              const ArchitectureChoice& choice, const std::string& prefix) {
+  refuse_other_gpt(facts);
+  Architecture model;
+  model.prefix = prefix;
+  model.token_table = prefix + "wte.weight";
+  const Shape& table = matrix_of(weights, model.token_table).shape;
+  model.vocabulary = table[0];
+  model.d_model = table[1];
+  model.positions = matrix_of(weights, model.prefix + "wpe.weight").shape[0];
+  model.layers = count_layers(weights, model.prefix + "h.", layer_names);
+  model.family = &family_of(weights, model, facts, choice);
+  const Shape& mlp = matrix_of(weights, model.prefix + "h.0.mlp.c_fc.weight").shape;
+  model.d_mlp = mlp[model.family->storage == Storage::out_in ? 0 : 1];
+  const std::string readout = readout_of(prefix);
+  model.unembedding = weights.find(readout) ? readout : model.token_table;
+  refuse_other_sizes(facts, weights, model);
+  model.heads = heads_of(weights, model, facts, choice);
+  model.head_width = model.d_model / model.heads;
+  model.gelu = gpt_gelu(facts, *model.family);
+  model.eps = positive_fact(facts, "layer_norm_epsilon", model.eps);
+  refuse_other_readout(weights);
+  refuse_other_ties(weights, facts, model);
+  check_tensors(weights, model);
+  refuse_other_tensors(weights, model);
+  return model;
+}
+
+}  // namespace qkv

@@ -1,0 +1,217 @@
+#include "model/llama_architecture.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "formats/handwork/numeral.hpp"
+#include "model/config_rules.hpp"
+#include "model/llama_config.hpp"
+#include "model/tensor_names.hpp"
+#include "text/error.hpp"
+#include "text/suggest.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view parts[] = {"input_layernorm.weight",
+                                      "self_attn.q_proj.weight",
+                                      "self_attn.q_proj.bias",
+                                      "self_attn.k_proj.weight",
+                                      "self_attn.k_proj.bias",
+                                      "self_attn.v_proj.weight",
+                                      "self_attn.v_proj.bias",
+                                      "self_attn.o_proj.weight",
+                                      "self_attn.o_proj.bias",
+                                      "self_attn.q_norm.weight",
+                                      "self_attn.k_norm.weight",
+                                      "post_attention_layernorm.weight",
+                                      "pre_feedforward_layernorm.weight",
+                                      "post_feedforward_layernorm.weight",
+                                      "mlp.gate_proj.weight",
+                                      "mlp.gate_proj.bias",
+                                      "mlp.up_proj.weight",
+                                      "mlp.up_proj.bias",
+                                      "mlp.down_proj.weight",
+                                      "mlp.down_proj.bias"};
+constexpr std::string_view buffers[] = {"self_attn.rotary_emb.inv_freq"};  // follows from the base
+
+// Every tensor that such a layer has, and its shape.
+std::map<std::string, Shape> shapes_of(const Architecture& model) {
+  const LlamaKin& kin = *model.family->kin;
+  const LlamaParts& llama = *model.llama;
+  const std::size_t d = model.d_model;
+  const std::size_t queries = model.heads * model.head_width;
+  const std::size_t keys = llama.key_heads * model.head_width;
+  std::map<std::string, Shape> shapes = {{"input_layernorm.weight", {d}},
+                                         {"post_attention_layernorm.weight", {d}}};
+  const auto linear = [&](const std::string& name, std::size_t in, std::size_t out, bool bias) {
+    shapes[name + ".weight"] = {out, in};
+    if (bias) shapes[name + ".bias"] = {out};
+  };
+  linear("self_attn.q_proj", d, queries, llama.has_biases);
+  linear("self_attn.k_proj", d, keys, llama.has_biases);
+  linear("self_attn.v_proj", d, keys, llama.has_biases);
+  linear("self_attn.o_proj", queries, d, llama.has_output_bias);
+  linear("mlp.gate_proj", d, model.d_mlp, llama.has_mlp_biases);
+  linear("mlp.up_proj", d, model.d_mlp, llama.has_mlp_biases);
+  linear("mlp.down_proj", model.d_mlp, d, llama.has_mlp_biases);
+  if (kin.norms_queries_and_keys) {
+    shapes["self_attn.q_norm.weight"] = shapes["self_attn.k_norm.weight"] = {model.head_width};
+  }
+  if (kin.norms_after) {
+    shapes["pre_feedforward_layernorm.weight"] = shapes["post_feedforward_layernorm.weight"] = {d};
+  }
+  return shapes;
+}
+
+// Why a layer of this family has no such tensor, and what to do.
+std::string why_none(std::string_view part, const Architecture& model) {
+  if (part.ends_with(".bias")) {
+    const bool of_mlp = part.starts_with("mlp.");
+    return fmt::format("a bias that {} has only where config.json says {} = true",
+                       model.family->name, of_mlp ? "mlp_bias" : "attention_bias");
+  }
+  return fmt::format("which no layer of {} has; is it a model of another family?",
+                     model.family->name);
+}
+
+void check_tensors(const Weights& weights, const Architecture& model) {
+  const auto shapes = shapes_of(model);
+  for (std::size_t layer = 0; layer < model.layers; ++layer) {
+    const std::string start = fmt::format("{}layers.{}.", model.prefix, layer);
+    for (const auto& [part, shape] : shapes) weights.checked(start + part, shape);
+    for (const std::string_view part : parts) {
+      const std::string name = start + std::string(part);
+      if (shapes.contains(std::string(part)) || !weights.find(name)) continue;
+      throw InputError(
+          fmt::format("{}: there is {}, {}", weights.where(), name, why_none(part, model)));
+    }
+  }
+  weights.checked(model.prefix + "norm.weight", {model.d_model});
+  weights.checked(model.unembedding, {model.vocabulary, model.d_model});
+  const std::string own[] = {model.token_table, model.prefix + "norm.weight", "lm_head.weight"};
+  refuse_strangers(weights, model.prefix + "layers.", model.family->name, own);
+}
+
+const Family& family_of(const Weights& weights, const Facts& facts,
+                        const ArchitectureChoice& choice) {
+  const auto* told = find_fact(facts, "family");
+  if (!told) told = find_fact(facts, "model_type");
+  std::vector<std::string_view> names;
+  for (const Family& family : families()) {
+    if (family.kin) names.push_back(family.name);
+  }
+  if (!choice.family && !told) {
+    throw InputError(fmt::format(
+        "{}: no config.json stands beside it to say which model this is: fetch it too, or write "
+        "--family with one of {}",
+        weights.where(), fmt::join(names, ", ")));
+  }
+  const std::string& wanted = choice.family ? *choice.family : told->second.text;
+  for (const Family& family : families()) {
+    if (family.kin && family.name == wanted) return family;
+  }
+  if (!choice.family) {
+    refuse_fact(
+        *told, fmt::format("of the models with such tensors qkv knows {}", fmt::join(names, ", ")));
+  }
+  throw InputError(fmt::format("{}: this is no {}: its tensors are named as those of {} are",
+                               weights.where(), printable(wanted), fmt::join(names, ", ")));
+}
+
+// Which tensor makes the logits: where the model ties them, the token table.
+std::string unembedding_of(const Weights& weights, const Facts& facts, const Architecture& model) {
+  const std::string own = "lm_head.weight";
+  const SafetensorsEntry* head = weights.find(own);
+  const SafetensorsEntry* table = weights.find(model.token_table);
+  const bool is_told = find_fact(facts, "tie_word_embeddings") != nullptr;
+  const bool ties = flag_fact(facts, "tie_word_embeddings", model.family->kin->ties);
+  if (!ties && !head && !is_told && !find_fact(facts, "model_type")) return model.token_table;
+  if (!ties || !head) return ties ? model.token_table : own;
+  if (head->dtype == table->dtype && head->data == table->data) return model.token_table;
+  throw InputError(
+      fmt::format("{}: there is a lm_head.weight of its own, and tie_word_embeddings is true{}: "
+                  "only one of the "
+                  "two can be; set it to false in config.json if the tensor is to count",
+                  weights.where(), is_told ? "" : fmt::format(" for {}", model.family->name)));
+}
+
+void count_heads(const Weights& weights, const Facts& facts, const ArchitectureChoice& choice,
+                 Architecture& model) {
+  const std::string first = model.prefix + "layers.0.self_attn.";
+  const std::size_t queries = matrix_of(weights, first + "q_proj.weight").shape[0];
+  const std::size_t keys = matrix_of(weights, first + "k_proj.weight").shape[0];
+  const auto stated = whole_fact(facts, "num_attention_heads");
+  model.heads = choice.heads.value_or(stated.value_or(0));
+  if (model.heads == 0) {
+    throw InputError(
+        fmt::format("{}: nothing tells how many heads the model has (its queries are {} wide): "
+                    "config.json says "
+                    "it as num_attention_heads; else write --model-heads",
+                    weights.where(), queries));
+  }
+  model.head_width =
+      whole_fact(facts, "head_dim").value_or(std::max<std::size_t>(1, queries / model.heads));
+  if (model.heads * model.head_width != queries) {
+    throw InputError(fmt::format("{}: {}q_proj.weight has {} rows, and {} heads of {} have {}",
+                                 weights.where(), first, queries, model.heads, model.head_width,
+                                 model.heads * model.head_width));
+  }
+  model.llama->key_heads = whole_fact(facts, "num_key_value_heads")
+                               .value_or(std::max<std::size_t>(1, keys / model.head_width));
+  if (model.head_width % 2 != 0) {
+    throw InputError(
+        fmt::format("{}: a head is {} columns wide, and columns turn in pairs; is "
+                    "head_dim, or the number of heads, what it was trained with?",
+                    weights.where(), model.head_width));
+  }
+  if (model.llama->key_heads * model.head_width != keys) {
+    throw InputError(fmt::format("{}: {}k_proj.weight has {} rows, and {} heads of {} have {}",
+                                 weights.where(), first, keys, model.llama->key_heads,
+                                 model.head_width, model.llama->key_heads * model.head_width));
+  }
+  if (model.heads % model.llama->key_heads == 0) return;
+  throw InputError(fmt::format("{}: {} heads of queries can't share {} heads of keys evenly",
+                               weights.where(), model.heads, model.llama->key_heads));
+}
+
+// What config.json says of the sizes must be what the tensors have.
+void refuse_other_sizes(const Facts& facts, const Weights& weights, const Architecture& model) {
+  const ConfigSize sizes[] = {
+      {"num_hidden_layers", model.layers, model.layers == 1 ? "layer" : "layers"},
+      {"hidden_size", model.d_model, "numbers a token (d_model)"},
+      {"intermediate_size", model.d_mlp, "columns in its MLP"},
+      {"vocab_size", model.vocabulary, "tokens in its vocabulary"}};
+  require_sizes(facts, weights.where(), sizes);
+}
+
+}  // namespace
+
+Architecture llama_architecture(const Weights& weights, const Facts& facts,
+                                const ArchitectureChoice& choice, const std::string& prefix) {
+  Architecture model;
+  model.family = &family_of(weights, facts, choice);
+  refuse_unknown_config(facts, llama_rules(), model.family->name);
+  model.prefix = prefix;
+  model.token_table = prefix + "embed_tokens.weight";
+  const Shape& table = matrix_of(weights, model.token_table).shape;
+  model.vocabulary = table[0];
+  model.d_model = table[1];
+  model.layers = count_layers(weights, prefix + "layers.", {model.family->name, parts, buffers});
+  model.d_mlp = matrix_of(weights, prefix + "layers.0.mlp.gate_proj.weight").shape[0];
+  refuse_other_sizes(facts, weights, model);
+  model.llama = llama_parts(facts, *model.family, model.layers);
+  count_heads(weights, facts, choice, model);
+  constexpr double usual_eps = 1e-6;
+  model.eps = positive_fact(facts, "rms_norm_eps", usual_eps);
+  model.gelu = model.llama->gate;
+  model.unembedding = unembedding_of(weights, facts, model);
+  check_tensors(weights, model);
+  return model;
+}
+
+}  // namespace qkv

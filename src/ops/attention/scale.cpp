@@ -1,0 +1,263 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "ops/attention/score.hpp"
+#include "ops/catalogue.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/kinds/gradient.hpp"
+#include "ops/result.hpp"
+#include "ops/shape_rule.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view divisors[] = {"sqrt(d_k)", "d_k", "sqrt(N)"};
+constexpr OptionRule scale_options[] = {
+    {.name = "by",
+     .says = "what to divide by; N may be any number, as in \"sqrt(64)\"",
+     .list = divisors,
+     .words = OptionRule::Words::any,
+     .numbers = OptionRule::Numbers::any},
+};
+
+// What the step divides by: `inside`, or its square root.
+struct Divisor {
+  double inside = 1;
+  bool root = true;
+
+  double value() const { return root ? std::sqrt(inside) : inside; }
+};
+
+// The N of "sqrt(N)", or of "N" written as a word.
+std::optional<Divisor> written_divisor(std::string_view word) {
+  const bool root = word.starts_with("sqrt(") && word.ends_with(")");
+  if (root) word = word.substr(5, word.size() - 6);
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return {};
+  if (!(value > 0) || !std::isfinite(value)) return {};
+  return Divisor{value, root};
+}
+
+// The width of the queries: of those behind the scores, or of the operand where it is the queries.
+double query_width(const Call& call) {
+  const Tensor& scores = *call.inputs[0];
+  if (scores.dot_width != 0) return static_cast<double>(scores.dot_width);
+  if (scores.axes.back().name == "key") {
+    refuse(call, fmt::format("no queries stand behind {}, so d_k is not known; say what to divide "
+                             "by: by = \"sqrt(64)\"",
+                             call.names[0]));
+  }
+  return static_cast<double>(scores.columns());
+}
+
+Divisor divisor_of(const Call& call) {
+  if (const double* by = call.options->if_number("by")) {
+    if (*by == 0) refuse(call, "by is 0, and nothing can be divided by 0");
+    if (!std::isfinite(*by)) refuse(call, fmt::format("by is {}; write a finite number", *by));
+    return {*by, false};
+  }
+  const std::string_view word = call.options->word("by", "sqrt(d_k)");
+  if (word == "d_k") return {query_width(call), false};
+  if (word == "sqrt(d_k)") return {query_width(call), true};
+  if (const auto written = written_divisor(word)) return *written;
+  refuse(call, fmt::format("by is \"{}\"; write \"sqrt(d_k)\", \"d_k\", \"sqrt(64)\" or a number "
+                           "above 0",
+                           word));
+}
+
+struct Scale {
+  static Form form(const Call& call) {
+    const Divisor by = divisor_of(call);
+    return {
+        {"row column"}, "row column", fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside)};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    using std::sqrt;
+    const Divisor by = divisor_of(*c.call);
+    const N inside = by.inside;
+    return c(0)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
+  }
+
+  static Tensor frame(const Call& call) {
+    Tensor result = frame_of(call, form(call));
+    result.dot_width = call.inputs[0]->dot_width;
+    return result;
+  }
+
+  static std::optional<InPlace> in_place(const Call& call) {
+    const auto divide = [divisor = divisor_of(call).value()](const RowPart& row) {
+      for (double& cell : row.cells) cell /= divisor;
+    };
+    return InPlace{frame(call), divide, true};
+  }
+
+  static Tensor compute(const Call& call) {
+    return with_numbers(frame(call), call.inputs[0]->array() / divisor_of(call).value());
+  }
+
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    const double divisor = divisor_of(call).value();
+    const auto low = operands[0].low->array();
+    const auto high = operands[0].high->array();
+    return Range{with_numbers(result, xt::minimum(low / divisor, high / divisor)),
+                 with_numbers(result, xt::maximum(low / divisor, high / divisor))};
+  }
+};
+
+std::vector<Tensor> multiplied_by(const Source& step, double factor) {
+  return {with_numbers(step.operand(), step.operand().array() * factor)};
+}
+
+std::vector<Tensor> skipped(const Source& step) { return multiplied_by(step, 1); }
+
+std::vector<Tensor> multiplied(const Source& step) {
+  return multiplied_by(step, divisor_of(call_of(step)).value());
+}
+
+std::vector<Tensor> by_d(const Source& step) {
+  const Tensor& scores = step.operand();
+  const std::size_t d_k = scores.dot_width != 0 ? scores.dot_width : scores.columns();
+  return multiplied_by(step, 1 / static_cast<double>(d_k));
+}
+
+std::vector<Tensor> by_root_of(const Source& step, std::size_t number) {
+  return multiplied_by(step, 1 / std::sqrt(static_cast<double>(number)));
+}
+
+std::vector<Tensor> by_sqrt_d_model(const Source& step) {
+  const Source* queries = behind(step.inputs[0], project_operation);
+  const Tensor& scores = step.operand();
+  // Where no weight made the queries, one head has no other width than d_k.
+  if (!queries && scores.matrices() == 1) return {};
+  const std::size_t d_model =
+      queries ? queries->operand().columns() : scores.matrices() * scores.dot_width;
+  return d_model == 0 ? std::vector<Tensor>() : by_root_of(step, d_model);
+}
+
+// By the root of the number of keys or of queries.
+std::vector<Tensor> by_sqrt_n(const Source& step) {
+  const Tensor& scores = step.operand();
+  std::vector<Tensor> results = by_root_of(step, scores.columns());
+  if (scores.rows() != scores.columns()) {
+    results.push_back(by_root_of(step, scores.rows()).front());
+  }
+  return results;
+}
+
+constexpr Mistake scale_mistakes[] = {
+    {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.", skipped},
+    {"scale.by-d", "The scores were divided by d_k, not by its root.",
+     "Take the root of d_k first.", by_d},
+    {"scale.by-sqrt-d-model", "The scores were divided by √d_model instead of √d_k.",
+     "d_k is the width of a query, not of an embedding.", by_sqrt_d_model},
+    {"scale.multiplied", "The scores were multiplied by √d_k instead of divided.",
+     "Scaling makes the scores smaller.", multiplied},
+    {"scale.by-sqrt-n", "The scores were divided by √n, n being how many tokens there are.",
+     "d_k is the width of a query.", by_sqrt_n},
+    needless_mask(),
+};
+
+// Programs divide the queries, or what is on the way from their projection to the scores.
+constexpr const Operation* before_scores[] = {&score_operation, &project_operation};
+
+Options by_number(double divisor) {
+  Options options;
+  options.set("by", divisor);
+  return options;
+}
+
+constexpr Elsewhere on_the_queries{
+    .behind = before_scores,
+    .there = [](const Call& call) { return by_number(divisor_of(call).value()); },
+    .here = [] { return by_number(1); },
+};
+
+// S / c: dS is divided by the same.
+struct ScaleBack {
+  static Divisor divisor(const Call& call) {
+    Call forward = call;
+    forward.inputs = {call.inputs[own_operand]};
+    forward.names = {call.names[own_operand]};
+    return divisor_of(forward);
+  }
+
+  static Form form(const Call& call) {
+    const Divisor by = divisor(call);
+    return {{"row column", "row column"},
+            "row column",
+            fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside)};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    using std::sqrt;
+    const Divisor by = divisor(*c.call);
+    const N inside = by.inside;
+    return c(arriving)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
+  }
+
+  static Tensor compute(const Call& call, Tensor whole) {
+    const double by = divisor(call).value();
+    return by_rows(call, std::move(whole), 1, [&](const Operands& of, std::span<double> cells) {
+      thread_local Scratch scratch;
+      std::ranges::transform(of.row(arriving, scratch), cells.begin(),
+                             [&](double change) { return change / by; });
+    });
+  }
+};
+
+std::vector<Tensor> scale_skipped_back(const Source& step) { return multiplied_by(step, 1); }
+
+std::vector<Tensor> scaled_twice_back(const Source& step) {
+  const double by = ScaleBack::divisor(call_of(step)).value();
+  return multiplied_by(step, 1 / (by * by));
+}
+
+std::vector<Tensor> scale_multiplied_back(const Source& step) {
+  return multiplied_by(step, ScaleBack::divisor(call_of(step)).value());
+}
+
+constexpr Mistake scale_back_mistakes[] = {
+    {"backward.scale-skipped", "The gradient was not divided as the scores were.",
+     "The scores were divided on the way there; so is their gradient.", scale_skipped_back},
+    {"backward.scale-twice", "The gradient was divided twice.",
+     "It goes once through the scale, as the scores did.", scaled_twice_back},
+    {"scale.multiplied", "The gradient was multiplied where it is to be divided.",
+     "The scores were divided; so is their gradient.", scale_multiplied_back},
+};
+
+constinit const Operation scale_back = gradient_of<Gradient<ScaleBack>>({
+    .title = "Back through the scale",
+    .says = "The scores were divided by a number, so that a change of them counts for less by just "
+            "as much: the gradient is divided by it, too.",
+    .notice = "It is divided by the same number as on the way there.",
+    .mistakes = scale_back_mistakes,
+});
+
+WayBack back_through_scale(const Use&) { return {&scale_back}; }
+
+}  // namespace
+
+constinit const Operation scale_operation = operation_of<Scale>({
+    .name = "scale",
+    .title = "Scale the scores",
+    .says =
+        "Every score is divided by the same number, √d_k unless the lesson says otherwise. A sum "
+        "of d_k products grows like √d_k; dividing keeps the scores in a range where softmax "
+        "still tells large from larger.",
+    .notice = "The order within each row has not changed, only the distances have.",
+    .operands = R"(["scores"])",
+    .options = scale_options,
+    .elsewhere = on_the_queries,
+    .mistakes = scale_mistakes,
+    .way_back = back_through_scale,
+});
+
+}  // namespace qkv

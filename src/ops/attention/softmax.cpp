@@ -1,0 +1,286 @@
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "ops/attention/long_softmax.hpp"
+#include "ops/attention/score.hpp"
+#include "ops/attention/softmax.hpp"
+#include "ops/attention/softmax_backward.hpp"
+#include "ops/catalogue.hpp"
+#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/line.hpp"
+#include "ops/numbers/functions.hpp"
+#include "ops/shape_rule.hpp"
+#include "tensor/parallel.hpp"
+#include "tensor/row_kernels.hpp"
+
+namespace qkv {
+namespace {
+
+// A number that joins the sum of each line of a head, and gets no weight of its own.
+template <class N>
+using Sink = std::optional<N>;
+
+template <class N>
+Sink<N> sink_of(const Cell<N>& c) {
+  if (!has_sinks(*c.call)) return {};
+  return c.of(1, 0)(0, c.matrix % heads_of(c.input(0)));
+}
+
+// e^(x_i - top) / Σ_j e^(x_j - top), the top being the line's largest number: any other gives the
+// same, but this one never overflows. A line in which everything is hidden has no weights: zeros.
+template <class N>
+N weight(const Line<N>& line, std::size_t i, const Sink<N>& sink) {
+  N top = largest(line);
+  if (number_of(top) == -infinity) return 0.0;
+  if (sink && number_of(*sink) > number_of(top)) top = *sink;
+  return power(line(i), top) / sum<N>(line.size() + (sink ? 1 : 0), [&](std::size_t j) {
+           return power(j < line.size() ? line(j) : *sink, top);
+         });
+}
+
+// A softmax rises with its own score and falls with every other, so its range ends where the one is
+// highest and the others lowest, and the other way round.
+template <>
+Interval weight(const Line<Interval>& line, std::size_t i, const Sink<Interval>& sink) {
+  const auto corner = [&](bool own_high) {
+    std::vector<double> scores(line.size());
+    for (std::size_t j = 0; j < scores.size(); ++j) {
+      scores[j] = (j == i) == own_high ? line(j).high : line(j).low;
+    }
+    Sink<double> other;
+    if (sink) other = own_high ? sink->low : sink->high;
+    return weight(Line<double>{{scores, 1, scores.size()}, 0, false}, i, other);
+  };
+  return {corner(false), corner(true)};
+}
+
+// The weights of a line of scores; where everything is hidden there are none: zeros.
+constexpr double (*power_of)(double, double) = power;
+void softmax_of_line(std::span<const double> scores, std::span<double> weights) {
+  const std::array size = {scores.size()};
+  auto line = seen_as<1>(weights, size);
+  xt::noalias(line) = xt::vectorize(power_of)(seen_as<1>(scores, size), top_of(scores));
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  if (total != 0) line /= total;
+}
+
+// The same of each row, or each column. Line by line: a column of totals that broadcasts over the
+// rows takes twice as long.
+Matrix softmax(const Matrix& scores, Along along) {
+  if (along == Along::columns) {
+    return xt::transpose(softmax(xt::transpose(scores), Along::rows));
+  }
+  Matrix weights = scores;
+  const std::size_t width = scores.shape(1);
+  for (std::size_t i = 0; width > 0 && i < scores.shape(0); ++i) {
+    softmax_of_line({&scores(i, 0), width}, {&weights(i, 0), width});
+  }
+  return weights;
+}
+
+Tensor softmax_of_long_rows(const Call& call, Tensor weights) {
+  constexpr std::size_t operations = 4;
+  return by_rows(call, std::move(weights), operations,
+                 [](const Operands& of, std::span<double> cells) {
+                   thread_local Scratch scratch;
+                   softmax_of_long_row(of.row(0, scratch), cells);
+                 });
+}
+
+// The same two corners for a whole matrix, each e^x worked out once. Where all vanish beside the
+// top, the number itself is all that there is, or can be nothing.
+MatrixRange softmax_range(const MatrixRange& scores, Along along) {
+  const Matrix top = tops(scores.high, along);
+  const Matrix low = xt::vectorize(power_of)(scores.low, top);
+  const Matrix high = xt::vectorize(power_of)(scores.high, top);
+  const Matrix least = low + sums_of_others(high, along);
+  const Matrix most = high + sums_of_others(low, along);
+  const Matrix all = xt::where(xt::equal(top, -infinity), 0.0, 1.0);
+  return {xt::where(xt::equal(least, 0.0), 0.0, low / least),
+          xt::where(xt::equal(most, 0.0), all, high / most)};
+}
+
+struct Softmax {
+  static Form form(const Call& call) {
+    if (!has_sinks(call)) return form_of_lines(call, "softmax of ", " of {0}");
+    Form form = form_of_lines(call, "softmax of ", " of {0}, with its head's number of {1}");
+    form.operands.push_back("1 inner");
+    form.shares_heads = true;
+    return form;
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Line<N> line = line_of(c);
+    const std::size_t i = place_in_line(c);
+    const Sink<N> sink = sink_of(c);
+    if constexpr (std::is_same_v<N, Decimal>) {
+      if (line(i).value() == -infinity) return 0.0;  // whatever the sum is
+      if (sink) return Decimal::unknown();
+      if (is_alone(c, -infinity)) return 1.0;
+      if (!line(i).is_exact()) return line(i);
+    }
+    return weight(line, i, sink);
+  }
+
+  static Tensor compute(const Call& call) {
+    if (!has_sinks(call)) return without_sinks(call);
+    check_sinks(call);
+    Call scores = call;
+    scores.inputs.resize(1);
+    scores.names.resize(1);
+    return with_sinks(call, without_sinks(scores));
+  }
+
+  static Tensor without_sinks(const Call& call) {
+    Tensor weights = output_of(call, form(call));
+    const bool is_large = weights.values.size() > teaching_numbers;
+    if (!is_large && goes_down(call)) {
+      return by_operands(call, std::move(weights), [](const Operands& of) -> Matrix {
+        return softmax(of(0), Along::columns);
+      });
+    }
+    if (!is_large) {
+      constexpr std::size_t operations = 16;
+      return by_rows(
+          call, std::move(weights), operations,
+          [](const Operands& of, std::span<double> cells) { softmax_of_line(of.row(0), cells); });
+    }
+    if (!goes_down(call)) return softmax_of_long_rows(call, std::move(weights));
+    const Tensor turned = transposed(*call.inputs[0]);
+    Call of_turned = call;
+    of_turned.inputs = {&turned};
+    return transposed(softmax_of_long_rows(of_turned, transposed(weights)));
+  }
+
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    if (has_sinks(call)) return {};
+    return range_by_lines(call, operands[0], result, softmax_range);
+  }
+
+  // Arithmetic can't say why there is nothing to share out.
+  static std::string remark(const CellBase& c) {
+    const Line<double> line = line_of(Cell<double>{c});
+    return largest(line) == -infinity
+               ? "hidden: no key is left for this query, so all its weights are 0"
+               : "";
+  }
+
+  // The three strides of a softmax by hand, as their own operations take them.
+  static std::vector<Part> parts(const Call& call) {
+    if (has_sinks(call)) return {};  // what is shared out is more than the powers
+    Call stride = call;
+    Tensor shifted = result_of(shift_operation, stride);
+    stride.inputs = {&shifted};
+    Tensor raised_up = result_of(exp_operation, stride);
+    return {{"minus the largest", &shift_operation, std::move(shifted)},
+            {"e to that power", &exp_operation, std::move(raised_up)}};
+  }
+};
+
+Matrix whole(const Matrix& s, Along) {
+  const Matrix powers = xt::exp(s);
+  return powers / total(powers);
+}
+
+Matrix no_exp(const Matrix& s, Along along) { return shares(finite(s), along); }
+
+Matrix powers(const Matrix& s, Along) { return xt::exp(s); }
+
+Matrix powers_below_top(const Matrix& s, Along along) {
+  return xt::vectorize(power_of)(s, tops(s, along));
+}
+
+std::vector<Tensor> not_normalised(const Source& step) {
+  return {with_lines<powers>(step).front(), with_lines<powers_below_top>(step).front()};
+}
+
+// 2^x is e^(x · ln 2), 10^x is e^(x · ln 10).
+Matrix base_2(const Matrix& s, Along along) { return softmax(s * std::numbers::ln2, along); }
+Matrix base_10(const Matrix& s, Along along) { return softmax(s * std::numbers::ln10, along); }
+
+// e^(−x); what is hidden stays so.
+Matrix negative(const Matrix& s, Along along) {
+  return softmax(xt::where(xt::isinf(s), s, -s), along);
+}
+
+// The powers of all heads in a cell, divided by their sum.
+std::vector<Tensor> over_heads(const Source& step) {
+  const Tensor& scores = step.operand();
+  const std::size_t heads =
+      scores.leading_axes() == 0 ? 1 : scores.axes[scores.leading_axes() - 1].size;
+  if (heads < 2) return {};
+  return {by_heads(scores, heads, [](const Matrix& s) { return softmax(s, Along::columns); })};
+}
+
+// A causal mask where the lesson has none.
+std::vector<Tensor> masked(const Source& step) {
+  if (behind(&step, mask_operation)) return {};
+  std::vector<Tensor> results = hidden_ahead_either_way(step.operand());
+  for (Tensor& result : results) {
+    const Tensor hidden = std::move(result);
+    Call call = call_of(step);
+    call.inputs[0] = &hidden;
+    result = Softmax::compute(call);
+  }
+  return results;
+}
+
+constexpr Mistake softmax_mistakes[] = {
+    {"softmax.columns", "Softmax went along the wrong axis.", "The weights of one query sum to 1.",
+     along_other_axis},
+    {"softmax.whole", "Softmax went over the whole matrix at once.",
+     "Every query has its own sum to divide by.", with_lines<whole>},
+    {"softmax.no-exp", "The scores were divided by their plain sum, without e^x.",
+     "First e to the power of each score, then divide.", with_lines<no_exp>},
+    {"softmax.not-normalised", "The powers of e were not divided by their sum.",
+     "The weights of one query sum to 1.", not_normalised},
+    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.",
+     with_lines<base_2>},
+    {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.",
+     with_lines<base_10>},
+    {"softmax.unscaled", "The scores went in before they were scaled.",
+     "Softmax takes the scaled scores.", unscaled},
+    {"softmax.unmasked", "The mask was ignored.", "Hidden keys get weight 0.", unmasked},
+    {"softmax.mask-after", "Weights were set to 0 after softmax, so the rows no longer sum to 1.",
+     "Hide first, then softmax.", hidden_afterwards},
+    {"softmax.heads", "Softmax went over the heads.",
+     "The weights of one query sum to 1 in each head.", over_heads},
+    {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
+     "A larger score gets a larger weight.", with_lines<negative>},
+    {"sink.skipped", "The sink was left out of the sum.", "It joins each row's sum.",
+     sinks_skipped},
+    {"sink.scaled", "The sink was divided by √d_k, as scores are.",
+     "The sink is a score already: it is not scaled.", sinks_scaled},
+    {"sink.in-values", "The sink was kept as a column of its own.",
+     "It takes its share of the sum, and then goes.", sinks_kept},
+    needless_mask(masked),
+    other_heads,
+};
+
+}  // namespace
+
+void softmax_of_long_row(std::span<const double> scores, std::span<double> weights) {
+  if (softmax_row(scores, weights)) return;
+  const std::array size = {std::size_t{1}, scores.size()};
+  seen_as<2>(weights, size) = softmax(seen_as<2>(scores, size), Along::rows);
+}
+
+constinit const Operation softmax_operation = operation_of<Softmax>({
+    .name = "softmax",
+    .title = "Turn scores into weights",
+    .says = "Softmax makes every number positive (e to its power) and divides by the sum, so that "
+            "the weights of a query add up to 1. Larger scores get more than their share.",
+    .notice = "Which weight is the largest for each query, and by how much?",
+    .operands = R"(["scores"] or ["scores", "sinks"])",
+    .fewest = 1,
+    .most = 2,
+    .options = line_options,
+    .makes_weights = true,
+    .mistakes = softmax_mistakes,
+    .way_back = back_through_softmax,
+});
+
+}  // namespace qkv

@@ -1,0 +1,66 @@
+#include "ops/attention/visible_keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tensor/tensor.hpp"
+
+namespace qkv {
+namespace {
+
+struct KindName {
+  std::string_view name;
+  SeenByPlace::Kind kind;
+};
+
+constexpr KindName kinds[] = {
+    {"causal", SeenByPlace::Kind::causal},
+    {"sliding_window", SeenByPlace::Kind::sliding_window},
+    {"prefix", SeenByPlace::Kind::prefix},
+};
+
+// A count of keys that a kind can't do without.
+std::size_t needed(const Call& call, std::string_view name, double least, std::string_view kind) {
+  const double* number = call.options->if_number(name);
+  if (!number) refuse(call, fmt::format("kind = \"{}\" needs {} = …", kind, name));
+  if (*number < least || *number > 1e9) {
+    refuse(call, fmt::format("{} counts keys: from {} up, not {}", name, least, *number));
+  }
+  return static_cast<std::size_t>(*number);
+}
+
+}  // namespace
+
+std::size_t first_query(const Call& call) {
+  const Tensor& scores = *call.inputs[0];
+  const bool at_end = call.options->word("align", "end") == "end";
+  return at_end && scores.columns() > scores.rows() ? scores.columns() - scores.rows() : 0;
+}
+
+SeenKeys SeenByPlace::operator()(std::size_t query) const {
+  const std::size_t own = query + first;
+  const std::size_t before = kind == Kind::sliding_window ? own + 1 - std::min(width, own + 1) : 0;
+  std::size_t to = own + 1;
+  if (both) to = own + width;
+  if (kind == Kind::prefix) to = std::max(to, prefix);
+  return {std::min(before, keys), std::min(to, keys)};
+}
+
+bool goes_by_place(std::string_view kind) {
+  return std::ranges::find(kinds, kind, &KindName::name) != std::end(kinds);
+}
+
+SeenByPlace seen_by_place(const Call& call, std::string_view kind) {
+  SeenByPlace seen{.kind = std::ranges::find(kinds, kind, &KindName::name)->kind,
+                   .first = first_query(call),
+                   .keys = call.inputs[0]->columns()};
+  if (seen.kind == SeenByPlace::Kind::sliding_window) {
+    seen.width = needed(call, "width", 1, kind);
+    seen.both = call.options->flag("both", false);
+  }
+  if (seen.kind == SeenByPlace::Kind::prefix) seen.prefix = needed(call, "prefix", 0, kind);
+  return seen;
+}
+
+}  // namespace qkv

@@ -1,0 +1,136 @@
+#include "ops/attention/softmax.hpp"
+#include "ops/catalogue.hpp"
+#include "ops/heads/grouped_queries.hpp"
+#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/product.hpp"
+#include "ops/kinds/product_back.hpp"
+
+namespace qkv {
+namespace {
+
+struct WeightedSum : ProductMaths<RightSide::as_is> {
+  static Form form(const Call&) {
+    return {.operands = {"query key", "key d_v"},
+            .output = "query d_v",
+            .formula = "{0} · {1}",
+            .turned = "{1} · {0}",
+            .shares_heads = true};
+  }
+
+  static Tensor compute(const Call& call) {
+    return product(call, form(call), RightSide::as_is);  // [query key]·[key d_v] → [query d_v]
+  }
+};
+
+std::vector<Tensor> with_operands(const Source& step, const Tensor& a, const Tensor& v) {
+  if (a.columns() != v.rows()) return {};
+  Call call = call_of(step);
+  call.inputs = {&a, &v};
+  return {WeightedSum::compute(call)};
+}
+
+std::vector<Tensor> transposed_weights(const Source& step) {
+  return with_operands(step, transposed(step.operand()), step.operand(1));
+}
+
+std::vector<Tensor> keys(const Source& step) {
+  const Source* scores = behind(step.inputs[0], score_operation);
+  if (!scores) return {};
+  return with_operands(step, step.operand(), scores->operand(1));
+}
+
+std::vector<Tensor> embeddings(const Source& step) {
+  const Source* values = behind(step.inputs[1], project_operation);
+  if (!values) return {};
+  return with_operands(step, step.operand(), values->operand());
+}
+
+// Any of the score matrices on the way to the weights.
+std::vector<Tensor> scores_instead(const Source& step) {
+  std::vector<Tensor> results;
+  const Source* scores = behind(step.inputs[0], score_operation);
+  const Source* at = step.inputs[0];
+  while (scores && at != scores && !at->inputs.empty()) {
+    at = at->inputs[0];
+    for (Tensor& result : with_operands(step, *at->tensor, step.operand(1))) {
+      results.push_back(std::move(result));
+    }
+  }
+  return results;
+}
+
+// The values turned as the keys are.
+std::vector<Tensor> values_turned(const Source& step) {
+  const Source* scores = behind(step.inputs[0], score_operation);
+  const Source* keys = scores ? behind(scores->inputs[1], rope_operation) : nullptr;
+  if (!keys) return {};
+  Call call = call_of(*keys);
+  call.inputs[0] = &step.operand(1);
+  return with_operands(step, step.operand(), rope_operation.compute(call));
+}
+
+constexpr Mistake weighted_sum_mistakes[] = {
+    {"weighted-sum.transposed", "The weights were used on their side: Aᵀ·V.",
+     "A row of weights belongs to one query.", transposed_weights},
+    {"weighted-sum.keys", "The keys were mixed instead of the values: A·K.",
+     "The weights mix the values V.", keys},
+    {"weighted-sum.embeddings", "The embeddings were mixed instead of the values: A·X.",
+     "The weights mix the values V.", embeddings},
+    {"weighted-sum.scores", "The scores were used in place of the weights.",
+     "First softmax, then the sum.", scores_instead},
+    {"rope.values-too", "The values were turned as well, as the keys are.",
+     "Only queries and keys are turned; the values are mixed as they are.", values_turned},
+    {"sink.in-values", "The sink's share was given to a value.",
+     "What goes to the sink is not mixed into anything.", sinks_in_values},
+    tiled_heads,
+    first_head_only,
+    repeated_tokens,
+    other_heads,
+};
+
+// C = A·V: dA = dC·Vᵀ, dV = Aᵀ·dC.
+struct ToWeights {
+  static constexpr std::string_view axes[] = {"query d_v", "query key", "key d_v"};
+  static constexpr Factor left{arriving, false}, right{first_need, true};
+};
+
+struct ToValues {
+  static constexpr std::string_view axes[] = {"query d_v", "key d_v", "query key"};
+  static constexpr Factor left{first_need, true}, right{arriving, false};
+};
+
+constinit const Operation weighted_sum_to_weights = product_gradient<ToWeights>({
+    .title = "Back to the weights",
+    .says = "How much the loss would change if a query took more of a value: the gradient of its "
+            "context times that value, feature by feature, added up.",
+    .notice = "Which key should each query have taken less of?",
+});
+
+constinit const Operation weighted_sum_to_values = product_gradient<ToValues>({
+    .title = "Back to the values",
+    .says = "A value went to every query, as often as its weight said. The gradients come back by "
+            "the same weights and are added up.",
+    .notice = "A value that no query looked at gets 0.",
+});
+
+WayBack back_through_weighted_sum(const Use& use) {
+  if (use.operand == 0) return {&weighted_sum_to_weights, {1}};
+  return {&weighted_sum_to_values, {0}};
+}
+
+}  // namespace
+
+constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
+    .name = "weighted_sum",
+    .title = "Mix the values with the weights",
+    .says = "Every token's new vector is the sum of all the value vectors, each taken as often as "
+            "its weight says. A weight of 0 leaves a token out; a weight of 1 copies it.",
+    .notice = "Each number lies between the smallest and the largest of that feature's values.",
+    .operands = R"(["A", "V"])",
+    .fewest = 2,
+    .most = 2,
+    .mistakes = weighted_sum_mistakes,
+    .way_back = back_through_weighted_sum,
+});
+
+}  // namespace qkv

@@ -1,0 +1,244 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/catalogue.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/kinds/gradient.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view methods[] = {"sinusoidal", "learned"};
+constexpr OptionRule positions_options[] = {
+    {.name = "method",
+     .says = "sines and cosines of the position, or the first rows of a learned table",
+     .list = methods},
+    {.name = "base",
+     .says = "the largest wave is this many times as long as the shortest",
+     .numbers = OptionRule::Numbers::positive},
+};
+
+bool is_learned(const Call& call) {
+  return call.options->word("method", call.inputs.size() == 2 ? "learned" : "sinusoidal") ==
+         "learned";
+}
+
+void check_operands(const Call& call) {
+  if (is_learned(call) != (call.inputs.size() == 2)) {
+    refuse(call, is_learned(call)
+                     ? "learned positions need their table: of = [\"token_embeddings\", "
+                       "\"position_table\"]"
+                     : "sinusoidal positions take no table: of = [\"token_embeddings\"]");
+  }
+  if (!is_learned(call)) return;
+  const Tensor& tokens = *call.inputs[0];
+  const Tensor& table = *call.inputs[1];
+  const bool is_as_wide = table.rank() == 2 && table.columns() == tokens.columns();
+  if (is_as_wide && table.rows() < tokens.rows()) {
+    refuse(call, fmt::format("there are {} tokens, and {} has rows for {} positions only; take a "
+                             "shorter text",
+                             tokens.rows(), operand_text(call, 1), table.rows()));
+  }
+  if (!is_as_wide) {
+    refuse(call, fmt::format("{} must have at least {} rows, one for each position, of {} columns, "
+                             "like {}",
+                             operand_text(call, 1), tokens.rows(), tokens.columns(),
+                             operand_text(call, 0)));
+  }
+}
+
+// Columns 0, 1, 2, …, and the pairs that they are in: 0, 0, 1, 1, …
+Vector columns(std::size_t width) { return xt::arange(static_cast<double>(width)); }
+Vector pairs(std::size_t width) { return xt::floor(columns(width) / 2); }
+
+// What a table of waves goes by: position p stands for p + first; column j is the sine, or the
+// cosine, of position / base^(exponent / width).
+struct Wave {
+  double base = 10000;
+  double first = 0;
+  Vector exponents;
+  xt::xtensor<bool, 1> is_cosine;
+};
+
+Wave due_wave(const Call& call, std::size_t width) {
+  Wave wave;
+  wave.base = call.options->number("base", 10000);
+  wave.exponents = 2 * pairs(width);
+  wave.is_cosine = xt::not_equal(columns(width), wave.exponents);
+  return wave;
+}
+
+Matrix waves(std::size_t rows, const Wave& wave) {
+  const Vector positions = wave.first + xt::arange(static_cast<double>(rows));
+  const Vector slowness =
+      xt::pow(wave.base, wave.exponents / static_cast<double>(wave.exponents.size()));
+  const Matrix angles = xt::view(positions, xt::all(), xt::newaxis()) / slowness;
+  return xt::where(wave.is_cosine, xt::cos(angles), xt::sin(angles));
+}
+
+// So many rows of a learned table.
+Matrix rows_of(const Tensor& table, std::size_t first, std::size_t count) {
+  return xt::view(table.matrix(0), xt::range(first, first + count), xt::all());
+}
+
+struct Positions {
+  static Form form(const Call& call) {
+    if (is_learned(call)) {
+      return {{"token d_model", "position d_model"},
+              "token d_model",
+              "the first rows of {1}, one for each row of {0}",
+              "the first columns of {1}, one for each column of {0}"};
+    }
+    return {{"token d_model"},
+            "token d_model",
+            "sines and cosines of the position, one row for each row of {0}",
+            "sines and cosines of the position, one column for each column of {0}"};
+  }
+
+  // Vaswani et al. (2017), section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) the
+  // cosine of the same angle; positions count from 0.
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    if (is_learned(*c.call)) return c.of(1, 0)(c.row, c.column);
+    using std::cos;
+    using std::pow;
+    using std::sin;
+    const auto width = static_cast<double>(c.output->columns());
+    const auto even = static_cast<double>(c.column - c.column % 2);
+    const double base = c.call->options->number("base", 10000);
+    const auto position = static_cast<double>(c.row);
+    // Sines have no last decimal, and the places are exact: only terms are worked out as N.
+    using Number = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
+    const Number angle = Number(position) / pow(Number(base), Number(even) / Number(width));
+    return c.column % 2 == 0 ? sin(angle) : cos(angle);
+  }
+
+  static Tensor compute(const Call& call) {
+    check_operands(call);
+    const Tensor& tokens = *call.inputs[0];
+    Axis rows = tokens.row_axis();
+    if (tokens.rank() < 2) rows.name = "token";
+    if (rows.labels.size() > rows.size) rows.labels = {};  // the sentences' words are not shared
+    Tensor result = unwritten({std::move(rows), tokens.axes.back()});
+    if (result.values.empty()) return result;
+    xt::noalias(result.write_matrix(0)) =
+        is_learned(call) ? rows_of(*call.inputs[1], 0, result.rows())
+                         : waves(result.rows(), due_wave(call, result.columns()));
+    return result;
+  }
+};
+
+// The step's table with something wrong about its waves; nothing where it is a learned one.
+template <class Change>
+std::vector<Tensor> with_wave(const Source& step, Change change) {
+  const Call call = call_of(step);
+  if (is_learned(call)) return {};
+  const Tensor right = Positions::compute(call);
+  Wave wave = due_wave(call, right.columns());
+  change(wave);
+  return {by_matrix(right, [&](const MatrixView& m) { return waves(m.shape(0), wave); })};
+}
+
+std::vector<Tensor> from_one(const Source& step) {
+  const Call call = call_of(step);
+  if (!is_learned(call)) return with_wave(step, [](Wave& wave) { wave.first = 1; });
+  const Tensor& table = *call.inputs[1];
+  const Tensor right = Positions::compute(call);
+  if (table.rows() < right.rows() + 1) return {};
+  return {by_matrix(right, [&](const MatrixView& m) { return rows_of(table, 1, m.shape(0)); })};
+}
+
+std::vector<Tensor> sin_cos_swapped(const Source& step) {
+  return with_wave(step, [](Wave& wave) { wave.is_cosine = !wave.is_cosine; });
+}
+
+// i, j, 2j or 4i where 2i belongs, j being the column and i the pair of columns.
+std::vector<Tensor> exponent(const Source& step) {
+  std::vector<Tensor> results;
+  const auto add = [&](Vector (*wrong)(std::size_t width)) {
+    std::ranges::move(
+        with_wave(step, [&](Wave& wave) { wave.exponents = wrong(wave.exponents.size()); }),
+        std::back_inserter(results));
+  };
+  add(pairs);
+  add(columns);
+  add([](std::size_t width) -> Vector { return 2 * columns(width); });
+  add([](std::size_t width) -> Vector { return 4 * pairs(width); });
+  return results;
+}
+
+std::vector<Tensor> halves(const Source& step) {
+  return with_wave(step, [](Wave& wave) {
+    const std::size_t width = wave.exponents.size();
+    const auto sines = static_cast<double>((width + 1) / 2);
+    const Vector j = columns(width);
+    wave.exponents = 2 * xt::where(j < sines, j, j - sines);
+    wave.is_cosine = j >= sines;
+  });
+}
+
+constexpr Mistake positions_mistakes[] = {
+    {"positions.from-one", "The positions were counted from 1.", "The first position is 0.",
+     from_one},
+    {"positions.sin-cos-swapped", "Sine and cosine have changed places.",
+     "Columns 1, 3, 5, … are sines.", sin_cos_swapped},
+    {"positions.exponent", "The exponent is not 2i/d.",
+     "Two columns share an exponent: 0/d, 0/d, 2/d, 2/d, 4/d, …", exponent},
+    {"positions.halves", "All sines stand first, then all cosines.",
+     "Sines and cosines take turns.", halves},
+};
+
+// A learned table gets the gradients of its first rows; its other rows were not used.
+struct PositionsBack {
+  static Form form(const Call&) {
+    return {{"token d_model", "position d_model"},
+            "position d_model",
+            "the rows of {0}, then 0",
+            "the columns of {0}, then 0"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const auto change = c.of(arriving, 0);
+    return c.row < change.rows ? change(c.row, c.column) : N(0.0);
+  }
+
+  static Tensor compute(const Call& call) {
+    const std::size_t rows =
+        std::min(call.inputs[arriving]->rows(), call.inputs[own_operand]->rows());
+    require_arriving(call, {rows, call.inputs[own_operand]->columns()});
+    return cell_by_cell(call, gradient_frame(call), cell<double>);
+  }
+};
+
+constinit const Operation positions_back = gradient_of<PositionsBack>({
+    .title = "Back to the table of positions",
+    .says = "Each position's gradient goes to its own row of the table.",
+    .notice = "Rows beyond the text's length get 0.",
+});
+
+WayBack back_through_positions(const Use& use) {
+  if (use.operand == 0) return {};  // only how many rows there are was of use
+  return {&positions_back};
+}
+
+}  // namespace
+
+constinit const Operation positions_operation = operation_of<Positions>({
+    .name = "positions",
+    .title = "Say where each token stands",
+    .says = "Attention by itself does not see order. So each position gets a vector of its own, to "
+            "be added to the token that stands there.",
+    .notice = "Positions that have the same numbers can't be told apart.",
+    .operands = R"(["E"] or ["E", "table"])",
+    .fewest = 1,
+    .most = 2,
+    .options = positions_options,
+    .by_shape = true,
+    .mistakes = positions_mistakes,
+    .way_back = back_through_positions,
+});
+
+}  // namespace qkv

@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "ops/backward_rule.hpp"
+#include "ops/catalogue.hpp"
+#include "ops/cell.hpp"
+#include "tensor/tensor.hpp"
+#include "text/lowercase.hpp"
+#include "text/strings.hpp"
+#include "text/suggest.hpp"
+#include "tokens/bpe.hpp"
+#include "tokens/words.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view methods[] = {"words", "characters", "bpe"};
+constexpr OptionRule tokenise_options[] = {
+    {.name = "method", .says = "what a token is", .list = methods},
+    {.name = "lowercase", .says = "whether capitals are made small first", .flag = true},
+    {.name = "blanks",
+     .says = "whether a blank is a character of its own, for method = \"characters\"",
+     .flag = true},
+    {.name = "pad",
+     .says = "the token or the id that fills up the shorter texts of a batch",
+     .words = OptionRule::Words::any,
+     .numbers = OptionRule::Numbers::whole},
+    {.name = "vocab", .says = "bpe's vocab.json", .words = OptionRule::Words::any, .file = true},
+    {.name = "merges", .says = "bpe's merges.txt", .words = OptionRule::Words::any, .file = true},
+    {.name = "tokenizer",
+     .says = "bpe's tokenizer.json, in place of vocab and merges",
+     .words = OptionRule::Words::any,
+     .file = true},
+};
+
+using Tokens = std::vector<std::string>;
+
+bool is_bpe(const Call& call) { return call.options->word("method", "words") == "bpe"; }
+
+std::shared_ptr<const BytePairEncoder> encoder_of(const Call& call) {
+  const Options& options = *call.options;
+  if (options.has("tokenizer")) return byte_pair_encoder(options.contents("tokenizer"));
+  if (options.has("vocab") && options.has("merges")) {
+    return byte_pair_encoder(options.contents("vocab"), options.contents("merges"));
+  }
+  refuse(call,
+         "bpe needs its files: vocab = \"vocab.json\" and merges = \"merges.txt\", or tokenizer = "
+         "\"tokenizer.json\"");
+}
+
+std::string text_to_read(const Call& call, const std::string& text) {
+  return call.options->flag("lowercase", false) ? lowercase(text) : text;
+}
+
+void refuse_empty(bool is_empty, const Call& call) {
+  if (is_empty) refuse(call, "the text is empty; give it at least one word");
+}
+
+void refuse_no_text(const Call& call) {
+  if (!call.environment->texts.empty()) return;
+  refuse(call,
+         "there is no text to tokenise; write text = \"the fat cat\" at the top of the lesson");
+}
+
+std::vector<Tokens> tokens_of(const Call& call) {
+  std::vector<Tokens> sentences;
+  for (const std::string& text : call.environment->texts) {
+    const std::string read = text_to_read(call, text);
+    const bool by_character = call.options->word("method", "words") == "characters";
+    sentences.push_back(by_character ? characters_of(read) : words_of(read));
+    if (by_character && !call.options->flag("blanks", true)) {
+      std::erase_if(sentences.back(), [](const std::string& c) { return trimmed(c).empty(); });
+    }
+    refuse_empty(sentences.back().empty(), call);
+  }
+  return sentences;
+}
+
+// The token that fills up a row, as its label.
+std::string pad_label(const Call& call) {
+  const bool is_number = call.options->if_number("pad") != nullptr;
+  return std::string(is_number ? "<pad>" : call.options->word("pad", "<pad>"));
+}
+
+bool are_ragged(const std::vector<Tokens>& sentences) {
+  return std::any_of(sentences.begin(), sentences.end(), [&](const Tokens& tokens) {
+    return tokens.size() != sentences.front().size();
+  });
+}
+
+// Tokens in the order of their ids, which are found without looking through them all. A token that
+// stands twice has its first place.
+struct Vocabulary {
+  Tokens tokens;
+  std::unordered_map<std::string, std::size_t> ids;
+
+  void add(const std::string& token) {
+    ids.emplace(token, tokens.size());
+    tokens.push_back(token);
+  }
+};
+
+// The lesson's vocabulary, or the distinct tokens in order of appearance and the padding last.
+Vocabulary vocabulary_of(const Call& call, const std::vector<Tokens>& sentences) {
+  Vocabulary vocabulary;
+  for (const std::string& token : call.environment->vocabulary) vocabulary.add(token);
+  if (!vocabulary.tokens.empty()) return vocabulary;
+  const auto meet = [&](const std::string& token) {
+    if (!vocabulary.ids.contains(token)) vocabulary.add(token);
+  };
+  for (const Tokens& tokens : sentences) std::for_each(tokens.begin(), tokens.end(), meet);
+  if (are_ragged(sentences)) meet(pad_label(call));
+  return vocabulary;
+}
+
+double id_of(const std::string& token, const Vocabulary& known, const Call& call) {
+  const auto found = known.ids.find(token);
+  if (found != known.ids.end()) return static_cast<double>(found->second);
+  const Tokens& vocabulary = known.tokens;
+  constexpr std::size_t shown = 24;
+  const std::size_t count = std::min(shown, vocabulary.size());
+  const std::string near = nearest(token, std::span<const std::string>(vocabulary));
+  refuse(call,
+         fmt::format("\"{0}\" is not in the vocabulary ({1}{2}); {3}write the text in these words, "
+                     "or add \"{0}\" to vocabulary = […] in the lesson's file (with --model: to "
+                     "--vocabulary)",
+                     token, fmt::join(std::span(vocabulary).first(count), ", "),
+                     count < vocabulary.size() ? ", …" : "",
+                     near.empty() ? "" : fmt::format("did you mean \"{}\"? Else ", near)));
+}
+
+double pad_id(const Vocabulary& vocabulary, const Call& call) {
+  if (const double* pad = call.options->if_number("pad")) return *pad;
+  return id_of(pad_label(call), vocabulary, call);
+}
+
+// A sentence's tokens with their ids, and the id that fills it up.
+struct Sentence {
+  Tokens tokens;
+  std::vector<double> ids;
+  double pad = 0;
+};
+
+std::vector<Sentence> looked_up(const Call& call) {
+  const std::vector<Tokens> cut = tokens_of(call);
+  const Vocabulary vocabulary = vocabulary_of(call, cut);
+  const double pad = are_ragged(cut) ? pad_id(vocabulary, call) : 0;
+  std::vector<Sentence> sentences;
+  for (const Tokens& tokens : cut) {
+    Sentence sentence{.tokens = tokens, .ids = {}, .pad = pad};
+    for (const std::string& token : tokens) sentence.ids.push_back(id_of(token, vocabulary, call));
+    sentences.push_back(std::move(sentence));
+  }
+  return sentences;
+}
+
+std::vector<Sentence> encoded(const Call& call) {
+  const std::shared_ptr<const BytePairEncoder> encoder = encoder_of(call);
+  std::vector<Sentence> sentences;
+  for (const std::string& text : call.environment->texts) {
+    Sentence sentence;
+    for (BpeToken& token : encoder->encode(text_to_read(call, text))) {
+      sentence.tokens.push_back(std::move(token.text));
+      sentence.ids.push_back(token.id);
+    }
+    refuse_empty(sentence.ids.empty(), call);
+    sentence.pad = call.options->find("pad") ? pad_id({}, call) : 0;
+    sentences.push_back(std::move(sentence));
+  }
+  const auto same_length = [&](const Sentence& s) {
+    return s.ids.size() == sentences.front().ids.size();
+  };
+  if (!call.options->has("pad") && !std::all_of(sentences.begin(), sentences.end(), same_length)) {
+    refuse(call,
+           "the texts have different lengths; say what fills up the shorter ones: pad = 50256");
+  }
+  return sentences;
+}
+
+std::vector<Sentence> sentences_of(const Call& call) {
+  if (const auto& cut = call.environment->cut) {
+    return {{.tokens = cut->words, .ids = cut->ids, .pad = 0}};
+  }
+  refuse_no_text(call);
+  return is_bpe(call) ? encoded(call) : looked_up(call);
+}
+
+struct Tokenise {
+  static Form form(const Call& call) {
+    // A model may have written on behind a text.
+    const bool is_cut = call.environment->cut && call.environment->texts.empty();
+    return {{}, "1 token", is_cut ? "the ids, as they were given" : "the text, cut into tokens"};
+  }
+
+  // The rule of an id is its place in the vocabulary: there is no arithmetic to show.
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return compute(*c.call).values[c.row * c.output->columns() + c.column];
+  }
+
+  static Tensor compute(const Call& call) {
+    const std::vector<Sentence> sentences = sentences_of(call);
+    std::size_t longest = 0;
+    for (const Sentence& sentence : sentences) longest = std::max(longest, sentence.ids.size());
+    std::vector<double> ids;
+    std::vector<std::string> labels;
+    for (const Sentence& sentence : sentences) {
+      for (std::size_t i = 0; i < longest; ++i) {
+        const bool there = i < sentence.ids.size();
+        ids.push_back(there ? sentence.ids[i] : sentence.pad);
+        labels.push_back(there ? sentence.tokens[i] : pad_label(call));
+      }
+    }
+    Axis token{.name = "token", .size = longest, .labels = std::move(labels)};
+    if (!call.environment->batch) return {.axes = {std::move(token)}, .values = std::move(ids)};
+    return {.axes = {Axis{.name = "batch", .size = sentences.size()}, std::move(token)},
+            .values = std::move(ids)};
+  }
+};
+
+}  // namespace
+
+constinit const Operation tokenise_operation = operation_of<Tokenise>({
+    .name = "tokenise",
+    .title = "Cut the text into tokens",
+    .says =
+        "The text is cut into tokens, and each token gets a number, its id: the place it has in "
+        "the vocabulary, counted from 0.",
+    .notice = "The same token has the same id wherever it stands.",
+    .fewest = 0,
+    .most = 0,
+    .options = tokenise_options,
+    .way_back = no_way_back,
+});
+
+}  // namespace qkv

@@ -1,0 +1,65 @@
+#include "ops/kinds/formula.hpp"
+
+#include <algorithm>
+
+#include "ops/shape_rule.hpp"
+#include "tensor/parallel.hpp"
+
+namespace qkv {
+
+Tensor by_matrix(const Tensor& tensor, const std::function<Matrix(const MatrixView&)>& formula) {
+  Tensor result = unwritten_like(tensor);
+  for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
+    xt::noalias(result.write_matrix(m)) = formula(tensor.matrix(m));
+  }
+  return result;
+}
+
+std::size_t Operands::first_of_row(std::size_t k) const {
+  const Tensor& operand = at_.input(k);
+  const std::size_t row = operand.rows() == 1 ? 0 : at_.row;
+  return (at_.matching(k) * operand.rows() + row) * operand.columns();
+}
+
+std::span<const double> Operands::row(std::size_t k) const {
+  return at_.input(k).values.part(first_of_row(k), at_.input(k).columns());
+}
+
+std::span<const double> Operands::row(std::size_t k, Scratch& scratch) const {
+  return at_.input(k).values.read(first_of_row(k), at_.input(k).columns(), scratch);
+}
+
+Tensor by_operands(const Call& call, Tensor result,
+                   const std::function<Matrix(const Operands&)>& formula) {
+  CellBase at{.call = &call, .output = &result};
+  for (; !result.values.empty() && at.matrix < result.matrices(); ++at.matrix) {
+    xt::noalias(result.write_matrix(at.matrix)) = formula(Operands(at));
+  }
+  return result;
+}
+
+Tensor by_operands(const Call& call, const Form& form,
+                   const std::function<Matrix(const Operands&)>& formula) {
+  return by_operands(call, output_of(call, form), formula);
+}
+
+Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
+               const std::function<void(const Operands& of, std::span<double> cells)>& fill) {
+  const std::size_t rows = result.rows();
+  const std::size_t columns = result.columns();
+  if (rows == 0 || columns == 0) return result;
+  constexpr std::size_t numbers_at_a_time = std::size_t{1} << 14;
+  const std::size_t block = std::max<std::size_t>(1, numbers_at_a_time / columns);
+  const std::span<double> all = result.values.write();
+  in_blocks(all.size() / columns, block, operations * columns,
+            [&](std::size_t line, std::size_t end) {
+              for (; line < end; ++line) {
+                const CellBase at{
+                    .call = &call, .output = &result, .matrix = line / rows, .row = line % rows};
+                fill(Operands(at), all.subspan(line * columns, columns));
+              }
+            });
+  return result;
+}
+
+}  // namespace qkv

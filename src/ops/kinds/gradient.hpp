@@ -1,0 +1,115 @@
+#pragma once
+
+#include "ops/backward_rule.hpp"
+#include "ops/cell.hpp"
+#include "ops/result.hpp"
+
+namespace qkv {
+
+/// What an operation of the way back takes first: the gradient that arrives, then the operand that
+/// it goes to, then what else it needs.
+inline constexpr std::size_t arriving = 0;
+inline constexpr std::size_t own_operand = 1;
+inline constexpr std::size_t first_need = 2;
+
+/// The operand's gradient before its cells are written: its own axes; of a vector a row.
+Tensor gradient_frame(const Call& call);
+
+/// Throws InputError where the gradient that arrives has not that shape.
+void require_arriving(const Call& call, const Shape& due);
+
+/// Where a cell stands among the numbers of the operand, whatever shape they have: which head's.
+inline std::size_t number_in_order(const CellBase& cell) {
+  const Tensor& made = *cell.output;
+  return (cell.matrix * made.rows() + cell.row) * made.columns() + cell.column;
+}
+
+/// The gradient as it is before what belongs to one cell of the operand is added up: with the
+/// leading axes of the gradient that arrives. Throws InputError where the shapes do not fit.
+Tensor whole_frame(const Call& call, const Form& form);
+
+/// The cells of the whole gradient that add up to one of the operand's: it was repeated for each,
+/// over heads, a batch, rows or columns.
+class Repeats {
+ public:
+  Repeats(const CellBase& cell, const Form& form);
+  std::size_t size() const { return places_.size(); }
+
+  template <class N>
+  Cell<N> at(const Cell<N>& cell, std::size_t place) const {
+    Cell<N> one = cell;
+    one.output = &whole_;
+    one.matrix = places_[place].matrix;
+    one.row = places_[place].row;
+    one.column = places_[place].column;
+    return one;
+  }
+
+ private:
+  Tensor whole_;
+  std::vector<CellBase> places_;
+};
+
+/// The whole gradient added up to the operand's axes.
+Tensor added_up(const Call& call, Tensor whole);
+
+/// One head's part, or one row's, where several add up to the operand's gradient.
+std::vector<Tensor> only_one_head(const Call& call, const Tensor& whole);
+std::vector<Tensor> only_one_row(const Call& call, const Tensor& whole);
+
+/// A gradient whose maths is that of the whole one: `form`, the template `cell`, and a `compute` if
+/// it has one.
+template <class Maths>
+struct Gradient {
+  static Form form(const Call& call) { return Maths::form(call); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Repeats repeats(c, form(*c.call));
+    return sum<N>(repeats.size(),
+                  [&](std::size_t place) { return Maths::cell(repeats.at(c, place)); });
+  }
+
+  static Tensor whole(const Call& call) {
+    if constexpr (requires { Maths::compute; }) {
+      return Maths::compute(call, whole_frame(call, form(call)));
+    } else {
+      return cell_by_cell(call, whole_frame(call, form(call)), Maths::template cell<double>);
+    }
+  }
+
+  static Tensor compute(const Call& call) { return added_up(call, whole(call)); }
+
+  static std::vector<Tensor> heads_not_summed(const Source& step) {
+    const Call call = call_of(step);
+    return only_one_head(call, whole(call));
+  }
+
+  static std::vector<Tensor> rows_not_summed(const Source& step) {
+    const Call call = call_of(step);
+    return only_one_row(call, whole(call));
+  }
+};
+
+/// What learners forget where gradients are added up.
+template <class Maths>
+inline constexpr Mistake heads_not_summed{
+    "backward.heads-not-summed", "One head's gradient stands for all that share the operand.",
+    "Each head that used it sends a gradient back: add them up.",
+    Gradient<Maths>::heads_not_summed};
+template <class Maths>
+inline constexpr Mistake rows_not_summed{
+    "backward.rows-not-summed", "One row's gradient stands for all rows.",
+    "It was used in every row: add up what each of them sends back.",
+    Gradient<Maths>::rows_not_summed};
+
+/// An operation of the way back, in words and with its maths.
+template <class Maths>
+constexpr Operation gradient_of(Operation words) {
+  words.name = backward_name;
+  words.fewest = 2;
+  words.most = 8;
+  return operation_of<Maths>(words);
+}
+
+}  // namespace qkv

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+
+#include "ops/cell.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/result.hpp"
+
+namespace qkv {
+
+/// The row of an operand that a cell is in, or its column where the step goes down the columns.
+template <class N>
+struct Line {
+  MatrixOf<N> matrix;
+  std::size_t index;
+  bool down;
+
+  std::size_t size() const { return down ? matrix.rows : matrix.columns; }
+  N operator()(std::size_t i) const { return down ? matrix(i, index) : matrix(index, i); }
+};
+
+/// The option of every operation that works along a line.
+inline constexpr std::string_view line_axes[] = {"rows", "columns"};
+inline constexpr OptionRule line_options[] = {
+    {.name = "axis",
+     .says = "whether each row or each column is worked by itself",
+     .list = line_axes,
+     .turns = true},
+};
+
+/// The form of such a step: "each row", or "each column", stands between the two.
+Form form_of_lines(const Call& call, std::string_view before, std::string_view after);
+
+/// Whether the step goes down the columns (`axis = "columns"`) instead of along the rows.
+bool goes_down(const Call& call);
+
+/// The same for a formula.
+inline Along along_of(const Call& call) { return goes_down(call) ? Along::columns : Along::rows; }
+
+/// The line of the first operand that holds the cell.
+template <class N>
+Line<N> line_of(const Cell<N>& cell) {
+  const bool down = goes_down(*cell.call);
+  return {cell(0), down ? cell.column : cell.row, down};
+}
+
+/// Where in its line the cell is.
+template <class N>
+std::size_t place_in_line(const Cell<N>& cell) {
+  return goes_down(*cell.call) ? cell.row : cell.column;
+}
+
+/// A reading's number; NaN where it is not exact.
+inline double number_of(double x) { return x; }
+inline double number_of(const Expression& x) { return x.value(); }
+inline double number_of(const Decimal& x) { return x.value(); }
+
+/// x / total, as shares have it: nothing of nothing is nothing, and of a total that is too large
+/// for a double no share is known.
+double share(double x, double total);
+
+/// Whether the first operand's number in the cell's place is not `nothing`, and all others of its
+/// line are known to be: then there is nothing to round, whatever it was rounded to itself.
+bool is_alone(const Cell<Decimal>& cell, double nothing);
+
+/// Each number divided by the sum of its row or column.
+Matrix shares(const Matrix& numbers, Along along);
+
+/// The matrix with 0 where it is infinite.
+Matrix finite(const Matrix& numbers);
+
+/// The lowest and highest values of a matrix.
+struct MatrixRange {
+  Matrix low, high;
+};
+
+/// The range of a step along lines from that of its first operand, matrix by matrix.
+Range range_by_lines(const Call& call, const Bounds& operand, const Tensor& result,
+                     MatrixRange (*formula)(const MatrixRange&, Along along));
+
+/// The same as an operation's `range`. Example: `range = range_of_lines<softmax_range>`
+template <MatrixRange (*formula)(const MatrixRange&, Along along)>
+std::optional<Range> range_of_lines(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+  return range_by_lines(call, operands[0], result, formula);
+}
+
+/// For each number the sum of all others in its row or column, without subtracting: nothing
+/// cancels.
+Matrix sums_of_others(const Matrix& matrix, Along along);
+
+/// The largest number of a line (as a term: the cell that holds it). In intervals: of the lowest
+/// and of the highest values.
+template <class N>
+N largest(const Line<N>& line) {
+  N top = line(0);
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    const N next = line(i);
+    if constexpr (std::is_same_v<N, Interval>) {
+      top = {std::max(top.low, next.low), std::max(top.high, next.high)};
+    } else if constexpr (std::is_same_v<N, Decimal>) {  // what is not known may be the largest
+      if (!next.is_exact() || (top.is_exact() && next.value() > top.value())) top = next;
+    } else if (number_of(next) > number_of(top)) {
+      top = next;
+    }
+  }
+  if constexpr (std::is_same_v<N, Expression>) {
+    CellPlace place = top.place();
+    place.chosen =
+        line.down ? CellPlace::Chosen::largest_of_column : CellPlace::Chosen::largest_of_row;
+    return Expression::of_cell(place, top.value());
+  }
+  return top;
+}
+
+/// The mistake's numbers from each matrix of the first operand, along the step's own rows or
+/// columns. Example: `with_lines<softmax>`
+template <Matrix (*formula)(const Matrix& numbers, Along along)>
+std::vector<Tensor> with_lines(const Source& step) {
+  const Along along = along_of(call_of(step));
+  return {by_matrix(step.operand(), [&](const MatrixView& x) { return formula(x, along); })};
+}
+
+}  // namespace qkv

@@ -1,0 +1,256 @@
+#include "ops/layers/norm_backward.hpp"
+
+#include <cmath>
+
+#include "ops/kinds/cellwise_back.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/layers/climb.hpp"
+#include "ops/numbers/root_of.hpp"
+
+namespace qkv {
+namespace {
+
+enum class Norm { layer, rms };
+
+double eps_of(const Call& call) { return call.options->number("eps", 1e-5); }
+
+// A row of a norm: x less its mean (RMS norm leaves that where it is) by the root of its mean
+// square.
+template <class N>
+struct NormedRow {
+  std::vector<N> cells;
+  N root = 1.0;
+
+  NormedRow(const std::vector<N>& x, Norm norm, double eps) {
+    const N mean = norm == Norm::rms ? N(0.0) : mean_of(x, [](const N& one) { return one; });
+    const N square = mean_of(x, [&](const N& one) {
+      const N distance = norm == Norm::rms ? one : one - mean;
+      return distance * distance;
+    });
+    root = root_of(square + N(eps));
+    for (const N& one : x) cells.push_back((norm == Norm::rms ? one : one - mean) / root);
+  }
+
+  template <class Term>
+  static N mean_of(const std::vector<N>& x, const Term& term) {
+    return sum<N>(x.size(), [&](std::size_t j) { return term(x[j]); }) /
+           N(static_cast<double>(x.size()));
+  }
+};
+
+// The gradient of x_i, t being the gradient that arrives times the gain:
+// (t_i − mean(t) − x̂_i · mean(t ∘ x̂)) / root; RMS norm has no mean(t).
+template <class N>
+N norm_gradient(const std::vector<N>& x, const std::vector<N>& t, std::size_t i, Norm norm,
+                double eps) {
+  const NormedRow<N> row(x, norm, eps);
+  const N width = static_cast<double>(x.size());
+  const N shared = sum<N>(x.size(), [&](std::size_t j) { return t[j] * row.cells[j]; }) / width;
+  const N own = norm == Norm::rms
+                    ? t[i]
+                    : t[i] - sum<N>(t.size(), [&](std::size_t j) { return t[j]; }) / width;
+  return (own - row.cells[i] * shared) / row.root;
+}
+
+template <class N>
+std::vector<N> row_of(const MatrixOf<N>& matrix, std::size_t row) {
+  std::vector<N> cells;
+  for (std::size_t j = 0; j < matrix.columns; ++j) cells.push_back(matrix(row, j));
+  return cells;
+}
+
+// Of Gemma's RMS norm, whose gain is stored less 1.
+double offset_of(const Call& call) { return call.options->flag("unit_offset", false) ? 1 : 0; }
+
+// The gradient that arrives times the gain, cell by cell of a row.
+template <class N>
+std::vector<N> by_gain(const Cell<N>& c) {
+  const auto change = c(arriving);
+  const auto gain = c(first_need);
+  const double offset = offset_of(*c.call);
+  std::vector<N> cells;
+  for (std::size_t j = 0; j < change.columns; ++j) {
+    cells.push_back(change(c.row, j) * (offset == 0 ? gain(0, j) : N(offset) + gain(0, j)));
+  }
+  return cells;
+}
+
+// Both x and t enter several times: the mean value theorem keeps the interval close.
+Interval norm_range(const std::vector<Interval>& x, const std::vector<Interval>& t, std::size_t i,
+                    Norm norm, double eps) {
+  std::vector<Interval> inputs = x;
+  inputs.insert(inputs.end(), t.begin(), t.end());
+  const auto at = [&](const auto& all) {
+    const auto half = all.begin() + static_cast<long>(x.size());
+    return norm_gradient(std::vector(all.begin(), half), std::vector(half, all.end()), i, norm,
+                         eps);
+  };
+  return mean_value_range(inputs, at, at);
+}
+
+template <Norm norm>
+struct ToRow {
+  static Form form(const Call& call) {
+    const std::string t = offset_of(call) == 0 ? "{0} · {2}" : "{0} · (1 + {2})";
+    const std::string means = norm == Norm::layer ? "t − its row mean − x̂ · the row mean of t ∘ x̂"
+                                                  : "t − x̂ · the row mean of t ∘ x̂";
+    return {{"row column", "row column", "1 column"},
+            "row column",
+            "(" + means + ") / the root of {1}, t = " + t + ", x̂ = {1} normalised"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const std::vector<N> x = row_of(c(own_operand), c.row);
+    const std::vector<N> t = by_gain(c);
+    if constexpr (std::is_same_v<N, Interval>) {
+      return norm_range(x, t, c.column, norm, eps_of(*c.call));
+    } else {
+      return norm_gradient(x, t, c.column, norm, eps_of(*c.call));
+    }
+  }
+
+  static Tensor compute(const Call& call, Tensor whole) {
+    constexpr std::size_t operations = 24;
+    return by_rows(call, std::move(whole), operations,
+                   [&](const Operands& of, std::span<double> cells) {
+                     gradient_of_row(of, offset_of(call), eps_of(call), cells);
+                   });
+  }
+
+  static void gradient_of_row(const Operands& of, double offset, double eps,
+                              std::span<double> cells) {
+    const auto change = of.row(arriving);
+    const auto x = of.row(own_operand);
+    const auto gain = of.row(first_need);
+    const NormedRow<double> row({x.begin(), x.end()}, norm, eps);
+    const auto width = static_cast<double>(cells.size());
+    double mean = 0;
+    double shared = 0;
+    for (std::size_t j = 0; j < cells.size(); ++j) {
+      cells[j] = change[j] * (offset + gain[j]);
+      mean += cells[j];
+      shared += cells[j] * row.cells[j];
+    }
+    mean = norm == Norm::rms ? 0 : mean / width;
+    shared /= width;
+    for (std::size_t j = 0; j < cells.size(); ++j) {
+      cells[j] = (cells[j] - mean - row.cells[j] * shared) / row.root;
+    }
+  }
+};
+
+// The gain meets each row as it was normalised: dY ∘ x̂, added up over the rows.
+template <Norm norm>
+struct ToGain {
+  static Form form(const Call&) {
+    return {{"row column", "1 column", "row column"},
+            "row column",
+            "the column sums of {0} ∘ x̂, x̂ = {2} normalised",
+            "the row sums of {0} ∘ x̂, x̂ = {2} normalised"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const std::vector<N> x = row_of(c(first_need), c.row);
+    if constexpr (std::is_same_v<N, Interval>) {
+      const auto at = [&](const auto& all) {
+        using Number = typename std::decay_t<decltype(all)>::value_type;
+        return NormedRow<Number>(all, norm, eps_of(*c.call)).cells[c.column];
+      };
+      return c(arriving)(c.row, c.column) * mean_value_range(x, at, at);
+    } else {
+      return c(arriving)(c.row, c.column) * NormedRow<N>(x, norm, eps_of(*c.call)).cells[c.column];
+    }
+  }
+
+  static Tensor compute(const Call& call, Tensor whole) {
+    constexpr std::size_t operations = 16;
+    return by_rows(call, std::move(whole), operations,
+                   [&](const Operands& of, std::span<double> cells) {
+                     const auto x = of.row(first_need);
+                     const NormedRow<double> row({x.begin(), x.end()}, norm, eps_of(call));
+                     const auto change = of.row(arriving);
+                     for (std::size_t j = 0; j < cells.size(); ++j) {
+                       cells[j] = change[j] * row.cells[j];
+                     }
+                   });
+  }
+};
+
+struct ToBiasOfNorm : PassBack {
+  static Form form(const Call&) {
+    return {
+        {"row column", "1 column"}, "row column", "the column sums of {0}", "the row sums of {0}"};
+  }
+};
+
+// The gain alone, as if the root and the mean were no part of x.
+template <Norm norm>
+std::vector<Tensor> gain_only(const Source& step) {
+  const Call call = call_of(step);
+  const double eps = eps_of(call);
+  std::vector<Tensor> results;
+  for (const bool divided : {true, false}) {
+    results.push_back(
+        added_up(call, by_rows(call, whole_frame(call, ToRow<norm>::form(call)), 8,
+                               [&](const Operands& of, std::span<double> cells) {
+                                 const auto x = of.row(own_operand);
+                                 const NormedRow<double> row({x.begin(), x.end()}, norm, eps);
+                                 for (std::size_t j = 0; j < cells.size(); ++j) {
+                                   cells[j] = of.row(arriving)[j] *
+                                              (offset_of(call) + of.row(first_need)[j]) /
+                                              (divided ? row.root : 1);
+                                 }
+                               })));
+  }
+  return results;
+}
+
+template <Norm norm>
+constexpr Mistake norm_back_mistakes[] = {
+    {"layer-norm-backward.gain-only",
+     "Only the gain was taken back, as if the mean and the root did not move with x.",
+     "x is in the mean and in the root, too: both send something back.", gain_only<norm>},
+};
+
+template <Norm norm>
+constexpr Operation norm_to_rows = gradient_of<Gradient<ToRow<norm>>>({
+    .title = "Back through the norm",
+    .says = "A number of a row also moves the root that the whole row is divided by, and the mean "
+            "where that is subtracted. So the part of the gradients that only makes the whole row "
+            "larger, or moves all of it, is taken out.",
+    .notice = "A change that makes the whole row larger counts for nothing.",
+    .mistakes = norm_back_mistakes<norm>,
+});
+
+template <Norm norm>
+constexpr Operation norm_to_gain = gradient_of<Gradient<ToGain<norm>>>({
+    .title = "Back to the gain",
+    .says = "The gain met every row as it was normalised: the gradients times those numbers are "
+            "added up over the rows.",
+    .notice = "One number for each feature.",
+    .mistakes = cellwise_back_mistakes<ToGain<norm>>,
+});
+
+constinit const Operation norm_to_bias = gradient_of<Gradient<ToBiasOfNorm>>({
+    .title = "Back to the bias",
+    .says = "The bias was added to every row, so its gradient is the sum of all rows'.",
+    .notice = "One number for each feature.",
+    .mistakes = cellwise_back_mistakes<ToBiasOfNorm>,
+});
+
+}  // namespace
+
+WayBack back_through_layer_norm(const Use& use) {
+  if (use.operand == 0) return {&norm_to_rows<Norm::layer>, {1}};
+  if (use.operand == 1) return {&norm_to_gain<Norm::layer>, {0}};
+  return {&norm_to_bias};
+}
+
+WayBack back_through_rms_norm(const Use& use) {
+  if (use.operand == 0) return {&norm_to_rows<Norm::rms>, {1}};
+  return {&norm_to_gain<Norm::rms>, {0}};
+}
+
+}  // namespace qkv

@@ -1,0 +1,250 @@
+#include "ops/layers/project.hpp"
+#include "ops/catalogue.hpp"
+#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/kinds/product.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr std::string_view layouts[] = {"in-out", "out-in"};
+constexpr OptionRule project_options[] = {
+    {.name = "layout",
+     .says = "how the weight is stored: in × out, or out × in as PyTorch's nn.Linear does",
+     .list = layouts},
+};
+
+RightSide side_of_weight(const Call& call) {
+  const bool out_in = call.options->word("layout", "in-out") == "out-in";
+  return out_in ? RightSide::transposed : RightSide::as_is;
+}
+
+struct Project {
+  static Form form(const Call& call) {
+    const bool turned = side_of_weight(call) == RightSide::transposed;
+    Form form{{"row inner", turned ? "column inner" : "inner column"},
+              "row column",
+              turned ? "{0} · {1}ᵀ" : "{0} · {1}",
+              turned ? "{1}ᵀ · {0}" : "{1} · {0}"};
+    if (call.inputs.size() == 3) {
+      form.operands.push_back("1 column");
+      form.formula += " + {2}";
+      form.turned += " + {2}";
+    }
+    return form;
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return product_cell(c, side_of_weight(*c.call));
+  }
+
+  static Tensor compute(const Call& call) {
+    // [row inner]·[inner column] → [row column]
+    return product(call, form(call), side_of_weight(call));
+  }
+
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    return product_range(call, operands, result, side_of_weight(call));
+  }
+};
+
+// The step with another weight and, where there is one to go with it, another bias.
+Tensor with_weight(const Source& step, const Tensor& weight, const Tensor* bias = nullptr) {
+  Call call = call_of(step);
+  call.inputs[1] = &weight;
+  if (bias) call.inputs[2] = bias;
+  return Project::compute(call);
+}
+
+std::vector<Tensor> transposed_weight(const Source& step) {
+  const Tensor& w = step.operand(1);
+  if (w.rows() != w.columns()) return {};
+  return {with_weight(step, transposed(w))};
+}
+
+// Any other matrix of the same size that is used as a weight somewhere, with this step's bias.
+void add_other_weights(const Source& step, std::vector<Tensor>& results) {
+  const Source& own = *step.inputs[1];
+  for (const Source& other : step.all) {
+    const bool is_weight = !other.operation && other.tensor->rank() >= 2 &&
+                           other.name != own.name && &other != step.inputs[0];
+    if (!is_weight || other.tensor->shape() != own.tensor->shape()) continue;
+    results.push_back(with_weight(step, *other.tensor));
+  }
+}
+
+// The weight and the bias of another projection.
+void add_other_projections(const Source& step, std::vector<Tensor>& results) {
+  for (const Source& other : step.all) {
+    if (other.operation != step.operation || other.name == step.name) continue;
+    if (step.inputs.size() < 3 || other.inputs.size() < 3) continue;
+    const auto is_alike = [&](std::size_t k) {
+      return other.operand(k).shape() == step.operand(k).shape();
+    };
+    if (is_alike(1) && is_alike(2)) {
+      results.push_back(with_weight(step, other.operand(1), &other.operand(2)));
+    }
+  }
+}
+
+// The weight of another head.
+void add_other_heads(const Source& step, std::vector<Tensor>& results) {
+  const Tensor& weight = step.operand(1);
+  if (weight.matrices() < 2 || weight.matrices() > most_other_heads) return;
+  for (std::size_t head = 0; head < weight.matrices(); ++head) {
+    const auto only = [&](const Tensor& tensor) {
+      return by_matrix(tensor, [&](const MatrixView&) -> Matrix { return tensor.matrix(head); });
+    };
+    const Tensor chosen = only(weight);
+    results.push_back(with_weight(step, chosen));
+    if (step.inputs.size() < 3 || step.operand(2).matrices() != weight.matrices()) continue;
+    const Tensor bias = only(step.operand(2));
+    results.push_back(with_weight(step, chosen, &bias));
+  }
+}
+
+std::vector<Tensor> wrong_weight(const Source& step) {
+  std::vector<Tensor> results;
+  add_other_weights(step, results);
+  add_other_projections(step, results);
+  add_other_heads(step, results);
+  return results;
+}
+
+std::vector<Tensor> missing_bias(const Source& step) {
+  if (step.inputs.size() < 3) return {};
+  Call call = call_of(step);
+  call.inputs.resize(2);
+  call.names.resize(2);
+  return {Project::compute(call)};
+}
+
+// Only the projection behind the weighted sum is the output's.
+std::vector<Tensor> output_skipped(const Source& step) {
+  for (const Operation* joined : {&weighted_sum_operation, &concat_heads_operation}) {
+    if (behind(step.inputs[0], *joined)) return {*step.inputs[0]->tensor};
+  }
+  return {};
+}
+
+// Where the weights make the heads, a program makes them all in one product and cuts that.
+std::vector<Tensor> only_reshaped(const Source& step) {
+  if (step.operand(1).matrices() < 2) return {};
+  Call call = call_of(step);
+  const Tensor heads = Project::compute(call);
+  if (heads.matrices() == call.inputs[0]->matrices()) return {};
+  call.inputs = {&heads};
+  call.names = {step.name};
+  return {counted_off(concat_heads_operation.compute(call), heads)};
+}
+
+// What each column is off by, on average over the rows: a bias that is nowhere in the lesson.
+std::vector<Tensor> unknown_offset(const Source& step) {
+  if (!step.written || step.written->shape() != step.tensor->shape()) return {};
+  if (step.tensor->rows() < 2 || step.tensor->values.empty()) return {};
+  Tensor result = unwritten(step.tensor->axes);
+  for (std::size_t m = 0; m < result.matrices(); ++m) {
+    const MatrixView right = step.tensor->matrix(m);
+    const Matrix gaps = step.written->matrix(m) - right;
+    const Matrix known = sums(xt::where(xt::isfinite(gaps), 1.0, 0.0), Along::columns);
+    const Matrix all = sums(xt::where(xt::isfinite(gaps), gaps, 0.0), Along::columns);
+    const Matrix offset = all / xt::maximum(known, 1.0);
+    // One row that is off is no bias, nor is the only one that was written: in each other one the
+    // column is off by about as much.
+    const Matrix apart = xt::where(xt::isfinite(gaps), xt::abs(gaps - offset), 0.0);
+    const Matrix most = tops(apart, Along::columns);
+    xt::noalias(result.write_matrix(m)) =
+        right + xt::where(known > 1.0 && most < 0.5 * xt::abs(offset), offset, 0.0);
+  }
+  return {std::move(result)};
+}
+
+// Whether every matrix of a tensor is as large as those of another, and there is one for each of
+// them or one for all.
+bool repeats_to(const Tensor& tensor, const Tensor& other) {
+  const bool enough = tensor.matrices() == 1 || tensor.matrices() == other.matrices();
+  return enough && tensor.rows() == other.rows() && tensor.columns() == other.columns();
+}
+
+Tensor sum_of(const Source& step, const Tensor& one, const Tensor& other) {
+  Call call = call_of(step);
+  call.inputs = {&one, &other};
+  return by_operands(call, *step.tensor,
+                     [](const Operands& of) -> Matrix { return of(0) + of(1); });
+}
+
+// What is added later, added here already; or the positions, added behind the weight.
+std::vector<Tensor> added_early(const Source& step) {
+  std::vector<Tensor> results;
+  const Tensor& right = *step.tensor;
+  for (const Source* behind = step.inputs[0]; behind;
+       behind = behind->inputs.empty() ? nullptr : behind->inputs.front()) {
+    if (repeats_to(*behind->tensor, right)) results.push_back(sum_of(step, right, *behind->tensor));
+  }
+  const Source& x = *step.inputs[0];
+  if (x.operation != &add_operation) return results;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Tensor& late = *x.inputs[1 - k]->tensor;
+    if (!repeats_to(late, right)) continue;
+    Call call = call_of(step);
+    call.inputs[0] = x.inputs[k]->tensor;
+    results.push_back(sum_of(step, Project::compute(call), late));
+  }
+  return results;
+}
+
+// What was projected is a sum, of which one part was forgotten: the positions, say.
+std::vector<Tensor> half_of_the_sum(const Source& step) {
+  const Source& x = *step.inputs[0];
+  std::vector<Tensor> results;
+  if (x.operation != &add_operation) return results;
+  for (const Source* half : x.inputs) {
+    if (half->tensor->shape() != x.tensor->shape()) continue;
+    Call call = call_of(step);
+    call.inputs[0] = half->tensor;
+    results.push_back(Project::compute(call));
+  }
+  return results;
+}
+
+constexpr Mistake project_mistakes[] = {
+    {"project.transposed-weight", "The weight was used on its side: its transpose.",
+     "Which way round is the weight: a row for each feature that goes in?", transposed_weight},
+    {"project.wrong-weight", "Another of the weights was used.",
+     "Queries, keys and values each have a weight of their own.", wrong_weight},
+    {"project.missing-bias", "The bias was left out.", "After the product comes + b.",
+     missing_bias},
+    {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, only_reshaped},
+    {"output.skipped", "The output weight W_O was left out.",
+     "What the heads found is still to be multiplied by W_O.", output_skipped},
+    {"project.unknown-offset",
+     "Every row is off by the same: a bias that is not the lesson's.",
+     "Which bias does the program add?",
+     unknown_offset,
+     {.is_fitted = true}},
+    {"add.early", "Something was added here that is not due yet, or was due before.",
+     "Look where the lesson adds: X = E + P, and the residual behind W_O.", added_early},
+    {"add.skipped", "One part of the sum that is to be projected was left out.",
+     "Both matrices go into the sum: X = E + P.", half_of_the_sum},
+};
+
+}  // namespace
+
+constinit const Operation project_operation = operation_of<Project>({
+    .name = "project",
+    .title = "Project into another space",
+    .says =
+        "Each token's vector is multiplied by a matrix of weights. Every token is treated alike "
+        "and by itself: tokens do not mix, features do.",
+    .notice = "As many tokens as before; each with as many numbers as the weights make.",
+    .operands = R"(["X", "W"] or ["X", "W", "b"])",
+    .fewest = 2,
+    .most = 3,
+    .options = project_options,
+    .mistakes = project_mistakes,
+    .way_back = back_through_project,
+});
+
+}  // namespace qkv

@@ -1,0 +1,222 @@
+#include <cmath>
+#include <numeric>
+
+#include "ops/catalogue.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/kinds/line.hpp"
+#include "ops/layers/norm_backward.hpp"
+#include "ops/numbers/root_of.hpp"
+#include "ops/result.hpp"
+#include "ops/shape_rule.hpp"
+
+namespace qkv {
+namespace {
+
+constexpr OptionRule rms_norm_options[] = {
+    {.name = "eps",
+     .says = "what is added to the mean square, so that nothing is divided by 0",
+     .numbers = OptionRule::Numbers::not_negative},
+    {.name = "unit_offset",
+     .says = "whether the gain is stored less 1, as Gemma does: multiplied is 1 + gain",
+     .flag = true},
+};
+
+double eps_of(const Call& call) { return call.options->number("eps", 1e-5); }
+
+bool has_unit_offset(const Call& call) { return call.options->flag("unit_offset", false); }
+
+// What is added to the gain before a row is multiplied by it.
+double offset_of(const Call& call) { return has_unit_offset(call) ? 1 : 0; }
+
+// What a cell of the norm is multiplied by.
+template <class N>
+N factor(const Cell<N>& c) {
+  const N gain = c(1)(0, c.column);
+  return has_unit_offset(*c.call) ? N(1.0) + gain : gain;
+}
+
+// A cell of the norm, of its own number and the sum of the squares of the others in its row.
+double normed(double x, double others, double width, double eps) {
+  if (x == 0) return 0;  // also where the whole row may be 0 and eps is
+  return x / std::sqrt((x * x + others) / width + eps);
+}
+
+// It rises with its own number, and larger squares beside it bring it nearer to 0: so each end is
+// at a corner.
+Interval normed(Interval x, Interval others, double width, double eps) {
+  return {normed(x.low, x.low < 0 ? others.low : others.high, width, eps),
+          normed(x.high, x.high < 0 ? others.high : others.low, width, eps)};
+}
+
+struct RmsNorm {
+  static Form form(const Call& call) {
+    const std::string_view gain = has_unit_offset(call) ? "(1 + {1})" : "{1}";
+    const auto each = [&](std::string_view line) {
+      return "each " + std::string(line) + " of {0} / √(the mean of its squares + ε) · " +
+             std::string(gain);
+    };
+    return {{"row column", "1 column"}, "row column", each("row"), each("column")};
+  }
+
+  // Zhang and Sennrich (2019): layer norm without the mean and without the bias.
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const auto x = c(0);
+    const N own = x(c.row, c.column);
+    if constexpr (std::is_same_v<N, Interval>) {
+      Interval others = 0.0;
+      for (std::size_t t = 0; t < x.columns; ++t) {
+        if (t != c.column) others = others + square(x(c.row, t));
+      }
+      return normed(own, others, static_cast<double>(x.columns), eps_of(*c.call)) * factor(c);
+    } else {
+      const N width = static_cast<double>(x.columns);
+      const N eps = eps_of(*c.call);
+      const N squares = sum<N>(x.columns, [&](std::size_t t) { return x(c.row, t) * x(c.row, t); });
+      return own / root_of(squares / width + eps) * factor(c);
+    }
+  }
+
+  // The squares beside a cell added up once for the whole row, not for each cell.
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    Range range{unwritten(result.axes), unwritten(result.axes)};
+    Cell<Interval> c{{.call = &call, .output = &result}, operands};
+    for (; c.matrix < result.matrices(); ++c.matrix) {
+      const auto x = c(0);
+      const MatrixRange others = squares_of_others(x);
+      MatrixToWrite low = range.low.write_matrix(c.matrix);
+      MatrixToWrite high = range.high.write_matrix(c.matrix);
+      for (c.row = 0; c.row < x.rows; ++c.row) {
+        for (c.column = 0; c.column < x.columns; ++c.column) {
+          const Interval beside{others.low(c.row, c.column), others.high(c.row, c.column)};
+          const Interval cell =
+              normed(x(c.row, c.column), beside, static_cast<double>(x.columns), eps_of(call)) *
+              factor(c);
+          low(c.row, c.column) = cell.low;
+          high(c.row, c.column) = cell.high;
+        }
+      }
+    }
+    return range;
+  }
+
+  static MatrixRange squares_of_others(const MatrixOf<Interval>& x) {
+    MatrixRange squares{Matrix::from_shape({x.rows, x.columns}),
+                        Matrix::from_shape({x.rows, x.columns})};
+    for (std::size_t i = 0; i < x.rows; ++i) {
+      for (std::size_t j = 0; j < x.columns; ++j) {
+        const Interval one = square(x(i, j));
+        squares.low(i, j) = one.low;
+        squares.high(i, j) = one.high;
+      }
+    }
+    return {sums_of_others(squares.low, Along::rows), sums_of_others(squares.high, Along::rows)};
+  }
+
+  static Tensor compute(const Call& call) {
+    const double eps = eps_of(call);
+    const double offset = offset_of(call);
+    constexpr std::size_t operations = 8;
+    return by_rows(call, output_of(call, form(call)), operations,
+                   [&](const Operands& of, std::span<double> cells) {
+                     const std::array width = {cells.size()};
+                     const auto x = seen_as<1>(of.row(0), width);
+                     const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
+                     const double root = root_of(squares / static_cast<double>(cells.size()) + eps);
+                     auto result = seen_as<1>(cells, width);
+                     xt::noalias(result) = x / root * (offset + seen_as<1>(of.row(1), width));
+                   });
+  }
+};
+
+// What learners make of the rows, before the gain.
+using Norm = Matrix (*)(const Matrix& x, double eps);
+
+Matrix mean_squares(const Matrix& x, Along along = Along::rows) { return means(x * x, along); }
+
+Matrix by_root(const Matrix& x, double eps) { return x / xt::sqrt(mean_squares(x) + eps); }
+
+Matrix mean_subtracted(const Matrix& x, double eps) { return by_root(x - means(x), eps); }
+
+Matrix mean_subtracted_above(const Matrix& x, double eps) {
+  return (x - means(x)) / xt::sqrt(mean_squares(x) + eps);
+}
+
+Matrix eps_outside(const Matrix& x, double eps) { return x / (xt::sqrt(mean_squares(x)) + eps); }
+
+Matrix by_root_of_sum(const Matrix& x, double eps) { return x / xt::sqrt(sums(x * x) + eps); }
+
+Matrix by_mean_square(const Matrix& x, double eps) { return x / (mean_squares(x) + eps); }
+
+Matrix by_columns(const Matrix& x, double eps) {
+  return x / xt::sqrt(mean_squares(x, Along::columns) + eps);
+}
+
+Tensor worked(const Source& step, Norm norm, double eps, double offset) {
+  const Call call = call_of(step);
+  return by_operands(call, RmsNorm::form(call), [&](const Operands& of) -> Matrix {
+    return norm(of(0), eps) * (of(1) + offset);
+  });
+}
+
+template <Norm... norms>
+std::vector<Tensor> normed_by(const Source& step) {
+  const Call call = call_of(step);
+  return {worked(step, norms, eps_of(call), offset_of(call))...};
+}
+
+std::vector<Tensor> no_gain(const Source& step) {
+  const double eps = eps_of(call_of(step));
+  return {by_matrix(step.operand(), [&](const MatrixView& x) { return by_root(x, eps); })};
+}
+
+std::vector<Tensor> other_offset(const Source& step) {
+  const Call call = call_of(step);
+  return {worked(step, by_root, eps_of(call), 1 - offset_of(call))};
+}
+
+std::vector<Tensor> other_eps(const Source& step) {
+  const Call call = call_of(step);
+  std::vector<Tensor> versions = normed_by<eps_outside>(step);
+  for (const double eps : {1e-5, 1e-6}) {
+    if (eps != eps_of(call)) versions.push_back(worked(step, by_root, eps, offset_of(call)));
+  }
+  return versions;
+}
+
+constexpr Mistake rms_norm_mistakes[] = {
+    {"rms-norm.mean-subtracted", "The mean was subtracted first, as layer norm does.",
+     "RMS norm leaves the mean where it is.", normed_by<mean_subtracted, mean_subtracted_above>},
+    {"rms-norm.no-gain", "The gain was left out.", "After dividing comes · gain.", no_gain},
+    {"rms-norm.unit-offset",
+     "1 was added to the gain where it is not due, or left out where it is.",
+     "Is the gain stored as it is, or less 1?", other_offset},
+    {"rms-norm.eps", "Another ε was taken, or it was added to the root.",
+     "Divide by √(mean square + ε), with the lesson's own ε.", other_eps},
+    {"rms-norm.sum", "It was divided by the root of the sum of the squares.",
+     "The root of their mean: divide the sum by the width first.", normed_by<by_root_of_sum>},
+    {"rms-norm.squared", "It was divided by the mean square itself.",
+     "Take its root before dividing.", normed_by<by_mean_square>},
+    {"rms-norm.columns", "The columns were normalised instead of the rows.",
+     "Each token is normalised by itself.", normed_by<by_columns>},
+};
+
+}  // namespace
+
+constinit const Operation rms_norm_operation = operation_of<RmsNorm>({
+    .name = "rms_norm",
+    .title = "Bring each token to a mean square of 1 (RMS norm)",
+    .says = "Each row is divided by the root of the mean of its squares (root mean square: RMS). "
+            "Then a learned gain for each feature. No mean is subtracted, no bias added.",
+    .notice = "Rows that differed only in size come out alike; signs stay.",
+    .operands = R"(["X", "gain"])",
+    .fewest = 2,
+    .most = 2,
+    .options = rms_norm_options,
+    .against_zero = "a row of zeros needs an eps above 0",
+    .mistakes = rms_norm_mistakes,
+    .way_back = back_through_rms_norm,
+});
+
+}  // namespace qkv

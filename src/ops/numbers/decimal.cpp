@@ -1,0 +1,146 @@
+#include "ops/numbers/decimal.hpp"
+
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace qkv {
+namespace {
+
+constexpr int most_places = 18;
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+constexpr auto powers = [] {
+  std::array<std::int64_t, most_places + 1> all{1};
+  for (std::size_t i = 1; i < all.size(); ++i) all[i] = 10 * all[i - 1];
+  return all;
+}();
+
+std::int64_t power(int places) { return powers[static_cast<std::size_t>(places)]; }
+
+// How often `factor` divides the number, which keeps the rest.
+int take_out(std::int64_t& number, std::int64_t factor) {
+  int times = 0;
+  for (; number % factor == 0; number /= factor) ++times;
+  return times;
+}
+
+}  // namespace
+
+Decimal::Decimal(double number) {
+  if (!std::isfinite(number)) {
+    kind_ = std::isnan(number) ? Kind::unknown : number > 0 ? Kind::infinite : Kind::minus_infinite;
+    return;
+  }
+  constexpr int most_decimals = 12;
+  constexpr double largest = 0x1p53;
+  double scale = 1;
+  for (int places = 0; places <= most_decimals; ++places, scale *= 10) {
+    const double digits = std::round(number * scale);
+    if (std::abs(digits) >= largest) break;
+    if (digits / scale != number) continue;
+    digits_ = static_cast<std::int64_t>(digits);
+    places_ = static_cast<std::int8_t>(places);
+    return;
+  }
+  kind_ = Kind::unknown;
+}
+
+Decimal Decimal::unknown() { return {Kind::unknown}; }
+
+Decimal Decimal::of(std::int64_t digits, int places, int most) {
+  if (digits == 0) places = 0;
+  for (; places > 0 && digits % 10 == 0; digits /= 10) --places;
+  if (places > most_places) return unknown();
+  Decimal result(Kind::finite);
+  result.digits_ = digits;
+  result.places_ = static_cast<std::int8_t>(places);
+  result.most_ = static_cast<std::int8_t>(std::max(most, places));
+  return result;
+}
+
+Decimal Decimal::made_of(Decimal part) const {
+  Decimal result = *this;
+  result.most_ = std::max(most_, part.most_);
+  return result;
+}
+
+double Decimal::value() const {
+  switch (kind_) {
+    case Kind::finite: return static_cast<double>(digits_) / static_cast<double>(power(places_));
+    case Kind::infinite: return infinite;
+    case Kind::minus_infinite: return -infinite;
+    default: return std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+Decimal operator+(Decimal a, Decimal b) {
+  if (!a.is_finite() || !b.is_finite()) return Decimal(a.value() + b.value()).made_of(a).made_of(b);
+  if (a.places_ < b.places_) std::swap(a, b);
+  std::int64_t digits = 0;
+  if (__builtin_mul_overflow(b.digits_, power(a.places_ - b.places_), &digits) ||
+      __builtin_add_overflow(digits, a.digits_, &digits)) {
+    return Decimal::unknown();
+  }
+  return Decimal::of(digits, a.places_, std::max(a.most_, b.most_));
+}
+
+Decimal operator-(Decimal a, Decimal b) { return a + b * Decimal(-1.0); }
+
+Decimal operator*(Decimal a, Decimal b) {
+  if (!a.is_finite() || !b.is_finite()) return Decimal(a.value() * b.value()).made_of(a).made_of(b);
+  std::int64_t digits = 0;
+  if (__builtin_mul_overflow(a.digits_, b.digits_, &digits)) return Decimal::unknown();
+  return Decimal::of(digits, a.places_ + b.places_, std::max(a.most_, b.most_));
+}
+
+// What is left of the lower number without common factors must be made of twos and fives: then the
+// quotient ends, after as many decimals as it has of the one or the other.
+Decimal operator/(Decimal a, Decimal b) {
+  if (!a.is_finite() || !b.is_finite()) return Decimal(a.value() / b.value()).made_of(a).made_of(b);
+  if (b.digits_ == 0) return Decimal::unknown();
+  const std::int64_t common = std::gcd(a.digits_, b.digits_);
+  std::int64_t upper = a.digits_ / common;
+  std::int64_t lower = b.digits_ / common;
+  std::int64_t rest = std::abs(lower);
+  const int twos = take_out(rest, 2);
+  const int fives = take_out(rest, 5);
+  const int more = std::max(twos, fives);
+  if (rest != 1 || more > most_places) return Decimal::unknown();
+  const int places = a.places_ - b.places_ + more;
+  const std::int64_t times = power(more) / lower;
+  if (places < -most_places || __builtin_mul_overflow(upper, times, &upper)) {
+    return Decimal::unknown();
+  }
+  if (places < 0 && __builtin_mul_overflow(upper, power(-places), &upper)) {
+    return Decimal::unknown();
+  }
+  return Decimal::of(upper, std::max(0, places), std::max(a.most_, b.most_));
+}
+
+Decimal exp(Decimal x) {
+  if (x.kind_ == Decimal::Kind::minus_infinite) return Decimal(0.0).made_of(x);
+  return x.value() == 0 ? Decimal(1.0).made_of(x) : Decimal::unknown();
+}
+
+Decimal log(Decimal x) { return x.value() == 1 ? Decimal(0.0).made_of(x) : Decimal::unknown(); }
+
+Decimal sqrt(Decimal x) {
+  if (!x.is_finite() || x.digits_ < 0) return Decimal::unknown();
+  std::int64_t digits = x.digits_;
+  int places = x.places_;
+  if (places % 2 == 1 && (places++, __builtin_mul_overflow(digits, 10, &digits))) {
+    return Decimal::unknown();
+  }
+  const auto root = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(digits))));
+  if (root > 3'000'000'000 || root * root != digits) return Decimal::unknown();
+  return Decimal::of(root, places / 2, x.most_);
+}
+
+Decimal tanh(Decimal x) { return x.value() == 0 ? x : Decimal::unknown(); }
+
+Decimal erf(Decimal x) { return tanh(x); }
+
+Decimal positive_part(Decimal x) { return x.value() < 0 ? Decimal(0.0).made_of(x) : x; }
+
+}  // namespace qkv

@@ -1,0 +1,239 @@
+#include "ops/rope/rotation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <numbers>
+
+#include "ops/kinds/formula.hpp"
+#include "ops/options.hpp"
+
+namespace qkv {
+namespace {
+
+using Scaling = RopeOptions::Scaling;
+
+struct ScalingName {
+  std::string_view name;
+  Scaling scaling;
+  bool wants_length;
+};
+
+constexpr ScalingName scalings[] = {
+    {"none", Scaling::none, false}, {"linear", Scaling::linear, false},
+    {"ntk", Scaling::ntk, false},   {"dynamic", Scaling::dynamic, true},
+    {"yarn", Scaling::yarn, true},  {"llama3", Scaling::llama3, true},
+};
+
+const ScalingName& scaling_of(const Call& call) {
+  const std::string_view word = call.options->word("scaling", "none");
+  return *std::ranges::find(scalings, word, &ScalingName::name);
+}
+
+std::size_t width_of(const Call& call) {
+  const std::size_t columns = call.inputs[0]->columns();
+  const double width = call.options->number("width", static_cast<double>(columns));
+  if (width < 0 || width > static_cast<double>(columns) || std::fmod(width, 2) != 0) {
+    refuse(call, fmt::format("columns turn in pairs: {} of the {} columns of {} can't; set width "
+                             "to an even number of them",
+                             width, columns, operand_text(call, 0)));
+  }
+  return static_cast<std::size_t>(width);
+}
+
+// A number that a scaling can't do without.
+double needed(const Call& call, std::string_view name, std::string_view scaling) {
+  const double* number = call.options->if_number(name);
+  if (!number) refuse(call, fmt::format("scaling = \"{}\" needs {} = …", scaling, name));
+  return *number;
+}
+
+// The pair that turns so many times in a text of the original length, as a fraction.
+double pair_with_turns(const RopeOptions& rope, double turns) {
+  return static_cast<double>(rope.width) *
+         std::log(rope.original / (turns * 2 * std::numbers::pi)) / (2 * std::log(rope.base));
+}
+
+// Peng and others (2023), "YaRN": pairs that turn often are kept, those that turn seldom divided.
+void find_yarn_ramp(const Options& options, RopeOptions& rope) {
+  rope.low = std::max(0.0, std::floor(pair_with_turns(rope, options.number("beta_fast", 32))));
+  rope.high = std::min(static_cast<double>(rope.width) - 1,
+                       std::ceil(pair_with_turns(rope, options.number("beta_slow", 1))));
+  if (rope.low == rope.high) rope.high += 0.001;
+}
+
+void refuse_beside_angles(const Call& call) {
+  for (const std::string_view name : {"base", "first", "scaling", "factor"}) {
+    if (!call.options->has(name)) continue;
+    refuse(call, fmt::format("{} says nothing where the angles are given ({})", name,
+                             operand_text(call, 1)));
+  }
+}
+
+}  // namespace
+
+PairPlace pair_place(Pairing pairing, std::size_t width, std::size_t column) {
+  if (pairing == Pairing::interleaved) return {column / 2, column ^ 1U, column % 2 == 0};
+  const std::size_t half = width / 2;
+  const bool is_first = column < half;
+  return {column % half, is_first ? column + half : column - half, is_first};
+}
+
+RopeOptions RopeOptions::of(const Call& call) {
+  RopeOptions rope;
+  const Options& options = *call.options;
+  if (options.word("pairing", "interleaved") == "halves") rope.pairing = Pairing::halves;
+  rope.width = width_of(call);
+  if (call.inputs.size() == 2) {
+    refuse_beside_angles(call);
+    if (2 * call.inputs[1]->columns() == rope.width) return rope;
+    refuse(call, fmt::format("{} has no angle for each of the {} pairs of columns of {}",
+                             operand_text(call, 1), rope.width / 2, operand_text(call, 0)));
+  }
+  const ScalingName& scaling = scaling_of(call);
+  rope.base = options.number("base", rope.base);
+  rope.first = options.number("first", 0);
+  rope.rows = std::max(1.0, static_cast<double>(call.inputs[0]->rows()));
+  rope.scaling = scaling.scaling;
+  if (rope.scaling != Scaling::none) rope.factor = needed(call, "factor", scaling.name);
+  if (scaling.wants_length) rope.original = needed(call, "original_length", scaling.name);
+  if (rope.scaling == Scaling::yarn) find_yarn_ramp(options, rope);
+  if (rope.scaling == Scaling::llama3) {
+    rope.low = options.number("low_freq_factor", 1);
+    rope.high = options.number("high_freq_factor", 4);
+  }
+  return rope;
+}
+
+double RopeOptions::share_kept(std::size_t pair) const {
+  switch (scaling) {
+    case Scaling::linear: return 0;
+    case Scaling::yarn:
+      return 1 - std::clamp((static_cast<double>(pair) - low) / (high - low), 0.0, 1.0);
+    case Scaling::llama3: {  // by how often the pair turns in the original text
+      const double exponent = -2.0 * static_cast<double>(pair) / static_cast<double>(width);
+      const double turns = original * std::pow(base, exponent) / (2 * std::numbers::pi);
+      if (turns < low) return 0;
+      return turns > high ? 1 : (turns - low) / (high - low);
+    }
+    case Scaling::none:
+    case Scaling::ntk:
+    case Scaling::dynamic: break;
+  }
+  return 1;
+}
+
+double RopeOptions::stretch() const {
+  return scaling == Scaling::yarn && factor > 1 ? 0.1 * std::log(factor) + 1 : 1;
+}
+
+Rotation Rotation::of(const RopeOptions& options) {
+  Rotation rotation{.width = options.width,
+                    .pairs = options.pairing,
+                    .table = options.pairing,
+                    .first = options.first,
+                    .stretch = options.stretch()};
+  if (options.are_given()) return rotation;
+  rotation.speeds = Vector::from_shape({options.width / 2});
+  for (std::size_t i = 0; i < options.width / 2; ++i) {
+    rotation.speeds(i) = options.angle<double>(1, i);
+  }
+  return rotation;
+}
+
+namespace {
+
+// Cosine and sine of one row's angles, over its columns.
+void fill(const Rotation& rotation, std::span<const double> angles, std::span<double> cosines,
+          std::span<double> sines) {
+  for (std::size_t j = 0; j < rotation.width; ++j) {
+    const double angle =
+        rotation.times * angles[pair_place(rotation.table, rotation.width, j).pair];
+    cosines[j] = rotation.stretch * std::cos(angle);
+    sines[j] = rotation.stretch * std::sin(angle);
+  }
+  if (rotation.sin_cos_swapped) std::ranges::swap_ranges(cosines, sines);
+}
+
+void turn_row(const Rotation& rotation, const double* cosines, const double* sines, double* x) {
+  const std::size_t half = rotation.width / 2;
+  const bool side_by_side = rotation.pairs == Pairing::interleaved;
+  const std::size_t step = side_by_side ? 2 : 1;
+  const std::size_t apart = side_by_side ? 1 : half;
+  for (std::size_t i = 0; i < half; ++i) {
+    const std::size_t a = i * step;
+    const std::size_t b = a + apart;
+    const double first = x[a];
+    const double second = x[b];
+    x[a] = first * cosines[a] - second * sines[a];
+    x[b] = second * cosines[b] + first * sines[b];
+  }
+}
+
+// By given angles, one for each pair.
+void turn_by(std::span<const double> angles, const Rotation& rotation, std::span<double> cells) {
+  std::vector<double> cosines(rotation.width);
+  std::vector<double> sines(rotation.width);
+  fill(rotation, angles, cosines, sines);
+  turn_row(rotation, cosines.data(), sines.data(), cells.data());
+}
+
+}  // namespace
+
+Wheel::Wheel(const Rotation& rotation, std::size_t rows)
+    : rotation_(rotation),
+      cosines_(Matrix::from_shape({rows, rotation.width})),
+      sines_(Matrix::from_shape({rows, rotation.width})) {
+  std::vector<double> angles(rotation.width / 2);
+  for (std::size_t p = 0; p < rows && rotation.width > 0; ++p) {
+    const double position = rotation.first + static_cast<double>(p);
+    for (std::size_t i = 0; i < angles.size(); ++i) angles[i] = position * rotation.speeds(i);
+    fill(rotation, angles, {&cosines_(p, 0), rotation.width}, {&sines_(p, 0), rotation.width});
+  }
+}
+
+void Wheel::turn(std::size_t row, std::span<double> cells) const {
+  if (rotation_.width == 0) return;
+  turn_row(rotation_, &cosines_(row, 0), &sines_(row, 0), cells.data());
+}
+
+Tensor turned(const Call& call, Tensor result, const Rotation& rotation) {
+  constexpr std::size_t operations = 4;
+  const bool are_given = call.inputs.size() == 2;
+  const Wheel wheel(rotation, are_given ? 0 : result.rows());
+  return by_rows(call, std::move(result), operations,
+                 [&](const Operands& of, std::span<double> cells) {
+                   std::ranges::copy(of.row(0), cells.begin());
+                   if (are_given) {
+                     turn_by(of.row(1), rotation, cells);
+                   } else {
+                     wheel.turn(of.at().row, cells);
+                   }
+                 });
+}
+
+Interval turned_range(Interval own, Interval partner, Interval angle, bool is_first) {
+  Interval range{infinity, -infinity};
+  for (const double x : {own.low, own.high}) {
+    for (const double y : {partner.low, partner.high}) {
+      // x·cos θ − y·sin θ is r·cos(θ + φ): it ends where the angle does, or at a whole turn.
+      const double other = is_first ? y : -y;
+      const double size = std::hypot(x, y);
+      const double phase = std::atan2(other, x);
+      const auto at = [&](double a) { return x * std::cos(a) - other * std::sin(a); };
+      range = hull(range, hull(at(angle.low), at(angle.high)));
+      const auto passes = [&](double turn) {
+        const double full = 2 * std::numbers::pi;
+        const double next = turn + full * std::ceil((angle.low + phase - turn) / full);
+        return next <= angle.high + phase;
+      };
+      if (passes(0)) range.high = std::max(range.high, size);
+      if (passes(std::numbers::pi)) range.low = std::min(range.low, -size);
+    }
+  }
+  return range;
+}
+
+}  // namespace qkv

@@ -1,0 +1,189 @@
+#include "page/cell_bytecode.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <unordered_map>
+
+#include "exposition/arithmetic.hpp"
+
+namespace qkv {
+namespace {
+
+using Kind = Expression::Kind;
+
+// Sums, products, quotients and roots are the same to the last bit in every browser.
+bool rounds_alike(Kind kind) {
+  switch (kind) {
+    case Kind::exponential:
+    case Kind::logarithm:
+    case Kind::sine:
+    case Kind::cosine:
+    case Kind::hyperbolic_tangent:
+    case Kind::error_function:
+    case Kind::power: return false;
+    default: return true;
+  }
+}
+
+// One cell's arithmetic laid out flat: what it has in common with other cells, and its own numbers.
+struct Flat {
+  std::vector<std::uint32_t>
+      skeleton;                 // of each term: kind, operand and why, how many parts, the parts
+  std::vector<double> numbers;  // of each cell matrix, row, column; of each number its value
+};
+
+// The operand and why this cell of it, in one number.
+constexpr std::uint32_t reasons = 3;
+std::uint32_t source_of(const CellPlace& place) {
+  return static_cast<std::uint32_t>(place.operand) * reasons +
+         static_cast<std::uint32_t>(place.chosen);
+}
+
+class Flattener {
+ public:
+  Flattener(const Trace& trace, const Step& step, ProgramNeeds& needs)
+      : call_(trace.call(step)), weight_first_(writes_weight_first(trace, step)), needs_(needs) {
+    for (std::size_t k = 0; k < call_.inputs.size(); ++k) {
+      std::vector<bool>& read = needs.cells[std::string(call_.names[k])];
+      read.resize(call_.inputs[k]->values.size());
+      read_.push_back(&read);
+    }
+  }
+
+  const Flat& flatten(const Expression& expression) {
+    flat_.skeleton.clear();
+    flat_.numbers.clear();
+    shared_.clear();
+    count_ = 0;
+    place_of(expression);
+    return flat_;
+  }
+
+ private:
+  // Few terms are used twice, and only they need be remembered.
+  std::uint32_t place_of(const Expression& term) {
+    const bool shared = term.is_shared();
+    if (shared) {
+      const auto known = shared_.find(term.identity());
+      if (known != shared_.end()) return known->second;
+    }
+    const std::size_t before = parts_.size();  // the parts of the terms around this one
+    for (const Expression& part : term.parts()) parts_.push_back(place_of(part));
+    if (weight_first_ && is_product_of_cells(term)) std::swap(parts_[before], parts_[before + 1]);
+    add(term, std::span(parts_).subspan(before));
+    parts_.resize(before);
+    if (shared) shared_.emplace(term.identity(), count_);
+    return count_++;
+  }
+
+  void add(const Expression& term, std::span<const std::uint32_t> parts) {
+    const bool is_cell = term.kind() == Kind::cell;
+    flat_.skeleton.push_back(static_cast<std::uint32_t>(term.kind()));
+    flat_.skeleton.push_back(is_cell ? source_of(term.place()) : 0);
+    flat_.skeleton.push_back(static_cast<std::uint32_t>(parts.size()));
+    flat_.skeleton.insert(flat_.skeleton.end(), parts.begin(), parts.end());
+    if (is_cell) read(term.place());
+    if (term.kind() == Kind::number) flat_.numbers.push_back(term.value());
+    if (!rounds_alike(term.kind())) remember(term);
+  }
+
+  void read(const CellPlace& place) {
+    for (const std::size_t index : {place.matrix, place.row, place.column}) {
+      flat_.numbers.push_back(static_cast<double>(index));
+    }
+    const Tensor& tensor = *call_.inputs[place.operand];
+    (*read_[place.operand])[(place.matrix * tensor.rows() + place.row) * tensor.columns() +
+                            place.column] = true;
+  }
+
+  void remember(const Expression& term) {
+    FunctionCall call{.kind = term.kind(), .arguments = {}};
+    for (std::size_t i = 0; i < term.parts().size(); ++i) {
+      call.arguments[i] = term.parts()[i].value();
+      if (std::isnan(call.arguments[i])) return;
+    }
+    needs_.functions.emplace(call, term.value());
+  }
+
+  Call call_;
+  bool weight_first_;
+  ProgramNeeds& needs_;
+  std::vector<std::vector<bool>*> read_;
+  Flat flat_;
+  std::vector<std::uint32_t> parts_;
+  std::unordered_map<const void*, std::uint32_t> shared_;
+  std::uint32_t count_ = 0;  // of the terms laid out so far
+};
+
+// The cells that share a form, and their numbers: those of the first number for each cell, then
+// those of the second, and so on.
+struct Group {
+  std::vector<std::uint32_t> skeleton;
+  std::vector<ShownCell> cells;
+  std::vector<std::vector<double>> numbers;
+
+  void add(const ShownCell& cell, const std::vector<double>& own) {
+    numbers.resize(own.size());
+    for (std::size_t i = 0; i < own.size(); ++i) numbers[i].push_back(own[i]);
+    cells.push_back(cell);
+  }
+};
+
+ProgramForm form_of(const Group& group, const std::array<std::size_t, 3>& extents) {
+  ProgramForm form;
+  auto next = group.numbers.begin();
+  const std::vector<std::uint32_t>& skeleton = group.skeleton;
+  for (std::size_t at = 0; at < skeleton.size(); at += 3 + skeleton[at + 2]) {
+    const auto first = skeleton.begin() + static_cast<std::ptrdiff_t>(at) + 3;
+    ProgramTerm term{.kind = static_cast<Kind>(skeleton[at]),
+                     .parts = {first, first + static_cast<std::ptrdiff_t>(skeleton[at + 2])},
+                     .operand = skeleton[at + 1] / reasons,
+                     .chosen = static_cast<CellPlace::Chosen>(skeleton[at + 1] % reasons),
+                     .varying = {}};
+    const std::size_t count = term.kind == Kind::cell ? 3 : term.kind == Kind::number ? 1 : 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      term.varying.push_back(pattern_of(*next++, group.cells, extents));
+    }
+    form.push_back(std::move(term));
+  }
+  return form;
+}
+
+}  // namespace
+
+std::size_t FunctionCall::Hash::operator()(const FunctionCall& call) const {
+  std::size_t hash = static_cast<std::size_t>(call.kind);
+  for (const double argument : call.arguments) {
+    hash = (hash ^ std::bit_cast<std::uint64_t>(argument + 0.0)) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+CellProgram program_of(const Trace& trace, const Step& step, const std::vector<ShownCell>& cells,
+                       const std::array<std::size_t, 3>& extents, ProgramNeeds& needs) {
+  Flattener flattener(trace, step, needs);
+  std::vector<Group> groups;
+  std::vector<double> which;
+  std::size_t last = 0;  // most often the next cell has the same form
+  for (const ShownCell& cell : cells) {
+    const CellReference reference{step.name, cell.index[0], cell.index[1], cell.index[2]};
+    const Flat& flat = flattener.flatten(expression_of(trace, step, reference));
+    if (groups.empty() || groups[last].skeleton != flat.skeleton) {
+      const auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
+        return group.skeleton == flat.skeleton;
+      });
+      last = static_cast<std::size_t>(found - groups.begin());
+      if (found == groups.end()) groups.push_back({flat.skeleton, {}, {}});
+    }
+    groups[last].add(cell, flat.numbers);
+    which.push_back(static_cast<double>(last));
+  }
+  CellProgram program{.extents = extents, .forms = {}, .which = pattern_of(which, cells, extents)};
+  for (const Group& group : groups) program.forms.push_back(form_of(group, extents));
+  return program;
+}
+
+}  // namespace qkv

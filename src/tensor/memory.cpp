@@ -1,0 +1,159 @@
+#include "tensor/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+
+#include "tensor/machine_memory.hpp"
+#include "text/error.hpp"
+
+namespace qkv {
+namespace {
+
+std::atomic<std::size_t> limit = usual_memory_limit;
+std::atomic<LimitOf> limit_of = LimitOf::qkv;
+std::atomic<std::size_t> held = 0;
+
+constexpr double gib = 1 << 30;
+// More than any machine has: who asks for that does not want more memory.
+constexpr double most_worth_allowing = gib * (1 << 20);
+
+std::size_t most_numbers() { return limit / sizeof(double); }
+
+double product_of(const Shape& shape) {
+  double product = 1;
+  for (const std::size_t size : shape)
+    product *= static_cast<double>(std::max<std::size_t>(1, size));
+  return product;
+}
+
+std::string count_text(double count) {
+  return count < 1e15 ? fmt::format("{:.0f}", count) : fmt::format("{:.1g}", count);
+}
+
+std::string remedy(double bytes) {
+  if (!(bytes <= most_worth_allowing)) return "make it smaller";
+  return fmt::format("make it smaller, or allow more with --memory {:.0f}G",
+                     std::floor(bytes / gib) + 1);
+}
+
+// "qkv may use 8 GiB": how much, and who says so.
+std::string allowance() {
+  const std::string size = size_text(static_cast<double>(limit));
+  switch (limit_of) {
+    case LimitOf::option: return fmt::format("--memory lets qkv use {}", size);
+    case LimitOf::machine:
+      return fmt::format("qkv may use three quarters of the machine's memory, {}", size);
+    case LimitOf::control_group:
+      return fmt::format("qkv may use three quarters of its control group's memory, {}", size);
+    default: return fmt::format("qkv may use {}", size);
+  }
+}
+
+// `numbers` more are asked for, beside those that are held.
+std::string too_much(double numbers) {
+  const double before = static_cast<double>(held) * sizeof(double);
+  const double bytes = numbers * sizeof(double);
+  return fmt::format("{} numbers take {}, and {} ({} numbers){}: {}", count_text(numbers),
+                     size_text(bytes), allowance(), most_numbers(),
+                     before == 0 ? "" : fmt::format(", of which {} are taken", size_text(before)),
+                     remedy(bytes + before));
+}
+
+}  // namespace
+
+std::size_t memory_limit() { return limit; }
+
+void set_memory_limit(std::size_t bytes, LimitOf whose) {
+  limit = bytes;
+  limit_of = whose;
+}
+
+void set_usual_memory_limit() {
+  set_memory_limit(usual_memory_limit);
+  const auto take = [](std::optional<std::size_t> there, LimitOf whose) {
+    if (there && *there / 4 * 3 < limit) set_memory_limit(*there / 4 * 3, whose);
+  };
+  take(memory_of_machine(), LimitOf::machine);
+  take(memory_of_control_group(), LimitOf::control_group);
+}
+
+std::string out_of_memory() {
+  const auto space = address_space();
+  if (space && *space < limit) {
+    return fmt::format(
+        "this takes more memory than the {} that the system gives this process (ulimit -v): make "
+        "it smaller, or raise that limit",
+        size_text(static_cast<double>(*space)));
+  }
+  if (const auto there = memory_of_machine(); there && limit > *there) {
+    return "this takes more memory than the machine has to give: make it smaller";
+  }
+  return fmt::format(
+      "this takes more memory than is allowed, since {}: make it smaller, or allow more, such as "
+      "--memory 16G",
+      allowance());
+}
+
+std::optional<std::size_t> size_from(std::string_view text) {
+  double count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || !(count >= 0)) return {};
+  std::string unit(end, text.data() + text.size());
+  std::transform(unit.begin(), unit.end(), unit.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  if (unit.ends_with("IB")) unit.erase(unit.size() - 2);
+  if (unit.ends_with("B")) unit.erase(unit.size() - 1);
+  const std::size_t power = unit.size() == 1 ? std::string_view("KMGT").find(unit[0]) + 1 : 0;
+  if (power == 0) return {};
+  const double bytes = count * std::pow(1024.0, static_cast<double>(power));
+  if (!(bytes < 1e18)) return {};
+  return static_cast<std::size_t>(bytes);
+}
+
+std::string size_text(double bytes) {
+  constexpr std::array units = {"bytes", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  for (; unit + 1 < units.size() && bytes >= 1024; ++unit) bytes /= 1024;
+  return bytes < 1000 ? fmt::format("{:.3g} {}", bytes, units[unit])
+                      : fmt::format("{:.0f} {}", bytes, units[unit]);
+}
+
+std::size_t count_of(const Shape& shape, std::string_view what) {
+  const std::size_t most = most_numbers();
+  const std::size_t left = most - std::min<std::size_t>(most, held);
+  std::size_t count = 1;
+  for (const std::size_t size : shape) {
+    const bool alone_too_large = size > most;  // also beside a size of 0
+    if (alone_too_large || (size != 0 && count > left / size)) {
+      throw InputError(fmt::format("{} of {} numbers is too large: {}", what, shape_text(shape),
+                                   too_much(product_of(shape))));
+    }
+    count *= size;
+  }
+  return count;
+}
+
+MemoryBudget::~MemoryBudget() { held -= numbers_; }
+
+void MemoryBudget::recount(std::size_t numbers) {
+  held -= numbers_;
+  held += numbers;
+  numbers_ = numbers;
+}
+
+void MemoryBudget::add(const Tensor& tensor, std::string_view name) {
+  const std::size_t count = tensor.values.stored_size();
+  if (held + count > most_numbers()) {
+    throw InputError(fmt::format("{} of {} numbers is too large: {}", name,
+                                 shape_text(tensor.shape()), too_much(static_cast<double>(count))));
+  }
+  held += count;
+  numbers_ += count;
+}
+
+}  // namespace qkv

@@ -1,0 +1,208 @@
+#include "terminal/tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "text/error.hpp"
+#include "text/thousands.hpp"
+#include "text/width.hpp"
+
+namespace qkv {
+namespace {
+
+// The product, or an error that says what it was the count of.
+std::uint64_t times(std::uint64_t a, std::uint64_t b, std::string_view what) {
+  std::uint64_t product = 0;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  throw InputError(
+      fmt::format("{} × {} {} are more than {}, the most that qkv params counts to; use "
+                  "smaller sizes",
+                  in_thousands(a), in_thousands(b), what,
+                  in_thousands(std::numeric_limits<std::uint64_t>::max())));
+}
+
+std::uint64_t plus(std::uint64_t a, std::uint64_t b, std::string_view what) {
+  std::uint64_t total = 0;
+  if (!__builtin_add_overflow(a, b, &total)) return total;
+  throw InputError(
+      fmt::format("{} + {} {} are more than {}, the most that qkv params counts to; use "
+                  "smaller sizes",
+                  in_thousands(a), in_thousands(b), what,
+                  in_thousands(std::numeric_limits<std::uint64_t>::max())));
+}
+
+void refuse_zero(std::uint64_t size, std::string_view option) {
+  if (size == 0) throw InputError(fmt::format("{} is 0; write a number of 1 or more", option));
+}
+
+MatrixCount matrix(std::string name, std::string also, std::uint64_t rows, std::uint64_t columns) {
+  return {std::move(name), std::move(also), rows, columns, times(rows, columns, "parameters")};
+}
+
+// Lines of columns that stand under each other: the first on the left, the others on the right.
+std::string table(const std::vector<std::vector<std::string>>& lines) {
+  std::vector<std::size_t> widths;
+  for (const auto& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], width(line[c]));
+  }
+  std::string text;
+  for (const auto& line : lines) {
+    text += " ";
+    for (std::size_t c = 0; c < line.size(); ++c) {
+      text +=
+          c == 0 ? " " + padded_right(line[c], widths[c]) : "  " + padded_left(line[c], widths[c]);
+    }
+    while (text.ends_with(' ')) text.pop_back();
+    text += "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> counted(std::string what, std::string size, std::uint64_t count) {
+  std::vector<std::string> line = {std::move(what), std::move(size), in_thousands(count)};
+  for (const NumberKind& kind : number_kinds) line.push_back(bytes_text(bytes_of(count, kind)));
+  return line;
+}
+
+std::string several(std::uint64_t count, std::string_view one) {
+  return fmt::format("{} {}{}", in_thousands(count), one, count == 1 ? "" : "s");
+}
+
+std::string parameter_table(const StackCount& count) {
+  std::vector<std::vector<std::string>> lines = {{"parameters", "size", "count"}};
+  for (const NumberKind& kind : number_kinds) lines.front().emplace_back(kind.name);
+  for (const MatrixCount& one : count.matrices) {
+    lines.push_back(counted(
+        one.also.empty() ? one.name : fmt::format("{} ({})", one.name, one.also),
+        fmt::format("{} × {}", in_thousands(one.rows), in_thousands(one.columns)), one.count));
+  }
+  const StackSizes& sizes = count.sizes;
+  lines.push_back(counted("a head", fmt::format("{} matrices", count.matrices.size()), count.head));
+  lines.push_back(counted("a block", several(sizes.heads, "head"), count.block));
+  lines.push_back(counted("in all", several(sizes.layers, "block"), count.all));
+  return table(lines);
+}
+
+std::string pattern_table(const std::vector<PatternCount>& patterns) {
+  std::vector<std::vector<std::string>> lines = {{"", ""}, {"n", "n² cells"}};
+  for (const std::string_view whose : {"a head:", "in all:"}) {
+    for (const NumberKind& kind : number_kinds) {
+      lines[0].emplace_back(&kind == number_kinds ? whose : "");
+      lines[1].emplace_back(kind.name);
+    }
+  }
+  for (const PatternCount& one : patterns) {
+    lines.push_back({in_thousands(one.context), in_thousands(one.cells)});
+    for (const std::uint64_t cells : {one.cells, one.all_cells}) {
+      for (const NumberKind& kind : number_kinds) {
+        lines.back().push_back(bytes_text(bytes_of(cells, kind)));
+      }
+    }
+  }
+  return table(lines);
+}
+
+nlohmann::ordered_json bytes_json(std::uint64_t count) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const NumberKind& kind : number_kinds) json[std::string(kind.name)] = bytes_of(count, kind);
+  return json;
+}
+
+nlohmann::ordered_json counted_json(std::uint64_t count) {
+  return {{"parameters", count}, {"bytes", bytes_json(count)}};
+}
+
+}  // namespace
+
+StackCount parameters_of(const StackSizes& sizes) {
+  refuse_zero(sizes.d_model, "--d-model");
+  refuse_zero(sizes.d_k, "--d-k");
+  refuse_zero(sizes.d_v, "--d-v");
+  refuse_zero(sizes.heads, "--heads");
+  refuse_zero(sizes.layers, "--layers");
+  StackCount count{.sizes = sizes, .matrices = {}};
+  count.matrices = {
+      matrix("W_Q", "", sizes.d_model, sizes.d_k),
+      matrix("W_K", "", sizes.d_model, sizes.d_k),
+      matrix("W_V", "value-down", sizes.d_model, sizes.d_v),
+      matrix("W_O", "value-up", sizes.d_v, sizes.d_model),
+  };
+  for (const MatrixCount& one : count.matrices)
+    count.head = plus(count.head, one.count, "parameters");
+  count.block = times(count.head, sizes.heads, "parameters");
+  count.all = times(count.block, sizes.layers, "parameters");
+  return count;
+}
+
+PatternCount pattern_of(std::uint64_t context, const StackSizes& sizes) {
+  refuse_zero(context, "--context");
+  PatternCount count{.context = context};
+  count.cells = times(context, context, "cells");
+  count.all_cells = times(times(count.cells, sizes.heads, "cells"), sizes.layers, "cells");
+  return count;
+}
+
+std::uint64_t bytes_of(std::uint64_t count, const NumberKind& kind) {
+  return times(count, kind.bytes, "bytes");
+}
+
+std::vector<std::uint64_t> usual_contexts() {
+  std::vector<std::uint64_t> contexts;
+  for (std::uint64_t n = 1024; n <= 1048576; n *= 2) contexts.push_back(n);
+  return contexts;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::size_t unit = 0;
+  double amount = static_cast<double>(bytes);
+  const auto rounded = [&] { return std::round(amount * 1000) / 1000; };
+  for (; rounded() >= 1024; amount /= 1024) ++unit;
+  return fmt::format("{} {}", rounded(), units[unit]);
+}
+
+std::string params_text(const StackCount& count, const std::vector<PatternCount>& patterns) {
+  const StackSizes& sizes = count.sizes;
+  return fmt::format(
+      "Attention with d_model {}, d_k {}, d_v {}: {} in a block, {}\n\n"
+      "{}\n"
+      "The attention pattern of a context of n tokens, {} in all\n\n"
+      "{}",
+      in_thousands(sizes.d_model), in_thousands(sizes.d_k), in_thousands(sizes.d_v),
+      several(sizes.heads, "head"), several(sizes.layers, "layer"), parameter_table(count),
+      several(times(sizes.heads, sizes.layers, "heads"), "head"), pattern_table(patterns));
+}
+
+std::string params_json(const StackCount& count, const std::vector<PatternCount>& patterns) {
+  const StackSizes& sizes = count.sizes;
+  nlohmann::ordered_json json = {{"d_model", sizes.d_model},
+                                 {"d_k", sizes.d_k},
+                                 {"d_v", sizes.d_v},
+                                 {"heads", sizes.heads},
+                                 {"layers", sizes.layers}};
+  json["matrices"] = nlohmann::ordered_json::array();
+  for (const MatrixCount& one : count.matrices) {
+    nlohmann::ordered_json matrix = {
+        {"name", one.name}, {"rows", one.rows}, {"columns", one.columns}};
+    matrix.update(counted_json(one.count));
+    json["matrices"].push_back(std::move(matrix));
+  }
+  json["head"] = counted_json(count.head);
+  json["block"] = counted_json(count.block);
+  json["all"] = counted_json(count.all);
+  json["patterns"] = nlohmann::ordered_json::array();
+  for (const PatternCount& one : patterns) {
+    json["patterns"].push_back(
+        {{"context", one.context},
+         {"head", {{"cells", one.cells}, {"bytes", bytes_json(one.cells)}}},
+         {"all", {{"cells", one.all_cells}, {"bytes", bytes_json(one.all_cells)}}}});
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace qkv

@@ -1,0 +1,164 @@
+#include "text/escape.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "text/unicode.hpp"
+
+namespace qkv {
+namespace {
+
+/// More marks than any writing system stacks on one letter: text with more is there to smear over
+/// the neighbouring lines.
+constexpr std::size_t most_marks = 8;
+
+std::string stand_in(Code code) {
+  std::string out;
+  if (code == bad_byte) return "\uFFFD";
+  if (code < 0x20) {
+    append_code(out, 0x2400 + code);  // Unicode has a picture for each, in the same order
+  } else if (code == 0x7F) {
+    append_code(out, 0x2421);
+  } else {
+    out = fmt::format("<U+{:04X}>", code);
+  }
+  return out;
+}
+
+/// Walks through text and remembers what the next code point may attach itself to.
+class Visible {
+ public:
+  void append(Code code, Code next) {
+    if (code != bad_byte && belongs_to_emoji(code, next)) {
+      append_code(out_, code);
+    } else if (code == bad_byte || is_unseen(code)) {
+      append_stand_in(code);
+    } else if (is_mark(code)) {
+      append_mark(code);
+    } else {
+      append_base(code);
+    }
+    previous_ = code;
+  }
+
+  // The same for each character of printable ASCII: most text is nothing else.
+  void append_plain(std::string_view text) {
+    out_ += text;
+    has_base_ = text.back() != ' ';
+    in_emoji_ = false;
+    marks_ = 0;
+    previous_ = static_cast<unsigned char>(text.back());
+  }
+
+  void append_verbatim(std::string_view text) {
+    out_ += text;
+    has_base_ = in_emoji_ = false;
+    previous_ = bad_byte;
+  }
+
+  std::string text() && { return std::move(out_); }
+
+ private:
+  /// A joiner between two pictures (👩‍👧), and the selector that asks for the coloured
+  /// picture (❤️, 1️⃣).
+  bool belongs_to_emoji(Code code, Code next) const {
+    if (code == joiner) return in_emoji_ && next != bad_byte && is_pictograph(next);
+    if (code != emoji_selector || previous_ == bad_byte) return false;
+    return (in_emoji_ && is_pictograph(previous_)) || (is_keycap_base(previous_) && next == keycap);
+  }
+
+  void append_stand_in(Code code) {
+    out_ += stand_in(code);
+    has_base_ = in_emoji_ = false;
+  }
+
+  void append_mark(Code code) {
+    if (!has_base_ || marks_ == most_marks) append_base(0x25CC);
+    append_code(out_, code);
+    ++marks_;
+  }
+
+  void append_base(Code code) {
+    append_code(out_, code);
+    has_base_ = utf8proc_category(code) != UTF8PROC_CATEGORY_ZS;
+    marks_ = 0;
+    in_emoji_ = is_pictograph(code) || (in_emoji_ && is_skin_tone(code));
+  }
+
+  std::string out_;
+  Code previous_ = bad_byte;
+  bool has_base_ = false;
+  bool in_emoji_ = false;
+  std::size_t marks_ = 0;
+};
+
+enum class Layout { none, kept };
+
+// How many bytes of printable ASCII the text begins with.
+std::size_t plain_beginning(std::string_view text) {
+  const auto end =
+      std::find_if_not(text.begin(), text.end(), [](char c) { return is_printable_ascii(c); });
+  return static_cast<std::size_t>(end - text.begin());
+}
+
+std::string made_visible(std::string_view text, Layout layout) {
+  if (is_printable_ascii(text)) return std::string(text);
+  Visible visible_text;
+  for (std::size_t at = 0; at < text.size();) {
+    if (const std::size_t plain = plain_beginning(text.substr(at)); plain > 0) {
+      visible_text.append_plain(text.substr(at, plain));
+      at += plain;
+      continue;
+    }
+    const auto [code, bytes] = decoded(text, at);
+    at += bytes;
+    const Code next = at < text.size() ? decoded(text, at).code : bad_byte;
+    if (layout == Layout::kept && code == '\n') {
+      visible_text.append_verbatim("\n");
+    } else if (layout == Layout::kept && code == '\t') {
+      visible_text.append_verbatim("    ");
+    } else if (layout == Layout::kept && code == '\r' && next == '\n') {
+      continue;  // a line break as Windows writes it
+    } else {
+      visible_text.append(code, next);
+    }
+  }
+  return std::move(visible_text).text();
+}
+
+}  // namespace
+
+std::string visible(std::string_view text) { return made_visible(text, Layout::none); }
+
+std::string visible_json(std::string_view json) {
+  std::string out;
+  for (std::size_t at = 0; at < json.size();) {
+    const auto [code, bytes] = decoded(json, at);
+    if (code == bad_byte || code < 0x7F || !is_unseen(code)) {
+      out += code == bad_byte ? std::string_view("\uFFFD") : json.substr(at, bytes);
+    } else if (code < 0x10000) {
+      out += fmt::format("\\u{:04X}", code);
+    } else {  // JSON writes what lies above as two halves
+      out += fmt::format("\\u{:04X}\\u{:04X}", 0xD800 + ((code - 0x10000) >> 10),
+                         0xDC00 + ((code - 0x10000) & 0x3FF));
+    }
+    at += bytes;
+  }
+  return out;
+}
+
+std::string visible_prose(std::string_view text) { return made_visible(text, Layout::kept); }
+
+std::string visible_label(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  const std::size_t left = first == text.npos ? text.size() : first;
+  const std::size_t right = first == text.npos ? 0 : text.size() - 1 - text.find_last_not_of(' ');
+  std::string out;
+  for (std::size_t i = 0; i < left; ++i) out += "␣";
+  out += visible(text.substr(left, text.size() - left - right));
+  for (std::size_t i = 0; i < right; ++i) out += "␣";
+  return out;
+}
+
+}  // namespace qkv

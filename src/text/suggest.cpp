@@ -1,0 +1,141 @@
+#include "text/suggest.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "text/lowercase.hpp"
+#include "text/unicode.hpp"
+
+namespace qkv {
+namespace {
+
+/// What a person takes for a character; bytes that are no UTF-8 stand for themselves.
+std::u32string small_letters(std::string_view name) {
+  const std::string text = lowercase(name);
+  std::u32string letters;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [code, bytes] = decoded(text, at);
+    letters +=
+        code == bad_byte ? static_cast<unsigned char>(text[at]) : static_cast<char32_t>(code);
+    at += bytes;
+  }
+  return letters;
+}
+
+/// Damerau-Levenshtein: how many letters are wrong, missing, too many or exchanged with the next
+/// one; `most + 1` where they are more than `most`. Three rows of the table are enough, since an
+/// exchange looks back two, and of each row what lies near the diagonal.
+std::size_t slips_between(const std::u32string& a, const std::u32string& b, std::size_t most) {
+  const std::size_t too_many = most + 1;
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1, too_many);
+  for (std::size_t j = 0; j <= std::min(b.size(), most); ++j) now[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::swap(before, last);
+    std::swap(last, now);
+    const std::size_t first = i > most ? i - most : 1;
+    const std::size_t end = std::min(b.size(), i + most);
+    now[first - 1] = first == 1 ? std::min(i, too_many) : too_many;
+    for (std::size_t j = first; j <= end; ++j) {
+      const std::size_t wrong = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      now[j] = std::min({wrong, last[j] + 1, now[j - 1] + 1, too_many});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        now[j] = std::min(now[j], before[j - 2] + 1);
+    }
+    if (end < b.size()) now[end + 1] = too_many;
+  }
+  return now[b.size()];
+}
+
+std::size_t slips_allowed(std::size_t letters) {
+  return std::min<std::size_t>((letters + 1) / 3, 3);
+}
+
+template <class Name>
+std::string nearest_by_slips(const std::u32string& wanted, std::span<const Name> names) {
+  const Name* best = nullptr;
+  std::size_t fewest = 0;
+  for (const Name& name : names) {
+    if (name.size() > 4 * (wanted.size() + 3)) continue;  // a letter has four bytes at most
+    const std::u32string letters = small_letters(name);
+    const std::size_t longer = std::max(wanted.size(), letters.size());
+    const std::size_t shorter = std::min(wanted.size(), letters.size());
+    const std::size_t allowed = slips_allowed(longer);
+    if (longer - shorter > allowed) continue;
+    const std::size_t slips = slips_between(wanted, letters, allowed);
+    if (slips > allowed || (best != nullptr && slips >= fewest)) continue;
+    best = &name;
+    fewest = slips;
+  }
+  return best == nullptr ? std::string{} : std::string(*best);
+}
+
+/// "weights" where only "attention_weights" has it; two such names would be a guess.
+template <class Name>
+std::string only_name_with(const std::u32string& wanted, std::span<const Name> names) {
+  if (wanted.size() < 3) return {};
+  std::string found;
+  for (const Name& name : names) {
+    if (small_letters(name).find(wanted) == std::u32string::npos) continue;
+    if (!found.empty()) return {};
+    found = name;
+  }
+  return found;
+}
+
+template <class Name>
+std::string nearest_among(std::string_view wanted, std::span<const Name> names) {
+  // A file may have thousands of wrong names, of megabytes, and each would be held against all.
+  constexpr std::size_t longest = 500, most = 500;
+  if (wanted.size() > longest) return {};
+  names = names.first(std::min(most, names.size()));
+  const std::u32string letters = small_letters(wanted);
+  std::string name = nearest_by_slips(letters, names);
+  return name.empty() ? only_name_with(letters, names) : name;
+}
+
+template <class Name>
+std::string some_among(std::span<const Name> names) {
+  constexpr std::size_t most = 24, first = 16;
+  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}, … and {} more", fmt::join(names.first(first), ", "),
+                     names.size() - first);
+}
+
+template <class Name>
+std::string hint_among(std::string_view wanted, std::span<const Name> names,
+                       std::string_view otherwise) {
+  const std::string near = nearest_among(wanted, names);
+  if (!near.empty()) return fmt::format("did you mean \"{}\"?", near);
+  return otherwise.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
+                           : std::string(otherwise);
+}
+
+}  // namespace
+
+std::string nearest(std::string_view wanted, std::span<const std::string_view> names) {
+  return nearest_among(wanted, names);
+}
+
+std::string nearest(std::string_view wanted, std::span<const std::string> names) {
+  return nearest_among(wanted, names);
+}
+
+std::string did_you_mean(std::string_view wanted, std::span<const std::string_view> names,
+                         std::string_view otherwise) {
+  return hint_among(wanted, names, otherwise);
+}
+
+std::string did_you_mean(std::string_view wanted, std::span<const std::string> names,
+                         std::string_view otherwise) {
+  return hint_among(wanted, names, otherwise);
+}
+
+std::string some_of(std::span<const std::string_view> names) { return some_among(names); }
+
+std::string some_of(std::span<const std::string> names) { return some_among(names); }
+
+}  // namespace qkv

@@ -1,0 +1,101 @@
+#include "trace/needed_steps.hpp"
+
+#include <algorithm>
+
+#include "ops/attention/fused_attention.hpp"
+
+namespace qkv {
+namespace {
+
+// Of each step whether something wanted needs it; a step's operands stand before it.
+std::vector<bool> needed_steps(const Recipe& recipe, const WantedSteps& wanted) {
+  if (wanted.empty()) return std::vector<bool>(recipe.steps.size(), true);
+  std::vector<bool> needed(recipe.steps.size());
+  for (const std::string& name : wanted) {
+    if (const auto step = find_step(recipe, name)) needed[*step] = true;
+  }
+  std::set<std::string_view> operands;
+  for (std::size_t s = needed.size(); s-- > 0;) {
+    const StepRecipe& step = recipe.steps[s];
+    if (operands.contains(step.name)) needed[s] = true;
+    if (needed[s]) operands.insert(step.of.begin(), step.of.end());
+  }
+  return needed;
+}
+
+/// Each name that a step makes, with its place and how often what is needed uses it.
+struct Made {
+  std::size_t step = 0;
+  std::size_t uses = 0;
+};
+using AllMade = std::map<std::string_view, Made>;
+
+AllMade all_made(const Recipe& recipe, const Looks& looks) {
+  AllMade made;
+  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
+    if (looks.needed[s]) made[recipe.steps[s].name].step = s;
+  }
+  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
+    if (!looks.needed[s]) continue;
+    for (const std::string& name : recipe.steps[s].of) {
+      if (const auto operand = made.find(name); operand != made.end()) ++operand->second.uses;
+    }
+  }
+  return made;
+}
+
+AttentionPart part_of(const StepRecipe& step) {
+  return step.operation ? attention_part(*step.operation) : AttentionPart::none;
+}
+
+// The attention that ends with step `s`, unseen but for its result; empty where it is none.
+std::vector<std::size_t> attention_to(std::size_t s, const Recipe& recipe, const Looks& looks,
+                                      const AllMade& all) {
+  std::vector<std::size_t> steps = {s};
+  AttentionPart due = AttentionPart::weights;
+  while (true) {
+    const StepRecipe& step = recipe.steps[steps.back()];
+    const auto made = step.of.empty() ? all.end() : all.find(step.of.front());
+    if (made == all.end() || made->second.uses != 1 || looks.wanted.contains(made->first))
+      return {};
+    if (made->second.step >= steps.back()) return {};
+    steps.push_back(made->second.step);
+    const AttentionPart part = part_of(recipe.steps[steps.back()]);
+    const bool is_start = part == AttentionPart::scores && due == AttentionPart::between;
+    if (part != due && !is_start) return {};
+    due = AttentionPart::between;
+    if (!is_start) continue;
+    std::ranges::reverse(steps);
+    return steps;
+  }
+}
+
+}  // namespace
+
+Looks::Looks(const Recipe& recipe, const WantedSteps& asked)
+    : needed(needed_steps(recipe, asked)), wanted(asked.begin(), asked.end()), kept(wanted) {
+  for (const std::string& name : asked) {
+    const auto step = find_step(recipe, name);
+    if (!step) continue;
+    wanted.insert(recipe.steps[*step].name);
+    kept.insert(recipe.steps[*step].name);
+    kept.insert(recipe.steps[*step].of.begin(), recipe.steps[*step].of.end());
+  }
+  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
+    if (!needed[s]) continue;
+    for (const std::string& name : recipe.steps[s].of) last_uses[name] = s;
+  }
+}
+
+std::vector<std::vector<std::size_t>> unseen_attentions(const Recipe& recipe, const Looks& looks) {
+  std::vector<std::vector<std::size_t>> attentions;
+  const AllMade all = all_made(recipe, looks);
+  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
+    if (!looks.needed[s] || part_of(recipe.steps[s]) != AttentionPart::result) continue;
+    std::vector<std::size_t> steps = attention_to(s, recipe, looks, all);
+    if (!steps.empty()) attentions.push_back(std::move(steps));
+  }
+  return attentions;
+}
+
+}  // namespace qkv
