@@ -112,13 +112,13 @@ ${bill_parts}
 Relationship: SPDXRef-DOCUMENT DESCRIBES SPDXRef-qkv
 ${bill_relations}")
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/qkv.spdx CONTENT "${bill}")
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/bill.cpp CONTENT "#include \"cli/bill.hpp\"
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/bill.cpp CONTENT "#include \"cli/generate.hpp\"
 
-namespace qkv {
+namespace qkv::inline cli {
 
 std::string_view bill_of_materials() {
   return R\"spdx(@bill@)spdx\";
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline cli
 " @ONLY)

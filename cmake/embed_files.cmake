@@ -21,7 +21,7 @@ file(WRITE ${OUTPUT} "#include <vector>
 
 ${blobs}
 ${externs}
-namespace qkv {
+namespace qkv::inline lesson {
 
 std::span<const BuiltInFile> built_in_files() {
   static const std::vector<BuiltInFile> files = {
@@ -29,5 +29,5 @@ ${entries}  };
   return files;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline lesson
 ")

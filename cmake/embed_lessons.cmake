@@ -9,7 +9,7 @@ foreach(file IN LISTS FILES)
 endforeach()
 file(WRITE ${OUTPUT} "#include \"lesson/library.hpp\"
 
-namespace qkv {
+namespace qkv::inline lesson {
 namespace {
 
 using namespace std::string_view_literals;
@@ -21,5 +21,5 @@ ${entries}};
 
 std::span<const BuiltInLesson> built_in_lessons() { return lessons; }
 
-}  // namespace qkv
+}  // namespace qkv::inline lesson
 ")

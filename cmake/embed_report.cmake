@@ -15,10 +15,10 @@ string(SHA256 style_hash "${style}")
 string(SHA256 script_hash "${script}")
 file(WRITE ${OUTPUT} "#include \"page/report.hpp\"
 
-namespace qkv {
+namespace qkv::inline page {
 
 PageAsset report_style() { return {R\"asset(${style})asset\", \"${style_hash}\"}; }
 PageAsset report_script() { return {R\"asset(${script})asset\", \"${script_hash}\"}; }
 
-}  // namespace qkv
+}  // namespace qkv::inline page
 ")

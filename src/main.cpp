@@ -11,11 +11,11 @@
 
 #include "cli/app.hpp"
 #include "cli/terminal.hpp"
-#include "formats/files/unfinished.hpp"
+#include "formats/files/write_file.hpp"
 #include "tensor/memory.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
-#include "text/utf8.hpp"
+#include "text/unicode.hpp"
 
 namespace {
 

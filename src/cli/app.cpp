@@ -2,27 +2,231 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <array>
 #include <deque>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "cli/bill.hpp"
 #include "cli/command.hpp"
 #include "cli/generate.hpp"
-#include "cli/help.hpp"
 #include "cli/option_list.hpp"
-#include "cli/usage_error.hpp"
-#include "cli/values.hpp"
-#include "lesson/file/own_directory.hpp"
+#include "lesson/file/given.hpp"
+#include "lesson/library.hpp"
 #include "tensor/memory.hpp"
 #include "tensor/parallel.hpp"
 #include "text/error.hpp"
+#include "text/escape.hpp"
+#include "text/suggest.hpp"
+#include "text/wrapping.hpp"
 
-namespace qkv {
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
+namespace CLI {
+class App;
+}
+
+namespace qkv::inline cli {
 namespace {
+
+// What was probably meant by an option that the command does not have; else what is said otherwise.
+std::string option_hint(const CLI::App& app, const std::string& wanted,
+                        std::string_view otherwise = {}) {
+  std::vector<std::string> names;
+  const auto add = [&](const CLI::App& one) {
+    for (const CLI::Option* option : one.get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  };
+  add(app);
+  if (app.get_parent()) add(*app.get_parent());
+  const std::string near = nearest(wanted.substr(0, wanted.find('=')), names);
+  return near.empty() ? std::string(otherwise) : fmt::format("; did you mean \"{}\"?", near);
+}
+
+std::string unexpected(const CLI::App& app, const std::string& word) {
+  if (!word.starts_with('-')) {
+    return fmt::format("\"{}\" is one word too many; words that belong together go into quotes",
+                       visible(word));
+  }
+  const std::string where = app.get_parent() ? app.get_name() + " has" : "there is";
+  return fmt::format("{} no option \"{}\"{}", where, visible(word), option_hint(app, word));
+}
+
+// The command's option of that name, or qkv's own.
+const CLI::Option* option_of(const CLI::App& app, const std::string& name) {
+  const CLI::Option* own = app.get_option_no_throw(name);
+  return own || !app.get_parent() ? own : app.get_parent()->get_option_no_throw(name);
+}
+
+// Which sentence of the parser means what. Its first word is the name of the option.
+struct Sentence {
+  std::string_view contains;
+  std::string (*says)(const std::string& name, const CLI::Option* option, const std::string& last);
+};
+
+// "--output DIR"
+std::string with_value(const std::string& name, const CLI::Option* option) {
+  const bool has_value = option && !option->get_positional() && !option->get_type_name().empty();
+  return has_value ? fmt::format("{} {}", name, option->get_type_name()) : name;
+}
+
+constexpr Sentence sentences[] = {
+    {" missing",
+     [](const std::string& name, const CLI::Option* option, const std::string&) {
+       return fmt::format("{} needs a value: {}", name, with_value(name, option));
+     }},
+    {" At Most ",
+     [](const std::string& name, const CLI::Option*, const std::string&) {
+       return fmt::format("{} is given more than once; leave one", name);
+     }},
+    {" is required",
+     [](const std::string& name, const CLI::Option* option, const std::string&) {
+       return fmt::format("{} is missing", with_value(name, option));
+     }},
+    {" requires ",
+     [](const std::string& name, const CLI::Option*, const std::string& last) {
+       return fmt::format("{} goes only with {}; add that", name, last);
+     }},
+    {" excludes ",
+     [](const std::string& name, const CLI::Option*, const std::string& last) {
+       return fmt::format("{} and {} don't go together; leave one out", name, last);
+     }},
+    {"The value ",
+     [](const std::string&, const CLI::Option*, const std::string& last) {
+       return fmt::format("{} stands alone: it takes no value", last);
+     }},
+};
+
+std::string in_our_words(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string what = error.what();
+  const std::string line = what.substr(0, what.find('\n'));
+  if (dynamic_cast<const CLI::ValidationError*>(&error)) return line;  // our own words already
+  const std::string name = line.substr(0, line.find_first_of(": "));
+  const std::string last = line.substr(line.rfind(' ') + 1);
+  for (const Sentence& sentence : sentences) {
+    if (line.find(sentence.contains) == std::string::npos) continue;
+    return sentence.says(name, option_of(app, name), last);
+  }
+  return line;
+}
+
+/// What was wrong with the words of a command, in one line: what to write instead, and where the
+/// examples are.
+std::string usage_error(const CLI::App& root, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = root.get_subcommands();
+  const CLI::App& app = chosen.empty() ? root : *chosen.front();
+  const std::vector<std::string> extra = root.remaining(true);
+  const std::string message =
+      extra.empty() ? in_our_words(app, error) : unexpected(app, extra.front());
+  return fmt::format("{} ({}{} --help shows examples)", message, chosen.empty() ? "" : "qkv ",
+                     app.get_name());
+}
+
+/// Throws InputError where the first word that is no option of qkv's own names no command.
+void refuse_unknown_command(const CLI::App& root, std::span<const std::string> words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.starts_with("-")) {
+      const std::string name = word.substr(0, word.find('='));
+      const CLI::Option* option = root.get_option_no_throw(name);
+      if (!option) {
+        throw InputError(
+            fmt::format("there is no option \"{}\"{}", name,
+                        option_hint(root, word, "; options of a command stand behind it")));
+      }
+      if (name == word && option->get_items_expected_max() > 0) ++i;  // the next is its value
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(command->get_name());
+    }
+    if (std::find(names.begin(), names.end(), word) != names.end()) return;
+    throw InputError(
+        fmt::format("there is no command \"{}\"; {}", word, did_you_mean(word, names)));
+  }
+}
+
+constexpr std::size_t help_column = 34;  // where descriptions begin
+constexpr std::size_t narrowest = 20;    // a column of text that can still be read
+
+// Lines that are too long go on below where their text begins: under the description of an option,
+// or at the margin.
+std::string laid_out(const std::string& text, std::size_t column) {
+  const std::size_t width = terminal(ColourChoice::never).width;
+  std::string result;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t from = line.starts_with("  ") ? column : 0;
+    if (qkv::width(line) <= width || line.size() <= from || width < from + narrowest) {
+      result += line + "\n";
+      continue;
+    }
+    std::string start = line.substr(0, from);
+    for (const std::string& piece : wrapped(line.substr(from), width - from)) {
+      result += start + piece + "\n";
+      start.assign(from, ' ');
+    }
+  }
+  return result;
+}
+
+// The options of qkv itself, which every command takes.
+std::string common_options(const CLI::Formatter& formatter, const CLI::App& root) {
+  const auto is_shown = [&](const CLI::Option* option) { return option != root.get_help_ptr(); };
+  return laid_out(
+      formatter.make_group("Options of every command", false, root.get_options(is_shown)),
+      help_column);
+}
+
+// Examples are what people look for first.
+std::string help_of(const CLI::Formatter& formatter, const CLI::App& command) {
+  const auto& name = command.get_name();
+  std::string text = laid_out(
+      formatter.make_help(&command, "qkv " + name, CLI::AppFormatMode::Normal), help_column);
+  text.erase(text.find_last_not_of('\n') + 2);
+  const auto declared =
+      std::ranges::find(all_commands(), name, [](const Command* one) { return one->name; });
+  return fmt::format("Examples:\n{}\n{}", (*declared)->examples, text);
+}
+
+/// What qkv is and can do, for those who type it alone.
+std::string welcome() {
+  std::string text =
+      "qkv walks through attention, one matrix at a time, and checks yours.\n\n"
+      "Type this first:\n"
+      "  qkv run the-fat-cat              from a sentence to context vectors\n"
+      "  qkv explain the-fat-cat 'scores[head 1,cat,fat]'\n\n"
+      "Commands (qkv help COMMAND shows examples):\n";
+  for (const Command* command : all_commands()) {
+    text += fmt::format("  {:<10} {}\n", command->name, command->summary);
+  }
+  text = laid_out(text, 13);
+  text += "\nLessons:\n";
+  for (const BuiltInLesson& lesson : built_in_lessons()) text += fmt::format("  {}\n", lesson.name);
+  return text;
+}
+
+/// The help of the command that was chosen, its examples first, or of qkv itself.
+std::string help_text(const CLI::App& root) {
+  CLI::Formatter formatter;
+  formatter.column_width(help_column);
+  const std::vector<CLI::App*> chosen = root.get_subcommands();
+  return (chosen.empty() ? welcome() : help_of(formatter, *chosen.front())) +
+         common_options(formatter, root);
+}
 
 constexpr std::array commands = {&lessons_command, &run_command,     &explain_command,
                                  &export_command,  &report_command,  &worksheet_command,
@@ -211,4 +415,4 @@ int run_app(int argc, char** argv) {
   return command->run();
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

@@ -8,19 +8,18 @@
 #include <thread>
 
 #include "check/check.hpp"
-#include "check/intake/gradients.hpp"
+#include "check/intake/step_names.hpp"
 #include "cli/command.hpp"
-#include "cli/few_messages.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
-#include "cli/progress.hpp"
-#include "cli/values.hpp"
-#include "formats/files/file_stem.hpp"
+#include "cli/screen.hpp"
+#include "cli/terminal.hpp"
+#include "formats/files/find_files.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
 #include "verdicts/checked.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -49,7 +48,7 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
     try {
       const Submission submission = read_submission(path, loaded.trace);
       progress.advance(matrices);
-      one.report = check(loaded.lesson, loaded.trace, submission, rules);
+      one.report = check_submission(loaded.lesson, loaded.trace, submission, rules);
     } catch (const InputError& error) {
       // Nothing but a row or an entry can be said of it; without one, it is an error like others.
       const bool has_row = options.json || !options.summary.empty();
@@ -228,4 +227,4 @@ constinit const Command check_command{
     .model = ModelPlace::first,
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

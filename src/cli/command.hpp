@@ -8,7 +8,7 @@
 #include "cli/sandbox.hpp"
 #include "cli/terminal.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 
 class OptionList;
 
@@ -49,4 +49,4 @@ extern const Command params_command;
 /// All of them, in the order in which help lists them.
 std::span<const Command* const> all_commands();
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

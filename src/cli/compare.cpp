@@ -4,23 +4,21 @@
 #include <filesystem>
 #include <memory>
 
-#include "check/compare/compared_program.hpp"
+#include "check/compare/compare.hpp"
 #include "check/compare/side.hpp"
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
-#include "cli/values.hpp"
 #include "formats/files/find_files.hpp"
 #include "formats/format.hpp"
 #include "lesson/library.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
-#include "text/number_in.hpp"
-#include "text/shell_word.hpp"
+#include "text/number.hpp"
 #include "text/strings.hpp"
 #include "verdicts/compared.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -277,4 +275,4 @@ constinit const Command compare_command{
     .model = ModelPlace::last,
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

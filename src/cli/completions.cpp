@@ -2,7 +2,259 @@
 
 #include "cli/generate.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
+namespace {
+
+// In single quotes, inside which fish knows \' and \\.
+std::string in_fish_quotes(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "'";
+}
+
+std::string offered(const DeclaredOption& option) {
+  switch (option.value.offer) {
+    case Offer::choices: return fmt::format(" -a '{}'", fmt::join(option.value.choices, " "));
+    case Offer::lessons:
+    case Offer::lessons_and_files: return " -a '(__qkv_lessons)'";
+    case Offer::steps: return " -a '(__qkv_steps)'";
+    case Offer::cells: return " -a '(__qkv_steps)\"[\"'";
+    case Offer::directories: return " -a '(__fish_complete_directories)'";
+    case Offer::files:
+    case Offer::nothing: break;
+  }
+  return {};
+}
+
+// Whether a value is a file: of anything else fish is to offer no files.
+std::string_view files_or_not(const DeclaredOption& option) {
+  const bool files =
+      option.value.offer == Offer::files || option.value.offer == Offer::lessons_and_files;
+  return files ? " -F" : " -f";
+}
+
+std::string when(const CommandUsage& command) {
+  return command.name.empty() ? ""
+                              : fmt::format(" -n '__fish_seen_subcommand_from {}'", command.name);
+}
+
+// An argument is offered in its own place among the command's arguments; one that may be repeated
+// also after it.
+std::string argument_line(const CommandUsage& command, const DeclaredOption& argument,
+                          std::size_t place) {
+  return fmt::format("complete -c qkv -n '__qkv_is_argument {} {} {}'{}{}\n", command.name, place,
+                     argument.repeats ? "-ge" : "-eq", files_or_not(argument), offered(argument));
+}
+
+std::string option_line(const CommandUsage& command, const DeclaredOption& option) {
+  std::string text = "complete -c qkv" + when(command);
+  for (const std::string& name : option.names) {
+    text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  }
+  if (!option.value.name.empty())
+    text += " -r" + std::string(files_or_not(option)) + offered(option);
+  return text + " -d " + in_fish_quotes(std::string(option.says_shortly())) + "\n";
+}
+
+constexpr std::string_view fish_functions =
+    R"fish(# fish completion for qkv; made by: qkv --generate complete-fish
+
+function __qkv_lessons
+    qkv lessons --names 2>/dev/null
+    __fish_complete_suffix .toml
+end
+
+# The steps of the lesson on the line, or of the first lesson where there is none.
+function __qkv_steps
+    set -l known (qkv lessons --names 2>/dev/null)
+    set -l lesson $known[1]
+    for word in (commandline -opc)
+        if contains -- $word $known; or string match -q '*.toml' -- $word
+            set lesson $word
+            break
+        end
+    end
+    qkv lessons $lesson --names 2>/dev/null
+end
+
+# Whether the word to come is the argument $argv[2] (from 0) of the command $argv[1], or, with -ge,
+# that or a later one. Words behind options that take a value are no arguments.
+function __qkv_is_argument
+    set -l words (commandline -opc)
+    set -e words[1]
+    set -l place -1
+    set -l value 0
+    for word in $words
+        if test $value = 1
+            set value 0
+        else if string match -q -- '-*' $word
+            contains -- $word $__qkv_with_value; and set value 1
+        else if test $place = -1
+            test $word = $argv[1]; or return 1
+            set place 0
+        else
+            set place (math $place + 1)
+        end
+    end
+    test $place -ge 0; and test $place $argv[3] $argv[2]
+end
+
+)fish";
+
+}  // namespace
+
+std::string fish_completion(const std::vector<CommandUsage>& usage) {
+  std::string text(fish_functions), with_value = " ", lines;
+  for (const CommandUsage& command : usage) {
+    if (!command.name.empty()) {
+      lines += fmt::format("complete -c qkv -n __fish_use_subcommand -f -a {} -d {}\n",
+                           command.name, in_fish_quotes(command.summary));
+    }
+    std::size_t place = 0;
+    for (const DeclaredOption& option : command.options) {
+      lines += option.is_argument ? argument_line(command, option, place++)
+                                  : option_line(command, option);
+      if (option.is_argument || option.value.name.empty()) continue;
+      for (const std::string& name : option.names) {
+        if (with_value.find(" " + name + " ") == std::string::npos) with_value += name + " ";
+      }
+    }
+  }
+  return text + "set -g __qkv_with_value" + with_value + "\n\ncomplete -c qkv -f\n" + lines;
+}
+
+namespace {
+
+// Text inside _arguments' own notation, which ends at brackets and colons.
+std::string plain(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (std::string_view("[]:\\").find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+std::string action(const DeclaredOption& option) {
+  switch (option.value.offer) {
+    case Offer::choices: return fmt::format("({})", fmt::join(option.value.choices, " "));
+    case Offer::lessons: return "_qkv_lessons";
+    case Offer::lessons_and_files: return "_qkv_lessons_and_files";
+    case Offer::steps: return "_qkv_steps";
+    case Offer::cells: return "_qkv_cells";
+    case Offer::files: return "_files";
+    case Offer::directories: return "_directories";
+    case Offer::nothing: break;
+  }
+  return " ";
+}
+
+// '--digits=[Decimals to show]:N: ' for each name of an option; '*:PATH:_files' for an argument.
+std::string specifications(const DeclaredOption& option) {
+  if (option.is_argument) {
+    return "      " +
+           in_quotes(fmt::format("{}:{}:{}", option.repeats ? "*" : "", plain(option.names.front()),
+                                 action(option))) +
+           "\n";
+  }
+  std::string text;
+  for (const std::string& name : option.names) {
+    const bool takes_value = !option.value.name.empty();
+    const std::string_view joint = !takes_value ? "" : name.starts_with("--") ? "=" : "+";
+    const std::string value =
+        takes_value ? fmt::format(":{}:{}", plain(option.value.name), action(option)) : "";
+    text += "      " +
+            in_quotes(fmt::format("{}{}{}[{}]{}", option.repeats ? "*" : "", name, joint,
+                                  plain(std::string(option.says_shortly())), value)) +
+            "\n";
+  }
+  return text;
+}
+
+std::string specifications(const CommandUsage& command) {
+  std::string text;
+  for (const DeclaredOption& option : command.options) text += specifications(option);
+  return text;
+}
+
+constexpr std::string_view functions = R"zsh(#compdef qkv
+# zsh completion for qkv; made by: qkv --generate complete-zsh
+
+_qkv_lessons() {
+  local -a lessons
+  lessons=(${(f)"$(_call_program lessons qkv lessons --names 2>/dev/null)"})
+  _alternative "lessons:lesson:compadd -a lessons" "files:lesson file:_files -g '*.toml'"
+}
+
+_qkv_lessons_and_files() {
+  local -a lessons
+  lessons=(${(f)"$(_call_program lessons qkv lessons --names 2>/dev/null)"})
+  _alternative "lessons:lesson:compadd -a lessons" "files:file:_files"
+}
+
+# The names of the steps of the lesson on the line, or of the first lesson where there is none.
+_qkv_step_names() {
+  local -a lessons
+  local word
+  lessons=(${(f)"$(_call_program lessons qkv lessons --names 2>/dev/null)"})
+  local lesson=$lessons[1]
+  for word in $words[2,CURRENT-1]; do
+    if [[ $word == *.toml ]] || (( $lessons[(Ie)$word] )); then
+      lesson=$word
+      break
+    fi
+  done
+  steps=(${(f)"$(_call_program steps qkv lessons ${(q)lesson} --names 2>/dev/null)"})
+}
+
+_qkv_steps() {
+  local -a steps
+  _qkv_step_names
+  compadd -a steps
+}
+
+_qkv_cells() {
+  local -a steps
+  _qkv_step_names
+  compadd -S '[' -a steps
+}
+
+)zsh";
+
+}  // namespace
+
+std::string zsh_completion(const std::vector<CommandUsage>& usage) {
+  std::string text(functions), commands, cases;
+  for (const CommandUsage& command : usage) {
+    if (command.name.empty()) continue;
+    commands += "    " + in_quotes(command.name + ":" + command.summary) + "\n";
+    cases += fmt::format("    {})\n      arguments+=(\n{}      ) ;;\n", command.name,
+                         specifications(command));
+  }
+  return text +
+         fmt::format(
+             "_qkv_commands() {{\n  local -a commands\n  commands=(\n{}  )\n"
+             "  _describe command commands\n}}\n\n"
+             "_qkv() {{\n  local curcontext=$curcontext state state_descr line\n"
+             "  local -a everywhere arguments\n  typeset -A opt_args\n  everywhere=(\n{}  )\n"
+             "  _arguments -C $everywhere ':command:_qkv_commands' '*::argument:->arguments' "
+             "&& return\n  [[ $state == arguments ]] || return 1\n"
+             "  curcontext=${{curcontext%:*}}-$line[1]:\n"
+             "  arguments=($everywhere)\n  case $line[1] in\n{}  esac\n"
+             "  _arguments $arguments\n}}\n\n"
+             "if [[ $funcstack[1] == _qkv ]]; then _qkv \"$@\"; else compdef _qkv qkv; fi\n",
+             commands, specifications(usage.front()), cases);
+}
+
 namespace {
 
 std::string kind_of(const DeclaredOption& option) {
@@ -146,4 +398,4 @@ std::string bash_completion(const std::vector<CommandUsage>& usage) {
   return text.replace(text.find(place), place.size(), "choices:" + commands);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 constexpr Generated files[] = {
@@ -23,4 +23,4 @@ std::string generated_file(std::string_view name, const std::vector<CommandUsage
   throw std::logic_error("no such file: " + std::string(name));
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

@@ -7,7 +7,7 @@
 
 #include "cli/option_list.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 
 /// A command: everything that its help says, as data for man page and completions.
 struct CommandUsage {
@@ -34,4 +34,8 @@ std::string bash_completion(const std::vector<CommandUsage>& usage);
 std::string zsh_completion(const std::vector<CommandUsage>& usage);
 std::string fish_completion(const std::vector<CommandUsage>& usage);
 
-}  // namespace qkv
+/// The libraries that are linked into this program, with their versions, as an SPDX 2.3 document in
+/// its tag: value form. cmake/bill.cmake writes it.
+std::string_view bill_of_materials();
+
+}  // namespace qkv::inline cli

@@ -4,13 +4,11 @@
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
-#include "cli/values.hpp"
-#include "terminal/heads.hpp"
 #include "terminal/model_views.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 constexpr std::string_view as_they_come = "layer";
@@ -107,4 +105,4 @@ constinit const Command heads_command{
     .model = ModelPlace::first,
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

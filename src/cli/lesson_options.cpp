@@ -7,13 +7,11 @@
 #include <limits>
 
 #include "cli/option_list.hpp"
-#include "cli/values.hpp"
 #include "text/error.hpp"
-#include "text/number_in.hpp"
-#include "text/shell_word.hpp"
+#include "text/number.hpp"
 #include "text/strings.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 // Those between commas. An empty one is a token, too: it counts, and is refused where it is read.
@@ -186,4 +184,4 @@ void add_digits_option(OptionList& app, int& digits) {
   app.add_option("--digits", digits, decimals(), "Decimals to show (4)");
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

@@ -5,7 +5,7 @@
 
 #include "lesson/library.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 
 class OptionList;
 
@@ -41,4 +41,4 @@ std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Tr
 /// Declares --digits, the decimals that people see.
 void add_digits_option(OptionList& app, int& digits);
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

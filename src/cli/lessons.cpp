@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/option_list.hpp"
@@ -11,10 +11,9 @@
 #include "lesson/library.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
-#include "text/width.hpp"
 #include "text/wrapping.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 struct LessonsOptions {
@@ -168,4 +167,4 @@ constinit const Command lessons_command{
     .setup = set_up_lessons,
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

@@ -6,16 +6,16 @@
 
 #include "check/grading/advice.hpp"
 #include "cli/command.hpp"
-#include "cli/few_messages.hpp"
 #include "cli/option_list.hpp"
+#include "cli/terminal.hpp"
 #include "lesson/library.hpp"
 #include "lesson/lint.hpp"
-#include "terminal/operations.hpp"
+#include "terminal/tables.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
 #include "trace/evaluate.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 struct LintOptions {
@@ -98,4 +98,4 @@ constinit const Command lint_command{
     .setup = set_up_lint,
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

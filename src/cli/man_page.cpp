@@ -4,7 +4,7 @@
 #include "lesson/library.hpp"
 #include "text/unicode.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 // Text for roff: nothing in it is a request, and a dash is the dash that people type.
@@ -125,4 +125,4 @@ std::string man_page(const std::vector<CommandUsage>& usage) {
   return text.append(lessons_roff()).append(ending);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

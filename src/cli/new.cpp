@@ -8,17 +8,16 @@
 #include <optional>
 #include <string_view>
 
-#include "check/grading/distinct.hpp"
+#include "check/grading/advice.hpp"
 #include "cli/command.hpp"
+#include "cli/export.hpp"
 #include "cli/option_list.hpp"
-#include "cli/sync_option.hpp"
-#include "cli/values.hpp"
 #include "formats/files/write_file.hpp"
 #include "lesson/generate/new_lesson.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 struct NewOptions {
@@ -142,4 +141,4 @@ constinit const Command new_command{
     .files = FileUse::writes,
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

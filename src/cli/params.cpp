@@ -1,5 +1,3 @@
-#include "terminal/tables.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,12 +6,12 @@
 
 #include "cli/command.hpp"
 #include "cli/option_list.hpp"
+#include "terminal/tables.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
-#include "text/number_in.hpp"
-#include "text/thousands.hpp"
+#include "text/number.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 struct ParamsOptions {
@@ -99,4 +97,4 @@ constinit const Command params_command{
     .setup = set_up_params,
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

@@ -7,20 +7,19 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/export.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
-#include "cli/progress.hpp"
-#include "cli/sync_option.hpp"
-#include "cli/values.hpp"
+#include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"
 #include "interactive/walkthrough.hpp"
 #include "page/report.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
-#include "text/shell_word.hpp"
-#include "text/thousands.hpp"
+#include "text/number.hpp"
+#include "text/strings.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 struct ReportOptions {
@@ -147,4 +146,4 @@ constinit const Command report_command{
     .files = FileUse::writes,
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

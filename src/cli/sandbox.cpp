@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 #ifdef SYS_landlock_create_ruleset
@@ -62,4 +62,4 @@ void confine(FileUse use) {
   if (std::getenv("QKV_UNCONFINED") == nullptr) refuse_by_kernel(use);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace qkv {
+namespace qkv::inline cli {
 
 /// What a command does to files.
 enum class FileUse { reads, writes };
@@ -13,4 +13,4 @@ enum class FileUse { reads, writes };
 /// environment's QKV_UNCONFINED switches it off, for tools that write what they saw at the end.
 void confine(FileUse use);
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

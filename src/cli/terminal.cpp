@@ -4,16 +4,32 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
-#include "formats/files/temporary.hpp"
+#include "formats/files/write_file.hpp"
 #include "text/error.hpp"
-#include "text/number_in.hpp"
+#include "text/escape.hpp"
+#include "text/number.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
+namespace {
+
+constexpr std::size_t most = 10;
+
+}  // namespace
+
+bool FewMessages::tell(std::string_view message) {
+  if (++count_ > most) return false;
+  qkv::tell(fmt::format("qkv: {}\n", visible(message)));
+  return true;
+}
+
+std::size_t FewMessages::untold() const { return count_ - std::min(count_, most); }
+
 namespace {
 
 constexpr std::size_t narrowest = 20;
@@ -71,4 +87,4 @@ void finish_output() {
       fmt::format("the output could not be written: {}", std::strerror(first_failure)));
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

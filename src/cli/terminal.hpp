@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace qkv {
+namespace qkv::inline cli {
 
 enum class ColourChoice { automatic, always, never };
 
@@ -32,4 +32,17 @@ void tell(std::string_view text);
 /// disk does not pass for success.
 void finish_output();
 
-}  // namespace qkv
+/// Messages of a kind that may come by the thousand: the first ones are told, the others counted.
+class FewMessages {
+ public:
+  /// A line of standard error, unless there were many already; whether it was told.
+  bool tell(std::string_view message);
+
+  /// How many were not told; 0 at first.
+  std::size_t untold() const;
+
+ private:
+  std::size_t count_ = 0;
+};
+
+}  // namespace qkv::inline cli

@@ -6,20 +6,19 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/export.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
-#include "cli/sync_option.hpp"
-#include "cli/values.hpp"
-#include "exporting/blank_sheets.hpp"
+#include "exporting/export_plan.hpp"
 #include "formats/files/output_directory.hpp"
 #include "formats/files/read_file.hpp"
 #include "page/worksheet.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
-#include "text/shell_word.hpp"
-#include "text/thousands.hpp"
+#include "text/number.hpp"
+#include "text/strings.hpp"
 
-namespace qkv {
+namespace qkv::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -144,4 +143,4 @@ constinit const Command worksheet_command{
     .files = FileUse::writes,
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline cli

@@ -7,11 +7,11 @@
 
 #include "lesson/lesson.hpp"
 #include "text/number.hpp"
-#include "text/passages.hpp"
+#include "text/wrapping.hpp"
 #include "trace/reference.hpp"
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline document {
 
 /// How a lesson looks as a document.
 struct DocumentLook {
@@ -55,4 +55,4 @@ std::string markdown_document(const Lesson& lesson, const Trace& trace, const Do
 /// that its fonts lack show as their code points; xelatex and lualatex show them.
 std::string latex_document(const Lesson& lesson, const Trace& trace, const DocumentLook& look);
 
-}  // namespace qkv
+}  // namespace qkv::inline document

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace qkv {
+namespace qkv::inline document {
 
 /// Safe text (see text/visible.hpp) as LaTeX sets it, in text mode or in \text: every mark that
 /// LaTeX would act on is escaped, √ and ᵀ become mathematics, and a character that pdflatex's own
@@ -17,4 +17,4 @@ std::string latex_prose(std::string_view text);
 /// are replaced as above, and the marks that LaTeX's default fonts show as something else.
 std::string latex_characters(std::string_view latex);
 
-}  // namespace qkv
+}  // namespace qkv::inline document

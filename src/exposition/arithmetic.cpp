@@ -2,10 +2,226 @@
 
 #include <fmt/format.h>
 
-#include "exposition/cell_notation.hpp"
-#include "ops/cell.hpp"
+#include <algorithm>
+#include <cmath>
 
-namespace qkv {
+#include "ops/cell.hpp"
+#include "text/number.hpp"
+
+namespace qkv::inline exposition {
+namespace {
+
+using Kind = Expression::Kind;
+
+// How tightly an operation binds its parts: a part that binds less needs brackets.
+int binding(Kind kind) {
+  switch (kind) {
+    case Kind::sum:
+    case Kind::difference: return 1;
+    case Kind::negative: return 2;
+    case Kind::product:
+    case Kind::quotient: return 3;
+    case Kind::power: return 4;
+    default: return 5;
+  }
+}
+
+std::string latex_name(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (std::string_view("\\{}_^&%$#~").find(c) == std::string_view::npos) {
+      result += c;
+    } else if (c == '\\' || c == '^' || c == '~') {
+      result += fmt::format("\\char`\\{} ", c);
+    } else {
+      result += fmt::format("\\{}", c);
+    }
+  }
+  return result;
+}
+
+class Writer {
+ public:
+  Writer(std::size_t stage, const CellNotation& notation)
+      : stage_(stage), look_(notation.look), notation_(notation) {}
+
+  std::string write(const Expression& term) const {
+    if (term.kind() == Kind::number) return constant(term.value());
+    if (stage_ > term.strides()) return value(term.value());
+    switch (term.kind()) {
+      case Kind::cell:
+        return in_latex() ? latex_cell(notation_.name(term.place())) : notation_.name(term.place());
+      case Kind::sum: return sum(term);
+      case Kind::difference: return joined(term, in_latex() ? " - " : " − ", 1, 2);
+      case Kind::product: return product(term);
+      case Kind::quotient: return quotient(term);
+      case Kind::negative: return negated(part(term, 0, 3));
+      case Kind::root: return root(term);
+      case Kind::exponential: return exponential(term);
+      case Kind::power: return raised(part(term, 0, 5), term.parts()[1]);
+      case Kind::logarithm: return function("ln", term);
+      case Kind::sine: return function("sin", term);
+      case Kind::cosine: return function("cos", term);
+      case Kind::hyperbolic_tangent: return function("tanh", term);
+      case Kind::error_function: return function("erf", term);
+      case Kind::maximum: return function("max", term);
+      case Kind::number: break;
+    }
+    return {};
+  }
+
+ private:
+  bool in_latex() const { return look_.notation == Notation::latex; }
+
+  // A number of the maths itself, such as 10000, with all its digits.
+  std::string constant(double x) const {
+    const bool is_long = std::isfinite(x) && x == std::trunc(x) && std::abs(x) >= 1e5;
+    return finite_or_sign(x, is_long ? brief(x, 0) : fmt::format("{}", x));
+  }
+  std::string value(double x) const { return finite_or_sign(x, brief(x, look_.digits)); }
+
+  std::string finite_or_sign(double x, std::string text) const {
+    if (!in_latex()) return text.starts_with('-') ? with_sign(text) : text;
+    // A comma between digits would get the blank of a list.
+    for (std::size_t at = text.find(','); at != std::string::npos; at = text.find(',', at + 3)) {
+      text.replace(at, 1, "{,}");
+    }
+    if (std::isinf(x)) return x > 0 ? "\\infty" : "-\\infty";
+    const std::size_t e = text.find('e');
+    if (e == std::string::npos) return text;
+    return fmt::format("{} \\cdot 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
+  }
+
+  bool is_negative(std::string_view text) const { return text.starts_with(look_.minus); }
+
+  std::string with_sign(std::string_view number) const {
+    return std::string(look_.minus).append(number.substr(1));
+  }
+
+  bool is_worked_out(const Expression& term) const {
+    return stage_ > term.strides() || term.kind() == Kind::number;
+  }
+
+  // A part in brackets where it binds less than `least`; after an operator, what begins with a sign
+  // has it in brackets: 2·3 + (-1)·4, 2 − (-8) / 4.
+  std::string part(const Expression& term, std::size_t i, int least) const {
+    const Expression& part = term.parts()[i];
+    const std::string text = write(part);
+    const bool is_number = is_worked_out(part);
+    if (!is_number && binding(part.kind()) < least) return bracketed(text);
+    if (i == 0 || !is_negative(text)) return text;
+    if (is_number || part.kind() == Kind::negative) return bracketed(text);
+    const std::string_view times = in_latex() ? " \\cdot" : "·";
+    const std::size_t end = std::min({text.find(times), text.find(' '), text.size()});
+    return bracketed(text.substr(0, end)) + text.substr(end);
+  }
+
+  std::string bracketed(const std::string& text) const {
+    return in_latex() ? fmt::format("\\left({}\\right)", text) : fmt::format("({})", text);
+  }
+
+  std::string joined(const Expression& term, std::string_view sign, int left, int right) const {
+    return part(term, 0, left) + std::string(sign) + part(term, 1, right);
+  }
+
+  std::string product(const Expression& term) const {
+    const std::string_view sign = in_latex() ? " \\cdot " : "·";
+    if (notation_.weight_first && is_product_of_cells(term)) {
+      return joined(Expression::of(Kind::product, {term.parts()[1], term.parts()[0]}), sign, 3, 3);
+    }
+    return joined(term, sign, least_as_factor(term.parts()[0]), least_as_factor(term.parts()[1]));
+  }
+
+  // On a line a quotient has brackets, (a / b)·c, as c might be below the stroke, too.
+  int least_as_factor(const Expression& factor) const {
+    return !in_latex() && factor.kind() == Kind::quotient ? 4 : 3;
+  }
+
+  std::string sum(const Expression& term) const {
+    constexpr std::size_t kept_outside = 4, kept_inside = 2;
+    const std::size_t kept = depth_ > 0 ? kept_inside : kept_outside;
+    ++depth_;
+    std::string text = listed(term, " + ", kept, [&](std::size_t i) { return part(term, i, 1); });
+    --depth_;
+    return text;
+  }
+
+  // Of a list that is cut the ends stay, fewer of one inside another: what is left out is always
+  // more than what the words for it take.
+  template <class Write>
+  std::string listed(const Expression& term, std::string_view sign, std::size_t kept,
+                     Write write) const {
+    const std::size_t count = term.parts().size();
+    const bool cut = look_.most_terms != 0 && count > look_.most_terms;
+    const std::size_t first = cut ? kept - 1 : count;
+    std::string text;
+    for (std::size_t i = 0; i < first; ++i) text.append(i == 0 ? "" : sign).append(write(i));
+    if (!cut) return text;
+    text += in_latex() ? fmt::format("{}\\dots{}", sign, sign)
+                       : fmt::format("{}… {} more …{}", sign, count - first - 1, sign);
+    return text + write(count - 1);
+  }
+
+  std::string quotient(const Expression& term) const {
+    if (!in_latex()) return joined(term, " / ", 3, 4);
+    return fmt::format("\\frac{{{}}}{{{}}}", write(term.parts()[0]), write(term.parts()[1]));
+  }
+
+  std::string negated(const std::string& text) const {
+    return std::string(look_.minus) + (is_negative(text) ? bracketed(text) : text);
+  }
+
+  std::string root(const Expression& term) const {
+    const std::string inside = write(term.parts()[0]);
+    if (in_latex()) return fmt::format("\\sqrt{{{}}}", inside);
+    return is_worked_out(term.parts()[0]) ? "√" + inside : "√(" + inside + ")";
+  }
+
+  std::string raised(const std::string& base, const Expression& exponent) const {
+    const std::string text = write(exponent);
+    if (in_latex()) return fmt::format("{}^{{{}}}", base, text);
+    const bool plain = (is_worked_out(exponent) && !is_negative(text)) ||
+                       (stage_ == 0 && exponent.kind() == Kind::cell);
+    return plain ? base + "^" + text : base + "^(" + text + ")";
+  }
+
+  std::string exponential(const Expression& term) const { return raised("e", term.parts()[0]); }
+
+  std::string function(std::string_view name, const Expression& term) const {
+    constexpr std::size_t kept = 4;
+    const std::string inside =
+        listed(term, ", ", kept, [&](std::size_t i) { return write(term.parts()[i]); });
+    if (!in_latex()) return fmt::format("{}({})", name, inside);
+    const bool usual = name != "erf";
+    return usual ? fmt::format("\\{}\\left({}\\right)", name, inside)
+                 : fmt::format("\\operatorname{{{}}}\\left({}\\right)", name, inside);
+  }
+
+  std::size_t stage_;
+  mutable int depth_ = 0;  // of sums within sums: the inner ones are cut shorter
+  const ArithmeticLook& look_;
+  const CellNotation& notation_;
+};
+
+}  // namespace
+
+std::string latex_cell(std::string_view reference) {
+  const std::size_t open = reference.find('[');
+  if (open == std::string_view::npos) return fmt::format("\\text{{{}}}", latex_name(reference));
+  const std::string_view inside = reference.substr(open + 1, reference.size() - open - 2);
+  return fmt::format("\\text{{{}}}_{{\\text{{{}}}}}", latex_name(reference.substr(0, open)),
+                     latex_name(inside));
+}
+
+bool is_product_of_cells(const Expression& term) {
+  return term.kind() == Kind::product && term.parts()[0].kind() == Kind::cell &&
+         term.parts()[1].kind() == Kind::cell;
+}
+
+std::string written_at(std::size_t stage, const Expression& term, const CellNotation& notation) {
+  return Writer(stage, notation).write(term);
+}
+
 namespace {
 
 CellBase place_of(const Call& call, const Step& step, const CellReference& cell) {
@@ -57,4 +273,4 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
   return result;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline exposition

@@ -4,16 +4,17 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
-#include "exposition/formula.hpp"
+#include "exposition/step_words.hpp"
 #include "lesson/lesson.hpp"
-#include "text/passages.hpp"
+#include "text/wrapping.hpp"
 #include "trace/reference.hpp"
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline exposition {
 
 // What a lesson is told as, piece after piece: values that know nothing of how they will look. A
 // terminal, a document, a page and a sheet of paper are writers of them: each has a word for every
@@ -125,4 +126,16 @@ std::string written(std::span<const Told> told, const Writer& writer) {
 Exposition told_of(const Lesson& lesson, const Trace& trace, const Step& step,
                    const Telling& telling);
 
-}  // namespace qkv
+/// What is said of a changed lesson before its steps.
+inline constexpr std::string_view changed_words =
+    "Steps whose numbers were changed are explained in general words.";
+
+/// What a change of the lesson did to one step, in a line: how many cells, and the first of them
+/// with what they were: `changed: 2 of 49 cells: [cat,fat] 4 → 8, [cat,mat] 1 → 2`.
+/// Where the step is of another size, or belongs to other words, that is what it says.
+std::string changes_text(const Step& step, const Trace& before, int digits);
+
+/// The cell that changed the most; none where nothing did, or where the two can't be compared.
+std::optional<CellReference> largest_change(const Step& step, const Trace& before);
+
+}  // namespace qkv::inline exposition

@@ -12,7 +12,7 @@
 #include "text/wrapping.hpp"
 #include "trace/backward.hpp"
 
-namespace qkv {
+namespace qkv::inline exposition {
 namespace {
 
 constexpr std::size_t most_cells = 6;
@@ -136,4 +136,4 @@ std::string seen_text(const SeenStep& step, const Trace& trace, int digits) {
   return text + (step.cells.size() > most_cells ? ", …" : "");
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline exposition

@@ -7,7 +7,7 @@
 #include "lesson/library.hpp"
 #include "trace/reference.hpp"
 
-namespace qkv {
+namespace qkv::inline exposition {
 
 /// A cell between a number and the loss.
 struct SeenCell {
@@ -37,4 +37,4 @@ std::optional<SeenThrough> seen_through(const LoadedLesson& loaded, const CellRe
 /// at which no line may end do not break.
 std::string seen_text(const SeenStep& step, const Trace& trace, int digits);
 
-}  // namespace qkv
+}  // namespace qkv::inline exposition

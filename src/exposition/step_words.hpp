@@ -7,7 +7,7 @@
 #include "lesson/lesson.hpp"
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline exposition {
 
 /// What a step is called: by the lesson, or where it is silent by the operation. Not made safe.
 std::string title_of(const Lesson& lesson, const Step& step);
@@ -34,4 +34,25 @@ std::vector<const Given*> first_used_by(const Trace& trace, const Step& step);
 /// Whether the lesson has this given printed where it is first used (`show = false`: only named).
 bool is_shown(const Lesson& lesson, const Given& given);
 
-}  // namespace qkv
+/// A stretch of a step's formula: plain text, or an operand as it stands in it.
+struct FormulaPiece {
+  std::string text = {};    ///< "softmax of each row of ", or the operand's name
+  bool is_operand = false;  ///< then the rest says how it stands there
+  bool transposed = false;  ///< with a ᵀ behind it
+  std::string shape = {};   ///< as people see it: "7×2"; of Kᵀ the shape turned over
+};
+
+/// The formula of a step, its operands' names put in. The text is as the operation wrote it, the
+/// names as the lesson did: neither is made safe to show yet.
+/// Example: {Q (7×2)}, " · ", {K, transposed (2×7)}; scores, 7×7.
+struct Formula {
+  std::vector<FormulaPiece> pieces;
+  std::string result;
+  std::string result_shape;
+};
+Formula formula_of(const Trace& trace, const Step& step);
+
+/// `Q (7×2) · Kᵀ (2×7) → scores (7×7)`.
+std::string formula_text(const Formula& formula);
+
+}  // namespace qkv::inline exposition

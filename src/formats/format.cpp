@@ -6,14 +6,13 @@
 #include "formats/arrays/npy.hpp"
 #include "formats/arrays/npz.hpp"
 #include "formats/arrays/safetensors.hpp"
-#include "formats/files/mapped_file.hpp"
+#include "formats/files/read_file.hpp"
 #include "formats/handwork/csv.hpp"
-#include "formats/handwork/csv_plain.hpp"
-#include "formats/handwork/pasted.hpp"
+#include "formats/handwork/printed_text.hpp"
 #include "tensor/row_kernels.hpp"
-#include "text/lowercase.hpp"
+#include "text/unicode.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,13 +71,14 @@ Matrices from_safetensors(std::string_view bytes, const std::string& where, cons
 }
 
 constexpr std::array format_list = {
-    &formats::csv,  &formats::tsv,         &formats::text,     &formats::npy,   &formats::npz,
-    &formats::json, &formats::safetensors, &formats::markdown, &formats::latex,
+    &file_types::csv,         &file_types::tsv,      &file_types::text,
+    &file_types::npy,         &file_types::npz,      &file_types::json,
+    &file_types::safetensors, &file_types::markdown, &file_types::latex,
 };
 
 }  // namespace
 
-namespace formats {
+namespace file_types {
 constinit const Format csv{.name = "csv",
                            .extension = ".csv",
                            .read = from_csv,
@@ -99,7 +99,7 @@ constinit const Format safetensors{.name = "safetensors",
                                    .several = true};
 constinit const Format markdown{.name = "markdown", .extension = ".md"};
 constinit const Format latex{.name = "latex", .extension = ".tex"};
-}  // namespace formats
+}  // namespace file_types
 
 std::span<const Format* const> all_formats() { return format_list; }
 
@@ -111,4 +111,4 @@ const Format* format_of(const fs::path& path) {
   return nullptr;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/io.hpp"
 #include "formats/parsed_array.hpp"
-#include "formats/wanted.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 
 /// A kind of file that qkv reads or writes: the one place for its name and extension.
 struct Format {
@@ -33,7 +33,7 @@ struct Format {
   bool is_text = false;  ///< its extension is also that of notes, settings and other tables
 };
 
-namespace formats {
+namespace file_types {
 extern const Format csv;
 extern const Format tsv;
 extern const Format text;
@@ -43,7 +43,7 @@ extern const Format json;
 extern const Format safetensors;
 extern const Format markdown;
 extern const Format latex;
-}  // namespace formats
+}  // namespace file_types
 
 /// Every format, those that are read first.
 std::span<const Format* const> all_formats();
@@ -51,4 +51,4 @@ std::span<const Format* const> all_formats();
 /// The format that a file's extension names, in capitals or not; nullptr where there is none.
 const Format* format_of(const std::filesystem::path& path);
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

@@ -8,7 +8,7 @@
 #include "tensor/huge_pages.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 
 /// A number as it was written: what it is worth and how far its digits go.
 struct Numeral {
@@ -50,4 +50,4 @@ struct NamedWritten {
   Written written;
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

@@ -1,13 +1,32 @@
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "interactive/frame.hpp"
-#include "interactive/showcase.hpp"
 #include "interactive/walkthrough.hpp"
+#include "terminal/grid.hpp"
 
-namespace qkv {
+namespace qkv::inline interactive {
+
+/// A lesson's matrices as people see them, ready to be shown again and again: those turned over are
+/// turned once, and what all of a matrix's numbers decide is looked for once.
+class Showcase {
+ public:
+  const Tensor& shown(const Walkthrough& walk, const std::string& name);
+  const GridMeasure& measure(const Walkthrough& walk, const std::string& name, std::size_t matrix);
+
+ private:
+  void keep_up(const Walkthrough& walk);
+
+  std::shared_ptr<const LoadedLesson> of_;
+  int digits_ = 0;
+  std::map<std::string, Tensor> turned_;
+  std::map<std::pair<std::string, std::size_t>, GridMeasure> measures_;
+};
 
 /// A cell of a step with the cell picked in its matrix, the cells it is made of marked in theirs,
 /// and its arithmetic. Only what is around the cell is looked at, however large the matrices are.
@@ -30,4 +49,4 @@ struct CellMove {
 /// The cell after the move; it stops at the edges, and matrices go round.
 CellReference moved(const Walkthrough& walk, CellReference cell, const CellMove& move);
 
-}  // namespace qkv
+}  // namespace qkv::inline interactive

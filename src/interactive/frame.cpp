@@ -1,14 +1,228 @@
 #include "interactive/frame.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
+#include "interactive/stepper.hpp"
+#include "interactive/stepper_keys.hpp"
 #include "terminal/lines.hpp"
-#include "terminal/wrapped_arithmetic.hpp"
-#include "text/width.hpp"
+#include "text/escape.hpp"
+#include "text/unicode.hpp"
+#include "text/wrapping.hpp"
+#include "trace/labels.hpp"
 
-namespace qkv {
+// What the stepper puts on the screen.
+
+namespace qkv::inline interactive {
+namespace {
+
+constexpr std::size_t room_to_type = 16;  // that a prompt leaves
+
+std::string longest_that_fits(const std::vector<std::string_view>& texts, std::size_t columns) {
+  const auto fits = [&](std::string_view text) { return width(text) <= columns; };
+  const auto found = std::ranges::find_if(texts, fits);
+  return fitted(found == texts.end() ? texts.back() : *found, columns);
+}
+
+std::string changes_note(const Walkthrough& walk) {
+  if (walk.set.empty()) return {};
+  std::string text = "Changed:";
+  for (const std::string& change : walk.set) text += " " + change;
+  return text + (walk.picture == Picture::dots
+                     ? " (u undoes; h shows numbers, where * marks those that differ)"
+                     : " (* marks numbers that differ, u undoes)");
+}
+
+}  // namespace
+
+Stepper::PageOf Stepper::wanted() const {
+  const bool question = quiz_ && quiz_->is_open();
+  return {.lesson = walk_.now,
+          .at = walk_.at,
+          .columns = window_.columns,
+          .rows = question ? window_.rows : 0,
+          .digits = walk_.digits,
+          .picture = walk_.picture,
+          .shows = shows_,
+          .question = question,
+          .opens = walk_.at == walk_.began_at,
+          .said = shows_ == Shows::message ? message_
+                  : question               ? quiz_->said()
+                                           : "",
+          .answered = quiz_ && shows_ == Shows::summary ? quiz_->answered() : 0};
+}
+
+std::string Stepper::text_of(const PageOf& of) {
+  if (of.shows == Shows::keys) return StepperKeys::help(of.columns);
+  if (of.shows == Shows::message) return visible_prose(of.said) + "\n";
+  if (of.shows == Shows::summary) return quiz_->summary(walk_, of.columns);
+  if (of.question) return quiz_->question(walk_, window_, showcase_);
+  const WalkLook look = look_of(walk_, of.columns);
+  const LoadedLesson& now = *of.lesson;
+  std::string text;
+  if (of.opens) text = opening(walk_, of.columns);
+  if (!walk_.set.empty()) text += indented(changes_note(walk_), look) + "\n";
+  return text + step_text(now.lesson, now.trace, now.trace.steps[of.at], look);
+}
+
+const std::vector<std::string>& Stepper::page(const PageOf& of) {
+  constexpr std::size_t most_pages = 8;
+  const auto known =
+      std::find_if(pages_.begin(), pages_.end(), [&](const Page& page) { return page.of == of; });
+  if (known != pages_.end()) return known->lines;
+  if (!pages_.empty() && pages_.front().of.lesson != of.lesson) pages_.clear();
+  pages_.push_front({of, page_lines(text_of(of), of.columns)});
+  of.lesson->trace.release();
+  if (pages_.size() > most_pages) pages_.pop_back();
+  return pages_.front().lines;
+}
+
+void Stepper::look_ahead() {
+  PageOf next = wanted();
+  const auto place = next_place(walk_);
+  if (over_ || next.question || next.shows != Shows::step || !place) return;
+  next.at = *place;
+  next.opens = false;
+  page(next);
+}
+
+std::vector<std::string> Stepper::body(std::size_t rows) {
+  std::vector<std::string> lines =
+      shows_ == Shows::cell ? cell_view(walk_, *cell_, {rows, window_.columns}, showcase_) : page();
+  scroll_ = std::min(scroll_, lines.size() - std::min(lines.size(), rows));
+  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(scroll_));
+  return lines;
+}
+
+// The cell that is asked for, which the page names in any case.
+std::string Stepper::answer_label() const {
+  const std::string label = visible(quiz_->prompt(walk_));
+  return width(label) + room_to_type <= window_.columns ? label : "answer: ";
+}
+
+std::string Stepper::prompt_label() const {
+  switch (asks_) {
+    case Asks::step: return "go to step: ";
+    case Asks::cell: return "cell: ";
+    case Asks::change: return "set: ";
+    case Asks::directory: return "export to directory: ";
+    case Asks::answer: return answer_label();
+    case Asks::nothing: break;
+  }
+  return {};
+}
+
+// What helps to fill in the prompt.
+std::vector<std::string> Stepper::hint() const {
+  const auto joined = [](const std::vector<std::string>& names) {
+    return fmt::format("{}", fmt::join(names, " "));
+  };
+  std::string text;
+  const Trace& trace = walk_.trace();
+  if (asks_ == Asks::step) {
+    text = "a number or a name (Tab completes it): " + joined(steps_beginning(walk_, line_.text));
+  } else if (asks_ == Asks::cell && !walk_.step().output.values.empty()) {
+    const std::string head = matrix_name(walk_.step().output, left_matrix());
+    text =
+        fmt::format("row,column{}; Enter alone, or an arrow: {}", head.empty() ? "" : " in " + head,
+                    reference_text(cell_meant(walk_, ""), walk_.step().output, trace.convention));
+  } else if (asks_ == Asks::change) {
+    const auto names = givens_beginning(walk_, line_.text.substr(0, line_.text.find('[')));
+    const std::string example = change_example(walk_);
+    text = "a given's cell and its value" + (example.empty() ? "" : ", as in " + example) +
+           "; given: " + joined(names.empty() ? givens_beginning(walk_, "") : names);
+  } else if (asks_ == Asks::directory) {
+    text = "every matrix as CSV, with all its digits; Esc leaves it";
+  } else if (asks_ == Asks::answer) {
+    text = longest_that_fits({"Enter answers; s skips, q quits, ↓ ↑ scroll",
+                              "s skips, q quits, ↓ ↑", "s skips, q quits ↓↑"},
+                             window_.columns);
+  }
+  return broken(visible(text), window_.columns);
+}
+
+std::vector<std::string> Stepper::notes(std::size_t most) const {
+  if (is_over_page()) return {};
+  std::vector<std::string> lines = broken(visible_prose(message_), window_.columns);
+  if (asks_ != Asks::nothing) {
+    std::vector<std::string> help = hint();
+    // What is wrong with a line that was typed goes before how to write one.
+    if (!lines.empty() && lines.size() + help.size() > most) {
+      help.clear();
+      most = std::max(most, window_.rows - std::min<std::size_t>(window_.rows, 2));
+    }
+    std::ranges::move(help, std::back_inserter(lines));
+  }
+  if (lines.size() > most) {
+    lines.resize(most);
+    if (most > 0) lines.back() = fitted(lines.back() + " ……", window_.columns);
+  }
+  return lines;
+}
+
+// What stands in place of "Enter next" on the last step.
+std::string_view Stepper::at_end() const {
+  if (next_place(walk_)) return {};
+  return quiz_ ? "Enter result" : "last step";
+}
+
+std::string Stepper::status(std::size_t hidden) const {
+  const Step& step = walk_.step();
+  const std::string number = fmt::format("{}/{}", step.number, walk_.now->trace.length);
+  const std::string line =
+      is_over_page()
+          ? longest_that_fits(
+                hidden > 0
+                    ? std::vector<std::string_view>{"Space scrolls, q quits, any other key "
+                                                    "goes back",
+                                                    "Space scrolls, q quits", "Space scrolls"}
+                    : std::vector<std::string_view>{"q quits, any other key goes back",
+                                                    "q quits, else back", "any key: back"},
+                window_.columns)
+          : StepperKeys::status({.number = number,
+                                 .name = step.name,
+                                 .hidden = hidden,
+                                 .in_cell = shows_ == Shows::cell,
+                                 .at_end = at_end(),
+                                 .has_heads = step.output.matrices() > 1},
+                                window_.columns);
+  return walk_.colour ? fmt::format("\x1b[7m{}\x1b[0m", padded_right(line, window_.columns)) : line;
+}
+
+// What is being typed; what does not fit scrolls out on the left.
+void Stepper::add_prompt(Frame& frame) const {
+  const std::size_t columns = window_.columns;
+  const std::string label = fitted(prompt_label(), columns - std::min(columns / 2, room_to_type));
+  const std::size_t room = columns - std::min(columns, width(label) + 1);
+  std::string before = visible(line_.text.substr(0, line_.cursor));
+  while (width(before) > room) before.erase(0, std::max<std::size_t>(1, utf8_length(before)));
+  const std::string typed = before + visible(line_.text.substr(line_.cursor));
+  const bool shaded = walk_.colour && line_.selected;
+  frame.lines.push_back(label + (shaded ? fmt::format("\x1b[7m{}\x1b[0m", typed) : typed));
+  frame.cursor = CursorPlace{frame.lines.size() - 1, width(label) + width(before)};
+}
+
+Frame Stepper::frame() {
+  if (window_.rows == 0 || window_.columns == 0) return {};
+  std::vector<std::string> below = notes(window_.rows / 2);
+  const std::size_t rows = window_.rows - 1 - std::min(window_.rows - 1, below.size());
+  shown_rows_ = rows;
+  Frame frame{.lines = body(rows)};
+  const std::size_t hidden = frame.lines.size() - std::min(frame.lines.size(), rows);
+  frame.lines.resize(rows);
+  for (std::string& line : below) frame.lines.push_back(std::move(line));
+  if (asks_ == Asks::nothing) {
+    frame.lines.push_back(status(hidden));
+  } else {
+    add_prompt(frame);
+  }
+  for (std::string& line : frame.lines) line = fitted(line, window_.columns);
+  return frame;
+}
+
 namespace {
 
 // Terminals that know synchronised updates show the frame at once; the others skip what they don't
@@ -90,4 +304,4 @@ std::string drawn(const Frame& frame, WindowSize size) {
   return bytes.append(end_update);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline interactive

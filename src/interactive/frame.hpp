@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace qkv {
+namespace qkv::inline interactive {
 
 /// The size of a terminal's window.
 struct WindowSize {
@@ -42,4 +42,4 @@ std::string fitted(std::string_view line, std::size_t columns);
 /// clear the window first nor end a line behind its last column.
 std::string drawn(const Frame& frame, WindowSize size);
 
-}  // namespace qkv
+}  // namespace qkv::inline interactive

@@ -8,7 +8,7 @@
 #include "interactive/stepper.hpp"
 #include "interactive/walkthrough.hpp"
 
-namespace qkv {
+namespace qkv::inline interactive {
 
 /// Stepping through a lesson by lines: what is typed goes in, what is to be printed comes out.
 /// Nothing is drawn over, so it works on any terminal, with a screen reader, and on pipes.
@@ -64,4 +64,11 @@ class PlainStepper {
   bool over_ = false;
 };
 
-}  // namespace qkv
+/// The command that goes on where the reader stood, with all that they have set, as a line to
+/// paste into a shell; empty where there is nothing to go on with: they never left the first step,
+/// or have come to the end, and changed nothing. `options` are words of the command line that it
+/// keeps. Example: `To go on from here: qkv run the-fat-cat --set 'X[1,1]=2' --from scores`.
+std::string way_back(const Walkthrough& walk, const std::optional<Quiz>& quiz,
+                     std::string_view options);
+
+}  // namespace qkv::inline interactive

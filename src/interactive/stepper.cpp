@@ -9,7 +9,7 @@
 #include "text/error.hpp"
 #include "text/escape.hpp"
 
-namespace qkv {
+namespace qkv::inline interactive {
 namespace {
 
 const Key end_of_input{Key::Kind::control, "d"};  // Ctrl-D
@@ -239,4 +239,4 @@ void Stepper::finish_answer(const std::string& text) {
   if (reply.worked) show_cell(*reply.worked);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline interactive

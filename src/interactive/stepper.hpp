@@ -9,11 +9,10 @@
 #include "interactive/cell_view.hpp"
 #include "interactive/frame.hpp"
 #include "interactive/keys.hpp"
-#include "interactive/line_edit.hpp"
 #include "interactive/quiz.hpp"
 #include "interactive/walkthrough.hpp"
 
-namespace qkv {
+namespace qkv::inline interactive {
 
 /// Writes every matrix of the lesson to a directory and says what it did; throws InputError.
 using WriteAll = std::function<std::string(const LoadedLesson&, const std::string& directory)>;
@@ -139,4 +138,4 @@ class Stepper {
   std::deque<Page> pages_;  // the latest first
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline interactive

@@ -6,11 +6,10 @@
 #include <array>
 #include <vector>
 
-#include "text/counted.hpp"
-#include "text/width.hpp"
+#include "text/strings.hpp"
 #include "text/wrapping.hpp"
 
-namespace qkv {
+namespace qkv::inline interactive {
 
 // A key, as the decoder gives it: a letter, or a kind.
 struct Press {
@@ -195,4 +194,4 @@ std::string StepperKeys::status(const StatusLine& what, std::size_t columns) {
   return shortened(text, columns);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline interactive

@@ -6,7 +6,7 @@
 
 #include "interactive/stepper.hpp"
 
-namespace qkv {
+namespace qkv::inline interactive {
 
 /// What the last line of the screen tells.
 struct StatusLine {
@@ -40,4 +40,4 @@ struct StepperKeys {
   static std::span<const Binding> of_both();
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline interactive

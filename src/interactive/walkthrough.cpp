@@ -4,17 +4,16 @@
 
 #include <algorithm>
 
-#include "exposition/chosen_cell.hpp"
+#include "exposition/selection.hpp"
 #include "exposition/step_words.hpp"
 #include "formats/handwork/numeral.hpp"
-#include "tensor/change.hpp"
-#include "text/counted.hpp"
+#include "tensor/compare.hpp"
 #include "text/error.hpp"
-#include "text/number_in.hpp"
+#include "text/number.hpp"
 #include "text/strings.hpp"
 #include "trace/labels.hpp"
 
-namespace qkv {
+namespace qkv::inline interactive {
 namespace {
 
 constexpr int most_digits = 17;
@@ -243,4 +242,4 @@ std::string change_example(const Walkthrough& walk) {
   return reference_text(cell, given.tensor, trace.convention) + "=0.5";
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline interactive

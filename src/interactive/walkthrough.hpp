@@ -9,7 +9,7 @@
 #include "lesson/library.hpp"
 #include "terminal/walk.hpp"
 
-namespace qkv {
+namespace qkv::inline interactive {
 
 /// The steps to show, by their place in the trace.
 struct Stretch {
@@ -82,4 +82,4 @@ CellReference cell_meant(const Walkthrough& walk, std::string_view text, std::si
 /// where nothing is given.
 std::string change_example(const Walkthrough& walk);
 
-}  // namespace qkv
+}  // namespace qkv::inline interactive

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "formats/parsed_array.hpp"
-#include "model/model_words.hpp"
+#include "model/words.hpp"
 #include "trace/backward.hpp"
 #include "trace/recipe.hpp"
 
-namespace qkv {
+namespace qkv::inline lesson {
 
 /// Where in the lesson file something stands, counted from 1.
 struct Place {
@@ -114,4 +114,4 @@ LessonReading read_lesson(std::string_view toml, const std::string& where,
 /// "lesson.toml:12:3: there is no op \"sofmax\"; did you mean \"softmax\"?"
 std::string fault_line(const Lesson& lesson, const Fault& fault);
 
-}  // namespace qkv
+}  // namespace qkv::inline lesson

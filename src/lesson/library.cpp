@@ -9,16 +9,28 @@
 
 #include "formats/files/read_file.hpp"
 #include "lesson/change/overrides.hpp"
-#include "lesson/change/set_option.hpp"
-#include "lesson/change/true_words.hpp"
+#include "lesson/lesson.hpp"
 #include "lesson/model/next_tokens.hpp"
 #include "lesson/prose.hpp"
 #include "text/error.hpp"
-#include "text/shell_word.hpp"
+#include "text/strings.hpp"
 #include "text/suggest.hpp"
+#include "text/unicode.hpp"
 #include "trace/evaluate.hpp"
 
-namespace qkv {
+namespace qkv::inline lesson {
+
+std::optional<std::string_view> LessonFiles::built_in(std::string_view name) const {
+  const auto found = std::ranges::find(program, name, &BuiltInFile::name);
+  return found == program.end() ? std::nullopt : std::optional(found->bytes);
+}
+
+std::string fault_line(const Lesson& lesson, const Fault& fault) {
+  return fmt::format("{}:{}:{}: {}{}", lesson.where, fault.place.line, fault.place.column,
+                     fault.kind == Fault::Kind::advice ? "advice: " : "",
+                     without_middle(fault.message));
+}
+
 namespace {
 
 // A lesson is words and small matrices; larger ones belong in files of their own.
@@ -281,4 +293,4 @@ LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
   return result;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline lesson

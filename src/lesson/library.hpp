@@ -11,7 +11,7 @@
 #include "lesson/model/model_lesson.hpp"
 #include "trace/evaluate.hpp"
 
-namespace qkv {
+namespace qkv::inline lesson {
 
 /// A lesson file that is part of the program.
 struct BuiltInLesson {
@@ -67,4 +67,4 @@ LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
 LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
                            const std::string& change);
 
-}  // namespace qkv
+}  // namespace qkv::inline lesson

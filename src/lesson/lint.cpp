@@ -6,15 +6,15 @@
 #include <new>
 #include <sstream>
 
-#include "lesson/file/expectation.hpp"
+#include "lesson/file/tables.hpp"
 #include "lesson/prose.hpp"
 #include "tensor/memory.hpp"
 #include "text/error.hpp"
-#include "text/utf8.hpp"
+#include "text/unicode.hpp"
 #include "trace/evaluate.hpp"
 #include "trace/reference.hpp"
 
-namespace qkv {
+namespace qkv::inline lesson {
 namespace {
 
 void lint_prose(const Prose& prose, const Trace& trace, std::vector<Fault>& faults) {
@@ -102,4 +102,4 @@ std::vector<Fault> lint(const LessonReading& reading) {
   return faults;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline lesson

@@ -1,13 +1,127 @@
 #include "model/architecture.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <set>
+
+#include "formats/handwork/numeral.hpp"
 #include "model/families.hpp"
-#include "model/llama_architecture.hpp"
-#include "model/tensor_names.hpp"
 #include "text/error.hpp"
+#include "text/number.hpp"
+#include "text/suggest.hpp"
 
-namespace qkv {
+namespace qkv::inline model {
+namespace {
+
+using Storage = Family::Storage;
+using Windows = LlamaKin::Windows;
+
+constexpr LlamaKin llama{};
+constexpr LlamaKin mistral{.windows = Windows::all};
+constexpr LlamaKin qwen2{.has_biases = true, .windows = Windows::late};
+constexpr LlamaKin qwen3{.norms_queries_and_keys = true, .windows = Windows::late};
+constexpr LlamaKin gemma{
+    .unit_offset = true, .scales_embeddings = true, .ties = true, .gate = "tanh"};
+constexpr LlamaKin gemma2{.unit_offset = true,
+                          .scales_embeddings = true,
+                          .norms_after = true,
+                          .caps = true,
+                          .ties = true,
+                          .windows = Windows::alternating,
+                          .gate = "tanh"};
+
+// Names of LLaMA's kind are those that config.json has as model_type.
+constexpr Family known_families[] = {
+    {"gpt2", "Hugging Face's GPT-2: weights in × out", Storage::in_out, "tanh"},
+    {"mingpt", "minGPT: weights out × in, GELU by tanh", Storage::out_in, "tanh"},
+    {"nanogpt", "nanoGPT: weights out × in, exact GELU", Storage::out_in, "erf"},
+    {"llama", "LLaMA 1 to 3", Storage::out_in, "", &llama},
+    {"mistral", "Mistral: sliding windows", Storage::out_in, "", &mistral},
+    {"qwen2", "Qwen2: biases of queries, keys and values", Storage::out_in, "", &qwen2},
+    {"qwen3", "Qwen3: norms of queries and keys", Storage::out_in, "", &qwen3},
+    {"gemma", "Gemma 1: GELU, norms with 1 + gain", Storage::out_in, "", &gemma},
+    {"gemma2", "Gemma 2: norms after each part, caps", Storage::out_in, "", &gemma2},
+};
+
+}  // namespace
+
+std::span<const Family> families() { return known_families; }
+
+namespace {
+
+bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+const SafetensorsEntry& matrix_of(const Weights& weights, const std::string& name) {
+  const SafetensorsEntry* entry = weights.find(name);
+  if (entry == nullptr) {
+    throw InputError(fmt::format("{}: there is no tensor {}", weights.where(), name));
+  }
+  if (entry->shape.size() != 2 || entry->shape[0] == 0 || entry->shape[1] == 0) {
+    throw InputError(
+        fmt::format("{}: {} must be a matrix, and is {}", weights.where(), name,
+                    entry->shape.empty() ? "a single number" : shape_text(entry->shape)));
+  }
+  return *entry;
+}
+
+std::size_t count_layers(const Weights& weights, const std::string& start,
+                         const LayerNames& names) {
+  std::set<std::size_t> layers;
+  for (const SafetensorsEntry& entry : weights.tensors()) {
+    if (!entry.name.starts_with(start)) continue;
+    const std::string_view rest = std::string_view(entry.name).substr(start.size());
+    const std::size_t dot = rest.find('.');
+    const auto layer = number_in<std::size_t>(rest.substr(0, dot));
+    const std::string_view part = dot == rest.npos ? "" : rest.substr(dot + 1);
+    if (!layer || !(is_one_of(part, names.parts) || is_one_of(part, names.buffers))) {
+      throw InputError(fmt::format("{}: no layer of a {} has a tensor {}; the layers have {}",
+                                   weights.where(), names.kind, printable(entry.name),
+                                   fmt::join(names.parts, ", ")));
+    }
+    layers.insert(*layer);
+  }
+  if (layers.empty() || *layers.rbegin() + 1 != layers.size()) {
+    std::size_t missing = 0;
+    while (layers.contains(missing)) ++missing;
+    throw InputError(fmt::format("{}: there is no layer {} (no tensor {}{}.…)", weights.where(),
+                                 missing, start, missing));
+  }
+  return layers.size();
+}
+
+void refuse_strangers(const Weights& weights, const std::string& start, std::string_view kind,
+                      std::span<const std::string> known) {
+  for (const SafetensorsEntry& entry : weights.tensors()) {
+    if (entry.name.starts_with(start) || std::ranges::find(known, entry.name) != known.end()) {
+      continue;
+    }
+    const auto ends_alike = [&](const std::string& name) {
+      return entry.name.ends_with("." + name) || name.ends_with("." + entry.name);
+    };
+    const auto near = std::ranges::find_if(known, ends_alike);
+    throw InputError(fmt::format(
+        "{}: no {} whose tensors begin with \"{}\" has a tensor {}{}", weights.where(), kind,
+        start.substr(0, start.find_last_of('.', start.size() - 2) + 1), printable(entry.name),
+        near == known.end() ? fmt::format("; outside its layers it has {}", fmt::join(known, ", "))
+                            : fmt::format("; name it {}", *near)));
+  }
+}
+
+std::string names_met(const Weights& weights) {
+  std::vector<std::string> met;
+  constexpr std::size_t enough = 4;
+  for (const SafetensorsEntry& entry : weights.tensors()) {
+    if (met.size() < enough) met.push_back(printable(entry.name));
+  }
+  return met.empty() ? "no tensor at all" : fmt::format("{}, …", fmt::join(met, ", "));
+}
+
 namespace {
 
 // The prefixes that programs put before a model's own names.
@@ -40,4 +154,4 @@ Architecture architecture_of(const Weights& weights, const Facts& facts,
                   weights.where(), names_met(weights)));
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline model

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,7 +12,7 @@
 #include "model/weights.hpp"
 #include "ops/options.hpp"
 
-namespace qkv {
+namespace qkv::inline model {
 
 /// What sets the models of one of LLaMA's relatives apart from another's.
 struct LlamaKin {
@@ -93,4 +94,25 @@ struct Architecture {
 Architecture architecture_of(const Weights& weights, const Facts& facts,
                              const ArchitectureChoice& choice);
 
-}  // namespace qkv
+/// What the tensors of a layer are called behind its number, and which of them hold no weights.
+struct LayerNames {
+  std::string_view kind;  ///< "GPT-2", for messages
+  std::span<const std::string_view> parts;
+  std::span<const std::string_view> buffers;
+};
+
+/// The matrix of that name. Throws InputError where there is none, or it is no matrix.
+const SafetensorsEntry& matrix_of(const Weights& weights, const std::string& name);
+
+/// How many layers the tensors tell of whose names begin with `start` ("transformer.h."). Throws
+/// InputError where they are not 0, 1, 2, …, or one has a tensor that no such layer has.
+std::size_t count_layers(const Weights& weights, const std::string& start, const LayerNames& names);
+
+/// Throws InputError for the first tensor outside the layers that is not among `known`.
+void refuse_strangers(const Weights& weights, const std::string& start, std::string_view kind,
+                      std::span<const std::string> known);
+
+/// The first few names that were met, for messages.
+std::string names_met(const Weights& weights);
+
+}  // namespace qkv::inline model

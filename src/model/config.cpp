@@ -1,17 +1,160 @@
 #include "model/config.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <vector>
 
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
-#include "text/number_in.hpp"
+#include "text/number.hpp"
+#include "text/suggest.hpp"
 
-namespace qkv {
+namespace qkv::inline model {
+namespace {
+
+// What any configuration of Hugging Face may have, and what none of the numbers depends on: how a
+// model was trained, is stored, or is to be sampled from.
+constexpr std::string_view idle[] = {
+    "_attn_implementation_autoset",
+    "_commit_hash",
+    "_name_or_path",
+    "architectures",
+    "attention_dropout",
+    "attn_implementation",
+    "attn_pdrop",
+    "auto_map",
+    "begin_suppress_tokens",
+    "bos_token_id",
+    "cache_implementation",
+    "chunk_size_feed_forward",
+    "decoder_start_token_id",
+    "diversity_penalty",
+    "do_sample",
+    "dropout",
+    "dtype",
+    "early_stopping",
+    "embd_pdrop",
+    "eos_token_id",
+    "exponential_decay_length_penalty",
+    "finetuning_task",
+    "forced_bos_token_id",
+    "forced_eos_token_id",
+    "gradient_checkpointing",
+    "head_dropout",
+    "hidden_dropout",
+    "initializer_range",
+    "keep_n",
+    "length_penalty",
+    "max_length",
+    "max_position_embeddings",
+    "min_length",
+    "model_max_length",
+    "n_ctx",
+    "no_repeat_ngram_size",
+    "num_beam_groups",
+    "num_beams",
+    "num_return_sequences",
+    "output_attentions",
+    "output_hidden_states",
+    "output_past",
+    "output_scores",
+    "pad_token_id",
+    "predict_special_tokens",
+    "prefix",
+    "pretraining_tp",
+    "problem_type",
+    "remove_invalid_values",
+    "reorder_and_upcast_attn",
+    "repetition_penalty",
+    "resid_pdrop",
+    "return_dict",
+    "return_dict_in_generate",
+    "sep_token_id",
+    "summary_activation",
+    "summary_first_dropout",
+    "summary_proj_to_labels",
+    "summary_type",
+    "summary_use_proj",
+    "suppress_tokens",
+    "temperature",
+    "tf_legacy_loss",
+    "tokenizer_class",
+    "top_k",
+    "top_p",
+    "torch_dtype",
+    "torchscript",
+    "transformers_version",
+    "typical_p",
+    "unk_token_id",
+    "unsloth_fixed",
+    "unsloth_version",
+    "use_bfloat16",
+    "use_cache",
+};
+
+// The same, of which each is an object.
+constexpr std::string_view idle_objects[] = {"id2label.", "label2id.", "task_specific_params.",
+                                             "auto_map.", "transformers.js_config."};
+
+constexpr ConfigRule common[] = {
+    {"add_cross_attention", "false", "qkv does not do attention to a second text"},
+    {"bad_words_ids", "null", "qkv forbids no words"},
+    {"cross_attention_hidden_size", "null", "qkv does not do attention to a second text"},
+    {"encoder_no_repeat_ngram_size", "0", "qkv has no encoder"},
+    {"is_decoder", "false", "qkv does not do attention to a second text"},
+    {"is_encoder_decoder", "false", "qkv has no encoder"},
+    {"pruned_heads", "{}", "qkv reads models whose heads are all there"},
+    {"quantization_config", "null",
+     "qkv reads F64, F32, F16 and BF16: write the model out unquantised"},
+    {"tie_encoder_decoder", "false", "qkv has no encoder"},
+    {"family"},
+    {"source"},
+    {"vocabulary"},
+};
+
+const ConfigRule* rule_of(std::string_view key, std::span<const ConfigRule> rules) {
+  const auto found = std::ranges::find(rules, key, &ConfigRule::key);
+  return found == rules.end() ? nullptr : &*found;
+}
+
+// "rope_scaling.factor" is judged where its object is read; the rules name the object alone.
+std::string_view object_of(std::string_view key) { return key.substr(0, key.find('.')); }
+
+}  // namespace
+
+void refuse_unknown_config(const Facts& facts, std::span<const ConfigRule> rules,
+                           std::string_view kind) {
+  for (const Facts::value_type& fact : facts) {
+    const std::string& key = fact.first;  // not bound: Clang 14 has no lambda that takes it
+    const auto& told = fact.second;
+    const ConfigRule* rule = rule_of(key, rules);
+    if (!rule) rule = rule_of(key, common);
+    if (!rule && key.find('.') != key.npos) {
+      rule = rule_of(object_of(key), rules);
+      if (!rule) rule = rule_of(object_of(key), common);
+    }
+    if (rule && (rule->only.empty() || told.text == rule->only || told.text == "null")) continue;
+    if (rule) refuse_fact(fact, rule->why);
+    const auto opens = [&](std::string_view object) { return key.starts_with(object); };
+    const bool is_idle = std::ranges::find(idle, key) != std::end(idle) ||
+                         std::ranges::any_of(idle_objects, opens) || told.text == "null";
+    if (is_idle || !told.is_configured) continue;
+    std::vector<std::string_view> names;
+    for (const ConfigRule& known : rules) names.push_back(known.key);
+    const std::string near = nearest(key, names);
+    throw InputError(fmt::format("{}: qkv does not know what {} = {} does to {}{}", told.where,
+                                 printable(key), printable(told.text), kind,
+                                 near.empty()
+                                     ? "; take it out if it changes none of the model's numbers"
+                                     : fmt::format("; did you mean \"{}\"?", near)));
+  }
+}
+
 namespace {
 
 using Json = nlohmann::json;
@@ -122,4 +265,4 @@ void refuse_fact(const Facts::value_type& fact, std::string_view why) {
       fmt::format("{}: {} is {}; {}", told.where, printable(name), printable(told.text), why));
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline model

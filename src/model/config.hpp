@@ -11,7 +11,7 @@
 
 #include "model/weights.hpp"
 
-namespace qkv {
+namespace qkv::inline model {
 
 struct Fact {
   std::string text;
@@ -62,4 +62,17 @@ void require_sizes(const Facts& facts, std::string_view file, std::span<const Co
 /// Throws InputError: what the fact says can't be, and why.
 [[noreturn]] void refuse_fact(const Facts::value_type& fact, std::string_view why);
 
-}  // namespace qkv
+/// What an entry of config.json may say.
+struct ConfigRule {
+  std::string_view key;
+  std::string_view only = {};  ///< the one value that it may have, besides null; empty: any
+  std::string_view why = {};   ///< what qkv does instead, where it has another
+};
+
+/// Throws InputError for an entry of config.json that neither `rules` nor the entries have that say
+/// nothing of the numbers ("bos_token_id"), and for a value that a rule does not allow. `kind` says
+/// in messages whose rules they are.
+void refuse_unknown_config(const Facts& facts, std::span<const ConfigRule> rules,
+                           std::string_view kind);
+
+}  // namespace qkv::inline model

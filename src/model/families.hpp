@@ -4,11 +4,17 @@
 
 #include "model/architecture.hpp"
 
-namespace qkv {
+namespace qkv::inline model {
 
 /// The sizes of a model of GPT-2's kind, the names of whose tensors begin with `prefix`. Throws
 /// InputError as architecture.hpp says.
 Architecture gpt_architecture(const Weights& weights, const Facts& facts,
                               const ArchitectureChoice& choice, const std::string& prefix);
 
-}  // namespace qkv
+/// The sizes of a model of LLaMA's kind with Hugging Face's names, which begin with `prefix`. Which
+/// of the families it is, and what no tensor tells (heads, rotary positions, windows, caps), is in
+/// config.json, or in the file's metadata. Throws InputError as architecture.hpp says.
+Architecture llama_architecture(const Weights& weights, const Facts& facts,
+                                const ArchitectureChoice& choice, const std::string& prefix);
+
+}  // namespace qkv::inline model

@@ -1,11 +1,393 @@
-#include "model/layout_piece.hpp"
+#include <fmt/format.h>
 
-#include "model/gpt_layout.hpp"
-#include "model/layout.hpp"
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "model/model.hpp"
+#include "model/weights.hpp"
+#include "model/words.hpp"
 #include "ops/catalogue.hpp"
 
-namespace qkv {
+namespace qkv::inline model {
 namespace {
+
+/// One matrix of weights as a program stores it, and the axes that it has here, in × out.
+struct StoredLinear {
+  std::string file;  ///< the tensor's name without ".weight"
+  Axis in;
+  Axis out;
+};
+
+/// Writes a model down step by step. Names within a layer have its number before them: "h0.Q".
+class RecipeWriter {
+ public:
+  RecipeWriter(Model& model, const Weights& weights, const Tokeniser& tokeniser);
+
+  const Architecture& size() const { return model_.architecture; }
+  const Weights& weights() const { return weights_; }
+  const std::string& stream() const { return stream_; }  ///< the step that holds it as it is now
+
+  void begin_layer(std::size_t number);
+  void end_layer() { layer_.clear(); }
+
+  /// Returns the short name, by which the layer's own steps call it.
+  std::string given(const std::string& name, Tensor tensor);
+
+  /// Operands are names of this layer, but for the stream, whose name is whole already.
+  void step(const std::string& name, const Operation& operation, std::vector<std::string> of,
+            Options options = {});
+
+  /// The step that holds the stream from here on.
+  void flow_on(const std::string& name) { stream_ = layer_ + name; }
+
+  /// The stream and what a part of the layer proposes.
+  void add(const std::string& name, const std::string& proposal);
+
+  /// A table with a row for each place along `rows`; of tokens with their words.
+  void table(const std::string& name, const std::string& file, Axis rows, bool of_tokens);
+
+  /// A linear map, with a bias where the file has one.
+  void linear(const std::string& name, const std::string& input, const std::string& weight,
+              const StoredLinear& stored);
+
+  /// The vector of that name in the file, as a given.
+  std::string vector(const std::string& name, const std::string& file, Axis axis);
+
+ private:
+  Model& model_;
+  const Weights& weights_;
+  const Tokeniser& tokeniser_;
+  std::string layer_;  // "h0."; empty outside the layers
+  std::string stream_;
+};
+
+/// The one option of a step.
+Options one_word(std::string option, std::string word) {
+  Options options;
+  options.set(std::move(option), std::move(word));
+  return options;
+}
+
+RecipeWriter::RecipeWriter(Model& model, const Weights& weights, const Tokeniser& tokeniser)
+    : model_(model), weights_(weights), tokeniser_(tokeniser) {
+  model.recipe.environment.vocabulary = tokeniser.vocabulary;
+}
+
+void RecipeWriter::begin_layer(std::size_t number) { layer_ = fmt::format("h{}.", number); }
+
+std::string RecipeWriter::given(const std::string& name, Tensor tensor) {
+  model_.recipe.givens.push_back({layer_ + name, std::move(tensor)});
+  return name;
+}
+
+void RecipeWriter::step(const std::string& name, const Operation& operation,
+                        std::vector<std::string> of, Options options) {
+  for (std::string& operand : of) {
+    if (operand != stream_) operand.insert(0, layer_);
+  }
+  model_.recipe.steps.push_back({layer_ + name, &operation, std::move(of), std::move(options)});
+  model_.words.push_back(model_words(name, size().llama ? ModelKind::llama : ModelKind::gpt));
+}
+
+void RecipeWriter::add(const std::string& name, const std::string& proposal) {
+  step(name, add_operation, {stream_, proposal});
+  flow_on(name);
+}
+
+void RecipeWriter::table(const std::string& name, const std::string& file, Axis rows,
+                         bool of_tokens) {
+  const Axis width{"d_model", size().d_model};
+  if (of_tokens) rows.labels = tokeniser_.labels;
+  const Shape shape{rows.size, width.size};
+  given(name, {.axes = {std::move(rows), width}, .values = weights_.values(file, shape)});
+}
+
+void RecipeWriter::linear(const std::string& name, const std::string& input,
+                          const std::string& weight, const StoredLinear& stored) {
+  const auto& [file, in, out] = stored;
+  const bool out_in = size().family->storage == Family::Storage::out_in;
+  const Shape shape = out_in ? Shape{out.size, in.size} : Shape{in.size, out.size};
+  Values values = weights_.values(file + ".weight", shape,
+                                  {.lines = in.size,
+                                   .width = out.size,
+                                   .line_step = out_in ? 1 : out.size,
+                                   .cell_step = out_in ? in.size : 1});
+  std::vector<std::string> of = {
+      input, given("W_" + weight, {.axes = {in, out}, .values = std::move(values)})};
+  if (weights_.find(file + ".bias")) of.push_back(vector("b_" + weight, file + ".bias", out));
+  step(name, project_operation, std::move(of));
+}
+
+std::string RecipeWriter::vector(const std::string& name, const std::string& file, Axis axis) {
+  const std::size_t size = axis.size;
+  return given(name, {.axes = {std::move(axis)}, .values = weights_.values(file, {size})});
+}
+
+/// The steps of LLaMA's kind, behind token_ids and before the logits: RMS norms, rotary positions,
+/// keys and values that heads share, a gated MLP.
+class LlamaLayout {
+ public:
+  explicit LlamaLayout(RecipeWriter& writer)
+      : writer_(writer), size_(writer.size()), parts_(*size_.llama), kin_(*size_.family->kin) {}
+
+  void embeddings();
+  void layer(std::size_t number);
+  std::string norm_of_the_readout();  ///< the step that the logits are made of
+
+ private:
+  void attention(std::size_t window);
+  void mlp();
+  void projection(const std::string& name, const std::string& file, std::size_t heads);
+  void turned(const std::string& name);
+  void add(const std::string& name, const std::string& proposal, const std::string& norm_after,
+           const std::string& gain, const std::string& file);
+  void norm(const std::string& name, const std::string& input, const std::string& gain,
+            const std::string& file, Axis width);
+
+  RecipeWriter& writer_;
+  const Architecture& size_;
+  const LlamaParts& parts_;
+  const LlamaKin& kin_;
+  std::string file_;  // how the file begins the names of this layer
+};
+
+Options one_number(std::string option, double number) {
+  Options options;
+  options.set(std::move(option), number);
+  return options;
+}
+
+void LlamaLayout::embeddings() {
+  writer_.table("token_table", size_.token_table, Axis{"id", size_.vocabulary}, true);
+  writer_.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
+  const double factor = kin_.scales_embeddings ? std::sqrt(static_cast<double>(size_.d_model)) : 1;
+  writer_.step("X", scale_operation, {"token_embeddings"}, one_number("by", 1 / factor));
+  writer_.flow_on("X");
+}
+
+void LlamaLayout::layer(std::size_t number) {
+  file_ = fmt::format("{}layers.{}.", size_.prefix, number);
+  attention(parts_.windows[number]);
+  mlp();
+}
+
+std::string LlamaLayout::norm_of_the_readout() {
+  file_ = size_.prefix;
+  norm("norm", writer_.stream(), "gain", "norm", {"d_model", size_.d_model});
+  return "norm";
+}
+
+void LlamaLayout::attention(std::size_t window) {
+  const Axis width{"d_model", size_.d_model};
+  norm("norm1", writer_.stream(), "gain1", "input_layernorm", width);
+  projection("Q", "self_attn.q_proj", size_.heads);
+  projection("K", "self_attn.k_proj", parts_.key_heads);
+  projection("V", "self_attn.v_proj", parts_.key_heads);
+  for (const std::string name : {"Q", "K"}) {
+    if (!kin_.norms_queries_and_keys) break;
+    const std::string file = name == "Q" ? "self_attn.q_norm" : "self_attn.k_norm";
+    norm(name + "_norm", name, "gain_" + name, file, {"d_k", size_.head_width});
+  }
+  for (const std::string name : {"Q", "K"}) turned(name);
+  writer_.step("scores", score_operation, {"Q_rope", "K_rope"});
+  writer_.step("scaled_scores", scale_operation, {"scores"},
+               parts_.score_divisor > 0 ? one_number("by", parts_.score_divisor) : Options{});
+  if (parts_.score_cap) {
+    writer_.step("capped_scores", softcap_operation, {"scaled_scores"},
+                 one_number("cap", *parts_.score_cap));
+  }
+  Options hidden = one_word("kind", window > 0 ? "sliding_window" : "causal");
+  if (window > 0) hidden.set("width", static_cast<double>(window));
+  writer_.step("masked_scores", mask_operation,
+               {parts_.score_cap ? "capped_scores" : "scaled_scores"}, std::move(hidden));
+  writer_.step("attention_weights", softmax_operation, {"masked_scores"});
+  writer_.step("context", weighted_sum_operation, {"attention_weights", "V"});
+  writer_.step("concat", concat_heads_operation, {"context"});
+  writer_.linear("output", "concat", "O",
+                 {file_ + "self_attn.o_proj", {"h·d_v", size_.heads * size_.head_width}, width});
+  add("residual1", "output", "norm1_out", "gain1_out", "post_attention_layernorm");
+}
+
+void LlamaLayout::mlp() {
+  const Axis width{"d_model", size_.d_model};
+  const Axis inner{"d_ff", size_.d_mlp};
+  norm("norm2", writer_.stream(), "gain2",
+       kin_.norms_after ? "pre_feedforward_layernorm" : "post_attention_layernorm", width);
+  writer_.linear("gate", "norm2", "gate", {file_ + "mlp.gate_proj", width, inner});
+  writer_.linear("up", "norm2", "up", {file_ + "mlp.up_proj", width, inner});
+  const bool is_silu = parts_.gate == "silu";
+  if (is_silu) {
+    writer_.step("silu", silu_operation, {"gate"});
+  } else {
+    writer_.step("gelu", gelu_operation, {"gate"}, one_word("form", parts_.gate));
+  }
+  writer_.step("gated", multiply_operation, {is_silu ? "silu" : "gelu", "up"});
+  writer_.linear("mlp_out", "gated", "down", {file_ + "mlp.down_proj", inner, width});
+  add("residual2", "mlp_out", "norm2_out", "gain2_out", "post_feedforward_layernorm");
+}
+
+// Each head has rows of its own in the tensor: here its weight is d_model × d_k.
+void LlamaLayout::projection(const std::string& name, const std::string& file, std::size_t heads) {
+  const std::size_t d = size_.d_model;
+  const std::size_t d_k = size_.head_width;
+  const Axis count{"head", heads};
+  const Axis width{name == "V" ? "d_v" : "d_k", d_k};
+  Values weight = writer_.weights().values(file_ + file + ".weight", {heads * d_k, d},
+                                           {.matrices = heads,
+                                            .lines = d,
+                                            .width = d_k,
+                                            .matrix_step = d_k * d,
+                                            .line_step = 1,
+                                            .cell_step = d});
+  std::vector<std::string> of = {"norm1",
+                                 writer_.given("W_" + name, {.axes = {count, {"d_model", d}, width},
+                                                             .values = std::move(weight)})};
+  if (const std::string bias = file_ + file + ".bias"; writer_.weights().find(bias)) {
+    of.push_back(
+        writer_.given("b_" + name, {.axes = {count, {"", 1}, width},
+                                    .values = writer_.weights().values(bias, {heads * d_k})}));
+  }
+  writer_.step(name, project_operation, std::move(of));
+}
+
+void LlamaLayout::turned(const std::string& name) {
+  writer_.step(name + "_rope", rope_operation,
+               {kin_.norms_queries_and_keys ? name + "_norm" : name}, parts_.rope);
+}
+
+// What a part proposes goes into the stream, in Gemma 2 through a norm of its own.
+void LlamaLayout::add(const std::string& name, const std::string& proposal,
+                      const std::string& norm_after, const std::string& gain,
+                      const std::string& file) {
+  if (kin_.norms_after) norm(norm_after, proposal, gain, file, {"d_model", size_.d_model});
+  writer_.add(name, kin_.norms_after ? norm_after : proposal);
+}
+
+void LlamaLayout::norm(const std::string& name, const std::string& input, const std::string& gain,
+                       const std::string& file, Axis width) {
+  writer_.vector(gain, file_ + file + ".weight", std::move(width));
+  Options options = one_number("eps", size_.eps);
+  if (kin_.unit_offset) options.set("unit_offset", true);
+  writer_.step(name, rms_norm_operation, {input, gain}, std::move(options));
+}
+
+/// The steps of GPT-2's kind, behind token_ids and before the logits: learned positions, layer
+/// norms, GELU.
+class GptLayout {
+ public:
+  explicit GptLayout(RecipeWriter& writer) : writer_(writer), size_(writer.size()) {}
+
+  void embeddings();
+  void layer(std::size_t number);
+  std::string norm_of_the_readout();  ///< the step that the logits are made of
+
+ private:
+  void attention();
+  void mlp();
+  void projection(const std::string& name, std::size_t part);
+  void norm(const std::string& name, const std::string& gain, const std::string& bias,
+            const std::string& file);
+
+  RecipeWriter& writer_;
+  const Architecture& size_;
+  std::string file_;  // how the file begins the names of this layer
+};
+
+using Storage = Family::Storage;
+
+void GptLayout::embeddings() {
+  writer_.table("token_table", size_.token_table, Axis{"id", size_.vocabulary}, true);
+  writer_.table("position_table", size_.prefix + "wpe.weight", Axis{"position", size_.positions},
+                false);
+  writer_.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
+  writer_.step("position_embeddings", positions_operation, {"token_embeddings", "position_table"},
+               one_word("method", "learned"));
+  writer_.step("X", add_operation, {"token_embeddings", "position_embeddings"});
+  writer_.flow_on("X");
+}
+
+void GptLayout::layer(std::size_t number) {
+  file_ = fmt::format("{}h.{}.", size_.prefix, number);
+  attention();
+  mlp();
+}
+
+std::string GptLayout::norm_of_the_readout() {
+  file_ = size_.prefix;
+  norm("norm", "gain", "bias", "ln_f");
+  return "norm";
+}
+
+void GptLayout::attention() {
+  norm("norm1", "gain1", "bias1", "ln_1");
+  const char* const names[] = {"Q", "K", "V"};
+  for (std::size_t part = 0; part < 3; ++part) projection(names[part], part);
+  writer_.step("scores", score_operation, {"Q", "K"});
+  writer_.step("scaled_scores", scale_operation, {"scores"});
+  writer_.step("masked_scores", mask_operation, {"scaled_scores"}, one_word("kind", "causal"));
+  writer_.step("attention_weights", softmax_operation, {"masked_scores"});
+  writer_.step("context", weighted_sum_operation, {"attention_weights", "V"});
+  writer_.step("concat", concat_heads_operation, {"context"});
+  const Axis width{"d_model", size_.d_model};
+  writer_.linear("output", "concat", "O", {file_ + "attn.c_proj", {"h·d_v", size_.d_model}, width});
+  writer_.add("residual1", "output");
+}
+
+void GptLayout::mlp() {
+  const Axis width{"d_model", size_.d_model};
+  const Axis inner{"d_mlp", size_.d_mlp};
+  norm("norm2", "gain2", "bias2", "ln_2");
+  writer_.linear("mlp_in", "norm2", "in", {file_ + "mlp.c_fc", width, inner});
+  writer_.step("gelu", gelu_operation, {"mlp_in"}, one_word("form", size_.gelu));
+  writer_.linear("mlp_out", "gelu", "out", {file_ + "mlp.c_proj", inner, width});
+  writer_.add("residual2", "mlp_out");
+}
+
+// Q, K or V of all heads, side by side in one tensor. Head by head the weight is d_model × d_k,
+// whichever way it is stored.
+void GptLayout::projection(const std::string& name, std::size_t part) {
+  const std::size_t d = size_.d_model;
+  const std::size_t d_k = size_.head_width;
+  const Axis heads{"head", size_.heads};
+  const Axis width{name == "V" ? "d_v" : "d_k", d_k};
+  const bool out_in = size_.family->storage == Storage::out_in;
+  const std::size_t in_step = out_in ? 1 : 3 * d;
+  const std::size_t out_step = out_in ? d : 1;
+  Values weight = writer_.weights().values(file_ + "attn.c_attn.weight",
+                                           out_in ? Shape{3 * d, d} : Shape{d, 3 * d},
+                                           {.matrices = size_.heads,
+                                            .lines = d,
+                                            .width = d_k,
+                                            .first = part * d * out_step,
+                                            .matrix_step = d_k * out_step,
+                                            .line_step = in_step,
+                                            .cell_step = out_step});
+  std::vector<std::string> of = {"norm1",
+                                 writer_.given("W_" + name, {.axes = {heads, {"d_model", d}, width},
+                                                             .values = std::move(weight)})};
+  if (const std::string bias = file_ + "attn.c_attn.bias"; writer_.weights().find(bias)) {
+    of.push_back(writer_.given("b_" + name, {.axes = {heads, {"", 1}, width},
+                                             .values = writer_.weights().values(
+                                                 bias, {3 * d}, {.width = d, .first = part * d})}));
+  }
+  writer_.step(name, project_operation, std::move(of));
+}
+
+void GptLayout::norm(const std::string& name, const std::string& gain, const std::string& bias,
+                     const std::string& file) {
+  const Axis width{"d_model", size_.d_model};
+  const std::string shifts = file_ + file + ".bias";
+  writer_.vector(gain, file_ + file + ".weight", width);
+  if (writer_.weights().find(shifts)) {
+    writer_.vector(bias, shifts, width);
+  } else {
+    writer_.given(bias, zeros({width}));
+  }
+  Options eps;
+  eps.set("eps", size_.eps);
+  writer_.step(name, layer_norm_operation, {writer_.stream(), gain, bias}, std::move(eps));
+}
 
 // From the last norm to the probabilities.
 void read_out(RecipeWriter& writer, const std::string& norm) {
@@ -61,4 +443,4 @@ void lay_out(Model& model, const Weights& weights, const Tokeniser& tokeniser, s
   }
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline model

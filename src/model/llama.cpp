@@ -1,5 +1,3 @@
-#include "model/llama_architecture.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,13 +6,14 @@
 #include <map>
 
 #include "formats/handwork/numeral.hpp"
-#include "model/config_rules.hpp"
+#include "model/architecture.hpp"
+#include "model/config.hpp"
+#include "model/families.hpp"
 #include "model/llama_config.hpp"
-#include "model/tensor_names.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
 
-namespace qkv {
+namespace qkv::inline model {
 namespace {
 
 constexpr std::string_view parts[] = {"input_layernorm.weight",
@@ -214,4 +213,4 @@ Architecture llama_architecture(const Weights& weights, const Facts& facts,
   return model;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline model

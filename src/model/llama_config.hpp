@@ -3,9 +3,9 @@
 #include <span>
 
 #include "model/architecture.hpp"
-#include "model/config_rules.hpp"
+#include "model/config.hpp"
 
-namespace qkv {
+namespace qkv::inline model {
 
 /// The entries of config.json that models of LLaMA's kind are laid out by.
 std::span<const ConfigRule> llama_rules();
@@ -14,4 +14,4 @@ std::span<const ConfigRule> llama_rules();
 /// InputError for what qkv does not know.
 LlamaParts llama_parts(const Facts& facts, const Family& family, std::size_t layers);
 
-}  // namespace qkv
+}  // namespace qkv::inline model

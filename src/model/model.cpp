@@ -1,14 +1,184 @@
 #include "model/model.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <unordered_map>
 
-#include "model/layout_piece.hpp"
-#include "text/counted.hpp"
+#include "formats/files/read_file.hpp"
+#include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
+#include "text/strings.hpp"
+#include "tokens/bpe.hpp"
+#include "tokens/words.hpp"
 
-namespace qkv {
+namespace qkv::inline model {
+namespace {
+
+using Path = std::filesystem::path;
+
+// Vocabularies and merges of trained models are a few megabytes.
+constexpr std::size_t largest_tokenizer = std::size_t{64} << 20;
+constexpr std::size_t letters = 26;
+
+// One set of files that tells how to cut: the option of `tokenise` that takes each.
+struct FileSet {
+  struct Part {
+    std::string_view option, file;
+  };
+  std::vector<Part> parts;
+};
+
+const std::vector<FileSet>& file_sets() {
+  static const std::vector<FileSet> sets = {
+      {{{"tokenizer", "tokenizer.json"}}},
+      {{{"vocab", "vocab.json"}, {"merges", "merges.txt"}}},
+      {{{"vocab", "encoder.json"}, {"merges", "vocab.bpe"}}},  // as OpenAI named them
+  };
+  return sets;
+}
+
+void set_file(Options& options, std::string_view option, const Path& path) {
+  options.set(std::string(option), path.filename().string());
+  options.set_contents(std::string(option), read_bytes(path, largest_tokenizer));
+}
+
+Tokeniser byte_pairs() {
+  Tokeniser tokeniser;
+  tokeniser.options.set("method", std::string("bpe"));
+  return tokeniser;
+}
+
+std::optional<Tokeniser> from_directory(const Path& directory) {
+  for (const FileSet& set : file_sets()) {
+    const bool whole = std::ranges::all_of(set.parts, [&](const FileSet::Part& part) {
+      std::error_code ignored;
+      return std::filesystem::is_regular_file(directory / part.file, ignored);
+    });
+    if (!whole) continue;
+    Tokeniser tokeniser = byte_pairs();
+    for (const auto& [option, file] : set.parts) {
+      set_file(tokeniser.options, option, directory / file);
+    }
+    return tokeniser;
+  }
+  return {};
+}
+
+Tokeniser from_path(const Path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    if (auto found = from_directory(path)) return *found;
+    throw InputError(
+        fmt::format("{}: there is neither tokenizer.json nor vocab.json with "
+                    "merges.txt in it",
+                    printable(path.string())));
+  }
+  Tokeniser tokeniser = byte_pairs();
+  set_file(tokeniser.options, "tokenizer", path);
+  return tokeniser;
+}
+
+// Words of one letter each need no blanks between them.
+Tokeniser from_words(std::vector<std::string> words) {
+  Tokeniser tokeniser;
+  const bool is_letters = std::ranges::all_of(
+      words, [](const std::string& word) { return characters_of(word).size() == 1; });
+  tokeniser.options.set("method", std::string(is_letters ? "characters" : "words"));
+  if (is_letters) {
+    tokeniser.options.set("blanks", std::ranges::find(words, " ") != words.end());
+  }
+  tokeniser.vocabulary = std::move(words);
+  return tokeniser;
+}
+
+std::vector<std::string> words_in(const Fact& vocabulary) {
+  const auto list = nlohmann::json::parse(vocabulary.text, nullptr, false);
+  const bool is_good = list.is_array() &&
+                       std::ranges::all_of(list, [](const auto& word) { return word.is_string(); });
+  if (!is_good) {
+    refuse(vocabulary.where, R"(vocabulary must be a list of words in JSON: ["A", "B"])");
+  }
+  return list.get<std::vector<std::string>>();
+}
+
+// `whose` begins the message: "the vocabulary", with the file that has it.
+void refuse_doubles(const std::vector<std::string>& words, std::string_view whose) {
+  std::unordered_map<std::string_view, std::size_t> ids;
+  for (std::size_t id = 0; id < words.size(); ++id) {
+    if (words[id].empty()) {
+      throw InputError(fmt::format("{} has an empty word, as id {}", whose, id));
+    }
+    const auto [known, is_new] = ids.emplace(words[id], id);
+    if (is_new) continue;
+    throw InputError(fmt::format("{} has \"{}\" twice, as id {} and as id {}", whose,
+                                 printable(words[id]), known->second, id));
+  }
+}
+
+std::vector<std::string> numbered(std::size_t count) {
+  std::vector<std::string> words;
+  for (std::size_t id = 0; id < count; ++id) words.push_back(std::to_string(id));
+  return words;
+}
+
+std::vector<std::string> first_letters(std::size_t count) {
+  std::vector<std::string> words;
+  for (std::size_t id = 0; id < count; ++id) words.emplace_back(1, static_cast<char>('A' + id));
+  return words;
+}
+
+Tokeniser chosen_tokeniser(const Architecture& model, const Facts& facts,
+                           const std::optional<Path>& directory, const TokeniserChoice& choice) {
+  std::vector<std::string> words = choice.vocabulary;
+  std::string whose = "the vocabulary";
+  if (words.empty() && choice.tokenizer) return from_path(*choice.tokenizer);
+  if (const auto told = facts.find("vocabulary"); words.empty() && told != facts.end()) {
+    words = words_in(told->second);
+    whose = told->second.where + ": the vocabulary";
+  }
+  if (words.size() > model.vocabulary) {
+    throw InputError(fmt::format("{} has {} words, but the model has embeddings for {}", whose,
+                                 words.size(), model.vocabulary));
+  }
+  refuse_doubles(words, whose);
+  if (!words.empty()) return from_words(std::move(words));
+  if (auto found = directory ? from_directory(*directory) : std::nullopt) return *found;
+  return from_words(model.vocabulary <= letters ? first_letters(model.vocabulary)
+                                                : numbered(model.vocabulary));
+}
+
+// The texts of all ids, those that no text leads to empty.
+std::vector<std::string> labels_of(const Tokeniser& tokeniser, std::size_t ids) {
+  const Options& options = tokeniser.options;
+  std::vector<std::string> labels = tokeniser.vocabulary;
+  if (options.has("tokenizer")) {
+    labels = byte_pair_encoder(options.contents("tokenizer"))->texts(ids);
+  } else if (options.has("vocab")) {
+    labels = byte_pair_encoder(options.contents("vocab"), options.contents("merges"))->texts(ids);
+  }
+  labels.resize(ids);
+  return labels;
+}
+
+}  // namespace
+
+Tokeniser tokeniser_of(const Architecture& model, const Facts& facts,
+                       const std::optional<Path>& directory, const TokeniserChoice& choice) {
+  if (!choice.vocabulary.empty() && choice.tokenizer) {
+    throw InputError("write either a vocabulary or a tokenizer; the model's tokens can't be both");
+  }
+  Tokeniser tokeniser = chosen_tokeniser(model, facts, directory, choice);
+  try {
+    tokeniser.labels = labels_of(tokeniser, model.vocabulary);
+  } catch (const InputError& error) {
+    const Path path = choice.tokenizer.value_or(directory.value_or(Path()));
+    throw InputError(fmt::format("{}: {}", printable(path.string()), error.what()));
+  }
+  return tokeniser;
+}
+
 namespace {
 
 std::string_view gate_words(const Architecture& model) {
@@ -52,4 +222,4 @@ Model read_model(const ModelChoice& choice) {
   return model;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline model

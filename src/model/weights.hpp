@@ -9,11 +9,29 @@
 #include <vector>
 
 #include "formats/arrays/safetensors.hpp"
-#include "formats/files/mapped_file.hpp"
-#include "model/model_files.hpp"
+#include "formats/files/read_file.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline model {
+
+/// What lists a model's files where there are several.
+inline constexpr std::string_view model_index_name = "model.safetensors.index.json";
+
+/// Where a trained model's files are: its weights in one file or in several, and the directory of
+/// what else is said of it.
+struct ModelFiles {
+  std::vector<std::filesystem::path> weights;  ///< in the order of their names
+  std::filesystem::path directory;
+  std::map<std::string, std::string> listed;  ///< the index: which file has which tensor; or empty
+};
+
+/// The files that `path` names: a .safetensors file, a model.safetensors.index.json, or a directory
+/// with one of them. `where` opens messages. Throws InputError where there is none, where a
+/// directory has several, and where files lack that an index lists.
+ModelFiles model_files(const std::filesystem::path& path, const std::string& where);
+
+/// Whether the name is that of an index of several files.
+bool is_model_index(const std::string& path);
 
 /// Where the matrices made of a tensor's numbers lie in it, as NumPy's strides say it: cell `j` of
 /// line `i` of matrix `m` is its number first + m · matrix_step + i · line_step + j · cell_step.
@@ -74,4 +92,4 @@ class Weights {
   std::map<std::string_view, const SafetensorsEntry*> by_name_;
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline model

@@ -5,7 +5,129 @@
 #include <stdexcept>
 #include <string>
 
-namespace qkv {
+namespace qkv::inline model {
+namespace {
+
+constexpr StepWords llama_entries[] = {
+    {"X",
+     {"What flows through the layers",
+      "These rows are what flows through the layers: each part of a layer reads them and adds "
+      "something to them. They are called the residual stream. Nothing is added for where a token "
+      "stands: queries and keys will be told that. The layers are numbered from 0, as in the "
+      "model's "
+      "file: names that begin with h0 belong to the first. Heads, rows and columns are counted "
+      "from "
+      "1.",
+      "Equal tokens still have equal rows here."}},
+    {"norm1",
+     {"Even out each row before attention",
+      "Each row is divided by the root of its mean square, then multiplied by a trained gain. So "
+      "attention meets numbers of the same size in every layer. The mean is not subtracted: this "
+      "is "
+      "an RMS norm.",
+      "The stream itself stays as it is: only this copy is evened out."}},
+    {"K",
+     {"Keys: what each token can be found by",
+      "The same rows times W_K. Where there are fewer heads of keys than of queries, several heads "
+      "of queries compare themselves with the same keys.",
+      "As wide as queries, since they are to be multiplied."}},
+    {"V",
+     {"Values: what each token hands over",
+      "The same rows times W_V: what a token gives to those that look at it. As many heads as keys "
+      "have.",
+      "Values take no part in the choice of where to look."}},
+    {"Q_norm",
+     {"Even out the queries",
+      "Each query is divided by the root of its mean square and multiplied by a gain that all "
+      "heads "
+      "share. So no query can grow without bound, and scores stay of one size.",
+      "Each head's rows are evened out by themselves."}},
+    {"K_norm",
+     {"Even out the keys", "The same for keys, with a gain of their own.",
+      "From here on only the direction of a key tells, and the gain."}},
+    {"Q_rope",
+     {"Turn the queries by where they stand",
+      "The columns of a query go in pairs, column i with the one half a row further. Each pair is "
+      "turned like the hand of a clock: by an angle that grows with the token's place, fast in the "
+      "first pair and slowly in the last.",
+      "The first token stands at place 0: its row is not turned."}},
+    {"K_rope",
+     {"Turn the keys by where they stand",
+      "Keys are turned in the same way. When a turned query meets a turned key, what counts is the "
+      "difference of their angles: how far apart the two tokens stand, wherever that is.",
+      "Turning changes no row's length."}},
+    {"scores",
+     {"Scores: how well each query fits each key",
+      "Row i, column j is the product of token i's query and token j's key: large where the two "
+      "point the same way after both have been turned.",
+      "A row belongs to the token that looks, a column to the token that is looked at."}},
+    {"scaled_scores",
+     {"Scale the scores",
+      "A product of d_k terms grows with d_k. Dividing keeps softmax from giving everything to one "
+      "token.",
+      "The order within a row stays."}},
+    {"capped_scores",
+     {"Cap the scores",
+      "Each score goes through cap · tanh(score / cap): small ones hardly change, and none gets "
+      "beyond the cap.",
+      "The order within a row stays."}},
+    {"masked_scores",
+     {"Hide what is not to be seen",
+      "The model writes from left to right, so a token may look at itself and at what stands "
+      "before "
+      "it. What comes later gets −∞; in a layer with a sliding window, what stands too far back "
+      "does, too.",
+      "The first token sees only itself."}},
+    {"norm1_out",
+     {"Even out what attention proposes",
+      "What is to be added to the stream is evened out as well, with a gain of its own.",
+      "Now the gain alone says how much attention adds."}},
+    {"norm2",
+     {"Even out each row before the MLP", "As before attention, with a gain of its own.",
+      "Again only a copy: the stream stays."}},
+    {"gate",
+     {"The gate: which patterns are there",
+      "Each token by itself: its row times W_gate. Each column is a pattern that training has "
+      "found "
+      "worth looking for.",
+      "Tokens do not mix here."}},
+    {"up",
+     {"The values behind the gate", "The same rows times W_up: what each pattern is to contribute.",
+      "As wide as the gate, column by column."}},
+    {"silu",
+     {"Open the gate",
+      "SiLU, x times sigmoid(x), lets large positive numbers pass and turns negative ones into "
+      "nearly 0.",
+      "Where it is nearly 0 the gate is shut."}},
+    {"gelu",
+     {"Open the gate",
+      "GELU lets large positive numbers pass and turns negative ones into nearly 0.",
+      "Where it is nearly 0 the gate is shut."}},
+    {"gated",
+     {"What passes the gate", "Cell by cell, the gate times the value behind it.",
+      "Most of what is left comes from few columns."}},
+    {"mlp_out",
+     {"The MLP's second layer",
+      "What passed, times W_down, is what the MLP proposes to add to the stream.",
+      "As wide as the stream again."}},
+    {"norm2_out",
+     {"Even out what the MLP proposes", "As after attention, with a gain of its own.",
+      "Now the gain alone says how much the MLP adds."}},
+    {"norm",
+     {"Even out the last rows",
+      "Once more each row by the root of its mean square, and a gain, before the stream is read "
+      "out.",
+      "From here on each row is about the token to come."}},
+    {"capped_logits",
+     {"Cap the logits",
+      "Each goes through cap · tanh(logit / cap), so that none gets beyond the cap.",
+      "The order stays, and with it the likeliest token."}},
+};
+
+}  // namespace
+
+std::span<const StepWords> llama_words() { return llama_entries; }
+
 namespace {
 
 constexpr StepWords entries[] = {
@@ -135,4 +257,4 @@ const ModelWords& model_words(std::string_view step, ModelKind kind) {
   return found->words;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline model

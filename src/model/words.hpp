@@ -3,9 +3,14 @@
 #include <span>
 #include <string_view>
 
-#include "model/model_words.hpp"
+namespace qkv::inline model {
 
-namespace qkv {
+/// The words of one of a model's steps; they live as long as the program.
+struct ModelWords {
+  std::string_view title;
+  std::string_view say;
+  std::string_view notice;
+};
 
 /// The words of one step, by its name without the layer.
 struct StepWords {
@@ -23,4 +28,4 @@ const ModelWords& model_words(std::string_view step, ModelKind kind);
 /// The steps that only LLaMA's kind has, and those that are told in another way there.
 std::span<const StepWords> llama_words();
 
-}  // namespace qkv
+}  // namespace qkv::inline model

@@ -5,7 +5,7 @@
 
 #include "ops/operation.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// One of a step's operands, whose gradient is asked for.
 struct Use {
@@ -39,4 +39,4 @@ extern const Operation seed_operation;
 /// The gradient of what several steps use: the sum of what comes back through each. Takes those.
 extern const Operation sum_of_uses_operation;
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

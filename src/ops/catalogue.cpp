@@ -1,6 +1,6 @@
 #include "ops/catalogue.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
 
 constexpr const Operation* all[] = {
@@ -42,4 +42,4 @@ const Operation* find_operation(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -5,7 +5,7 @@
 
 #include "ops/operation.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 extern const Operation tokenise_operation;
 extern const Operation embed_operation;
@@ -64,4 +64,4 @@ std::span<const Operation* const> catalogue();
 /// The operation of that name, or nullptr.
 const Operation* find_operation(std::string_view name);
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

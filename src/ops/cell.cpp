@@ -5,7 +5,7 @@
 #include "tensor/parallel.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 std::size_t CellBase::matching(std::size_t k) const {
   const Tensor& operand = input(k);
@@ -70,4 +70,4 @@ template void each_cell(const Cell<Interval>&, std::size_t,
 template void each_cell(const Cell<Decimal>&, std::size_t,
                         const std::function<void(const Cell<Decimal>&, std::size_t)>&);
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -6,12 +6,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "ops/call.hpp"
 #include "ops/numbers/decimal.hpp"
 #include "ops/numbers/expression.hpp"
 #include "ops/numbers/interval.hpp"
+#include "ops/operation.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// The lowest and the highest that each cell of an operand can be.
 struct Bounds {
@@ -95,4 +95,4 @@ N sum(std::size_t count, Term term) {
   }
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

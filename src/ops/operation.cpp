@@ -1,13 +1,45 @@
 #include "ops/operation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ops/cell.hpp"
 #include "ops/result.hpp"
 #include "ops/shape_rule.hpp"
 #include "tensor/parallel.hpp"
+#include "tensor/tensor.hpp"
+#include "text/error.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
+
+std::string operand_text(const Call& call, std::size_t k) {
+  return fmt::format("{} ({})", call.names[k], shown_shape(*call.inputs[k], call.convention));
+}
+
+void refuse(const Call& call, std::string_view what) {
+  throw InputError(fmt::format("{}: {}", call.step, what));
+}
+
+Call call_of(const Source& step) {
+  Call call{.step = step.name,
+            .inputs = {},
+            .names = {},
+            .options = step.options,
+            .environment = step.environment};
+  for (const Source* input : step.inputs) {
+    call.inputs.push_back(input->tensor);
+    call.names.push_back(input->name);
+  }
+  return call;
+}
+
+const Source* behind(const Source* from, const Operation& operation) {
+  while (from && from->operation != &operation) {
+    from = from->inputs.empty() ? nullptr : from->inputs.front();
+  }
+  return from;
+}
 
 Tensor Operation::compute(const Call& call) const {
   return formula ? formula(call) : cell_by_cell(call, output_of(call, form(call)), cell.number);
@@ -58,4 +90,4 @@ Tensor result_of(const Operation& operation, const Call& call) {
   return result;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

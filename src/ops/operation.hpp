@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <span>
@@ -7,11 +8,98 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/call.hpp"
-#include "ops/mistake.hpp"
 #include "ops/options.hpp"
+#include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
+
+/// A text that is cut already: its ids, and what each stands for.
+struct CutText {
+  std::vector<double> ids;
+  std::vector<std::string> words;
+};
+
+/// What a lesson gives beside its matrices: the texts to tokenise and the vocabulary, if it has
+/// one.
+struct Environment {
+  std::vector<std::string> texts;
+  bool batch = false;  ///< the texts were written as a list
+  std::vector<std::string> vocabulary;
+  std::optional<CutText> cut = {};  ///< in place of the texts
+};
+
+/// One step about to be worked out: its inputs by position, what they are called, its options.
+struct Call {
+  std::string_view step;
+  std::vector<const Tensor*> inputs;
+  std::vector<std::string_view> names;
+  const Options* options = nullptr;
+  const Environment* environment = nullptr;
+  Convention convention = Convention::rows;  ///< how its operands' shapes are told
+};
+
+/// The shape rule and the formula of an operation, as they stand for one call.
+struct Form {
+  std::vector<std::string_view> operands;  ///< the axes of each operand's matrix: "query d_k"
+  std::string_view output;                 ///< the axes of the result's matrix: "query key"
+  std::string formula;                     ///< "{0} · {1}ᵀ", with the operands' names put in
+  std::string turned = {};   ///< the same with tokens as columns; empty where it reads alike
+  bool makes_heads = false;  ///< of what has none yet: a leading axis before it is a batch
+  /// The second operand may have fewer heads than the first, each shared by as many neighbours.
+  bool shares_heads = false;
+};
+
+/// "Q (7×2)", of operand `k`.
+std::string operand_text(const Call& call, std::size_t k);
+
+/// Throws InputError: the step's name, and what is wrong with the call.
+[[noreturn]] void refuse(const Call& call, std::string_view what);
+
+struct Operation;
+
+/// A matrix of a lesson as a learner has it, and what it was made from: enough for a mistake to
+/// look behind its own operands (which scores were masked, which weights are there besides).
+struct Source {
+  std::string_view name;
+  const Tensor* tensor = nullptr;
+  const Operation* operation = nullptr;  ///< nullptr for a given
+  const Options* options = nullptr;
+  const Environment* environment = nullptr;
+  std::vector<const Source*> inputs = {};
+  std::span<const Source> all = {};  ///< the whole lesson, the givens first
+  /// What was handed in, where a mistake can only be seen from it: by how much each row is off.
+  const Tensor* written = nullptr;
+
+  const Tensor& operand(std::size_t k = 0) const { return *inputs[k]->tensor; }
+};
+
+/// The call of the step, its operands being the learner's.
+Call call_of(const Source& step);
+
+/// The nearest step of that operation along the first operands, `from` included; nullptr where none
+/// is.
+const Source* behind(const Source* from, const Operation& operation);
+
+/// What speaks for a mistake, beside numbers that are neither 0 nor infinite: those come of
+/// everything and nothing.
+struct Evidence {
+  bool zeros = false;  ///< it makes them
+  bool infinities = false;
+  /// So many cells must speak for it: for one that leaves a number open, a single one says nothing.
+  std::size_t least = 1;
+  bool is_fitted = false;  ///< its numbers are fitted to what was written: which bias, whose head
+};
+inline constexpr Evidence of_hiding{.zeros = true, .infinities = true};
+
+/// A wrong version of an operation's maths that learners are known to compute. `compute` gives what
+/// they get: nothing where the slip is impossible with these shapes, several where it has forms.
+struct Mistake {
+  std::string_view id;    ///< "scale.skipped"
+  std::string_view says;  ///< "The scores were not divided by √d_k."
+  std::string_view hint;  ///< what to look at again
+  std::vector<Tensor> (*compute)(const Source& step) = nullptr;
+  Evidence evidence = {};
+};
 
 class Decimal;
 class Expression;
@@ -116,4 +204,4 @@ constexpr Operation operation_of(Operation words) {
   return words;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

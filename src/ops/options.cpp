@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
 
 std::string shown(const OptionValue& value) {
@@ -115,4 +115,4 @@ std::string complaint(const OptionRule& rule, const OptionValue& value) {
   return fmt::format("{} is {}, not {}", rule.name, choices(rule), shown(value));
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

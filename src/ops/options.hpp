@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// From which to which, both included, counted from 1.
 using OptionSpan = std::array<double, 2>;
@@ -65,4 +65,4 @@ std::string choices(const OptionRule& rule);
 /// Example: `layout is "in-out" or "out-in", not "inout"`.
 std::string complaint(const OptionRule& rule, const OptionValue& value);
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -8,7 +8,7 @@
 #include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// A matrix on the way from the operands to the result that is worth showing: softmax's
 /// exponentials. Each is one operation, with the step's options, of the part before it; the first
@@ -50,4 +50,4 @@ Tensor result_of(const Operation& operation, const Call& call);
 /// cells each take a few operations.
 Tensor cell_by_cell(const Call& call, Tensor output, double (*cell)(const Cell<double>&));
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

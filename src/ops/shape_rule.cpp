@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
 
 std::string axis_text(std::string_view symbol, const Axis& axis) {
@@ -125,4 +125,4 @@ Tensor output_of(const Call& call, const Form& form) {
   return unwritten(std::move(frame.axes));
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

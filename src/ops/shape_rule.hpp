@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "ops/call.hpp"
+#include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// The axes that each name of a form stands for in this call.
 using Bindings = std::map<std::string, Axis, std::less<>>;
@@ -36,4 +36,4 @@ std::pair<std::string_view, std::string_view> axis_names(std::string_view matrix
 /// has.
 bool is_placeholder(std::string_view axis);
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -1,19 +1,48 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "ops/numbers/expression.hpp"
-#include "page/pattern.hpp"
 #include "trace/reference.hpp"
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline page {
+
+/// Which cell of a tensor: its matrix, row and column, and the place of each among those shown
+/// (where a large matrix loses its middle, row 504 is in place 8).
+struct ShownCell {
+  std::array<std::size_t, 3> index = {};
+  std::array<std::size_t, 3> place = {};
+};
+
+/// How a number changes from cell to cell, in few words: `linear[0] + linear[1]·matrix +
+/// linear[2]·row + linear[3]·column`; or, where that is not so, a table by as few of the three as
+/// will do.
+struct Pattern {
+  std::array<double, 4> linear = {};
+  unsigned by = 0;            ///< 1 matrix, 2 row, 4 column, added up; 0: the linear form holds
+  std::vector<double> table;  ///< by the places of those, the column's fastest
+
+  bool operator==(const Pattern&) const = default;
+  bool is_same_everywhere() const;
+};
+
+/// The pattern that gives exactly `values[i]` for each `cells[i]`. `extents`: how many matrices,
+/// rows and columns are shown. Always finds one, at worst a table by all three.
+Pattern pattern_of(std::span<const double> values, std::span<const ShownCell> cells,
+                   const std::array<std::size_t, 3>& extents);
+
+/// What the pattern says of a cell.
+double value_at(const Pattern& pattern, const ShownCell& cell,
+                const std::array<std::size_t, 3>& extents);
 
 /// One term of an arithmetic that many cells share.
 struct ProgramTerm {
@@ -60,4 +89,4 @@ struct ProgramNeeds {
 CellProgram program_of(const Trace& trace, const Step& step, const std::vector<ShownCell>& cells,
                        const std::array<std::size_t, 3>& extents, ProgramNeeds& needs);
 
-}  // namespace qkv
+}  // namespace qkv::inline page

@@ -7,17 +7,14 @@
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
 #include "exposition/step_words.hpp"
-#include "page/direction.hpp"
 #include "page/html.hpp"
 #include "page/report_data.hpp"
-#include "page/report_matrix.hpp"
 #include "page/report_view.hpp"
-#include "page/ways.hpp"
 #include "text/escape.hpp"
-#include "text/typeset.hpp"
-#include "text/width.hpp"
+#include "text/strings.hpp"
+#include "text/wrapping.hpp"
 
-namespace qkv {
+namespace qkv::inline page {
 namespace {
 
 // Everything that the parts of the page are made of.
@@ -289,4 +286,4 @@ std::string report_page(const Lesson& lesson, const Trace& whole, const ReportWi
   return text;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline page

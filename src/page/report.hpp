@@ -9,7 +9,7 @@
 #include "lesson/lesson.hpp"
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline page {
 
 /// What a report says of itself beside the lesson.
 struct ReportWish {
@@ -34,4 +34,4 @@ struct PageAsset {
 PageAsset report_style();
 PageAsset report_script();
 
-}  // namespace qkv
+}  // namespace qkv::inline page

@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "page/report_view.hpp"
+#include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline page {
 
 /// How far a cell's arithmetic is spelled out.
 struct ReportLook {
@@ -21,4 +22,10 @@ struct ReportLook {
 std::string report_data(const Trace& trace, const std::vector<TensorView>& views,
                         const ReportLook& look);
 
-}  // namespace qkv
+/// The givens whose numbers a page may change, since it can work out everything that follows: all
+/// is shown, there is as much of it as a person works out by hand, and which cells each cell is
+/// made of, and how, is the same whatever the numbers are. So no ids and no mask that is given,
+/// nothing that they are made of, and nothing that ends in a function that a browser lacks.
+std::vector<std::string> givens_to_change(const Trace& trace, const std::vector<TensorView>& views);
+
+}  // namespace qkv::inline page

@@ -9,14 +9,13 @@
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
 #include "formats/handwork/numeral.hpp"
-#include "page/direction.hpp"
 #include "page/html.hpp"
 #include "text/escape.hpp"
 #include "text/number.hpp"
-#include "text/typeset.hpp"
+#include "text/strings.hpp"
 #include "trace/labels.hpp"
 
-namespace qkv {
+namespace qkv::inline page {
 namespace {
 
 // What fits on a sheet in handwriting. A larger matrix comes in several grids, so that each can be
@@ -275,4 +274,4 @@ std::string worksheet_page(const Lesson& lesson, const Trace& trace, int digits,
   return text + "</body>\n</html>\n";
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline page

@@ -5,7 +5,7 @@
 #include "lesson/lesson.hpp"
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline page {
 
 /// A matrix of more cells than this (all heads together) is left to its CSV files: the page says
 /// so.
@@ -19,4 +19,4 @@ inline constexpr std::size_t most_cells_on_paper = 4096;
 std::string worksheet_page(const Lesson& lesson, const Trace& trace, int digits,
                            const std::string& check);
 
-}  // namespace qkv
+}  // namespace qkv::inline page

@@ -6,7 +6,21 @@
 
 #include "tensor/values.hpp"
 
-namespace qkv {
+namespace qkv::inline tensor {
+
+bool differs(double now, double before) { return !is_close(now, before, {.relative = 1e-12}); }
+
+bool comparable(const Tensor& now, const Tensor& before) {
+  return now.shape() == before.shape() &&
+         std::ranges::equal(now.axes, before.axes, {}, &Axis::labels, &Axis::labels);
+}
+
+bool differs(const Tensor& now, const Tensor& before) {
+  return !comparable(now, before) ||
+         !std::ranges::equal(now.values, before.values,
+                             [](double a, double b) { return !differs(a, b); });
+}
+
 namespace {
 
 bool are_same(double actual, double desired) {
@@ -48,4 +62,4 @@ Difference difference_of(std::span<const double> actual, std::span<const double>
   return difference;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

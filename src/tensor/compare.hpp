@@ -4,7 +4,9 @@
 #include <optional>
 #include <span>
 
-namespace qkv {
+#include "tensor/tensor.hpp"
+
+namespace qkv::inline tensor {
 
 /// How far numbers may lie apart: |actual − desired| ≤ absolute + relative · |desired|, as NumPy
 /// has it, or the least if that is more. NaN is close to NaN, an infinity to the same infinity, and
@@ -34,4 +36,14 @@ bool is_close(double actual, double desired, const Tolerance& tolerance);
 Difference difference_of(std::span<const double> actual, std::span<const double> desired,
                          const Tolerance& tolerance);
 
-}  // namespace qkv
+/// Whether a number is another one than before, beyond the last bits in which sums differ that are
+/// added in another order.
+bool differs(double now, double before);
+
+/// Whether each cell of `now` has the one of `before` that it was: the same shape and labels.
+bool comparable(const Tensor& now, const Tensor& before);
+
+/// Whether any number differs, or shape or labels do.
+bool differs(const Tensor& now, const Tensor& before);
+
+}  // namespace qkv::inline tensor

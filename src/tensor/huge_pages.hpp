@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <new>
 
-namespace qkv {
+namespace qkv::inline tensor {
 
 /// Memory for large arrays of numbers comes in huge pages where the system has them, and once it is
 /// there it is kept for the next array: touching a page for the first time costs more than filling
@@ -35,4 +35,4 @@ struct HugePages {
   }
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <xtensor-blas/xblas.hpp>
 
 #include <algorithm>
 #include <array>
@@ -9,16 +10,14 @@
 #include <functional>
 #include <limits>
 #include <stdexcept>
-#include <xtensor-blas/xblas.hpp>
 
 #include "tensor/parallel.hpp"
-#include "tensor/plain_product.hpp"
 #include "text/error.hpp"
 
 // xtensor-blas declares BLAS by itself and clashes with <cblas.h>, which has this one besides.
 extern "C" void openblas_set_num_threads(int threads);
 
-namespace qkv {
+namespace qkv::inline tensor {
 namespace {
 
 // Up to here the plain loop costs less than a person notices, and its order of addition is fixed.
@@ -225,4 +224,4 @@ void multiply_each(std::size_t count, ProductSize size,
             });
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

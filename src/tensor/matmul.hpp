@@ -6,7 +6,7 @@
 
 #include "tensor/values.hpp"
 
-namespace qkv {
+namespace qkv::inline tensor {
 
 /// How the right-hand matrix of a product is stored: as it stands (inner × columns) or turned over
 /// (columns × inner), so that the product uses its transpose.
@@ -35,4 +35,10 @@ void multiply(std::span<const double> a, const Values& numbers, std::size_t firs
 void multiply_each(std::size_t count, ProductSize size,
                    const std::function<void(std::size_t)>& one);
 
-}  // namespace qkv
+/// a · b into `out`, each cell's products added from left to right: the same bits on every machine.
+void multiply_in_order(const double* a, const double* b, double* out, ProductSize size);
+
+/// a · bᵀ, the same way.
+void multiply_transposed_in_order(const double* a, const double* b, double* out, ProductSize size);
+
+}  // namespace qkv::inline tensor

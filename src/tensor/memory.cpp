@@ -1,17 +1,133 @@
 #include "tensor/memory.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <optional>
+#include <string>
 
-#include "tensor/machine_memory.hpp"
+#include "tensor/huge_pages.hpp"
 #include "text/error.hpp"
 
-namespace qkv {
+namespace qkv::inline tensor {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::size_t> less(std::optional<std::size_t> one, std::optional<std::size_t> other) {
+  if (!one || !other) return one ? one : other;
+  return std::min(*one, *other);
+}
+
+std::optional<std::size_t> limit_on(__rlimit_resource resource) {
+  rlimit limit = {};
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  return limit.rlim_cur;
+}
+
+// The group's path below the root of control groups, version 2: a line "0::/user.slice/…".
+std::optional<std::string> control_group() {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("0::/")) return line.substr(4);
+  }
+  return {};
+}
+
+// "max" where there is none.
+std::optional<std::size_t> bound_of(const fs::path& group) {
+  std::ifstream file(group / "memory.max");
+  std::size_t bytes = 0;
+  return file >> bytes ? std::optional(bytes) : std::nullopt;
+}
+
+/// How much memory there is, in bytes; nothing where the system does not say.
+std::optional<std::size_t> memory_of_machine() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page = ::sysconf(_SC_PAGE_SIZE);
+  if (pages <= 0 || page <= 0) return {};
+  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page);
+}
+
+/// The most that the control group (a container, a systemd unit) that this process is in may take;
+/// nothing where there is no such bound.
+std::optional<std::size_t> memory_of_control_group() {
+  const auto group = control_group();
+  if (!group) return {};
+  fs::path place = "/sys/fs/cgroup";
+  std::optional<std::size_t> least = bound_of(place);
+  for (const fs::path& part : fs::path(*group)) least = less(least, bound_of(place /= part));
+  return least;
+}
+
+/// The most address space that this process may have (`ulimit -v`, `ulimit -d`), likewise.
+std::optional<std::size_t> address_space() {
+  return less(limit_on(RLIMIT_AS), limit_on(RLIMIT_DATA));
+}
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+constexpr std::size_t worth_it = huge_page / 2;
+
+// malloc returns large blocks to the system at once, unless it is told to take none from there.
+// What it takes of its own heap grows by whole huge pages, so that the next one is there already.
+void keep_what_is_freed() {
+  static const bool once = [] {
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, -1);
+    mallopt(M_TOP_PAD, 8 * huge_page);
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+// Asks for huge pages wherever the block lies, with what lies before and behind it: a wish changes
+// no content, so it does no harm to a neighbour. The block itself is not aligned to them: freed, it
+// would then be too small for the next of its size, since aligning takes more than is used.
+void wish_for_huge_pages(void* memory, std::size_t size) {
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(memory) % huge_page;
+  const std::size_t whole = (before + size + huge_page - 1) / huge_page * huge_page;
+  madvise(static_cast<char*>(memory) - before, whole, MADV_HUGEPAGE);  // may fail
+}
+
+std::atomic<std::size_t> taken = 0;
+
+void* take_large(std::size_t bytes) {
+  if (taken += bytes; taken > memory_limit()) return nullptr;
+  keep_what_is_freed();
+  void* const memory = std::malloc(bytes);
+  if (memory != nullptr) wish_for_huge_pages(memory, bytes);
+  return memory;
+}
+
+}  // namespace
+
+void* take_huge_pages(std::size_t bytes) {
+  if (bytes < worth_it) return ::operator new(bytes);
+  if (void* const memory = take_large(bytes)) return memory;
+  taken -= bytes;
+  throw std::bad_alloc();
+}
+
+void give_huge_pages(void* memory, std::size_t bytes) noexcept {
+  if (bytes < worth_it) return ::operator delete(memory);
+  taken -= bytes;
+  std::free(memory);
+}
+
 namespace {
 
 std::atomic<std::size_t> limit = usual_memory_limit;
@@ -156,4 +272,4 @@ void MemoryBudget::add(const Tensor& tensor, std::string_view name) {
   numbers_ += count;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

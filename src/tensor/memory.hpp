@@ -7,7 +7,7 @@
 
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline tensor {
 
 /// How many bytes the program may use: sizes are held against it before anything is allocated, and
 /// `HugePages` gives no more. It belongs to the person who started the program, so it is
@@ -52,4 +52,4 @@ class MemoryBudget {
   std::size_t numbers_ = 0;
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace qkv {
+namespace qkv::inline tensor {
 namespace {
 
 std::size_t wanted_threads = 0;
@@ -169,4 +169,4 @@ void in_order(std::size_t count, std::size_t operations,
   turns.throw_on();
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace qkv {
+namespace qkv::inline tensor {
 
 /// Above so many numbers a tensor is no longer one that a lesson shows, and may be worked out by
 /// faster ways whose last bits differ from those of the plain loops.
@@ -32,4 +32,4 @@ void in_order(std::size_t count, std::size_t operations,
               const std::function<std::string(std::size_t)>& make,
               const std::function<void(std::string_view)>& use);
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

@@ -1,9 +1,9 @@
-#include "tensor/plain_product.hpp"
-
 #include <algorithm>
 #include <array>
 
-namespace qkv {
+#include "tensor/matmul.hpp"
+
+namespace qkv::inline tensor {
 namespace {
 
 // One row's products with `count` rows side by side: each sum waits for its last addition, so that
@@ -46,4 +46,4 @@ void multiply_transposed_in_order(const double* a, const double* b, double* out,
   }
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

@@ -15,7 +15,7 @@
 // Every rounding counts here. This file needs -ffp-contract=off: where a multiplication and an
 // addition are rounded once, as PyTorch's compiled code does, std::fma says so.
 
-namespace qkv {
+namespace qkv::inline tensor {
 namespace {
 
 struct NormalPair {
@@ -248,4 +248,4 @@ std::vector<double> RandomStream::linear_bias(std::size_t in, std::size_t out) {
   return torch_uniform_fill(engine_, count, bound);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace qkv {
+namespace qkv::inline tensor {
 
 /// Whose random numbers: those after `numpy.random.seed(s)`, or those after `torch.manual_seed(s)`
 /// on the CPU.
@@ -53,4 +53,4 @@ class RandomStream {
   std::optional<double> waiting_normal_;
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

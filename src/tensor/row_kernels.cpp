@@ -15,7 +15,7 @@
 #define QKV_FOR_EACH_PROCESSOR [[gnu::target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")]]
 #endif
 
-namespace qkv {
+namespace qkv::inline tensor {
 namespace {
 
 constexpr std::size_t lanes = 8;
@@ -133,4 +133,4 @@ bool has_nan(std::span<const double> values) {
   return false;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

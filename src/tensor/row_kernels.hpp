@@ -2,7 +2,7 @@
 
 #include <span>
 
-namespace qkv {
+namespace qkv::inline tensor {
 
 /// The softmax of one row, for rows of large tensors: e^x by a polynomial that is off by at most
 /// one unit in the last place, for eight numbers at a time, and the sum in eight parts. The same
@@ -24,4 +24,4 @@ double largest_magnitude(std::span<const double> values);
 /// Whether there is a NaN among the values.
 bool has_nan(std::span<const double> values);
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

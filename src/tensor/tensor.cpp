@@ -3,7 +3,22 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace qkv {
+namespace qkv::inline tensor {
+
+bool is_turned(const Tensor& tensor, Convention convention) {
+  return convention == Convention::columns && tensor.rank() >= 2 &&
+         tensor.axes[tensor.rank() - 2].name != "batch";
+}
+
+Tensor as_shown(const Tensor& tensor, Convention convention) {
+  return is_turned(tensor, convention) ? transposed(tensor) : tensor;
+}
+
+std::string shown_shape(const Tensor& tensor, Convention convention) {
+  Shape shape = tensor.shape();
+  if (is_turned(tensor, convention)) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return shape_text(shape);
+}
 
 std::string_view Axis::label(std::size_t i, std::size_t batch) const {
   if (labels.empty() || i >= size) return {};
@@ -103,4 +118,4 @@ std::vector<std::size_t> leading_index(const Tensor& tensor, std::size_t index) 
   return result;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

@@ -1,15 +1,55 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "tensor/axis.hpp"
 #include "tensor/values.hpp"
 
-namespace qkv {
+namespace qkv::inline tensor {
+
+using Shape = std::vector<std::size_t>;
+
+/// What the places along an axis are called: one list that never changes, which all copies share.
+class AxisLabels {
+ public:
+  AxisLabels() = default;
+  AxisLabels(std::vector<std::string> labels)
+      : all_(labels.empty() ? nullptr : std::make_shared<const All>(std::move(labels))) {}
+  AxisLabels(std::initializer_list<std::string> labels) : AxisLabels(All(labels)) {}
+
+  bool empty() const { return all_ == nullptr; }
+  std::size_t size() const { return all_ ? all_->size() : 0; }
+  const std::string* begin() const { return all_ ? all_->data() : nullptr; }
+  const std::string* end() const { return begin() + size(); }
+  const std::string& operator[](std::size_t i) const { return (*all_)[i]; }
+
+  friend bool operator==(const AxisLabels& a, const AxisLabels& b) {
+    return a.all_ == b.all_ || std::ranges::equal(a, b);
+  }
+
+ private:
+  using All = std::vector<std::string>;
+  std::shared_ptr<const All> all_;  // none where it would be empty
+};
+
+/// One direction of a tensor: what it counts, how many there are, and what each is called.
+struct Axis {
+  std::string name;  ///< "query", "d_k", "head"; empty where nothing is known
+  std::size_t size = 0;
+  /// None; one for each index; or, where the sentences of a batch have words of their own, one for
+  /// each index of the first sentence, then of the second, and so on.
+  AxisLabels labels = {};
+
+  /// The label of index `i` in sentence `batch`; empty where there is none.
+  std::string_view label(std::size_t i, std::size_t batch = 0) const;
+};
 
 /// Numbers in row-major order with named, labelled axes. The last two axes are the matrix, those
 /// before it are the batch and the heads; a tensor of one axis is a matrix of one row.
@@ -94,4 +134,16 @@ std::string shape_text(const Shape& shape);
 /// The index along each leading axis of matrix `index`, outermost first.
 std::vector<std::size_t> leading_index(const Tensor& tensor, std::size_t index);
 
-}  // namespace qkv
+/// Whether people see a token as a row or as a column. Inside, a token is always a row.
+enum class Convention { rows, columns };
+
+/// Whether `as_shown` turns this tensor over: vectors and token ids stay as they are.
+bool is_turned(const Tensor& tensor, Convention convention);
+
+/// The tensor as people see it: turned over where tokens are columns.
+Tensor as_shown(const Tensor& tensor, Convention convention);
+
+/// The shape as people see it, "7×2".
+std::string shown_shape(const Tensor& tensor, Convention convention);
+
+}  // namespace qkv::inline tensor

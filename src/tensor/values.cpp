@@ -7,7 +7,7 @@
 
 #include "tensor/parallel.hpp"
 
-namespace qkv {
+namespace qkv::inline tensor {
 
 /// How numbers are recomputed, and those blocks of them that were read so far. Several threads may
 /// read at once.
@@ -165,4 +165,4 @@ const double* Values::made(std::size_t first, std::size_t count) const {
   return recomputed_->part(first, count);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

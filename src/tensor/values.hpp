@@ -13,7 +13,7 @@
 
 #include "tensor/xt.hpp"
 
-namespace qkv {
+namespace qkv::inline tensor {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -125,4 +125,4 @@ class Values {
   std::size_t size_ = 0;
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

@@ -5,7 +5,7 @@
 
 #include "tensor/parallel.hpp"
 
-namespace qkv {
+namespace qkv::inline tensor {
 namespace {
 
 constexpr std::size_t axis_of(Along along) { return along == Along::rows ? 1 : 0; }
@@ -68,4 +68,4 @@ Matrix variances(const Matrix& matrix, Along along, double less) {
   return sums(distance * distance, along) / (count_in(matrix, along) - less);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

@@ -1,13 +1,5 @@
 #pragma once
 
-// The door to xtensor: no other file includes its headers. Containers and views have their rank in
-// their type, since those of any rank are broken in C++20 (xtensor 0.24.3). What adds up or picks
-// out along an axis goes through the functions below, which return what they found: left lazy
-// inside an expression, xtensor reads it past its end.
-#include <array>
-#include <cstddef>
-#include <span>
-#include <utility>
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xbuilder.hpp>
 #include <xtensor/xmanipulation.hpp>
@@ -17,9 +9,19 @@
 #include <xtensor/xvectorize.hpp>
 #include <xtensor/xview.hpp>
 
+#include <array>
+#include <cstddef>
+#include <span>
+#include <utility>
+
 #include "tensor/huge_pages.hpp"
 
-namespace qkv {
+// The door to xtensor: no other file includes its headers. Containers and views have their rank in
+// their type, since those of any rank are broken in C++20 (xtensor 0.24.3). What adds up or picks
+// out along an axis goes through the functions below, which return what they found: left lazy
+// inside an expression, xtensor reads it past its end.
+
+namespace qkv::inline tensor {
 
 /// Numbers that own their memory. `from_shape` leaves them yet to be written.
 template <std::size_t N>
@@ -91,4 +93,4 @@ Matrix means(const Matrix& matrix, Along along = Along::rows);
 /// The mean square distance from the mean; divided by the count less `less` (1: a sample's).
 Matrix variances(const Matrix& matrix, Along along = Along::rows, double less = 0);
 
-}  // namespace qkv
+}  // namespace qkv::inline tensor

@@ -8,9 +8,26 @@
 #include <vector>
 
 #include "exposition/selection.hpp"
-#include "terminal/grid_measure.hpp"
+#include "text/number.hpp"
 
-namespace qkv {
+namespace qkv::inline terminal {
+
+/// The numbers of one row. Rows that don't show are not asked for where the matrix is large.
+using RowAt = std::function<std::span<const double>(std::size_t row)>;
+
+/// What the shades and the decimals of a matrix depend on: all of its numbers or, of more than a
+/// lesson has, those that show. Who shows one part of a large matrix after another takes the
+/// measure of all once, so that every part looks the same.
+struct GridMeasure {
+  NumberStyle style = {};
+  double largest = 0;
+  bool has_negative = false;
+};
+GridMeasure measured(std::span<const double> values, int digits);
+
+/// That of a matrix of which these rows show.
+GridMeasure measured(std::size_t rows, std::size_t columns, const RowAt& row_at,
+                     const Selection& shown, int digits);
 
 /// What sets a cell apart from its neighbours. Each has signs of its own beside the number, so that
 /// none is told by colour alone.
@@ -65,4 +82,4 @@ Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const Grid
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
           const GridLabels& labels, const GridLook& look);
 
-}  // namespace qkv
+}  // namespace qkv::inline terminal

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace qkv {
+namespace qkv::inline terminal {
 
 /// The lines of a text, each ended by a line break.
 std::vector<std::string> lines_of(std::string_view text);
@@ -27,4 +27,7 @@ std::vector<std::string> side_by_side(const std::vector<std::vector<std::string>
 /// Where the colour sequence that starts at `at` ends.
 std::size_t after_sequence(std::string_view line, std::size_t at);
 
-}  // namespace qkv
+/// A line of arithmetic broken at its operators to at most `columns`; names of cells stay whole.
+std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t columns);
+
+}  // namespace qkv::inline terminal

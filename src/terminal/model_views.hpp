@@ -1,12 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "lesson/lesson.hpp"
 #include "lesson/model/inspection.hpp"
 
-namespace qkv {
+namespace qkv::inline terminal {
 
 /// A line for each head: how likely the answer is without it, and what is likeliest then; where
 /// there is a loss, also that without the head.
@@ -19,4 +21,20 @@ std::string ablations_json(const Lesson& lesson, const Guess& answer,
 /// A line for each layer: the likeliest tokens, were it the last.
 std::string glimpses_text(const Lesson& lesson, const std::vector<Glimpse>& glimpses, int digits);
 
-}  // namespace qkv
+/// How the list of heads looks.
+struct HeadsLook {
+  std::size_t width = 80;
+  int digits = 4;
+  std::size_t pictures = 12;  ///< of so many heads at most, the first of the list
+};
+
+/// The habits as a table in the order given, and below it the weights of each head as dots, several
+/// side by side.
+std::string heads_text(const Lesson& lesson, const Trace& trace,
+                       const std::vector<HeadHabit>& habits, const HeadsLook& look);
+
+/// The same numbers for programs: a list of objects.
+std::string heads_json(const Lesson& lesson, const Trace& trace,
+                       const std::vector<HeadHabit>& habits);
+
+}  // namespace qkv::inline terminal

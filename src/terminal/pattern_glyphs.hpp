@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace qkv {
+namespace qkv::inline terminal {
 
 /// What the dots mean, in one line.
 std::string_view dots_legend();
@@ -37,4 +37,21 @@ std::string dots_beside(const std::string& grid, const Dots& dots, std::size_t w
 /// The dots by themselves, a label before each row; where a label is missing, its index from 1.
 std::string dots_below(const Dots& dots, const std::vector<std::string>& row_labels);
 
-}  // namespace qkv
+namespace sgr {
+inline constexpr std::string_view reset = "\x1b[0m";
+inline constexpr std::string_view bold = "\x1b[1m";
+inline constexpr std::string_view dim = "\x1b[2m";
+inline constexpr std::string_view reversed = "\x1b[7m";
+}  // namespace sgr
+
+/// What the shades of one matrix stand for.
+struct ShadeScale {
+  double largest = 0;  ///< magnitude of a finite number
+  bool has_negative = false;
+};
+
+/// Text on the shade of a number: white to blue from zero to the largest; where there are negative
+/// numbers, blue is below and brown above zero. What is infinite is dim.
+std::string shaded(std::string_view text, double value, const ShadeScale& scale);
+
+}  // namespace qkv::inline terminal

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace qkv {
+namespace qkv::inline terminal {
 
 /// The sizes of a stack of attention blocks. Example: GPT-3 is {12288, 128, 128, 96, 96}.
 struct StackSizes {
@@ -71,4 +71,8 @@ std::string params_text(const StackCount& count, const std::vector<PatternCount>
 /// The same, in full, as JSON.
 std::string params_json(const StackCount& count, const std::vector<PatternCount>& patterns);
 
-}  // namespace qkv
+/// The catalogue for people who write lessons: each operation with its operands as `of` takes them,
+/// what it does, and its options with what may be written for them. Lines of at most `columns`.
+std::string operations_text(std::size_t columns);
+
+}  // namespace qkv::inline terminal

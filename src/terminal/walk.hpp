@@ -8,10 +8,10 @@
 
 #include "exposition/arithmetic.hpp"
 #include "lesson/lesson.hpp"
-#include "text/passages.hpp"
+#include "text/wrapping.hpp"
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline terminal {
 
 /// What a matrix is drawn as.
 enum class Picture {
@@ -54,4 +54,4 @@ std::string indented(const std::vector<Passage>& passages, const WalkLook& look)
 std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent,
                         const std::string& names_at = {});
 
-}  // namespace qkv
+}  // namespace qkv::inline terminal

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace qkv {
+namespace qkv::inline text {
 namespace {
 
 std::string replaced(std::string text, char what, std::string_view with) {
@@ -24,4 +24,4 @@ void refuse(std::string where, std::string_view why) {
   throw InputError((on_one_line(std::move(where)) + ": ").append(why));
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline text

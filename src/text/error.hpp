@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace qkv {
+namespace qkv::inline text {
 
 /// Bad input from outside: the message says what is wrong, where, and what to write instead, in one
 /// line. main prints it on stderr and ends with status 2.
@@ -20,4 +20,4 @@ std::string on_one_line(std::string name);
 /// Says of a file, or a place in it, why it can't be taken.
 [[noreturn]] void refuse(std::string where, std::string_view why);
 
-}  // namespace qkv
+}  // namespace qkv::inline text

@@ -6,7 +6,7 @@
 
 #include "text/unicode.hpp"
 
-namespace qkv {
+namespace qkv::inline text {
 namespace {
 
 /// More marks than any writing system stacks on one letter: text with more is there to smear over
@@ -161,4 +161,4 @@ std::string visible_label(std::string_view text) {
   return out;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline text

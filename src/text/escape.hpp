@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace qkv {
+namespace qkv::inline text {
 
 /// A label or name made safe for a terminal: nothing in the result moves the cursor, turns the
 /// reading direction or hides. Control characters become their pictures (␛, ␊), a byte that is no
@@ -22,4 +22,4 @@ std::string visible_prose(std::string_view text);
 /// becomes a \u escape, which reads back as the same text. Example: `"\u202E"` for U+202E.
 std::string visible_json(std::string_view json);
 
-}  // namespace qkv
+}  // namespace qkv::inline text

@@ -1,5 +1,6 @@
 #include "text/number.hpp"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,10 +8,38 @@
 #include <cmath>
 #include <string_view>
 
-#include "text/digits.hpp"
-#include "text/thousands.hpp"
+namespace qkv::inline text {
+namespace {
 
-namespace qkv {
+char* put(char* out, std::string_view text) { return std::copy(text.begin(), text.end(), out); }
+
+/// A minus before nothing but zeros says less than it seems to: it goes.
+char* without_minus_zero(char* start, char* end) {
+  const bool zero = std::all_of(start + 1, end, [](char c) { return c == '0' || c == '.'; });
+  if (*start != '-' || !zero) return end;
+  return std::copy(start + 1, end, start);
+}
+
+}  // namespace
+
+char* put_shortest(char* out, double value) {
+  if (std::isnan(value)) return put(out, "nan");
+  if (value == 0) return put(out, std::signbit(value) ? "-0.0" : "0");
+  return fmt::format_to(out, FMT_COMPILE("{}"), value);
+}
+
+char* put_fixed(char* out, double value, int digits) {
+  if (std::isnan(value)) return put(out, "nan");
+  if (std::isinf(value)) return put(out, value < 0 ? "-inf" : "inf");
+  return without_minus_zero(out, fmt::format_to(out, FMT_COMPILE("{:.{}f}"), value, digits));
+}
+
+std::string in_thousands(std::uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (std::size_t i = digits.size(); i > 3;) digits.insert(i -= 3, 1, ',');
+  return digits;
+}
+
 namespace {
 
 constexpr double largest_fixed = 1e7;
@@ -155,4 +184,4 @@ std::string exponent_legend(std::string_view text) {
   return {};
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline text

@@ -1,11 +1,90 @@
-#include "text/counted.hpp"
+#include "text/strings.hpp"
 
 #include <fmt/format.h>
 
-namespace qkv {
+#include <algorithm>
+#include <string_view>
+
+namespace qkv::inline text {
+namespace {
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// A number, or the word for one that is not finite.
+bool begins_number(std::string_view text) {
+  if (text.starts_with('.')) text.remove_prefix(1);
+  if (!text.empty() && is_digit(text.front())) return true;
+  return text.starts_with("inf") && (text.size() == 3 || !is_letter(text[3]));
+}
+
+// What a sign may follow: the beginning, a blank, an opening bracket, a sign of mathematics.
+bool may_precede_sign(std::string_view before) {
+  if (before.empty() || std::string_view(" \n\t([{^|,:<>").find(before.back()) != before.npos) {
+    return true;
+  }
+  constexpr std::string_view signs[] = {"·", "×", "→", "√", "≈", "≤", "≥", "−", "…", "“", "\u00a0"};
+  return std::ranges::any_of(signs, [&](std::string_view sign) { return before.ends_with(sign); });
+}
+
+}  // namespace
+
+std::string with_minus_signs(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_sign =
+        text[i] == '-' && may_precede_sign(text.substr(0, i)) && begins_number(text.substr(i + 1));
+    if (is_sign) {
+      result += typeset_minus;
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+namespace {
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
+// bash, zsh and ksh know $'…', and in it a line break can stand on the line.
+std::string escaped(std::string_view word) {
+  std::string text = "$'";
+  for (const char c : word) {
+    if (is_control(c)) {
+      text += c == '\n' ? "\\n" : fmt::format("\\{:03o}", static_cast<unsigned>(c));
+    } else {
+      if (c == '\'' || c == '\\') text += '\\';
+      text += c;
+    }
+  }
+  return text + "'";
+}
+
+}  // namespace
+
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  if (std::ranges::any_of(word, is_control)) return escaped(word);
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+void Names::add(std::string name) {
+  places_.try_emplace(name, all_.size());
+  all_.push_back(std::move(name));
+}
+
+std::optional<std::size_t> Names::place(std::string_view name) const {
+  const auto found = places_.find(name);
+  return found == places_.end() ? std::nullopt : std::optional(found->second);
+}
 
 std::string counted(std::size_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline text

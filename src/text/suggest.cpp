@@ -7,10 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "text/lowercase.hpp"
 #include "text/unicode.hpp"
 
-namespace qkv {
+namespace qkv::inline text {
 namespace {
 
 /// What a person takes for a character; bytes that are no UTF-8 stand for themselves.
@@ -138,4 +137,4 @@ std::string some_of(std::span<const std::string_view> names) { return some_among
 
 std::string some_of(std::span<const std::string> names) { return some_among(names); }
 
-}  // namespace qkv
+}  // namespace qkv::inline text

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace qkv {
+namespace qkv::inline text {
 
 /// The known name that `wanted` was probably meant to be, for "did you mean"; empty where none is
 /// near. Near is: the same but for capitals; about one typing slip for every three characters (a
@@ -25,4 +25,4 @@ std::string did_you_mean(std::string_view wanted, std::span<const std::string> n
 std::string some_of(std::span<const std::string_view> names);
 std::string some_of(std::span<const std::string> names);
 
-}  // namespace qkv
+}  // namespace qkv::inline text

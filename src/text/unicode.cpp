@@ -2,7 +2,43 @@
 
 #include <algorithm>
 
-namespace qkv {
+namespace qkv::inline text {
+
+std::size_t utf8_length(std::string_view text) {
+  if (text.empty()) return 0;
+  if (static_cast<unsigned char>(text[0]) < 0x80) return 1;  // nearly all there is
+  const auto [code, bytes] = decoded(text, 0);
+  return code == bad_byte ? 0 : bytes;
+}
+
+std::string without_middle(std::string_view line) {
+  constexpr std::size_t longest = 1200;
+  if (line.size() <= longest) return std::string(line);
+  std::size_t head = longest / 2;
+  std::size_t tail = line.size() - longest / 2;
+  while (head > 0 && is_inside_character(line[head])) --head;
+  while (tail < line.size() && is_inside_character(line[tail])) ++tail;
+  return std::string(line.substr(0, head)).append("…").append(line.substr(tail));
+}
+
+std::string ascii_lowercase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return ascii_lowercase(c); });
+  return text;
+}
+
+std::string lowercase(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [code, bytes] = decoded(text, at);
+    if (code == bad_byte) {
+      result += text[at];
+    } else {
+      append_code(result, utf8proc_tolower(code));
+    }
+    at += bytes;
+  }
+  return result;
+}
 
 Decoded decoded(std::string_view text, std::size_t at) {
   const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at;
@@ -68,4 +104,4 @@ bool is_printable_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return is_printable_ascii(c); });
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline text

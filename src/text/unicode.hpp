@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace qkv {
+namespace qkv::inline text {
 
 using Code = utf8proc_int32_t;
 
@@ -57,4 +57,56 @@ bool never_ends_a_line(Code code);
 constexpr bool is_printable_ascii(char c) { return c >= ' ' && c <= '~'; }
 bool is_printable_ascii(std::string_view text);
 
-}  // namespace qkv
+/// Whether a byte of UTF-8 goes on with a character, and begins none.
+constexpr bool is_inside_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+/// How many bytes the UTF-8 character at the start of `text` has; 0 where there is none.
+std::size_t utf8_length(std::string_view text);
+
+/// How many characters UTF-8 has.
+constexpr std::size_t characters_in(std::string_view text) {
+  std::size_t characters = 0;
+  for (const char c : text) characters += is_inside_character(c) ? 0 : 1;
+  return characters;
+}
+
+/// Where the last character of a text begins; 0 where it has none.
+constexpr std::size_t last_character(std::string_view text) {
+  std::size_t at = text.size();
+  while (at > 0 && is_inside_character(text[--at])) {
+  }
+  return at;
+}
+
+/// A message quotes what it speaks of, which may have megabytes: of so long a line the two ends,
+/// which say what and why, with `…` between them.
+std::string without_middle(std::string_view line);
+
+/// What a reader takes for one character: a letter with its marks, a flag, a family.
+struct Cluster {
+  std::string_view text;
+  Code first;
+  std::size_t width;  ///< columns of a terminal
+};
+
+/// The cluster that starts at `at`, as far as the next place where Unicode lets text be divided.
+Cluster cluster_at(std::string_view text, std::size_t at);
+
+/// The longest beginning of text that fits into `columns`.
+std::string_view beginning(std::string_view text, std::size_t columns);
+
+/// The letter in lower case where it is one of ASCII's; anything else stays as it is.
+constexpr char ascii_lowercase(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+/// The same for every byte of a text: for words of file formats and their extensions.
+std::string ascii_lowercase(std::string text);
+
+/// The text in lower case, letter by letter, in every alphabet that has it. What is no UTF-8 stays
+/// as it is.
+std::string lowercase(std::string_view text);
+
+}  // namespace qkv::inline text

@@ -3,17 +3,90 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <queue>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "text/error.hpp"
 #include "text/unicode.hpp"
-#include "text/utf8.hpp"
-#include "tokens/byte_letters.hpp"
-#include "tokens/gpt2_words.hpp"
+#include "tokens/words.hpp"
 
-namespace qkv {
+namespace qkv::inline tokens {
+namespace {
+
+/// "<0xF0>", as SentencePiece calls a byte that is a token by itself.
+std::string byte_token(unsigned char byte);
+
+std::array<std::string, 256> made_letters() {
+  std::array<std::string, 256> letters;
+  Code spare = 0x100;
+  for (int byte = 0; byte < 256; ++byte) {
+    const bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) ||
+                           (byte >= 0xae && byte <= 0xff);
+    append_code(letters[static_cast<std::size_t>(byte)], printable ? byte : spare++);
+  }
+  return letters;
+}
+
+/// GPT-2 writes every byte as a visible character: printable ones as themselves, the others from
+/// U+0100 on.
+const std::array<std::string, 256>& byte_letters() {
+  static const std::array<std::string, 256> letters = made_letters();
+  return letters;
+}
+
+/// The bytes in these letters: " cat" as "Ġcat".
+std::string in_letters(std::string_view bytes) {
+  std::string letters;
+  for (const char byte : bytes) letters += byte_letters()[static_cast<unsigned char>(byte)];
+  return letters;
+}
+
+/// The bytes that the letters of a piece stand for; empty where there is another one among them.
+std::string bytes_in(std::string_view letters) {
+  static const std::unordered_map<std::string, char> known = [] {
+    std::unordered_map<std::string, char> bytes;
+    const auto& all = byte_letters();
+    for (std::size_t byte = 0; byte < all.size(); ++byte) {
+      bytes.emplace(all[byte], static_cast<char>(byte));
+    }
+    return bytes;
+  }();
+  std::string bytes;
+  for (std::size_t at = 0; at < letters.size();) {
+    const std::size_t length = (static_cast<unsigned char>(letters[at]) & 0x80U) == 0 ? 1 : 2;
+    const auto found = known.find(std::string(letters.substr(at, length)));
+    if (found == known.end()) return {};
+    bytes += found->second;
+    at += length;
+  }
+  return bytes;
+}
+
+/// The bytes as text. A character that is cut in two, as those of many scripts are, stands in
+/// neither piece: its bytes are written out, <0xF0>.
+std::string written_bytes(std::string_view bytes) {
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const auto [code, length] = decoded(bytes, at);
+    const std::string_view character = bytes.substr(at, length);
+    if (code == bad_byte) {
+      text += byte_token(static_cast<unsigned char>(character.front()));
+    } else {
+      text += character;
+    }
+    at += length;
+  }
+  return text;
+}
+
+std::string byte_token(unsigned char byte) { return fmt::format("<0x{:02X}>", byte); }
+
+}  // namespace
 
 // A word while its pairs are joined: a list of symbols, and the pairs that could be joined next.
 class BytePairEncoder::Word {
@@ -266,4 +339,4 @@ std::shared_ptr<const BytePairEncoder> byte_pair_encoder(
   return encoder;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline tokens

@@ -11,7 +11,7 @@
 #include "tokens/pre_tokenizer.hpp"
 #include "tokens/tokenizer_files.hpp"
 
-namespace qkv {
+namespace qkv::inline tokens {
 
 /// One token of a byte-pair encoding: its id, and the text that it stands for; bytes that are only
 /// a part of a character are written out, "<0xF0><0x9F>".
@@ -87,4 +87,4 @@ std::shared_ptr<const BytePairEncoder> byte_pair_encoder(
     std::string_view vocab_or_tokenizer_json,
     std::optional<std::string_view> merges_txt = std::nullopt);
 
-}  // namespace qkv
+}  // namespace qkv::inline tokens

@@ -4,9 +4,9 @@
 
 #include "text/error.hpp"
 #include "text/unicode.hpp"
-#include "tokens/gpt2_words.hpp"
+#include "tokens/words.hpp"
 
-namespace qkv {
+namespace qkv::inline tokens {
 namespace {
 
 void refuse_no_text(std::string_view text) {
@@ -88,4 +88,4 @@ std::string Cutter::with_blanks(std::string_view letters) const {
   return cutting_.blank.empty() ? std::string(letters) : replaced(letters, cutting_.blank, " ");
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline tokens

@@ -7,7 +7,7 @@
 
 #include "tokens/regex.hpp"
 
-namespace qkv {
+namespace qkv::inline tokens {
 
 /// How a text is prepared and cut into the words whose pieces are joined.
 struct Cutting {
@@ -40,4 +40,4 @@ class Cutter {
   Cutting cutting_;
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline tokens

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace qkv {
+namespace qkv::inline tokens {
 
 /// A regular expression of those that tokenizer.json cuts a text with: alternatives, groups
 /// `(?:…)` and `(?i:…)`, classes with `\p{L}`, `\s`, `\d` and ranges, the repeats `?`, `*`, `+` and
@@ -25,4 +25,4 @@ class CutPattern {
   std::unique_ptr<const Node> root_;
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline tokens

@@ -9,7 +9,7 @@
 
 #include "tokens/pre_tokenizer.hpp"
 
-namespace qkv {
+namespace qkv::inline tokens {
 
 /// A token beside the pairs, such as <|endoftext|>: it is looked for before the text is cut.
 struct AddedToken {
@@ -44,4 +44,4 @@ BpeFiles bpe_files(std::string_view vocab_json, std::string_view merges_txt);
 /// of another kind (WordPiece, Unigram, another normaliser), with what it has.
 BpeFiles bpe_files(std::string_view tokenizer_json);
 
-}  // namespace qkv
+}  // namespace qkv::inline tokens

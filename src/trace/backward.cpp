@@ -10,7 +10,7 @@
 #include "text/error.hpp"
 #include "text/suggest.hpp"
 
-namespace qkv {
+namespace qkv::inline trace {
 namespace {
 
 using Names = std::set<std::string, std::less<>>;
@@ -247,4 +247,4 @@ StepRecipe backward_step(const Recipe& recipe, std::string name, std::string arr
   return one_gradient(step, k, std::move(name), std::move(arriving));
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline trace

@@ -8,7 +8,7 @@
 
 #include "trace/recipe.hpp"
 
-namespace qkv {
+namespace qkv::inline trace {
 
 /// What a way back begins at and where it leads.
 struct Backward {
@@ -31,4 +31,4 @@ std::vector<StepRecipe> backward_steps(const Recipe& recipe, const Backward& bac
 StepRecipe backward_step(const Recipe& recipe, std::string name, std::string arriving,
                          std::string_view through, std::string_view to);
 
-}  // namespace qkv
+}  // namespace qkv::inline trace

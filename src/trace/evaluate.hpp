@@ -7,7 +7,7 @@
 
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline trace {
 
 /// Why a step could not be worked out.
 struct StepFault {
@@ -35,4 +35,4 @@ Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted = {});
 /// The same, all of it or what is wanted. Throws InputError for the first step that fails.
 Trace evaluate(Recipe recipe, const WantedSteps& wanted = {});
 
-}  // namespace qkv
+}  // namespace qkv::inline trace

@@ -7,7 +7,7 @@
 
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline trace {
 
 /// What the rows and columns of one matrix of a tensor are called, as people see the tensor.
 struct MatrixLabels {
@@ -35,4 +35,16 @@ std::optional<std::size_t> head_of(const Tensor& tensor, std::size_t index);
 /// "head 2", "batch 1, head 2"; empty where the tensor is one matrix.
 std::string matrix_name(const Tensor& tensor, std::size_t index);
 
-}  // namespace qkv
+/// The axes that givens of such names have as a rule.
+void name_as_usual(Trace& trace);
+
+/// The first step that uses a given tells what its axes count, where its name does not. Its leading
+/// axis counts sentences where it is data that meets weights without heads, or is yet to be cut
+/// into heads; else it counts heads, as where it meets numbers that its heads share or have each,
+/// or is called Q, K or V: their norms have a gain for all heads.
+void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens);
+
+/// What is left: heads, and tokens where no step uses a given.
+void name_unused(Trace& trace, const AxisLabels& tokens);
+
+}  // namespace qkv::inline trace

@@ -4,7 +4,7 @@
 
 #include "ops/attention/fused_attention.hpp"
 
-namespace qkv {
+namespace qkv::inline trace {
 namespace {
 
 // Of each step whether something wanted needs it; a step's operands stand before it.
@@ -98,4 +98,4 @@ std::vector<std::vector<std::size_t>> unseen_attentions(const Recipe& recipe, co
   return attentions;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline trace

@@ -7,7 +7,7 @@
 
 #include "trace/evaluate.hpp"
 
-namespace qkv {
+namespace qkv::inline trace {
 
 /// What of a recipe is looked at, and so what has to be worked out, kept, and made at all.
 struct Looks {
@@ -24,4 +24,4 @@ struct Looks {
 /// is needed uses what the others make.
 std::vector<std::vector<std::size_t>> unseen_attentions(const Recipe& recipe, const Looks& looks);
 
-}  // namespace qkv
+}  // namespace qkv::inline trace

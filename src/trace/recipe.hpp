@@ -6,7 +6,7 @@
 #include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline trace {
 
 struct Given {
   std::string name;
@@ -30,4 +30,4 @@ struct Recipe {
   std::size_t beyond = 0;  ///< how many steps of the whole come after these and were not asked for
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline trace

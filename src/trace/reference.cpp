@@ -13,7 +13,7 @@
 #include "text/suggest.hpp"
 #include "trace/labels.hpp"
 
-namespace qkv {
+namespace qkv::inline trace {
 namespace {
 
 // Cuts at commas outside quotes; quotes are kept, since "2" is a label and 2 an index.
@@ -274,4 +274,4 @@ std::string reference_text(const CellReference& cell, const Tensor& tensor, Conv
                                        : fmt::format("{}[{}{},{}]", cell.name, inside, row, column);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline trace

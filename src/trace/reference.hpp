@@ -6,7 +6,7 @@
 
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline trace {
 
 /// A cell as people name it: `scores[3,2]`, `scores[cat,fat]`, `scores[head 2,3,2]`.
 struct CellReference {
@@ -56,4 +56,4 @@ std::string index_word(const Axis& axis, std::size_t i, std::size_t batch);
 /// The same for every index of the axis.
 std::vector<std::string> index_words(const Axis& axis, std::size_t batch);
 
-}  // namespace qkv
+}  // namespace qkv::inline trace

@@ -8,7 +8,7 @@
 #include "text/error.hpp"
 #include "text/suggest.hpp"
 
-namespace qkv {
+namespace qkv::inline trace {
 namespace {
 
 [[noreturn]] void refuse(std::string_view name, const std::vector<std::string_view>& known,
@@ -163,4 +163,4 @@ std::optional<std::size_t> symbol(const Trace& trace, std::string_view name) {
   return name.starts_with("d_") ? size_of(name) : std::nullopt;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline trace

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "ops/shape_rule.hpp"
-#include "text/names.hpp"
+#include "text/strings.hpp"
 #include "trace/recipe.hpp"
 
-namespace qkv {
+namespace qkv::inline trace {
 
 /// One step, worked out.
 struct Step {
@@ -60,4 +60,4 @@ std::size_t numbers_of(const Trace& trace, const std::vector<std::size_t>& place
 /// What a letter of the shape rules stands for in this trace: "d_k" → 2, "n" → 7.
 std::optional<std::size_t> symbol(const Trace& trace, std::string_view name);
 
-}  // namespace qkv
+}  // namespace qkv::inline trace

@@ -4,20 +4,56 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
+#include "check/check.hpp"
 #include "exposition/arithmetic.hpp"
 #include "formats/handwork/numeral.hpp"
-#include "terminal/wrapped_arithmetic.hpp"
+#include "terminal/lines.hpp"
 #include "text/escape.hpp"
 #include "text/number.hpp"
-#include "text/shell_word.hpp"
-#include "text/width.hpp"
+#include "text/strings.hpp"
+#include "text/wrapping.hpp"
 #include "trace/labels.hpp"
-#include "verdicts/checked_tolerance.hpp"
-#include "verdicts/marked_grid.hpp"
 
-namespace qkv {
+namespace qkv::inline verdicts {
 namespace {
+
+// What the tolerance goes by, in words.
+std::string measure_text(const StepReport& step) {
+  const std::string decimals =
+      plural(static_cast<std::size_t>(std::max(step.digits, 0)), "decimal");
+  switch (step.measure) {
+    case Measure::decimals: return "you wrote " + decimals;
+    case Measure::exponents: return "you wrote powers of ten, fractions or roots";
+    case Measure::whole:
+    case Measure::rounded: return "you wrote whole numbers";
+    case Measure::elsewhere:
+      return fmt::format("you wrote whole numbers here, {} elsewhere", decimals);
+    case Measure::bfloat16: return "bfloat16 numbers";
+    case Measure::float16: return "float16 numbers";
+    case Measure::float32: return "float32 numbers";
+    case Measure::float64: return "float64 numbers";
+    case Measure::copied: return "a given is copied";
+    case Measure::asked: return decimals + " asked for";
+  }
+  throw std::logic_error("a tolerance goes by nothing known");
+}
+
+/// What a cell of the step may be off by, and why: "you wrote 3 decimals: a cell is right within
+/// 0.001".
+std::string tolerance_text(const StepReport& step) {
+  const std::string how = measure_text(step);
+  if (step.measure == Measure::whole || step.measure == Measure::copied) {
+    return how + ": a cell is right if it is exact";
+  }
+  const std::string unit = fmt::format("{:.2g}", step.unit);
+  if (step.measure == Measure::exponents) {
+    return fmt::format("{}: a cell is right within one in its last digit, {} at most", how, unit);
+  }
+  return fmt::format("{}: a cell is right within {}", how, unit);
+}
 
 // The arithmetic of a wrong cell takes so many lines at most, of so many columns.
 constexpr std::size_t longest_arithmetic = 6;
@@ -279,4 +315,4 @@ std::string checked_causes(const Trace& own, const StepReport& step, const Check
   return region_text(step, own, look) + mistakes_text(step, look);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline verdicts

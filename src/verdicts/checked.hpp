@@ -8,7 +8,7 @@
 #include "check/check.hpp"
 #include "check/grading/marks.hpp"
 
-namespace qkv {
+namespace qkv::inline verdicts {
 
 /// Whether a report may say what the right numbers are.
 enum class Answers { shown, kept };
@@ -57,4 +57,22 @@ std::string checked_line(const CheckedPath& one, const MarkScheme& scheme);
 /// that could not be read get none, and the reason.
 std::string summary_csv(const std::vector<CheckedPath>& all, const MarkScheme& scheme);
 
-}  // namespace qkv
+/// "1 cell", "2 cells"
+std::string plural(std::size_t count, std::string_view thing);
+
+/// A learner's number as it was written, or nearly: with the decimals of its matrix.
+std::string written_number(double value, int digits);
+
+/// The mark of a verdict: ✓ ≈ → ✗ ·
+std::string_view sign_of(Verdict verdict);
+
+/// What the marks behind the numbers mean, on as many lines as it takes.
+std::string legend(const CheckLook& look);
+
+/// One matrix of a step as the learner has it, with a mark behind each number. Where it is too
+/// large for the screen, lines with something wrong go first, and what is left out is told. `own`
+/// is the lesson with the learner's numbers.
+std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
+                        const CheckLook& look);
+
+}  // namespace qkv::inline verdicts

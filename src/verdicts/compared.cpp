@@ -5,18 +5,179 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
+#include "check/compare/compare.hpp"
+#include "check/tolerance/precision.hpp"
 #include "formats/files/manifest.hpp"
 #include "text/escape.hpp"
-#include "text/width.hpp"
 #include "text/wrapping.hpp"
+#include "trace/reference.hpp"
 #include "verdicts/checked.hpp"
-#include "verdicts/compared_parts.hpp"
-#include "verdicts/compared_tolerance.hpp"
 
-namespace qkv {
+namespace qkv::inline verdicts {
 namespace {
+
+constexpr SamenessWords words[] = {
+    {Sameness::identical, "identical", "identical"},
+    {Sameness::close, "close", "within tolerance"},
+    {Sameness::follows, "carried", "carried on"},
+    {Sameness::differs, "differs", "DIFFERS"},
+    {Sameness::other_shape, "shape", "OTHER SHAPE"},
+    {Sameness::only_actual, "only_actual", "only in ACTUAL"},
+    {Sameness::only_desired, "only_desired", "only in DESIRED"},
+};
+
+}  // namespace
+
+const SamenessWords& words_of(Sameness sameness) {
+  return *std::find_if(std::begin(words), std::end(words),
+                       [&](const SamenessWords& one) { return one.sameness == sameness; });
+}
+
+bool has_numbers(const ComparedStep& step) { return step.difference.elements > 0; }
+
+bool is_spare_given(const ComparedStep& step) {
+  const SideMatrix* alone = step.actual == nullptr ? step.desired : step.actual;
+  return !has_numbers(step) && step.sameness != Sameness::other_shape && alone->is_given;
+}
+
+const Tensor& telling_tensor(const ComparedStep& step) {
+  const Tensor& actual = step.actual->tensor;
+  const Tensor& desired = step.desired->tensor;
+  const auto is_named = [](const Tensor& tensor) {
+    return std::any_of(tensor.axes.begin(), tensor.axes.end(),
+                       [](const Axis& axis) { return !axis.name.empty() || !axis.labels.empty(); });
+  };
+  if (is_named(actual) != is_named(desired)) return is_named(actual) ? actual : desired;
+  return actual.rank() < desired.rank() ? actual : desired;
+}
+
+std::string cell_name(const ComparedStep& step, std::size_t place) {
+  const Tensor& tensor = telling_tensor(step);
+  const std::size_t matrix_size = tensor.rows() * tensor.columns();
+  const std::size_t within = place % matrix_size;
+  return reference_text({.name = step.name,
+                         .matrix = place / matrix_size,
+                         .row = within / tensor.columns(),
+                         .column = within % tensor.columns()},
+                        tensor, Convention::rows);
+}
+
+std::vector<std::size_t> index_of(const Tensor& tensor, std::size_t place) {
+  std::vector<std::size_t> index(tensor.rank());
+  for (std::size_t a = index.size(); a-- > 0;) {
+    index[a] = place % tensor.axes[a].size;
+    place /= tensor.axes[a].size;
+  }
+  return index;
+}
+
+Coverage coverage_of(const Comparison& comparison, const Side& actual) {
+  Coverage coverage;
+  const bool ours_is_actual = actual.is_lesson;
+  for (const ComparedStep& step : comparison.steps) {
+    if (!is_missing(step.sameness)) {
+      ++coverage.compared;
+    } else if ((step.sameness == Sameness::only_actual) == ours_is_actual) {
+      if (!is_spare_given(step)) coverage.missing.push_back(step.name);
+    } else {
+      coverage.unknown.push_back(step.name);
+    }
+  }
+  return coverage;
+}
+
+namespace {
+
+/// "rtol=1e-3, atol=1e-5"
+std::string tolerance_text(const ComparedStep& step) {
+  return fmt::format("rtol={:g}, atol={:g}", step.tolerance.relative, step.tolerance.absolute);
+}
+
+// What a program is allowed is each step's own.
+std::string judged_tolerance(const Comparison& comparison) {
+  double largest = 0;
+  for (const ComparedStep& step : comparison.steps) {
+    if (step.judged) largest = std::max(largest, step.tolerance.absolute);
+  }
+  if (largest == 0) return {};
+  return fmt::format(
+      "Tolerance: each step's own, as qkv check has it for such numbers, {:.2g} at most; what "
+      "follows from the program's own numbers before it is right\n",
+      largest);
+}
+
+std::string usual_text(const ComparedStep& step) {
+  if (step.terms == 0) return tolerance_text(step);
+  const UsualTolerance& usual = usual_tolerance(step.precision);
+  const std::string whose =
+      fmt::format(" (as torch.testing.assert_close has it for {}{})",
+                  usual.precision == Precision::digits ? "float64" : usual.name,
+                  step.terms == 1 ? "" : fmt::format(", times √{} for as many terms", step.terms));
+  if (!goes_by_largest(step.precision)) return tolerance_text(step) + whose;
+  return fmt::format("{}{}, and at least 2^{} of the step's largest number", tolerance_text(step),
+                     whose, std::ilogb(rule_of(step.precision).floor));
+}
+
+double power_above(double x) {
+  const double power = std::pow(10.0, std::ceil(std::log10(x)));
+  return power < x ? 10 * power : power;
+}
+
+/// What numbers of which kind were allowed to differ by, a line for each kind.
+std::string tolerances_text(const Comparison& comparison) {
+  std::vector<std::string> lines;
+  for (const ComparedStep& step : comparison.steps) {
+    if (!has_numbers(step) || step.judged) continue;
+    std::string line = usual_text(step);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  }
+  const std::string judged = judged_tolerance(comparison);
+  if (lines.empty()) return judged;
+  return judged + fmt::format("Tolerance: |actual - desired| <= atol + rtol * |desired|, {}\n",
+                              fmt::join(lines, "; "));
+}
+
+/// A word for where a hand or a program rounded the digits, and the difference is no more than
+/// that; else empty.
+std::string rounding_hint(const ComparedStep& step) {
+  if (step.judged) return {};
+  for (const SideMatrix* side : {step.actual, step.desired}) {
+    if (side->decimals.value_or(0) == 0) continue;  // whole numbers are exact
+    const double half_unit = 0.5 * std::pow(10.0, -*side->decimals);
+    if (step.difference.largest_absolute > half_unit * (1 + 1e-9)) continue;
+    return fmt::format(
+        "All are within half a unit of the {} decimals of {}: --atol {:g} allows for "
+        "rounding.\n",
+        *side->decimals, side == step.actual ? "ACTUAL" : "DESIRED", half_unit);
+  }
+  return {};
+}
+
+/// A word for where two programs have rounded a number that all but vanishes: then the relative
+/// difference is large and means nothing.
+std::string vanishing_hint(const ComparedStep& step) {
+  constexpr double units = 1e-12;  // of the largest number: thousands of float64's last places
+  double largest = 1;
+  for (const double value : step.desired->tensor.values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+  }
+  const Difference& difference = step.difference;
+  const bool is_rounding = !step.judged && difference.nan_mismatched == 0 &&
+                           difference.largest_absolute <= units * largest;
+  if (!is_rounding || step.tolerance.absolute > 0) return {};
+  return fmt::format(
+      "None differs by more than {:.2g}, which is rounding: --atol {:.0e} allows for it.\n",
+      difference.largest_absolute, power_above(difference.largest_absolute));
+}
+
+/// Whether a step that differs does so by no more than these.
+bool is_rounding(const ComparedStep& step) {
+  return step.sameness == Sameness::differs &&
+         !(rounding_hint(step).empty() && vanishing_hint(step).empty());
+}
 
 std::string shape_of(const ComparedStep& step) {
   if (step.sameness == Sameness::other_shape) {
@@ -269,4 +430,4 @@ std::string compared_text(const Comparison& comparison, const Side& actual, cons
   return text + last;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline verdicts

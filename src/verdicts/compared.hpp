@@ -1,10 +1,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "check/compare/compare.hpp"
 
-namespace qkv {
+/// What the text and the JSON of a comparison both tell.
+
+namespace qkv::inline verdicts {
 
 /// How a comparison looks on this terminal.
 struct CompareLook {
@@ -21,4 +25,37 @@ std::string compared_text(const Comparison& comparison, const Side& actual, cons
 /// The same as JSON. Indices of its cells count from 0, as NumPy's do.
 std::string compared_json(const Comparison& comparison, const Side& actual, const Side& desired);
 
-}  // namespace qkv
+struct SamenessWords {
+  Sameness sameness;
+  std::string_view in_json;
+  std::string_view says;  ///< {} is the name of the side that has it
+};
+
+const SamenessWords& words_of(Sameness sameness);
+
+/// Whether its numbers could be held side by side.
+bool has_numbers(const ComparedStep& step);
+
+/// Whether it is a given that only one has: a model has its weights as givens, hundreds of them,
+/// and a dump of a run need not.
+bool is_spare_given(const ComparedStep& step);
+
+/// The tensor that knows most about its axes: a lesson names them, a dump may have axes too many.
+const Tensor& telling_tensor(const ComparedStep& step);
+
+/// `scores[head 1,cat,fat]`
+std::string cell_name(const ComparedStep& step, std::size_t place);
+
+/// A place in a tensor along each of its axes, from 0.
+std::vector<std::size_t> index_of(const Tensor& tensor, std::size_t place);
+
+/// What was compared, and what could not be: of ours, and of theirs.
+struct Coverage {
+  std::size_t compared = 0;
+  std::vector<std::string> missing;  ///< steps of ours
+  std::vector<std::string> unknown;  ///< arrays of theirs
+};
+
+Coverage coverage_of(const Comparison& comparison, const Side& actual);
+
+}  // namespace qkv::inline verdicts

@@ -1,13 +1,112 @@
 #include "verdicts/machine_output.hpp"
 
-#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "trace/labels.hpp"
-#include "verdicts/json_values.hpp"
+#include <cmath>
+#include <utility>
 
-namespace qkv {
+#include "formats/handwork/csv_layout.hpp"
+#include "text/escape.hpp"
+#include "trace/labels.hpp"
+#include "verdicts/checked.hpp"
+#include "verdicts/compared.hpp"
+
+namespace qkv::inline verdicts {
 namespace {
+
+const StepReport* first_wrong_step(const CheckReport& report) {
+  for (const StepReport& step : report.steps) {
+    if (report.first_wrong && step.step == *report.first_wrong) return &step;
+  }
+  return nullptr;
+}
+
+std::string mistake_ids(const StepReport* step) {
+  std::string ids;
+  if (!step) return ids;
+  for (const Diagnosis& mistake : step->mistakes) {
+    ids += (ids.empty() ? "" : " ") + std::string(mistake.id);
+  }
+  return ids;
+}
+
+std::string mistakes_in_words(const StepReport& step) {
+  if (step.mistakes.empty()) return "no known mistake makes these numbers";
+  const Diagnosis& first = step.mistakes.front();
+  return first.sure ? first.says : "it could be: " + first.says;
+}
+
+// Why a submission has not got all that there is, in words.
+std::string reason_of(const CheckedPath& one, const Marks& marks, const Trace& trace) {
+  if (!one.report) return one.failure;
+  std::vector<std::string> reasons;
+  if (const StepReport* step = first_wrong_step(*one.report)) {
+    const bool is_given = trace.find_step(step->step) == nullptr;
+    reasons.push_back(fmt::format(
+        "{}: {}", step->step, is_given ? "not the lesson's numbers" : mistakes_in_words(*step)));
+  }
+  if (!marks.void_roots.empty()) {
+    reasons.push_back(
+        fmt::format("what rests on {} earns nothing", fmt::join(marks.void_roots, ", ")));
+  }
+  if (!one.report->missing.empty()) {
+    reasons.push_back(fmt::format("not handed in: {}", fmt::join(one.report->missing, ", ")));
+  }
+  return fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+// Hundredths are enough for any teacher, and the steps add up to the whole as they stand.
+double in_hundredths(double marks) { return std::round(100 * marks) / 100; }
+
+StepMarks total_of(const Marks& marks) {
+  StepMarks total{.marks = 0, .of = marks.total.of};
+  for (const StepMarks& step : marks.steps) total.marks += in_hundredths(step.marks);
+  return {.marks = in_hundredths(total.marks), .of = in_hundredths(total.of)};
+}
+
+}  // namespace
+
+std::string checked_line(const CheckedPath& one, const MarkScheme& scheme) {
+  std::string text = visible(one.path) + ": ";
+  if (!one.report) return text + "can't be read\n";
+  text += outcome_name(one.report->outcome);
+  if (const StepReport* step = first_wrong_step(*one.report)) {
+    const std::string ids = mistake_ids(step);
+    text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");
+  }
+  const StepMarks total = total_of(scheme.of(*one.report));
+  return text + fmt::format(", {} of {} marks\n", total.marks, total.of);
+}
+
+std::string summary_csv(const std::vector<CheckedPath>& all, const MarkScheme& scheme) {
+  std::string text = "submission,student,verdict,marks,of,first_wrong,mistakes,reason";
+  for (const Step& step : scheme.trace().steps) text += "," + step.name;
+  text += "\n";
+  for (const CheckedPath& one : all) {
+    const Marks marks = one.report ? scheme.of(*one.report) : scheme.nothing();
+    const StepMarks total = total_of(marks);
+    const std::string_view verdict =
+        one.report ? outcome_name(one.report->outcome) : std::string_view("unreadable");
+    const StepReport* wrong = one.report ? first_wrong_step(*one.report) : nullptr;
+    text += fmt::format("{},,{},{},{},{},{},{}", csv::label_cell(one.path), verdict, total.marks,
+                        total.of, csv::label_cell(wrong ? wrong->step : ""),
+                        csv::label_cell(mistake_ids(wrong)),
+                        csv::label_cell(reason_of(one, marks, scheme.trace())));
+    for (const StepMarks& step : marks.steps) text += fmt::format(",{}", in_hundredths(step.marks));
+    text += "\n";
+  }
+  return text;
+}
+
+namespace {
+
+/// Where the wrong cells of a step are; null where they fill no block.
+nlohmann::ordered_json region_json(const StepReport& step, const Trace& own, Answers answers);
+
+/// The mistakes that make a step's wrong numbers, best first.
+nlohmann::ordered_json mistakes_json(const StepReport& step);
 
 using Json = nlohmann::ordered_json;
 
@@ -83,8 +182,6 @@ Json unread_json(const std::string& why) {
           {"error", why}};
 }
 
-}  // namespace
-
 Json region_json(const StepReport& step, const Trace& own, Answers answers) {
   if (!step.region) return nullptr;
   const Region& region = *step.region;
@@ -120,6 +217,48 @@ Json mistakes_json(const StepReport& step) {
   return json;
 }
 
+Json shape_json(const SideMatrix* side) {
+  return side == nullptr ? Json(nullptr) : Json(side->tensor.shape());
+}
+
+Json step_json(const ComparedStep& step, const Trace& own) {
+  Json json{{"step", step.name},
+            {"verdict", std::string(words_of(step.sameness).in_json)},
+            {"actual_shape", shape_json(step.actual)},
+            {"desired_shape", shape_json(step.desired)}};
+  if (step.sameness == Sameness::other_shape) json["only_the_shape"] = step.only_the_shape;
+  for (const SideMatrix* side : {step.actual, step.desired}) {
+    if (side != nullptr && !side->layout.empty()) json["layout"] = side->layout;
+  }
+  if (step.judged) {
+    json["convention"] = step.judged->convention ? Json(*step.judged->convention) : Json(nullptr);
+    json["region"] = region_json(*step.judged, own, Answers::shown);
+    json["mistakes"] = mistakes_json(*step.judged);
+  }
+  if (!has_numbers(step)) return json;
+  const Difference& difference = step.difference;
+  json["rtol"] = step.tolerance.relative;
+  json["atol"] = step.tolerance.absolute;
+  if (step.tolerance.least > 0) json["least"] = step.tolerance.least;
+  json["elements"] = difference.elements;
+  json["mismatched"] = difference.mismatched;
+  json["finite_masks"] = step.finite_masks;
+  json["nan_mismatched"] = difference.nan_mismatched;
+  json["nan_both"] = difference.nan_both;
+  json["max_absolute"] = json_number(difference.largest_absolute);
+  json["max_relative"] = json_number(difference.largest_relative);
+  json["first"] = nullptr;
+  if (difference.first) {
+    json["first"] = {{"cell", cell_name(step, *difference.first)},
+                     {"index", index_of(telling_tensor(step), *difference.first)},
+                     {"actual", json_number(step.actual->tensor.values[*difference.first])},
+                     {"desired", json_number(step.desired->tensor.values[*difference.first])}};
+  }
+  return json;
+}
+
+}  // namespace
+
 std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& lesson,
                          Answers answers) {
   Json list = Json::array();
@@ -135,4 +274,39 @@ std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& less
          "\n";
 }
 
-}  // namespace qkv
+std::string compared_json(const Comparison& comparison, const Side& actual, const Side& desired) {
+  Json json{{"actual", actual.name}, {"desired", desired.name}, {"same", comparison.same()}};
+  if (!comparison.half_exports.empty()) json["half_exports"] = comparison.half_exports;
+  json["first"] = nullptr;
+  if (comparison.first) json["first"] = comparison.steps[*comparison.first].name;
+  const Coverage coverage = coverage_of(comparison, actual);
+  json["compared"] = coverage.compared;
+  json["missing"] = coverage.missing;
+  json["unknown"] = coverage.unknown;
+  json["steps"] = Json::array();
+  static const Trace none;
+  const Trace& own = comparison.own ? *comparison.own : none;
+  for (const ComparedStep& step : comparison.steps) json["steps"].push_back(step_json(step, own));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+nlohmann::ordered_json json_number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+nlohmann::ordered_json cell_json(const CellReference& cell, const Tensor& tensor,
+                                 Convention convention) {
+  const bool turned = is_turned(tensor, convention);
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  const std::vector<std::size_t> leading = leading_index(tensor, cell.matrix);
+  for (std::size_t a = 0; a < leading.size(); ++a) {
+    json[tensor.axes[a].name.empty() ? "head" : tensor.axes[a].name] = leading[a] + 1;
+  }
+  json["row"] = (turned ? cell.column : cell.row) + 1;
+  json["column"] = (turned ? cell.row : cell.column) + 1;
+  return json;
+}
+
+}  // namespace qkv::inline verdicts

@@ -2,14 +2,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "verdicts/checked.hpp"
+#include "trace/reference.hpp"
 
-namespace qkv {
+namespace qkv::inline verdicts {
 
-/// Where the wrong cells of a step are; null where they fill no block.
-nlohmann::ordered_json region_json(const StepReport& step, const Trace& own, Answers answers);
+/// JSON has no infinities and no NaN: they are the strings "inf", "-inf" and "nan".
+nlohmann::ordered_json json_number(double value);
 
-/// The mistakes that make a step's wrong numbers, best first.
-nlohmann::ordered_json mistakes_json(const StepReport& step);
+/// Where a cell stands, as people count: its head and batch, its row and its column.
+nlohmann::ordered_json cell_json(const CellReference& cell, const Tensor& tensor,
+                                 Convention convention);
 
-}  // namespace qkv
+}  // namespace qkv::inline verdicts

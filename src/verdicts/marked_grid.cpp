@@ -1,5 +1,3 @@
-#include "verdicts/marked_grid.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +8,11 @@
 
 #include "text/escape.hpp"
 #include "text/number.hpp"
-#include "text/width.hpp"
+#include "text/wrapping.hpp"
 #include "trace/labels.hpp"
+#include "verdicts/checked.hpp"
 
-namespace qkv {
+namespace qkv::inline verdicts {
 namespace {
 
 struct Mark {
@@ -200,4 +199,4 @@ std::string marked_grid(const StepReport& step, const Trace& own, std::size_t in
   return MarkedGrid(step, own, index).text(look.width);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline verdicts

@@ -1,4 +1,4 @@
-#include "check/grading/distinct.hpp"
+#include "check/grading/advice.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

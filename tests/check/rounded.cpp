@@ -1,4 +1,4 @@
-#include "check/intake/rounded.hpp"
+#include "check/intake/layout.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "check/compare/tolerance.hpp"
+#include "check/compare/compare.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "exporting/export_format.hpp"
 #include "lesson/library.hpp"
 #include "text/error.hpp"
 

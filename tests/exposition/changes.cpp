@@ -1,4 +1,4 @@
-#include "exposition/changes.hpp"
+#include "exposition/exposition.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

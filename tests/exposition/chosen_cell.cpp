@@ -1,4 +1,4 @@
-#include "exposition/chosen_cell.hpp"
+#include "exposition/selection.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "formats/handwork/csv_plain.hpp"
 #include "tensor/values.hpp"
 #include "text/error.hpp"
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "formats/arrays/npy.hpp"
-#include "formats/files/file_stem.hpp"
 #include "formats/files/write_file.hpp"
 #include "text/error.hpp"
 

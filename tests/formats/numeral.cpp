@@ -1,7 +1,5 @@
 #include "formats/handwork/numeral.hpp"
 
-#include "formats/handwork/cell.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "formats/handwork/pasted.hpp"
+#include "formats/handwork/printed_text.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

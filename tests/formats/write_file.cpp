@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-#include "formats/files/directory.hpp"
+#include "formats/files/output_directory.hpp"
 #include "formats/files/read_file.hpp"
 #include "text/error.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "target.hpp"
-#include "tokens/gpt2_words.hpp"
+#include "tokens/words.hpp"
 
 namespace qkv::fuzz {
 namespace {

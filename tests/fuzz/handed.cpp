@@ -4,7 +4,6 @@
 #include "directory.hpp"
 #include "formats/files/find_files.hpp"
 #include "formats/files/manifest.hpp"
-#include "formats/files/proof.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
 #include "text/error.hpp"

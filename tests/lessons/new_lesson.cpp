@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "check/grading/advice.hpp"
-#include "check/grading/distinct.hpp"
 #include "lesson/lint.hpp"
 #include "trace/evaluate.hpp"
 

@@ -1,4 +1,4 @@
-#include "lesson/change/true_words.hpp"
+#include "lesson/change/overrides.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "text/error.hpp"
-#include "tokens/gpt2_words.hpp"
+#include "tokens/words.hpp"
 
 using Words = std::vector<std::string_view>;
 

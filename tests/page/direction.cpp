@@ -1,4 +1,4 @@
-#include "page/direction.hpp"
+#include "page/html.hpp"
 
 #include <catch2/catch.hpp>
 

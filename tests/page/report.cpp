@@ -5,11 +5,9 @@
 #include "exposition/arithmetic.hpp"
 #include "lesson/library.hpp"
 #include "page/cell_bytecode.hpp"
-#include "page/followed.hpp"
 #include "page/html.hpp"
 #include "page/report_data.hpp"
 #include "page/report_view.hpp"
-#include "page/ways.hpp"
 
 using namespace qkv;
 

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "exporting/blank_sheets.hpp"
+#include "exporting/export_plan.hpp"
 #include "trace/evaluate.hpp"
 
 namespace {

@@ -3,8 +3,6 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "interactive/line_edit.hpp"
-
 using namespace qkv;
 using Kind = Key::Kind;
 

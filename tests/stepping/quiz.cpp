@@ -4,8 +4,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "check/answer.hpp"
-#include "interactive/question.hpp"
+#include "check/check.hpp"
 #include "ops/catalogue.hpp"
 #include "text/error.hpp"
 #include "tiny.hpp"

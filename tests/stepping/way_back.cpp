@@ -1,4 +1,4 @@
-#include "interactive/way_back.hpp"
+#include "interactive/plain.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "text/width.hpp"
+#include "text/wrapping.hpp"
 
 using qkv::grid;
 using qkv::Grid;

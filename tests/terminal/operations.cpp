@@ -1,10 +1,10 @@
-#include "terminal/operations.hpp"
+#include "terminal/tables.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 
 #include "ops/catalogue.hpp"
-#include "text/width.hpp"
+#include "text/wrapping.hpp"
 
 namespace {
 

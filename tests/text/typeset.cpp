@@ -1,4 +1,4 @@
-#include "text/typeset.hpp"
+#include "text/strings.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "text/width.hpp"
+#include "text/wrapping.hpp"
 
 #include <catch2/catch.hpp>
 

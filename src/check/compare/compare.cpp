@@ -5,12 +5,161 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check/compare/side.hpp"
 #include "check/intake/layout.hpp"
-#include "check/judge/compared_masks.hpp"
+#include "check/judge/masks.hpp"
+#include "check/tolerance/precision.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
+namespace {
+
+// The program's arrays as they would be handed in. What is no number is one that is wrong.
+Submission handed_in(Side& program, const Trace& trace, const ToleranceChoice& choice) {
+  Submission submission{.name = program.name, .files = {}, .notes = {}, .list = {}};
+  for (SideMatrix& matrix : program.matrices) {
+    if (trace.find(matrix.name) == nullptr || choice.of(matrix.name)) continue;
+    Written written = std::move(matrix.written);
+    for (Numeral& cell : written.cells) {
+      if (written.precision != Precision::digits || !std::isnan(cell.value)) continue;
+      if (written.unread.empty()) written.unread.push_back("nan");
+      cell.unread = 1;
+    }
+    submission.files.push_back({.file = matrix.name,
+                                .path = {},
+                                .name = matrix.name,
+                                .leading = {},
+                                .written = std::move(written)});
+  }
+  return submission;
+}
+
+// Where a cell of the lesson's tensor stands in it as people see it.
+std::size_t shown_place(const CellReference& cell, const Tensor& tensor, Convention convention) {
+  const bool turned = is_turned(tensor, convention);
+  const std::size_t rows = turned ? tensor.columns() : tensor.rows();
+  const std::size_t columns = turned ? tensor.rows() : tensor.columns();
+  const auto [row, column] =
+      turned ? std::pair(cell.column, cell.row) : std::pair(cell.row, cell.column);
+  return (cell.matrix * rows + row) * columns + column;
+}
+
+// Tokens as columns were taken as they are: side by side the numbers stand as the lesson has them.
+void turn_over(Side& program, ComparedStep& step) {
+  const auto matrix = std::ranges::find(program.matrices, step.name, &SideMatrix::name);
+  matrix->tensor = transposed(matrix->tensor);
+  const Tensor& actual = step.actual->tensor;
+  const Tensor& desired = step.desired->tensor;
+  if (without_leading_ones(actual.shape()) != without_leading_ones(desired.shape())) return;
+  step.difference = difference_of(actual.values, desired.values, step.tolerance);
+  step.sameness = Sameness::differs;
+}
+
+void take_verdict(StepReport report, const Trace& trace, ComparedStep& step) {
+  step.tolerance = {.relative = 0, .absolute = report.unit};
+  step.difference.mismatched = report.cells.wrong;
+  step.difference.first.reset();
+  const bool shape = report.verdict == Verdict::shape;
+  const bool misfit = step.sameness == Sameness::other_shape;
+  if (shape) {
+    step.sameness = Sameness::other_shape;
+    step.only_the_shape = report.only_the_shape;
+  } else if (report.verdict == Verdict::wrong) {
+    step.sameness = misfit ? Sameness::other_shape : Sameness::differs;
+    if (!misfit) {
+      step.difference.first =
+          shown_place(report.first->cell, trace.at(report.step), trace.convention);
+    }
+  } else if (report.verdict == Verdict::carried) {
+    step.sameness = Sameness::follows;
+  } else {
+    step.sameness = step.difference.identical && !misfit ? Sameness::identical : Sameness::close;
+  }
+  step.judged = std::move(report);
+}
+
+}  // namespace
+
+void judge_program(const Lesson& lesson, const Trace& trace, Side& program,
+                   const ToleranceChoice& choice, Comparison& comparison) {
+  const Submission submission = handed_in(program, trace, choice);
+  if (submission.files.empty()) return;
+  CheckReport report = check_submission(lesson, trace, submission, {});
+  for (ComparedStep& step : comparison.steps) {
+    if (is_missing(step.sameness) || choice.of(step.name)) continue;
+    const auto found = std::ranges::find(report.steps, step.name, &StepReport::step);
+    if (found != report.steps.end()) {
+      if (found->convention == "convention.columns") turn_over(program, step);
+      take_verdict(std::move(*found), trace, step);
+    } else if (step.sameness == Sameness::differs) {  // a given that check finds copied right
+      step.sameness = Sameness::close;
+      step.difference.mismatched = 0;
+      step.difference.first.reset();
+    }
+  }
+  comparison.own = std::move(report.own);
+  comparison.first = first_difference(comparison, program.whole);
+}
+
+namespace {
+
+// From the coarsest on.
+constexpr UsualTolerance usual[] = {
+    {Precision::bfloat16, "bfloat16", {1.6e-2, 1e-5}},
+    {Precision::float16, "float16", {1e-3, 1e-5}},
+    {Precision::float32, "float32", {1.3e-6, 1e-5}},
+    {Precision::float64, "float64", {1e-7, 1e-7}},
+    {Precision::digits, "numbers in digits", {1e-7, 1e-7}},
+};
+
+// What numbers of a precision tell apart at most, beside the largest that is desired.
+double floor_of(Precision precision, std::span<const double> desired) {
+  const PrecisionRule& rule = rule_of(precision);
+  double largest = rule.least;
+  for (const double x : desired) {
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+  }
+  return rule.floor * largest;
+}
+
+}  // namespace
+
+std::optional<Tolerance> ToleranceChoice::of(std::string_view step) const {
+  const auto last = std::find_if(of_steps.rbegin(), of_steps.rend(), [&](const StepTolerance& one) {
+    return matched(one.steps, step).has_value();
+  });
+  if (last != of_steps.rend()) {
+    return Tolerance{.relative = last->tolerance, .absolute = last->tolerance};
+  }
+  if (!relative && !absolute) return {};
+  constexpr Tolerance numpy = {.relative = 1e-7, .absolute = 0};
+  return Tolerance{.relative = relative.value_or(numpy.relative),
+                   .absolute = absolute.value_or(numpy.absolute)};
+}
+
+const UsualTolerance& usual_tolerance(Precision precision) {
+  return *std::find_if(std::begin(usual), std::end(usual),
+                       [&](const UsualTolerance& one) { return one.precision == precision; });
+}
+
+bool goes_by_largest(Precision precision) {
+  return precision == Precision::float16 || precision == Precision::bfloat16;
+}
+
+Tolerance tolerance_of_dumps(Precision precision, std::span<const double> desired,
+                             std::size_t terms) {
+  const double factor = std::sqrt(static_cast<double>(terms));
+  const Tolerance& usual_one = usual_tolerance(precision).tolerance;
+  return {.relative = factor * usual_one.relative,
+          .absolute = factor * usual_one.absolute,
+          .least = goes_by_largest(precision) ? floor_of(precision, desired) : 0};
+}
+
+Tolerance tolerance_of_lessons(std::span<const double> desired) {
+  return {.relative = 0, .absolute = floor_of(Precision::float64, desired)};
+}
+
 namespace {
 
 Precision coarser(Precision a, Precision b) {
@@ -215,4 +364,4 @@ Comparison compare(const Side& actual, const Side& desired, const ToleranceChoic
   return comparison;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

@@ -12,7 +12,7 @@
 #include "text/error.hpp"
 #include "text/suggest.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 namespace {
 
 Tensor tensor_of_written(const Written& written) {
@@ -254,4 +254,4 @@ ExpectedSize sizes_of(const Side& side) {
   };
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

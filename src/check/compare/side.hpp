@@ -6,10 +6,10 @@
 
 #include "formats/files/find_files.hpp"
 #include "formats/parsed_array.hpp"
-#include "text/names.hpp"
+#include "text/strings.hpp"
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 
 /// A matrix to be compared.
 struct SideMatrix {
@@ -80,4 +80,4 @@ void lay_out_as(const Side& other, std::optional<std::size_t> batch, Side& side)
 /// The sizes of a side's matrices, for reading the files that are compared with it.
 ExpectedSize sizes_of(const Side& side);
 
-}  // namespace qkv
+}  // namespace qkv::inline check

@@ -8,7 +8,7 @@
 #include "check/diagnose/slips.hpp"
 #include "check/judge/judge.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 
 /// Nobody slips with the pen in a matrix of a quarter of a million cells, nor rounds it by hand.
 bool is_by_hand(std::size_t cells);
@@ -60,4 +60,4 @@ class Suspects {
   std::vector<Unseen> unseen_;
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline check

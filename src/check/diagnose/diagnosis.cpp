@@ -4,13 +4,179 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <span>
 
 #include "check/diagnose/candidates.hpp"
 #include "check/diagnose/matching.hpp"
 #include "check/diagnose/slips.hpp"
 #include "check/tolerance/precision.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
+namespace {
+
+// What is looked at of a matrix that was handed in.
+struct Cellwise {
+  const LearnerNode& node;
+  std::vector<std::size_t> cells;  // of the block
+
+  double written(std::size_t i) const { return node.handed->cells[i].value; }
+  double right(std::size_t i) const { return std::as_const(node.from_yours.values)[i]; }
+  bool is_wrong(std::size_t i) const { return node.verdicts[i] == Verdict::wrong; }
+  bool is_attempted(std::size_t i) const { return node.verdicts[i] != Verdict::blank; }
+  // Right whatever the numbers are: hidden, or 0 after it.
+  bool is_certain(std::size_t i) const { return right(i) == -infinity || right(i) == 0; }
+  bool are_near(std::size_t i, double x) const {
+    return written(i) == x || std::abs(written(i) - x) <= node.units.reach(i);
+  }
+};
+
+std::vector<Extent> bounding_block(const Cellwise& all, const Shape& shape) {
+  std::vector<Extent> block(shape.size(), {std::size_t(-1), 0});
+  for (std::size_t i = 0; i < all.node.verdicts.size(); ++i) {
+    if (!all.is_wrong(i)) continue;
+    std::size_t rest = i;
+    for (std::size_t a = shape.size(); a-- > 0; rest /= shape[a]) {
+      block[a].from = std::min(block[a].from, rest % shape[a]);
+      block[a].to = std::max(block[a].to, rest % shape[a]);
+    }
+  }
+  return block;
+}
+
+// Whether all cells of the block that say something hold.
+bool all_hold(const Cellwise& block, const std::function<bool(std::size_t)>& holds) {
+  return std::ranges::all_of(block.cells, [&](std::size_t i) {
+    return !block.is_attempted(i) || (!block.is_wrong(i) && block.is_certain(i)) || holds(i);
+  });
+}
+
+// Numbers of which at least three differ clearly from what they should be.
+template <class Holds>
+bool hold_with_evidence(const Cellwise& block, const Holds& holds) {
+  constexpr std::ptrdiff_t enough = 3;
+  const auto wrong = [&](std::size_t i) { return block.is_wrong(i); };
+  return std::ranges::count_if(block.cells, wrong) >= enough && all_hold(block, holds);
+}
+
+// The factor that brings the right numbers as near to the written ones as can be.
+std::optional<double> factor_of(const Cellwise& block) {
+  double products = 0;
+  double squares = 0;
+  for (const std::size_t i : block.cells) {
+    const double x = block.written(i);
+    const double y = block.right(i);
+    if (!std::isfinite(x) || !std::isfinite(y)) continue;
+    products += x * y;
+    squares += y * y;
+  }
+  if (squares == 0 || products == 0) return {};
+  return products / squares;
+}
+
+// What each column is off by, on average over the rows.
+std::vector<double> offsets_of(const Cellwise& block, std::size_t columns) {
+  std::vector<double> sums(columns);
+  std::vector<double> counts(columns);
+  for (std::size_t n = 0; n < block.cells.size(); ++n) {
+    const std::size_t i = block.cells[n];
+    const double gap = block.written(i) - block.right(i);
+    if (!std::isfinite(gap)) continue;
+    sums[n % columns] += gap;
+    ++counts[n % columns];
+  }
+  for (std::size_t j = 0; j < columns; ++j) sums[j] /= std::max(1.0, counts[j]);
+  return sums;
+}
+
+// Each column is off by the same in every row; one number where all columns are.
+bool is_offset(const Cellwise& block, Region& region) {
+  const std::size_t columns = region.axes.back().size();
+  const std::size_t rows = block.cells.size() / columns;
+  std::vector<double> offsets = offsets_of(block, columns);
+  const auto place = [&](std::size_t i) { return i - region.axes.back().from; };
+  const std::size_t width = block.node.own.columns();
+  const auto holds = [&](std::size_t i) {
+    return block.are_near(i, block.right(i) + offsets[place(i % width)]);
+  };
+  if (!hold_with_evidence(block, holds)) return false;
+  const auto [low, high] = std::ranges::minmax(offsets);
+  const bool same = high - low <= 2 * block.node.units.largest();
+  if (!same && rows < 2) return false;  // of one row every difference is the same in every row
+  if (same) {
+    double sum = 0;
+    for (const double x : offsets) sum += x;
+    offsets = {sum / static_cast<double>(columns)};
+  }
+  region.offset = std::move(offsets);
+  return true;
+}
+
+void tell_what(const Cellwise& block, Region& region) {
+  using What = Region::What;
+  const auto is_zero = [&](std::size_t i) { return block.written(i) == 0; };
+  const auto is_nan = [&](std::size_t i) {
+    return std::isnan(block.written(i)) && block.node.has_number(i);
+  };
+  if (all_hold(block, is_zero)) {
+    region.what = What::zero;
+  } else if (all_hold(block, is_nan)) {
+    region.what = What::nan;
+  } else {
+    const auto first = std::ranges::find_if(block.cells, [&](auto i) { return block.is_wrong(i); });
+    const double constant = block.written(*first);
+    const auto factor = factor_of(block);
+    if (hold_with_evidence(block, [&](std::size_t i) { return block.written(i) == constant; })) {
+      region.what = What::constant;
+    } else if (factor && hold_with_evidence(block, [&](std::size_t i) {
+                 return block.are_near(i, *factor * block.right(i));
+               })) {
+      region.what = What::multiple;
+      region.factor = *factor;
+    } else if (is_offset(block, region)) {
+      region.what = What::offset;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::size_t> cells_in(const Region& region, const Shape& shape) {
+  std::vector<std::size_t> cells = {0};
+  for (std::size_t a = 0; a < shape.size(); ++a) {
+    std::vector<std::size_t> next;
+    next.reserve(cells.size() * region.axes[a].size());
+    for (const std::size_t start : cells) {
+      for (std::size_t k = region.axes[a].from; k <= region.axes[a].to; ++k) {
+        next.push_back(start * shape[a] + k);
+      }
+    }
+    cells = std::move(next);
+  }
+  return cells;
+}
+
+std::optional<Region> region_of(const LearnerNode& node) {
+  if (!node.handed || node.wrong_cells() < 2) return {};
+  const Shape shape = node.own.shape();
+  Cellwise block{node, {}};
+  Region region{.axes = bounding_block(block, shape), .wrong = node.wrong_cells()};
+  block.cells = cells_in(region, shape);
+  region.is_whole = block.cells.size() == node.verdicts.size();
+  constexpr std::size_t third = 3;  // a mask may hide half of a block
+  if (third * region.wrong < block.cells.size()) return {};
+  tell_what(block, region);
+  if (region.what != Region::What::anything) return region;
+  // Nothing in common: then nearly all must be wrong. One or another may be right by chance.
+  std::size_t others = 0;
+  for (const std::size_t i : block.cells) {
+    others += block.is_attempted(i) && !block.is_wrong(i) && !block.is_certain(i) ? 1 : 0;
+  }
+  constexpr std::size_t one_in = 20;
+  if (others * one_in > block.cells.size()) return {};
+  return region;
+}
+
 namespace {
 
 // Rounding by hand leaves so much room at most: more cells are a program's.
@@ -73,4 +239,4 @@ std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, 
 
 std::vector<std::string_view> slip_ids() { return all_slip_ids(); }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

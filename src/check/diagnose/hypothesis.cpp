@@ -8,7 +8,7 @@
 #include "ops/cell.hpp"
 #include "text/error.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 
 // Moves numbers by chance: the same ones each time.
 class Shake {
@@ -211,4 +211,4 @@ std::vector<Hypothesis> hypotheses_of(const Judgement& judgement, const Trace& t
   return hypotheses;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

@@ -1,15 +1,35 @@
 #pragma once
 
+#include <array>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "check/diagnose/cut.hpp"
 #include "check/judge/judge.hpp"
-#include "ops/mistake.hpp"
 #include "ops/numbers/expression.hpp"
+#include "ops/operation.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
+
+constexpr double largest_written = 1e12;  ///< longer numbers are not written digit by digit
+
+/// How a learner writes a number down: to so many decimals, rounded or the rest left away. Numbers
+/// that are too long for decimals stay as they are.
+struct Cut {
+  int decimals = 0;
+  double (*habit)(double) = std::round;
+  double power = std::pow(10.0, decimals);
+
+  double operator()(double x) const {
+    return std::abs(x) < largest_written ? habit(x * power) / power : x;
+  }
+};
+
+/// The ways to write so many decimals.
+inline std::array<Cut, 2> cuts_to(int decimals) {
+  return {{{decimals, std::round}, {decimals, std::trunc}}};
+}
 
 class Shake;
 
@@ -71,4 +91,4 @@ std::vector<std::size_t> unseen_before(const Judgement& judgement, std::size_t n
 std::vector<Hypothesis> hypotheses_of(const Judgement& judgement, const Trace& trace,
                                       std::size_t node, int decimals);
 
-}  // namespace qkv
+}  // namespace qkv::inline check

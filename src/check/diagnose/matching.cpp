@@ -6,7 +6,7 @@
 #include <span>
 #include <tuple>
 
-namespace qkv {
+namespace qkv::inline check {
 namespace {
 
 // A part of a matrix: `count` cells from `start`, in runs of so many beside each other, whose
@@ -295,4 +295,4 @@ std::vector<Explanation> explanations(const Puzzle& puzzle, const std::vector<Ve
   return Fitter(puzzle, versions).run();
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

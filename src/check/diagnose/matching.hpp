@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "check/diagnose/slips.hpp"
-#include "ops/mistake.hpp"
+#include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 
 /// Where a version comes from, the one that says most first: a mistake's own numbers; numbers that
 /// were fitted to what was written (whose head's, which bias); a slip of the pen.
@@ -65,4 +65,4 @@ struct Explanation {
 /// infinite, unless it makes such numbers.
 std::vector<Explanation> explanations(const Puzzle& puzzle, const std::vector<Version>& versions);
 
-}  // namespace qkv
+}  // namespace qkv::inline check

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <limits>
 
-#include "check/diagnose/cut.hpp"
+#include "check/diagnose/hypothesis.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/formula.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 namespace {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
@@ -280,4 +280,4 @@ std::vector<std::string_view> all_slip_ids() {
   return ids;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

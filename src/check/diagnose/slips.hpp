@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "ops/mistake.hpp"
 #include "ops/numbers/expression.hpp"
+#include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 
 /// How much of a matrix a slip can spoil in one go.
 enum class Reach { anything, line };
@@ -89,4 +89,4 @@ std::vector<SlipVersion> slip_versions(const SlipContext& context, Reach least, 
 /// The ids of all slips.
 std::vector<std::string_view> all_slip_ids();
 
-}  // namespace qkv
+}  // namespace qkv::inline check

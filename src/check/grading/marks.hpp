@@ -5,7 +5,7 @@
 
 #include "check/check.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 
 /// What a step earned.
 struct StepMarks {
@@ -64,4 +64,4 @@ class MarkScheme {
   std::vector<StepWorth> worths_;
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline check

@@ -4,10 +4,105 @@
 #include <cmath>
 #include <limits>
 
-#include "check/intake/rounded.hpp"
 #include "check/intake/step_names.hpp"
+#include "check/tolerance/precision.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
+namespace {
+
+bool is_square(const Tensor& tensor) {
+  return tensor.leading_axes() > 0 && tensor.matrices() > 1 &&
+         tensor.axes[tensor.leading_axes() - 1].size == tensor.rows();
+}
+
+// Sentences, tokens, heads, features are put in the order of sentences, heads, tokens, features.
+Cells with_heads_first(const Cells& cells, const Tensor& tensor) {
+  const std::size_t heads = tensor.axes[tensor.leading_axes() - 1].size;
+  const std::size_t rows = tensor.rows();
+  const std::size_t columns = tensor.columns();
+  Numerals result(cells.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const std::size_t sentence = i / (rows * heads * columns);
+    const std::size_t row = i / (heads * columns) % rows;
+    const std::size_t head = i / columns % heads;
+    result[((sentence * heads + head) * rows + row) * columns + i % columns] = cells[i];
+  }
+  return Cells(std::move(result));
+}
+
+// The two shapes that hold the tensor's numbers with its heads behind its rows.
+bool has_heads_inside(const Handed& handed, const Tensor& tensor) {
+  const Shape right = tensor.shape();
+  Shape middle = right;
+  std::swap(middle[middle.size() - 3], middle[middle.size() - 2]);
+  Shape joined(right.begin(), right.end() - 3);
+  joined.insert(joined.end(), {tensor.rows(), right[right.size() - 3] * tensor.columns()});
+  const Shape shape = without_leading_ones(handed.shape);
+  return shape == without_leading_ones(middle) || shape == without_leading_ones(joined);
+}
+
+}  // namespace
+
+void take_heads_out(const Trace& trace, std::vector<Handed>& handed, SquareHeads square) {
+  for (Handed& matrix : handed) {
+    const Tensor& tensor = trace.at(matrix.name);
+    const bool whole = matrix.in_one_file && matrix.cells.size() == tensor.values.size();
+    if (tensor.rank() < 3 || !whole || trace.convention != Convention::rows) continue;
+    const bool inside = matrix.fits ? square == SquareHeads::inside && is_square(tensor)
+                                    : has_heads_inside(matrix, tensor);
+    if (!inside) continue;
+    matrix.cells = with_heads_first(matrix.cells, tensor);
+    matrix.shape = tensor.shape();
+    matrix.fits = true;
+    matrix.heads_inside = true;
+  }
+}
+
+bool has_square_heads(const Trace& trace, const std::vector<Handed>& handed) {
+  return std::ranges::any_of(handed, [&](const Handed& one) {
+    return one.fits && one.in_one_file && is_square(trace.at(one.name));
+  });
+}
+
+double rounded(double x, int decimals) {
+  constexpr double whole_anyway = 1e15;
+  const double power = std::pow(10.0, decimals);
+  return std::abs(x) * power < whole_anyway ? std::round(x * power) / power : x;
+}
+
+std::optional<int> rounded_decimals(const Cells& cells, Precision precision) {
+  if (precision == Precision::digits) return {};
+  const PrecisionRule& rule = rule_of(precision);
+  int decimals = 0;
+  double power = 1;
+  for (const Numeral& cell : cells) {
+    const double x = cell.value;
+    if (!std::isfinite(x)) continue;
+    while (std::abs(std::round(x * power) / power - x) > rule.nearness * std::abs(x)) {
+      if (++decimals > rule.decimals) return {};
+      power *= 10;
+    }
+  }
+  // Of large numbers in few bits every one has few decimals: 141.625 is next to 141.75 in float16.
+  // Only a number that might as well have had a decimal more was rounded; what stands for -inf has
+  // no say.
+  std::ptrdiff_t might_have_more = 0;
+  for (const Numeral& cell : cells) {
+    const double x = std::abs(cell.value);
+    if (!std::isfinite(x) || x == 0 || cell.value <= finite_mask) continue;
+    might_have_more += rule.nearness * x <= 0.05 / power ? 1 : -1;
+  }
+  return might_have_more >= 0 ? std::optional(decimals) : std::nullopt;
+}
+
+void take_as_meant(Handed& handed) {
+  handed.rounded_to = rounded_decimals(handed.cells, handed.precision);
+  if (!handed.rounded_to || handed.precision == Precision::float64) return;
+  Numerals cells = handed.cells.copy();
+  for (Numeral& cell : cells) cell.value = rounded(cell.value, *handed.rounded_to);
+  handed.cells = Cells(std::move(cells));
+}
+
 namespace {
 
 constexpr Numeral blank_cell{std::numeric_limits<double>::quiet_NaN(), 0, false};
@@ -161,4 +256,4 @@ std::vector<Handed> arrange(const Submission& submission, const Trace& trace, Tu
   return all;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

@@ -9,7 +9,7 @@
 #include "formats/parsed_array.hpp"
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 
 /// How a whole submission is written down.
 enum class Turned { no, yes };
@@ -63,4 +63,28 @@ Shape without_leading_ones(Shape shape, std::size_t rank = 1);
 /// Which matrix of the tensor a file of its own holds.
 std::size_t index_of(const HandedFile& file, const Tensor& tensor);
 
-}  // namespace qkv
+/// Which axis is the heads' where there are as many of them as rows: the sizes don't say.
+enum class SquareHeads { first, inside };
+
+/// Puts the heads of matrices first that have them in the middle (n × h × d), as programs hold
+/// them, or side by side (n × h·d).
+void take_heads_out(const Trace& trace, std::vector<Handed>& handed, SquareHeads square);
+
+/// Whether any of the matrices has as many heads as rows.
+bool has_square_heads(const Trace& trace, const std::vector<Handed>& handed);
+
+/// The number rounded to so many decimals, halves away from zero; one that has no such decimals to
+/// lose, being too large, stays as it is.
+double rounded(double x, int decimals);
+
+/// The decimals that all numbers of a binary file were rounded to before they were saved: 3 for
+/// 0.125f, 0.1f. Nothing where they keep more than their precision can hold for certain (12
+/// decimals of a float64, 6 of a float32, 3 of a float16, 2 of a bfloat16), or where most are too
+/// large for it to hold a decimal more.
+std::optional<int> rounded_decimals(const Cells& cells, Precision precision);
+
+/// What a learner meant who rounded and then saved in few bits: 0.1f is 0.1 and not
+/// 0.10000000149. Numbers that were not rounded, and float64, stay as they are.
+void take_as_meant(Handed& handed);
+
+}  // namespace qkv::inline check

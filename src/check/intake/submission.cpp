@@ -3,25 +3,121 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
-#include "check/intake/agreeing_files.hpp"
 #include "check/intake/layout.hpp"
 #include "check/intake/step_names.hpp"
-#include "check/intake/strangers.hpp"
-#include "formats/files/file_stem.hpp"
-#include "formats/files/found_files.hpp"
+#include "check/tolerance/precision.hpp"
+#include "formats/files/find_files.hpp"
 #include "formats/files/manifest.hpp"
-#include "formats/files/proof.hpp"
 #include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
-#include "text/lowercase.hpp"
+#include "text/suggest.hpp"
+#include "text/unicode.hpp"
+#include "trace/labels.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 namespace {
+
+/// A file fits nothing by its name, or an array in one by its key.
+enum class Stranger { file, array };
+
+/// The givens and steps by their shapes as they are shown, leading axes of size 1 aside.
+using ByShape = std::map<Shape, std::vector<std::string_view>>;
+
+/// Notes that nothing is known of that name, and what it may have meant.
+void refuse_stranger(Stranger kind, std::string_view name, const std::string& place,
+                     const Trace& trace, Submission& submission) {
+  const auto example = [&](const std::string& step) {
+    return kind == Stranger::file ? example_file(step, trace.at(step))
+                                  : fmt::format("\"{}\"", step);
+  };
+  const std::vector<std::string_view> names = names_in(trace);
+  if (const auto of = name_of_gradient(name, trace)) {
+    submission.notes.push_back(fmt::format(
+        "{} fits no step of this lesson; is it the gradient of {}? --gradients judges it, where "
+        "numbers flow from there to the loss",
+        place, *of));
+    return;
+  }
+  const std::string near = nearest(name, names);
+  submission.notes.push_back(
+      fmt::format("{} fits no step of this lesson; {}", place,
+                  near.empty() ? fmt::format("{} is named after its step, as in {}",
+                                             kind == Stranger::file ? "a file" : "an array",
+                                             example(trace.steps.back().name))
+                               : fmt::format("did you mean {}?", example(near))));
+}
+
+ByShape by_shape(const Trace& trace) {
+  ByShape names;
+  for (const std::string_view name : names_in(trace)) {
+    const Tensor& tensor = trace.at(name);
+    Shape shown = tensor.shape();
+    if (is_turned(tensor, trace.convention)) std::swap(shown.back(), shown[shown.size() - 2]);
+    names[without_leading_ones(shown)].push_back(name);
+  }
+  return names;
+}
+
+/// The only step of a shape that is not there yet; empty where there is none, or several.
+std::string only_one_of(const Shape& shape, const ByShape& names, const Trace& trace,
+                        const Submission& submission) {
+  const auto alike = names.find(without_leading_ones(shape));
+  if (alike == names.end()) return {};
+  std::string_view found;
+  for (const std::string_view name : alike->second) {
+    const bool is_there = std::ranges::any_of(
+        submission.files, [&](const HandedFile& file) { return file.name == name; });
+    if (is_there) continue;
+    if (!found.empty()) return {};
+    found = name;
+  }
+  return trace.find_step(found) ? std::string(found) : std::string();
+}
+
+// How far off a number may be for what its file says of it.
+double fineness(const Written& written, const Numeral& cell) {
+  if (written.precision == Precision::digits) return std::pow(10.0, -cell.decimals);
+  return rule_of(written.precision).floor * std::max(1.0, std::abs(cell.value));
+}
+
+// The numbers of `file` that `part` speaks of, too: all of them, or its one matrix.
+std::span<const Numeral> shared_cells(const HandedFile& file, const HandedFile& part,
+                                      const Tensor& tensor) {
+  const std::span<const Numeral> cells = file.written.cells;
+  const std::size_t size = part.written.cells.size();
+  if (file.leading == part.leading || !file.leading.empty()) return cells;
+  const std::size_t start = index_of(part, tensor) * size;
+  return start + size <= cells.size() ? cells.subspan(start, size) : std::span<const Numeral>();
+}
+
+/// Whether two files of a step hold the same numbers, as far as both speak of them and to the
+/// digits that each was written with. `tensor` is the step's.
+bool agree(const HandedFile& one, const HandedFile& other, const Tensor& tensor) {
+  const auto a = shared_cells(one, other, tensor);
+  const auto b = shared_cells(other, one, tensor);
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double x = a[i].value;
+    const double y = b[i].value;
+    // The same number cut to fewer digits, not another one of as many.
+    const double fine = fineness(one.written, a[i]);
+    const double coarse = fineness(other.written, b[i]);
+    const double reach = fine == coarse ? 0 : std::max(fine, coarse) / 2 * (1 + 1e-9);
+    const bool same = x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= reach;
+    if (!same) return false;
+  }
+  return true;
+}
 
 namespace fs = std::filesystem;
 
@@ -263,4 +359,4 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
   return submission;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

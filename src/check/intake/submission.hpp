@@ -9,7 +9,7 @@
 #include "formats/parsed_array.hpp"
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 
 /// One matrix as a file holds it, and the step or given that its name means.
 struct HandedFile {
@@ -32,4 +32,4 @@ struct Submission {
 /// that does can't be read, and where two files have different numbers for the same matrix.
 Submission read_submission(const std::filesystem::path& path, const Trace& trace);
 
-}  // namespace qkv
+}  // namespace qkv::inline check

@@ -2,12 +2,160 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numbers>
 
 #include "ops/attention/position_bias.hpp"
+#include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
+#include "ops/rope/rotation.hpp"
 #include "trace/evaluate.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
+namespace {
+
+Recipe without_givens(const Recipe& recipe) {
+  return {.convention = recipe.convention,
+          .environment = recipe.environment,
+          .tokens = recipe.tokens,
+          .givens = {},
+          .steps = {}};
+}
+
+StepRecipe divided(std::string name, const std::string& operand, double by) {
+  StepRecipe step{
+      .name = std::move(name), .operation = &scale_operation, .of = {operand}, .options = {}};
+  step.options.set("by", by);
+  return step;
+}
+
+// Each log-sum-exp divided by ln 2 under its own name; what goes on from it has e's again.
+OtherUnits with_base_2(const Recipe& recipe) {
+  OtherUnits result{.id = "convention.lse-base", .recipe = without_givens(recipe), .changed = {}};
+  std::vector<StepRecipe>& steps = result.recipe.steps;
+  for (StepRecipe step : recipe.steps) {
+    for (std::string& operand : step.of) {
+      if (std::ranges::find(result.changed, operand) != result.changed.end()) operand += ".by_e";
+    }
+    if (step.operation != &log_sum_exp_operation) {
+      steps.push_back(std::move(step));
+      continue;
+    }
+    const std::string name = step.name;
+    step.name += ".before";
+    steps.push_back(step);
+    steps.push_back(divided(name, step.name, std::numbers::ln2));
+    steps.push_back(divided(name + ".by_e", name, std::numbers::log2e));
+    result.changed.push_back(name);
+  }
+  return result;
+}
+
+// Whether the step takes a gradient back through the loss.
+bool goes_back_through(const StepRecipe& step, const StepRecipe& loss) {
+  const WayBack way = loss.operation->way_back({0, loss.of.size(), &loss.options});
+  return step.operation == way.operation && step.of[1] == loss.of[0];
+}
+
+// The loss of the step added up for averaged, or averaged for added up, and so its gradient.
+OtherUnits with_other_reduction(const Recipe& recipe, const StepRecipe& loss) {
+  OtherUnits result{.id = "convention.reduction",
+                    .recipe = without_givens(recipe),
+                    .changed = {loss.name},
+                    .must_be_followed = true};
+  result.recipe.steps = recipe.steps;
+  for (StepRecipe& step : result.recipe.steps) {
+    const bool goes_back = goes_back_through(step, loss);
+    const bool goes_on =
+        goes_back || std::ranges::any_of(step.of, [&](const std::string& operand) {
+          return std::ranges::find(result.changed, operand) != result.changed.end();
+        });
+    if (goes_back || step.name == loss.name) {
+      const bool is_sum = step.options.word("reduction", "mean") == "sum";
+      step.options.set("reduction", std::string(is_sum ? "mean" : "sum"));
+    }
+    if (goes_on && step.name != loss.name) {
+      result.changed.push_back(step.name);
+      result.following.push_back(step.name);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<OtherUnits> in_other_units(const Recipe& recipe) {
+  std::vector<OtherUnits> results;
+  OtherUnits base_2 = with_base_2(recipe);
+  if (!base_2.changed.empty()) results.push_back(std::move(base_2));
+  for (const StepRecipe& step : recipe.steps) {
+    const bool is_reduced = step.operation == &cross_entropy_operation &&
+                            step.options.word("reduction", "mean") != "none";
+    if (is_reduced) results.push_back(with_other_reduction(recipe, step));
+  }
+  return results;
+}
+
+namespace {
+
+// The order that the other pairing has the columns in: where each of the lesson's stands there.
+std::vector<std::size_t> other_places(const Call& rope, std::size_t columns) {
+  const RopeOptions options = RopeOptions::of(rope);
+  const bool are_halves = options.pairing == Pairing::halves;
+  std::vector<std::size_t> places(columns);
+  for (std::size_t j = 0; j < columns; ++j) {
+    const PairPlace place = pair_place(options.pairing, options.width, j);
+    const std::size_t second = place.is_first ? 0 : 1;
+    places[j] = j >= options.width ? j
+                : are_halves       ? 2 * place.pair + second
+                                   : place.pair + second * options.width / 2;
+  }
+  return places;
+}
+
+// The turned queries and keys of a lesson, and the caches of them: by which step each was turned.
+std::map<std::string, const Step*> turned_steps(const Trace& trace) {
+  std::map<std::string, const Step*> turned;
+  for (const Step& step : trace.steps) {
+    if (step.operation == &rope_operation) turned.emplace(step.name, &step);
+    if (step.operation != &append_operation && step.operation != &repeat_kv_operation) continue;
+    for (const std::string& input : step.of) {
+      if (turned.contains(input)) turned.emplace(step.name, turned.at(input));
+    }
+  }
+  return turned;
+}
+
+Cells with_columns_from(const Cells& cells, const std::vector<std::size_t>& places) {
+  Numerals result(cells.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const std::size_t column = i % places.size();
+    result[i] = cells[i - column + places[column]];
+  }
+  return Cells(std::move(result));
+}
+
+}  // namespace
+
+bool has_rope(const Trace& trace) { return !turned_steps(trace).empty(); }
+
+std::vector<std::string> take_other_rope_layout(const Trace& trace, std::vector<Handed>& handed) {
+  const std::map<std::string, const Step*> turned = turned_steps(trace);
+  std::vector<std::string> names;
+  for (const Handed& matrix : handed) {
+    if (matrix.fits && turned.contains(matrix.name)) names.push_back(matrix.name);
+  }
+  if (names.size() < 2) return {};
+  for (Handed& matrix : handed) {
+    const auto found = turned.find(matrix.name);
+    if (!matrix.fits || found == turned.end()) continue;
+    const std::size_t columns = trace.at(matrix.name).columns();
+    matrix.cells =
+        with_columns_from(matrix.cells, other_places(trace.call(*found->second), columns));
+  }
+  return names;
+}
+
 namespace {
 
 std::size_t place_of(const Recipe& recipe, std::string_view name) {
@@ -120,4 +268,4 @@ std::vector<TakenElsewhere> counted_from_ends(const Recipe& recipe, const Trace&
   return results;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

@@ -1,17 +1,13 @@
-#include "check/judge/reading.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-#include "check/intake/heads_inside.hpp"
+#include "check/intake/layout.hpp"
 #include "check/judge/conventions.hpp"
-#include "check/judge/other_units.hpp"
-#include "check/judge/rope_layout.hpp"
 #include "ops/backward_rule.hpp"
 #include "trace/evaluate.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 namespace {
 
 constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
@@ -240,4 +236,4 @@ Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Subm
   return is_better(turned, plain) ? std::move(turned) : std::move(plain);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

@@ -3,16 +3,269 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "check/judge/exactness.hpp"
 #include "check/judge/masks.hpp"
-#include "check/judge/ranges.hpp"
-#include "check/tolerance/visible_decimals.hpp"
+#include "check/tolerance/precision.hpp"
+#include "ops/cell.hpp"
+#include "ops/numbers/decimal.hpp"
+#include "ops/result.hpp"
 #include "text/error.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 namespace {
+
+/// Which cells had nothing to round, and what they must be then: all
+/// that goes into them is exact, and nothing on the way takes more decimals than the learner wrote.
+/// The judgement, which may still grow, and the trace must outlive it.
+class Exactness {
+ public:
+  Exactness(const Judgement& judgement, const Trace& trace)
+      : judgement_(judgement), trace_(trace) {}
+
+  /// The cells of a step that was handed in, worked out from the learner's numbers before it with
+  /// as many decimals as were written; empty where none of them is exact.
+  std::vector<Decimal> due(const LearnerNode& node);
+
+  /// The cells of a matrix as they enter later steps that are worked out with so many decimals;
+  /// empty where none is exact.
+  std::span<const Decimal> entering(std::size_t node, int decimals);
+
+ private:
+  std::vector<Decimal> worked_out(const LearnerNode& node, int decimals);
+  std::vector<Decimal> of_given(const LearnerNode& node) const;
+  std::vector<Decimal> handed_in(const LearnerNode& node, int decimals);
+
+  const Judgement& judgement_;
+  const Trace& trace_;
+  std::map<std::pair<std::size_t, int>, std::vector<Decimal>> known_;
+};
+
+bool is_same(double x, double y, double floor) { return x == y || std::abs(x - y) <= floor; }
+
+std::vector<Decimal> Exactness::worked_out(const LearnerNode& node, int decimals) {
+  if (!node.step || node.from_yours.values.empty()) return {};
+  std::vector<std::span<const Decimal>> operands;
+  for (const std::size_t input : node.inputs) operands.push_back(entering(input, decimals));
+  const Call call = own_call(judgement_, trace_, node);
+  std::vector<Decimal> cells(node.from_yours.values.size(), Decimal::unknown());
+  constexpr std::size_t operations = 64;
+  each_cell<Decimal>({{.call = &call, .output = &node.from_yours}, {}, operands}, operations,
+                     [&](const Cell<Decimal>& cell, std::size_t i) {
+                       const Decimal number = node.step->operation->cell.decimal(cell);
+                       if (number.decimals() <= decimals) cells[i] = number;
+                     });
+  const bool exact = std::ranges::any_of(cells, [](Decimal cell) { return cell.is_exact(); });
+  return exact ? cells : std::vector<Decimal>();
+}
+
+// In e-notation each cell has its own.
+std::vector<Decimal> Exactness::due(const LearnerNode& node) {
+  if (node.units.measure == Measure::elsewhere) return worked_out(node, 0);  // whole numbers
+  if (node.units.measure != Measure::exponents) return worked_out(node, node.units.decimals);
+  const Cells& written = node.handed->cells;
+  const auto decimals = [&](std::size_t i) {
+    return written[i].scientific ? written[i].decimals : node.units.decimals;
+  };
+  int most = 0;
+  for (std::size_t i = 0; i < written.size(); ++i) most = std::max(most, decimals(i));
+  std::vector<Decimal> cells = worked_out(node, most);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].decimals() > decimals(i)) cells[i] = Decimal::unknown();
+  }
+  return cells;
+}
+
+// A given is copied: exactly, or wrong, and then meant so. A copy that was rounded is neither.
+std::vector<Decimal> Exactness::of_given(const LearnerNode& node) const {
+  std::vector<Decimal> cells;
+  bool any = false;
+  for (std::size_t i = 0; i < node.own.values.size(); ++i) {
+    const double own = std::as_const(node.own.values)[i];
+    const double truth = std::as_const(node.truth->values)[i];
+    const bool blank = !node.has_number(i);
+    const bool wrong = !blank && node.verdicts[i] == Verdict::wrong;
+    const bool copied = blank || is_same(own, truth, node.units.floor);
+    cells.push_back(wrong ? Decimal(own) : copied ? Decimal(truth) : Decimal::unknown());
+    any = any || cells.back().is_exact();
+  }
+  return any ? cells : std::vector<Decimal>();
+}
+
+// What the learner wrote, where it is just what it had to be; the blanks as worked out on the way.
+std::vector<Decimal> Exactness::handed_in(const LearnerNode& node, int decimals) {
+  if (!node.units.are_written()) return {};
+  std::vector<Decimal> cells = due(node);
+  if (cells.empty()) return {};
+  const bool any_blank = std::ranges::find(node.verdicts, Verdict::blank) != node.verdicts.end();
+  const std::vector<Decimal> blanks =
+      any_blank ? worked_out(node, decimals) : std::vector<Decimal>();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (node.verdicts[i] == Verdict::wrong) {
+      cells[i] = Decimal::unknown();
+    } else if (node.verdicts[i] == Verdict::blank) {
+      cells[i] = blanks.empty() ? Decimal::unknown() : blanks[i];
+    } else if (!is_same(std::as_const(node.own.values)[i], cells[i].value(), node.units.floor)) {
+      cells[i] = Decimal::unknown();
+    }
+  }
+  return cells;
+}
+
+std::span<const Decimal> Exactness::entering(std::size_t index, int decimals) {
+  const LearnerNode& node = judgement_.nodes[index];
+  const std::pair key{index, node.step ? decimals : 0};
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  std::vector<Decimal> cells = !node.step       ? of_given(node)
+                               : node.handed    ? handed_in(node, decimals)
+                               : node.misshapen ? std::vector<Decimal>()
+                                                : worked_out(node, decimals);
+  return known_.emplace(key, std::move(cells)).first->second;
+}
+
+constexpr std::string_view names[] = {"correct", "rounding", "carried", "wrong", "blank", "shape"};
+
+}  // namespace
+
+std::string_view verdict_name(Verdict verdict) { return names[static_cast<std::size_t>(verdict)]; }
+
+std::size_t LearnerNode::wrong_cells() const {
+  if (misshapen) return misshapen->cells.size();
+  return static_cast<std::size_t>(std::count(verdicts.begin(), verdicts.end(), Verdict::wrong));
+}
+
+bool LearnerNode::has_number(std::size_t cell) const {
+  return handed && !handed->cells[cell].is_blank() && handed->cells[cell].unread == 0;
+}
+
+bool LearnerNode::is_exact(std::size_t cell) const {
+  return !exact.empty() && !std::isnan(exact[cell]);
+}
+
+std::size_t Judgement::wrong_nodes() const {
+  return static_cast<std::size_t>(std::count_if(
+      nodes.begin(), nodes.end(), [](const LearnerNode& node) { return node.wrong_cells() > 0; }));
+}
+
+std::size_t Judgement::wrong_cells() const {
+  std::size_t count = 0;
+  for (const LearnerNode& node : nodes) count += node.wrong_cells();
+  return count;
+}
+
+Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
+  return call_with(node, trace, [&](std::size_t k) -> const Tensor& {
+    return node.has_lessons_inputs ? *judgement.nodes[k].truth : judgement.nodes[k].own;
+  });
+}
+
+namespace {
+
+/// What rounding can make of a step: its range over all that its inputs may be, each within a unit
+/// of the learner's numbers. `units` are those of the matrix at hand: they decide to how many
+/// decimals the steps between were worked. All that it is made of must outlive it.
+class Ranges {
+ public:
+  Ranges(const Judgement& judgement, const Trace& trace, Exactness& exactness, const Units& units)
+      : judgement_(judgement), trace_(trace), exactness_(exactness), units_(units) {}
+
+  /// What the step's own maths gives, before it is rounded.
+  Range of_step(const LearnerNode& node);
+
+ private:
+  const Range& of_node(std::size_t index);
+  Range of_made(std::size_t index);
+
+  const Judgement& judgement_;
+  const Trace& trace_;
+  Exactness& exactness_;
+  const Units& units_;
+  std::map<std::size_t, Range> known_;
+};
+
+// A given has no rounding of its own: a copied number is the lesson's or the learner's.
+Range range_of_given(const LearnerNode& node) {
+  Range range{*node.truth, *node.truth};
+  if (!node.handed) return range;
+  for (std::size_t i = 0; i < range.low.values.size(); ++i) {
+    if (!node.has_number(i)) continue;
+    const double own = node.own.values[i];
+    const bool wrong = node.verdicts[i] == Verdict::wrong;
+    range.low.values.write()[i] = wrong ? own : std::min(own, range.low.values[i]);
+    range.high.values.write()[i] = wrong ? own : std::max(own, range.high.values[i]);
+  }
+  return range;
+}
+
+// Cell by cell.
+Range slow_range(const LearnerNode& node, const Call& call, std::span<const Bounds> bounds) {
+  Range result{node.from_yours, node.from_yours};
+  const std::span<double> low = result.low.values.write();
+  const std::span<double> high = result.high.values.write();
+  constexpr std::size_t operations = 64;
+  each_cell<Interval>({{.call = &call, .output = &node.from_yours}, bounds}, operations,
+                      [&](const Cell<Interval>& cell, std::size_t i) {
+                        const Interval range = node.step->operation->cell.interval(cell);
+                        low[i] = std::isnan(range.low) ? -infinity : range.low;
+                        high[i] = std::isnan(range.high) ? infinity : range.high;
+                      });
+  return result;
+}
+
+Range Ranges::of_step(const LearnerNode& node) {
+  if (node.inputs.empty() || node.has_lessons_inputs) {  // nothing to round
+    return {node.from_yours, node.from_yours};
+  }
+  const Call call = own_call(judgement_, trace_, node);
+  std::vector<Bounds> bounds;
+  for (const std::size_t input : node.inputs) {
+    const Range& range = of_node(input);
+    bounds.push_back({&range.low, &range.high});
+  }
+  const Operation& operation = *node.step->operation;
+  constexpr std::size_t many_cells = 2048;
+  if (operation.range && node.from_yours.values.size() >= many_cells) {
+    if (auto range = operation.range(call, bounds, node.from_yours)) return std::move(*range);
+  }
+  return slow_range(node, call, bounds);
+}
+
+const Range& Ranges::of_node(std::size_t index) {
+  const auto found = known_.find(index);
+  if (found != known_.end()) return found->second;
+  const LearnerNode& node = judgement_.nodes[index];
+  return known_.emplace(index, node.step ? of_made(index) : range_of_given(node)).first->second;
+}
+
+Range Ranges::of_made(std::size_t index) {
+  const LearnerNode& node = judgement_.nodes[index];
+  bool complete = node.handed != nullptr;
+  for (std::size_t i = 0; complete && i < node.verdicts.size(); ++i) complete = node.has_number(i);
+  Range range = complete ? Range{node.own, node.own} : of_step(node);
+  // What a program computes is rounded by its type, exact or not.
+  const std::span<const Decimal> exact = units_.are_written()
+                                             ? exactness_.entering(index, units_.decimals)
+                                             : std::span<const Decimal>();
+  const double unseen = complete ? 0 : units_.unseen(node.own.values);
+  const std::span<double> low = range.low.values.write();
+  const std::span<double> high = range.high.values.write();
+  for (std::size_t i = 0; i < low.size(); ++i) {
+    const bool own = node.has_number(i);
+    if (!exact.empty() && exact[i].is_exact()) {  // there was nothing to round
+      low[i] = high[i] = exact[i].value();
+      continue;
+    }
+    const double unit = own ? node.units.of(i) : unseen;
+    const double from = own ? node.own.values[i] : low[i];
+    low[i] = std::max(from - unit, std::min(from, node.step->operation->least));
+    high[i] = (own ? node.own.values[i] : high[i]) + unit;
+  }
+  return range;
+}
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
@@ -249,4 +502,4 @@ Judgement judge(const Trace& trace, const std::vector<Handed>& handed, const Che
   return Judge(trace, handed, options).run(too_many);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

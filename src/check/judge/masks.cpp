@@ -2,11 +2,70 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "check/tolerance/precision.hpp"
 #include "text/error.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
+namespace {
+
+// Below the largest score of a row by this much, softmax makes 0 of a score: no double is as small
+// as e^-746.
+constexpr double out_of_sight = 746;
+
+// Where one side has -inf and the other a number so low that softmax makes 0 of it as well: the
+// places of these cells. A row in which nothing is seen has none: there it matters which it is.
+std::vector<std::size_t> masks_of(const ComparedStep& step) {
+  const Tensor& tensor = step.desired->tensor;
+  const std::span<const double> ours = step.actual->tensor.values;
+  const std::span<const double> theirs = tensor.values;
+  // Below what no program scores: -68,000 is more than float16 can hold, and no mask.
+  constexpr double no_score = -1e8;
+  const auto hides = [&](double x) {
+    const bool known = x == -65504 || x == -10000 || x == finite_mask;
+    return x <= no_score || (x <= finite_mask && (known || step.after_mask));
+  };
+  const auto is_hidden = [&](std::size_t i) {
+    return (ours[i] == -infinity && hides(theirs[i])) || (theirs[i] == -infinity && hides(ours[i]));
+  };
+  const std::size_t columns = tensor.columns();
+  const bool down =
+      tensor.axes.back().name == "query" || step.actual->tensor.axes.back().name == "query";
+  // Of what softmax takes at a time.
+  const std::size_t length = std::max<std::size_t>(1, down ? tensor.rows() : columns);
+  const auto place = [&](std::size_t line, std::size_t k) {
+    return down ? (line / columns * length + k) * columns + line % columns : line * length + k;
+  };
+  std::vector<std::size_t> masks;
+  for (std::size_t line = 0; line * length < ours.size(); ++line) {
+    double seen = -infinity;
+    for (std::size_t k = 0; k < length; ++k) {
+      const std::size_t i = place(line, k);
+      if (!is_hidden(i)) seen = std::max(seen, std::min(ours[i], theirs[i]));
+    }
+    for (std::size_t k = 0; k < length; ++k) {
+      const std::size_t i = place(line, k);
+      if (is_hidden(i) && ours[i] != theirs[i] &&
+          std::max(ours[i], theirs[i]) <= seen - out_of_sight)
+        masks.push_back(i);
+    }
+  }
+  return masks;
+}
+
+}  // namespace
+
+void accept_masks(ComparedStep& step) {
+  const std::vector<std::size_t> masks = masks_of(step);
+  if (masks.empty()) return;
+  std::vector<double> actual(step.actual->tensor.values.begin(), step.actual->tensor.values.end());
+  for (const std::size_t i : masks) actual[i] = step.desired->tensor.values[i];
+  step.finite_masks = masks.size();
+  step.difference = difference_of(actual, step.desired->tensor.values, step.tolerance);
+  step.difference.identical = false;
+}
+
 namespace {
 
 bool is_near(double x, double y, double reach) { return std::abs(x - y) <= reach; }
@@ -64,4 +123,4 @@ std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& t
   return masks;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

@@ -2,9 +2,10 @@
 
 #include <vector>
 
-#include "check/judge/learner.hpp"
+#include "check/compare/compare.hpp"
+#include "check/judge/judge.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 
 /// Whether -inf is due in the lesson, or follows from where the learner has put it before.
 bool is_hidden(const LearnerNode& node, std::size_t cell);
@@ -14,4 +15,8 @@ bool is_hidden(const LearnerNode& node, std::size_t cell);
 std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& trace,
                                       const LearnerNode& node);
 
-}  // namespace qkv
+/// Takes out of what differs where one side has -inf and the other a number so low that it hides
+/// the same key.
+void accept_masks(ComparedStep& step);
+
+}  // namespace qkv::inline check

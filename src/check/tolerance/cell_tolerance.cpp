@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check/tolerance/coarser.hpp"
 #include "check/tolerance/precision.hpp"
-#include "check/tolerance/visible_decimals.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 namespace {
 
 // Of whole numbers that stand for answers that are not whole: they were rounded.
@@ -225,4 +223,4 @@ Units units_of_copy(const Handed& handed, std::span<const double> truth,
   return units;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline check

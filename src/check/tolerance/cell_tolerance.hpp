@@ -6,7 +6,7 @@
 
 #include "check/intake/layout.hpp"
 
-namespace qkv {
+namespace qkv::inline check {
 
 /// What a matrix's tolerance goes by.
 enum class Measure {
@@ -73,4 +73,4 @@ Units units_of_copy(const Handed& handed, std::span<const double> truth, std::op
 /// binary file those that its numbers need, at most what its precision can hold.
 int most_decimals(const Handed& handed);
 
-}  // namespace qkv
+}  // namespace qkv::inline check

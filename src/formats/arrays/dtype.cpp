@@ -14,7 +14,7 @@
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "dtype.cpp copies little-endian bytes");
@@ -123,4 +123,4 @@ std::string_view bytes_of(std::span<const double> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -7,7 +8,7 @@
 #include "formats/parsed_array.hpp"
 #include "tensor/values.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 
 enum class ByteOrder { little, big };
 
@@ -35,4 +36,20 @@ Written written_of(Shape shape, std::span<const double> values, Precision precis
 /// The bytes of numbers as they lie in memory: little-endian doubles.
 std::string_view bytes_of(std::span<const double> values);
 
-}  // namespace qkv
+/// The whole number that the bytes are, the lowest first.
+constexpr std::size_t from_little_endian(std::string_view bytes) {
+  std::size_t value = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) {
+    value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return value;
+}
+
+/// The number as so many bytes, the lowest first.
+inline std::string little_endian(std::size_t value, std::size_t size) {
+  std::string bytes;
+  for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
+  return bytes;
+}
+
+}  // namespace qkv::inline formats

@@ -1,20 +1,191 @@
 #include "formats/arrays/json.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <cstddef>
 #include <span>
+#include <string>
 #include <unordered_set>
+#include <vector>
 
-#include "formats/arrays/nested_list.hpp"
-#include "formats/handwork/cell.hpp"
+#include "formats/handwork/numeral.hpp"
+#include "formats/parsed_array.hpp"
 #include "text/error.hpp"
+#include "text/number.hpp"
 #include "text/strings.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 namespace {
+
+/// JSON knows no infinities and no NaN.
+std::string_view word_for(double value) {
+  if (std::isnan(value)) return "null";
+  return value > 0 ? "\"inf\"" : "\"-inf\"";
+}
+
+void append_number(std::string& text, double value, std::optional<int> digits) {
+  if (!std::isfinite(value)) {
+    text += word_for(value);
+    return;
+  }
+  constexpr int most_digits = 17;
+  std::array<char, longest_fixed(most_digits)> room;
+  char* const end = digits ? put_fixed(room.data(), value, std::min(*digits, most_digits))
+                           : put_shortest(room.data(), value);
+  text.append(room.data(), end);
+}
+
+/// Writes nested lists, one innermost list a line.
+class ListWriter {
+ public:
+  ListWriter(const Tensor& tensor, std::optional<int> digits, const Sink& sink)
+      : tensor_(tensor), digits_(digits), sink_(sink) {}
+
+  void write() {
+    write_axis(0);
+    sink_(text_);
+  }
+
+ private:
+  void write_axis(std::size_t axis) {
+    const std::size_t size = tensor_.axes[axis].size;
+    const bool innermost = axis + 1 == tensor_.rank();
+    text_ += '[';
+    for (std::size_t i = 0; i < size; ++i) {
+      if (i > 0) text_ += innermost ? ", " : ",";
+      if (innermost) {
+        append_number(text_, tensor_.values[next_++], digits_);
+      } else {
+        indent(axis + 2);
+        write_axis(axis + 1);
+      }
+    }
+    if (!innermost) indent(axis + 1);
+    text_ += ']';
+    constexpr std::size_t enough = 1 << 16;
+    if (text_.size() < enough) return;
+    sink_(text_);
+    text_.clear();
+  }
+
+  void indent(std::size_t depth) {
+    text_ += '\n';
+    text_.append(2 * depth, ' ');
+  }
+
+  const Tensor& tensor_;
+  std::optional<int> digits_;
+  const Sink& sink_;
+  std::size_t next_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+void write_json(const std::vector<NamedTensor>& tensors, std::optional<int> digits,
+                const Sink& sink) {
+  std::string_view before = "{\n  \"";
+  for (const NamedTensor& named : tensors) {
+    sink(before);
+    sink(named.name);
+    sink("\": ");
+    ListWriter(*named.tensor, digits, sink).write();
+    before = ",\n  \"";
+  }
+  sink(tensors.empty() ? "{}\n" : "\n}\n");
+}
+
+namespace {
+
+/// One matrix while the brackets of its nested lists open and close.
+class NestedList {
+ public:
+  static constexpr std::size_t deepest = 16;  ///< heads and batches are four
+
+  /// What is wrong with the brackets, in words; nothing while all is well.
+  using Fault = std::string;
+
+  Fault open();
+  Fault close();
+  Fault add(Numeral cell);
+
+  bool is_complete() const { return open_.empty(); }
+  bool is_list_without_numbers() const {
+    return open_.size() == 1 && open_.front() == 0 && !ranked_;
+  }
+
+  /// What was read, a single number as one axis of size 1.
+  Written take();
+
+ private:
+  std::string entry(std::size_t depth, std::size_t extra) const;
+  std::string place() const { return entry(open_.size(), 1); }       // of what comes next
+  std::string parent() const { return entry(open_.size() - 1, 1); }  // of the innermost open list
+
+  Shape shape_;
+  Numerals cells_;
+  std::vector<std::size_t> open_;  ///< how many entries each open list has so far
+  bool ranked_ = false;            ///< a number has been seen: all others stand as deep
+  bool is_number_ = false;
+};
+
+constexpr std::size_t unknown = 0;  // the size of lists of which none has been closed
+
+NestedList::Fault NestedList::open() {
+  if (ranked_ && open_.size() >= shape_.size()) {
+    return fmt::format("{} is a list where a number was expected", place());
+  }
+  if (open_.size() == deepest) return fmt::format("lists are nested more than {} deep", deepest);
+  open_.push_back(0);
+  if (!ranked_) shape_.push_back(unknown);
+  return {};
+}
+
+NestedList::Fault NestedList::close() {
+  const std::size_t count = open_.back();
+  std::size_t& size = shape_[open_.size() - 1];
+  if (count == 0) return fmt::format("{} is an empty list", parent());
+  if (size == unknown) size = count;
+  if (size != count) {
+    return fmt::format("{} has {} {}, the one before it has {}", parent(), count,
+                       count == 1 ? "entry" : "entries", size);
+  }
+  open_.pop_back();
+  if (!open_.empty()) ++open_.back();
+  return {};
+}
+
+NestedList::Fault NestedList::add(Numeral cell) {
+  if (!ranked_) {
+    ranked_ = true;
+    is_number_ = open_.empty();
+  } else if (open_.size() != shape_.size()) {
+    return fmt::format("{} is a number where a list was expected", place());
+  }
+  cells_.push_back(cell);
+  if (!open_.empty()) ++open_.back();
+  return {};
+}
+
+Written NestedList::take() {
+  Written written;
+  written.shape = is_number_ ? Shape{1} : std::move(shape_);
+  written.cells = std::move(cells_);
+  return written;
+}
+
+std::string NestedList::entry(std::size_t depth, std::size_t extra) const {
+  if (depth == 0) return "it";
+  std::string text = "entry ";
+  for (std::size_t d = 0; d < depth; ++d) {
+    text += fmt::format("{}{}", d == 0 ? "" : ",", open_[d] + (d + 1 == depth ? extra : 1));
+  }
+  return text;
+}
 
 using Json = nlohmann::json;
 
@@ -295,4 +466,4 @@ std::vector<NamedWritten> read_json(std::string_view text, const std::string& wh
   return reader.take();
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/handwork/cell.hpp"
+#include "formats/handwork/numeral.hpp"
+#include "formats/io.hpp"
 #include "formats/parsed_array.hpp"
-#include "formats/sink.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 
 /// The matrices in a JSON text: nested arrays of numbers of any rank are one matrix without a name;
 /// an object of them, {"Q": [[1, 2]], "K": …}, is one for each of its names. Decimals stay as
@@ -27,4 +27,4 @@ std::vector<NamedWritten> read_json(std::string_view text, const std::string& wh
 void write_json(const std::vector<NamedTensor>& tensors, std::optional<int> digits,
                 const Sink& sink);
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

@@ -6,14 +6,13 @@
 #include <optional>
 
 #include "formats/arrays/dtype.hpp"
-#include "formats/arrays/little_endian.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
 #include "text/strings.hpp"
 
 // Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 
-namespace qkv {
+namespace qkv::inline formats {
 namespace {
 
 constexpr std::size_t beyond_any_file = std::size_t{1} << 48;
@@ -258,4 +257,4 @@ std::string to_npy(const Tensor& tensor) {
   return bytes.append(bytes_of(tensor.values));
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

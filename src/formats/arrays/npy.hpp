@@ -6,7 +6,7 @@
 #include "formats/parsed_array.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 
 /// A NumPy array: its values, and how precise the numbers in the file are. Whole numbers and truth
 /// values count as digits that were written out, since they are exact.
@@ -29,4 +29,4 @@ std::string npy_header(const Shape& shape);
 /// The bytes of a .npy file, version 1.0, <f8 in C order. Example: `to_npy(tensor_of({1}, {2.0}))`.
 std::string to_npy(const Tensor& tensor);
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

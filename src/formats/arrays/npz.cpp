@@ -1,15 +1,290 @@
 #include "formats/arrays/npz.hpp"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <unordered_set>
 
+#include "formats/arrays/dtype.hpp"
 #include "formats/arrays/npy.hpp"
-#include "formats/arrays/zip.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
 
-namespace qkv {
+// Format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, sections 4.3 and 4.4. What a
+// reader trusts is the directory at the end; the header before each entry only says where its data
+// begins.
+
+// Format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, section 4.3. Entries are
+// stored, as numpy.savez does: numbers of full precision hardly shrink.
+
+namespace qkv::inline formats {
+namespace {
+
+/// The archive as messages name it.
+struct ZipPlace {
+  const std::string& name;
+  const ZipWords& words;
+
+  [[noreturn]] void refuse(std::string_view why) const { qkv::refuse(name, why); }
+  [[noreturn]] void refuse_broken(std::string_view what) const {
+    refuse(fmt::format("{}: {}", what, words.again));
+  }
+};
+
+constexpr std::string_view entry_signature = "PK\x03\x04";
+constexpr std::string_view directory_signature = "PK\x01\x02";
+constexpr std::string_view end_signature = "PK\x05\x06";
+constexpr std::size_t entry_size = 30;
+constexpr std::size_t directory_entry_size = 46;
+constexpr std::size_t end_size = 22;
+constexpr std::size_t longest_comment = 0xffff;
+constexpr std::uint32_t beyond_32_bits = 0xffffffff;
+constexpr std::size_t beyond_16_bits = 0xffff;
+// A block of deflate makes at most 1032 bytes of one.
+constexpr std::size_t largest_ratio = 1032;
+
+/// Numbers in a zip are little-endian, of two or four bytes.
+std::size_t two(std::string_view bytes, std::size_t at) {
+  return from_little_endian(bytes.substr(at, 2));
+}
+std::size_t four(std::string_view bytes, std::size_t at) {
+  return from_little_endian(bytes.substr(at, 4));
+}
+
+/// Where the archive's last record begins: only a comment may follow it.
+std::size_t end_of_directory(std::string_view bytes, const ZipPlace& where) {
+  if (!bytes.starts_with("PK")) {
+    where.refuse(fmt::format("this is not a {}: {}", where.words.kind, where.words.make));
+  }
+  const std::size_t furthest = std::min(bytes.size(), end_size + longest_comment);
+  for (std::size_t back = end_size; back <= furthest; ++back) {
+    const std::size_t at = bytes.size() - back;
+    if (bytes.substr(at, 4) == end_signature && two(bytes, at + 20) == back - end_size) return at;
+  }
+  where.refuse_broken("the archive has no directory, or was cut short");
+}
+
+/// Reads one entry of the directory and takes it off its front.
+ZipEntry take_entry(std::string_view& directory, const ZipPlace& where) {
+  if (directory.size() < directory_entry_size || !directory.starts_with(directory_signature)) {
+    where.refuse_broken("the archive's directory is broken");
+  }
+  const std::size_t name_length = two(directory, 28);
+  const std::size_t size =
+      directory_entry_size + name_length + two(directory, 30) + two(directory, 32);
+  if (directory.size() < size) where.refuse_broken("the archive's directory is broken");
+  ZipEntry entry{.name = std::string(directory.substr(directory_entry_size, name_length)),
+                 .checksum = four(directory, 16),
+                 .packed = four(directory, 20),
+                 .unpacked = four(directory, 24),
+                 .header = four(directory, 42)};
+  const std::string name = printable(entry.name);
+  if ((two(directory, 8) & 1) != 0)
+    where.refuse(name + " is encrypted: save it without a password");
+  const std::size_t method = two(directory, 10);
+  if (method != 0 && method != 8) {
+    where.refuse(
+        fmt::format("{} is packed in a way that qkv does not read: {}", name, where.words.plainly));
+  }
+  entry.method = static_cast<ZipMethod>(method);
+  if (entry.packed == beyond_32_bits || entry.unpacked == beyond_32_bits ||
+      entry.header == beyond_32_bits) {
+    where.refuse(name + " has more than 4 GB, more than is read");
+  }
+  directory.remove_prefix(size);
+  return entry;
+}
+
+/// Finds the entry's data, which must lie before the directory.
+void locate(ZipEntry& entry, std::string_view before_directory, const ZipPlace& where) {
+  const std::string lost = printable(entry.name) + " is not where the archive's directory says";
+  if (entry.header > before_directory.size() ||
+      before_directory.size() - entry.header < entry_size ||
+      before_directory.substr(entry.header, 4) != entry_signature) {
+    where.refuse_broken(lost);
+  }
+  const std::size_t name_length = two(before_directory, entry.header + 26);
+  const std::size_t start =
+      entry.header + entry_size + name_length + two(before_directory, entry.header + 28);
+  if (start > before_directory.size() || before_directory.size() - start < entry.packed ||
+      before_directory.substr(entry.header + entry_size, name_length) != entry.name) {
+    where.refuse_broken(lost);
+  }
+  entry.data = before_directory.substr(start, entry.packed);
+}
+
+/// Entries that share bytes are how a small archive unpacks to a huge one.
+void refuse_overlaps(const std::vector<ZipEntry>& entries, const ZipPlace& where) {
+  std::vector<const ZipEntry*> by_place;
+  for (const ZipEntry& entry : entries) by_place.push_back(&entry);
+  std::sort(by_place.begin(), by_place.end(),
+            [](const ZipEntry* a, const ZipEntry* b) { return a->header < b->header; });
+  for (std::size_t i = 1; i < by_place.size(); ++i) {
+    const ZipEntry& before = *by_place[i - 1];
+    if (before.data.data() + before.data.size() >
+        by_place[i]->data.data() - (entry_size + by_place[i]->name.size())) {
+      where.refuse_broken(fmt::format("{} and {} share bytes of the archive",
+                                      printable(before.name), printable(by_place[i]->name)));
+    }
+  }
+}
+
+std::vector<ZipEntry> read_directory(std::string_view bytes, const ZipPlace& where) {
+  const std::size_t end = end_of_directory(bytes, where);
+  const std::size_t count = two(bytes, end + 10);
+  const std::size_t size = four(bytes, end + 12);
+  const std::size_t start = four(bytes, end + 16);
+  if (count == beyond_16_bits)
+    where.refuse("there are more than 65534 entries, more than are read");
+  if (two(bytes, end + 4) != 0 || two(bytes, end + 8) != count || start > end ||
+      end - start != size) {
+    where.refuse_broken("the archive's directory is broken");
+  }
+  std::string_view directory = bytes.substr(start, size);
+  std::vector<ZipEntry> entries;
+  for (std::size_t i = 0; i < count; ++i) entries.push_back(take_entry(directory, where));
+  if (!directory.empty()) where.refuse_broken("the archive's directory is broken");
+  for (ZipEntry& entry : entries) locate(entry, bytes.substr(0, start), where);
+  refuse_overlaps(entries, where);
+  return entries;
+}
+
+/// zlib's state of one inflation, freed at the end of its life.
+struct Inflation {
+  Inflation() {
+    constexpr int raw_deflate = -MAX_WBITS;
+    if (inflateInit2(&stream, raw_deflate) != Z_OK) throw std::bad_alloc();
+  }
+  Inflation(const Inflation&) = delete;
+  Inflation& operator=(const Inflation&) = delete;
+  ~Inflation() { inflateEnd(&stream); }
+  z_stream stream = {};
+};
+
+/// The entry's bytes; never more than its stated size, whatever the packed data would make.
+std::string inflated(const ZipEntry& entry, const ZipPlace& where) {
+  const std::string wrong = printable(entry.name) + " does not unpack to its size";
+  if (entry.unpacked / largest_ratio > entry.packed) where.refuse_broken(wrong);
+  std::string bytes(entry.unpacked + 1, '\0');  // one more: to see that nothing follows
+  Inflation inflation;
+  z_stream& stream = inflation.stream;
+  // zlib takes the input by a pointer to non-const, and does not write to it.
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(entry.data.data()));
+  stream.avail_in = static_cast<uInt>(entry.data.size());
+  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_out = static_cast<uInt>(bytes.size());
+  const int status = inflate(&stream, Z_FINISH);
+  if (status == Z_MEM_ERROR) throw std::bad_alloc();
+  if (status != Z_STREAM_END || stream.avail_in != 0 || stream.total_out != entry.unpacked) {
+    where.refuse_broken(wrong);
+  }
+  bytes.pop_back();
+  return bytes;
+}
+
+std::string unpack(const ZipEntry& entry, const ZipPlace& where) {
+  if (entry.method == ZipMethod::stored && entry.packed != entry.unpacked) {
+    where.refuse_broken(printable(entry.name) + " is stored with two different sizes");
+  }
+  std::string bytes =
+      entry.method == ZipMethod::stored ? std::string(entry.data) : inflated(entry, where);
+  if (crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()) != entry.checksum) {
+    where.refuse_broken(printable(entry.name) + " is damaged: its checksum is not right");
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<ZipEntry> zip_entries(std::string_view bytes, const std::string& where,
+                                  const ZipWords& words) {
+  return read_directory(bytes, {.name = where, .words = words});
+}
+
+std::string unpacked(const ZipEntry& entry, const std::string& where, const ZipWords& words) {
+  return unpack(entry, {.name = where, .words = words});
+}
+
+namespace {
+
+constexpr std::size_t version = 20;
+constexpr std::size_t midnight = 0;
+constexpr std::size_t first_of_1980 = 0x21;  // as zipfile writes it: the same bytes every day
+constexpr std::size_t owner_reads_and_writes = 0600U << 16;
+
+std::string two(std::size_t value) { return little_endian(value, 2); }
+std::string four(std::size_t value) { return little_endian(value, 4); }
+
+struct Member {
+  std::string name;    ///< with ".npy"
+  std::string header;  ///< of the .npy file; the tensor's values follow it
+  const Tensor* tensor = nullptr;
+  std::size_t checksum = 0;
+  std::size_t place = 0;  ///< where its local header begins
+
+  std::size_t size() const { return header.size() + tensor->values.size() * sizeof(double); }
+  std::string local_header() const { return "PK\x03\x04" + common() + name; }
+  std::string directory_entry() const {
+    return "PK\x01\x02" + two(version) + common() + two(0) + two(0) + two(0) +
+           four(owner_reads_and_writes) + four(place) + name;
+  }
+
+ private:
+  /// What both of an entry's headers say alike.
+  std::string common() const {
+    constexpr std::size_t no_flags = 0;
+    constexpr std::size_t stored = 0;
+    return two(version) + two(no_flags) + two(stored) + two(midnight) + two(first_of_1980) +
+           four(checksum) + four(size()) + four(size()) + two(name.size()) + two(0);
+  }
+};
+
+std::size_t crc(std::size_t checksum, std::string_view bytes) {
+  return crc32_z(checksum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+}
+
+/// The entries with their places; beyond 4 GB the archive would need another kind of header.
+std::vector<Member> laid_out(const std::vector<NamedTensor>& tensors) {
+  std::vector<Member> entries;
+  std::size_t place = 0;
+  for (const NamedTensor& named : tensors) {
+    Member entry{.name = named.name + ".npy",
+                 .header = npy_header(named.tensor->shape()),
+                 .tensor = named.tensor,
+                 .place = place};
+    place += entry.local_header().size() + entry.size();
+    entries.push_back(std::move(entry));
+  }
+  if (place > std::numeric_limits<std::uint32_t>::max() || entries.size() > 0xfffe) {
+    throw InputError(
+        "these matrices are too large for one .npz file: it ends at 4 GB; write them as npy or "
+        "safetensors");
+  }
+  return entries;
+}
+
+}  // namespace
+
+void write_npz(const std::vector<NamedTensor>& tensors, const Sink& sink) {
+  std::vector<Member> entries = laid_out(tensors);
+  std::string directory;
+  std::size_t end = 0;
+  for (Member& entry : entries) {
+    const Values& values = entry.tensor->values;
+    entry.checksum = crc(0, entry.header);
+    values.in_pieces([&](auto piece) { entry.checksum = crc(entry.checksum, bytes_of(piece)); });
+    sink(entry.local_header() + entry.header);
+    values.in_pieces([&](auto piece) { sink(bytes_of(piece)); });
+    directory += entry.directory_entry();
+    end = entry.place + entry.local_header().size() + entry.size();
+  }
+  sink(directory + "PK\x05\x06" + two(0) + two(0) + two(entries.size()) + two(entries.size()) +
+       four(directory.size()) + four(end) + two(0));
+}
+
 namespace {
 
 constexpr ZipWords words = {
@@ -50,4 +325,4 @@ std::vector<NamedWritten> read_npz(std::string_view bytes, const std::string& wh
   return arrays;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

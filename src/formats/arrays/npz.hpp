@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/io.hpp"
 #include "formats/parsed_array.hpp"
-#include "formats/sink.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 
 /// The most bytes that the arrays of one .npz file may have when they are unpacked.
 inline constexpr std::size_t largest_unpacked = std::size_t{1} << 30;
@@ -25,4 +25,33 @@ std::vector<NamedWritten> read_npz(std::string_view bytes, const std::string& wh
 /// they take more than 4 GB.
 void write_npz(const std::vector<NamedTensor>& tensors, const Sink& sink);
 
-}  // namespace qkv
+/// How messages speak of an archive, and of how to make a good one.
+struct ZipWords {
+  std::string_view kind;     ///< ".npz file"
+  std::string_view make;     ///< "save the arrays with numpy.savez"
+  std::string_view again;    ///< "save the arrays again with numpy.savez"
+  std::string_view plainly;  ///< how to make one without a rare kind of packing
+};
+
+enum class ZipMethod { stored = 0, deflated = 8 };
+
+/// One file in an archive, still packed.
+struct ZipEntry {
+  std::string name;
+  ZipMethod method = ZipMethod::stored;
+  std::size_t checksum = 0;
+  std::size_t packed = 0;
+  std::size_t unpacked = 0;
+  std::size_t header = 0;  ///< where its local header begins
+  std::string_view data = {};
+};
+
+/// The files of a zip archive, in its own order; they point into `bytes`. Every size in the archive
+/// must be right, and no entry may lie in another. `where` opens every message. Throws InputError.
+std::vector<ZipEntry> zip_entries(std::string_view bytes, const std::string& where,
+                                  const ZipWords& words);
+
+/// The entry's bytes, whose checksum must be right. Throws InputError.
+std::string unpacked(const ZipEntry& entry, const std::string& where, const ZipWords& words);
+
+}  // namespace qkv::inline formats

@@ -2,24 +2,98 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 
-#include "formats/arrays/foreign.hpp"
-#include "formats/arrays/little_endian.hpp"
+#include "formats/arrays/dtype.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
+#include "text/strings.hpp"
 
 // Format: https://huggingface.co/docs/safetensors, "Format", and the checks that its own reader
 // makes.
 
-namespace qkv {
+namespace qkv::inline formats {
 namespace {
 
 using Json = nlohmann::json;
+
+}  // namespace
+
+void write_safetensors(const std::vector<NamedTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata, const Sink& sink) {
+  std::map<std::string_view, const Tensor*> by_name;
+  for (const NamedTensor& named : tensors) by_name[named.name] = named.tensor;
+  Json header = Json::object();  // sorts its keys
+  if (!metadata.empty()) header[std::string(safetensors_metadata_key)] = metadata;
+  std::size_t end = 0;
+  for (const auto& [name, tensor] : by_name) {
+    const std::size_t begin = end;
+    end += tensor->values.size() * sizeof(double);
+    header[std::string(name)] = {
+        {"dtype", "F64"}, {"shape", tensor->shape()}, {"data_offsets", {begin, end}}};
+  }
+  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.append(
+      (safetensors_length_size - text.size() % safetensors_length_size) % safetensors_length_size,
+      ' ');
+  sink(little_endian(text.size(), safetensors_length_size) + text);
+  for (const auto& [name, tensor] : by_name) {
+    tensor->values.in_pieces([&](auto piece) { sink(bytes_of(piece)); });
+  }
+}
+
+namespace {
+
+struct Kind {
+  std::string_view beginning;
+  std::string_view says;
+};
+
+constexpr std::string_view as_a_page =
+    "this is a web page, not the file itself: download the file (on Hugging Face the address with "
+    "/resolve/ in it, not /blob/)";
+
+constexpr Kind kinds[] = {
+    {"PK\x03\x04",
+     "this is a zip, as torch.save and np.savez write it; write the tensors out with "
+     "safetensors.torch.save_file"},
+    {"version https://git-lfs",
+     "this is a pointer of Git LFS, which stands for a file that was not fetched: fetch it with "
+     "git "
+     "lfs pull"},
+    {"GGUF",
+     "this is a GGUF file, as llama.cpp reads it; qkv reads the .safetensors files that it was "
+     "converted from"},
+    {"\x80\x02",
+     "this is a pickle, as older torch.save wrote it; write the tensors out with "
+     "safetensors.torch.save_file"},
+    {"\x89HDF", "this is an HDF5 file, as Keras writes it; qkv reads .safetensors files"},
+    {"{\"",
+     "this is JSON; if it is model.safetensors.index.json, name it so and let the files that it "
+     "lists stand beside it"},
+    {"<!doctype html", as_a_page},
+    {"<!DOCTYPE html", as_a_page},
+    {"<html", as_a_page},
+    {"<?xml", "this is XML, perhaps a server's message; download the file again"},
+};
+
+/// What bytes are that were handed in as a .safetensors file and are something else that people
+/// take for one, and what to do: "this is a zip, …"; empty where nothing is known of them.
+std::string_view foreign_to_safetensors(std::string_view bytes) {
+  using std::string_view_literals::operator""sv;
+  if (bytes.size() >= 8 && bytes.substr(4, 4) == "\0\0\0\0"sv) return {};  // a header's length
+  constexpr std::size_t enough = 64;
+  const std::string_view start = trimmed(bytes.substr(0, enough));
+  for (const Kind& kind : kinds) {
+    if (start.starts_with(kind.beginning)) return kind.says;
+  }
+  return {};
+}
 
 constexpr std::size_t largest_rank = 64;
 constexpr std::size_t most_metadata = 20'000;  // keys and texts; a few are usual
@@ -289,4 +363,4 @@ std::vector<NamedWritten> read_safetensors(std::string_view bytes, const std::st
   return tensors;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

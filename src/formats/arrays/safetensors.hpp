@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "formats/arrays/dtype.hpp"
+#include "formats/io.hpp"
 #include "formats/parsed_array.hpp"
-#include "formats/sink.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 
 /// One tensor of a .safetensors file: what the header says of it, and its bytes.
 struct SafetensorsEntry {
@@ -59,4 +59,4 @@ std::vector<NamedWritten> read_safetensors(std::string_view bytes, const std::st
 void write_safetensors(const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata, const Sink& sink);
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

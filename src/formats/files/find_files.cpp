@@ -5,21 +5,184 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
-#include "formats/files/file_stem.hpp"
+#include "formats/arrays/npz.hpp"
 #include "formats/files/manifest.hpp"
-#include "formats/files/proof.hpp"
 #include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
+#include "formats/handwork/numeral.hpp"
 #include "tensor/tensor.hpp"
 #include "text/error.hpp"
+#include "text/number.hpp"
+#include "text/unicode.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr ZipWords words = {
+    .kind = "zip archive",
+    .make = "pack the files as .zip",
+    .again = "pack the files again",
+    .plainly = "pack the files as a plain .zip",
+};
+constexpr std::size_t most_files = 10'000;
+constexpr int deepest = 8;
+
+[[noreturn]] void refuse_many(const fs::path& place) {
+  throw InputError(
+      fmt::format("{}: there are more than {} files in it: name the directory of one "
+                  "submission",
+                  printable(place.string()), most_files));
+}
+
+// What no person put there: ".git", "__MACOSX", "Q.csv~".
+bool is_kept_by_programs(const fs::path& name) {
+  const std::string text = name.string();
+  return is_kept_by_editors(text) || text == "__MACOSX" || text == "__pycache__";
+}
+
+std::vector<FoundFile> files_of_directory(const fs::path& directory) {
+  std::vector<FoundFile> files;
+  std::error_code error;
+  std::size_t seen = 0;
+  auto entry = fs::recursive_directory_iterator(directory, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (++seen > most_files) refuse_many(directory);
+    std::error_code ignored;  // a link that leads nowhere is no file
+    const bool is_hidden = is_kept_by_programs(entry->path().filename());
+    if (is_hidden || entry.depth() >= deepest) entry.disable_recursion_pending();
+    if (!is_hidden && entry->is_regular_file(ignored)) files.push_back({.path = entry->path()});
+  }
+  if (error) {
+    throw InputError(fmt::format("{} can't be read: {}", directory.string(), error.message()));
+  }
+  return files;
+}
+
+std::vector<FoundFile> files_of_archive(const fs::path& archive) {
+  const MappedFile mapped(archive);
+  std::vector<FoundFile> files;
+  std::size_t total = 0;
+  for (const ZipEntry& entry : zip_entries(mapped.bytes(), archive.string(), words)) {
+    const fs::path inside(entry.name);
+    const bool is_folder = entry.name.ends_with('/');
+    if (is_folder || std::ranges::any_of(inside, is_kept_by_programs)) continue;
+    if (files.size() == most_files) refuse_many(archive);
+    FoundFile& file = files.emplace_back(FoundFile{.path = archive / inside.relative_path()});
+    const Format* format = format_of(inside);
+    file.bytes.emplace();
+    if (format == nullptr || format->read == nullptr) continue;
+    total += entry.unpacked;
+    if (total > largest_unpacked) {
+      refuse(archive.string(), fmt::format("its files have more than {} bytes, the most that is "
+                                           "read",
+                                           largest_unpacked));
+    }
+    file.bytes = unpacked(entry, archive.string(), words);
+  }
+  return files;
+}
+
+}  // namespace
+
+std::vector<NamedWritten> FoundFile::read(const Wanted& wanted) const {
+  return bytes ? format_of(path)->read(*bytes, path.string(), wanted)
+               : read_all_written(path, wanted);
+}
+
+bool is_archive(const fs::path& path) {
+  std::error_code ignored;
+  return ascii_lowercase(path.extension().string()) == ".zip" && !fs::is_directory(path, ignored);
+}
+
+std::vector<FoundFile> files_in(const fs::path& place) {
+  std::vector<FoundFile> files =
+      is_archive(place) ? files_of_archive(place) : files_of_directory(place);
+  std::ranges::sort(files, {}, &FoundFile::path);
+  return files;
+}
+
+namespace {
+
+std::string_view without_number(std::string_view stem) {
+  const std::size_t digits = stem.find_first_not_of("0123456789");
+  if (digits == 0 || digits == std::string_view::npos) return stem;
+  return stem[digits] == '-' || stem[digits] == '_' || stem[digits] == ' ' ? stem.substr(digits + 1)
+                                                                           : stem;
+}
+
+std::string_view without_blanks(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
+std::string_view without_digits(std::string_view text) {
+  return text.substr(0, text.find_last_not_of("0123456789 ") + 1);
+}
+
+constexpr std::string_view copies[] = {"copy", "Copy", "COPY", "Kopie", "copie", "copia"};
+
+// "X (1)", "X (copy)", "X (copy 2)"
+std::string_view without_brackets(std::string_view text) {
+  const std::size_t open = text.rfind('(');
+  if (!text.ends_with(')') || open == std::string_view::npos || open == 0) return text;
+  const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+  const bool is_copy = number_in<std::size_t>(inside).has_value() ||
+                       std::ranges::find(copies, without_digits(inside)) != std::end(copies);
+  return is_copy ? without_blanks(text.substr(0, open)) : text;
+}
+
+// "X - Copy", "X copy 2"
+std::string_view without_word(std::string_view text) {
+  const std::string_view unnumbered = without_digits(text);
+  for (const std::string_view word : copies) {
+    if (!unnumbered.ends_with(word)) continue;
+    const std::string_view before = unnumbered.substr(0, unnumbered.size() - word.size());
+    const std::size_t end = before.find_last_not_of(" -_");
+    if (end == std::string_view::npos || end + 1 == before.size()) continue;
+    return before.substr(0, end + 1);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view without_copy(std::string_view text) {
+  for (std::string_view last;; text = last) {
+    last = without_word(without_brackets(text));
+    if (last == text) return text;
+  }
+}
+
+FileStem file_stem(std::string_view text) {
+  FileStem stem;
+  text = without_copy(text);
+  while (true) {  // places stand last
+    const std::size_t dot = text.rfind('.');
+    const std::size_t dash = text.rfind('-');
+    if (dot == std::string_view::npos || dash == std::string_view::npos || dash < dot) break;
+    const auto number = number_in<std::size_t>(text.substr(dash + 1));
+    if (!number) break;
+    stem.places.insert(stem.places.begin(),
+                       {std::string(text.substr(dot + 1, dash - dot - 1)), *number});
+    text = text.substr(0, dot);
+  }
+  text = without_number(text);
+  if (text.starts_with("given-")) text.remove_prefix(6);
+  stem.name = text;
+  return stem;
+}
+
+bool is_kept_by_editors(std::string_view name) {
+  return name.starts_with('.') || name.starts_with('#') || name.ends_with('~');
+}
+
+namespace {
 
 /// One matrix of several that stand in files of their own.
 struct Piece {
@@ -199,4 +362,4 @@ Dump read_dump(const fs::path& path, const ExpectedSize& expected) {
   return dump;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

@@ -1,15 +1,19 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "formats/format.hpp"
 #include "formats/parsed_array.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 
 /// A file in a directory that does not read as numbers, and why.
 struct UnreadFile {
@@ -39,4 +43,38 @@ using ExpectedSize = std::function<std::optional<std::array<std::size_t, 2>>(con
 /// that can't be read, and in a directory for one that its list or its format says holds numbers.
 Dump read_dump(const std::filesystem::path& path, const ExpectedSize& expected);
 
-}  // namespace qkv
+/// A file that was named, or lies in a directory or an archive that was.
+struct FoundFile {
+  std::filesystem::path path;             ///< in an archive behind the archive's own
+  std::optional<std::string> bytes = {};  ///< of a file in an archive
+
+  /// As read_all_written.
+  std::vector<NamedWritten> read(const Wanted& wanted) const;
+};
+
+/// Whether a path names a zip archive by its extension.
+bool is_archive(const std::filesystem::path& path);
+
+/// The files of a directory or a zip archive and of the folders in it, in the order of their names;
+/// what systems and editors keep there is left out, and links to directories are not followed.
+/// Throws InputError where it can't be read, and for more files than anybody hands in.
+std::vector<FoundFile> files_in(const std::filesystem::path& place);
+
+/// A file's stem taken apart: "06-scores.batch-2.head-1" holds matrix 2, 1 of "scores".
+struct FileStem {
+  std::string name;                                         ///< of the step or given
+  std::vector<std::pair<std::string, std::size_t>> places;  ///< {"batch", 2}, {"head", 1}; from 1
+};
+
+/// The number in front, "given-" and what a copy adds (" (1)", " - Copy") are dropped. Example:
+/// "given-W_Q" is {"W_Q", {}}.
+FileStem file_stem(std::string_view text);
+
+/// The stem without what a copy adds.
+std::string_view without_copy(std::string_view stem);
+
+/// Whether a file of that name is one that systems and editors keep beside those that people save:
+/// ".Q.csv.swp", "Q.csv~", "#Q.csv#".
+bool is_kept_by_editors(std::string_view name);
+
+}  // namespace qkv::inline formats

@@ -1,10 +1,132 @@
 #include "formats/files/manifest.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "formats/files/read_file.hpp"
+#include <algorithm>
+#include <array>
+#include <span>
+#include <system_error>
+#include <vector>
 
-namespace qkv {
+#include "formats/files/read_file.hpp"
+#include "formats/format.hpp"
+
+namespace qkv::inline formats {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view worksheet_page = "worksheet.html";
+constexpr std::string_view half_export_text =
+    "a half export: its files have no 00-lesson.json, which lists what is whole and belongs "
+    "together; they are copies, or the export was cut short";
+
+// A list may come from a stranger: it speaks of files beside it and of no others.
+bool is_beside(const std::string& name) { return fs::path(name).filename() == name; }
+
+bool is_as_listed(const fs::path& file, const std::string& sum) { return sha256_of(file) == sum; }
+
+// "06-scores.csv", "given-X.npy".
+bool is_named_as_exported(const fs::path& file, ExportSign sign) {
+  const Format* format = format_of(file);
+  if (format == nullptr || format->read == nullptr) return false;
+  const std::string name = file.filename().string();
+  if (name.starts_with("given-") || sign == ExportSign::givens) return name.starts_with("given-");
+  const std::size_t digits = name.find_first_not_of("0123456789");
+  return digits >= 2 && digits < name.size() && name[digits] == '-';
+}
+
+// Those that are not there are not among them.
+std::vector<std::string> changed_files(const fs::path& directory, const Manifest& list) {
+  std::vector<std::string> changed;
+  std::error_code ignored;
+  for (const auto& [name, sum] : list.sums) {
+    const fs::path file = directory / name;
+    if (!is_beside(name) || !fs::is_regular_file(file, ignored)) continue;
+    if (!is_as_listed(file, sum)) changed.push_back(name);
+  }
+  return changed;
+}
+
+// One line for any number of them.
+std::string told_changed(std::span<const std::string> names) {
+  constexpr std::size_t most = 3;
+  const std::size_t told = std::min(most, names.size());
+  const std::string first = fmt::format("{}", fmt::join(names.first(told), ", "));
+  if (names.size() == 1) {
+    return fmt::format("{} is not the file that {} lists: it was changed after the export", first,
+                       manifest_name);
+  }
+  const std::size_t more = names.size() - told;
+  return fmt::format("{}{} are not the files that {} lists: they were changed after the export",
+                     first, more == 0 ? "" : fmt::format(" and {} more", more), manifest_name);
+}
+
+bool is_half_export(const fs::path& directory, ExportSign sign) {
+  std::error_code error;
+  if (fs::exists(directory / worksheet_page, error)) return false;
+  for (auto entry = fs::directory_iterator(directory, error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;
+    if (is_named_as_exported(entry->path(), sign) && entry->is_regular_file(ignored)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_changed(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return false;
+  const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const auto list = read_manifest(directory);
+  if (!list) return false;
+  const auto sum = list->sums.find(file.filename().string());
+  return sum != list->sums.end() && !is_as_listed(file, sum->second);
+}
+
+std::optional<Doubt> doubt_of(const fs::path& path, const std::optional<Manifest>& list,
+                              ExportSign sign) {
+  std::vector<std::string> changed;
+  std::error_code ignored;
+  if (list) {
+    changed = changed_files(path, *list);
+  } else if (!fs::is_directory(path, ignored)) {
+    if (is_changed(path)) changed.push_back(path.filename().string());
+  } else if (is_half_export(path, sign)) {
+    return Doubt{.says = std::string(half_export_text), .half_export = true};
+  }
+  if (changed.empty()) return {};
+  return Doubt{.says = told_changed(changed)};
+}
+
+Sha256::Sha256() { sha256_init(&state_); }
+
+void Sha256::add(std::string_view bytes) {
+  sha256_update(&state_, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
+}
+
+std::string Sha256::hex() {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest;
+  sha256_digest(&state_, digest.size(), digest.data());
+  std::string text;
+  for (const std::uint8_t byte : digest) {
+    text += digits[byte >> 4U];
+    text += digits[byte & 15U];
+  }
+  return text;
+}
+
+std::string sha256_of(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  Sha256 sum;
+  sum.add(file.bytes());
+  return sum.hex();
+}
+
 namespace {
 
 using Json = nlohmann::json;
@@ -59,4 +181,4 @@ std::optional<Manifest> read_manifest(const std::filesystem::path& directory) {
   }
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

@@ -1,20 +1,122 @@
 #include "formats/files/output_directory.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "formats/files/manifest.hpp"
 #include "formats/files/write_file.hpp"
 #include "text/error.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+std::atomic<bool> waits_for_the_disk = true;
+
+// Another export takes a moment; one that holds on to a directory must not hold everyone up.
+constexpr auto longest_wait = 10s;
+constexpr auto between_tries = 10ms;
+
+int opened(const fs::path& path) {
+  return ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+// Pipes and some file systems have nothing to sync.
+bool has_nothing_to_sync(int reason) { return reason == EINVAL || reason == ENOTSUP; }
+
+void sync(int descriptor, const fs::path& path) {
+  if (!waits_for_the_disk) return;
+  while (::fsync(descriptor) != 0) {
+    if (errno == EINTR) continue;
+    if (has_nothing_to_sync(errno)) return;
+    refuse(path.string(), fmt::format("what was written is not safe on the disk: {}; --no-sync "
+                                      "does not wait for it",
+                                      std::strerror(errno)));
+  }
+}
+
+// The directories above `path` that get a new name, the lowest first.
+std::vector<fs::path> parents_to_change(const fs::path& path) {
+  std::vector<fs::path> parents;
+  std::error_code ignored;
+  fs::path rest = path.has_filename() ? path : path.parent_path();
+  while (!rest.empty() && !fs::exists(fs::symlink_status(rest, ignored))) {
+    rest = rest.parent_path();
+    parents.push_back(rest);
+  }
+  return parents;
+}
+
+}  // namespace
+
+Directory::Directory(fs::path path) : path_(std::move(path)), descriptor_(opened(path_)) {
+  if (descriptor_ >= 0) return;
+  refuse(path_.string(), fmt::format("the directory can't be opened, which it must be to lock and "
+                                     "sync what is written there: {}",
+                                     std::strerror(errno)));
+}
+
+Directory::~Directory() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void Directory::sync() const { qkv::sync(descriptor_, path_); }
+
+void Directory::lock() const {
+  const auto end = std::chrono::steady_clock::now() + longest_wait;
+  while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return;
+    if (std::chrono::steady_clock::now() > end) {
+      refuse(path_.string(),
+             "another qkv is writing into this directory: wait until it is done, or name another "
+             "one");
+    }
+    std::this_thread::sleep_for(between_tries);
+  }
+}
+
+void sync_file(int descriptor, const fs::path& path) { sync(descriptor, path); }
+
+std::optional<Directory> directory_to_sync(const fs::path& path) {
+  return waits_for_the_disk ? std::optional<Directory>(std::in_place, path) : std::nullopt;
+}
+
+void write_without_sync() { waits_for_the_disk = false; }
+
+void make_directory(const fs::path& path) {
+  const std::vector<fs::path> parents = parents_to_change(path);
+  std::error_code error;
+  fs::create_directories(path, error);
+  std::error_code unknown;
+  if (!fs::is_directory(path, unknown)) {
+    if (!error || error == std::errc::file_exists || error == std::errc::not_a_directory) {
+      refuse(path, "a file is in the way of this directory: remove it or name another directory");
+    }
+    refuse(path, fmt::format("the directory cannot be made: {}", error.message()));
+  }
+  if (::access(path.c_str(), W_OK | X_OK) != 0) {
+    refuse(path, fmt::format("nothing can be written in this directory: {}", std::strerror(errno)));
+  }
+  for (const fs::path& parent : parents) {
+    if (const auto changed = directory_to_sync(parent)) changed->sync();
+  }
+}
+
+namespace {
 
 fs::path made(const fs::path& path) {
   make_directory(path);
@@ -63,4 +165,4 @@ void OutputDirectory::write_list(const FileContent& content) const {
   directory_.sync();
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

@@ -1,13 +1,52 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
-#include "formats/files/directory.hpp"
-#include "formats/sink.hpp"
+#include "formats/io.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
+
+/// A directory that is open, so that what happens in it can be synced and locked.
+class Directory {
+ public:
+  /// Throws InputError where it can't be opened: who may write into it but not read it can neither
+  /// sync nor lock it.
+  explicit Directory(std::filesystem::path path);
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  ~Directory();
+
+  /// Waits until the names in it are on the disk, unless write_without_sync was called. Throws
+  /// InputError where the system fails at that.
+  void sync() const;
+
+  /// Lets no other qkv lock it, as long as this lives. Waits a while for one that has; then throws
+  /// InputError. A file system without locks lets everyone through.
+  void lock() const;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_;
+};
+
+/// A directory that is to be synced; nothing where write_without_sync was called.
+std::optional<Directory> directory_to_sync(const std::filesystem::path& path);
+
+/// Waits until what was written into an open file is on the disk, likewise. `path` is for messages.
+void sync_file(int descriptor, const std::filesystem::path& path);
+
+/// From now on nothing waits for the disk. It is for the person who starts the program to say, so
+/// it holds for the whole process.
+void write_without_sync();
+
+/// Makes a directory and those above it, if they are not there yet; their names are synced. Throws
+/// InputError where a file is in the way or nothing can be written there.
+void make_directory(const std::filesystem::path& path);
 
 /// A directory for files that belong together, and a list that says so: the list goes first and
 /// comes last, and as long as this lives no other qkv writes such files there.
@@ -31,4 +70,4 @@ class OutputDirectory {
   Directory directory_;
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
 
-#include "formats/sink.hpp"
+#include "formats/io.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 
 /// Writes a file so that it appears whole or not at all, also where the power fails: into a
 /// temporary file beside it, which is synced and then takes its name; then the directory is synced
@@ -27,4 +29,63 @@ void replace_whole(const std::filesystem::path& path, const FileContent& content
 /// written to are left alone.
 void remove_leftovers(const std::filesystem::path& directory);
 
-}  // namespace qkv
+/// The name of a temporary file: on SIGINT, SIGTERM or SIGHUP it is removed, as long as this lives.
+/// The program then ends as the signal ends it.
+class WatchedName {
+ public:
+  struct Slot;
+
+  explicit WatchedName(const std::string& name);
+  WatchedName(const WatchedName&) = delete;
+  WatchedName& operator=(const WatchedName&) = delete;
+  ~WatchedName();
+
+ private:
+  Slot* slot_ = nullptr;
+};
+
+/// Removes the temporary files that have a WatchedName now. For handlers of signals: it allocates
+/// nothing and never waits.
+void remove_unfinished();
+
+enum class LineOnTerminal { shown, gone };
+
+/// Says whether a line without an end, such as a progress bar, stands on standard error: the same
+/// signals erase it.
+void watch_line(LineOnTerminal line);
+
+/// A file being written beside the one that it is to become. It is locked as long as it is open:
+/// what no one has locked was left behind by a program that was killed.
+class Temporary {
+ public:
+  /// For the file that is to stand at `path`: it gets the mode of what stands there now. Throws
+  /// InputError where none can be made.
+  explicit Temporary(const std::filesystem::path& path);
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  /// Removes it, unless it has taken its place.
+  ~Temporary();
+
+  void append(std::string_view bytes) const;
+
+  /// Syncs it and gives it the name that it was made for.
+  void take_its_place();
+
+ private:
+  bool open_as(const std::filesystem::path& name);
+
+  const std::filesystem::path& path_;
+  std::filesystem::path name_;
+  std::optional<WatchedName> watched_;
+  int descriptor_ = -1;
+  bool in_place_ = false;
+};
+
+/// Writes it all to a descriptor, and waits where that takes no more for now; the reason where it
+/// fails, else 0.
+int write_all(int descriptor, std::string_view bytes);
+
+/// Whether a file has the name of a temporary.
+bool is_temporary_name(std::string_view name);
+
+}  // namespace qkv::inline formats

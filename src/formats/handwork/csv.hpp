@@ -8,11 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/io.hpp"
 #include "formats/parsed_array.hpp"
-#include "formats/sink.hpp"
-#include "formats/wanted.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 
 /// The matrix in a CSV text: cells parted by commas, semicolons, tabs or, where none of these
 /// occurs, blanks; decimal points or commas; quotes as in RFC 4180; an empty cell or nan is blank.
@@ -58,4 +57,15 @@ std::string to_csv(const CsvMatrix& matrix, const CsvOptions& options = {});
 /// The same, handed to the sink in pieces, for a matrix whose text is large.
 void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& sink);
 
-}  // namespace qkv
+namespace csv {
+
+/// Reads a file of nothing but numbers and commas in one go, many times as fast as the careful way;
+/// nothing where anything else occurs, or where the first row and column might be labels.
+std::optional<Written> read_plain_numbers(std::string_view text, const std::string& where);
+
+/// The same where nobody asks how many digits each number had; nothing where one is nan, either.
+std::optional<Tensor> read_plain_matrix(std::string_view text, const std::string& where);
+
+}  // namespace csv
+
+}  // namespace qkv::inline formats

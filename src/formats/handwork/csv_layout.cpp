@@ -3,12 +3,327 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
-#include "text/utf8.hpp"
+#include "text/strings.hpp"
+#include "text/unicode.hpp"
 
-namespace qkv::csv {
+namespace qkv::inline formats {
+
+namespace csv {
+namespace {
+
+bool is_blank(const Field& field) { return trimmed(field.text).empty(); }
+
+std::span<const Field> fields_of(const Table& table, const Row& row) {
+  return std::span(table.fields).subspan(row.first, row.size);
+}
+
+// "Scores" or "head 2:", alone on its line.
+bool is_title(const Table& table, const Row& row) {
+  const auto fields = fields_of(table, row);
+  return is_text(fields.front()) && std::ranges::all_of(fields.subspan(1), is_blank);
+}
+
+bool is_all_text(std::span<const Field> fields) {
+  return !fields.empty() && std::ranges::all_of(fields, is_text);
+}
+
+// 0, 1, 2 or 1, 2, 3: what programs write over columns that have no names.
+bool counts_up(std::span<const Field> fields) {
+  for (const double first : {0.0, 1.0}) {
+    double next = first;
+    const bool all = std::ranges::all_of(fields, [&](const Field& field) {
+      const NumeralResult result = parse_numeral(trimmed(field.text));
+      return result.fault == NumeralFault::none && result.numeral.value == next++;
+    });
+    if (all) return true;
+  }
+  return false;
+}
+
+bool are_alike(std::span<const Field> a, std::span<const Field> b) {
+  return std::ranges::equal(a, b, {}, &Field::text, &Field::text);
+}
+
+// Names over the columns, and just the expected rows below: what begins a row is its name.
+bool is_labelled(const Table& table, std::size_t rows, std::size_t stacked) {
+  const bool names_columns = is_blank(fields_of(table, table.rows.front()).front());
+  return names_columns && (table.rows.size() == rows + 1 || table.rows.size() == rows + stacked);
+}
+
+// Titles go where just the expected rows are left, or as many and a row of names for each matrix.
+void drop_titles(Table& table, std::array<std::size_t, 2> expected, std::size_t stacked) {
+  std::vector<Row> kept;
+  for (const Row& row : table.rows) {
+    if (!is_title(table, row)) kept.push_back(row);
+  }
+  const std::size_t rows = expected[0] * stacked;
+  const bool fits = kept.size() == rows || kept.size() == rows + 1 || kept.size() == rows + stacked;
+  const bool some_title_is_short =
+      expected[1] > 1 || kept.size() == rows;  // a title of one column might be a cell
+  if (fits && some_title_is_short) table.rows = std::move(kept);
+}
+
+// "the,0.5,0.25" for a row of two numbers.
+bool begins_with_name(const Table& table, const Row& row, std::size_t columns) {
+  return row.size == columns + 1 && is_text(table.fields[row.first]);
+}
+
+// Whether every row but the first has a number, or a blank, under each of so many names; blanks
+// that a spreadsheet put behind them don't count.
+bool fit_under_names(const Table& table, std::size_t columns) {
+  return std::ranges::all_of(std::span(table.rows).subspan(1), [&](const Row& row) {
+    return begins_with_name(table, row, columns) ||
+           (row.size >= columns &&
+            std::ranges::all_of(fields_of(table, row).subspan(columns), is_blank));
+  });
+}
+
+// The same names, or numbers of columns, over each of several matrices: the first are enough.
+void drop_repeated_names(Table& table, std::size_t rows, std::size_t stacked) {
+  if (stacked == 1 || table.rows.size() != rows + stacked) return;
+  const auto first = fields_of(table, table.rows.front());
+  const bool has_corner = first.size() > 1 && is_blank(first.front());
+  const auto names = has_corner ? first.subspan(1) : first;
+  const auto repeats = [&](const Row& row) { return are_alike(fields_of(table, row), first); };
+  const auto times = static_cast<std::size_t>(std::ranges::count_if(table.rows, repeats));
+  const bool are_names = is_all_text(names) || (has_corner && counts_up(names));
+  if (!are_names || times != stacked) return;
+  table.rows.erase(std::remove_if(table.rows.begin() + 1, table.rows.end(), repeats),
+                   table.rows.end());
+}
+
+}  // namespace
+
+bool is_text(const Field& field) {
+  const std::string_view text = trimmed(field.text);
+  return !text.empty() && parse_cell(text, mark_of(text)).fault == NumeralFault::not_a_number;
+}
+
+std::optional<std::string> without_rules(std::string_view text) {
+  std::size_t lines = 0;
+  std::size_t ruled = 0;
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const bool rule = line.find("--") != std::string_view::npos &&
+                      line.find_first_not_of("|+-:= \t") == std::string_view::npos;
+    if (!rule && !line.empty()) {
+      ++lines;
+      ruled += line.find('|') != std::string_view::npos ? 1 : 0;
+      const bool framed = line.size() > 1 && line.starts_with('|') && line.ends_with('|');
+      if (framed) line = line.substr(1, line.size() - 2);
+      const auto bars = std::ranges::count(line, '|');
+      const bool blanks_part = bars == 1 && !framed;  // "the | -0.5 -0.5"
+      bool in_label = true;
+      for (const char c : line) {
+        const bool bar = c == '|';
+        const bool parts = bar || (blanks_part && !in_label && c == ' ' && result.back() != '\t');
+        if (bar) in_label = false;
+        if (bar || parts) {
+          result += '\t';
+        } else if (in_label || !blanks_part || c != ' ') {
+          result += c;
+        }
+      }
+      while (result.ends_with(' ')) result.pop_back();
+    }
+    result += '\n';
+  }
+  if (lines == 0 || 2 * ruled <= lines) return {};
+  return result;
+}
+
+void settle_headings(Table& table, std::array<std::size_t, 2> expected, std::size_t stacked) {
+  const std::size_t rows = expected[0] * stacked;
+  if (table.rows.empty() || rows == 0) return;
+  if (table.rows.size() > rows && !is_labelled(table, rows, stacked)) {
+    drop_titles(table, expected, stacked);
+  }
+  drop_repeated_names(table, rows, stacked);
+  const auto first = fields_of(table, table.rows.front());
+  const bool begins_with_names = table.rows.size() == rows + 1 && first.size() == expected[1] &&
+                                 (is_all_text(first) || (first.size() > 1 && counts_up(first))) &&
+                                 fit_under_names(table, expected[1]);
+  if (begins_with_names) {
+    table.names.assign(first.begin(), first.end());
+    table.rows.erase(table.rows.begin());
+  }
+  table.row_labels_only =
+      table.rows.size() == rows && std::ranges::all_of(table.rows, [&](const Row& row) {
+        return begins_with_name(table, row, expected[1]);
+      });
+}
+namespace {
+
+bool is_blank_row(const Table& table, const Row& row) {
+  const Field& field = table.fields[row.first];
+  return row.size == 1 && field.text.empty() && !field.quoted;
+}
+
+void drop_blank_rows(Table& table) {
+  std::erase_if(table.rows, [&table](const Row& row) { return is_blank_row(table, row); });
+}
+
+void drop_last_blank_rows(Table& table, std::size_t rows_to_keep) {
+  while (table.rows.size() > rows_to_keep && is_blank_row(table, table.rows.back())) {
+    table.rows.pop_back();
+  }
+}
+
+/// In a file of one column an empty line can be a blank cell. The expected number of rows decides;
+/// without it, only those between two numbers are cells.
+void settle_blank_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected) {
+  const auto is_blank = [&table](const Row& row) { return is_blank_row(table, row); };
+  const auto blank_rows =
+      static_cast<std::size_t>(std::count_if(table.rows.begin(), table.rows.end(), is_blank));
+  if (blank_rows == 0) return;
+  const bool one_column = std::all_of(table.rows.begin(), table.rows.end(),
+                                      [](const Row& row) { return row.size == 1; });
+  const std::size_t rows_wanted = expected ? (*expected)[0] : 0;
+  if (!one_column || table.rows.size() - blank_rows == rows_wanted) return drop_blank_rows(table);
+  drop_last_blank_rows(table, rows_wanted);
+  if (table.rows.size() == rows_wanted) return;
+  table.rows.erase(table.rows.begin(),
+                   std::find_if_not(table.rows.begin(), table.rows.end(), is_blank));
+}
+
+bool is_empty(const Table& table, const Row& row) {
+  const auto first = table.fields.begin() + static_cast<std::ptrdiff_t>(row.first);
+  return std::all_of(first, first + static_cast<std::ptrdiff_t>(row.size),
+                     [](const Field& field) { return field.text.empty() && !field.quoted; });
+}
+
+// The margin of labels that a table seems to have: its first cell is empty, the row is not.
+std::size_t margin_of(const Table& table) {
+  const auto row = std::find_if_not(table.rows.begin(), table.rows.end(),
+                                    [&](const Row& one) { return is_empty(table, one); });
+  return row != table.rows.end() && table.fields[row->first].text.empty() ? 1 : 0;
+}
+
+bool is_blank_field(const Field& field) { return field.text.empty() && !field.quoted; }
+
+// Spreadsheets save rows and columns in which nothing stands around those that count. They go where
+// exactly the expected matrix is left; a matrix of another size, or on its side, stays as it is.
+void drop_surplus(Table& table, std::array<std::size_t, 2> expected) {
+  const std::size_t margin = margin_of(table);
+  const std::size_t rows = expected[0] + margin;
+  const std::size_t columns = expected[1] + (table.row_labels_only ? 1 : margin);
+  std::vector<Row> kept = table.rows;
+  while (kept.size() > rows && is_empty(table, kept.back())) kept.pop_back();
+  auto first = kept.begin();
+  while (kept.end() - first > static_cast<std::ptrdiff_t>(rows) && is_empty(table, *first)) ++first;
+  kept.erase(kept.begin(), first);
+  for (Row& row : kept) {
+    while (row.size > columns && is_blank_field(table.fields[row.first + row.size - 1])) --row.size;
+  }
+  const bool fits =
+      kept.size() == rows &&
+      std::all_of(kept.begin(), kept.end(), [&](const Row& row) { return row.size == columns; });
+  if (fits) table.rows = std::move(kept);
+}
+
+void refuse_empty_table(const Table& table, const std::string& where) {
+  const bool something = std::any_of(table.fields.begin(), table.fields.end(),
+                                     [](const Field& f) { return !f.text.empty() || f.quoted; });
+  if (something || table.columns() > 1) return;
+  throw InputError(where +
+                   ": the file is empty: write one row of numbers a line, such as 0.5,0.25");
+}
+
+// Numbers with decimal commas between commas: of whole numbers a row has fewer cells, of others
+// more, up to two for each.
+bool may_be_decimal_commas(const Table& table, std::optional<std::array<std::size_t, 2>> expected) {
+  return table.separator == ',' && expected && std::ranges::all_of(table.rows, [&](const Row& row) {
+           return row.size >= (*expected)[1] && row.size <= 2 * (*expected)[1];
+         });
+}
+
+void refuse_ragged_rows(const Table& table, std::optional<std::array<std::size_t, 2>> expected,
+                        const std::string& where) {
+  const auto cells = [](std::size_t count) {
+    return fmt::format("{} cell{}", count, count == 1 ? "" : "s");
+  };
+  for (const Row& row : table.rows) {
+    if (row.size == table.columns()) continue;
+    throw InputError(fmt::format(
+        "{}: row {} has {}, row {} has {}: give every row {}, an empty "
+        "one for a blank{}",
+        where, row.line, cells(row.size), table.rows.front().line, cells(table.columns()),
+        cells(table.columns()), may_be_decimal_commas(table, expected) ? decimal_commas_hint : ""));
+  }
+}
+
+}  // namespace
+
+void settle_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected,
+                 std::size_t stacked, const std::string& where) {
+  settle_blank_rows(table, expected);
+  if (expected) {
+    drop_surplus(table, *expected);
+    settle_headings(table, *expected, stacked);
+    drop_surplus(table, *expected);
+  }
+  refuse_empty_table(table, where);
+  refuse_ragged_rows(table, expected, where);
+}
+namespace {
+
+using namespace std::string_view_literals;
+
+// What begins a formula, and its full-width twins, which some spreadsheets read alike.
+constexpr std::array starts = {"="sv,  "+"sv,  "-"sv,  "@"sv,  "\t"sv, "\r"sv,
+                               "\n"sv, "＝"sv, "＋"sv, "－"sv, "＠"sv};
+
+// Blanks of every kind, and what is not seen: controls, marks of direction, soft hyphens, zero
+// widths. A spreadsheet may pass over them.
+bool is_passed_over(Code code) {
+  return code != bad_byte && (is_unseen(code) || category_group(code) == 'Z');
+}
+
+bool starts_formula(std::string_view text) {
+  return std::any_of(starts.begin(), starts.end(),
+                     [&](std::string_view start) { return text.starts_with(start); });
+}
+
+/// Whether a spreadsheet might take `label` for a formula, once the apostrophes that already guard
+/// it are taken off.
+bool needs_guard(std::string_view label) {
+  label.remove_prefix(std::min(label.find_first_not_of('\''), label.size()));
+  while (!label.empty() && !starts_formula(label)) {
+    const Decoded first = decoded(label, 0);
+    if (!is_passed_over(first.code)) return false;
+    label.remove_prefix(first.bytes);
+  }
+  return !label.empty();
+}
+
+}  // namespace
+
+std::string label_cell(std::string_view label) {
+  std::string text(label);
+  if (needs_guard(label)) text.insert(text.begin(), '\'');
+  const bool has_marks = text.find_first_of(",;\t\"\r\n") != std::string::npos;
+  const bool blank_at_an_end = text.starts_with(' ') || text.ends_with(' ');
+  if (!has_marks && !blank_at_an_end) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string label_of(std::string_view cell) {
+  const bool guarded = cell.starts_with('\'') && needs_guard(cell);
+  return std::string(cell.substr(guarded ? 1 : 0));
+}
 namespace {
 
 constexpr char blanks = ' ';                     // the separator of a file in which no other occurs
@@ -212,5 +527,6 @@ Table split(std::string_view text, const std::string& where) {
   refuse_broken_utf8(text, where);
   return Splitter(text, where).split();
 }
+}  // namespace csv
 
-}  // namespace qkv::csv
+}  // namespace qkv::inline formats

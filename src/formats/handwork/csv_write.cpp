@@ -2,13 +2,13 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "formats/handwork/cell.hpp"
 #include "formats/handwork/csv.hpp"
-#include "formats/handwork/csv_label.hpp"
+#include "formats/handwork/csv_layout.hpp"
+#include "formats/handwork/numeral.hpp"
 #include "tensor/parallel.hpp"
-#include "text/digits.hpp"
+#include "text/number.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 namespace {
 
 /// The room that a cell and the mark behind it want.
@@ -114,4 +114,4 @@ std::string to_csv(const CsvMatrix& matrix, const CsvOptions& options) {
   return text;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline formats

@@ -3,14 +3,69 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "formats/handwork/csv.hpp"
 #include "formats/handwork/numeral.hpp"
-#include "text/counted.hpp"
+#include "formats/parsed_array.hpp"
+#include "text/error.hpp"
 #include "text/strings.hpp"
+#include "text/unicode.hpp"
 
-namespace qkv::pasted {
+namespace qkv::inline formats {
+
+namespace pasted {
 namespace {
+
+inline constexpr auto npos = std::string_view::npos;
+
+inline constexpr std::string_view white = " \t\r\n";
+
+inline constexpr std::string_view fit_example = "paste numbers, such as [[1, 2], [3, 4]]";
+
+/// A pasted text with its name, so that a place in it can be turned into a line.
+struct Source {
+  std::string_view text;
+  const std::string& where;
+  Written* unread = nullptr;  ///< keeps the texts of cells that are no numbers, where they are kept
+
+  [[noreturn]] void refuse(std::size_t pos, std::string_view why) const;
+};
+
+/// A piece of the text by its place.
+struct Piece {
+  std::size_t start = 0;
+  std::size_t end = 0;
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Letters of any alphabet: whatever is not ASCII counts as one.
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
+}
+
+void Source::refuse(std::size_t pos, std::string_view why) const {
+  const auto before = text.substr(0, std::min(pos, text.size()));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  throw InputError(fmt::format("{}: line {}: {}", where, line, why));
+}
+
+/// A number or a truth value, or what is kept of a cell that is neither; a place of the source is
+/// for the message.
+Numeral read_number(std::string_view token, const Source& source, std::size_t pos) {
+  if (token == "True" || token == "true") return {.value = 1};
+  if (token == "False" || token == "false") return {.value = 0};
+  const NumeralResult result = parse_cell(token);
+  if (result.fault == NumeralFault::none) return result.numeral;
+  if (source.unread == nullptr) source.refuse(pos, refusal(result.fault, token));
+  return keep_unread(*source.unread, token);
+}
 
 constexpr std::size_t deepest = 32;  // as many axes as NumPy 1 has
 
@@ -214,8 +269,8 @@ void refuse_rest(const Source& source, std::size_t pos) {
   }
 }
 
-}  // namespace
-
+/// Where the first bracket of a matrix stands, if nothing but a name, a prompt or a call leads up
+/// to it: "A = [", "tensor([", ">>> np.array([", "Out[3]: array([".
 std::optional<std::size_t> opening_bracket(std::string_view text) {
   std::size_t pos = std::min(text.find_first_not_of(white), text.size());
   for (const std::string_view prompt : {"Out[", "In ["}) {
@@ -236,6 +291,9 @@ std::optional<std::size_t> opening_bracket(std::string_view text) {
   return std::nullopt;
 }
 
+/// Reads the nested lists that open at `start`, as NumPy, PyTorch, Python and MATLAB write them,
+/// and checks that lists of one level are of one size. After them there may be what ends a call,
+/// and nothing that could change the numbers. Throws InputError with the line.
 Written read_brackets(const Source& source, std::size_t start) {
   BracketReader reader(source, start);
   Written written = reader.read();
@@ -243,4 +301,215 @@ Written read_brackets(const Source& source, std::size_t start) {
   return written;
 }
 
-}  // namespace qkv::pasted
+/// Reads rows that stand under "A =", under a common factor such as "1.0e+03 *", or in blocks under
+/// "Columns 1 through 8".
+class DisplayReader {
+ public:
+  explicit DisplayReader(const Source& source) : source_(source) {}
+
+  Written read() {
+    for (std::size_t start = 0; start < source_.text.size();) {
+      const std::size_t end = std::min(source_.text.find('\n', start), source_.text.size());
+      read_line({.start = start, .end = end});
+      start = end + 1;
+    }
+    close_block();
+    if (rows_.empty()) source_.refuse(0, fmt::format("there are no numbers: {}", fit_example));
+    return joined();
+  }
+
+  /// Whether this line is one that bare rows of numbers do not have.
+  static bool is_display_line(std::string_view line) {
+    return !heading(line).empty() || is_block_title(line) || line.ends_with('*') || is_note(line);
+  }
+
+ private:
+  /// "A =" of "A = 1 2"; empty where the line does not begin so.
+  static std::string_view heading(std::string_view line) {
+    if (line.empty() || !is_letter(line[0])) return {};
+    const std::size_t equals = line.find('=');
+    if (equals == npos) return {};
+    return line.substr(0, equals + 1);
+  }
+
+  static bool is_block_title(std::string_view line) { return line.starts_with("Column"); }
+
+  /// Lines that say what kind of matrix it is.
+  static bool is_note(std::string_view line) {
+    return line == "Diagonal Matrix" || line == "Permutation Matrix" || line.starts_with("[torch.");
+  }
+
+  void read_line(const Piece& piece) {
+    std::string_view line = trimmed(source_.text.substr(piece.start, piece.end - piece.start));
+    if (line.empty() || is_note(line)) return;
+    if (is_block_title(line)) return close_block();
+    if (const std::string_view head = heading(line); !head.empty()) {
+      if (headed_) {
+        source_.refuse(piece.start,
+                       "a second matrix begins here: keep one matrix, or write them "
+                       "as one in nested brackets");
+      }
+      headed_ = true;
+      line = trimmed(line.substr(head.size()));
+      if (line.empty()) return;
+    }
+    if (line.ends_with('*')) return read_factor(line, piece.start);
+    read_row(line, piece.start);
+  }
+
+  /// "1.0e+03 *": every number that follows is to be taken a thousand times.
+  void read_factor(std::string_view line, std::size_t pos) {
+    const Numeral factor = read_number(trimmed(line.substr(0, line.size() - 1)), source_, pos);
+    const double power = std::round(std::log10(factor.value));
+    if (!std::isfinite(power) ||
+        parse_numeral(fmt::format("1e{}", static_cast<int>(power))).numeral.value != factor.value) {
+      source_.refuse(pos, "a common factor must be a power of ten, such as 1.0e+03 *");
+    }
+    factor_exponent_ = static_cast<int>(power);
+  }
+
+  /// The number times the common factor, exactly: the factor goes into its exponent.
+  Numeral scaled(std::string_view token, std::size_t pos) const {
+    const Numeral plain = read_number(token, source_, pos);
+    const bool has_digits = std::isfinite(plain.value) && !plain.scientific;
+    if (factor_exponent_ == 0 || !has_digits) return plain;
+    const NumeralResult result = parse_numeral(fmt::format("{}e{}", token, factor_exponent_));
+    if (result.fault != NumeralFault::none) source_.refuse(pos, refusal(result.fault, token));
+    Numeral numeral = result.numeral;
+    numeral.scientific = false;  // the digits of all cells end at the same place
+    return numeral;
+  }
+
+  void read_row(std::string_view line, std::size_t pos) {
+    if (row_ == rows_.size()) {
+      if (later_block_) {
+        source_.refuse(pos, fmt::format("this block of columns has more than the first's {}: paste "
+                                        "all of every block",
+                                        counted(rows_.size(), "row")));
+      }
+      rows_.emplace_back();
+      row_places_.push_back(pos);
+    }
+    constexpr std::string_view breaks = " \t\r,;";
+    for (std::size_t start = line.find_first_not_of(breaks); start != npos;) {
+      const std::size_t end = std::min(line.find_first_of(breaks, start), line.size());
+      rows_[row_].push_back(scaled(line.substr(start, end - start), pos));
+      start = line.find_first_not_of(breaks, end);
+    }
+    ++row_;
+  }
+
+  void close_block() {
+    if (row_ == 0) return;
+    if (row_ < rows_.size()) {
+      source_.refuse(
+          source_.text.size(),
+          fmt::format("a block of columns has {}, the first has {}: paste all of every block",
+                      counted(row_, "row"), counted(rows_.size(), "row")));
+    }
+    row_ = 0;
+    later_block_ = true;
+  }
+
+  Written joined() const {
+    Written written;
+    written.shape = {rows_.size(), rows_.front().size()};
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (rows_[i].size() != rows_.front().size()) {
+        source_.refuse(row_places_[i],
+                       fmt::format("this row has {}, the first has {}: give all the same number",
+                                   counted(rows_[i].size(), "number"),
+                                   counted(rows_.front().size(), "number")));
+      }
+      written.cells.insert(written.cells.end(), rows_[i].begin(), rows_[i].end());
+    }
+    if (written.cells.empty())
+      source_.refuse(0, fmt::format("there are no numbers: {}", fit_example));
+    return written;
+  }
+
+  const Source& source_;
+  std::vector<Numerals> rows_ = {};
+  std::vector<std::size_t> row_places_ = {};
+  std::size_t row_ = 0;  // the next row of this block
+  bool later_block_ = false;
+  bool headed_ = false;
+  int factor_exponent_ = 0;
+};
+
+/// Whether a line of the text is one that bare rows of numbers do not have: "A =", "Columns 1
+/// through 8".
+bool has_display_lines(std::string_view text) {
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    if (DisplayReader::is_display_line(trimmed(text.substr(start, end - start)))) return true;
+    start = end + 1;
+  }
+  return false;
+}
+
+/// Reads what MATLAB and Octave display: rows that stand under "A =", under a common factor such as
+/// "1.0e+03 *", or in blocks under "Columns 1 through 8". Throws InputError with the line.
+Written read_display(const Source& source) { return DisplayReader(source).read(); }
+
+}  // namespace
+}  // namespace pasted
+
+namespace {
+
+using pasted::fit_example;
+using pasted::npos;
+using pasted::Source;
+
+void refuse_shortened(const Source& source) {
+  const std::size_t dots = std::min(source.text.find("..."), source.text.find("…"));
+  if (dots == npos) return;
+  source.refuse(dots,
+                "numbers were left out at \"...\": print the whole matrix, with "
+                "numpy.set_printoptions(threshold=sys.maxsize) or "
+                "torch.set_printoptions(profile=\"full\")");
+}
+
+/// Whether the first cell is empty or quoted: then it is CSV, where "..." may be a label.
+bool opens_like_csv(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first != npos && std::string_view(",;\t\"").find(text[first]) != npos;
+}
+
+void refuse_numberless(const Source& source) {
+  const std::string small = ascii_lowercase(std::string(source.text));
+  for (const std::string_view sign : {"inf", "nan", "∞", "true", "false"}) {
+    if (small.find(sign) != npos) return;
+  }
+  if (small.find_first_of("0123456789") != npos) return;
+  throw InputError(fmt::format("{}: there are no numbers in it: {}", source.where, fit_example));
+}
+
+}  // namespace
+
+Written read_pasted_for(std::string_view text, const std::string& where, const Wanted& wanted) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  Written unread;  // for the texts of cells that are no numbers
+  const Source source{.text = text,
+                      .where = where,
+                      .unread = wanted.unreadable == Unreadable::kept ? &unread : nullptr};
+  if (opens_like_csv(text)) return read_csv_for(text, where, wanted);
+  refuse_shortened(source);
+  const auto start = pasted::opening_bracket(text);
+  if (!start) {
+    refuse_numberless(source);
+    if (!pasted::has_display_lines(text)) return read_csv_for(text, where, wanted);
+  }
+  Written written = start ? pasted::read_brackets(source, *start) : pasted::read_display(source);
+  settle_exact(written.cells);
+  written.unread = std::move(unread.unread);
+  return written;
+}
+
+Written read_pasted(std::string_view text, const std::string& where,
+                    std::optional<std::array<std::size_t, 2>> expected) {
+  return read_pasted_for(text, where, {.expected = expected});
+}
+
+}  // namespace qkv::inline formats

@@ -1,20 +1,24 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
-#include "formats/handwork/pasted_source.hpp"
+#include "formats/io.hpp"
+#include "formats/parsed_array.hpp"
 
-namespace qkv::pasted {
+namespace qkv::inline formats {
 
-/// Where the first bracket of a matrix stands, if nothing but a name, a prompt or a call leads up
-/// to it: "A = [", "tensor([", ">>> np.array([", "Out[3]: array([".
-std::optional<std::size_t> opening_bracket(std::string_view text);
+/// The matrix in a text as NumPy, PyTorch, Python, MATLAB or Octave print it, or as bare rows or
+/// CSV; brackets nest to any rank, and `where` opens every message. `expected` (rows, columns)
+/// matters to CSV only: see read_csv. Throws InputError with the line, also for a print that was
+/// cut short with "...". Example: `read_pasted("tensor([[1., 2.]])", "X")` → shape {1, 2}.
+Written read_pasted(std::string_view text, const std::string& where,
+                    std::optional<std::array<std::size_t, 2>> expected = {});
 
-/// Reads the nested lists that open at `start`, as NumPy, PyTorch, Python and MATLAB write them,
-/// and checks that lists of one level are of one size. After them there may be what ends a call,
-/// and nothing that could change the numbers. Throws InputError with the line.
-Written read_brackets(const Source& source, std::size_t start);
+/// The same for one who knows more of what the text should be: see read_csv_for.
+Written read_pasted_for(std::string_view text, const std::string& where, const Wanted& wanted);
 
-}  // namespace qkv::pasted
+}  // namespace qkv::inline formats

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "lesson/lesson.hpp"
 #include "trace/recipe.hpp"
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline lesson {
 
 /// What --text does: the recipe starts from another text. Throws InputError where it reads none.
 void set_text(Recipe& recipe, const std::string& text);
@@ -33,4 +35,23 @@ Trace with_set(const Trace& trace, const std::vector<std::string>& changes);
 /// Throws InputError as above, and where the file has another shape.
 void patch_matrix(Recipe& recipe, const std::string& change, const Trace& named);
 
-}  // namespace qkv
+/// What --set does to how a step is worked out: another option of its operation
+/// ("h0.Q_rope.pairing=interleaved", "scaled_scores.by=d_k"), or other operands
+/// ("h0.Q_rope.of=h0.Q", with commas between several). * stands for any part of the step's name:
+/// "*.pairing=halves" is said to each step that has such an option. False where `change` speaks of
+/// no option: a cell, or a name that no step has. Throws InputError with what to write.
+bool set_option(Recipe& recipe, std::string_view change);
+
+/// The given or step that a --set speaks of: "W_Q" in "W_Q[1,2]=0.5", "h0.Q_rope" in
+/// "h0.Q_rope.pairing=halves"; * where it is several.
+std::string_view set_name(const Recipe& recipe, std::string_view change);
+
+/// The lesson without the words that were written for other numbers. `own` is what its file makes,
+/// `now` what it makes since a person changed its text or a given. A step loses its title, and of
+/// say and notice what is not marked to be true of others (still_true), where its matrix or one
+/// that it is made of has other numbers, labels or another size, and where its prose has a live
+/// number of such a matrix; where nothing is left, its operation's words stand there. A `general`
+/// step keeps its title. What it asks at its end stays. `changed` is set in any case.
+Lesson with_true_words(Lesson lesson, const Trace& own, const Trace& now);
+
+}  // namespace qkv::inline lesson

@@ -2,13 +2,14 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "lesson/file/toml_reader.hpp"
 #include "tensor/memory.hpp"
 #include "tensor/random.hpp"
 #include "trace/recipe.hpp"
 
-namespace qkv {
+namespace qkv::inline lesson {
 
 /// What the [[given]] tables of one lesson share while they are read in file order.
 struct GivenContext {
@@ -31,4 +32,14 @@ std::optional<Given> read_given(const toml::table& table, GivenContext& context,
 /// with dots.
 bool is_name(std::string_view name);
 
-}  // namespace qkv
+/// The path of a file that a lesson in `directory` names. A lesson may come from a stranger, so it
+/// reads regular files of its own directory and those below it only: no absolute path, no `..` and
+/// no link that leads out. Throws InputError with what to do instead.
+std::filesystem::path file_of_lesson(const std::filesystem::path& directory,
+                                     const std::string& file);
+
+/// Lets every lesson name any file. It is for the person who starts the program to say, so it holds
+/// for the whole process.
+void allow_outside_files();
+
+}  // namespace qkv::inline lesson

@@ -3,24 +3,18 @@
 #include <algorithm>
 #include <set>
 
-#include "lesson/file/backward_table.hpp"
-#include "lesson/file/expectation.hpp"
 #include "lesson/file/given.hpp"
-#include "lesson/file/step_options.hpp"
-#include "lesson/file/step_text.hpp"
 #include "lesson/file/tables.hpp"
 #include "lesson/file/toml_reader.hpp"
-#include "lesson/file/unreadable.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/model/model_lesson.hpp"
-#include "lesson/model/model_table.hpp"
 #include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
 #include "text/error.hpp"
-#include "text/shell_word.hpp"
+#include "text/strings.hpp"
 #include "text/suggest.hpp"
 
-namespace qkv {
+namespace qkv::inline lesson {
 namespace {
 
 constexpr std::string_view lesson_keys[] = {
@@ -294,4 +288,4 @@ LessonReading read_lesson(std::string_view toml, const std::string& where,
   return result;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline lesson

@@ -2,10 +2,276 @@
 
 #include <fmt/format.h>
 
-#include "lesson/file/given.hpp"
-#include "text/suggest.hpp"
+#include <algorithm>
+#include <cmath>
 
-namespace qkv {
+#include "formats/files/read_file.hpp"
+#include "formats/handwork/printed_text.hpp"
+#include "lesson/file/given.hpp"
+#include "ops/backward_rule.hpp"
+#include "text/error.hpp"
+#include "text/suggest.hpp"
+#include "trace/reference.hpp"
+
+namespace qkv::inline lesson {
+namespace {
+
+constexpr std::string_view backward_keys[] = {"of", "from", "wanted"};
+
+// from = { output = "d_output" }
+std::optional<std::vector<std::pair<std::string, std::string>>> read_from(const toml::table& table,
+                                                                          TomlReader& reader) {
+  const toml::node& node = *table.get("from");
+  std::vector<std::pair<std::string, std::string>> from;
+  if (!node.is_table() || node.as_table()->empty()) {
+    reader.fault(node,
+                 "from says which given arrives at which step: from = { output = "
+                 "\"d_output\" }");
+    return {};
+  }
+  for (const auto& [step, given] : *node.as_table()) {
+    if (!given.is_string()) {
+      reader.fault(given, fmt::format("write the given's name: from = {{ {} = \"d_{}\" }}",
+                                      step.str(), step.str()));
+      return {};
+    }
+    from.emplace_back(step.str(), given.as_string()->get());
+  }
+  return from;
+}
+
+}  // namespace
+
+std::optional<Backward> read_backward(const toml::table& table, TomlReader& reader) {
+  reader.refuse_unknown_keys(table, backward_keys, "[backward]");
+  Backward backward;
+  if (table.contains("of")) {
+    const auto of = reader.text(table, "of");
+    if (!of) return {};
+    backward.of = *of;
+  }
+  if (table.contains("from")) {
+    auto from = read_from(table, reader);
+    if (!from) return {};
+    backward.from = *std::move(from);
+  }
+  if (table.contains("wanted")) {
+    auto wanted = reader.texts(table, "wanted");
+    if (!wanted) return {};
+    backward.wanted = *std::move(wanted);
+  }
+  if (!backward.of.empty() || !backward.from.empty()) return backward;
+  reader.fault(table,
+               "[backward] says where it begins: of = \"loss\", a step of one number, or "
+               "from = { output = \"d_output\" } with a gradient that is a [[given]]");
+  return {};
+}
+
+std::optional<StepRecipe> read_backward_step(const toml::table& table, const std::string& name,
+                                             std::vector<std::string> of, const Recipe& recipe,
+                                             TomlReader& reader) {
+  constexpr std::string_view own_keys[] = {"through", "to"};
+  refuse_unknown_step_keys(table, own_keys, backward_name, reader);
+  const auto through = reader.text(table, "through");
+  const auto to = reader.text(table, "to");
+  if (!through || !to || of.size() != 1) {
+    reader.fault(table,
+                 "a backward step takes the gradient that arrives, the step that it goes "
+                 "back through and what that was made of: of = [\"d_scores\"], through = "
+                 "\"scores\", to = \"Q\"");
+    return {};
+  }
+  try {
+    return backward_step(recipe, name, std::move(of.front()), *through, *to);
+  } catch (const InputError& error) {
+    reader.fault(table, error.what());
+    return {};
+  }
+}
+
+namespace {
+
+// Sizes of 1 in front say nothing: a vector may be printed as a matrix of one row, or the reverse.
+Shape without_leading_ones(Shape shape) {
+  while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
+  return shape;
+}
+
+bool agrees(const Numeral& printed, double value, int decimals, bool exact) {
+  if (std::isnan(printed.value)) return true;  // left blank: nothing was printed
+  if (std::isinf(printed.value) || std::isinf(value)) return printed.value == value;
+  const int place = printed.scientific ? printed.decimals : decimals;
+  const double half = exact && !printed.scientific ? 0 : 0.5 * std::pow(10.0, -place);
+  const double noise = 1e-9 * half + 1e-12 * std::max(1.0, std::abs(value));
+  return std::abs(printed.value - value) <= half + noise;
+}
+
+}  // namespace
+
+std::optional<Expectation> read_expectation(const toml::table& table, const LessonNames& names,
+                                            TomlReader& reader) {
+  constexpr std::string_view keys[] = {"of", "value", "source"};
+  reader.refuse_unknown_keys(table, keys, "an [[expect]]");
+  const auto of = reader.text(table, "of");
+  const toml::node* value = table.get("value");
+  if (!of || !value) {
+    reader.fault(table, "an [[expect]] needs of = \"scores\" and value = \"\"\"[[…]]\"\"\"");
+    return {};
+  }
+  if (!names.is_foreseen(*of)) {
+    names.require(*table.get("of"), *of, reader);
+    return {};
+  }
+  Expectation expectation{.of = *of,
+                          .value = {},
+                          .source = reader.text(table, "source").value_or(""),
+                          .place = TomlReader::place(*value)};
+  try {
+    const auto* text = value->as_string();
+    auto numbers = text ? read_pasted(text->get(), "value") : reader.numbers(*value, "value");
+    if (!numbers) return {};
+    expectation.value = *std::move(numbers);
+    return expectation;
+  } catch (const InputError& error) {
+    reader.fault(*value, error.what());
+    return {};
+  }
+}
+
+std::string disagreement(const Expectation& expectation, const Trace& trace) {
+  const Tensor tensor = as_shown(trace.at(expectation.of), trace.convention);
+  const Written& printed = expectation.value;
+  if (without_leading_ones(printed.shape) != without_leading_ones(tensor.shape())) {
+    return fmt::format("{} is {}, but {} was published{}", expectation.of,
+                       shape_text(tensor.shape()), shape_text(printed.shape),
+                       expectation.source.empty() ? "" : " (" + expectation.source + ")");
+  }
+  int decimals = 0;
+  for (const Numeral& cell : printed.cells) {
+    if (!cell.scientific) decimals = std::max<int>(decimals, cell.decimals);
+  }
+  const bool exact = decimals == 0 && std::all_of(tensor.values.begin(), tensor.values.end(),
+                                                  [](double x) { return x == std::round(x); });
+  for (std::size_t i = 0; i < printed.cells.size(); ++i) {
+    if (agrees(printed.cells[i], tensor.values[i], decimals, exact)) continue;
+    const CellReference cell = cell_at(expectation.of, tensor, i);
+    return fmt::format("{} is {}, published as {}{}",
+                       reference_text(cell, tensor, Convention::rows), tensor.values[i],
+                       printed.cells[i].value,
+                       expectation.source.empty() ? "" : " (" + expectation.source + ")");
+  }
+  return {};
+}
+
+namespace {
+
+constexpr std::string_view keys_of_all_steps[] = {
+    "name", "op", "of", "title", "say", "notice", "try", "cell", "show", "general", "marks"};
+
+std::optional<OptionValue> option_value(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* flag = node.as_boolean()) return flag->get();
+  if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
+  if (const auto* real = node.as_floating_point()) return real->get();
+  const auto* list = node.as_array();
+  if (!list || list->size() != 2) return {};
+  const auto from = (*list)[0].value<double>();
+  const auto to = (*list)[1].value<double>();
+  if (!from || !to) return {};
+  return OptionSpan{*from, *to};
+}
+
+// Throws InputError where the file can't be read.
+std::string contents_of(const std::string& file, const GivenContext& context) {
+  constexpr std::size_t largest = std::size_t{64} << 20;  // a vocabulary is a few megabytes
+  return read_bytes(file_of_lesson(context.directory, file), largest);
+}
+
+}  // namespace
+
+void refuse_unknown_step_keys(const toml::table& table, std::span<const std::string_view> own,
+                              std::string_view operation, TomlReader& reader) {
+  std::vector<std::string_view> known(std::begin(keys_of_all_steps), std::end(keys_of_all_steps));
+  known.insert(known.end(), own.begin(), own.end());
+  reader.refuse_unknown_keys(table, known, fmt::format("a {} step", operation));
+}
+
+Options read_step_options(const toml::table& table, const Operation& operation,
+                          const GivenContext& context, TomlReader& reader) {
+  std::vector<std::string_view> own;
+  for (const OptionRule& rule : operation.options) own.push_back(rule.name);
+  refuse_unknown_step_keys(table, own, operation.name, reader);
+  Options options;
+  for (const OptionRule& rule : operation.options) {
+    const toml::node* node = table.get(rule.name);
+    if (!node && rule.required) {
+      reader.fault(table, fmt::format("this step needs {}: {}", rule.name, rule.says));
+    }
+    if (!node) continue;
+    auto value = option_value(*node);
+    const std::string wrong =
+        value ? complaint(rule, *value)
+              : fmt::format("{} must be {}", rule.name, rule.span ? choices(rule) : "one value");
+    if (!wrong.empty()) {
+      reader.fault(*node, wrong);
+      continue;
+    }
+    const std::string name(rule.name);
+    try {
+      if (rule.file)
+        options.set_contents(name, contents_of(std::get<std::string>(*value), context));
+    } catch (const InputError& error) {
+      reader.fault(*node, error.what());
+    }
+    options.set(name, std::move(*value));
+  }
+  return operation.turned(std::move(options), context.convention);
+}
+
+namespace {
+
+std::optional<double> read_marks(const toml::table& table, TomlReader& reader) {
+  const toml::node* node = table.get("marks");
+  if (!node) return {};
+  constexpr double most = 1e6;
+  const auto marks = node->value<double>();
+  const bool is_sum = marks && *marks >= 0 && *marks <= most &&
+                      std::abs(*marks * 100 - std::round(*marks * 100)) < 1e-6;
+  if (node->is_number() && is_sum) return marks;
+  reader.fault(*node,
+               "marks must be a number from 0 to 1000000 with at most two decimals, such "
+               "as marks = 7");
+  return {};
+}
+
+constexpr std::string_view largest = "largest";
+
+// Whether the walk shows the matrix; false as well where it shows the largest of its last row.
+bool read_show(const toml::table& table, TomlReader& reader) {
+  const toml::node* node = table.get("show");
+  if (!node) return true;
+  if (const auto flag = node->value_exact<bool>()) return *flag;
+  if (node->value_exact<std::string_view>() != largest) {
+    reader.fault(*node, "show must be true, false or \"largest\", for the last row's five largest");
+  }
+  return false;
+}
+
+}  // namespace
+
+StepText read_step_text(const toml::table& table, TomlReader& reader) {
+  return {.place = TomlReader::place(*table.get("name")),
+          .title = reader.text(table, "title").value_or(""),
+          .cell = reader.prose(table, "cell"),
+          .works_cell = table["cell"].value_or(std::string_view(" ")) != "",
+          .show = read_show(table, reader),
+          .largest = table["show"].value_or(std::string_view()) == largest,
+          .general = reader.flag(table, "general").value_or(false),
+          .say = reader.prose(table, "say"),
+          .notice = reader.prose(table, "notice"),
+          .marks = read_marks(table, reader),
+          .questions = reader.prose(table, "try")};
+}
 
 void LessonNames::foresee(const toml::table& document) {
   for (const std::string_view key : {"given", "step"}) {
@@ -61,4 +327,4 @@ void LessonNames::require(const toml::node& at, const std::string& name, TomlRea
                                did_you_mean(name, met_.all(), otherwise)));
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline lesson

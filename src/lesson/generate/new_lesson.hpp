@@ -7,7 +7,7 @@
 
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline lesson {
 
 /// What a new lesson has as its steps: attention alone, or a whole block as LLaMA has it.
 enum class LessonStyle { classic, llama };
@@ -42,4 +42,4 @@ using CountHidden = std::function<std::size_t(const Trace&)>;
 /// heads.
 std::string new_lesson(const NewLesson& wishes, const CountHidden& hidden);
 
-}  // namespace qkv
+}  // namespace qkv::inline lesson

@@ -5,12 +5,233 @@
 #include <vector>
 
 #include "lesson/generate/style.hpp"
-#include "lesson/generate/styles.hpp"
 #include "ops/catalogue.hpp"
 #include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline lesson {
 namespace {
+
+// The queries' width: what the heads share of d_model, but such that dividing by √d_k, by d_k and
+// by √d_model are three different things, and a weight's shape shows which way round it is.
+LessonSizes sizes_of(const NewLesson& wishes) {
+  const std::size_t share = wishes.d_model / std::max<std::size_t>(wishes.heads, 2);
+  std::size_t d_k = std::max<std::size_t>(2, share);
+  while (d_k == wishes.d_model || d_k * d_k == wishes.d_model) ++d_k;
+  return {wishes.tokens, wishes.d_model, wishes.heads, wishes.heads, d_k};
+}
+
+Tensor embeddings(const LessonSizes& sizes, Dice& dice) {
+  constexpr std::array<double, 7> likely = {-1, 0, 0, 1, 1, 2, 2};
+  std::vector<double> values(sizes.n * sizes.d_model);
+  for (double& value : values) value = dice.pick(likely);
+  return tensor_of({sizes.n, sizes.d_model}, std::move(values));
+}
+
+Recipe draw(const NewLesson& wishes, const LessonSizes& sizes, Dice& dice) {
+  const auto shape = [&](std::size_t rows, std::size_t columns) {
+    return sizes.heads == 1 ? Shape{rows, columns} : Shape{sizes.heads, rows, columns};
+  };
+  Recipe recipe;
+  recipe.tokens = sentence_of(sizes.n);
+  recipe.givens.push_back({"X", embeddings(sizes, dice)});
+  for (const char* name : {"W_Q", "W_K", "W_V"}) {
+    recipe.givens.push_back({name, drawn_weight(shape(sizes.d_model, sizes.d_k), dice)});
+  }
+  recipe.givens.push_back({"W_O", drawn_weight({sizes.heads * sizes.d_k, sizes.d_model}, dice)});
+  recipe.steps = {
+      {"Q", &project_operation, {"X", "W_Q"}, {}},
+      {"K", &project_operation, {"X", "W_K"}, {}},
+      {"V", &project_operation, {"X", "W_V"}, {}},
+      {"scores", &score_operation, {"Q", "K"}, {}},
+      {"scaled_scores", &scale_operation, {"scores"}, option("by", "sqrt(d_k)")},
+  };
+  if (wishes.causal) {
+    recipe.steps.push_back(
+        {"masked_scores", &mask_operation, {"scaled_scores"}, option("kind", "causal")});
+  }
+  recipe.steps.push_back({"attention_weights", &softmax_operation, {recipe.steps.back().name}, {}});
+  recipe.steps.push_back({"context", &weighted_sum_operation, {"attention_weights", "V"}, {}});
+  if (sizes.heads > 1) recipe.steps.push_back({"concat", &concat_heads_operation, {"context"}, {}});
+  recipe.steps.push_back({"output", &project_operation, {recipe.steps.back().name, "W_O"}, {}});
+  return recipe;
+}
+
+// Numbers that a person can work with: scores of a few units, rows that differ, and weights in
+// which more than one key has a say. What the words take for their example is not 0.
+std::size_t nuisances(const Trace& trace) {
+  constexpr double largest_score = 12;
+  std::size_t count = equal_pairs(trace.at("context")) + zero_rows(transposed(trace.at("X"))) +
+                      larger_than(trace.at("scores"), largest_score) +
+                      lopsided_weights(trace.at("attention_weights"));
+  for (const char* name : {"X", "Q", "K", "V"}) {
+    count += zero_rows(trace.at(name)) + (has_equal_rows(trace.at(name)) ? 1 : 0);
+  }
+  for (const char* name : {"Q", "K", "V", "scores"}) {
+    if (trace.at(name).at(0, 1, 0) == 0) ++count;
+  }
+  return count;
+}
+
+constexpr Said words[] = {
+    {"Q",
+     "Each token asks a question. Its row of X times W_Q is its query, {d_k} numbers. For "
+     "\"<own>\"<in head> the first of them is {Q[<at>1]}.<of heads>",
+     "Q is {Q.shape}: a row for each token, as in X. Only its own row of X went into it."},
+    {"K",
+     "Each token also says what it has to offer: its row of X times W_K is its key. Keys are as "
+     "wide as queries, because the two will be multiplied. The key of \"<own>\"<in head> starts "
+     "with {K[<at>1]}.",
+     "The query of \"<own>\" starts with {Q[<at>1]}, its key with {K[<at>1]}: one row of X, two "
+     "weights."},
+    {"V",
+     "And each token has something to hand over to those who attend to it: its value, its row of X "
+     "times W_V. For \"<own>\"<in head> it starts with {V[<at>1]}.",
+     "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."},
+    {"scores",
+     "A query times a key, number by number and added up, is a score: large where the two agree. "
+     "For \"<own>\" and \"<first>\"<in head> it is <sum> = {scores[<at><first>]}.",
+     "The highest score is {scores.max}, the lowest {scores.min}. A row belongs to a query, a "
+     "column to a key."},
+    {"scaled_scores",
+     "We divide every score by √d_k, the square root of the width of a query. Here d_k is {d_k}, "
+     "and {scores[<at><first>]} becomes {scaled_scores[<at><first>]}.",
+     "The order in each row stays; only the distances shrink. The highest is now "
+     "{scaled_scores.max}."},
+    {"masked_scores",
+     "No token may look at later ones, so what lies above the diagonal becomes minus infinity. The "
+     "row of \"<own>\" keeps its first two numbers, {masked_scores[<at><first>]} and "
+     "{masked_scores[<at><own>]}.",
+     "The first row keeps one number, the last row all {n}."},
+    {"attention_weights",
+     "Softmax turns each row into shares of 1: raise e to each number, then divide by the row's "
+     "sum. \"<own>\" gives {attention_weights[<at><first>]} to \"<first>\" and "
+     "{attention_weights[<at><own>]} to itself.",
+     "Each row sums to 1<of shares>"},
+    {"context",
+     "Each token adds up the values, each times its weight. What \"<own>\" has heard<in head> "
+     "starts with {context[<at>1]}.",
+     "All of it lies between the smallest and the largest value: from {context.min} to "
+     "{context.max}, where V went from {V.min} to {V.max}."},
+    {"concat", "The heads go side by side, head 1 first: {concat.shape}. Nothing is computed here.",
+     "The row of \"<own>\" starts with {concat[<own>,1]}, as its row in head 1 did."},
+    {"output",
+     "A last weight, W_O, mixes what was heard and takes it back to the width of X, {d_model}. "
+     "\"<own>\" ends with {output[<own>,1]} in its first column.",
+     "The output has the shape of X, {output.shape}. In X, \"<own>\" had {X[<own>,1]} there.",
+     "How does one score come about?\n\n"
+     "    qkv explain <file> 'scores[<head>2,1]'\n\n"
+     "Which rows of the output change if the first number of X does?\n\n"
+     "    qkv run <file> --set 'X[1,1]=3' --step output\n\n"
+     "And now by hand, on paper or in a spreadsheet:\n\n"
+     "    qkv worksheet <file> -o mine"},
+};
+
+}  // namespace
+
+constinit const NewStyle classic_style{
+    .title = "Attention by hand",
+    .summary =
+        "Small whole numbers to work through with pencil and paper, chosen so that a slip "
+        "shows.",
+    .sizes = sizes_of,
+    .draw = draw,
+    .nuisances = nuisances,
+    .words = words,
+    .query = "Q",
+    .key = "K",
+    .most_draws = 3000,
+    .patience = 3000,
+};
+
+namespace {
+
+inline constexpr std::size_t llama_words_count = 16;
+
+/// What a new lesson of LLaMA's kind says of the steps that the classic one has not, or has other
+/// operands for.
+extern const Said llama_words[llama_words_count];
+
+constinit const Said llama_words[llama_words_count] = {
+    {"norm1",
+     "A block is what a transformer repeats: attention, then a small network for each token by "
+     "itself. First, each token's row is brought to one size: square its numbers, take their mean "
+     "and the root of it (the root mean square, RMS), and divide the row by that. Then each column "
+     "is multiplied by its gain. For \"<own>\", {X[<own>,1]} becomes {norm1[<own>,1]}.",
+     "Programs add a tiny number, eps, before they take the root, so that a row of zeros is not "
+     "divided by 0; on paper we leave it out. X stays as it is: it is needed again."},
+    {"Q",
+     "The queries: the normed rows times W_Q, {d_k} numbers for each token. For \"<own>\"<in head> "
+     "the first of them is {Q[<at>1]}.<of heads>",
+     "Q is {Q.shape}. No bias is added, here or anywhere else in the block."},
+    {"K",
+     "The keys: the normed rows times W_K, as wide as the queries, because the two will be "
+     "multiplied.<grouped> The key of \"<own>\"<in head> starts with {K[<at>1]}.",
+     "K is {K.shape}, where Q is {Q.shape}."},
+    {"V",
+     "The values, which tokens hand over to those who attend to them: as many heads as the keys "
+     "have. For \"<own>\"<in head> the first number is {V[<at>1]}.",
+     "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."},
+    {"Q_rope",
+     "X does not say where a token stands. That comes in here (rotary positions, RoPE): columns 1 "
+     "and 2 are a pair, 3 and 4 the next, and each pair is turned by an angle, in radians: the "
+     "token's position, counted from 0, times 1 for the first pair, times 16^(−2/{d_k}) for the "
+     "next<further pairs>. With θ for the angle, the pair (a, b) becomes (a·cos θ − b·sin θ, "
+     "b·cos θ + a·sin θ). LLaMA has 10000 where we have 16; our second pair turns enough to see.",
+     "\"<first>\" stands at position 0 and has not moved. \"<own>\"<in head> had {Q[<at>1]} in "
+     "its first place and has {Q_rope[<at>1]}."},
+    {"K_rope", "The keys are turned in the same way. The values are not.",
+     "The key of \"<own>\"<in head> started with {K[<at>1]} and starts with {K_rope[<at>1]}."},
+    {"scores",
+     "A query times a key, number by number and added up, is a score: large where the two agree."
+     "<sharing> For \"<own>\" and \"<first>\"<in head> it is <sum> = {scores[<at><first>]}.",
+     "The highest score is {scores.max}, the lowest {scores.min}. A row belongs to a query, a "
+     "column to a key."},
+    {"output",
+     "W_O mixes what was heard and takes it back to the width of X, {d_model}. \"<own>\" has "
+     "{output[<own>,1]} in its first column.",
+     "This is what attention proposes to add to each token."},
+    {"residual1",
+     "And added it is: to X as it came in, not to the normed rows. What goes past a step and is "
+     "added behind it is a residual connection. \"<own>\" had {X[<own>,1]} in its first place and "
+     "has {residual1[<own>,1]}.",
+     "The sum itself is never normed: the next step makes a copy of one size, as norm1 did."},
+    {"norm2",
+     "Now the small network, in which no token looks at another. Again the rows are brought to one "
+     "size first, with a gain of their own: {residual1[<own>,1]} becomes {norm2[<own>,1]}.",
+     "These roots are not round; three decimals will do."},
+    {"gate",
+     "Two projections start from here. The first is the gate, which will say how much to let "
+     "through: for \"<own>\" it starts with {gate[<own>,1]}.",
+     "The gate is {gate.shape}. LLaMA makes it about 2.7 times as wide as X; ours is small, so "
+     "that "
+     "there is less to do."},
+    {"up",
+     "The second, up, is what may come through: the same rows, another weight. For \"<own>\" it "
+     "starts with {up[<own>,1]}.",
+     "For each number of up there is one of the gate."},
+    {"silu",
+     "The gate goes through SiLU: x / (1 + e^(−x)). A large positive number stays nearly what it "
+     "is, a large negative one becomes nearly 0. {gate[<own>,1]} becomes {silu[<own>,1]}.",
+     "None is below −0.2785."},
+    {"gated",
+     "Gate and up are multiplied, number by number (SwiGLU): {silu[<own>,1]} · {up[<own>,1]} = "
+     "{gated[<own>,1]} for the first of \"<own>\".",
+     "Where the gate is near 0, little comes through."},
+    {"mlp_out",
+     "W_down takes the rows back to the width of X. The change that it proposes for \"<own>\" "
+     "starts with {mlp_out[<own>,1]}.",
+     "mlp_out is {mlp_out.shape}, like X."},
+    {"residual2",
+     "The second residual: the change is added to what came out of the first half. \"<own>\" came "
+     "in with {X[<own>,1]} in its first place and goes out with {residual2[<own>,1]}.",
+     "This is the block's result, and the next block's X.",
+     "How does one score come about, and which head of keys does it use?\n\n"
+     "    qkv explain <file> 'scores[<head>2,1]'\n\n"
+     "What if the first row is ten times as large: does its row of norm1 change?\n\n"
+     "    qkv run <file> --set 'X[1,1]=30' --step norm1\n\n"
+     "And now by hand, on paper or in a spreadsheet:\n\n"
+     "    qkv worksheet <file> -o mine"},
+};
 
 // The width of a query is even, with two pairs to turn at least: with one, neither base nor pairing
 // would show. It is unlike the other sizes, so that dividing by a wrong one shows.
@@ -20,7 +241,7 @@ std::size_t width_of_queries(std::size_t n, std::size_t d_model) {
   return d_k;
 }
 
-LessonSizes sizes_of(const NewLesson& wishes) {
+LessonSizes llama_sizes(const NewLesson& wishes) {
   const std::size_t key_heads = wishes.key_heads != 0   ? wishes.key_heads
                                 : wishes.heads % 2 == 0 ? wishes.heads / 2
                                                         : 1;
@@ -50,7 +271,7 @@ void draw_row(std::span<double> row, Dice& dice) {
   }
 }
 
-Tensor embeddings(const LessonSizes& sizes, Dice& dice) {
+Tensor llama_embeddings(const LessonSizes& sizes, Dice& dice) {
   std::vector<double> values(sizes.n * sizes.d_model);
   for (std::size_t i = 0; i < sizes.n; ++i) {
     draw_row(std::span(values).subspan(i * sizes.d_model, sizes.d_model), dice);
@@ -71,7 +292,7 @@ std::vector<Given> drawn_givens(const LessonSizes& sizes, Dice& dice) {
                             : Shape{heads, sizes.d_model, sizes.d_k};
   };
   std::vector<Given> givens;
-  givens.push_back({"X", embeddings(sizes, dice)});
+  givens.push_back({"X", llama_embeddings(sizes, dice)});
   givens.push_back({"gain1", gain(sizes, dice)});
   givens.push_back({"W_Q", drawn_weight(shape(sizes.heads), dice)});
   givens.push_back({"W_K", drawn_weight(shape(sizes.key_heads), dice)});
@@ -106,7 +327,7 @@ std::vector<StepRecipe> attention_steps(const LessonSizes& sizes) {
   return steps;
 }
 
-Recipe draw(const NewLesson&, const LessonSizes& sizes, Dice& dice) {
+Recipe draw_llama(const NewLesson&, const LessonSizes& sizes, Dice& dice) {
   Recipe recipe;
   recipe.tokens = sentence_of(sizes.n);
   recipe.givens = drawn_givens(sizes, dice);
@@ -126,7 +347,7 @@ Recipe draw(const NewLesson&, const LessonSizes& sizes, Dice& dice) {
 
 // Scores of a few units, rows that differ, weights in which more than one key has a say, gates
 // that neither close nor stand wide open. What the words take for their example is not 0.
-std::size_t nuisances(const Trace& trace) {
+std::size_t llama_nuisances(const Trace& trace) {
   constexpr double largest_score = 15, largest_gate = 6, largest_result = 30;
   std::size_t count = zero_rows(transposed(trace.at("X"))) +
                       larger_than(trace.at("scores"), largest_score) +
@@ -149,9 +370,9 @@ constinit const NewStyle llama_style{
     .summary =
         "RMSNorm, shared keys, rotary positions and SwiGLU in small numbers for pencil and "
         "paper, chosen so that a slip shows.",
-    .sizes = sizes_of,
-    .draw = draw,
-    .nuisances = nuisances,
+    .sizes = llama_sizes,
+    .draw = draw_llama,
+    .nuisances = llama_nuisances,
     .words = llama_words,
     .query = "Q_rope",
     .key = "K_rope",
@@ -159,4 +380,4 @@ constinit const NewStyle llama_style{
     .patience = 10,
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline lesson

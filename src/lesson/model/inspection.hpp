@@ -1,13 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lesson/library.hpp"
-#include "lesson/model/guess.hpp"
+#include "lesson/model/next_tokens.hpp"
+#include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline lesson {
 
 /// What comes after a step, to be worked out again: all that the lesson has up to the step are
 /// givens, the step's own numbers the last of them.
@@ -36,4 +40,40 @@ struct Glimpse {
 /// InputError where the lesson is no model whose `probabilities` are made of a normed stream.
 std::vector<Glimpse> glimpses(const LoadedLesson& loaded, std::size_t count);
 
-}  // namespace qkv
+/// Where one head looks, over all tokens of a text but the first, which may have nothing else to
+/// look at: means over the rows of its weights.
+struct HeadHabit {
+  std::string step;                 ///< "h0.attention_weights"
+  std::size_t matrix = 0;           ///< which of the step's matrices
+  std::optional<std::size_t> head;  ///< from 0; nothing where the step has no heads
+  double entropy = 0;               ///< in nats: 0 looks at one token, ln n at n alike
+  double largest = 0;               ///< the largest weight of a row
+  double previous = 0;              ///< what the token right before gets
+  double first = 0;                 ///< what the first token gets
+  double itself = 0;                ///< what the token itself gets
+  /// How much the loss would grow, to first order, if the head's context were 0: −Σ d_context ∘
+  /// context over all its cells. 0 where there are no gradients.
+  double helps = 0;
+};
+
+/// One way to sort heads: the measure's name and where it stands in a habit; those first that have
+/// most of it (of entropy, least).
+struct HabitMeasure {
+  std::string_view name;
+  std::string_view says;
+  double HeadHabit::*value;
+};
+std::span<const HabitMeasure> habit_measures();
+
+/// Those that can be told of a trace: what needs the loss's gradients only where they are.
+std::span<const HabitMeasure> habit_measures(const Trace& trace);
+
+/// The habits of all heads of all attention weights in the trace, in its order. A step counts whose
+/// operation makes weights and whose matrices are queries by keys.
+std::vector<HeadHabit> head_habits(const Trace& trace);
+
+/// What the head does with more than half of its attention, in words: "mostly the token before";
+/// empty where it is nothing simple.
+std::string_view habit_words(const HeadHabit& habit);
+
+}  // namespace qkv::inline lesson

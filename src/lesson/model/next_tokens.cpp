@@ -3,14 +3,200 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <string>
 
-#include "lesson/model/guess.hpp"
-#include "lesson/model/writing.hpp"
 #include "ops/catalogue.hpp"
+#include "ops/result.hpp"
 #include "text/error.hpp"
+#include "trace/needed_steps.hpp"
+#include "trace/trace.hpp"
 
-namespace qkv {
+namespace qkv::inline lesson {
 namespace {
+
+// " cat" in quotes, since it is another token than "cat".
+std::string with_its_blanks(const std::string& token) {
+  const bool has_blanks = token.starts_with(' ') || token.ends_with(' ');
+  return has_blanks ? fmt::format("\"{}\"", token) : token;
+}
+
+}  // namespace
+
+std::string word_of(std::string_view label, std::size_t id) {
+  return label.empty() ? fmt::format("<{}>", id) : std::string(label);
+}
+
+std::vector<Guess> likeliest_of(const Tensor& probabilities, std::size_t count) {
+  const std::size_t width = std::min(probabilities.columns(), probabilities.values.size());
+  const std::size_t last = probabilities.values.size() - width;
+  std::vector<std::size_t> ids(width);
+  std::iota(ids.begin(), ids.end(), std::size_t{0});
+  const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(count, width));
+  const auto share = [&](std::size_t id) {
+    const double value = probabilities.values[last + id];
+    return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
+  };
+  std::partial_sort(ids.begin(), end, ids.end(), [&](std::size_t a, std::size_t b) {
+    return share(a) != share(b) ? share(a) > share(b) : a < b;
+  });
+  std::vector<Guess> guesses;
+  for (auto id = ids.begin(); id != end; ++id) {
+    guesses.push_back({.word = word_of(probabilities.axes.back().label(*id, 0), *id),
+                       .id = *id,
+                       .share = probabilities.values[last + *id]});
+  }
+  return guesses;
+}
+
+std::string likeliest_text(const Tensor& probabilities, std::size_t count) {
+  std::string text;
+  for (const Guess& guess : likeliest_of(probabilities, count)) {
+    text += fmt::format("{}{} ({:.1f} %)", text.empty() ? "" : ", ", with_its_blanks(guess.word),
+                        100 * guess.share);
+  }
+  return text;
+}
+
+namespace {
+
+/// What a model needs to write on: keys and values of all tokens so far, so that one token more
+/// costs the work of one row. Example: `Writing writing(recipe, trace); writing.after(7)` is the
+/// last row of probabilities that the longer text would have.
+class Writing {
+ public:
+  /// `trace` has the model's givens, and of the recipe's steps at least those of `cached_steps`
+  /// and `probabilities`; it must outlive this.
+  Writing(const Recipe& recipe, const Trace& trace);
+
+  /// The row of probabilities behind the text and this token, which belongs to the text from here
+  /// on. Throws InputError where the text is longer than the model has positions.
+  const Tensor& after(double id);
+
+ private:
+  Tensor row_of(const StepRecipe& step, double id);
+  Tensor position_row(const StepRecipe& step) const;
+  const Tensor& operand(const std::string& name) const;
+  const Tensor& with_past(const std::string& name);
+
+  std::vector<StepRecipe> steps_;  // to the probabilities
+  const Trace& trace_;
+  Environment environment_;
+  std::size_t position_;                             // of the next token, from 0
+  std::map<std::string, Tensor, std::less<>> rows_;  // of the token that is read: each step's
+  std::map<std::string, Tensor, std::less<>> past_;  // keys and values with a row for each token
+};
+
+bool meets_the_past(const StepRecipe& step) {
+  return step.operation == &score_operation || step.operation == &weighted_sum_operation;
+}
+
+// A single query sees all that came before it.
+bool hides_nothing(const StepRecipe& step) {
+  return step.operation == &mask_operation && step.options.word("kind", "causal") == "causal";
+}
+
+// Each matrix with its new row below the past ones.
+Tensor appended(const Tensor& past, const Tensor& row) {
+  std::vector<Axis> axes = past.axes;
+  Axis& tokens = axes[axes.size() - 2];
+  tokens = {.name = tokens.name, .size = tokens.size + 1};
+  Tensor longer = unwritten(std::move(axes));
+  for (std::size_t m = 0; m < longer.matrices(); ++m) {
+    const auto end = std::ranges::copy(past.cells(m), longer.write_cells(m).begin()).out;
+    std::ranges::copy(row.cells(m), end);
+  }
+  return longer;
+}
+
+/// The steps whose rows of past tokens are needed for the next one: keys and values.
+std::vector<std::string> cached_steps(const Recipe& recipe) {
+  std::vector<std::string> names;
+  for (const StepRecipe& step : recipe.steps) {
+    if (meets_the_past(step)) names.push_back(step.of[1]);
+  }
+  return names;
+}
+
+/// The likeliest of the last row; of several as likely the first.
+std::size_t likeliest(const Tensor& probabilities) {
+  const std::size_t width = probabilities.columns();
+  const std::size_t last = probabilities.values.size() - width;
+  std::size_t best = 0;
+  for (std::size_t id = 1; id < width; ++id) {
+    if (probabilities.values[last + id] > probabilities.values[last + best]) best = id;
+  }
+  return best;
+}
+
+Writing::Writing(const Recipe& recipe, const Trace& trace)
+    : trace_(trace), environment_(trace.environment), position_(trace.at("token_ids").columns()) {
+  const std::vector<bool> needed = Looks(recipe, {"probabilities"}).needed;
+  for (std::size_t s = 0; s < needed.size(); ++s) {
+    if (!needed[s]) continue;
+    const StepRecipe& step = steps_.emplace_back(recipe.steps[s]);
+    if (meets_the_past(step)) past_[step.of[1]] = trace.at(step.of[1]);
+  }
+}
+
+const Tensor& Writing::after(double id) {
+  for (const StepRecipe& step : steps_) rows_[step.name] = row_of(step, id);
+  ++position_;
+  return rows_.at("probabilities");
+}
+
+Tensor Writing::row_of(const StepRecipe& step, double id) {
+  if (step.operation == &tokenise_operation) {
+    return {.axes = {{.name = "token", .size = 1}}, .values = std::vector<double>{id}};
+  }
+  if (step.operation == &positions_operation) return position_row(step);
+  if (hides_nothing(step)) return operand(step.of[0]);
+  Options options = step.options;
+  if (step.operation == &rope_operation) {
+    options.set("first", options.number("first", 0) + static_cast<double>(position_));
+  }
+  Call call{.step = step.name,
+            .inputs = {},
+            .names = {},
+            .options = &options,
+            .environment = &environment_,
+            .convention = trace_.convention};
+  for (std::size_t k = 0; k < step.of.size(); ++k) {
+    const bool is_past = k == 1 && meets_the_past(step);
+    call.inputs.push_back(is_past ? &with_past(step.of[k]) : &operand(step.of[k]));
+    call.names.push_back(step.of[k]);
+  }
+  return result_of(*step.operation, call);
+}
+
+Tensor Writing::position_row(const StepRecipe& step) const {
+  const Tensor& table = operand(step.of[1]);
+  if (position_ >= table.rows()) {
+    throw InputError(fmt::format(
+        "--continue: {} has rows for {} positions only; take fewer tokens, or a shorter text",
+        step.of[1], table.rows()));
+  }
+  Tensor row = unwritten({{.name = "token", .size = 1}, table.axes.back()});
+  const std::size_t width = table.columns();
+  for (std::size_t j = 0; j < width; ++j) {
+    row.values.write()[j] = table.values[position_ * width + j];
+  }
+  return row;
+}
+
+const Tensor& Writing::operand(const std::string& name) const {
+  const auto row = rows_.find(name);
+  return row == rows_.end() ? trace_.at(name) : row->second;
+}
+
+const Tensor& Writing::with_past(const std::string& name) {
+  Tensor& past = past_.at(name);
+  past = appended(past, rows_.at(name));
+  return past;
+}
 
 // The likeliest tokens after the text, one after the other: the whole text is read once, and then
 // each token by itself.
@@ -86,4 +272,4 @@ std::string told_continuation(const ModelInput& input, const CutText& cut, std::
                      after);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline lesson

@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "ops/attention/long_softmax.hpp"
 #include "ops/attention/softmax.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
@@ -14,7 +13,7 @@
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
 
 // Fewer scores than these are kept: they cost little, and have the same last bits then as where
@@ -193,4 +192,4 @@ std::optional<UnseenAttention> unseen_attention(std::span<const UnseenStep> step
   return UnseenAttention{std::move(result), weights_on_demand(weigher)};
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

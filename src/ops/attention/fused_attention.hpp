@@ -7,7 +7,7 @@
 #include "ops/result.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// What an operation can be in an attention: from the scores, by any steps in between, to the
 /// weights, and to the values that these mix.
@@ -40,4 +40,4 @@ struct UnseenAttention {
 /// where the scores may become infinite.
 std::optional<UnseenAttention> unseen_attention(std::span<const UnseenStep> steps);
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -1,19 +1,345 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <map>
 #include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "ops/attention/mask.hpp"
-#include "ops/attention/mask_back.hpp"
-#include "ops/attention/mask_mistakes.hpp"
+#include "ops/attention/score.hpp"
 #include "ops/attention/visible_keys.hpp"
+#include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
+#include "ops/cell.hpp"
 #include "ops/kinds/formula.hpp"
+#include "ops/kinds/gradient.hpp"
+#include "ops/operation.hpp"
 #include "ops/result.hpp"
 #include "ops/shape_rule.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
+
+/// The kind of a step of op mask: what it says, or what its operands make it.
+std::string_view mask_kind(const Call& call);
+
+/// Whether the mask hides the cell.
+bool is_hidden(const CellBase& c);
+
+/// What a given mask or padding hides, asked once for all heads that share it, and where it has one
+/// row for all queries, once for these.
+class HiddenCells {
+ public:
+  HiddenCells(const Call& call, const Tensor& result);
+
+  /// Minus infinity where the row is hidden.
+  void hide(const RowPart& at) const;
+
+ private:
+  std::size_t rows_ = 1;
+  std::vector<std::size_t> mask_of_;  // by matrix
+  std::map<std::size_t, Flags> masks_;
+};
+
+std::size_t sentence_of(const CellBase& c) {
+  const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
+  return c.input(1).rows() == 1 || index.empty() ? 0 : index.front();
+}
+
+// The number of the second operand that decides on the cell: its key's id, or 1 to keep it.
+double deciding(const CellBase& c, std::string_view kind) {
+  const Tensor& numbers = c.input(1);
+  if (kind == "padding") return numbers.at(0, sentence_of(c), c.column);
+  return numbers.at(c.matching(1), numbers.rows() == 1 ? 0 : c.row, c.column);
+}
+
+// Whether the key is padding: its id is the pad's, or its token is.
+bool is_padding(const CellBase& c) {
+  const double* pad = c.call->options->if_number("pad");
+  if (pad) return deciding(c, "padding") == *pad;
+  const std::string_view word = c.call->options->word("pad", "<pad>");
+  return c.input(1).axes.back().label(c.column, sentence_of(c)) == word;
+}
+
+bool is_hidden(const CellBase& c, std::string_view kind) {
+  if (goes_by_place(kind)) return !seen_by_place(*c.call, kind)(c.row).has(c.column);
+  return kind == "padding" ? is_padding(c) : deciding(c, kind) == 0;
+}
+
+// Where one matrix of the result is such, in its first rows.
+template <class Is>
+Flags cells_that(CellBase at, std::size_t rows, const Is& is) {
+  const std::string_view kind = mask_kind(*at.call);
+  Flags cells = xt::zeros<bool>({rows, at.output->columns()});
+  for (at.row = 0; at.row < rows; ++at.row) {
+    for (at.column = 0; at.column < at.output->columns(); ++at.column) {
+      cells(at.row, at.column) = is(at, kind);
+    }
+  }
+  return cells;
+}
+
+Flags cells_hidden(const CellBase& at, std::size_t rows) {
+  return cells_that(at, rows,
+                    [](const CellBase& c, std::string_view kind) { return is_hidden(c, kind); });
+}
+
+std::string_view mask_kind(const Call& call) {
+  return call.options->word("kind", call.inputs.size() == 2 ? "given" : "causal");
+}
+
+bool is_hidden(const CellBase& c) { return is_hidden(c, mask_kind(*c.call)); }
+
+/// What it hides of one matrix.
+Flags hidden_by_mask(const CellBase& at) {
+  const std::string_view kind = mask_kind(*at.call);
+  if (!goes_by_place(kind)) {
+    return cells_hidden(at, at.output->rows());
+  }
+  const SeenByPlace seen = seen_by_place(*at.call, kind);
+  Flags hidden = xt::ones<bool>({at.output->rows(), at.output->columns()});
+  for (std::size_t i = 0; i < at.output->rows(); ++i) {
+    const SeenKeys keys = seen(i);
+    for (std::size_t j = keys.from; j < keys.to; ++j) hidden(i, j) = false;
+  }
+  return hidden;
+}
+
+/// Where what decides is no number, so that nothing tells what is hidden.
+Flags undecided_cells(const CellBase& at) {
+  return cells_that(at, at.output->rows(), [](const CellBase& c, std::string_view kind) {
+    return std::isnan(deciding(c, kind));
+  });
+}
+
+HiddenCells::HiddenCells(const Call& call, const Tensor& result) {
+  const bool by_sentence = mask_kind(call) == "padding";
+  rows_ = by_sentence || call.inputs[1]->rows() == 1 ? 1 : result.rows();
+  CellBase at{.call = &call, .output = &result};
+  for (; at.matrix < result.matrices(); ++at.matrix) {
+    const std::size_t mask = by_sentence ? sentence_of(at) : at.matching(1);
+    mask_of_.push_back(mask);
+    if (!masks_.contains(mask)) masks_.emplace(mask, cells_hidden(at, rows_));
+  }
+}
+
+void HiddenCells::hide(const RowPart& at) const {
+  const Flags& hidden = masks_.at(mask_of_[at.matrix]);
+  const std::size_t row = rows_ == 1 ? 0 : at.row;
+  for (std::size_t j = 0; j < at.cells.size(); ++j) {
+    if (hidden(row, at.first + j)) at.cells[j] = -infinity;
+  }
+}
+
+/// What learners and programs get wrong about masks.
+inline constexpr std::size_t mask_mistakes_count = 11;
+
+extern const Mistake mask_mistakes[mask_mistakes_count];
+
+// What a formula makes of each matrix of scores and of the cells that are hidden in it.
+template <Matrix (*formula)(const MatrixView& scores, const Flags& hidden)>
+std::vector<Tensor> with(const Source& step) {
+  const Call call = call_of(step);
+  return {by_operands(call, unwritten_like(mask_operation.compute(call)),
+                      [](const Operands& of) { return formula(of(0), hidden_by_mask(of.at())); })};
+}
+
+Matrix skipped(const MatrixView& s, const Flags&) { return s; }
+
+Matrix zero(const MatrixView& s, const Flags& hidden) { return xt::where(hidden, 0.0, s); }
+
+Matrix inverted(const MatrixView& s, const Flags& hidden) {
+  return xt::where(hidden, s, -infinity);
+}
+
+std::string_view kind_of(const Source& step) {
+  return step.options->word("kind", step.inputs.size() == 2 ? "given" : "causal");
+}
+
+// Each matrix of the scores with other keys seen than the mask by places shows.
+Tensor with_seen(const Source& step, const SeenByPlace& seen) {
+  return by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
+    Matrix masked = s;
+    for (std::size_t i = 0; i < s.shape(0); ++i) {
+      const SeenKeys keys = seen(i);
+      for (std::size_t j = 0; j < s.shape(1); ++j) {
+        if (!keys.has(j)) masked(i, j) = -infinity;
+      }
+    }
+    return masked;
+  });
+}
+
+// The same with a change to what it shows; nothing where the mask goes by something else.
+template <class Change>
+std::vector<Tensor> with_change(const Source& step, Change change) {
+  if (!goes_by_place(kind_of(step))) return {};
+  SeenByPlace seen = seen_by_place(call_of(step), kind_of(step));
+  return change(seen) ? std::vector<Tensor>{with_seen(step, seen)} : std::vector<Tensor>();
+}
+
+// The token's own key, wherever it stands.
+std::vector<Tensor> diagonal(const Source& step) {
+  const Call call = call_of(step);
+  const int first = goes_by_place(kind_of(step)) ? static_cast<int>(first_query(call)) : 0;
+  return {by_operands(call, unwritten_like(mask_operation.compute(call)),
+                      [&](const Operands& of) -> Matrix {
+                        const MatrixView s = of(0);
+                        const Flags own = xt::eye<bool>({s.shape(0), s.shape(1)}, first);
+                        return xt::where(hidden_by_mask(of.at()) || own, -infinity, s);
+                      })};
+}
+
+std::vector<Tensor> wrong_triangle(const Source& step) {
+  if (kind_of(step) != "causal") return {};
+  const int before = static_cast<int>(first_query(call_of(step))) - 1;
+  return {by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
+    return xt::where(seen_up_to(s, before), -infinity, s);
+  })};
+}
+
+// The key after a query's own stays to be seen, too.
+std::vector<Tensor> one_ahead(const Source& step) {
+  if (kind_of(step) == "causal") {
+    const int ahead = static_cast<int>(first_query(call_of(step))) + 1;
+    return {by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
+      return xt::where(seen_up_to(s, ahead), s, -infinity);
+    })};
+  }
+  return with_change(step, [](SeenByPlace& seen) {
+    ++seen.first;
+    ++seen.width;
+    return !seen.both;
+  });
+}
+
+std::vector<Tensor> off_by_one(const Source& step) {
+  if (kind_of(step) != "sliding_window") return {};
+  std::vector<Tensor> results = with_change(step, [](SeenByPlace& seen) { return ++seen.width; });
+  for (Tensor& narrow : with_change(step, [](SeenByPlace& seen) { return --seen.width; })) {
+    results.push_back(std::move(narrow));
+  }
+  return results;
+}
+
+// All of the past, as under a causal mask.
+std::vector<Tensor> without_window(const Source& step) {
+  if (kind_of(step) != "sliding_window") return {};
+  return with_change(step, [](SeenByPlace& seen) {
+    seen.kind = SeenByPlace::Kind::causal;
+    return !seen.both;
+  });
+}
+
+std::vector<Tensor> not_causal(const Source& step) {
+  if (kind_of(step) != "sliding_window") return {};
+  return with_change(step, [](SeenByPlace& seen) { return !std::exchange(seen.both, true); });
+}
+
+std::vector<Tensor> as_first_rows(const Source& step) {
+  return with_change(step, [](SeenByPlace& seen) { return std::exchange(seen.first, 0) > 0; });
+}
+
+// The mask as numbers, either way round: 1 keeps, or 1 hides.
+Matrix kept_added(const MatrixView& s, const Flags& hidden) { return xt::where(hidden, s, s + 1); }
+
+Matrix hidden_added(const MatrixView& s, const Flags& hidden) {
+  return xt::where(hidden, s + 1, s);
+}
+
+std::vector<Tensor> added(const Source& step) {
+  return {with<kept_added>(step).front(), with<hidden_added>(step).front()};
+}
+
+constinit const Mistake mask_mistakes[mask_mistakes_count] = {
+    {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", with<skipped>,
+     of_hiding},
+    {"mask.zero", "The hidden cells were set to 0 instead of -inf.",
+     "e to the power of 0 is 1: a 0 would still get weight.", with<zero>, of_hiding},
+    {"mask.wrong-triangle", "The other triangle was hidden: the past instead of the future.",
+     "A token may look back, not ahead.", wrong_triangle, of_hiding},
+    {"mask.diagonal", "The token itself was hidden too.", "A token may look at itself.", diagonal,
+     of_hiding},
+    {"mask.one-ahead", "The next token can be seen as well.", "A token may not look ahead.",
+     one_ahead, of_hiding},
+    {"mask.added", "The 0/1 mask was added to the scores.",
+     "Hidden cells become -inf; the others stay as they are.", added, of_hiding},
+    {"mask.inverted", "What is to be kept was hidden, and the rest kept.",
+     "Which cells does the mask keep?", with<inverted>, of_hiding},
+    {"window.off-by-one", "The window shows one key too many or too few.",
+     "It is as wide as it says, the token's own key among them.", off_by_one, of_hiding},
+    {"window.skipped", "The window was forgotten: all of the past can be seen.",
+     "It shows the newest keys of the past alone.", without_window, of_hiding},
+    {"window.no-causal", "The window was laid to both sides.",
+     "It shows the newest keys of the past, no later ones.", not_causal, of_hiding},
+    {"cache.masked-first-row", "The queries were masked as if they were the first tokens.",
+     "They are the last ones, and see all that came before.", as_first_rows, of_hiding},
+};
+
+// What was hidden sends nothing back. The masked scores tell what was, whatever the kind.
+struct MaskBack {
+  static Form form(const Call&) {
+    return {{"query key", "query key", "query key"}, "query key", "{0}, 0 where {2} is -inf"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const bool hidden =
+        c.input(first_need).at(c.matching(first_need), c.row, c.column) == -infinity;
+    return hidden ? N(0.0) : c(arriving)(c.row, c.column);
+  }
+
+  static Tensor compute(const Call& call, Tensor whole) {
+    return by_rows(call, std::move(whole), 2, [&](const Operands& of, std::span<double> cells) {
+      thread_local Scratch changes, scores;
+      std::ranges::transform(of.row(arriving, changes), of.row(first_need, scores), cells.begin(),
+                             unless_hidden);
+    });
+  }
+
+  static std::optional<InPlace> in_place(const Call& call) {
+    const Tensor& masked = *call.inputs[first_need];
+    const Tensor& own = *call.inputs[own_operand];
+    if (own.shape() != masked.shape() || call.inputs[arriving]->shape() != masked.shape())
+      return {};
+    const auto work = [scores = masked.values, rows = masked.rows(),
+                       columns = masked.columns()](const RowPart& row) {
+      thread_local Scratch scratch;
+      const auto line = scores.read((row.matrix * rows + row.row) * columns, columns, scratch);
+      std::ranges::transform(row.cells, line.subspan(row.first), row.cells.begin(), unless_hidden);
+    };
+    return InPlace{{.axes = own.axes, .values = {}}, work, true};
+  }
+
+  static double unless_hidden(double change, double score) {
+    return score == -infinity ? 0 : change;
+  }
+};
+
+std::vector<Tensor> unmasked_gradient(const Source& step) { return {step.operand()}; }
+
+constexpr Mistake mask_back_mistakes[] = {
+    {"mask.skipped", "The gradient went back to what was hidden, too.",
+     "A hidden score has no part in the loss: its gradient is 0.", unmasked_gradient, of_hiding},
+};
+
+constinit const Operation mask_back = gradient_of<Gradient<MaskBack>>({
+    .title = "Back through the mask",
+    .says = "A score that was hidden has no part in what came after: its gradient is 0. The others "
+            "pass as they are.",
+    .notice = "The zeros stand where the mask was.",
+    .mistakes = mask_back_mistakes,
+    .in_place = MaskBack::in_place,
+});
+
+/// The way back through a mask, to the scores that it left as they were.
+WayBack back_through_mask(const Use& use) {
+  if (use.operand == 1) return {};  // what is hidden is no number of the loss
+  return {&mask_back, {WayBack::result}};
+}
 
 constexpr std::string_view kinds[] = {"causal", "sliding_window", "prefix", "padding", "given"};
 using Numbers = OptionRule::Numbers;
@@ -183,4 +509,4 @@ constinit const Operation mask_operation = operation_of<Mask>({
     .way_back = back_through_mask,
 });
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -3,10 +3,10 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/mistake.hpp"
+#include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// What mistakes between the scores and the weights have in common. The chain is the step, what its
 /// first operand was made by, and so on, back to the scores.
@@ -48,4 +48,4 @@ constexpr Mistake needless_mask(
 /// The step's result along columns where it should go along rows, or the other way round.
 std::vector<Tensor> along_other_axis(const Source& step);
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

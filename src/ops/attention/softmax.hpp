@@ -3,10 +3,10 @@
 #include <span>
 #include <vector>
 
-#include "ops/mistake.hpp"
+#include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// Softmax with sinks (a number a head, which joins the sum of each of its lines and gets no weight
 /// of its own): e^x / (Σ e^x + e^sink).
@@ -33,4 +33,8 @@ std::vector<Tensor> sinks_kept(const Source& step);
 /// At the weighted sum: the sink's share given to a value.
 std::vector<Tensor> sinks_in_values(const Source& step);
 
-}  // namespace qkv
+/// The softmax of a row of a large tensor, which is never checked digit by digit; zeros where
+/// everything is hidden.
+void softmax_of_long_row(std::span<const double> scores, std::span<double> weights);
+
+}  // namespace qkv::inline ops

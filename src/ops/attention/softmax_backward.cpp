@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "ops/heads/head_axis.hpp"
-#include "ops/kinds/cellwise_back.hpp"
+#include "ops/kinds/formula.hpp"
 #include "ops/kinds/line.hpp"
 #include "tensor/row_kernels.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
 
 // The line of operand k that holds the cell.
@@ -287,4 +287,4 @@ WayBack back_through_normalise(const Use& use) {
   return {&normalise_to_sums, {WayBack::result}};
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

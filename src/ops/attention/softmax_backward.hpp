@@ -2,7 +2,7 @@
 
 #include "ops/backward_rule.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// The way back through a softmax, to its scores.
 WayBack back_through_softmax(const Use& use);
@@ -10,4 +10,4 @@ WayBack back_through_softmax(const Use& use);
 /// The way back through shares: to the numbers, or to their sums where those are an operand.
 WayBack back_through_normalise(const Use& use);
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -6,7 +6,7 @@
 
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
 
 struct KindName {
@@ -63,4 +63,4 @@ SeenByPlace seen_by_place(const Call& call, std::string_view kind) {
   return seen;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -2,10 +2,10 @@
 
 #include <cstddef>
 
-#include "ops/call.hpp"
+#include "ops/operation.hpp"
 #include "ops/options.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// The option of steps that know where a query stands among the keys.
 inline constexpr std::string_view alignments[] = {"end", "start"};
@@ -45,4 +45,4 @@ bool goes_by_place(std::string_view kind);
 /// Of a step of op mask. Throws InputError where an option is missing.
 SeenByPlace seen_by_place(const Call& call, std::string_view kind);
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -3,9 +3,8 @@
 #include "ops/heads/grouped_queries.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/product.hpp"
-#include "ops/kinds/product_back.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
 
 struct WeightedSum : ProductMaths<RightSide::as_is> {
@@ -133,4 +132,4 @@ constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
     .way_back = back_through_weighted_sum,
 });
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

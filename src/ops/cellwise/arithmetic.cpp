@@ -1,10 +1,292 @@
+#include <fmt/format.h>
+
 #include <functional>
 
 #include "ops/catalogue.hpp"
-#include "ops/kinds/cellwise_back.hpp"
-#include "ops/kinds/pairs.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/kinds/line.hpp"
+#include "ops/numbers/functions.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
+namespace {
+
+struct Subtract {
+  static Form form(const Call& call) { return form_of_pairs(call, "{0} − {1}"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    if constexpr (std::is_same_v<N, Interval>) {
+      if (is_with_itself(c)) return 0.0;
+    }
+    return c(0)(c.row, c.column) - beside(c);
+  }
+
+  static Tensor compute(const Call& call) { return by_pairs(call, form(call), std::minus<>()); }
+};
+
+// C = A − B: dB is −dC.
+struct NegativeBack {
+  static Form form(const Call& call) { return cellwise_form(call, "−{0}"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return N(0.0) - c(arriving)(c.row, c.column);
+  }
+};
+
+constinit const Operation subtract_to_first = gradient_of<Gradient<PassBack>>({
+    .title = "Back to what was subtracted from",
+    .says = "It changes the difference by as much as it changes itself: the gradient passes.",
+    .notice = "The same numbers.",
+    .mistakes = cellwise_back_mistakes<PassBack>,
+});
+
+constinit const Operation subtract_to_second = gradient_of<Gradient<NegativeBack>>({
+    .title = "Back to what was subtracted",
+    .says =
+        "The more is subtracted, the less is left: the gradient comes back with the other sign.",
+    .notice = "Every sign is turned.",
+    .mistakes = cellwise_back_mistakes<NegativeBack>,
+});
+
+WayBack back_through_subtract(const Use& use) {
+  return {use.operand == 0 ? &subtract_to_first : &subtract_to_second};
+}
+
+}  // namespace
+
+constinit const Operation subtract_operation = operation_of<Subtract>({
+    .name = "subtract",
+    .title = "Subtract, cell by cell",
+    .says = "From each cell of the first matrix the cell in the same place of the second is taken. "
+            "One row, one column or one number repeats.",
+    .notice = "Where the two are equal, 0 is left.",
+    .operands = R"(["A", "B"])",
+    .fewest = 2,
+    .most = 2,
+    .way_back = back_through_subtract,
+});
+
+namespace {
+
+// Nothing can be divided by 0.
+double quotient(double a, double b) { return b == 0 ? std::nan("") : a / b; }
+
+struct Divide {
+  static Form form(const Call& call) { return form_of_pairs(call, "{0} / {1}, cell by cell"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const N a = c(0)(c.row, c.column);
+    const N b = beside(c);
+    if constexpr (std::is_same_v<N, double>) {
+      return quotient(a, b);
+    } else if constexpr (std::is_same_v<N, Interval>) {
+      const bool is_one = is_with_itself(c) && (b.low > 0 || b.high < 0);
+      return is_one ? Interval(1.0) : a / b;
+    } else {
+      return a / b;
+    }
+  }
+
+  static Tensor compute(const Call& call) { return by_pairs(call, form(call), quotient); }
+};
+
+// C = A / B: dA = dC / B, dB = −dC ∘ C / B.
+struct ToNumerator {
+  static Form form(const Call& call) { return cellwise_form(call, "{0} / {2}"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) / repeated(c(first_need), c);
+  }
+};
+
+struct ToDivisor {
+  static Form form(const Call& call) { return cellwise_form(call, "−{0} ∘ {2} / {1}"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return N(0.0) - c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column) /
+                        repeated(c(own_operand), c);
+  }
+};
+
+constinit const Operation divide_to_numerator = gradient_of<Gradient<ToNumerator>>({
+    .title = "Back to what was divided",
+    .says = "What is divided by a number changes the quotient by so much less: the gradient is "
+            "divided, too.",
+    .notice = "Divided by the same numbers.",
+    .mistakes = cellwise_back_mistakes<ToNumerator>,
+});
+
+constinit const Operation divide_to_divisor = gradient_of<Gradient<ToDivisor>>({
+    .title = "Back to what it was divided by",
+    .says = "A larger divisor makes the quotient smaller: the gradient is multiplied by the "
+            "quotient, divided by the divisor, and gets the other sign.",
+    .notice = "The larger the divisor, the less a change of it counts.",
+    .mistakes = cellwise_back_mistakes<ToDivisor>,
+});
+
+WayBack back_through_divide(const Use& use) {
+  if (use.operand == 0) return {&divide_to_numerator, {1}};
+  return {&divide_to_divisor, {WayBack::result}};
+}
+
+}  // namespace
+
+constinit const Operation divide_operation = operation_of<Divide>({
+    .name = "divide",
+    .title = "Divide, cell by cell",
+    .says = "Each cell of the first matrix is divided by the cell in the same place of the second. "
+            "One row, one column or one number repeats.",
+    .notice = "Divided by less than 1, a number grows.",
+    .operands = R"(["A", "B"])",
+    .fewest = 2,
+    .most = 2,
+    .undefined = "a number was divided by 0; look for zeros in the second operand",
+    .way_back = back_through_divide,
+});
+
+namespace {
+
+struct Maximum {
+  static Form form(const Call& call) { return form_of_pairs(call, "max({0}, {1}), cell by cell"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return largest_of<N>(2,
+                         [&](std::size_t k) { return k == 0 ? c(0)(c.row, c.column) : beside(c); });
+  }
+
+  static Tensor compute(const Call& call) {
+    return by_pairs(call, form(call), [](double a, double b) { return larger(a, b); });
+  }
+};
+
+// The larger one gets the gradient; of two equal ones each gets half.
+struct MaximumBack {
+  static Form form(const Call& call) { return cellwise_form(call, "{0}, where {1} > {2}"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const N change = c(arriving)(c.row, c.column);
+    const N own = repeated(c(own_operand), c);
+    const N other = repeated(c(first_need), c);
+    return change_of_larger(change, own, other);
+  }
+};
+
+constinit const Operation maximum_back = gradient_of<Gradient<MaximumBack>>({
+    .title = "Back to the larger of two",
+    .says = "Only the larger of the two is seen in the result: it gets the gradient, and the other "
+            "gets 0. Two that are equal share it.",
+    .notice = "A cell that was not the larger one learns nothing.",
+    .mistakes = cellwise_back_mistakes<MaximumBack>,
+});
+
+WayBack back_through_maximum(const Use& use) { return {&maximum_back, {1 - use.operand}}; }
+
+}  // namespace
+
+constinit const Operation maximum_operation = operation_of<Maximum>({
+    .name = "maximum",
+    .title = "Take the larger of two, cell by cell",
+    .says = "Of the two cells in the same place the larger one stays. One row, one column or one "
+            "number repeats: beside 0 it is ReLU.",
+    .notice = "No cell is below either of its two.",
+    .operands = R"(["A", "B"])",
+    .fewest = 2,
+    .most = 2,
+    .way_back = back_through_maximum,
+});
+
+namespace {
+
+constexpr OptionRule gradient_step_options[] = {
+    {.name = "rate",
+     .says = "how long the step is: what the gradient is multiplied by",
+     .numbers = OptionRule::Numbers::positive,
+     .required = true},
+};
+
+double rate_of(const Call& call) { return call.options->number("rate", 1); }
+
+struct GradientStep {
+  static Form form(const Call& call) {
+    return {{"row column"}, "row column", fmt::format("{{0}} − {} · {{1}}", rate_of(call))};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(0)(c.row, c.column) - N(rate_of(*c.call)) * c(1)(c.row, c.column);
+  }
+};
+
+std::vector<Tensor> moved_by(const Source& step, double factor) {
+  return {by_operands(call_of(step), *step.tensor,
+                      [&](const Operands& of) -> Matrix { return of(0) + factor * of(1); })};
+}
+
+std::vector<Tensor> upwards(const Source& step) { return moved_by(step, rate_of(call_of(step))); }
+std::vector<Tensor> whole(const Source& step) { return moved_by(step, -1); }
+std::vector<Tensor> divided(const Source& step) {
+  return moved_by(step, -1 / rate_of(call_of(step)));
+}
+
+constexpr Mistake gradient_step_mistakes[] = {
+    {"gradient-step.sign", "The gradient was added instead of subtracted.",
+     "Against the gradient the loss falls.", upwards},
+    {"gradient-step.rate", "The gradient was not multiplied by the rate.",
+     "Take the rate times the gradient away.", whole},
+    {"gradient-step.rate", "The gradient was divided by the rate.",
+     "Take the rate times the gradient away.", divided},
+};
+
+// To the weight it passes; to its gradient it goes by the rate, with the other sign.
+struct ByRate {
+  static Form form(const Call& call) {
+    return {{"row column"}, "row column", fmt::format("−{} · {{0}}", rate_of(call))};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return N(-rate_of(*c.call)) * c(arriving)(c.row, c.column);
+  }
+};
+
+constinit const Operation step_to_weight = gradient_of<Gradient<PassBack>>({
+    .title = "Back to the weight before the step",
+    .says = "The step moves the weight by what does not depend on it: the gradient passes.",
+    .notice = "The same numbers.",
+});
+
+constinit const Operation step_to_gradient = gradient_of<Gradient<ByRate>>({
+    .title = "Back to the gradient of the step",
+    .says = "The step goes against the gradient, by the rate.",
+    .notice = "The sign is turned.",
+});
+
+WayBack back_through_step(const Use& use) {
+  return {use.operand == 0 ? &step_to_weight : &step_to_gradient};
+}
+
+}  // namespace
+
+constinit const Operation gradient_step_operation = operation_of<GradientStep>({
+    .name = "gradient_step",
+    .title = "Take a step against the gradient",
+    .says = "Each number moves against its gradient, the further the steeper the loss is there: "
+            "that is how a model learns.",
+    .notice = "Where the gradient is 0, nothing moves.",
+    .operands = R"(["W", "d_W"])",
+    .fewest = 2,
+    .most = 2,
+    .options = gradient_step_options,
+    .mistakes = gradient_step_mistakes,
+    .way_back = back_through_step,
+});
+
 namespace {
 
 struct Add {
@@ -55,4 +337,4 @@ constinit const Operation add_operation = operation_of<Add>({
     .way_back = back_through_add,
 });
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

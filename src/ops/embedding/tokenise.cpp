@@ -9,13 +9,13 @@
 #include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
 #include "tensor/tensor.hpp"
-#include "text/lowercase.hpp"
 #include "text/strings.hpp"
 #include "text/suggest.hpp"
+#include "text/unicode.hpp"
 #include "tokens/bpe.hpp"
 #include "tokens/words.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
 
 constexpr std::string_view methods[] = {"words", "characters", "bpe"};
@@ -237,4 +237,4 @@ constinit const Operation tokenise_operation = operation_of<Tokenise>({
     .way_back = no_way_back,
 });
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

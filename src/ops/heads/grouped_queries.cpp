@@ -1,11 +1,145 @@
 #include "ops/heads/grouped_queries.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "ops/catalogue.hpp"
 #include "ops/heads/head_axis.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/kinds/gradient.hpp"
 #include "ops/operation.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
+namespace {
+
+constexpr OptionRule repeat_options[] = {
+    {.name = "times",
+     .says = "how many query heads share a head: each is repeated so many times in a row",
+     .numbers = OptionRule::Numbers::whole,
+     .required = true},
+};
+
+std::size_t times_of(const Call& call) {
+  constexpr double most = 4096;
+  const double times = call.options->number("times", 1);
+  if (times < 1 || times > most) {
+    refuse(call, fmt::format("each head is repeated at least once, and at most {} times, not {}",
+                             most, times));
+  }
+  return static_cast<std::size_t>(times);
+}
+
+struct RepeatKv {
+  static Form form(const Call& call) {
+    return {{"row column"},
+            "row column",
+            fmt::format("each head of {{0}}, {} times", call.options->number("times", 1))};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c.of(0, c.matrix / times_of(*c.call))(c.row, c.column);
+  }
+
+  static Tensor compute(const Call& call) {
+    refuse_without_heads(call, " to repeat");
+    const std::size_t times = times_of(call);
+    return with_repeated_heads(*call.inputs[0], heads_of(*call.inputs[0]) * times,
+                               [&](std::size_t head) { return head / times; });
+  }
+};
+
+// The step with other heads in the places of the right ones.
+std::vector<Tensor> taken_by(const Source& step, const Dealing& dealing) {
+  const Tensor& k = step.operand();
+  const std::size_t heads = heads_of(k);
+  const std::size_t times = times_of(call_of(step));
+  if (heads < 2 || times < 2) return {};
+  return {dealing(k, heads * times)};
+}
+
+std::vector<Tensor> tiled(const Source& step) { return taken_by(step, dealt_in_turn); }
+std::vector<Tensor> first_only(const Source& step) { return taken_by(step, all_the_first); }
+
+std::vector<Tensor> tokens_repeated(const Source& step) {
+  std::vector<Tensor> results = taken_by(step, counted_off_tokens);
+  const std::size_t times = times_of(call_of(step));
+  if (times > 1) results.push_back(with_tokens_repeated(step.operand(), times));
+  return results;
+}
+
+constexpr Mistake repeat_mistakes[] = {
+    {"gqa.tiled", tiled_heads.says, tiled_heads.hint, tiled},
+    {"gqa.first-only", first_head_only.says, first_head_only.hint, first_only},
+    {"gqa.tokens-repeated", repeated_tokens.says, repeated_tokens.hint, tokens_repeated},
+    other_heads,
+};
+
+// Each head gets what all its copies send back.
+struct RepeatBack {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "the sums of {0} over each group of heads"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const std::size_t times = times_of(*c.call);
+    return sum<N>(times, [&](std::size_t t) {
+      return c.of(arriving, c.matrix * times + t)(c.row, c.column);
+    });
+  }
+
+  static Tensor compute(const Call& call) {
+    Shape due = call.inputs[own_operand]->shape();
+    due[due.size() - 3] *= times_of(call);
+    require_arriving(call, due);
+    return cell_by_cell(call, gradient_frame(call), cell<double>);
+  }
+};
+
+std::vector<Tensor> one_copy_only(const Source& step) {
+  const Call call = call_of(step);
+  const std::size_t times = times_of(call);
+  std::vector<Tensor> results;
+  for (std::size_t t = 0; times > 1 && t < times; ++t) {
+    Tensor one = gradient_frame(call);
+    for (std::size_t m = 0; m < one.matrices(); ++m) {
+      std::ranges::copy(step.operand(arriving).cells(m * times + t), one.write_cells(m).begin());
+    }
+    results.push_back(std::move(one));
+  }
+  return results;
+}
+
+constexpr Mistake repeat_back_mistakes[] = {
+    {"backward.heads-not-summed", "One copy's gradient stands for the whole group.",
+     "Each query head of the group sends a gradient back: add them up.", one_copy_only},
+};
+
+constinit const Operation repeat_back = gradient_of<RepeatBack>({
+    .title = "Back to the head that a group shares",
+    .says = "Every copy of a head sends a gradient back: those of a group are added up.",
+    .notice = "There are as many heads as before they were repeated.",
+    .mistakes = repeat_back_mistakes,
+});
+
+WayBack back_through_repeat(const Use&) { return {&repeat_back}; }
+
+}  // namespace
+
+constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
+    .name = "repeat_kv",
+    .title = "Give every query head a copy of its group's head",
+    .says = "There are fewer heads of keys and values than of queries: a group of query heads "
+            "shares one. Here each is repeated as often as its group has members, in a row.",
+    .notice = "Neighbours are equal: heads 1 and 2 of a group of two are the same.",
+    .operands = R"(["K"])",
+    .options = repeat_options,
+    .mistakes = repeat_mistakes,
+    .way_back = back_through_repeat,
+});
+
 namespace {
 
 // The step with its second operand's heads dealt out one for each of the first's.
@@ -79,4 +213,4 @@ std::vector<Tensor> tokens_of_groups(const Source& step) {
   return with_dealing(step, counted_off_tokens);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -3,10 +3,10 @@
 #include <functional>
 #include <vector>
 
-#include "ops/mistake.hpp"
+#include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// What is common to steps where several query heads share a head of keys or values (grouped
 /// queries): query head k of h uses the head ⌈k / (h / heads)⌉.
@@ -41,4 +41,4 @@ inline constexpr Mistake repeated_tokens{
     "gqa.tokens-repeated", "The tokens were repeated instead of the heads.",
     "Repeat along the axis of heads, not along that of tokens.", tokens_of_groups};
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

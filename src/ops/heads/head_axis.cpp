@@ -2,9 +2,161 @@
 
 #include <fmt/format.h>
 
+#include "ops/catalogue.hpp"
+#include "ops/cell.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/kinds/gradient.hpp"
 #include "ops/operation.hpp"
+#include "ops/result.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
+namespace {
+
+struct SumHeads {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "the sum of {0} over the heads"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const std::size_t heads = heads_of(c.input(0));
+    return sum<N>(heads,
+                  [&](std::size_t h) { return c.of(0, c.matrix * heads + h)(c.row, c.column); });
+  }
+
+  static Tensor compute(const Call& call) {
+    refuse_without_heads(call, " to add over");
+    const Tensor& all = *call.inputs[0];
+    const std::size_t heads = heads_of(all);
+    std::vector<Axis> axes = all.axes;
+    axes.erase(axes.end() - 3);
+    Tensor result = unwritten(std::move(axes));
+    for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
+      MatrixToWrite total = result.write_matrix(m);
+      total.fill(0);
+      for (std::size_t head = 0; head < heads; ++head) total += all.matrix(m * heads + head);
+    }
+    return result;
+  }
+};
+
+std::vector<Tensor> averaged(const Source& step) {
+  const Tensor summed = SumHeads::compute(call_of(step));
+  return {with_numbers(summed, summed.array() / static_cast<double>(heads_of(step.operand())))};
+}
+
+constexpr Mistake sum_heads_mistakes[] = {
+    {"heads.averaged", "The heads' proposals were averaged instead of added.",
+     "Every head adds its whole change.", averaged},
+};
+
+// Every head was added, so each gets the whole gradient.
+struct SumHeadsBack {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "{0}, the same for each head"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c.of(arriving, c.matrix / heads_of(c.input(own_operand)))(c.row, c.column);
+  }
+
+  static Tensor compute(const Call& call) {
+    Shape due = call.inputs[own_operand]->shape();
+    due.erase(due.end() - 3);
+    require_arriving(call, due);
+    return cell_by_cell(call, gradient_frame(call), cell<double>);
+  }
+};
+
+constinit const Operation sum_heads_back = gradient_of<SumHeadsBack>({
+    .title = "Back to each head",
+    .says = "Every head's numbers were added: each gets the gradient of the sum, whole.",
+    .notice = "All heads get the same.",
+});
+
+WayBack back_through_sum_heads(const Use&) { return {&sum_heads_back}; }
+
+}  // namespace
+
+constinit const Operation sum_heads_operation = operation_of<SumHeads>({
+    .name = "sum_heads",
+    .title = "Add up what the heads propose",
+    .says = "Each head proposes a change to every token's vector. The changes are added.",
+    .notice = "The same as joining the heads and multiplying with the whole of W_O.",
+    .operands = R"(["changes"])",
+    .mistakes = sum_heads_mistakes,
+    .way_back = back_through_sum_heads,
+});
+
+namespace {
+
+constexpr OptionRule switch_off_options[] = {
+    {.name = "head",
+     .says = "which head is switched off; the first is 1",
+     .numbers = OptionRule::Numbers::whole,
+     .required = true},
+};
+
+struct SwitchOff {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "{0}, with 0 in the head that is off"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const auto head = static_cast<double>(c.matrix % heads_of(c.input(0)) + 1);
+    return head == head_of(*c.call) ? N(0.0) : c(0)(c.row, c.column);
+  }
+
+  static Tensor compute(const Call& call) {
+    refuse_without_heads(call, " to switch one off");
+    const Tensor& all = *call.inputs[0];
+    const double head = head_of(call);
+    if (head < 1 || head > static_cast<double>(heads_of(all))) {
+      refuse(call, fmt::format("there is no head {} in {}; its heads are 1 to {}", head,
+                               call.names[0], heads_of(all)));
+    }
+    return cell_by_cell(call, unwritten(all.axes), cell<double>);
+  }
+
+ private:
+  static double head_of(const Call& call) { return call.options->number("head", 1); }
+};
+
+// What was switched off has no part in what came after.
+struct SwitchOffBack : SwitchOff {
+  static Form form(const Call&) {
+    return {{"row column"}, "row column", "{0}, with 0 in the head that is off"};
+  }
+
+  static Tensor compute(const Call& call) {
+    require_arriving(call, call.inputs[own_operand]->shape());
+    return SwitchOff::compute(call);
+  }
+};
+
+constinit const Operation switch_off_back = gradient_of<SwitchOffBack>({
+    .title = "Back to the heads that are on",
+    .says = "The head that was switched off has no part in the loss: its gradient is 0.",
+    .notice = "The gradients of the other heads pass as they are.",
+});
+
+WayBack back_through_switch_off(const Use&) { return {&switch_off_back}; }
+
+}  // namespace
+
+constinit const Operation switch_off_operation = operation_of<SwitchOff>({
+    .name = "switch_off",
+    .title = "Switch one head off",
+    .says =
+        "What one head found becomes 0; the other heads stay as they are. What the model can no "
+        "longer do, it did with that head.",
+    .notice = "Only one head has changed.",
+    .operands = R"(["context"])",
+    .options = switch_off_options,
+    .way_back = back_through_switch_off,
+});
 
 bool has_heads(const Tensor& tensor) {
   const std::size_t leading = tensor.leading_axes();
@@ -68,4 +220,4 @@ Tensor counted_off(const Tensor& numbers, Tensor shape) {
   return shape;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

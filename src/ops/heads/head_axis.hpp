@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/mistake.hpp"
+#include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// Whether the innermost leading axis counts heads: it may count the sentences of a batch.
 bool has_heads(const Tensor& tensor);
@@ -48,4 +48,4 @@ inline constexpr std::string_view cut_columns_into_heads =
     "Every head sees every token: cut the columns (tokens × heads × features), then put the heads "
     "before the tokens.";
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -7,7 +7,246 @@
 #include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
+namespace {
+
+constexpr OptionRule concat_options[] = {
+    {.name = "heads",
+     .says = "how many heads there are to join, as a check",
+     .numbers = OptionRule::Numbers::whole},
+};
+
+bool joins_one_tensor(const Call& call) { return call.inputs.size() == 1; }
+
+std::size_t heads_in(const Call& call) {
+  return joins_one_tensor(call) ? heads_of(*call.inputs[0]) : call.inputs.size();
+}
+
+void check_operands(const Call& call) {
+  const Tensor& first = *call.inputs[0];
+  if (joins_one_tensor(call)) {
+    refuse_without_heads(call,
+                         "; write of = [\"context_1\", \"context_2\"] to join several matrices");
+  }
+  for (std::size_t k = 1; k < call.inputs.size(); ++k) {
+    const Tensor& other = *call.inputs[k];
+    if (other.rows() == first.rows() && other.matrices() == first.matrices() &&
+        other.rank() == first.rank()) {
+      continue;
+    }
+    refuse(call, fmt::format("{} and {} don't have the same rows to put side by side",
+                             operand_text(call, 0), operand_text(call, k)));
+  }
+  const auto heads = static_cast<double>(heads_in(call));
+  if (const double said = call.options->number("heads", heads); said != heads) {
+    refuse(call, fmt::format("heads is {}, but {} has {}", said, call.names[0], heads));
+  }
+}
+
+// The columns of several matrices keep their names where every one of them has names of its own.
+std::vector<std::string> joined_labels(const Call& call) {
+  std::vector<std::string> labels;
+  for (const Tensor* part : call.inputs) {
+    const Axis& columns = part->axes.back();
+    if (columns.labels.size() != columns.size) return {};
+    labels.insert(labels.end(), columns.labels.begin(), columns.labels.end());
+  }
+  return labels;
+}
+
+struct ConcatHeads {
+  static Form form(const Call& call) {
+    std::string formula = "the heads of {0} side by side";
+    if (!joins_one_tensor(call)) {
+      formula = "{0}";
+      for (std::size_t k = 1; k < call.inputs.size(); ++k) formula += fmt::format(" | {{{}}}", k);
+    }
+    return {{"row column"}, "row column", formula, formula};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    if (joins_one_tensor(*c.call)) {
+      const Tensor& heads = c.input(0);
+      const std::size_t head = c.column / heads.columns();
+      return c.of(0, c.matrix * heads_of(heads) + head)(c.row, c.column % heads.columns());
+    }
+    std::size_t column = c.column;
+    std::size_t k = 0;
+    while (column >= c.input(k).columns()) column -= c.input(k++).columns();
+    return c.of(k, c.matrix)(c.row, column);
+  }
+
+  static Tensor compute(const Call& call) {
+    check_operands(call);
+    const Tensor& first = *call.inputs[0];
+    std::vector<Axis> axes = as_matrix(first).axes;
+    axes.back() = {.name = "h·" + axes.back().name, .size = 0};
+    if (joins_one_tensor(call)) {
+      axes.erase(axes.end() - 3);
+      axes.back().size = heads_of(first) * first.columns();
+      Tensor joined = unwritten(std::move(axes));
+      put(xt::transpose(first.array<4>(), {0, 2, 1, 3}), joined.values.write());
+      return joined;
+    }
+    for (const Tensor* head : call.inputs) axes.back().size += head->columns();
+    axes.back().labels = joined_labels(call);
+    Tensor joined = unwritten(std::move(axes));
+    put_side_by_side(call.inputs, joined);
+    return joined;
+  }
+
+  static void put_side_by_side(const std::vector<const Tensor*>& parts, Tensor& joined) {
+    ArrayToWrite<3> whole = joined.write_array();
+    std::size_t from = 0;
+    for (const Tensor* part : parts) {
+      const std::size_t to = from + part->columns();
+      auto place = xt::view(whole, xt::all(), xt::all(), xt::range(from, to));
+      if (!part->values.empty()) xt::noalias(place) = part->array();
+      from = to;
+    }
+  }
+};
+
+// Column j of head k is number j · heads + k of its row.
+std::vector<Tensor> joined_interleaved(const Source& step) {
+  const Call call = call_of(step);
+  if (!joins_one_tensor(call)) return {};
+  Tensor joined = ConcatHeads::compute(call);
+  put(xt::transpose(call.inputs[0]->array<4>(), {0, 2, 3, 1}), joined.values.write());
+  return {std::move(joined)};
+}
+
+// x.reshape(n, h·d_v) in one go: the rows of head 1 fill the first tokens' rows.
+std::vector<Tensor> joined_by_reshape(const Source& step) {
+  const Call call = call_of(step);
+  if (!joins_one_tensor(call)) return {};
+  return {counted_off(*call.inputs[0], ConcatHeads::compute(call))};
+}
+
+std::vector<Tensor> joined_in_reverse(const Source& step) {
+  Call call = call_of(step);
+  std::reverse(call.inputs.begin(), call.inputs.end());
+  if (!joins_one_tensor(call)) return {ConcatHeads::compute(call)};
+  const Tensor& heads = *call.inputs[0];
+  const Tensor reversed = with_numbers(heads, xt::flip(heads.array<4>(), 1));
+  call.inputs = {&reversed};
+  return {ConcatHeads::compute(call)};
+}
+
+std::vector<Tensor> summed(const Source& step) {
+  const Call call = call_of(step);
+  if (joins_one_tensor(call)) return {sum_heads_operation.compute(call)};
+  Tensor sum = *call.inputs[0];
+  for (const Tensor* other : std::span(call.inputs).subspan(1)) {
+    if (other->shape() != sum.shape()) return {};
+    sum = with_numbers(sum, sum.array() + other->array());
+  }
+  return {std::move(sum)};
+}
+
+std::vector<Tensor> averaged(const Source& step) {
+  const auto heads = static_cast<double>(heads_in(call_of(step)));
+  std::vector<Tensor> results = summed(step);
+  for (Tensor& sum : results) sum = with_numbers(sum, sum.array() / heads);
+  return results;
+}
+
+constexpr Mistake concat_heads_mistakes[] = {
+    {"heads.interleaved", "The columns of the heads were dealt out in turn.",
+     "First all columns of head 1, then all of head 2.", joined_interleaved},
+    {"heads.interleaved",
+     "The numbers were counted off row by row, head after head (a reshape alone).",
+     "A token's row holds what every head found for it: put the tokens before the heads, then "
+     "join.",
+     joined_by_reshape},
+    {"heads.reversed", "The heads were joined in reverse order.", "Head 1 comes first.",
+     joined_in_reverse},
+    {"heads.summed", "The heads were added up instead of put side by side.",
+     "Joining keeps every column.", summed},
+    {"heads.averaged", "The heads were averaged instead of put side by side.",
+     "Joining keeps every column.", averaged},
+    other_heads,
+};
+
+// Each head gets its own columns back.
+struct ConcatHeadsBack {
+  static Form form(const Call&) {
+    return {{"row column"},
+            "row column",
+            "the columns of {0} that are {1}'s",
+            "the rows of {0} that are {1}'s"};
+  }
+
+  // Where the operand's columns begin: one tensor's heads one after the other, or behind the
+  // matrices that stand before it.
+  static std::size_t first_column(const CellBase& c) {
+    std::size_t first = 0;
+    for (std::size_t k = first_need; k < c.call->inputs.size(); ++k) first += c.input(k).columns();
+    return first;
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Tensor& joined = c.input(arriving);
+    const std::size_t heads = joined.matrices() == 0 ? 1 : c.output->matrices() / joined.matrices();
+    const std::size_t head = c.matrix % heads;
+    return c.of(arriving, c.matrix / heads)(
+        c.row, first_column(c) + head * c.output->columns() + c.column);
+  }
+
+  // One tensor's heads were joined, or several matrices: then others may stand behind this one.
+  static Tensor compute(const Call& call) {
+    Tensor whole = gradient_frame(call);
+    const Tensor& joined = *call.inputs[arriving];
+    Shape due = whole.shape();
+    if (joined.leading_axes() < whole.leading_axes()) {
+      due.back() *= due[due.size() - 3];
+      due.erase(due.end() - 3);
+    } else {
+      const std::size_t first = first_column({.call = &call, .output = &whole});
+      due.back() = std::max(joined.columns(), first + due.back());
+    }
+    require_arriving(call, due);
+    const std::size_t heads = joined.matrices() == 0 ? 1 : whole.matrices() / joined.matrices();
+    return by_rows(call, std::move(whole), 1, [&](const Operands& of, std::span<double> cells) {
+      const CellBase& at = of.at();
+      const std::size_t first = first_column(at) + at.matrix % heads * cells.size();
+      const auto from = joined.cells(at.matrix / heads).subspan(at.row * joined.columns() + first);
+      std::ranges::copy(from.first(cells.size()), cells.begin());
+    });
+  }
+};
+
+constinit const Operation concat_heads_back = gradient_of<ConcatHeadsBack>({
+    .title = "Back to the heads",
+    .says = "The heads stood side by side: each gets the gradients of its own columns.",
+    .notice = "No number changes; only where it stands.",
+});
+
+// The matrices before it tell where its columns begin.
+WayBack back_through_concat_heads(const Use& use) {
+  WayBack way{&concat_heads_back};
+  for (std::size_t k = 0; k < use.operand; ++k) way.needs.push_back(k);
+  return way;
+}
+
+}  // namespace
+
+constinit const Operation concat_heads_operation = operation_of<ConcatHeads>({
+    .name = "concat_heads",
+    .title = "Put the heads side by side",
+    .says = "What the heads found is written next to each other, head 1 first: each token has one "
+            "long row again.",
+    .notice = "No number changes; the first columns are head 1's.",
+    .operands = R"(["context"] or ["context_1", "context_2"])",
+    .fewest = 1,
+    .most = 1024,
+    .options = concat_options,
+    .mistakes = concat_heads_mistakes,
+    .way_back = back_through_concat_heads,
+});
+
 namespace {
 
 constexpr std::string_view cut_axes[] = {"columns", "rows"};
@@ -175,4 +414,4 @@ constinit const Operation split_heads_operation = operation_of<SplitHeads>({
     .way_back = back_through_split_heads,
 });
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

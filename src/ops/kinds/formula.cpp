@@ -5,7 +5,41 @@
 #include "ops/shape_rule.hpp"
 #include "tensor/parallel.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
+
+Form form_of_pairs(const Call& call, std::string_view formula) {
+  const Tensor& a = *call.inputs[0];
+  const Tensor& b = *call.inputs[1];
+  const bool one_row = b.rows() == 1 && a.rows() != 1;
+  const bool one_column = b.columns() == 1 && a.columns() != 1;
+  const std::string_view second = one_row && one_column ? "1 1"
+                                  : one_row             ? "1 column"
+                                  : one_column          ? "row 1"
+                                                        : "row column";
+  return {{"row column", second}, "row column", std::string(formula)};
+}
+
+std::string_view axes_that_repeat(const Tensor& operand) {
+  if (operand.rows() == 1) return operand.columns() == 1 ? "1 1" : "1 column";
+  return operand.columns() == 1 ? "row 1" : "row column";
+}
+
+Form cellwise_form(const Call& call, std::string formula) {
+  Form form{{"row column"}, "row column", std::move(formula)};
+  for (std::size_t k = 1; k < call.inputs.size(); ++k) {
+    form.operands.push_back(axes_that_repeat(*call.inputs[k]));
+  }
+  return form;
+}
+
+Tensor PassBack::compute(const Call& call, Tensor whole) {
+  const Values& change = call.inputs[arriving]->values;
+  if (change.size() != whole.values.size()) {
+    return cell_by_cell(call, std::move(whole), cell<double>);
+  }
+  whole.values = change;  // shared, not copied
+  return whole;
+}
 
 Tensor by_matrix(const Tensor& tensor, const std::function<Matrix(const MatrixView&)>& formula) {
   Tensor result = unwritten_like(tensor);
@@ -62,4 +96,4 @@ Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
   return result;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

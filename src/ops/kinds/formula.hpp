@@ -1,11 +1,16 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <string_view>
 
 #include "ops/cell.hpp"
+#include "ops/kinds/gradient.hpp"
+#include "ops/shape_rule.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// `like` with other numbers: those of a formula over whole arrays of its size.
 /// Example: `with_numbers(scores, scores.array() / 8)`
@@ -56,4 +61,63 @@ Tensor by_operands(const Call& call, const Form& form,
 Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
                const std::function<void(const Operands& of, std::span<double> cells)>& fill);
 
-}  // namespace qkv
+/// The form of an operation that works cell by cell on two operands: the second has the size of the
+/// first, or is one row, one column or one number, which repeats.
+Form form_of_pairs(const Call& call, std::string_view formula);
+
+/// The second operand's number for a cell.
+template <class N>
+N beside(const Cell<N>& c) {
+  const auto b = c(1);
+  return b(b.rows == 1 ? 0 : c.row, b.columns == 1 ? 0 : c.column);
+}
+
+/// Whether the two operands are one matrix: what is known of a number then holds of both.
+inline bool is_with_itself(const CellBase& c) { return c.call->inputs[0] == c.call->inputs[1]; }
+
+/// `function` of each number of the first operand and of what stands beside it.
+/// Example: `by_pairs(call, form(call), std::plus<>())`
+template <class Function>
+Tensor by_pairs(const Call& call, const Form& form, Function function) {
+  return by_rows(call, output_of(call, form), 1, [&](const Operands& of, std::span<double> cells) {
+    const std::span<const double> a = of.row(0);
+    const std::span<const double> b = of.row(1);
+    if (b.size() == a.size()) {
+      std::ranges::transform(a, b, cells.begin(), function);
+    } else {
+      std::ranges::transform(a, cells.begin(), [&](double x) { return function(x, b[0]); });
+    }
+  });
+}
+
+/// The axes of an operand that may be one row, one column or one number.
+std::string_view axes_that_repeat(const Tensor& operand);
+
+/// The number of an operand that belongs to a cell: of one row, one column or one number the one
+/// that repeats.
+template <class N>
+N repeated(const MatrixOf<N>& operand, const CellBase& c) {
+  return operand(operand.rows == 1 ? 0 : c.row, operand.columns == 1 ? 0 : c.column);
+}
+
+/// The form of a gradient whose cells each go back to the cell in the same place.
+Form cellwise_form(const Call& call, std::string formula);
+
+/// The gradient that arrives, as it is: through a sum, to either operand.
+struct PassBack {
+  static Form form(const Call& call) { return cellwise_form(call, "{0}"); }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column);
+  }
+
+  static Tensor compute(const Call& call, Tensor whole);
+};
+
+/// What learners forget where a row or a head is repeated in such a gradient.
+template <class Maths>
+inline constexpr Mistake cellwise_back_mistakes[] = {heads_not_summed<Maths>,
+                                                     rows_not_summed<Maths>};
+
+}  // namespace qkv::inline ops

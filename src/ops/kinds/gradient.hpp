@@ -4,7 +4,7 @@
 #include "ops/cell.hpp"
 #include "ops/result.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// What an operation of the way back takes first: the gradient that arrives, then the operand that
 /// it goes to, then what else it needs.
@@ -112,4 +112,4 @@ constexpr Operation gradient_of(Operation words) {
   return operation_of<Maths>(words);
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-namespace qkv {
+namespace qkv::inline ops {
 
 Form form_of_lines(const Call& call, std::string_view before, std::string_view after) {
   const auto along = [&](bool down) {
@@ -70,4 +70,4 @@ Matrix sums_of_others(const Matrix& matrix, Along along) {
   return others;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

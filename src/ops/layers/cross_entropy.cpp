@@ -1,18 +1,343 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string_view>
+#include <vector>
 
+#include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
+#include "ops/cell.hpp"
 #include "ops/kinds/formula.hpp"
-#include "ops/layers/cross_entropy.hpp"
-#include "ops/layers/cross_entropy_back.hpp"
-#include "ops/layers/row_loss.hpp"
+#include "ops/kinds/gradient.hpp"
+#include "ops/kinds/line.hpp"
+#include "ops/numbers/functions.hpp"
+#include "ops/operation.hpp"
+#include "ops/options.hpp"
 #include "ops/result.hpp"
 #include "ops/shape_rule.hpp"
+#include "tensor/parallel.hpp"
+#include "tensor/row_kernels.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
+
+/// What happens to the rows' losses: "mean", "sum" or "none".
+std::string_view reduction_of(const Call& call) { return call.options->word("reduction", "mean"); }
+
+/// Whether the targets, the second operand, are ids rather than shares: a vector, one vector a
+/// sentence, or one column.
+bool are_ids(const Call& call) {
+  const Tensor& logits = *call.inputs[0];
+  const Tensor& targets = *call.inputs[1];
+  if (targets.rank() == 1) return true;
+  const bool is_one_a_sentence = targets.rank() + 1 == logits.rank() &&
+                                 targets.rows() == logits.axes[logits.rank() - 3].size &&
+                                 targets.columns() == logits.rows();
+  return is_one_a_sentence || (targets.columns() == 1 && logits.columns() != 1);
+}
+
+bool are_in_a_column(const Call& call) { return call.inputs[1]->rank() >= call.inputs[0]->rank(); }
+
+/// The target of a row: of all rows of a batch, or of each sentence alike.
+std::size_t id_of(const CellBase& c, std::size_t row) {
+  const Tensor& targets = c.input(1);
+  const std::size_t rows = c.input(0).rows();
+  const std::size_t first = are_in_a_column(*c.call)        ? c.matching(1) * rows
+                            : targets.values.size() == rows ? 0
+                                                            : c.matching(0) * rows;
+  return static_cast<std::size_t>(targets.values[first + row]);
+}
+
+/// The axes of the targets, as a form says them.
+std::string_view axes_of_targets(const Call& call) {
+  if (!are_ids(call)) return "token vocabulary";
+  if (are_in_a_column(call)) return "token 1";
+  return call.inputs[1]->rank() < 2 ? "1 token" : "batch token";
+}
+
+/// The step's own numbers, each times a factor.
+std::vector<Tensor> scaled(const Source& step, double factor) {
+  return {with_numbers(*step.tensor, step.tensor->array() * factor)};
+}
+
+/// The loss of one row of logits: minus the logarithm of its softmax at the target, or, where
+/// targets are shares, the mean of that by the shares.
+template <class N>
+struct RowLoss {
+  MatrixOf<N> logits;
+  std::size_t row = 0;
+  std::size_t id = 0;                   ///< the target, counted from 0
+  const MatrixOf<N>* shares = nullptr;  ///< of each target, where they are given instead
+
+  N value() const;
+};
+
+// A row's largest number, and ln Σ e^(x − top): added up they are ln Σ e^x, but apart they keep
+// the last digits of a loss.
+struct LogSum {
+  double top, rest;
+  double whole() const { return top + rest; }
+  double loss_at(double x) const { return rest - (x - top); }
+};
+
+LogSum log_sum(std::span<const double> logits) {
+  const double top = top_of(logits);
+  if (std::isinf(top)) return {top, 0};
+  double total = 0;
+  for (const double x : logits) total += power(x, top);
+  return {top, std::log(total)};
+}
+
+// What a share of 0 asks for does not count, however hidden it is.
+double loss_of(std::span<const double> logits, std::span<const double> shares) {
+  const LogSum all = log_sum(logits);
+  double loss = 0;
+  for (std::size_t k = 0; k < logits.size(); ++k) {
+    if (shares[k] != 0) loss += shares[k] * all.loss_at(logits[k]);
+  }
+  return loss;
+}
+
+std::vector<double> row_of(const MatrixOf<Interval>& matrix, std::size_t row, bool high) {
+  std::vector<double> numbers(matrix.columns);
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    numbers[k] = high ? matrix(row, k).high : matrix(row, k).low;
+  }
+  return numbers;
+}
+
+// ln Σ e^x of a row but for one number.
+double log_sum_of_others(std::vector<double> logits, std::size_t own) {
+  logits[own] = -infinity;
+  return log_sum(logits).whole();
+}
+
+// The loss curves upwards in the logits: going down along one after the other ends at its lowest,
+// where softmax comes as near to the shares as the logits' ranges let it.
+double lowest(const std::vector<double>& low, const std::vector<double>& high,
+              const std::vector<double>& shares) {
+  double all = 0;
+  for (const double share : shares) all += share;
+  std::vector<double> x = low;
+  constexpr int rounds = 100;
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      const double rest = all - shares[k];
+      const double best = rest <= 0        ? infinity
+                          : shares[k] <= 0 ? -infinity
+                                           : std::log(shares[k] / rest) + log_sum_of_others(x, k);
+      x[k] = std::clamp(best, low[k], high[k]);
+    }
+  }
+  return loss_of(x, shares);
+}
+
+// The highest is at a corner. Of many corners only what no loss can be above is told.
+double highest(const std::vector<double>& low, const std::vector<double>& high,
+               const std::vector<double>& shares) {
+  constexpr std::size_t few = 10;
+  if (low.size() > few) {
+    const LogSum all = log_sum(high);
+    double loss = 0;
+    for (std::size_t k = 0; k < low.size(); ++k) {
+      if (shares[k] != 0) loss += shares[k] * all.loss_at(low[k]);
+    }
+    return loss;
+  }
+  double most = -infinity;
+  std::vector<double> x = low;
+  for (std::size_t corner = 0; corner < std::size_t{1} << low.size(); ++corner) {
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = (corner >> k & 1) != 0 ? high[k] : low[k];
+    most = std::max(most, loss_of(x, shares));
+  }
+  return most;
+}
+
+template <>
+double RowLoss<double>::value() const {
+  const std::span row_logits = logits.values.subspan(row * logits.columns, logits.columns);
+  if (!shares) return log_sum(row_logits).loss_at(row_logits[id]);
+  return loss_of(row_logits, shares->values.subspan(row * logits.columns, logits.columns));
+}
+
+// It falls with the target's own logit and rises with every other.
+template <>
+Interval RowLoss<Interval>::value() const {
+  const std::vector<double> low = row_of(logits, row, false);
+  const std::vector<double> high = row_of(logits, row, true);
+  if (!shares) {
+    const auto corner = [&](std::vector<double> x, double own) {
+      x[id] = own;
+      return log_sum(x).loss_at(own);
+    };
+    return {corner(low, high[id]), corner(high, low[id])};
+  }
+  std::vector<double> least = row_of(*shares, row, false);
+  for (double& share : least) share = std::max(0.0, share);
+  return {lowest(low, high, least), highest(low, high, row_of(*shares, row, true))};
+}
+
+template <>
+Expression RowLoss<Expression>::value() const {
+  const Line<Expression> line{logits, row, false};
+  const Expression top = largest(line);
+  const Expression all =
+      log(sum<Expression>(line.size(), [&](std::size_t k) { return power(line(k), top); }));
+  const auto loss_at = [&](std::size_t k) { return all - (line(k) - top); };
+  if (!shares) return loss_at(id);
+  return sum<Expression>(line.size(), [&](std::size_t k) {
+    const Expression share = (*shares)(row, k);
+    return share.value() == 0 ? share : share * loss_at(k);
+  });
+}
+
+// All but one hidden, nothing is lost.
+template <>
+Decimal RowLoss<Decimal>::value() const {
+  if (shares) return Decimal::unknown();
+  for (std::size_t k = 0; k < logits.columns; ++k) {
+    if (k != id && logits(row, k).value() != -infinity) return Decimal::unknown();
+  }
+  return logits(row, id).is_exact() ? Decimal(0.0) : Decimal::unknown();
+}
+
+// d logits = (softmax − target) · dL, and by the number of rows where the loss is their mean.
+struct CrossEntropyBack {
+  static Call forward(const Call& call) {
+    Call there = call;
+    there.inputs = {call.inputs[own_operand], call.inputs[first_need]};
+    there.names = {call.names[own_operand], call.names[first_need]};
+    return there;
+  }
+
+  static double rows_of(const Call& call) {
+    return static_cast<double>(call.inputs[own_operand]->rows());
+  }
+
+  static Form form(const Call& call) {
+    const Call there = forward(call);
+    const bool each = reduction_of(call) == "none";
+    std::string formula = "(softmax({1}) − {2}) · {0}";
+    if (reduction_of(call) == "mean") formula += fmt::format(" / {}", rows_of(call));
+    return {{each ? "token 1" : "1 1", "token vocabulary", axes_of_targets(there)},
+            "token vocabulary",
+            std::move(formula)};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Call there = forward(*c.call);
+    const N difference = share_of_column(c) - target_of(c, there);
+    const N change = c(arriving)(reduction_of(*c.call) == "none" ? c.row : 0, 0);
+    const N result = difference * change;
+    return reduction_of(*c.call) == "mean" ? result / N(rows_of(*c.call)) : result;
+  }
+
+  static Tensor compute(const Call& call, Tensor whole) {
+    const Call there = forward(call);
+    const bool with_ids = are_ids(there);
+    const double by = reduction_of(call) == "mean" ? rows_of(call) : 1;
+    const bool is_large = whole.values.size() > teaching_numbers;
+    constexpr std::size_t operations = 16;
+    return by_rows(
+        call, std::move(whole), operations, [&](const Operands& of, std::span<double> cells) {
+          shares_of(of.row(own_operand), cells, is_large);
+          const double change = of.row(arriving)[0];
+          const CellBase at{.call = &there, .output = of.at().output, .matrix = of.at().matrix};
+          const std::size_t id = with_ids ? id_of(at, of.at().row) : 0;
+          for (std::size_t j = 0; j < cells.size(); ++j) {
+            const double due = with_ids ? (j == id ? 1 : 0) : of.row(first_need)[j];
+            cells[j] = (cells[j] - due) * change / by;
+          }
+        });
+  }
+
+  static void shares_of(std::span<const double> logits, std::span<double> shares, bool is_large) {
+    if (is_large && softmax_row(logits, shares)) return;
+    const double top = *std::ranges::max_element(logits);
+    double all = 0;
+    for (std::size_t j = 0; j < logits.size(); ++j) all += shares[j] = power(logits[j], top);
+    for (double& share : shares) share /= all;
+  }
+
+  // The softmax of the row, at the column.
+  template <class N>
+  static N share_of_column(const Cell<N>& c) {
+    const Line<N> row{c(own_operand), c.row, false};
+    if constexpr (std::is_same_v<N, Interval>) {
+      return {corner(row, c.column, false), corner(row, c.column, true)};
+    } else {
+      const N top = largest(row);
+      return power(row(c.column), top) /
+             sum<N>(row.size(), [&](std::size_t j) { return power(row(j), top); });
+    }
+  }
+
+  // It rises with its own logit and falls with every other.
+  static double corner(const Line<Interval>& row, std::size_t own, bool high) {
+    std::vector<double> logits(row.size());
+    for (std::size_t j = 0; j < logits.size(); ++j) {
+      logits[j] = (j == own) == high ? row(j).high : row(j).low;
+    }
+    const double top = top_of(logits);
+    double all = 0;
+    for (const double logit : logits) all += power(logit, top);
+    return power(logits[own], top) / all;
+  }
+
+  template <class N>
+  static N target_of(const Cell<N>& c, const Call& there) {
+    if (!are_ids(there)) return c(first_need)(c.row, c.column);
+    const CellBase at{.call = &there, .output = c.output, .matrix = c.matrix};
+    return id_of(at, c.row) == c.column ? 1.0 : 0.0;
+  }
+};
+
+std::vector<Tensor> other_sign(const Source& step) { return scaled(step, -1); }
+
+// The softmax alone, as if there were no target.
+std::vector<Tensor> no_target(const Source& step) {
+  const Call call = call_of(step);
+  const double by = reduction_of(call) == "mean" ? CrossEntropyBack::rows_of(call) : 1;
+  const Tensor& logits = step.operand(own_operand);
+  return {by_matrix(logits, [&](const MatrixView& x) -> Matrix {
+    const Matrix powers = xt::exp(x - tops(x));
+    return powers / sums(powers) / by;
+  })};
+}
+
+// The rows' gradients as they are, where the loss is their mean.
+std::vector<Tensor> not_averaged(const Source& step) {
+  const Call call = call_of(step);
+  const bool is_mean = reduction_of(call) == "mean" && CrossEntropyBack::rows_of(call) > 1;
+  return is_mean ? scaled(step, CrossEntropyBack::rows_of(call)) : std::vector<Tensor>();
+}
+
+constexpr Mistake cross_entropy_back_mistakes[] = {
+    {"cross-entropy-backward.sign", "The sign is turned: target − softmax.",
+     "The logit of the target should grow: its gradient is negative.", other_sign},
+    {"cross-entropy-backward.no-target", "The softmax stands there without the target taken off.",
+     "Subtract 1 at the target.", no_target},
+    {"cross-entropy.sum", "The rows were not averaged: the gradient of a sum.",
+     "Divide by the number of rows.", not_averaged},
+};
+
+constinit const Operation cross_entropy_back = gradient_of<Gradient<CrossEntropyBack>>({
+    .title = "Back from the loss to the logits",
+    .says = "The probability that softmax gives, less what was due: 1 at the target, 0 elsewhere. "
+            "Where the loss is the mean of the rows, this is divided by their number.",
+    .notice = "Each row sums to 0. A minus stands where a larger logit would make the loss "
+              "smaller.",
+    .mistakes = cross_entropy_back_mistakes,
+});
+
+/// The way back through a loss, to its logits.
+WayBack back_through_loss(const Use& use) {
+  if (use.operand == 1) return {};  // targets are what is due, not what was made
+  return {&cross_entropy_back, {1}};
+}
 
 constexpr std::string_view reductions[] = {"mean", "sum", "none"};
 constexpr OptionRule cross_entropy_options[] = {
@@ -147,4 +472,4 @@ constinit const Operation cross_entropy_operation = operation_of<CrossEntropy>({
     .way_back = back_through_loss,
 });
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -1,14 +1,104 @@
 #include "ops/layers/norm_backward.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <functional>
+#include <vector>
 
-#include "ops/kinds/cellwise_back.hpp"
 #include "ops/kinds/formula.hpp"
-#include "ops/layers/climb.hpp"
-#include "ops/numbers/root_of.hpp"
+#include "ops/numbers/functions.hpp"
+#include "ops/numbers/interval.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
+
+/// A number that is worked out from several others, each known within an interval: its range, safe
+/// but wide where one of them enters more than once, and how steeply it climbs with each of them.
+/// `+ - * /` and sqrt are defined for it, so that a template that takes doubles takes climbs, too.
+class Climb {
+ public:
+  Climb(double exact) : value_(exact) {}  // NOLINT: a number is a climb that stays where it is
+  static Climb of_input(Interval range, std::size_t input, std::size_t inputs);
+
+  Interval value() const { return value_; }
+  Interval slope(std::size_t input) const { return slopes_.empty() ? 0.0 : slopes_[input]; }
+
+  friend Climb operator+(const Climb& a, const Climb& b);
+  friend Climb operator-(const Climb& a, const Climb& b);
+  friend Climb operator*(const Climb& a, const Climb& b);
+  friend Climb operator/(const Climb& a, const Climb& b);
+  friend Climb sqrt(const Climb& x);
+
+ private:
+  // a's slopes times `of_a` and b's times `of_b`.
+  static Climb made(Interval value, const Climb& a, Interval of_a, const Climb& b, Interval of_b);
+
+  Interval value_;
+  std::vector<Interval> slopes_;
+};
+
+Climb Climb::of_input(Interval range, std::size_t input, std::size_t inputs) {
+  Climb climb(0);
+  climb.value_ = range;
+  climb.slopes_.assign(inputs, 0.0);
+  climb.slopes_[input] = 1.0;
+  return climb;
+}
+
+Climb Climb::made(Interval value, const Climb& a, Interval of_a, const Climb& b, Interval of_b) {
+  Climb result(0);
+  result.value_ = value;
+  result.slopes_.resize(std::max(a.slopes_.size(), b.slopes_.size()));
+  for (std::size_t k = 0; k < result.slopes_.size(); ++k) {
+    result.slopes_[k] = a.slope(k) * of_a + b.slope(k) * of_b;
+  }
+  return result;
+}
+
+Climb operator+(const Climb& a, const Climb& b) {
+  return Climb::made(a.value_ + b.value_, a, 1.0, b, 1.0);
+}
+
+Climb operator-(const Climb& a, const Climb& b) {
+  return Climb::made(a.value_ - b.value_, a, 1.0, b, -1.0);
+}
+
+Climb operator*(const Climb& a, const Climb& b) {
+  const Interval value = &a == &b ? square(a.value_) : a.value_ * b.value_;
+  return Climb::made(value, a, b.value_, b, a.value_);
+}
+
+Climb operator/(const Climb& a, const Climb& b) {
+  const Interval value = a.value_ / b.value_;
+  return Climb::made(value, a, Interval(1.0) / b.value_, b, Interval(0.0) - value / b.value_);
+}
+
+Climb sqrt(const Climb& x) {
+  const Interval value = sqrt(x.value_);
+  return Climb::made(value, x, Interval(0.5) / value, x, 0.0);
+}
+
+/// The range of a cell over a box of inputs, by the mean value theorem: what it is in the middle,
+/// and at most each slope times how far that input may be from there.
+Interval mean_value_range(const std::vector<Interval>& inputs,
+                          const std::function<double(const std::vector<double>&)>& number,
+                          const std::function<Climb(const std::vector<Climb>&)>& climb) {
+  std::vector<double> middle;
+  std::vector<Climb> climbs;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    middle.push_back(inputs[k].low + (inputs[k].high - inputs[k].low) / 2);
+    climbs.push_back(Climb::of_input(inputs[k], k, inputs.size()));
+  }
+  const Climb whole = climb(climbs);
+  Interval range = number(middle);
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    range = range + whole.slope(k) * (inputs[k] - Interval(middle[k]));
+  }
+  const Interval wide = whole.value();
+  if (std::isnan(range.low) || std::isnan(range.high)) return wide;
+  return {std::max(range.low, wide.low), std::min(range.high, wide.high)};
+}
 
 enum class Norm { layer, rms };
 
@@ -253,4 +343,4 @@ WayBack back_through_rms_norm(const Use& use) {
   return {&norm_to_gain<Norm::rms>, {0}};
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -5,11 +5,11 @@
 #include "ops/kinds/formula.hpp"
 #include "ops/kinds/line.hpp"
 #include "ops/layers/norm_backward.hpp"
-#include "ops/numbers/root_of.hpp"
+#include "ops/numbers/functions.hpp"
 #include "ops/result.hpp"
 #include "ops/shape_rule.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
 
 constexpr OptionRule rms_norm_options[] = {
@@ -219,4 +219,4 @@ constinit const Operation rms_norm_operation = operation_of<RmsNorm>({
     .way_back = back_through_rms_norm,
 });
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -1,13 +1,123 @@
-// One number for each row, or for each column: the largest, the sum, the mean.
 #include <fmt/format.h>
 
 #include "ops/catalogue.hpp"
-#include "ops/kinds/cellwise_back.hpp"
-#include "ops/kinds/largest_back.hpp"
+#include "ops/cell.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/kinds/gradient.hpp"
 #include "ops/kinds/line.hpp"
-#include "ops/numbers/larger.hpp"
+#include "ops/kinds/product.hpp"
+#include "ops/numbers/functions.hpp"
+#include "tensor/tensor.hpp"
 
-namespace qkv {
+// One number for each row, or for each column: the largest, the sum, the mean.
+
+namespace qkv::inline ops {
+namespace {
+
+struct Matmul : ProductMaths<RightSide::as_is> {
+  static Form form(const Call&) {
+    return {{"row inner", "inner column"}, "row column", "{0} · {1}", "{1} · {0}"};
+  }
+
+  static Tensor compute(const Call& call) {
+    // [row inner]·[inner column] → [row column]
+    Tensor result = product(call, form(call), RightSide::as_is);
+    result.dot_width = call.inputs[0]->columns();
+    return result;
+  }
+};
+
+// C = A·B: dA = dC·Bᵀ, dB = Aᵀ·dC.
+struct ToLeft {
+  static constexpr std::string_view axes[] = {"row column", "row inner", "inner column"};
+  static constexpr Factor left{arriving, false}, right{first_need, true};
+};
+
+struct ToRight {
+  static constexpr std::string_view axes[] = {"row column", "inner column", "row inner"};
+  static constexpr Factor left{first_need, true}, right{arriving, false};
+};
+
+constinit const Operation matmul_to_left = product_gradient<ToLeft>({
+    .title = "Back to the left matrix",
+    .says = "The gradient of a product goes back to its left matrix through the right one, turned "
+            "over.",
+    .notice = "It has the left matrix's own shape.",
+});
+
+constinit const Operation matmul_to_right = product_gradient<ToRight>({
+    .title = "Back to the right matrix",
+    .says = "The gradient of a product goes back to its right matrix through the left one, turned "
+            "over.",
+    .notice = "It has the right matrix's own shape.",
+});
+
+WayBack back_through_matmul(const Use& use) {
+  if (use.operand == 0) return {&matmul_to_left, {1}};
+  return {&matmul_to_right, {0}};
+}
+
+}  // namespace
+
+constinit const Operation matmul_operation = operation_of<Matmul>({
+    .name = "matmul",
+    .title = "Multiply two matrices",
+    .says = "Each cell of the result is a row of the first matrix times a column of the second: "
+            "multiply pair by pair, then add.",
+    .notice = "The left matrix mixes the rows of the right one; the right matrix mixes the columns "
+              "of the left one.",
+    .operands = R"(["A", "B"])",
+    .fewest = 2,
+    .most = 2,
+    .turns_operands = true,
+    .way_back = back_through_matmul,
+});
+
+namespace {
+
+struct Transpose {
+  static Form form(const Call&) { return {{"row column"}, "column row", "{0}ᵀ"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(0)(c.column, c.row);
+  }
+
+  static Tensor compute(const Call& call) {
+    Tensor operand = as_matrix(*call.inputs[0]);
+    operand.dot_width = 0;
+    return transposed(operand);
+  }
+};
+
+struct TransposeBack {
+  static Form form(const Call&) { return {{"row column", "column row"}, "column row", "{0}ᵀ"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.column, c.row);
+  }
+};
+
+constinit const Operation transpose_back = gradient_of<Gradient<TransposeBack>>({
+    .title = "Back through the turning over",
+    .says = "The gradient is turned over as the matrix was.",
+    .notice = "The same numbers, each in its operand's place.",
+});
+
+WayBack back_through_transpose(const Use&) { return {&transpose_back}; }
+
+}  // namespace
+
+constinit const Operation transpose_operation = operation_of<Transpose>({
+    .name = "transpose",
+    .title = "Turn rows into columns",
+    .says = "The matrix is turned over: its first row becomes the first column, and so on.",
+    .notice = "The same numbers, each with its two indices exchanged.",
+    .operands = R"(["A"])",
+    .way_back = back_through_transpose,
+});
+
 namespace {
 
 // A row of nothing has no largest number and no mean.
@@ -171,4 +281,4 @@ constinit const Operation row_mean_operation = operation_of<RowMean>({
     .way_back = back_through_row_mean,
 });
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
 
 constexpr int most_places = 18;
@@ -143,4 +143,4 @@ Decimal erf(Decimal x) { return tanh(x); }
 
 Decimal positive_part(Decimal x) { return x.value() < 0 ? Decimal(0.0).made_of(x) : x; }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

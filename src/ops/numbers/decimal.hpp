@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// A number to its last decimal, where it has one: 0.5 · 1.5 is 0.75, and nothing was there to
 /// round; 1 / 3 has no last decimal, and what was rounded before is not known. Knows how many
@@ -49,4 +49,4 @@ class Decimal {
   Kind kind_ = Kind::finite;
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

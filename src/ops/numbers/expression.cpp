@@ -5,7 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace qkv {
+namespace qkv::inline ops {
 
 double Expression::worked_out(Kind kind, std::span<const double> x) {
   switch (kind) {
@@ -53,4 +53,4 @@ Expression Expression::of(Kind kind, std::vector<Expression> parts) {
       Node{.kind = kind, .value = value, .parts = std::move(parts), .strides = strides}));
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// Which cell of which operand a term of the arithmetic reads, and why that one: of other numbers
 /// the largest of a line may be another.
@@ -93,4 +93,4 @@ class Expression {
   std::shared_ptr<const Node> node_;
 };
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "ops/cell.hpp"
+#include "ops/numbers/decimal.hpp"
+#include "ops/numbers/expression.hpp"
+#include "ops/numbers/interval.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// e^(x − top), with the limits that a subtraction of infinities would lose: a hidden score adds
 /// nothing, also where all are hidden, and scores of +inf share the row among themselves.
@@ -27,4 +32,58 @@ inline Interval power(Interval x, Interval top) {
   return {power(x.low, top.high), power(x.high, top.low)};
 }
 
-}  // namespace qkv
+/// The larger of two numbers; what is no number makes none.
+inline double larger(double a, double b) { return a >= b || std::isnan(a) ? a : b; }
+inline Interval larger(Interval a, Interval b) {
+  return {larger(a.low, b.low), larger(a.high, b.high)};
+}
+/// What is not known may be the largest.
+inline Decimal larger(const Decimal& a, const Decimal& b) {
+  if (!a.is_exact() || !b.is_exact()) return Decimal::unknown();
+  return a.value() >= b.value() ? a : b;
+}
+
+/// The largest of term(0), term(1), …, of which there must be one.
+template <class N, class Term>
+N largest_of(std::size_t count, Term term) {
+  if constexpr (std::is_same_v<N, Expression>) {
+    std::vector<Expression> terms;
+    for (std::size_t t = 0; t < count; ++t) terms.push_back(term(t));
+    if (terms.size() == 1) return terms.front();
+    return Expression::of(Expression::Kind::maximum, std::move(terms));
+  } else {
+    N top = term(0);
+    for (std::size_t t = 1; t < count; ++t) top = larger(top, term(t));
+    return top;
+  }
+}
+
+/// The root that a norm divides by.
+template <class N>
+N root_of(const N& square) {
+  return sqrt(square);
+}
+
+/// Squares too large for a double leave no norm, rather than one of zeros.
+template <>
+inline double root_of(const double& square) {
+  return std::isinf(square) ? std::nan("") : std::sqrt(square);
+}
+
+inline double opposite(double x) { return -x; }
+inline Expression opposite(const Expression& x) {
+  return Expression::of(Expression::Kind::negative, {x});
+}
+inline Decimal opposite(Decimal x) { return Decimal(0.0) - x; }
+
+/// 1 / (1 + e^(−x)), a share between 0 and 1.
+template <class N>
+N sigmoid(const N& x) {
+  using std::exp;
+  return N(1.0) / (N(1.0) + exp(opposite(x)));
+}
+
+/// It rises with x.
+inline Interval sigmoid(Interval x) { return {sigmoid(x.low), sigmoid(x.high)}; }
+
+}  // namespace qkv::inline ops

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// All numbers from `low` to `high`: what a cell can be when each of its inputs is only known to
 /// within a unit of its last digit.
@@ -58,4 +58,4 @@ inline Interval hull(Interval a, Interval b) {
   return {std::min(a.low, b.low), std::max(a.high, b.high)};
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

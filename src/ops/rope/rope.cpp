@@ -1,15 +1,390 @@
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
+#include <numbers>
 
+#include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
+#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/kinds/gradient.hpp"
+#include "ops/operation.hpp"
 #include "ops/result.hpp"
-#include "ops/rope/rope.hpp"
-#include "ops/rope/rope_back.hpp"
 #include "ops/rope/rotation.hpp"
 #include "ops/shape_rule.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
+
+/// What learners and programs get wrong about rotary positions.
+inline constexpr std::size_t rope_mistakes_count = 17;
+
+extern const Mistake rope_mistakes[rope_mistakes_count];
+
+Tensor right_result(const Source& step) { return rope_operation.compute(call_of(step)); }
+
+// The step's result with something wrong about its rotation.
+template <class Change>
+Tensor with_rotation(const Source& step, Change change) {
+  const Call call = call_of(step);
+  Rotation rotation = Rotation::of(RopeOptions::of(call));
+  change(rotation);
+  return turned(call, output_of(call, rope_operation.form(call)), rotation);
+}
+
+bool are_given(const Source& step) { return step.inputs.size() == 2; }
+
+// The same with other options; nothing where the angles are given.
+template <class Change>
+std::vector<Tensor> with_options(const Source& step, Change change) {
+  if (are_given(step)) return {};
+  Options options = *step.options;
+  change(options);
+  Call call = call_of(step);
+  call.options = &options;
+  return {rope_operation.compute(call)};
+}
+
+Pairing other(Pairing pairing) {
+  return pairing == Pairing::halves ? Pairing::interleaved : Pairing::halves;
+}
+
+std::vector<Tensor> other_pairing(const Source& step) {
+  return {with_rotation(step, [](Rotation& r) { r.pairs = r.table = other(r.pairs); })};
+}
+
+std::vector<Tensor> mixed_layout(const Source& step) {
+  return {with_rotation(step, [](Rotation& r) { r.table = other(r.table); })};
+}
+
+std::vector<Tensor> backwards(const Source& step) {
+  return {with_rotation(step, [](Rotation& r) { r.times = -1; })};
+}
+
+std::vector<Tensor> sin_cos_swapped(const Source& step) {
+  return {with_rotation(step, [](Rotation& r) { r.sin_cos_swapped = true; })};
+}
+
+// Degrees for radians: in a calculator's wrong mode, or worked out where none are due.
+std::vector<Tensor> in_degrees(const Source& step) {
+  constexpr double degree = std::numbers::pi / 180;
+  return {with_rotation(step, [](Rotation& r) { r.times = degree; }),
+          with_rotation(step, [](Rotation& r) { r.times = 1 / degree; })};
+}
+
+std::vector<Tensor> offset(const Source& step) {
+  if (are_given(step)) return {};
+  return {with_rotation(step, [](Rotation& r) { r.first += 1; }),
+          with_rotation(step, [](Rotation& r) { r.first -= 1; })};
+}
+
+// i, i + 1, 4i or 2(i + 1) where 2i belongs: each pair's own power of the base.
+std::vector<Tensor> exponent(const Source& step) {
+  std::vector<Tensor> results;
+  if (are_given(step)) return results;
+  const RopeOptions rope = RopeOptions::of(call_of(step));
+  const auto add = [&](double slope, double start) {
+    results.push_back(with_rotation(step, [&](Rotation& r) {
+      for (std::size_t i = 0; i < r.speeds.size(); ++i) {
+        const double pair = static_cast<double>(i);
+        const double more = slope * pair + start - 2 * pair;
+        r.speeds(i) *= std::pow(rope.base, -more / static_cast<double>(r.width));
+      }
+    }));
+  };
+  add(1, 0);
+  add(1, 1);
+  add(4, 0);
+  add(2, 2);
+  return results;
+}
+
+std::vector<Tensor> other_base(const Source& step) {
+  std::vector<Tensor> results;
+  for (const double base : {10000.0, 500000.0, 1000000.0}) {
+    if (step.options->number("base", 10000) == base) continue;
+    std::ranges::move(with_options(step, [&](Options& o) { o.set("base", base); }),
+                      std::back_inserter(results));
+  }
+  return results;
+}
+
+std::vector<Tensor> other_scaling(const Source& step) {
+  if (are_given(step)) return {};
+  const RopeOptions due = RopeOptions::of(call_of(step));
+  if (due.scaling == RopeOptions::Scaling::none) return {};
+  RopeOptions plain = due;
+  plain.scaling = RopeOptions::Scaling::none;
+  const Vector unscaled = Rotation::of(plain).speeds;
+  std::vector<Tensor> results = {
+      with_rotation(step, [&](Rotation& r) { r.speeds = unscaled; }),
+      with_rotation(step, [&](Rotation& r) { r.speeds = unscaled * unscaled / r.speeds; })};
+  if (due.stretch() == 1) return results;
+  results.push_back(with_rotation(step, [&](Rotation& r) { r.stretch = 1; }));
+  results.push_back(with_rotation(step, [&](Rotation& r) {
+    r.stretch = 1;
+    r.speeds = unscaled;
+  }));
+  return results;
+}
+
+std::vector<Tensor> all_columns(const Source& step) {
+  if (!step.options->has("width")) return {};
+  const auto width = static_cast<double>(step.operand().columns());
+  return with_options(step, [&](Options& o) { o.set("width", width); });
+}
+
+std::vector<Tensor> skipped(const Source& step) {
+  return {by_operands(call_of(step), right_result(step),
+                      [](const Operands& of) -> Matrix { return of(0); })};
+}
+
+std::vector<Tensor> twice(const Source& step) {
+  const Tensor once = right_result(step);
+  Call call = call_of(step);
+  call.inputs[0] = &once;
+  return {rope_operation.compute(call)};
+}
+
+// All heads side by side, as they are before they are cut, turned as one row.
+std::vector<Tensor> before_split(const Source& step) {
+  const Tensor& x = step.operand();
+  const std::size_t heads = heads_of(x);
+  if (are_given(step) || heads < 2) return {};
+  const auto work = [](const Operation& operation, const Tensor& on, const Options& options) {
+    return operation.compute({.step = "", .inputs = {&on}, .names = {""}, .options = &options});
+  };
+  Options wide = *step.options;
+  wide.set("width", static_cast<double>(heads * x.columns()));
+  Options cut;
+  cut.set("heads", static_cast<double>(heads));
+  return {work(split_heads_operation,
+               work(rope_operation, work(concat_heads_operation, x, {}), wide), cut)};
+}
+
+// The norm that queries and keys go through before they are turned, and what is done in between.
+const Source* norm_before(const Source& step, std::vector<const Source*>& between) {
+  for (const Source* at = step.inputs[0]; at->operation; at = at->inputs[0]) {
+    if (at->operation == &rms_norm_operation || at->operation == &layer_norm_operation) return at;
+    if (at->operation != &split_heads_operation) return nullptr;
+    between.push_back(at);
+  }
+  return nullptr;
+}
+
+Tensor again(const Source& step, const Tensor& first) {
+  Call call = call_of(step);
+  call.inputs[0] = &first;
+  return step.operation->compute(call);
+}
+
+std::vector<Tensor> norm_skipped(const Source& step) {
+  std::vector<const Source*> between = {&step};
+  const Source* norm = norm_before(step, between);
+  if (!norm) return {};
+  Tensor x = norm->operand();
+  for (; !between.empty(); between.pop_back()) x = again(*between.back(), x);
+  return {std::move(x)};
+}
+
+std::vector<Tensor> norm_after(const Source& step) {
+  std::vector<const Source*> between;
+  const Source* norm = norm_before(step, between);
+  if (!norm || !between.empty()) return {};
+  return {again(*norm, again(step, norm->operand()))};
+}
+
+std::vector<Tensor> from_zero(const Source& step) {
+  if (step.options->number("first", 0) == 0) return {};
+  return with_options(step, [](Options& o) { o.set("first", 0.0); });
+}
+
+// By how many rows the cache still keeps, where older ones have been dropped.
+std::vector<Tensor> by_rows_kept(const Source& step) {
+  std::vector<Tensor> results;
+  for (const Source& later : step.all) {
+    if (later.operation != &append_operation) continue;
+    const auto kept = static_cast<double>(later.operand().rows());
+    if (kept == step.options->number("first", 0) || kept == 0) continue;
+    std::ranges::move(with_options(step, [&](Options& o) { o.set("first", kept); }),
+                      std::back_inserter(results));
+  }
+  return results;
+}
+
+constinit const Mistake rope_mistakes[rope_mistakes_count] = {
+    {"rope.pairing", "Other columns were paired: neighbours for the two halves, or the reverse.",
+     "Which columns does the lesson turn together?", other_pairing},
+    {"rope.mixed-layout", "The angles stand in the order of the other pairing.",
+     "Both columns of a pair turn by the same angle.", mixed_layout},
+    {"rope.sign", "The pairs were turned backwards.", "x₁·cos θ − x₂·sin θ, x₂·cos θ + x₁·sin θ.",
+     backwards},
+    {"rope.sin-cos-swapped", "Sine and cosine have changed places.",
+     "A number is multiplied by the cosine, its partner by the sine.", sin_cos_swapped},
+    {"rope.offset", "Each row was turned by the position before or after its own.",
+     "At which position does the first row stand?", offset},
+    {"rope.exponent", "The exponent of the angle is not 2i/width.",
+     "Pairs count from 0: the first turns by the position itself.", exponent},
+    {"rope.base", "The angles are powers of another base.", "Which base does the lesson take?",
+     other_base},
+    {"rope.scaling", "The angles were not scaled as the lesson says.",
+     "A longer text has smaller angles: they are divided.", other_scaling},
+    {"rope.width", "All columns were turned, where only some should be.",
+     "The columns behind `width` stay as they are.", all_columns},
+    {"rope.skipped", "Nothing was turned.", "Turn queries and keys before they meet.", skipped},
+    {"rope.twice", "The rows were turned twice.", "Turn once.", twice},
+    {"rope.before-split", "The whole row was turned before it was cut into heads.",
+     "Each head turns by the same angles: cut first.", before_split},
+    {"rope.degrees", "Degrees were taken for radians.", "Sine and cosine are of radians.",
+     in_degrees},
+    {"qk-norm.skipped", "The norm before the turn was left out.",
+     "Queries and keys are normalised before they are turned.", norm_skipped},
+    {"qk-norm.after-rope", "The norm came after the turn.",
+     "Normalise first, then turn: the gain is each feature's own.", norm_after},
+    {"cache.position-restarted", "The rows were turned as if the text began with them.",
+     "A new token stands behind all those before it.", from_zero},
+    {"cache.evicted-position", "The rows were turned by the number of rows that the cache keeps.",
+     "Rows that were dropped still count: the position is the token's own.", by_rows_kept},
+};
+
+// The step's own call with the gradient in the rows' place: what is turned is turned back.
+Call forward(const Call& call) {
+  Call there = call;
+  there.inputs = {call.inputs[arriving]};
+  there.names = {call.names[arriving]};
+  if (call.inputs.size() > first_need) {
+    there.inputs.push_back(call.inputs[first_need]);
+    there.names.push_back(call.names[first_need]);
+  }
+  return there;
+}
+
+// A rotation's transpose is the turn by the opposite angle.
+struct RopeBack {
+  static Form form(const Call& call) {
+    const bool are_given = call.inputs.size() > first_need;
+    return {{"row column", "row column", "row inner"},
+            "row column",
+            are_given ? "{0}, its pairs turned back by {2}"
+                      : "each row of {0}, its pairs turned back by position · base^(−2i/width)",
+            are_given ? ""
+                      : "each column of {0}, its pairs turned back by position · base^(−2i/width)"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Call there = forward(*c.call);
+    const RopeOptions rope = RopeOptions::of(there);
+    const auto change = c(arriving);
+    const N own = change(c.row, c.column);
+    if (c.column >= rope.width) return own;
+    const PairPlace place = pair_place(rope.pairing, rope.width, c.column);
+    const N partner = change(c.row, place.partner);
+    if (rope.are_given()) {
+      return by_given(own, partner, c(first_need)(c.row, place.pair), place.is_first);
+    }
+    const double position = rope.first + static_cast<double>(c.row);
+    if constexpr (std::is_same_v<N, Decimal>) {  // cosines have no last decimal but at 0
+      return position == 0 && rope.stretch() == 1 ? own : Decimal::unknown();
+    } else {
+      using Angle = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
+      const N result =
+          turned_back(own, partner, rope.angle<Angle>(position, place.pair), place.is_first);
+      return rope.stretch() == 1 ? result : result * N(rope.stretch());
+    }
+  }
+
+  // y₁·cos θ + y₂·sin θ, or y₂·cos θ − y₁·sin θ.
+  template <class N, class Angle>
+  static N turned_back(const N& own, const N& partner, const Angle& angle, bool is_first) {
+    using std::cos;
+    using std::sin;
+    const N straight = own * N(cos(angle));
+    const N across = partner * N(sin(angle));
+    return is_first ? straight + across : straight - across;
+  }
+
+  template <class N>
+  static N by_given(const N& own, const N& partner, const N& angle, bool is_first) {
+    if constexpr (std::is_same_v<N, Interval>) {
+      return turned_range(own, partner, angle, !is_first);
+    } else if constexpr (std::is_same_v<N, Decimal>) {
+      return angle.value() == 0 ? own : Decimal::unknown();
+    } else {
+      return turned_back(own, partner, angle, is_first);
+    }
+  }
+
+  static Tensor compute(const Call& call, Tensor whole) {
+    const Call there = forward(call);
+    Rotation rotation = Rotation::of(RopeOptions::of(there));
+    rotation.times = -rotation.times;
+    return turned(there, std::move(whole), rotation);
+  }
+};
+
+// Where angles are given, a pair's own moves it along its circle: dθ = dY_2 · Y_1 − dY_1 · Y_2.
+struct ToAngles {
+  static Form form(const Call&) {
+    return {{"row column", "row inner", "row column"},
+            "row inner",
+            "of each pair {0}₂ · {2}₁ − {0}₁ · {2}₂"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    Call there = *c.call;
+    there.inputs = {c.call->inputs[first_need], c.call->inputs[own_operand]};
+    there.names = {c.call->names[first_need], c.call->names[own_operand]};
+    const RopeOptions rope = RopeOptions::of(there);
+    const auto change = c(arriving);
+    const auto turned = c(first_need);
+    const bool halves = rope.pairing == Pairing::halves;
+    const std::size_t first = halves ? c.column : 2 * c.column;
+    const std::size_t second = halves ? c.column + rope.width / 2 : first + 1;
+    return change(c.row, second) * turned(c.row, first) -
+           change(c.row, first) * turned(c.row, second);
+  }
+};
+
+std::vector<Tensor> not_turned(const Source& step) { return {step.operand()}; }
+
+std::vector<Tensor> turned_on(const Source& step) {
+  const Call there = forward(call_of(step));
+  return {turned(there, *step.tensor, Rotation::of(RopeOptions::of(there)))};
+}
+
+constexpr Mistake rope_back_mistakes[] = {
+    {"rope.skipped", "The gradient was not turned back.",
+     "What was turned on the way there is turned back by the same angle.", not_turned},
+    {"rope.sign", "The gradient was turned on instead of back.", "Back is the other way round: −θ.",
+     turned_on},
+};
+
+constinit const Operation rope_back = gradient_of<Gradient<RopeBack>>({
+    .title = "Turn the gradient back",
+    .says =
+        "Each pair was turned by its position's angle; its gradient is turned back by the same.",
+    .notice = "No pair changes its length.",
+    .mistakes = rope_back_mistakes,
+});
+
+constinit const Operation rope_to_angles = gradient_of<Gradient<ToAngles>>({
+    .title = "Back to the angles",
+    .says = "A larger angle moves its pair along the circle: what the loss gains is the gradient "
+            "along that way.",
+    .notice = "A pair at the centre has no way to go.",
+    .mistakes = {},
+});
+
+/// The way back through a turn by positions: to the rows, and to the angles where those are given.
+WayBack back_through_rope(const Use& use) {
+  if (use.operand == 1) return {&rope_to_angles, {WayBack::result}};
+  WayBack way{&rope_back};
+  if (use.operands == 2) way.needs = {1};
+  return way;
+}
 
 using Numbers = OptionRule::Numbers;
 
@@ -139,4 +514,4 @@ constinit const Operation rope_operation = operation_of<Rope>({
     .way_back = back_through_rope,
 });
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

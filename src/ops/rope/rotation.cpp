@@ -10,7 +10,7 @@
 #include "ops/kinds/formula.hpp"
 #include "ops/options.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 namespace {
 
 using Scaling = RopeOptions::Scaling;
@@ -236,4 +236,4 @@ Interval turned_range(Interval own, Interval partner, Interval angle, bool is_fi
   return range;
 }
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

@@ -7,7 +7,7 @@
 #include "ops/cell.hpp"
 #include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// Which columns turn together: 2i − 1 and 2i (the paper, LLaMA's own code), or i and i + width/2
 /// (Hugging Face, GPT-NeoX).
@@ -104,4 +104,4 @@ Tensor turned(const Call& call, Tensor result, const Rotation& rotation);
 /// x₁·cos θ ∓ x₂·sin θ over all angles and all numbers of two intervals.
 Interval turned_range(Interval own, Interval partner, Interval angle, bool is_first);
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

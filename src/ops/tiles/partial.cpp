@@ -1,13 +1,318 @@
 #include <cmath>
+#include <numbers>
 
+#include "ops/attention/score.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
 #include "ops/kinds/line.hpp"
 #include "ops/numbers/functions.hpp"
-#include "ops/numbers/larger.hpp"
+#include "ops/tiles/tiles.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
+namespace {
+
+bool is_from_sums(const Call& call) { return call.inputs.size() == 2; }
+
+template <class N>
+N log_sum_exp(const Line<N>& line) {
+  using std::log;
+  const N top = largest(line);
+  if (number_of(top) == -infinity) return top;
+  return top + log(sum<N>(line.size(), [&](std::size_t j) { return power(line(j), top); }));
+}
+
+// It rises with each of its numbers.
+template <>
+Interval log_sum_exp(const Line<Interval>& line) {
+  const auto corner = [&](bool high) {
+    std::vector<double> scores(line.size());
+    for (std::size_t j = 0; j < scores.size(); ++j) scores[j] = high ? line(j).high : line(j).low;
+    return log_sum_exp(Line<double>{{scores, 1, scores.size()}, 0, false});
+  };
+  return {corner(false), corner(true)};
+}
+
+template <class N>
+N with_top(const N& top, const N& sum) {
+  using std::log;
+  if constexpr (std::is_same_v<N, Decimal>) {
+    if (top.value() == -infinity) return top;
+  }
+  return top + log(sum);
+}
+
+struct LogSumExp {
+  static Form form(const Call& call) {
+    if (is_from_sums(call)) return {{"query 1", "query 1"}, "query 1", "{0} + ln {1}"};
+    if (call.inputs[0]->columns() == 0) refuse(call, operand_text(call, 0) + " has no scores");
+    const std::string sum = "ln of the sum of e^x over each ";
+    return {{"query key"}, "query 1", sum + "row of {0}", sum + "column of {0}"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    if (is_from_sums(*c.call)) return with_top(c(0)(c.row, 0), c(1)(c.row, 0));
+    return log_sum_exp(Line<N>{c(0), c.row, false});
+  }
+};
+
+// Maximum and sum as the step has them; of scores they are made here.
+struct TopAndSum {
+  Matrix top, sum;
+};
+
+TopAndSum top_and_sum(const Operands& of) {
+  if (is_from_sums(*of.at().call)) return {of(0), of(1)};
+  const Matrix top = tops(of(0));
+  const Matrix powers = xt::vectorize(static_cast<double (*)(double, double)>(power))(of(0), top);
+  return {top, sums(powers)};
+}
+
+template <Matrix (*formula)(const TopAndSum&)>
+std::vector<Tensor> by_parts(const Source& step) {
+  return {by_operands(call_of(step), *step.tensor,
+                      [](const Operands& of) { return formula(top_and_sum(of)); })};
+}
+
+Matrix base_2(const TopAndSum& p) { return p.top + xt::log2(p.sum); }
+Matrix base_2_throughout(const TopAndSum& p) {
+  return (p.top + xt::log(p.sum)) * std::numbers::log2e;
+}
+Matrix without_top(const TopAndSum& p) { return xt::log(p.sum); }
+
+constexpr Mistake log_sum_exp_mistakes[] = {
+    {"flash.lse-base-2", "The logarithm to base 2 was taken of the sum: m + log₂ l.",
+     "ln, the logarithm to base e.", by_parts<base_2>},
+    {"flash.lse-base-2", "The logarithm is the one to base 2.", "ln, the logarithm to base e.",
+     by_parts<base_2_throughout>},
+    {"flash.lse-without-max", "The maximum was not added: ln l.",
+     "The powers were worked with the maximum taken off; add it again.", by_parts<without_top>},
+};
+
+// L of scores: dS is dL by their softmax, e^(S − L).
+struct ToScoresOfSum {
+  static Form form(const Call&) {
+    return {{"query 1", "query key", "query 1"}, "query key", "{0} ∘ e^({1} − {2})"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, 0) * power(c(own_operand)(c.row, c.column), c(first_need)(c.row, 0));
+  }
+};
+
+// L = m + ln l.
+struct ToSumOfPowers {
+  static Form form(const Call&) { return {{"query 1"}, "query 1", "{0} / {1}"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, 0) / c(own_operand)(c.row, 0);
+  }
+};
+
+constinit const Operation lse_to_scores = gradient_of<Gradient<ToScoresOfSum>>({
+    .title = "Back to the scores, by their softmax",
+    .says = "A score that grows moves the log-sum-exp by its share of the row's powers, which is "
+            "its softmax: the gradient is multiplied by that.",
+    .notice = "Each row sums to what arrived.",
+});
+
+constinit const Operation lse_to_max = gradient_of<Gradient<PassBack>>({
+    .title = "Back to the maximum",
+    .says = "The maximum was added: the gradient passes.",
+    .notice = "The same numbers.",
+});
+
+constinit const Operation lse_to_sum = gradient_of<Gradient<ToSumOfPowers>>({
+    .title = "Back to the sum",
+    .says = "A logarithm climbs the less steeply the larger its number is: the gradient is divided "
+            "by the sum.",
+    .notice = "Divided by the same numbers.",
+});
+
+WayBack back_through_log_sum_exp(const Use& use) {
+  if (use.operands == 1) return {&lse_to_scores, {WayBack::result}};
+  return {use.operand == 0 ? &lse_to_max : &lse_to_sum};
+}
+
+}  // namespace
+
+constinit const Operation log_sum_exp_operation = operation_of<LogSumExp>({
+    .name = "log_sum_exp",
+    .title = "The logarithm of the sum of all powers",
+    .says = "The largest number plus the logarithm of the sum of e to each number less that one: "
+            "ln of the sum of all e^x, which would overflow by itself. A score less this number is "
+            "the logarithm of its softmax.",
+    .notice = "A little above the largest number, and more the more numbers are near it.",
+    .operands = R"(["S"] or ["m", "l"])",
+    .most = 2,
+    .mistakes = log_sum_exp_mistakes,
+    .way_back = back_through_log_sum_exp,
+});
+
+namespace {
+
+struct TileWeights {
+  static Form form(const Call&) { return {{"query key", "query 1"}, "query key", "e^({0} − {1})"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return power(c(0)(c.row, c.column), c(1)(c.row, 0));
+  }
+};
+
+std::vector<Tensor> with_pairs(const Source& step, double (*formula)(double score, double top)) {
+  const Call call = call_of(step);
+  return {by_operands(call, *step.tensor, [&](const Operands& of) -> Matrix {
+    return xt::vectorize(formula)(of(0), of(1));
+  })};
+}
+
+// The step with the maximum of the tile alone.
+std::vector<Tensor> by_own_max(const Source& step) {
+  if (!scores_behind(step).before) return {};
+  const Tensor top = by_operands(call_of(step), *step.inputs[1]->tensor,
+                                 [](const Operands& of) { return tops(of(0)); });
+  Call call = call_of(step);
+  call.inputs[1] = &top;
+  return {step.operation->compute(call)};
+}
+
+std::vector<Tensor> max_not_updated(const Source& step) {
+  std::vector<Tensor> versions = weights_by_old_max(step);
+  for (Tensor& one : by_own_max(step)) versions.push_back(std::move(one));
+  return versions;
+}
+
+std::vector<Tensor> normalised(const Source& step) {
+  return {by_matrix(*step.tensor, [](const MatrixView& p) { return shares(p, Along::rows); })};
+}
+
+double power_of_2(double score, double top) {
+  return score == -infinity ? 0 : std::exp2(score - top);
+}
+std::vector<Tensor> base_2(const Source& step) { return with_pairs(step, power_of_2); }
+
+double difference(double score, double top) { return score == -infinity ? 0 : score - top; }
+std::vector<Tensor> no_exp(const Source& step) { return with_pairs(step, difference); }
+
+double without_top(double score, double) { return std::exp(score); }
+std::vector<Tensor> unshifted(const Source& step) { return with_pairs(step, without_top); }
+
+constexpr Mistake tile_weights_mistakes[] = {
+    {"flash.max-not-updated", "The maximum before the tile, or that of the tile alone, was taken.",
+     "Subtract the largest score so far, the tile's included.", max_not_updated},
+    {"flash.max-not-updated", "No maximum was subtracted.",
+     "Subtract the largest score so far before e is raised.", unshifted},
+    {"flash.normalised-each-tile", "The tile's weights were divided by their sum.",
+     "Only in the end everything is divided once.", normalised},
+    {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.", base_2},
+    {"softmax.no-exp", "The differences were left as they are, without e^x.",
+     "e to the power of each.", no_exp},
+    {"softmax.unscaled", "The scores went in before they were scaled.", "Scaling comes before e^x.",
+     unscaled},
+    {"softmax.unmasked", "The mask was ignored.", "e to the power of -inf is 0.", unmasked},
+};
+
+// P = e^(S − m): dS = dP ∘ P, and m gets what all lose.
+struct ToTileScores {
+  static Form form(const Call&) { return {{"query key"}, "query key", "{0} ∘ {2}"}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column);
+  }
+};
+
+struct ToTileMax {
+  static Form form(const Call&) {
+    return {{"query key", "query 1", "query key"},
+            "query key",
+            "−row sums of {0} ∘ {2}",
+            "−column sums of {0} ∘ {2}"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return N(0.0) - c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column);
+  }
+};
+
+constinit const Operation tile_to_scores = gradient_of<Gradient<ToTileScores>>({
+    .title = "Back through the tile's powers",
+    .says = "e^x climbs as steeply as it is high: the gradient is multiplied by the power itself.",
+    .notice = "A hidden score gets 0.",
+});
+
+constinit const Operation tile_to_max = gradient_of<Gradient<ToTileMax>>({
+    .title = "Back to the maximum",
+    .says = "The maximum is subtracted from all scores of its row: it gets what they get together, "
+            "with the other sign.",
+    .notice = "In the end the maximum cancels out: its gradients sum to 0.",
+});
+
+WayBack back_through_tile(const Use& use) {
+  return {use.operand == 0 ? &tile_to_scores : &tile_to_max, {WayBack::result}};
+}
+
+}  // namespace
+
+constinit const Operation tile_weights_operation = operation_of<TileWeights>({
+    .name = "tile_weights",
+    .title = "e to each score of the tile, less the maximum so far",
+    .says = "As softmax does, but with the largest score so far instead of that of the whole row, "
+            "which nothing has seen yet. These are no weights yet: what they sum to is known only "
+            "after the last tile.",
+    .notice = "None is above 1, and 1 stands where the maximum so far is.",
+    .operands = R"(["S", "m"])",
+    .fewest = 2,
+    .most = 2,
+    .least = 0,
+    .mistakes = tile_weights_mistakes,
+    .way_back = back_through_tile,
+});
+
+double not_rescaled(double before, double, double, double tile) { return before + tile; }
+
+double rescaled_twice(double before, double then, double now, double tile) {
+  const double factor = power(then, now);
+  return factor * factor * before + tile;
+}
+
+double rescaled_backwards(double before, double then, double now, double tile) {
+  return power(now, then) * before + tile;
+}
+
+double tile_rescaled(double before, double then, double now, double tile) {
+  return before + power(then, now) * tile;
+}
+
+std::vector<Tensor> combined(const Source& step, const Tensor& tile, Combination formula) {
+  Call call = call_of(step);
+  if (call.inputs.size() < 4) return {};
+  call.inputs = {call.inputs[0], call.inputs[1], call.inputs[2], &tile};
+  return {by_operands(call, *step.tensor, [&](const Operands& of) -> Matrix {
+    return xt::vectorize(formula)(of(0), of(1), of(2), of(3));
+  })};
+}
+
+TileScores scores_behind(const Source& weights) {
+  if (weights.operation != &tile_weights_operation) return {};
+  const Source& top = *weights.inputs[1];
+  const bool goes_on = top.operation == &running_max_operation && top.inputs.size() == 2;
+  return {weights.inputs[0], goes_on ? top.inputs[0] : nullptr};
+}
+
+std::vector<Tensor> weights_by_old_max(const Source& weights) {
+  const TileScores tile = scores_behind(weights);
+  if (!tile.before) return {};
+  Call call = call_of(weights);
+  call.inputs[1] = tile.before->tensor;
+  return {tile_weights_operation.compute(call)};
+}
+
 namespace {
 
 // What stands in a cell: the two partial outputs, and the log-sum-exp of each.
@@ -187,4 +492,4 @@ constinit const Operation merge_operation = operation_of<Merge>({
     .way_back = back_through_merge,
 });
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

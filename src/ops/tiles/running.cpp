@@ -1,10 +1,338 @@
-#include "ops/tiles/running.hpp"
+#include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/kinds/formula.hpp"
+#include "ops/kinds/gradient.hpp"
 #include "ops/kinds/line.hpp"
+#include "ops/kinds/product.hpp"
+#include "ops/numbers/functions.hpp"
 #include "ops/tiles/tiles.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
+namespace {
+
+struct RunningMax {
+  static Form form(const Call& call) {
+    if (is_first_tile(call)) {
+      if (call.inputs[0]->columns() == 0) refuse(call, operand_text(call, 0) + " has no scores");
+      return {{"query key"},
+              "query 1",
+              "the largest of each row of {0}",
+              "the largest of each column of {0}"};
+    }
+    return {{"query 1", "query key"},
+            "query 1",
+            "the largest of {0} and each row of {1}",
+            "the largest of {0} and each column of {1}"};
+  }
+
+  // What was the largest before, then the scores of the tile.
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const std::size_t before = c.call->inputs.size() - 1;
+    const auto scores = c(before);
+    return largest_of<N>(before + scores.columns, [&](std::size_t t) {
+      return t < before ? c(0)(c.row, 0) : scores(c.row, t - before);
+    });
+  }
+};
+
+// The maximum of before, or that of the tile alone.
+std::vector<Tensor> not_updated(const Source& step) {
+  if (step.inputs.size() < 2) return {};
+  Call tile = call_of(step);
+  tile.inputs.erase(tile.inputs.begin());
+  return {step.operand(), step.operation->compute(tile)};
+}
+
+constexpr Mistake running_max_mistakes[] = {
+    {"flash.max-not-updated", "The maximum before and that of the tile were not compared.",
+     "The larger of the two is the maximum so far.", not_updated},
+};
+
+// The largest score gets the gradient, or what was the largest before; equal ones share it.
+struct ToScoresOfMax {
+  static Form form(const Call& call) {
+    return {{"query 1", "query key", "query 1"},
+            "query key",
+            call.inputs.size() > first_need ? "{0}, where {1} is largest, and above {2}"
+                                            : "{0}, where {1} is largest"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Line<N> scores{c(own_operand), c.row, false};
+    N change = c(arriving)(c.row, 0);
+    if (c.call->inputs.size() > first_need) {
+      change =
+          change_of_larger(change, largest_of<N>(scores.size(), scores), c(first_need)(c.row, 0));
+    }
+    return change_of_largest(change, scores, c.column);
+  }
+};
+
+struct ToMaxBefore {
+  static Form form(const Call&) {
+    return {{"query 1", "query 1", "query key"}, "query 1", "{0}, where {1} is above all of {2}"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const Line<N> scores{c(first_need), c.row, false};
+    return change_of_larger(c(arriving)(c.row, 0), c(own_operand)(c.row, 0),
+                            largest_of<N>(scores.size(), scores));
+  }
+};
+
+constinit const Operation max_to_scores = gradient_of<Gradient<ToScoresOfMax>>({
+    .title = "Back to the largest score",
+    .says = "Only the largest score so far is seen in the result: if the tile has it, it gets the "
+            "gradient.",
+    .notice = "In the end the maximum cancels out: its gradients sum to 0.",
+});
+
+constinit const Operation max_to_before = gradient_of<Gradient<ToMaxBefore>>({
+    .title = "Back to the maximum before",
+    .says = "Where the maximum did not rise, the one from before gets the gradient.",
+    .notice = "0 where the tile has a larger score.",
+});
+
+WayBack back_through_max(const Use& use) {
+  if (use.operands == 1) return {&max_to_scores};
+  if (use.operand == 0) return {&max_to_before, {1}};
+  return {&max_to_scores, {0}};
+}
+
+}  // namespace
+
+constinit const Operation running_max_operation = operation_of<RunningMax>({
+    .name = "running_max",
+    .title = "The largest score of each row so far",
+    .says = "Attention in tiles sees a few keys at a time. Of each query the largest score so far "
+            "is kept: that of the tile, or the one from before where it is larger.",
+    .notice = "From tile to tile it can only rise.",
+    .operands = R"(["S"] or ["m", "S"])",
+    .most = 2,
+    .mistakes = running_max_mistakes,
+    .way_back = back_through_max,
+});
+
+namespace {
+
+// e^(m_old − m) of a row, from the operands that hold the two.
+template <class N>
+N factor(const Cell<N>& c, std::size_t then, std::size_t now) {
+  return power(c(then)(c.row, 0), c(now)(c.row, 0));
+}
+
+// X = e^(m_old − m) · X_before + what the tile adds; the axes are those of X.
+template <class Axes>
+struct ToBefore {
+  static Form form(const Call&) {
+    return {{Axes::of, Axes::of, "query 1", "query 1"}, Axes::of, "{0} ∘ e^({2} − {3})"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, c.column) * factor(c, first_need, first_need + 1);
+  }
+};
+
+// The maximum before it gets what its factor would gain, the new one loses that.
+template <class Axes, bool is_before>
+struct ToMaximum {
+  static Form form(const Call&) {
+    const std::string_view rows = is_before ? "row sums of {0} ∘ {3} ∘ e^({1} − {2})"
+                                            : "−row sums of {0} ∘ {3} ∘ e^({2} − {1})";
+    const std::string_view columns = is_before ? "column sums of {0} ∘ {3} ∘ e^({1} − {2})"
+                                               : "−column sums of {0} ∘ {3} ∘ e^({2} − {1})";
+    return {{Axes::of, "query 1", "query 1", Axes::of},
+            Axes::of,
+            std::string(rows),
+            std::string(columns)};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const N change =
+        c(arriving)(c.row, c.column) * c(first_need + 1)(c.row, c.column) *
+        (is_before ? factor(c, own_operand, first_need) : factor(c, first_need, own_operand));
+    return is_before ? change : N(0.0) - change;
+  }
+};
+
+struct OfSum {
+  static constexpr std::string_view of = "query 1";
+};
+
+struct OfOutput {
+  static constexpr std::string_view of = "query d_v";
+};
+
+template <class Axes>
+constexpr Operation to_before = gradient_of<Gradient<ToBefore<Axes>>>({
+    .title = "Back to what was found before",
+    .says = "It was rescaled to the new maximum, and its gradient is, too, by the same factor.",
+    .notice = "Where the maximum did not rise, the gradient passes as it is.",
+});
+
+template <class Axes>
+constexpr Operation to_maximum_before = gradient_of<Gradient<ToMaximum<Axes, true>>>({
+    .title = "Back to the maximum before",
+    .says = "The factor e^(m_old − m) grows with the old maximum, as fast as it is large: the "
+            "gradients times what was rescaled are added up.",
+    .notice = "In the end the maximum cancels out: its gradients sum to 0.",
+});
+
+template <class Axes>
+constexpr Operation to_new_maximum = gradient_of<Gradient<ToMaximum<Axes, false>>>({
+    .title = "Back to the new maximum",
+    .says = "The factor e^(m_old − m) shrinks with the new maximum, as fast as it is large: the "
+            "gradients times what was rescaled are added up, with the other sign.",
+    .notice = "In the end the maximum cancels out: its gradients sum to 0.",
+});
+
+// What was added up gets the sum's gradient.
+struct ToTile {
+  static Form form(const Call&) {
+    return {{"query 1", "query key"}, "query key", "{0}, the same for each key"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return c(arriving)(c.row, 0);
+  }
+};
+
+constinit const Operation sum_to_tile = gradient_of<Gradient<ToTile>>({
+    .title = "Back to the tile's weights",
+    .says = "Each of them was added to the sum: all get its gradient.",
+    .notice = "The same in the whole row.",
+});
+
+// What the tile adds to the output is P·V: dP = dO·Vᵀ, dV = Pᵀ·dO.
+struct ToWeightsOfTile {
+  static constexpr std::string_view axes[] = {"query d_v", "query key", "key d_v"};
+  static constexpr Factor left{arriving, false}, right{first_need, true};
+};
+
+struct ToValuesOfTile {
+  static constexpr std::string_view axes[] = {"query d_v", "key d_v", "query key"};
+  static constexpr Factor left{first_need, true}, right{arriving, false};
+};
+
+constinit const Operation output_to_weights = product_gradient<ToWeightsOfTile>({
+    .title = "Back to the tile's weights",
+    .says = "How much the loss would change if a query took more of a value: the gradient of its "
+            "output times that value, feature by feature, added up.",
+    .notice = "The tile's keys alone are needed.",
+});
+
+constinit const Operation output_to_values = product_gradient<ToValuesOfTile>({
+    .title = "Back to the tile's values",
+    .says = "A value went to every query, as often as its weight said. The gradients come back by "
+            "the same weights and are added up.",
+    .notice = "A value that no query looked at gets 0.",
+});
+
+// To what was found before, to the maximum before and to the new one: the first three operands.
+template <class Axes>
+WayBack back_through_rescaling(std::size_t operand) {
+  if (operand == 0) return {&to_before<Axes>, {1, 2}};
+  if (operand == 1) return {&to_maximum_before<Axes>, {2, 0}};
+  return {&to_new_maximum<Axes>, {1, 0}};
+}
+
+/// The way back through a tile's running sum and through its running output.
+WayBack back_through_running_sum(const Use& use) {
+  if (use.operand + 1 == use.operands) return {&sum_to_tile};
+  return back_through_rescaling<OfSum>(use.operand);
+}
+
+WayBack back_through_running_output(const Use& use) {
+  if (use.operand + 1 == use.operands) return {&output_to_values, {use.operands - 2}};
+  if (use.operand + 2 == use.operands) return {&output_to_weights, {use.operands - 1}};
+  return back_through_rescaling<OfOutput>(use.operand);
+}
+
+struct RunningSum {
+  static Form form(const Call& call) {
+    if (is_first_tile(call)) {
+      return {
+          {"query key"}, "query 1", "the sum of each row of {0}", "the sum of each column of {0}"};
+    }
+    if (call.inputs.size() != 4) refuse(call, "running_sum takes P, or l, m_old, m and P");
+    const std::string rescaled = "e^({1} − {2}) · {0} + the sum of each ";
+    return {{"query 1", "query 1", "query 1", "query key"},
+            "query 1",
+            rescaled + "row of {3}",
+            rescaled + "column of {3}"};
+  }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    const auto weights = c(c.call->inputs.size() - 1);
+    const N tile = sum<N>(weights.columns, [&](std::size_t t) { return weights(c.row, t); });
+    return is_first_tile(*c.call) ? tile : rescaling(c) * c(0)(c.row, 0) + tile;
+  }
+};
+
+// What the tile adds.
+Tensor sum_of(const Tensor& weights) {
+  Tensor total = unwritten_like(weights);
+  total.axes.back() = {.name = "", .size = 1};
+  total = unwritten(total.axes);
+  for (std::size_t m = 0; !total.values.empty() && m < total.matrices(); ++m) {
+    xt::noalias(total.write_matrix(m)) = sums(weights.matrix(m));
+  }
+  return total;
+}
+
+template <Combination formula>
+std::vector<Tensor> sum_with_tile(const Source& step) {
+  return combined(step, sum_of(*step.inputs.back()->tensor), formula);
+}
+
+// The sum of weights that were worked from the maximum before the tile.
+std::vector<Tensor> sum_max_not_updated(const Source& step) {
+  std::vector<Tensor> versions;
+  for (const Tensor& weights : weights_by_old_max(*step.inputs.back())) {
+    for (Tensor& one : combined(step, sum_of(weights), not_rescaled)) {
+      versions.push_back(std::move(one));
+    }
+  }
+  return versions;
+}
+
+constexpr Mistake running_sum_mistakes[] = {
+    {"flash.sum-not-rescaled", "The sum so far was not rescaled to the new maximum.",
+     "e^(m_old − m) times the sum before, then add the tile's.", sum_with_tile<not_rescaled>},
+    {"flash.rescaled-twice", "The sum so far was rescaled twice.",
+     "Multiply it once by e^(m_old − m).", sum_with_tile<rescaled_twice>},
+    {"flash.rescaled-backwards", "The sum so far was multiplied by e^(m − m_old).",
+     "The maximum rises, so what was before shrinks.", sum_with_tile<rescaled_backwards>},
+    {"flash.rescaled-backwards", "The tile's sum was rescaled instead of the one before.",
+     "What was before shrinks; the tile goes by the new maximum already.",
+     sum_with_tile<tile_rescaled>},
+    {"flash.max-not-updated", "The tile's weights were worked from the maximum before it.",
+     "The largest score so far, the tile's included.", sum_max_not_updated},
+};
+
+}  // namespace
+
+constinit const Operation running_sum_operation = operation_of<RunningSum>({
+    .name = "running_sum",
+    .title = "The sum so far, rescaled to the new maximum",
+    .says = "What was added up before went by an older maximum. Multiplied by e to the old maximum "
+            "less the new one it is as if the new one had been known from the start; then the "
+            "tile's numbers are added.",
+    .notice = "Where the maximum did not rise, the factor is 1.",
+    .operands = R"(["P"] or ["l", "m_old", "m", "P"])",
+    .most = 4,
+    .least = 0,
+    .mistakes = running_sum_mistakes,
+    .way_back = back_through_running_sum,
+});
+
 namespace {
 
 bool goes_on(const Call& call) { return call.inputs.size() > 2; }
@@ -134,4 +462,4 @@ constinit const Operation running_output_operation = operation_of<RunningOutput>
     .way_back = back_through_running_output,
 });
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

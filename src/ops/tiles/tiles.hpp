@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "ops/mistake.hpp"
 #include "ops/numbers/functions.hpp"
+#include "ops/operation.hpp"
 
-namespace qkv {
+namespace qkv::inline ops {
 
 /// What the operations of attention in tiles have in common (Dao and others, FlashAttention, 2022;
 /// Milakov and Gimelshein, 2018): a tile is a few keys' scores, and what was found before it is
@@ -48,4 +48,4 @@ TileScores scores_behind(const Source& weights);
 /// e^(S − m_old): weights from the maximum before the tile.
 std::vector<Tensor> weights_by_old_max(const Source& weights);
 
-}  // namespace qkv
+}  // namespace qkv::inline ops

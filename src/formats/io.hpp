@@ -5,10 +5,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "formats/handwork/cell.hpp"
+#include "formats/handwork/numeral.hpp"
+#include "tensor/tensor.hpp"
 
-namespace qkv {
+namespace qkv::inline formats {
 
 /// What is wanted of a file of numbers.
 struct Wanted {
@@ -23,4 +25,16 @@ struct Wanted {
   std::size_t stacked = 1;
 };
 
-}  // namespace qkv
+/// Takes the bytes of a file, piece after piece.
+using Sink = std::function<void(std::string_view)>;
+
+/// What goes into a file: hands it to the sink, piece after piece.
+using FileContent = std::function<void(const Sink&)>;
+
+/// A tensor on its way into a file that names what it holds. The tensor must outlive it.
+struct NamedTensor {
+  std::string name;
+  const Tensor* tensor = nullptr;
+};
+
+}  // namespace qkv::inline formats
