@@ -1,5 +1,5 @@
 # What makes a mistake in qkv, or in a library, hard to turn against the person who runs it. Each is
-# in the binary that users run and costs little (docs/speed.md); tests/hardened.py reads them off
+# in the binary that users run and costs little (docs/speed.md); tests/cli/hardened.py reads them off
 # it. A debug build has sanitizers instead, which know more and get along with none of this.
 include(CheckCXXCompilerFlag)
 include(CheckLinkerFlag)

@@ -10,7 +10,8 @@
 
 // Compiled once for each kind of processor; the program takes the best that the machine has.
 // Additions and multiplications stay apart (-ffp-contract=off), so all of them give the same bits;
-// tests/tensor/processors.cpp compiles this file for one processor at a time and holds them to it.
+// tests/unit/tensor/processors.cpp compiles this file for one processor at a time and holds them
+// to it.
 #ifndef QKV_FOR_EACH_PROCESSOR
 #define QKV_FOR_EACH_PROCESSOR [[gnu::target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")]]
 #endif

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
-from claims import Skipped, equal, main, qkv, sanitized  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "bench"))
+from harness import Skipped, equal, main, qkv, sanitized  # noqa: E402
 
 import billion  # noqa: E402
 import gpt  # noqa: E402

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from claims import Skipped, equal, main, qkv  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+from harness import Skipped, equal, main, qkv  # noqa: E402
 
 import gpt  # noqa: E402
 

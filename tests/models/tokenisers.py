@@ -12,8 +12,8 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from claims import equal, main, qkv  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+from harness import equal, main, qkv  # noqa: E402
 
 TEXTS = ["the cat", "hello the cat", " the  cat", "The cat's 12345 é!\n\n  x", "hello",
          "e\u0301 the", "日本 <s> the cat", "it'S\t\tthe   ", "a<|begin|> b", "<s>the cat",

@@ -4,7 +4,7 @@
     reference.py QKV [LESSON.toml...]      export each lesson with QKV, compare every given and step
     reference.py --expect [LESSON.toml...] no program: each [[expect]] against NumPy's own numbers
 
-Without lessons: those of the course and of tests/lessons/good, and the folders of worked examples
+Without lessons: those of the course and of tests/data/lessons/good, and the folders of worked examples
 (*/lesson.toml) in the directory that QKV_CORPUS names.
 
 It shares nothing with the program but the description of lesson files: it reads the TOML with
@@ -176,7 +176,7 @@ def all_lessons():
     root = Path(__file__).resolve().parents[2]
     corpus = Path(os.environ.get("QKV_CORPUS", root.parent / "shared" / "corpus"))
     return [*sorted((root / "lessons").glob("*.toml")),
-            *sorted((root / "tests" / "lessons" / "good").glob("*.toml")),
+            *sorted((root / "tests" / "data" / "lessons" / "good").glob("*.toml")),
             *sorted(corpus.glob("*/lesson.toml"))]
 
 

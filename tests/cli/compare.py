@@ -1,0 +1,402 @@
+#!/usr/bin/python3
+"""qkv compare against numpy.testing.assert_allclose: the same numbers, said of the same arrays.
+
+    compare.py QKV
+
+Each function below is one claim.
+"""
+
+import json
+import re
+import shlex
+import sys
+
+import numpy as np
+
+from harness import equal, main, qkv
+from exports import write_safetensors
+
+
+def lesson_arrays(folder):
+    equal(qkv("export", "the-fat-cat", "-o", folder / "lesson", "--format", "npz").returncode, 0)
+    return dict(np.load(folder / "lesson" / "lesson.npz"))
+
+
+def numbers_of(text):
+    """What a report of either program says of its mismatches."""
+    found = [re.search(pattern, text) for pattern in (
+        r"Mismatched elements: (\d+) / (\d+) \((\S+)%\)",
+        r"Max absolute difference: (\S+)", r"Max relative difference: (\S+)")]
+    assert all(found), text
+    return [float(number) for match in found for number in match.groups()]
+
+
+def numpy_says(actual, desired, **tolerance):
+    try:
+        np.testing.assert_allclose(actual, desired, **tolerance)
+    except AssertionError as error:
+        return numbers_of(str(error))
+    return None
+
+
+def report(actual, desired, *more):
+    done = qkv("compare", actual, desired, "--json", *more)
+    assert done.returncode in (0, 1), done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def what_is_no_matrix_is_skipped_and_said(folder):
+    """Notes and settings lie in many dumps; a broken matrix does not pass for one of them."""
+    for side in "ab":
+        (folder / side).mkdir()
+        np.save(folder / side / "scores.npy", np.eye(2))
+        (folder / side / "README.txt").write_text("Run of Friday, 8 heads\n")
+    (folder / "a" / "config.json").write_text('{"model": "tiny"}')
+    done = qkv("compare", folder / "a", folder / "b")
+    equal(done.returncode, 0, done.stderr)
+    skipped = [line.split(": ")[2] for line in done.stderr.splitlines()]
+    equal(skipped, [str(folder / place) for place in
+                    ("a/README.txt", "a/config.json, model", "b/README.txt")])
+    (folder / "a" / "scores.npy").unlink()
+    (folder / "a" / "Q.csv").write_text("1,2\n")
+    (folder / "a" / "scores.csv").write_text("1,O\n0,1\n")
+    equal(qkv("compare", folder / "a", folder / "b").returncode, 2, "a broken matrix")
+    (folder / "a" / "scores.csv").unlink()
+    (folder / "a" / "K.npy").write_bytes(b"\x93NUMPY")
+    equal(qkv("compare", folder / "a", folder / "b").returncode, 2, "a broken array")
+    (folder / "c").mkdir()
+    (folder / "c" / "README.txt").write_text("nothing here\n")
+    done = qkv("compare", folder / "c", folder / "b")
+    equal((done.returncode, "README.txt" in done.stderr), (2, True), "nothing to read")
+
+
+def the_advice_can_be_pasted(folder):
+    (folder / "my dump").mkdir()
+    np.save(folder / "my dump" / "scores.npy", np.ones((2, 3, 3)))
+    done = qkv("compare", folder / "my dump", "the-fat-cat", "--text", "the cat sat",
+               "--set", "W_Q[head 1,1,2]=0.5")
+    command = re.search(r"^Cell by cell: (.*)$", done.stdout, re.M).group(1)
+    equal(shlex.split(command), ["qkv", "check", "the-fat-cat", "--text", "the cat sat", "--set",
+                                 "W_Q[head 1,1,2]=0.5", str(folder / "my dump")])
+
+
+def the_mismatches_are_numpy_s(folder):
+    rng = np.random.default_rng(5)
+    for case in range(60):
+        shape = tuple(rng.integers(1, 5, size=rng.integers(1, 5)))
+        desired = np.round(rng.normal(size=shape), 2)
+        noise = rng.normal(size=shape) * 10.0 ** rng.integers(-9, 1)
+        actual = desired + noise * (rng.random(shape) < 0.5)
+        rtol, atol = rng.choice([0, 1e-7, 1e-3, 0.5]), rng.choice([0, 1e-8, 0.01, 1.0])
+        np.savez(folder / "a.npz", S=actual)
+        np.savez(folder / "b.npz", S=desired)
+        due = numpy_says(actual, desired, rtol=rtol, atol=atol)
+        done = qkv("compare", folder / "a.npz", folder / "b.npz", "--rtol", rtol, "--atol", atol)
+        equal(done.returncode, 1 if due else 0, f"case {case}: {done.stdout}{done.stderr}")
+        if due:
+            got = numbers_of(done.stdout)
+            assert np.allclose(got, due, rtol=1e-7, atol=1e-8), f"case {case}: {got}, NumPy {due}"
+            place = np.argwhere(~np.isclose(actual, desired, rtol=rtol, atol=atol))[0]
+            assert f"index [{', '.join(map(str, place))}] from 0" in done.stdout, done.stdout
+
+
+def infinities_and_nan_are_equal_as_numpy_has_it(folder):
+    cases = [([np.nan, 1], [np.nan, 1]), ([np.inf, 1], [np.inf, 1]), ([np.nan, 1], [1, 1]),
+             ([np.inf, 1], [-np.inf, 1]), ([-5.0, 1], [-np.inf, 1]), ([0.0], [-0.0])]
+    for actual, desired in cases:
+        np.savez(folder / "a.npz", S=np.array(actual))
+        np.savez(folder / "b.npz", S=np.array(desired))
+        close = bool(np.isclose(actual, desired, rtol=1e-7, atol=0, equal_nan=True).all())
+        status, said = report(folder / "a.npz", folder / "b.npz")
+        equal((status, said["same"]), (0 if close else 1, close), f"{actual}, {desired}")
+
+
+def every_form_of_the_right_numbers_is_the_same(folder):
+    arrays = lesson_arrays(folder)
+    for kind in ("float64", "float32", "float16"):
+        cast = {f"{i + 1:02}-{name}": array.astype(kind)[None] for i, (name, array) in enumerate(arrays.items())}
+        np.savez_compressed(folder / "d.npz", **cast)
+        write_safetensors(folder / "d.safetensors", cast)
+        (folder / kind).mkdir()
+        for name, array in cast.items():
+            np.save(folder / kind / f"{name}.npy", array)
+        for there in (folder / "d.npz", folder / "d.safetensors", folder / kind):
+            for sides in ((there, "the-fat-cat"), ("the-fat-cat", there)):
+                status, said = report(*sides)
+                verdicts = {step["verdict"] for step in said["steps"]}
+                equal((status, len(said["steps"])), (0, len(arrays)), str(sides))
+                assert verdicts <= ({"identical"} if kind == "float64" else {"identical", "close"}), verdicts
+
+
+def a_wrong_cell_is_found_at_its_step(folder):
+    arrays = lesson_arrays(folder)
+    for kind, off in (("float64", 1e-5), ("float32", 1e-3), ("float16", 0.05)):
+        for name in ("W_K", "scaled_scores", "context"):
+            wrong = {key: array.astype(kind) for key, array in arrays.items()}
+            wrong[name].flat[-1] += off
+            np.savez(folder / "d.npz", **wrong)
+            status, said = report(folder / "d.npz", "the-fat-cat")
+            first = next(step for step in said["steps"] if step["step"] == said["first"])
+            equal((status, said["first"], first["mismatched"]), (1, name, 1), kind)
+            equal(first["first"]["index"], [size - 1 for size in arrays[name].shape])
+
+
+def the_cell_is_named_as_the_lesson_names_it(folder):
+    arrays = lesson_arrays(folder)
+    arrays["scores"][1, 2, 3] += 1
+    np.savez(folder / "d.npz", scores=arrays["scores"])
+    _, said = report(folder / "d.npz", "the-fat-cat")
+    equal(next(s for s in said["steps"] if s["step"] == "scores")["first"]["cell"], "scores[head 2,cat,sat]")
+    done = qkv("compare", folder / "d.npz", "the-fat-cat")
+    assert f"qkv check the-fat-cat {folder / 'd.npz'}" in done.stdout.replace("\n", " "), done.stdout
+
+
+def gradients_are_found_as_pytorch_names_them(folder):
+    """Autograd keeps Q.grad; people write grad_Q and dQ."""
+    export = folder / "way-back"
+    equal(qkv("export", "way-back", "-o", export, "--format", "npz").returncode, 0)
+    arrays = dict(np.load(export / "way-back.npz"))
+    names = {"d_Q": "Q.grad", "d_K": "grad_K", "d_V": "dV", "d_W_Q": "W_Q.grad"}
+    np.savez(folder / "dump.npz", **{names.get(name, name): a for name, a in arrays.items()})
+    done = qkv("compare", "way-back", folder / "dump.npz")
+    equal(done.returncode, 0, done.stdout)
+    assert "each of ours had an array; each array fits a step" in done.stdout, done.stdout
+    np.savez(folder / "wrong.npz", **{"Q.grad": arrays["d_Q"] + 0.1})
+    equal(qkv("compare", "way-back", folder / "wrong.npz").returncode, 1)
+
+
+def a_step_missing_from_an_export_counts_and_from_a_dump_does_not(folder):
+    qkv("export", "the-fat-cat", "-o", folder / "out", "--format", "npy")
+    (folder / "out" / "12-context.npy").unlink()
+    equal(report(folder / "out", "the-fat-cat")[1]["first"], "context")
+    (folder / "out" / "00-lesson.json").unlink()
+    for file in (folder / "out").iterdir():  # now it is any directory of arrays
+        file.rename(file.with_name(file.name.split("-", 1)[1]))
+    status, said = report(folder / "out", "the-fat-cat")
+    equal((status, said["first"]), (0, None))
+    qkv("export", "the-fat-cat", "-o", folder / "part", "--step", "Q")
+    equal(report(folder / "part", "the-fat-cat")[0], 0)
+
+
+def shapes_that_differ_are_told_in_words(folder):
+    arrays = lesson_arrays(folder)
+    np.savez(folder / "d.npz", X=arrays["X"][:5])
+    done = qkv("compare", folder / "d.npz", "the-fat-cat")
+    equal(done.returncode, 1)
+    assert "The first that differs is X: ACTUAL is 5×4, DESIRED is 7×4." in done.stdout
+    np.savez(folder / "d.npz", X=arrays["X"].T)
+    np.savez(folder / "e.npz", X=arrays["X"])
+    done = qkv("compare", folder / "d.npz", folder / "e.npz")
+    equal(done.returncode, 1)
+    assert "One is the shape of the other's transpose." in done.stdout
+
+
+def right_numbers_in_another_shape_are_told(folder):
+    scores = lesson_arrays(folder)["scores"]
+    for shape in ((98,), (2, 7, 7, 1)):
+        for wrong in (0, 1):
+            np.savez(folder / "d.npz", scores=scores.reshape(shape) + wrong)
+            for command in (("compare", folder / "d.npz", "the-fat-cat"),
+                            ("check", "the-fat-cat", folder / "d.npz")):
+                done = qkv(*command)
+                equal((done.returncode, "only the shape is not." in done.stdout), (1, not wrong),
+                      f"{shape}, {done.stdout}")
+
+
+def heads_one_below_the_other_are_known(folder):
+    scores = lesson_arrays(folder)["scores"]
+    for wrong in (0, 1):
+        np.savez(folder / "d.npz", scores=scores.reshape(14, 7) + wrong)
+        for command in (("compare", folder / "d.npz", "the-fat-cat"),
+                        ("check", "the-fat-cat", folder / "d.npz")):
+            done = qkv(*command)
+            equal((done.returncode, "one below the other" in done.stdout + done.stderr), (wrong, True))
+
+
+def a_batch_of_one_may_go_without_its_axis(folder):
+    equal(qkv("export", "multi-head-512", "-o", folder / "m", "--format", "npz").returncode, 0)
+    arrays = {name: array[0] if array.shape[0] == 1 and array.ndim > 2 else array
+              for name, array in np.load(folder / "m" / "lesson.npz").items()}
+    np.savez(folder / "d.npz", **arrays)
+    for command in (("check", "multi-head-512", folder / "d.npz"),
+                    ("compare", folder / "d.npz", "multi-head-512")):
+        done = qkv(*command)
+        equal((done.returncode, "shape;" in done.stdout), (0, False), done.stdout)
+
+
+def what_is_wrong_behind_another_shape_is_told(folder):
+    arrays = lesson_arrays(folder)
+    np.savez(folder / "d.npz", scores=arrays["scores"].reshape(98), context=arrays["context"] + 1)
+    text = qkv("compare", folder / "d.npz", "the-fat-cat").stdout
+    assert "The first that differs is scores: ACTUAL is 98" in text, text
+    assert "The first that differs in more than that is context.\n" in text, text
+
+
+def bad_input_ends_with_status_2(folder):
+    np.savez(folder / "strange.npz", np.eye(2))
+    (folder / "empty").mkdir()
+    (folder / "broken.npz").write_bytes(b"PK")
+    for name, says in (("strange.npz", "no step in common"), ("empty", "there are no matrices in it"),
+                       ("broken.npz", "broken.npz"), ("nothing.npy", "there is no such file")):
+        done = qkv("compare", folder / name, "the-fat-cat")
+        equal((done.returncode, done.stdout), (2, ""), name)
+        assert says in done.stderr, done.stderr
+    for bad in ("-1", "x", "nan", "inf"):
+        done = qkv("compare", "the-fat-cat", "the-fat-cat", "--rtol=" + bad)
+        equal(done.returncode, 2, bad)
+        assert f'"{bad}" is no tolerance; write a number of 0 or more' in done.stderr, done.stderr
+        equal(done.stderr.count("\n"), 1, done.stderr)
+
+
+def one_tolerance_alone_leaves_the_other_to_numpy(folder):
+    desired = np.array([1e-6, 1], dtype="f4")
+    for actual in ([2e-6, 1], [1e-6, 1.000001], [1e-6, 1.01]):
+        actual = np.array(actual, dtype="f4")
+        np.savez(folder / "a.npz", S=actual)
+        np.savez(folder / "b.npz", S=desired)
+        for tolerance in ({"rtol": 1e-3}, {"atol": 1e-7}, {"atol": 1e-4}):
+            options = [word for key, value in tolerance.items() for word in (f"--{key}", value)]
+            close = numpy_says(actual.astype("f8"), desired.astype("f8"), **tolerance) is None
+            equal(report(folder / "a.npz", folder / "b.npz", *options)[0], 0 if close else 1,
+                  f"{actual}, {tolerance}")
+
+
+def nan_on_one_side_is_said_and_counted(folder):
+    np.savez(folder / "a.npz", S=[np.nan, 1, np.nan, 4])
+    np.savez(folder / "b.npz", S=[1.0, 1, np.nan, 4])
+    done = qkv("compare", folder / "a.npz", folder / "b.npz")
+    equal(re.search(r"^S .*", done.stdout, re.M).group().split(), ["S", "4", "nan", "nan", "DIFFERS"])
+    assert "nan location mismatch: 1 of these" in done.stdout, done.stdout
+    assert "Max absolute difference: 0, nan aside\n" in done.stdout, done.stdout
+    equal(report(folder / "a.npz", folder / "b.npz")[1]["steps"][0]["nan_mismatched"], 1)
+
+
+def nan_on_both_sides_is_no_difference_and_said(folder):
+    np.savez(folder / "a.npz", S=[np.nan, 1, np.nan, 4])
+    np.savez(folder / "b.npz", S=[np.nan, 1, np.nan, 4])
+    status, told = report(folder / "a.npz", folder / "b.npz")
+    equal((status, told["steps"][0]["nan_both"]), (0, 2))
+    text = qkv("compare", folder / "a.npz", folder / "b.npz").stdout
+    assert "nan in both at the same places: S (2 of 4)\n" in text, text
+
+
+def half_precision_near_zero_is_off_by_what_the_large_numbers_were_rounded_by(folder):
+    desired = np.array([4.0, 0.001], "f4")
+    for off, due in ((0.003, 0), (0.005, 1)):  # 4 · 2^-10 = 0.0039
+        np.savez(folder / "a.npz", S=(desired + [0, off]).astype("f2"))
+        np.savez(folder / "b.npz", S=desired)
+        equal(report(folder / "a.npz", folder / "b.npz")[0], due, off)
+
+
+def what_names_nothing_is_refused(folder):
+    np.savez(folder / "a.npz", scores=[1.0, 2])
+    for more, says in (("--tol", "scorse=1"), ': no step has that name; did you mean "scores"?\n'), \
+                      (("--map", "weights=scores"), ' has no array "weights"; it has scores\n'), \
+                      (("--map", "scores=weights"), ' has no array "weights"; it has scores\n'), \
+                      (("--map", "scores=*"), ' has no array "*"; it has scores\n'), \
+                      (("--batch", "5"), " is a batch of 5 sentences or more\n"), \
+                      (("--require", ""), ': ' + str(folder / "a.npz") + " has no such step\n"):
+        done = qkv("compare", folder / "a.npz", folder / "a.npz", *more)
+        equal((done.returncode, done.stderr.endswith(says)), (2, True), done.stderr)
+
+
+def tokens_as_columns_stand_beside_what_they_are(folder):
+    arrays = lesson_arrays(folder)
+    turned = {name: np.swapaxes(arrays[name], -1, -2).copy() for name in
+              ("Q", "K", "V", "scores", "scaled_scores", "attention_weights", "context")}
+    turned["scores"][..., 1, 4] += 3
+    np.savez(folder / "turned.npz", **turned)
+    status, told = report(folder / "turned.npz", "the-fat-cat")
+    first = next(step for step in told["steps"] if step["step"] == "scores")
+    equal((status, told["first"]), (1, "scores"))
+    right = arrays["scores"].reshape(-1, 7, 7)[0, 4, 1]
+    equal((first["first"]["index"][-2:], first["first"]["actual"], first["first"]["desired"]),
+          ([4, 1], right + 3, right))
+    equal(first["max_absolute"], 3)
+
+
+def rounded_digits_are_right_within_what_was_written(folder):
+    qkv("export", "the-fat-cat", "-o", folder / "r", "--digits", "3")
+    done = qkv("compare", folder / "r", "the-fat-cat")
+    equal(done.returncode, 0, done.stdout)
+    output = next((folder / "r").glob("*-output.csv"))
+    output.write_text(output.read_text().replace("\nthe,", "\nthe,7", 1))
+    text = qkv("compare", folder / "r", "the-fat-cat").stdout
+    assert "The first that differs is output.\n" in text, text
+
+
+def names_are_known_whatever_their_capitals(folder):
+    arrays = lesson_arrays(folder)
+    np.savez(folder / "low.npz", **{"q": arrays["Q"] + 1, "Scaled-Scores": arrays["scaled_scores"]})
+    done = qkv("compare", folder / "low.npz", "the-fat-cat")
+    equal((done.returncode, "The first that differs is Q.\n" in done.stdout), (1, True))
+    np.savez(folder / "both.npz", q=arrays["Q"] + 1, Q=arrays["Q"])  # which of them is meant?
+    done = qkv("compare", folder / "both.npz", "the-fat-cat")
+    equal((done.returncode, re.search("^q .* only in ACTUAL$", done.stdout, re.M) is not None),
+          (0, True))
+
+
+def a_finite_mask_is_named_and_no_difference(folder):
+    masked = lesson_arrays(folder)["masked_scores"]
+    for low, hides in ((-1e9, True), (np.finfo("f4").min, True), (-5.0, False)):
+        np.savez(folder / "d.npz", masked_scores=np.where(np.isinf(masked), low, masked))
+        done = qkv("compare", folder / "d.npz", "the-fat-cat")
+        equal((done.returncode, "both hide" in done.stdout), (0 if hides else 1, hides),
+              str(low))
+
+
+def a_finite_mask_does_not_hide_what_is_wrong(folder):
+    """In its own matrix or behind it."""
+    arrays = lesson_arrays(folder)
+    masked = arrays["masked_scores"]
+    finite = np.where(np.isinf(masked), -1e9, masked)
+    seen = finite.copy()
+    seen[1, 5, 6] = 0.5  # a later word is seen
+    for change, first, cell in (({"context": arrays["context"] + 1}, "context", [0, 0, 0]),
+                                ({"masked_scores": seen}, "masked_scores", [1, 5, 6])):
+        np.savez(folder / "d.npz", **{**arrays, "masked_scores": finite, **change})
+        status, said = report(folder / "d.npz", "the-fat-cat")
+        equal((status, said["first"]), (1, first))
+        steps = {step["step"]: step for step in said["steps"]}
+        equal(steps[first]["first"]["index"], cell)
+        equal(steps["masked_scores"]["finite_masks"], 42 - (first == "masked_scores"))
+
+
+def a_row_without_a_key_to_see_is_no_finite_mask(folder):
+    """Softmax makes equal weights of it, and none of -inf."""
+    np.savez(folder / "a.npz", S=[[-1e9, -1e9], [1, -1e9], [-9000, -1000]])
+    np.savez(folder / "b.npz", S=[[-np.inf, -np.inf], [1, -np.inf], [-9000, -np.inf]])
+    status, said = report(folder / "a.npz", folder / "b.npz")
+    equal((status, said["steps"][0]["finite_masks"], said["steps"][0]["mismatched"]), (1, 1, 3))
+
+
+CLAIMS = [
+    what_is_no_matrix_is_skipped_and_said,
+    the_advice_can_be_pasted,
+    the_mismatches_are_numpy_s,
+    infinities_and_nan_are_equal_as_numpy_has_it,
+    every_form_of_the_right_numbers_is_the_same,
+    a_wrong_cell_is_found_at_its_step,
+    the_cell_is_named_as_the_lesson_names_it,
+    a_step_missing_from_an_export_counts_and_from_a_dump_does_not,
+    shapes_that_differ_are_told_in_words,
+    right_numbers_in_another_shape_are_told,
+    heads_one_below_the_other_are_known,
+    a_batch_of_one_may_go_without_its_axis,
+    what_is_wrong_behind_another_shape_is_told,
+    bad_input_ends_with_status_2,
+    one_tolerance_alone_leaves_the_other_to_numpy,
+    nan_on_one_side_is_said_and_counted,
+    nan_on_both_sides_is_no_difference_and_said,
+    half_precision_near_zero_is_off_by_what_the_large_numbers_were_rounded_by,
+    what_names_nothing_is_refused,
+    tokens_as_columns_stand_beside_what_they_are,
+    rounded_digits_are_right_within_what_was_written,
+    names_are_known_whatever_their_capitals,
+    a_finite_mask_is_named_and_no_difference,
+    a_finite_mask_does_not_hide_what_is_wrong,
+    a_row_without_a_key_to_see_is_no_finite_mask,
+]
+
+if __name__ == "__main__":
+    sys.exit(main(CLAIMS, __doc__, sys.argv[1:]))

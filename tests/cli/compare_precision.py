@@ -1,0 +1,253 @@
+#!/usr/bin/python3
+"""compare judges a program's arrays as check does: right ones pass at every precision and in every
+form, planted faults are found at their step. The numbers are NumPy's.
+
+    compare_precision.py QKV
+
+Each function below is one claim.
+"""
+
+import json
+import sys
+
+import numpy as np
+
+from harness import equal, main, qkv
+from exports import write_safetensors
+
+N, D, H, DK = 9, 24, 3, 8
+
+
+def lesson_text(rng, n=N):
+    def rows(matrix):
+        return json.dumps(np.round(matrix, 3).tolist())
+    weights = {name: np.round(rng.normal(size=(D, D)) / np.sqrt(D), 3) for name in ("W_Q", "W_K", "W_V", "W_O")}
+    x = np.round(rng.normal(size=(n, D)), 3)
+    givens = {"X": x, **weights}
+    text = 'title = "A layer"\n' + "".join(
+        f'[[given]]\nname = "{name}"\nvalue = {rows(value)}\n' for name, value in givens.items())
+    steps = [("q", "project", ["X", "W_Q"], ""), ("k", "project", ["X", "W_K"], ""),
+             ("v", "project", ["X", "W_V"], ""), ("Q", "split_heads", ["q"], f"heads = {H}\n"),
+             ("K", "split_heads", ["k"], f"heads = {H}\n"), ("V", "split_heads", ["v"], f"heads = {H}\n"),
+             ("scores", "score", ["Q", "K"], ""), ("scaled_scores", "scale", ["scores"], ""),
+             ("masked_scores", "mask", ["scaled_scores"], ""),
+             ("attention_weights", "softmax", ["masked_scores"], ""),
+             ("context", "weighted_sum", ["attention_weights", "V"], ""),
+             ("concat", "concat_heads", ["context"], ""), ("output", "project", ["concat", "W_O"], "")]
+    for name, op, of, more in steps:
+        text += f'[[step]]\nname = "{name}"\nop = "{op}"\nof = {json.dumps(of)}\n{more}'
+    return text, givens
+
+
+def bfloat16(array):
+    """Rounded to bfloat16, nearest even, held as float32."""
+    bits = np.asarray(array, "f4").view("u4")
+    return ((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000).astype("u4").view("f4")
+
+
+def computed(givens, rounded, scale=None, mask=-np.inf):
+    """The layer as a program of a precision works it out: each result rounded to it."""
+    n = len(givens["X"])
+    g = {name: rounded(value) for name, value in givens.items()}
+    made = {}
+
+    def keep(name, value):
+        made[name] = rounded(value)
+        return made[name]
+    for small, big in (("q", "Q"), ("k", "K"), ("v", "V")):
+        flat = keep(small, g["X"] @ g["W_" + big])
+        keep(big, flat.reshape(n, H, DK).transpose(1, 0, 2))
+    scores = keep("scores", made["Q"] @ made["K"].transpose(0, 2, 1))
+    scaled = keep("scaled_scores", scores / (np.sqrt(DK) if scale is None else scale))
+    hidden = np.triu(np.ones((n, n), bool), 1)
+    masked = keep("masked_scores", np.where(hidden, mask, scaled))
+    e = np.exp(masked.astype("f8") - masked.max(-1, keepdims=True))
+    weights = keep("attention_weights", e / e.sum(-1, keepdims=True))
+    context = keep("context", weights @ made["V"])
+    keep("concat", context.transpose(1, 0, 2).reshape(n, D))
+    keep("output", made["concat"] @ g["W_O"])
+    return made
+
+
+PRECISIONS = {"float64": lambda a: np.asarray(a, "f8"), "float32": lambda a: np.asarray(a, "f4"),
+              "float16": lambda a: np.asarray(a, "f2"), "bfloat16": bfloat16}
+
+
+def compared(dump, lesson, *more):
+    done = qkv("compare", dump, lesson, "--json", *more)
+    assert done.returncode in (0, 1), done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def the_lesson(folder, seed=1, n=N):
+    text, givens = lesson_text(np.random.default_rng(seed), n)
+    (folder / "layer.toml").write_text(text)
+    return folder / "layer.toml", givens
+
+
+def right_programs_pass_at_every_precision_and_in_every_form(folder):
+    for seed in (1, 2):
+        lesson, givens = the_lesson(folder, seed)
+        for precision, rounded in PRECISIONS.items():
+            arrays = computed(givens, rounded)
+            np.savez(folder / "d.npz", **arrays)
+            write_safetensors(folder / "d.safetensors", arrays)
+            (folder / "d.json").write_text(json.dumps(
+                {name: [[[float(x) if np.isfinite(x) else "-inf" for x in row] for row in np.atleast_2d(m)]
+                        for m in (a if a.ndim == 3 else a[None])] for name, a in arrays.items()}))
+            there = folder / f"{precision}-{seed}"
+            there.mkdir()
+            for name, array in arrays.items():
+                np.save(there / f"{name}.npy", array)
+            for dump in (folder / "d.npz", folder / "d.safetensors", folder / "d.json", there):
+                for sides in ((dump, lesson), (lesson, dump)):
+                    status, said = compared(*sides)
+                    equal((status, said["first"]), (0, None), f"{precision} {dump}")
+                done = qkv("check", lesson, dump, "--json")
+                equal(json.loads(done.stdout)["first_wrong"], None, f"{precision} {dump}")
+
+
+def planted_faults_are_found_at_their_step(folder):
+    lesson, givens = the_lesson(folder)
+    for precision, rounded in PRECISIONS.items():
+        for step, plant, name in FAULTS:
+            arrays = computed(givens, rounded)
+            arrays = plant(arrays, givens, rounded)
+            np.savez(folder / "d.npz", **arrays)
+            status, said = compared(folder / "d.npz", lesson)
+            equal((status, said["first"]), (1, step), f"{precision} {plant.__name__}")
+            first = next(one for one in said["steps"] if one["step"] == step)
+            ids = [mistake["id"] for mistake in first["mistakes"]]
+            assert name is None or name in ids, (precision, plant.__name__, ids)
+
+
+def unscaled(arrays, givens, rounded):
+    return computed(givens, rounded, scale=1)
+
+
+def a_tile_of_zeros(arrays, givens, rounded):
+    arrays["context"] = arrays["context"].copy()
+    arrays["context"][1:, 4:, 4:] = 0
+    return arrays
+
+
+def nan_tile(arrays, givens, rounded):
+    arrays["attention_weights"] = arrays["attention_weights"].copy()
+    arrays["attention_weights"][0, 3:6, :3] = np.nan
+    return arrays
+
+
+def overflow(arrays, givens, rounded):
+    arrays["scores"] = arrays["scores"].copy()
+    arrays["scores"][2, 0, 0] = -np.inf
+    return arrays
+
+
+FAULTS = [("scaled_scores", unscaled, "scale.skipped"), ("context", a_tile_of_zeros, None),
+          ("attention_weights", nan_tile, None), ("scores", overflow, None)]
+
+
+def an_overflow_is_a_difference_without_a_lesson(folder):
+    scores = np.array([[-68000.0, 2, 3], [1, 2, 3]])
+    np.savez(folder / "a.npz", scores=np.where(scores < -65504, -np.inf, scores).astype("f2"))
+    np.savez(folder / "b.npz", scores=scores)
+    equal(compared(folder / "a.npz", folder / "b.npz")[0], 1)
+    masked = np.array([[1, -np.inf], [2, 3.0]])
+    np.savez(folder / "a.npz", masked_scores=masked)
+    for low in (-1e9, -65504, -10000.0):
+        np.savez(folder / "b.npz", masked_scores=np.where(np.isinf(masked), low, masked))
+        equal(compared(folder / "a.npz", folder / "b.npz")[0], 0, str(low))
+
+
+def layouts_are_put_in_order_and_said(folder):
+    lesson, givens = the_lesson(folder)
+    arrays = computed(givens, PRECISIONS["float32"])
+    inside = {name: a.transpose(1, 0, 2) if a.shape == (H, N, DK) else a for name, a in arrays.items()}
+    flat = {name: a.transpose(1, 0, 2).reshape(N, D) if a.shape == (H, N, DK) else a
+            for name, a in arrays.items()}
+    batch = {name: np.stack([a * 0, a]) for name, a in arrays.items()}
+    one = {name: a[None] for name, a in inside.items()}
+    for form, said_of_it, options in ((inside, "heads inside", ()), (flat, "heads side by side", ()),
+                                      (one, "heads inside", ()),
+                                      (batch, "sentence 2 of the batch", ("--batch", 2))):
+        np.savez(folder / "d.npz", **form)
+        status, said = compared(folder / "d.npz", lesson, *options)
+        equal((status, said["first"]), (0, None), said_of_it)
+        layouts = {step["step"]: step.get("layout") for step in said["steps"]}
+        equal(layouts["Q"], said_of_it)
+    np.savez(folder / "d.npz", **batch)
+    equal(compared(folder / "d.npz", lesson, "--batch", 1)[0], 1)
+
+
+def names_are_mapped_and_steps_required(folder):
+    lesson, givens = the_lesson(folder)
+    arrays = computed(givens, PRECISIONS["float32"])
+    theirs = {"blk.probs": arrays["attention_weights"], "blk.raw_scores": arrays["scores"],
+              "other": np.eye(2)}
+    np.savez(folder / "d.npz", **theirs)
+    equal(qkv("compare", folder / "d.npz", lesson).returncode, 2)
+    maps = ["--map", "blk.probs=attention_weights", "--map", "blk.raw_*=*"]
+    done = qkv("compare", folder / "d.npz", lesson, *maps)
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    last = " ".join(done.stdout.split("\n\n")[-1].split())
+    assert "2 steps were compared" in last and "11 of ours had no array" in last, last
+    assert "1 array fits no step: other." in last, last
+    status, said = compared(folder / "d.npz", lesson, *maps)
+    equal((said["compared"], len(said["missing"]), said["unknown"]), (2, 11, ["other"]))
+    equal(compared(folder / "d.npz", lesson, *maps, "--require", "scores")[0], 0)
+    status, said = compared(folder / "d.npz", lesson, *maps, "--require", "scores,context")
+    equal((status, said["first"]), (1, "context"))
+    status, said = compared(folder / "d.npz", lesson, *maps, "--require", "all")
+    equal((status, said["first"]), (1, "q"))
+    equal(qkv("compare", folder / "d.npz", lesson, *maps, "--require", "soup").returncode, 2)
+    equal(qkv("compare", folder / "d.npz", lesson, "--map", "soup").returncode, 2)
+
+
+def tolerances_of_steps(folder):
+    lesson, givens = the_lesson(folder)
+    arrays = computed(givens, PRECISIONS["float64"])
+    arrays["scores"] = arrays["scores"] + 1e-4
+    np.savez(folder / "d.npz", scores=arrays["scores"], context=arrays["context"])
+    equal(compared(folder / "d.npz", lesson)[0], 1)
+    equal(compared(folder / "d.npz", lesson, "--tol", "sco*=1e-3")[0], 0)
+    equal(compared(folder / "d.npz", lesson, "--tol", "context=1e-3")[0], 1)
+    equal(compared(folder / "d.npz", lesson, "--atol", "1e-3")[0], 0)
+    equal(qkv("compare", folder / "d.npz", lesson, "--tol", "scores").returncode, 2)
+
+
+def two_right_dumps_agree_as_torch_has_it(folder):
+    import torch
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(64, 768)).astype("f4"), rng.normal(size=(768, 64)).astype("f4")
+    one = a @ b
+    other = sum(a[:, k:k + 96] @ b[k:k + 96] for k in range(0, 768, 96)).astype("f4")
+    np.savez(folder / "a.npz", a=a, b=b, y=one)
+    np.savez(folder / "b.npz", a=a, b=b, y=other)
+    equal(compared(folder / "a.npz", folder / "b.npz")[0], 0)
+    np.savez(folder / "b.npz", a=a, b=b, y=one * 1.01)
+    equal(compared(folder / "a.npz", folder / "b.npz")[0], 1)
+    # of one number each, where there is one term, it is assert_close itself
+    for kind, off in (("f2", 2e-3), ("f2", 5e-4), ("f4", 2e-6), ("f4", 5e-6), ("f8", 1.5e-7), ("f8", 4e-7)):
+        actual, desired = np.array([1 + off], kind), np.array([1.0], kind)
+        np.savez(folder / "a.npz", s=actual)
+        np.savez(folder / "b.npz", s=desired)
+        try:
+            torch.testing.assert_close(torch.tensor(actual), torch.tensor(desired))
+            due = 0
+        except AssertionError:
+            due = 1
+        equal(compared(folder / "a.npz", folder / "b.npz")[0], due, f"{kind} {off}")
+
+
+CLAIMS = [
+    right_programs_pass_at_every_precision_and_in_every_form,
+    planted_faults_are_found_at_their_step,
+    an_overflow_is_a_difference_without_a_lesson,
+    layouts_are_put_in_order_and_said,
+    names_are_mapped_and_steps_required,
+    tolerances_of_steps,
+    two_right_dumps_agree_as_torch_has_it,
+]
+
+if __name__ == "__main__":
+    sys.exit(main(CLAIMS, __doc__, sys.argv[1:]))

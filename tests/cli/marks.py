@@ -1,0 +1,183 @@
+#!/usr/bin/python3
+"""Marks of a class: every submission has its line, work earns what it is worth, and a sheet of zeros,
+of random numbers or a neighbour's earns at most a tenth. Called with the path of qkv."""
+import csv
+import io
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = pathlib.Path(sys.argv[1]).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COLUMNS = ["submission", "student", "verdict", "marks", "of", "first_wrong", "mistakes", "reason"]
+LESSONS = ["the-fat-cat", "toy-attention", "masked-attention", "self-attention",
+           ROOT / "examples" / "by-hand.toml"]
+
+# X·A = [[1, 3], [4, 2]]; twice that is Y; hidden above the diagonal, so three of its cells count.
+LESSON = """
+title = "Marks"
+tokens = ["a", "b"]
+[[given]]
+name = "X"
+value = [[1, 0], [0, 2]]
+[[given]]
+name = "A"
+value = [[1, 3], [2, 1]]
+[[step]]
+name = "P"
+op = "matmul"
+of = ["X", "A"]
+marks = 2
+[[step]]
+name = "Y"
+op = "add"
+of = ["P", "P"]
+[[step]]
+name = "M"
+op = "mask"
+of = ["Y"]
+marks = 6
+"""
+
+
+def run(*words):
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def table(lesson, paths, *options):
+    done = run("check", lesson, *paths, "--summary", "csv", *options)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert len(rows) == len(paths), (done.stdout, done.stderr)
+    return rows, done
+
+
+def handed_in(folder, texts):
+    folder.mkdir(parents=True)
+    for name, text in texts.items():
+        (folder / f"{name}.csv").write_text(text)
+    return folder
+
+
+def filled(export, folder, number, with_givens=False):
+    """A copy of an export with other numbers in its cells."""
+    folder.mkdir()
+    for path in export.glob("*.csv"):
+        if path.name.startswith("given-") and not with_givens:
+            continue
+        rows = list(csv.reader(path.open()))
+        labelled = rows[0][0] == ""
+        with (folder / path.name).open("w", newline="") as out:
+            csv.writer(out).writerows(
+                [[cell if labelled and 0 in (i, j) else number(cell) for j, cell in enumerate(row)]
+                 for i, row in enumerate(rows)])
+    return folder
+
+
+def at_most_a_tenth(lesson, paths, most_lucky=0):
+    rows, _ = table(lesson, paths)
+    rich = [row for row in rows if float(row["marks"]) > 0.1 * float(row["of"])]
+    assert len(rich) <= most_lucky, (str(lesson), [(row["submission"], row["marks"], row["of"])
+                                                   for row in rich])
+
+
+def weights_and_carried(folder):
+    lesson = folder / "marks.toml"
+    lesson.write_text(LESSON)
+    right = {"P": "1,3\n4,2\n", "Y": "2,6\n8,4\n", "M": "2,-inf\n8,4\n"}
+    slip = {"P": "1,3\n4,5\n", "Y": "2,6\n8,10\n", "M": "2,-inf\n8,10\n"}
+    half = {"P": "1,3\n4,2\n", "Y": "2,6\n,\n"}
+    changed = dict(slip, A="1,3\n2,2.5\n")  # column 2 of P and what follows rest on the changed cell
+    paths = [handed_in(folder / name, texts) for name, texts in
+             (("right", right), ("slip", slip), ("half", half), ("changed", changed))]
+    broken = handed_in(folder / "broken", {"P": "1,3\n4\n"})
+    rows, done = table(lesson, [*paths, broken, folder / "nobody"])
+    assert done.returncode == 2, done
+    assert list(rows[0]) == COLUMNS + ["P", "Y", "M"], list(rows[0])
+    # 2 for P, 4 cells of Y, 6 for the 3 cells of M that are not hidden
+    assert [row["of"] for row in rows] == ["12"] * 6
+    assert [row["marks"] for row in rows] == ["12", "11.5", "4", "7", "0", "0"], rows
+    assert [row["M"] for row in rows] == ["6", "6", "0", "4", "0", "0"], rows
+    assert [row["verdict"] for row in rows] == ["correct", "wrong", "incomplete", "wrong",
+                                                "unreadable", "unreadable"]
+    assert [row["first_wrong"] for row in rows] == ["", "P", "", "A", "", ""]
+    assert all(row["student"] == "" for row in rows)
+    assert "row 2" in rows[4]["reason"] and "no such file" in rows[5]["reason"], rows
+    rows, done = table(lesson, paths[:3], "--carried", "0.5")
+    assert done.returncode == 1
+    # half of one of Y's four cells, and half of one of M's three, which are worth 2 each
+    assert [row["marks"] for row in rows] == ["12", "10", "4"], rows
+    assert run("check", lesson, paths[0], "--carried", "2").returncode == 2
+
+
+def a_lone_unreadable_one_has_its_row_and_its_entry(folder):
+    lesson = folder / "marks.toml"
+    lesson.write_text(LESSON)
+    rows, done = table(lesson, [folder / "nobody"])
+    assert done.returncode == 2 and rows[0]["verdict"] == "unreadable"
+    done = run("check", lesson, folder / "nobody", "--json")
+    entry = json.loads(done.stdout)
+    assert done.returncode == 2 and entry["verdict"] == "unreadable" and entry["error"], done
+    done = run("check", lesson, folder / "nobody", folder / "nobody else", "--json")
+    assert [entry["verdict"] for entry in json.loads(done.stdout)] == ["unreadable"] * 2
+    done = run("check", lesson, folder / "nobody")
+    assert done.returncode == 2 and "no such file" in done.stderr and done.stdout == ""
+
+
+def what_is_no_work_earns_nothing(folder):
+    draw = random.Random(4)
+    lessons = list(LESSONS)
+    for k in range(4):
+        lessons.append(folder / f"new{k}.toml")
+        assert run("new", lessons[-1], "--seed", 40 + k, *(["--causal"] if k % 2 else [])).returncode == 0
+    for n, lesson in enumerate(lessons):
+        right = folder / f"right{n}"
+        assert run("export", lesson, "-o", right, "--digits", 3).returncode == 0
+        rows, _ = table(lesson, [right])
+        assert rows[0]["marks"] == rows[0]["of"] and rows[0]["verdict"] == "correct", rows
+        at_most_a_tenth(lesson, [filled(right, folder / f"zeros{n}", lambda _: "0"),
+                                 filled(right, folder / f"all-zeros{n}", lambda _: "0", True)])
+        at_most_a_tenth(lesson, [
+            filled(right, folder / f"random{n}-{k}",
+                   lambda _, d=k % 4: f"{draw.uniform(-1, 3):.{d}f}", k % 3 == 0)
+            for k in range(8)])
+
+
+def a_neighbours_sheet_earns_nothing(folder):
+    for options in (["--heads", 2], ["--causal"], ["--tokens", 4, "--d-model", 4]):
+        words = "-".join(map(str, options))
+        class_ = []
+        for seed in range(6):
+            lesson = folder / f"{words}{seed}.toml"
+            assert run("new", lesson, "--seed", 100 + seed, *options).returncode == 0
+            export = folder / f"{words}{seed}"
+            assert run("export", lesson, "-o", export, "--digits", 3).returncode == 0
+            class_.append((lesson, export))
+        for i, (lesson, _) in enumerate(class_):
+            for givens in (False, True):
+                at_most_a_tenth(lesson, [
+                    filled(export, folder / f"{words}{i}-{j}-{givens}", lambda cell: cell, givens)
+                    for j, (_, export) in enumerate(class_) if j != i])
+
+
+def one_slip_costs_little(folder):
+    """Who makes one mistake and goes on rightly has nearly all marks."""
+    by_hand = ROOT / "examples" / "by-hand"
+    rows, _ = table(ROOT / "examples" / "by-hand.toml", sorted(by_hand.iterdir()))
+    for row in rows:
+        assert float(row["marks"]) > 0.8 * float(row["of"]), row
+
+
+def main():
+    tests = [weights_and_carried, a_lone_unreadable_one_has_its_row_and_its_entry,
+             what_is_no_work_earns_nothing, a_neighbours_sheet_earns_nothing, one_slip_costs_little]
+    for test in tests:
+        with tempfile.TemporaryDirectory() as name:
+            test(pathlib.Path(name))
+    print(f"{len(tests)} claims hold")
+
+
+if __name__ == "__main__":
+    main()
