@@ -147,7 +147,7 @@ def arguments():
     parser.add_argument("--limit", type=int, default=10**9, help="so many mutants of each file")
     chosen = parser.parse_args()
     chosen.files = chosen.files or sorted(
-        str(file.relative_to(ROOT)) for room in PROGRAM for file in (ROOT / "src" / room).glob("*.cpp"))
+        str(file.relative_to(ROOT)) for room in PROGRAM for file in (ROOT / "src" / room).rglob("*.cpp"))
     for file in chosen.files:
         if not (ROOT / file).is_file():
             parser.error(f"there is no {file}: name a source, such as src/check/judge.cpp")
