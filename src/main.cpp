@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/app.hpp"
+#include "cli/command.hpp"
 #include "cli/terminal.hpp"
 #include "formats/files/write_file.hpp"
 #include "tensor/memory.hpp"

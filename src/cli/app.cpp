@@ -1,4 +1,4 @@
-#include "cli/app.hpp"
+#include "cli/command.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command.hpp"
 #include "cli/generate.hpp"
 #include "cli/option_list.hpp"
 #include "lesson/file/given.hpp"

@@ -49,4 +49,7 @@ extern const Command params_command;
 /// All of them, in the order in which help lists them.
 std::span<const Command* const> all_commands();
 
+/// Runs qkv with the arguments of main. The result is the exit status; InputError means 2.
+int run_app(int argc, char** argv);
+
 }  // namespace qkv::inline cli

@@ -18,7 +18,7 @@
 #include "terminal/walk.hpp"
 #include "text/escape.hpp"
 #include "text/wrapping.hpp"
-#include "verdicts/machine_output.hpp"
+#include "verdicts/checked.hpp"
 
 namespace qkv::inline cli {
 namespace {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "model/architecture.hpp"
+#include "model/config.hpp"
 
 namespace qkv::inline model {
 
@@ -16,5 +18,12 @@ Architecture gpt_architecture(const Weights& weights, const Facts& facts,
 /// config.json, or in the file's metadata. Throws InputError as architecture.hpp says.
 Architecture llama_architecture(const Weights& weights, const Facts& facts,
                                 const ArchitectureChoice& choice, const std::string& prefix);
+
+/// The entries of config.json that models of LLaMA's kind are laid out by.
+std::span<const ConfigRule> llama_rules();
+
+/// What they say beside the sizes: biases, rotary positions, windows, caps and the gate. Throws
+/// InputError for what qkv does not know.
+LlamaParts llama_parts(const Facts& facts, const Family& family, std::size_t layers);
 
 }  // namespace qkv::inline model

@@ -9,7 +9,6 @@
 #include "model/architecture.hpp"
 #include "model/config.hpp"
 #include "model/families.hpp"
-#include "model/llama_config.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
 

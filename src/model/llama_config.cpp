@@ -1,4 +1,4 @@
-#include "model/llama_config.hpp"
+#include "model/families.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

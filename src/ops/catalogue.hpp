@@ -64,4 +64,8 @@ std::span<const Operation* const> catalogue();
 /// The operation of that name, or nullptr.
 const Operation* find_operation(std::string_view name);
 
+/// An option of op alibi that no lesson writes: "first" or "last", the end of the keys that a
+/// program counts the distances from.
+inline constexpr std::string_view alibi_counted = "counted";
+
 }  // namespace qkv::inline ops

@@ -1,4 +1,4 @@
-#include "tokens/regex.hpp"
+#include "tokens/pre_tokenizer.hpp"
 
 #include <fmt/format.h>
 

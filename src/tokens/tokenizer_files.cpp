@@ -1,4 +1,4 @@
-#include "tokens/tokenizer_files.hpp"
+#include "tokens/bpe.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,6 +9,7 @@
 
 #include "check/check.hpp"
 #include "check/grading/marks.hpp"
+#include "trace/reference.hpp"
 
 namespace qkv::inline verdicts {
 
@@ -74,5 +77,12 @@ std::string legend(const CheckLook& look);
 /// is the lesson with the learner's numbers.
 std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
                         const CheckLook& look);
+
+/// JSON has no infinities and no NaN: they are the strings "inf", "-inf" and "nan".
+nlohmann::ordered_json json_number(double value);
+
+/// Where a cell stands, as people count: its head and batch, its row and its column.
+nlohmann::ordered_json cell_json(const CellReference& cell, const Tensor& tensor,
+                                 Convention convention);
 
 }  // namespace qkv::inline verdicts

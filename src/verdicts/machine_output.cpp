@@ -1,4 +1,4 @@
-#include "verdicts/machine_output.hpp"
+#include "verdicts/checked.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,6 @@
 #include "formats/handwork/csv_layout.hpp"
 #include "text/escape.hpp"
 #include "trace/labels.hpp"
-#include "verdicts/checked.hpp"
 #include "verdicts/compared.hpp"
 
 namespace qkv::inline verdicts {

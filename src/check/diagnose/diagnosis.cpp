@@ -7,7 +7,6 @@
 #include <functional>
 #include <span>
 
-#include "check/diagnose/candidates.hpp"
 #include "check/diagnose/matching.hpp"
 #include "check/diagnose/slips.hpp"
 #include "check/tolerance/precision.hpp"

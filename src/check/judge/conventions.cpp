@@ -5,7 +5,6 @@
 #include <map>
 #include <numbers>
 
-#include "ops/attention/position_bias.hpp"
 #include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/rope/rotation.hpp"

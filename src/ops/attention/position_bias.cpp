@@ -1,4 +1,4 @@
-#include "ops/attention/position_bias.hpp"
+#include "ops/catalogue.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "ops/attention/visible_keys.hpp"
-#include "ops/catalogue.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/formula.hpp"
 #include "ops/result.hpp"
