@@ -116,7 +116,7 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/bill.cpp CONTENT "#include \"cli/gen
 
 namespace qkv::inline cli {
 
-std::string_view bill_of_materials() {
+std::string_view sbom() {
   return R\"spdx(@bill@)spdx\";
 }
 

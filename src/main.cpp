@@ -20,13 +20,14 @@
 namespace {
 
 constexpr int bad_input = 2;
-constexpr int own_mistake = 3;
+constexpr int internal_error = 3;
 
 // Each line of the message is a fault of its own.
-void tell_each_line(std::string_view message) {
+void print_error_lines(std::string_view message) {
   while (!message.empty()) {
     const std::size_t end = std::min(message.find('\n'), message.size());
-    qkv::tell(fmt::format("qkv: {}\n", qkv::visible(qkv::without_middle(message.substr(0, end)))));
+    qkv::print_error(
+        fmt::format("qkv: {}\n", qkv::sanitise(qkv::elide_middle(message.substr(0, end)))));
     message.remove_prefix(std::min(end + 1, message.size()));
   }
 }
@@ -35,33 +36,33 @@ std::atomic<bool> memory_ran_out = false;
 
 // What operator new calls before it gives up. The library lets some of its own functions throw
 // nothing (a directory's next entry): what ended there is no longer known when the program ends.
-void note_shortage() {
+void note_out_of_memory() {
   memory_ran_out = true;
   throw std::bad_alloc();
 }
 
 // The last word where there is not even memory to say why, or none for what runs before main: it
 // allocates nothing. Anything else that is not caught aborts, as it would without this.
-[[noreturn]] void end_uncaught() {
-  bool is_shortage = false;
+[[noreturn]] void terminate_uncaught() {
+  bool is_out_of_memory = false;
   try {
     if (std::current_exception()) throw;
-    is_shortage = memory_ran_out;
+    is_out_of_memory = memory_ran_out;
   } catch (const std::bad_alloc&) {
-    is_shortage = true;
+    is_out_of_memory = true;
   } catch (...) {
   }
-  if (!is_shortage) std::abort();
-  qkv::remove_unfinished();
+  if (!is_out_of_memory) std::abort();
+  qkv::remove_temporary_files();
   constexpr std::string_view message = "qkv: there is no memory left: close other programs\n";
   [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, message.data(), message.size());
   ::_exit(bad_input);
 }
 
 // Before all others: some of the libraries' own objects allocate when they are made.
-[[gnu::constructor(101)]] void watch_for_the_end() {
-  std::set_new_handler(note_shortage);
-  std::set_terminate(end_uncaught);
+[[gnu::constructor(101)]] void install_memory_handlers() {
+  std::set_new_handler(note_out_of_memory);
+  std::set_terminate(terminate_uncaught);
 }
 
 }  // namespace
@@ -74,12 +75,12 @@ int main(int argc, char** argv) {
     qkv::finish_output();
     return status;
   } catch (const qkv::InputError& error) {
-    tell_each_line(error.what());
+    print_error_lines(error.what());
   } catch (const std::bad_alloc&) {
-    tell_each_line(qkv::out_of_memory());
+    print_error_lines(qkv::out_of_memory());
   } catch (const std::exception& error) {
-    tell_each_line(fmt::format("this is a mistake in qkv itself: {}", error.what()));
-    return own_mistake;
+    print_error_lines(fmt::format("this is a mistake in qkv itself: {}", error.what()));
+    return internal_error;
   }
   return bad_input;
 }

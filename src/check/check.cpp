@@ -34,7 +34,7 @@ std::int16_t decimals_of_parts(std::string_view fraction, DecimalMark mark) {
   std::int16_t decimals = 0;
   for (const std::string_view part : {fraction.substr(0, line), fraction.substr(line + 1)}) {
     const NumeralResult number = parse_numeral(trimmed(part), mark);
-    if (number.fault == NumeralFault::none) decimals = std::max(decimals, number.numeral.decimals);
+    if (number.fault == NumeralError::none) decimals = std::max(decimals, number.numeral.decimals);
   }
   return decimals;
 }
@@ -46,43 +46,44 @@ int decimals_shown(const Tensor& tensor, int digits) {
   return whole ? 0 : digits;
 }
 
-Handed shown_operand(const std::string& name, const Tensor& tensor, int digits) {
+SubmittedArray shown_operand(const std::string& name, const Tensor& tensor, int digits) {
   const int decimals = decimals_shown(tensor, digits);
   Numerals cells;
   for (const double x : tensor.values) {
     cells.push_back(
         {.value = rounded(x, decimals), .decimals = static_cast<std::int16_t>(decimals)});
   }
-  return {.name = name, .shape = tensor.shape(), .cells = Cells(std::move(cells))};
+  return {.name = name, .shape = tensor.shape(), .cells = NumeralCells(std::move(cells))};
 }
 
-Handed lone_cell(const CellReference& cell, const Tensor& tensor, const Numeral& answer) {
+SubmittedArray lone_cell(const CellReference& cell, const Tensor& tensor, const Numeral& answer) {
   constexpr Numeral blank{.value = std::numeric_limits<double>::quiet_NaN()};
   Numerals cells(tensor.values.size(), blank);
   const std::size_t row = cell.matrix * tensor.rows() + cell.row;
   cells[row * tensor.columns() + cell.column] = answer;
-  return {.name = cell.name, .shape = tensor.shape(), .cells = Cells(std::move(cells))};
+  return {.name = cell.name, .shape = tensor.shape(), .cells = NumeralCells(std::move(cells))};
 }
 
 // The steps that a step is made of, and the cell that was answered.
-std::vector<Handed> handed_in(const Trace& trace, const Step& step, const CellReference& cell,
-                              const Numeral& answer, int digits) {
-  std::vector<Handed> handed;
+std::vector<SubmittedArray> handed_in(const Trace& trace, const Step& step,
+                                      const CellReference& cell, const Numeral& answer,
+                                      int digits) {
+  std::vector<SubmittedArray> submitted;
   for (const Step& before : trace.steps) {
     const bool is_operand = std::find(step.of.begin(), step.of.end(), before.name) != step.of.end();
-    if (is_operand) handed.push_back(shown_operand(before.name, before.output, digits));
+    if (is_operand) submitted.push_back(shown_operand(before.name, before.output, digits));
   }
-  handed.push_back(lone_cell(cell, step.output, answer));
-  return handed;
+  submitted.push_back(lone_cell(cell, step.output, answer));
+  return submitted;
 }
 
 }  // namespace
 
 Numeral parse_answer(std::string_view text) {
   text = trimmed(text);
-  const DecimalMark mark = mark_of(text);
+  const DecimalMark mark = decimal_mark_of(text);
   const NumeralResult result = parse_cell(text, mark);
-  if (result.fault != NumeralFault::none || std::isnan(result.numeral.value)) refuse(text);
+  if (result.fault != NumeralError::none || std::isnan(result.numeral.value)) refuse(text);
   Numeral answer = result.numeral;
   if (!answer.exact || answer.decimals > 0) return answer;  // a percentage has its own
   const bool is_fraction = text.find('/') != std::string_view::npos;
@@ -94,9 +95,9 @@ Numeral parse_answer(std::string_view text) {
 
 AnswerReport judge_answer(const Trace& trace, const CellReference& cell, const Numeral& answer,
                           int digits) {
-  const std::vector<Handed> handed =
+  const std::vector<SubmittedArray> submitted =
       handed_in(trace, trace.step_at(cell.name), cell, answer, digits);
-  const Judgement judgement = judge(trace, handed, {});
+  const Judgement judgement = judge(trace, submitted, {});
   const auto node = std::find_if(judgement.nodes.begin(), judgement.nodes.end(),
                                  [&](const LearnerNode& n) { return n.name == cell.name; });
   AnswerReport report;
@@ -133,7 +134,7 @@ VerdictCounts counts_of(const std::vector<Verdict>& verdicts) {
 // The numbers as they were written: a mask of -1e9 is shown as such.
 Tensor written_numbers(const LearnerNode& node) {
   std::vector<double> numbers(node.own.values.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = node.handed->cells[i].value;
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = node.submitted->cells[i].value;
   Tensor tensor = node.own;
   tensor.values = std::move(numbers);
   return tensor;
@@ -141,9 +142,9 @@ Tensor written_numbers(const LearnerNode& node) {
 
 // The trace with the learner's own numbers in it, for the arithmetic of a wrong cell; the lesson's
 // stay where no step can be made of theirs.
-Trace learners_trace(const Reading& reading) {
-  Trace trace = *reading.trace;
-  const std::vector<LearnerNode>& nodes = reading.judgement.nodes;
+Trace learners_trace(const Interpretation& interpretation) {
+  Trace trace = *interpretation.trace;
+  const std::vector<LearnerNode>& nodes = interpretation.judgement.nodes;
   std::set<std::size_t> kept;
   for (const LearnerNode& node : nodes) {
     if (node.has_lessons_inputs) kept.insert(node.inputs.begin(), node.inputs.end());
@@ -164,8 +165,8 @@ CellReference cell_at(const LearnerNode& node, std::size_t i) {
 }
 
 // The first wrong cell as people read the matrix.
-std::optional<std::size_t> first_wrong_cell(const LearnerNode& node, Convention convention) {
-  const bool turned = is_turned(node.own, convention);
+std::optional<std::size_t> first_wrong_cell(const LearnerNode& node, TokenLayout token_layout) {
+  const bool turned = is_shown_transposed(node.own, token_layout);
   const std::size_t rows = node.own.rows();
   const std::size_t columns = node.own.columns();
   for (std::size_t n = 0; n < node.verdicts.size(); ++n) {
@@ -181,51 +182,53 @@ std::optional<std::size_t> first_wrong_cell(const LearnerNode& node, Convention 
 
 FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
   // Whole numbers were wanted exactly: then what they should be is told exactly, too.
-  const int digits = node.units.measure == Measure::whole     ? 12
-                     : node.units.measure == Measure::rounded ? 2
-                                                              : node.units.decimals;
-  const Numeral& given = node.handed->cells[i];
+  const int digits = node.units.basis == ToleranceBasis::whole     ? 12
+                     : node.units.basis == ToleranceBasis::rounded ? 2
+                                                                   : node.units.decimals;
+  const Numeral& given = node.submitted->cells[i];
   return {.cell = cell_at(node, i),
           .given = given.value,
-          .text = given.unread > 0 ? node.handed->unread[given.unread - 1U] : "",
+          .text = given.unread > 0 ? node.submitted->unread[given.unread - 1U] : "",
           .expected = rounded(node.truth->values[i], digits),
           .from_yours = rounded(node.from_yours.values[i], digits),
           .is_exact = node.is_exact(i)};
 }
 
-std::optional<std::string> convention_of(const Reading& reading, const LearnerNode& node,
-                                         const Trace& lesson) {
+std::optional<std::string> convention_of(const Interpretation& interpretation,
+                                         const LearnerNode& node, const Trace& lesson) {
   if (node.finite_mask) return "convention.finite-mask";
-  if (node.handed && node.handed->heads_inside) return "convention.heads-inside";
-  if (std::ranges::find(reading.permuted, node.name) != reading.permuted.end()) {
+  if (node.submitted && node.submitted->heads_inside) return "convention.heads-inside";
+  if (std::ranges::find(interpretation.permuted, node.name) != interpretation.permuted.end()) {
     return "convention.rope-layout";
   }
-  if (reading.counted_from_end && node.step && lesson.at(node.name).values != node.truth->values) {
+  if (interpretation.alibi_from_end && node.step &&
+      lesson.at(node.name).values != node.truth->values) {
     return "convention.alibi-shift";
   }
-  const auto& units = reading.in_other_units;
-  if (node.handed && std::ranges::find(units, node.name) != units.end()) {
-    return std::string(reading.units);
+  const auto& units = interpretation.in_equivalent_units;
+  if (node.submitted && std::ranges::find(units, node.name) != units.end()) {
+    return std::string(interpretation.units);
   }
-  const bool scaled =
-      std::find(reading.scaled.begin(), reading.scaled.end(), node.name) != reading.scaled.end();
+  const bool scaled = std::find(interpretation.scaled.begin(), interpretation.scaled.end(),
+                                node.name) != interpretation.scaled.end();
   if (scaled && lesson.at(node.name).values != node.truth->values) {
     return "convention.scaled-queries";
   }
   if (scaled && node.step && node.step->options.has("by")) return "convention.scaled-queries";
-  if (reading.turned == Turned::yes && node.truth->rank() >= 2) return "convention.columns";
+  if (interpretation.turned == Transposed::yes && node.truth->rank() >= 2)
+    return "convention.columns";
   return {};
 }
 
 // Whether a matrix of the wrong shape holds what it should, cell after cell. Tokens in columns are
 // turned over inside, whatever shape they have: of them nothing is said.
-bool has_right_numbers(const Reading& reading, const LearnerNode& node) {
-  const Cells& cells = node.misshapen->cells;
-  const bool in_order =
-      reading.trace->convention == Convention::rows && reading.turned == Turned::no;
+bool has_right_numbers(const Interpretation& interpretation, const LearnerNode& node) {
+  const NumeralCells& cells = node.wrong_shape_array->cells;
+  const bool in_order = interpretation.trace->token_layout == TokenLayout::rows &&
+                        interpretation.turned == Transposed::no;
   if (!in_order || cells.size() != node.truth->values.size()) return false;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const Tolerance own{.absolute = node.units.reach(i)};
+    const Tolerance own{.absolute = node.units.tolerance(i)};
     if (std::isnan(cells[i].value) || !is_close(cells[i].value, node.truth->values[i], own)) {
       return false;
     }
@@ -246,7 +249,7 @@ std::optional<Region> region_worth_telling(const LearnerNode& node,
 }
 
 // Whether rounding before these numbers may have made, or undone, half of their size.
-bool leaves_room(const LearnerNode& node) {
+bool allows_rounding(const LearnerNode& node) {
   constexpr double clearly = 5;  // units
   double largest = 0;
   double off = 0;
@@ -254,43 +257,43 @@ bool leaves_room(const LearnerNode& node) {
     const double right = node.from_yours.values[i];
     if (std::isfinite(right)) largest = std::max(largest, std::abs(right));
     if (node.verdicts[i] != Verdict::rounding) continue;
-    off = std::max(off, std::abs(node.handed->cells[i].value - right));
+    off = std::max(off, std::abs(node.submitted->cells[i].value - right));
   }
   return off > clearly * node.units.largest() && 2 * off >= largest;
 }
 
-StepReport report_of(const Reading& reading, std::size_t index, const Trace& lesson) {
-  const LearnerNode& node = reading.judgement.nodes[index];
+StepReport report_of(const Interpretation& interpretation, std::size_t index, const Trace& lesson) {
+  const LearnerNode& node = interpretation.judgement.nodes[index];
   StepReport report;
   report.step = node.name;
   report.right_shape = node.truth->shape();
-  if (node.misshapen) {
+  if (node.wrong_shape_array) {
     report.verdict = Verdict::shape;
-    report.digits = most_decimals(*node.misshapen);
-    report.wrong_shape = node.misshapen->shape;
+    report.digits = most_decimals(*node.wrong_shape_array);
+    report.wrong_shape = node.wrong_shape_array->shape;
     report.cells.wrong = static_cast<std::size_t>(
-        std::count_if(node.misshapen->cells.begin(), node.misshapen->cells.end(),
+        std::count_if(node.wrong_shape_array->cells.begin(), node.wrong_shape_array->cells.end(),
                       [](const Numeral& cell) { return !cell.is_blank(); }));
-    report.mistakes = diagnose(reading.judgement, *reading.trace, index);
-    report.only_the_shape = report.mistakes.empty() && has_right_numbers(reading, node);
+    report.mistakes = diagnose(interpretation.judgement, *interpretation.trace, index);
+    report.only_shape_differs = report.mistakes.empty() && has_right_numbers(interpretation, node);
     return report;
   }
   report.verdict = worst_of(node.verdicts);
   report.digits = node.units.decimals;
-  report.measure = node.units.measure;
+  report.basis = node.units.basis;
   report.unit = node.units.largest();
-  report.convention = convention_of(reading, node, lesson);
+  report.accepted_convention = convention_of(interpretation, node, lesson);
   report.cells = counts_of(node.verdicts);
-  report.leaves_room = node.step && leaves_room(node);
+  report.allows_rounding = node.step && allows_rounding(node);
   report.written = written_numbers(node);
   report.verdicts = node.verdicts;
-  for (std::size_t i = 0; i < node.handed->cells.size(); ++i) {
-    const std::size_t unread = node.handed->cells[i].unread;
-    if (unread > 0) report.unread.emplace(i, node.handed->unread[unread - 1]);
+  for (std::size_t i = 0; i < node.submitted->cells.size(); ++i) {
+    const std::size_t unread = node.submitted->cells[i].unread;
+    if (unread > 0) report.unread.emplace(i, node.submitted->unread[unread - 1]);
   }
-  if (const auto cell = first_wrong_cell(node, reading.trace->convention)) {
+  if (const auto cell = first_wrong_cell(node, interpretation.trace->token_layout)) {
     report.first = first_wrong_of(node, *cell);
-    report.mistakes = diagnose(reading.judgement, *reading.trace, index);
+    report.mistakes = diagnose(interpretation.judgement, *interpretation.trace, index);
     report.region = region_worth_telling(node, report.mistakes);
   }
   return report;
@@ -301,8 +304,8 @@ Outcome outcome_of(const std::optional<std::string>& first_wrong, bool complete)
   return complete ? Outcome::correct : Outcome::incomplete;
 }
 
-WayReport way_of(const CheckReport& report, const Trace& trace, bool is_back) {
-  WayReport way;
+PassReport pass_report(const CheckReport& report, const Trace& trace, bool is_back) {
+  PassReport way;
   const auto is_on_it = [&](std::string_view name) {
     const Step* step =
         trace.find_step(name.substr(name.find(" of ") == name.npos ? 0 : name.find(" of ") + 4));
@@ -328,25 +331,26 @@ std::string_view outcome_name(Outcome outcome) {
 
 CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Submission& submission,
                              const CheckOptions& options) {
-  const Reading reading = best_reading(lesson, trace, submission, options);
+  const Interpretation interpretation = best_interpretation(lesson, trace, submission, options);
   CheckReport report{.submission = submission.name,
                      .first_wrong = {},
                      .steps = {},
                      .missing = {},
                      .notes = submission.notes,
-                     .ways = {},
+                     .passes = {},
                      .own = {}};
   bool complete = true;
-  for (std::size_t i = 0; i < reading.judgement.nodes.size(); ++i) {
-    const LearnerNode& node = reading.judgement.nodes[i];
+  for (std::size_t i = 0; i < interpretation.judgement.nodes.size(); ++i) {
+    const LearnerNode& node = interpretation.judgement.nodes[i];
     if (options.on_matrix) options.on_matrix();
-    const bool is_there = node.handed || node.misshapen;
+    const bool is_there = node.submitted || node.wrong_shape_array;
     if (!is_there) {
       if (node.step && trace.find_step(node.name)) report.missing.push_back(node.name);
       continue;
     }
-    StepReport step = report_of(reading, i, trace);
-    for (const std::size_t m : node.handed ? node.handed->absent : std::vector<std::size_t>()) {
+    StepReport step = report_of(interpretation, i, trace);
+    for (const std::size_t m :
+         node.submitted ? node.submitted->missing_matrices : std::vector<std::size_t>()) {
       report.missing.push_back(fmt::format("{} of {}", matrix_name(*node.truth, m), node.name));
     }
     const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
@@ -357,8 +361,9 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
   }
   complete = complete && report.missing.empty();
   report.outcome = outcome_of(report.first_wrong, complete);
-  if (options.gradients) report.ways = {way_of(report, trace, false), way_of(report, trace, true)};
-  report.own = learners_trace(reading);
+  if (options.gradients)
+    report.passes = {pass_report(report, trace, false), pass_report(report, trace, true)};
+  report.own = learners_trace(interpretation);
   return report;
 }
 

@@ -37,9 +37,9 @@ struct StepReport {
   std::string step;
   Verdict verdict = Verdict::correct;
   int digits = 0;
-  Measure measure = Measure::decimals;    ///< what the tolerance goes by
-  double unit = 0;                        ///< the largest one of its cells
-  std::optional<std::string> convention;  ///< "convention.columns", …
+  ToleranceBasis basis = ToleranceBasis::decimals;  ///< what the tolerance goes by
+  double unit = 0;                                  ///< the largest one of its cells
+  std::optional<std::string> accepted_convention;   ///< "convention.columns", …
   VerdictCounts cells;
   std::optional<FirstWrong> first;
   std::optional<Region> region;  ///< where the wrong cells fill one
@@ -51,22 +51,23 @@ struct StepReport {
   Shape right_shape;
   /// Cells pass as rounded that are off by half the size of all: what was not handed in before them
   /// leaves so much room.
-  bool leaves_room = false;
-  bool only_the_shape = false;  ///< its numbers are right and in order; no mistake explains more
+  bool allows_rounding = false;
+  bool only_shape_differs =
+      false;  ///< its numbers are right and in order; no mistake explains more
 };
 
 enum class Outcome { correct, wrong, incomplete };
 
 /// The steps one way, or their gradients, by themselves.
-struct WayReport {
+struct PassReport {
   Outcome outcome = Outcome::correct;
   std::optional<std::string> first_wrong = {};
   std::size_t handed_in = 0;  ///< so many matrices of it
 };
 
 /// The way there and the way back.
-struct WaysReport {
-  WayReport forward, backward;
+struct PassReports {
+  PassReport forward, backward;
 };
 
 /// What the check says of a whole submission.
@@ -77,7 +78,7 @@ struct CheckReport {
   std::vector<StepReport> steps;
   std::vector<std::string> missing;  ///< steps that were not handed in
   std::vector<std::string> notes;
-  std::optional<WaysReport> ways;  ///< where gradients were asked for
+  std::optional<PassReports> passes;  ///< where gradients were asked for
   Trace own;  ///< the lesson with the learner's own numbers, for the arithmetic of wrong cells
 };
 

@@ -47,17 +47,17 @@ std::string option_hint(const CLI::App& app, const std::string& wanted,
   };
   add(app);
   if (app.get_parent()) add(*app.get_parent());
-  const std::string near = nearest(wanted.substr(0, wanted.find('=')), names);
+  const std::string near = suggest(wanted.substr(0, wanted.find('=')), names);
   return near.empty() ? std::string(otherwise) : fmt::format("; did you mean \"{}\"?", near);
 }
 
 std::string unexpected(const CLI::App& app, const std::string& word) {
   if (!word.starts_with('-')) {
     return fmt::format("\"{}\" is one word too many; words that belong together go into quotes",
-                       visible(word));
+                       sanitise(word));
   }
   const std::string where = app.get_parent() ? app.get_name() + " has" : "there is";
-  return fmt::format("{} no option \"{}\"{}", where, visible(word), option_hint(app, word));
+  return fmt::format("{} no option \"{}\"{}", where, sanitise(word), option_hint(app, word));
 }
 
 // The command's option of that name, or qkv's own.
@@ -161,7 +161,7 @@ constexpr std::size_t narrowest = 20;    // a column of text that can still be r
 // Lines that are too long go on below where their text begins: under the description of an option,
 // or at the margin.
 std::string laid_out(const std::string& text, std::size_t column) {
-  const std::size_t width = terminal(ColourChoice::never).width;
+  const std::size_t width = terminal(ColourMode::never).width;
   std::string result;
   std::size_t begin = 0;
   while (begin < text.size()) {
@@ -234,29 +234,28 @@ constexpr std::array commands = {&lessons_command, &run_command,     &explain_co
 
 struct ColourName {
   std::string_view name;
-  ColourChoice choice;
+  ColourMode choice;
 };
-constexpr ColourName colour_names[] = {{"auto", ColourChoice::automatic},
-                                       {"always", ColourChoice::always},
-                                       {"never", ColourChoice::never}};
+constexpr ColourName colour_names[] = {
+    {"auto", ColourMode::automatic}, {"always", ColourMode::always}, {"never", ColourMode::never}};
 
 // Empty where `text` is a size; else why not.
-std::string refusal_of_memory(std::string& text) {
+std::string check_memory(std::string& text) {
   constexpr std::size_t least = std::size_t{16} << 20;
-  const auto size = size_from(text);
+  const auto size = parse_size(text);
   if (!size) return fmt::format("\"{}\" is no size; write it like 8G or 512M", text);
   return *size < least ? fmt::format("{} is too little to work with; 16M is the least", text) : "";
 }
 
 // The options that every command takes, and what they say.
-struct OwnOptions {
-  Common common;
+struct GlobalOptions {
+  CommonOptions common;
   std::size_t threads = 0;  ///< 0: all cores
   bool verbose = false;
   std::string generate;  ///< the file to print
 };
 
-void declare(OptionList& app, OwnOptions& own) {
+void declare(OptionList& app, GlobalOptions& own) {
   app.add_help_and_version(std::string("qkv ") + QKV_VERSION);
   std::vector<std::string> names;
   for (const ColourName& colour : colour_names) names.emplace_back(colour.name);
@@ -270,7 +269,7 @@ void declare(OptionList& app, OwnOptions& own) {
   app.add_option_function<std::string>(
       "--color", choose, one_of("WHEN", names),
       fmt::format("Shade numbers by their size: {}", fmt::join(names, ", ")));
-  app.add_option("--memory", own.common.memory, {.name = "SIZE", .refusal = refusal_of_memory},
+  app.add_option("--memory", own.common.memory, {.name = "SIZE", .validate = check_memory},
                  "The most memory to use (8G, or less on a small machine)");
   app.add_flag("--allow-outside-files", own.common.outside_files,
                "Let a lesson read files outside its own directory");
@@ -283,11 +282,11 @@ void declare(OptionList& app, OwnOptions& own) {
 }
 
 // What bounds every lesson, whichever command reads it.
-void apply(const Common& common) {
-  if (const auto wanted = size_from(common.memory)) {
-    set_memory_limit(*wanted, LimitOf::option);
+void apply(const CommonOptions& common) {
+  if (const auto wanted = parse_size(common.memory)) {
+    set_memory_limit(*wanted, LimitSource::option);
   } else {
-    set_usual_memory_limit();
+    set_default_memory_limit();
   }
   if (common.outside_files) allow_outside_files();
 }
@@ -317,24 +316,24 @@ std::vector<std::string> with_model_as_lesson(std::vector<std::string> words) {
   std::string file = apart ? *(found + 1) : found->substr(option.size() + 1);
   const auto which =
       std::ranges::find_if(commands, [&](const Command* c) { return c->name == *command; });
-  if ((*which)->model == ModelPlace::first) {
+  if ((*which)->model == ModelArgument::first) {
     words.insert(command + 1, std::move(file));
-  } else if ((*which)->model == ModelPlace::last) {
+  } else if ((*which)->model == ModelArgument::last) {
     words.push_back(std::move(file));
   }
   return words;
 }
 
 // Whether the command's options may be asked for; all of them take a fifth of a start.
-bool may_need(const Command& command, const std::vector<std::string>& words) {
+bool may_be_requested(const Command& command, const std::vector<std::string>& words) {
   return std::ranges::any_of(words, [&](const std::string& word) {
     return word == command.name || word.starts_with("--generate");
   });
 }
 
 // A command with its options, declared on the parser's own.
-struct Ready {
-  Ready(const Command& which, CLI::App& app, const Common& common)
+struct PreparedCommand {
+  PreparedCommand(const Command& which, CLI::App& app, const CommonOptions& common)
       : command(which), options(app), run(which.setup(options, common)) {}
 
   const Command& command;
@@ -343,18 +342,19 @@ struct Ready {
 };
 
 // Those that the words may ask for. A deque never moves what a command keeps of its options.
-std::deque<Ready> set_up(CLI::App& app, const Common& common,
-                         const std::vector<std::string>& words) {
-  std::deque<Ready> ready;
+std::deque<PreparedCommand> set_up(CLI::App& app, const CommonOptions& common,
+                                   const std::vector<std::string>& words) {
+  std::deque<PreparedCommand> ready;
   for (const Command* command : commands) {
     CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->summary));
     sub->fallthrough();
-    if (may_need(*command, words)) ready.emplace_back(*command, *sub, common);
+    if (may_be_requested(*command, words)) ready.emplace_back(*command, *sub, common);
   }
   return ready;
 }
 
-std::vector<CommandUsage> usage_of(const OptionList& own, const std::deque<Ready>& ready) {
+std::vector<CommandUsage> usage_of(const OptionList& own,
+                                   const std::deque<PreparedCommand>& ready) {
   std::vector<CommandUsage> usage = {{"", "", "", own.declared()}};
   for (const auto& [command, options, run] : ready) {
     usage.push_back({std::string(command.name), std::string(command.summary),
@@ -374,7 +374,7 @@ std::optional<std::string> parse(CLI::App& app, std::vector<std::string> words) 
   } catch (const CLI::CallForVersion& version) {
     // Options after this one have no values yet.
     const bool is_verbose = std::ranges::find(words, "--verbose") != words.end();
-    return is_verbose ? std::string(bill_of_materials()) : std::string(version.what()) + "\n";
+    return is_verbose ? std::string(sbom()) : std::string(version.what()) + "\n";
   } catch (const CLI::CallForHelp&) {
     return help_text(app);
   } catch (const CLI::ParseError& error) {
@@ -388,16 +388,16 @@ std::span<const Command* const> all_commands() { return commands; }
 
 int run_app(int argc, char** argv) {
   const std::vector<std::string> words = words_of(argc, argv);
-  OwnOptions own;
+  GlobalOptions own;
   CLI::App app("qkv walks through attention one matrix at a time.", "qkv");
   OptionList own_options(app);
   declare(own_options, own);
-  const std::deque<Ready> ready = set_up(app, own.common, words);
+  const std::deque<PreparedCommand> ready = set_up(app, own.common, words);
   std::optional<std::string> told = parse(app, words);
   if (!told && own.verbose) {
     throw InputError("--verbose goes with --version: qkv --version --verbose");
   }
-  use_threads(own.threads);
+  set_thread_limit(own.threads);
   if (!told && !own.generate.empty()) {
     told = generated_file(own.generate, usage_of(own_options, ready));
   }
@@ -408,9 +408,10 @@ int run_app(int argc, char** argv) {
     return 0;
   }
   apply(own.common);
-  const auto command = std::ranges::find_if(
-      ready, [&](const Ready& one) { return one.command.name == chosen.front()->get_name(); });
-  confine(command->command.files);
+  const auto command = std::ranges::find_if(ready, [&](const PreparedCommand& one) {
+    return one.command.name == chosen.front()->get_name();
+  });
+  enter_sandbox(command->command.files);
   return command->run();
 }
 

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct CheckCommandOptions {
-  LessonChoice lesson;
+  LessonSelection lesson;
   std::vector<std::string> paths;
   CheckOptions rules;
   bool json = false;
@@ -60,20 +60,20 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
 }
 
 void print_messages(const std::vector<CheckedPath>& all) {
-  FewMessages failures;
+  MessageLimit failures;
   for (const CheckedPath& one : all) {
-    if (!one.report) failures.tell(one.failure);
+    if (!one.report) failures.print_error(one.failure);
     for (const std::string& note : one.report ? one.report->notes : std::vector<std::string>()) {
-      tell(fmt::format("qkv: {}\n", visible(note)));
+      print_error(fmt::format("qkv: {}\n", sanitise(note)));
     }
   }
-  if (failures.untold() > 0) {
-    tell(fmt::format("qkv: and {} more paths that can't be read\n", failures.untold()));
+  if (failures.suppressed() > 0) {
+    print_error(fmt::format("qkv: and {} more paths that can't be read\n", failures.suppressed()));
   }
 }
 
 // A line each, but for those that can't be read, where that are thousands.
-void print_lines(const std::vector<CheckedPath>& all, const MarkScheme& scheme) {
+void print_lines(const std::vector<CheckedPath>& all, const Rubric& scheme) {
   constexpr std::size_t most = 10;
   std::size_t unreadable = 0;
   for (const CheckedPath& one : all) {
@@ -82,18 +82,18 @@ void print_lines(const std::vector<CheckedPath>& all, const MarkScheme& scheme) 
   if (unreadable > most) print(fmt::format("{} more: can't be read\n", unreadable - most));
 }
 
-MarkScheme scheme_of(const CheckCommandOptions& options, const LoadedLesson& loaded) {
+Rubric scheme_of(const CheckCommandOptions& options, const LoadedLesson& loaded) {
   return {loaded.lesson, loaded.trace, options.carried};
 }
 
 void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& options,
-               const LoadedLesson& loaded, const Common& common) {
+               const LoadedLesson& loaded, const CommonOptions& common) {
   const Answers answers = options.no_answers ? Answers::kept : Answers::shown;
   print_messages(all);
   if (!options.summary.empty()) {
-    print(visible_prose(summary_csv(all, scheme_of(options, loaded))));
+    print(sanitise_prose(summary_csv(all, scheme_of(options, loaded))));
   } else if (options.json) {
-    print(visible_json(checked_json(all, loaded.lesson, answers)));
+    print(sanitise_json(checked_json(all, loaded.lesson, answers)));
   } else if (all.size() > 1) {
     print_lines(all, scheme_of(options, loaded));
   } else {
@@ -121,7 +121,7 @@ std::string fingerprint(const CheckCommandOptions& options) {
   std::string print;
   std::error_code ignored;
   const auto add = [&](const fs::path& path) {
-    if (is_kept_by_editors(path.filename().string()) || fs::is_directory(path, ignored)) return;
+    if (is_editor_backup(path.filename().string()) || fs::is_directory(path, ignored)) return;
     print += fmt::format("{} {} {}\n", path.string(),
                          fs::last_write_time(path, ignored).time_since_epoch().count(),
                          fs::file_size(path, ignored));
@@ -158,7 +158,7 @@ LoadedLesson loaded_for(const CheckCommandOptions& options) {
 }
 
 // Checks again at every save, until a signal ends it.
-[[noreturn]] void watch(const CheckCommandOptions& options, const Common& common) {
+[[noreturn]] void watch(const CheckCommandOptions& options, const CommonOptions& common) {
   const bool is_screen = isatty(STDOUT_FILENO) == 1;
   std::string seen;
   while (true) {
@@ -170,14 +170,14 @@ LoadedLesson loaded_for(const CheckCommandOptions& options) {
       const LoadedLesson loaded = loaded_for(options);
       print_all(check_all(options, loaded), options, loaded, common);
     } catch (const InputError& error) {  // for now not there, or not yet right
-      tell(fmt::format("qkv: {}\n", visible(error.what())));
+      print_error(fmt::format("qkv: {}\n", sanitise(error.what())));
     }
     finish_output();
-    tell("(checking again at the next save; Ctrl-C ends)\n\n");
+    print_error("(checking again at the next save; Ctrl-C ends)\n\n");
   }
 }
 
-int run(const CheckCommandOptions& options, const Common& common) {
+int run(const CheckCommandOptions& options, const CommonOptions& common) {
   if (options.watch) watch(options, common);
   const LoadedLesson loaded = loaded_for(options);
   const std::vector<CheckedPath> all = check_all(options, loaded);
@@ -185,10 +185,10 @@ int run(const CheckCommandOptions& options, const Common& common) {
   return status_of(all);
 }
 
-std::function<int()> set_up_check(OptionList& app, const Common& common) {
+std::function<int()> set_up_check(OptionList& app, const CommonOptions& common) {
   const auto options = std::make_shared<CheckCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_argument(options->paths, a_path(),
+  app.add_argument(options->paths, path_value(),
                    "What was handed in: a directory, or a file named after its step")
       ->required();
   app.add_option("--digits", options->rules.digits, decimals(),
@@ -207,7 +207,7 @@ std::function<int()> set_up_check(OptionList& app, const Common& common) {
          "--summary", options->summary, one_of("FORMAT", {"csv"}),
          "A table of many submissions, csv: a row each, with its marks and those of every step")
       ->excludes(json);
-  app.add_option("--carried", options->carried, a_share(),
+  app.add_option("--carried", options->carried, fraction_value(),
                  "What a cell earns that only carries an earlier mistake on: 1, or a part of it");
   return [options, &common] { return run(*options, common); };
 }
@@ -224,7 +224,7 @@ constinit const Command check_command{
         "  qkv check the-fat-cat my-work --no-answers where to look, not what to write\n"
         "  qkv check the-fat-cat class/* --summary csv > marks.csv\n",
     .setup = set_up_check,
-    .model = ModelPlace::first,
+    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

@@ -13,14 +13,14 @@ namespace qkv::inline cli {
 class OptionList;
 
 /// What every subcommand shares.
-struct Common {
-  ColourChoice colour = ColourChoice::automatic;
+struct CommonOptions {
+  ColourMode colour = ColourMode::automatic;
   std::string memory;  ///< "8G"; empty: what suits the machine
   bool outside_files = false;
 };
 
 /// Where `--model FILE` puts the model among the command's arguments.
-enum class ModelPlace { nowhere, first, last };
+enum class ModelArgument { nowhere, first, last };
 
 /// One subcommand: its name, a line of help, examples, `setup`, which declares its options and
 /// returns what runs it (the exit status is its result), and whether it may write files.
@@ -28,9 +28,9 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   std::string_view examples;
-  std::function<int()> (*setup)(OptionList&, const Common&) = nullptr;
-  ModelPlace model = ModelPlace::nowhere;
-  FileUse files = FileUse::reads;
+  std::function<int()> (*setup)(OptionList&, const CommonOptions&) = nullptr;
+  ModelArgument model = ModelArgument::nowhere;
+  FileAccess files = FileAccess::reads;
 };
 
 extern const Command lessons_command;

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 struct CompareOptions {
   std::string actual;
   std::string desired;
-  LessonChoice lesson;  ///< the model, and what is changed in a lesson or in it
+  LessonSelection lesson;  ///< the model, and what is changed in a lesson or in it
   ToleranceChoice tolerance;
   std::vector<std::string> maps;
   std::vector<std::string> tolerances;  ///< of steps: "h*.scores=1e-4"
@@ -50,17 +50,17 @@ bool is_lesson(const std::string& name, const CompareOptions& options) {
   return format == nullptr || format->read == nullptr;
 }
 
-Side dump_side(const std::string& name, const ExpectedSize& expected) {
+ComparedSide side_of_files(const std::string& name, const ExpectedSize& expected) {
   std::error_code ignored;
   if (!fs::exists(name, ignored)) {
     throw InputError(fmt::format("{}: there is no such file or directory", name));
   }
-  return side_of(name, read_dump(name, expected));
+  return compared_side(name, load_arrays(name, expected));
 }
 
 struct Sides {
-  Side actual;
-  Side desired;
+  ComparedSide actual;
+  ComparedSide desired;
   std::optional<LoadedLesson> lesson;  ///< where one side is a lesson, and only one
 };
 
@@ -75,17 +75,18 @@ std::vector<NameMap> maps_of(const CompareOptions& options) {
 }
 
 // What a side's arrays are called and how they lie, as the other has it.
-void put_in_order(const Side& other, const CompareOptions& options, Side& side) {
+void align_names_and_layout(const ComparedSide& other, const CompareOptions& options,
+                            ComparedSide& side) {
   map_names(maps_of(options), other, side);
-  take_names_of(other, side);
-  lay_out_as(other, options.batch, side);
+  adopt_names(other, side);
+  match_layout(other, options.batch, side);
 }
 
 // A lesson knows its sizes, so it is read first: they tell labels from numbers in plain files.
 Sides read_sides(const CompareOptions& options) {
   Sides sides;
   const auto lesson_side = [&](const std::string& name) {
-    LessonChoice choice = options.lesson;
+    LessonSelection choice = options.lesson;
     choice.name = name;
     if (name != choice.model) choice.model.clear();
     if (choice.model.empty() && !is_model_file(name)) {  // what the other side reads
@@ -93,23 +94,23 @@ Sides read_sides(const CompareOptions& options) {
       choice.changes.ids.reset();
     }
     LoadedLesson loaded = load(choice);
-    Side side = side_of(name, loaded.trace);
+    ComparedSide side = compared_side(name, loaded.trace);
     sides.lesson = std::move(loaded);
     return side;
   };
   const auto no_size = [](const std::string&) { return std::nullopt; };
   const bool actual_first = is_lesson(options.actual, options);
   const auto read = [&](const std::string& name, const ExpectedSize& expected) {
-    return is_lesson(name, options) ? lesson_side(name) : dump_side(name, expected);
+    return is_lesson(name, options) ? lesson_side(name) : side_of_files(name, expected);
   };
   if (actual_first) {
     sides.actual = read(options.actual, no_size);
     sides.desired = read(options.desired, sizes_of(sides.actual));
-    put_in_order(sides.actual, options, sides.desired);
+    align_names_and_layout(sides.actual, options, sides.desired);
   } else {
     sides.desired = read(options.desired, no_size);
     sides.actual = read(options.actual, sizes_of(sides.desired));
-    put_in_order(sides.desired, options, sides.actual);
+    align_names_and_layout(sides.desired, options, sides.actual);
   }
   if (sides.actual.is_lesson == sides.desired.is_lesson) sides.lesson.reset();
   return sides;
@@ -119,22 +120,22 @@ Sides read_sides(const CompareOptions& options) {
 std::string check_command(const CompareOptions& options) {
   const bool actual = is_lesson(options.actual, options);
   if (actual == is_lesson(options.desired, options)) return {};
-  LessonChoice lesson = options.lesson;
+  LessonSelection lesson = options.lesson;
   lesson.name = actual ? options.actual : options.desired;
   return fmt::format("qkv check {} {}", shell_words(lesson),
                      shell_word(actual ? options.desired : options.actual));
 }
 
-void tell_notes(const Side& side) {
+void print_notes(const ComparedSide& side) {
   for (const std::string& note : side.notes) {
-    tell(fmt::format("qkv: {}: {}\n", visible(side.name), visible(note)));
+    print_error(fmt::format("qkv: {}: {}\n", sanitise(side.name), sanitise(note)));
   }
-  for (const UnreadFile& file : side.unread) {
-    tell(fmt::format("qkv: skipped, since it holds no matrix: {}\n", visible(file.why)));
+  for (const UnreadableFile& file : side.unread) {
+    print_error(fmt::format("qkv: skipped, since it holds no matrix: {}\n", sanitise(file.why)));
   }
 }
 
-void refuse_idle_changes(const CompareOptions& options) {
+void refuse_unused_changes(const CompareOptions& options) {
   const LessonChanges& changes = options.lesson.changes;
   if (!changes.text && !changes.ids && !changes.change_numbers()) return;
   if (is_lesson(options.actual, options) || is_lesson(options.desired, options)) return;
@@ -147,7 +148,7 @@ void refuse_idle_changes(const CompareOptions& options) {
 
 // A number of 0 or more that has an end.
 std::optional<double> tolerance_in(std::string_view text) {
-  const auto value = number_in<double>(text);
+  const auto value = parse_number<double>(text);
   return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
@@ -175,19 +176,19 @@ Required required_of(const CompareOptions& options) {
   return required;
 }
 
-int run(const CompareOptions& options, const Common& common) {
-  refuse_idle_changes(options);
+int run(const CompareOptions& options, const CommonOptions& common) {
+  refuse_unused_changes(options);
   Sides sides = read_sides(options);
   const ToleranceChoice tolerance = tolerance_of(options);
   Comparison comparison = compare(sides.actual, sides.desired, tolerance);
   if (sides.lesson) {
-    Side& program = sides.actual.is_lesson ? sides.desired : sides.actual;
+    ComparedSide& program = sides.actual.is_lesson ? sides.desired : sides.actual;
     judge_program(sides.lesson->lesson, sides.lesson->trace, program, tolerance, comparison);
   }
-  require(required_of(options), ours_of(sides.actual, sides.desired), comparison);
-  for (const Side* side : {&sides.actual, &sides.desired}) tell_notes(*side);
+  require(required_of(options), reference_side(sides.actual, sides.desired), comparison);
+  for (const ComparedSide* side : {&sides.actual, &sides.desired}) print_notes(*side);
   if (options.json) {
-    print(visible_json(compared_json(comparison, sides.actual, sides.desired)));
+    print(sanitise_json(compared_json(comparison, sides.actual, sides.desired)));
   } else {
     print(compared_text(
         comparison, sides.actual, sides.desired,
@@ -197,54 +198,53 @@ int run(const CompareOptions& options, const Common& common) {
 }
 
 // Empty where `text` is a tolerance.
-std::string refusal_of_tolerance(std::string& text) {
+std::string check_tolerance(std::string& text) {
   if (tolerance_in(text)) return {};
   return fmt::format("\"{}\" is no tolerance; write a number of 0 or more, such as 1e-5", text);
 }
 
-std::string refusal_of_map(std::string& text) {
+std::string check_name_map(std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals != std::string::npos && equals > 0 && equals + 1 < text.size()) return {};
   return fmt::format("\"{}\" maps no name; write theirs=ours, as in attn_probs=attention_weights",
                      text);
 }
 
-std::string refusal_of_step_tolerance(std::string& text) {
+std::string check_step_tolerance(std::string& text) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {
     return fmt::format("\"{}\" is no step's tolerance; write it like 'h*.scores=1e-4'", text);
   }
   std::string number = text.substr(equals + 1);
-  return refusal_of_tolerance(number);
+  return check_tolerance(number);
 }
 
-ValueKind a_side(std::string name) {
-  return {.name = std::move(name), .offer = Offer::lessons_and_files};
+ValueType side_value(std::string name) {
+  return {.name = std::move(name), .completion = Completion::lessons_and_files};
 }
 
 void add_tolerances(OptionList& app, CompareOptions& options) {
-  const ValueKind tolerance{.name = "X", .refusal = refusal_of_tolerance};
+  const ValueType tolerance{.name = "X", .validate = check_tolerance};
   app.add_option("--rtol", options.tolerance.relative, tolerance,
                  "How far apart, as a part of DESIRED (with --atol alone: 1e-7)");
   app.add_option("--atol", options.tolerance.absolute, tolerance,
                  "How far apart besides (with --rtol alone: 0)");
-  app.add_option("--tol", options.tolerances,
-                 {.name = "STEP=X", .refusal = refusal_of_step_tolerance},
+  app.add_option("--tol", options.tolerances, {.name = "STEP=X", .validate = check_step_tolerance},
                  "How far apart the numbers of some steps may be, absolutely and relatively: "
                  "'h*.scores=1e-4'");
 }
 
-std::function<int()> set_up_compare(OptionList& app, const Common& common) {
+std::function<int()> set_up_compare(OptionList& app, const CommonOptions& common) {
   const auto options = std::make_shared<CompareOptions>();
-  app.add_argument(options->actual, a_side("A"),
+  app.add_argument(options->actual, side_value("A"),
                    "ACTUAL: a lesson, an exported directory, or a file of arrays")
       ->required();
-  app.add_argument(options->desired, a_side("B"),
+  app.add_argument(options->desired, side_value("B"),
                    "DESIRED: the same; rtol is relative to its numbers")
       ->required();
   add_tolerances(app, *options);
   app.add_option(
-      "--map", options->maps, {.name = "THEIRS=OURS", .refusal = refusal_of_map},
+      "--map", options->maps, {.name = "THEIRS=OURS", .validate = check_name_map},
       "What a dump calls a step, and its name here; * stands for the same on both sides");
   app.add_option("--require", options->require, {.name = "STEPS"},
                  "Steps that must be there: all, or their names with commas between");
@@ -272,7 +272,7 @@ constinit const Command compare_command{
         "  qkv compare dump.safetensors the-fat-cat --rtol 1e-3 --json\n"
         "  qkv compare dump.npz --model model.safetensors --text \"…\"\n",
     .setup = set_up_compare,
-    .model = ModelPlace::last,
+    .model = ModelArgument::last,
 };
 
 }  // namespace qkv::inline cli

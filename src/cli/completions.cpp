@@ -16,23 +16,23 @@ std::string in_fish_quotes(std::string_view text) {
 }
 
 std::string offered(const DeclaredOption& option) {
-  switch (option.value.offer) {
-    case Offer::choices: return fmt::format(" -a '{}'", fmt::join(option.value.choices, " "));
-    case Offer::lessons:
-    case Offer::lessons_and_files: return " -a '(__qkv_lessons)'";
-    case Offer::steps: return " -a '(__qkv_steps)'";
-    case Offer::cells: return " -a '(__qkv_steps)\"[\"'";
-    case Offer::directories: return " -a '(__fish_complete_directories)'";
-    case Offer::files:
-    case Offer::nothing: break;
+  switch (option.value.completion) {
+    case Completion::choices: return fmt::format(" -a '{}'", fmt::join(option.value.choices, " "));
+    case Completion::lessons:
+    case Completion::lessons_and_files: return " -a '(__qkv_lessons)'";
+    case Completion::steps: return " -a '(__qkv_steps)'";
+    case Completion::cells: return " -a '(__qkv_steps)\"[\"'";
+    case Completion::directories: return " -a '(__fish_complete_directories)'";
+    case Completion::files:
+    case Completion::nothing: break;
   }
   return {};
 }
 
 // Whether a value is a file: of anything else fish is to offer no files.
-std::string_view files_or_not(const DeclaredOption& option) {
-  const bool files =
-      option.value.offer == Offer::files || option.value.offer == Offer::lessons_and_files;
+std::string_view file_flag(const DeclaredOption& option) {
+  const bool files = option.value.completion == Completion::files ||
+                     option.value.completion == Completion::lessons_and_files;
   return files ? " -F" : " -f";
 }
 
@@ -46,7 +46,7 @@ std::string when(const CommandUsage& command) {
 std::string argument_line(const CommandUsage& command, const DeclaredOption& argument,
                           std::size_t place) {
   return fmt::format("complete -c qkv -n '__qkv_is_argument {} {} {}'{}{}\n", command.name, place,
-                     argument.repeats ? "-ge" : "-eq", files_or_not(argument), offered(argument));
+                     argument.repeats ? "-ge" : "-eq", file_flag(argument), offered(argument));
 }
 
 std::string option_line(const CommandUsage& command, const DeclaredOption& option) {
@@ -54,9 +54,8 @@ std::string option_line(const CommandUsage& command, const DeclaredOption& optio
   for (const std::string& name : option.names) {
     text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
-  if (!option.value.name.empty())
-    text += " -r" + std::string(files_or_not(option)) + offered(option);
-  return text + " -d " + in_fish_quotes(std::string(option.says_shortly())) + "\n";
+  if (!option.value.name.empty()) text += " -r" + std::string(file_flag(option)) + offered(option);
+  return text + " -d " + in_fish_quotes(std::string(option.first_help_line())) + "\n";
 }
 
 constexpr std::string_view fish_functions =
@@ -145,15 +144,15 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string action(const DeclaredOption& option) {
-  switch (option.value.offer) {
-    case Offer::choices: return fmt::format("({})", fmt::join(option.value.choices, " "));
-    case Offer::lessons: return "_qkv_lessons";
-    case Offer::lessons_and_files: return "_qkv_lessons_and_files";
-    case Offer::steps: return "_qkv_steps";
-    case Offer::cells: return "_qkv_cells";
-    case Offer::files: return "_files";
-    case Offer::directories: return "_directories";
-    case Offer::nothing: break;
+  switch (option.value.completion) {
+    case Completion::choices: return fmt::format("({})", fmt::join(option.value.choices, " "));
+    case Completion::lessons: return "_qkv_lessons";
+    case Completion::lessons_and_files: return "_qkv_lessons_and_files";
+    case Completion::steps: return "_qkv_steps";
+    case Completion::cells: return "_qkv_cells";
+    case Completion::files: return "_files";
+    case Completion::directories: return "_directories";
+    case Completion::nothing: break;
   }
   return " ";
 }
@@ -174,7 +173,7 @@ std::string specifications(const DeclaredOption& option) {
         takes_value ? fmt::format(":{}:{}", plain(option.value.name), action(option)) : "";
     text += "      " +
             in_quotes(fmt::format("{}{}{}[{}]{}", option.repeats ? "*" : "", name, joint,
-                                  plain(std::string(option.says_shortly())), value)) +
+                                  plain(std::string(option.first_help_line())), value)) +
             "\n";
   }
   return text;
@@ -258,15 +257,16 @@ std::string zsh_completion(const std::vector<CommandUsage>& usage) {
 namespace {
 
 std::string kind_of(const DeclaredOption& option) {
-  switch (option.value.offer) {
-    case Offer::choices: return fmt::format("choices:{}", fmt::join(option.value.choices, ","));
-    case Offer::lessons: return "lessons";
-    case Offer::lessons_and_files: return "lessons_and_files";
-    case Offer::steps: return "steps";
-    case Offer::cells: return "cells";
-    case Offer::files: return "files";
-    case Offer::directories: return "directories";
-    case Offer::nothing: break;
+  switch (option.value.completion) {
+    case Completion::choices:
+      return fmt::format("choices:{}", fmt::join(option.value.choices, ","));
+    case Completion::lessons: return "lessons";
+    case Completion::lessons_and_files: return "lessons_and_files";
+    case Completion::steps: return "steps";
+    case Completion::cells: return "cells";
+    case Completion::files: return "files";
+    case Completion::directories: return "directories";
+    case Completion::nothing: break;
   }
   return option.value.name.empty() ? "flag" : "text";
 }

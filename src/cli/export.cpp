@@ -58,38 +58,38 @@ std::string export_to_directory(const ExportPlan& plan, const fs::path& director
   for (const PlannedFile& file : plan.files) names.push_back(file.name);
   const OutputDirectory output(directory, names);
   const std::string list = plan.list(write_files(plan.files, output));
-  output.write_list([&](const Sink& sink) { sink(list); });
-  return fmt::format("{} in {}", counted(names.size() + 1, "file"), visible(directory.string()));
+  output.write_manifest([&](const Sink& sink) { sink(list); });
+  return fmt::format("{} in {}", pluralise(names.size() + 1, "file"), sanitise(directory.string()));
 }
 
 void add_sync_option(OptionList& app) {
-  app.add_flag_callback("--no-sync", write_without_sync,
+  app.add_flag_callback("--no-sync", disable_fsync,
                         "Do not wait until what is written is safe on the disk");
 }
 
 namespace {
 
 struct ExportCommandOptions {
-  LessonChoice lesson;
+  LessonSelection lesson;
   std::string directory;
   ExportOptions what;
 };
 
 void refuse_for_screen(const PlannedFile& file) {
   throw InputError(
-      fmt::format("{} is no text for a screen; name a directory: -o DIR", visible(file.name)));
+      fmt::format("{} is no text for a screen; name a directory: -o DIR", sanitise(file.name)));
 }
 
 // Several files follow each other, each after a comment with its name: NumPy skips it.
 void to_output(const std::vector<PlannedFile>& plan) {
   for (const PlannedFile& file : plan) {
-    if (file.for_screen == nullptr) refuse_for_screen(file);
+    if (file.escape_for_terminal == nullptr) refuse_for_screen(file);
   }
   for (const PlannedFile& file : plan) {
     std::string text;
     file.content([&](std::string_view bytes) { text += bytes; });
     if (plan.size() > 1) print(fmt::format("# {}\n", file.name));
-    print(file.for_screen(text));  // the screen is no place for a label's escape sequences
+    print(file.escape_for_terminal(text));  // the screen is no place for a label's escape sequences
   }
 }
 
@@ -99,7 +99,7 @@ int run(const ExportCommandOptions& options) {
   if (options.directory == "-") {
     to_output(plan.files);
   } else {
-    tell(export_to_directory(plan, options.directory) + "\n");
+    print_error(export_to_directory(plan, options.directory) + "\n");
   }
   return 0;
 }
@@ -114,8 +114,8 @@ std::string formats_help() {
 }
 
 // A list of names with commas; a shell offers single ones.
-ValueKind formats() {
-  const auto refusal = [](std::string& list) -> std::string {
+ValueType formats() {
+  const auto validate = [](std::string& list) -> std::string {
     try {
       find_export_formats({&list, 1});
       return {};
@@ -123,19 +123,19 @@ ValueKind formats() {
       return error.what();
     }
   };
-  ValueKind kind{.name = "NAME", .offer = Offer::choices, .refusal = refusal};
+  ValueType kind{.name = "NAME", .completion = Completion::choices, .validate = validate};
   for (const std::string_view name : export_format_names()) kind.choices.emplace_back(name);
   return kind;
 }
 
-std::function<int()> set_up_export(OptionList& app, const Common&) {
+std::function<int()> set_up_export(OptionList& app, const CommonOptions&) {
   const auto options = std::make_shared<ExportCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("-o,--output", options->directory, a_directory(),
+  app.add_option("-o,--output", options->directory, directory_value(),
                  "The directory to write to; - for the screen")
       ->required();
   app.add_option("--format", options->what.formats, formats(), formats_help());
-  app.add_option("--step", options->what.only, {.name = "NAME", .offer = Offer::steps},
+  app.add_option("--step", options->what.only, {.name = "NAME", .completion = Completion::steps},
                  "Only this step or given (repeatable)");
   app.add_option("--digits", options->what.digits, decimals(),
                  "Decimals of numbers in text (all that a double needs; in documents 4)");
@@ -158,8 +158,8 @@ constinit const Command export_command{
         "  qkv export the-fat-cat --format markdown -o - > walk.md\n"
         "  qkv export --model model.safetensors --text \"…\" --format npz -o out\n",
     .setup = set_up_export,
-    .model = ModelPlace::first,
-    .files = FileUse::writes,
+    .model = ModelArgument::first,
+    .files = FileAccess::writes,
 };
 
 }  // namespace qkv::inline cli

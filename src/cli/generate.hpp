@@ -36,6 +36,6 @@ std::string fish_completion(const std::vector<CommandUsage>& usage);
 
 /// The libraries that are linked into this program, with their versions, as an SPDX 2.3 document in
 /// its tag: value form. cmake/bill.cmake writes it.
-std::string_view bill_of_materials();
+std::string_view sbom();
 
 }  // namespace qkv::inline cli

@@ -11,27 +11,27 @@
 namespace qkv::inline cli {
 namespace {
 
-constexpr std::string_view as_they_come = "layer";
+constexpr std::string_view layer_order = "layer";
 
 struct HeadsOptions {
-  LessonChoice lesson;
+  LessonSelection lesson;
   int digits = 4;
-  std::string sort = std::string(habit_measures().front().name);
+  std::string sort = std::string(head_measures().front().name);
   bool json = false;
   bool ablate = false;
 };
 
 std::vector<std::string> sort_names() {
-  std::vector<std::string> names = {std::string(as_they_come)};
-  for (const HabitMeasure& measure : habit_measures()) names.emplace_back(measure.name);
+  std::vector<std::string> names = {std::string(layer_order)};
+  for (const HeadMeasure& measure : head_measures()) names.emplace_back(measure.name);
   return names;
 }
 
 // Those that look at least tokens first, or those first that have most of another measure.
-void sort_by(std::vector<HeadHabit>& habits, std::string_view name) {
-  const auto measure = std::ranges::find(habit_measures(), name, &HabitMeasure::name);
-  if (measure == habit_measures().end()) return;
-  if (measure->value == &HeadHabit::entropy) {
+void sort_by(std::vector<HeadStats>& habits, std::string_view name) {
+  const auto measure = std::ranges::find(head_measures(), name, &HeadMeasure::name);
+  if (measure == head_measures().end()) return;
+  if (measure->value == &HeadStats::entropy) {
     std::ranges::stable_sort(habits, {}, measure->value);
   } else {
     std::ranges::stable_sort(habits, std::greater<>(), measure->value);
@@ -39,38 +39,38 @@ void sort_by(std::vector<HeadHabit>& habits, std::string_view name) {
 }
 
 // Of a model that walks back what tells of heads alone: its weights' gradients take gigabytes.
-WantedSteps wanted_by(const HeadsOptions& options) {
+RequestedSteps wanted_by(const HeadsOptions& options) {
   if (!options.lesson.settings.targets || options.ablate) return {};
   return {"*.attention_weights", "*.context", "probabilities", "loss"};
 }
 
-int run(const HeadsOptions& options, const Common& common) {
+int run(const HeadsOptions& options, const CommonOptions& common) {
   const LoadedLesson loaded = load(options.lesson, wanted_by(options));
   if (options.ablate) {
     const auto& backward = loaded.lesson.backward;
     std::optional<double> loss;
     if (backward) loss = loaded.trace.at(backward->of).values[0];
     const std::vector<Ablation> all = ablations(loaded);
-    const Guess answer = likeliest_of(loaded.trace.at("probabilities"), 1).front();
-    print(options.json ? visible_json(ablations_json(loaded.lesson, answer, all, loss))
+    const Prediction answer = top_tokens(loaded.trace.at("probabilities"), 1).front();
+    print(options.json ? sanitise_json(ablations_json(loaded.lesson, answer, all, loss))
                        : ablations_text(loaded.lesson, answer, all, loss, options.digits));
     return 0;
   }
-  std::vector<HeadHabit> habits = head_habits(loaded.trace);
+  std::vector<HeadStats> habits = head_stats(loaded.trace);
   if (habits.empty()) {
     throw InputError(
         "nothing here has weights of queries by keys; qkv heads is for lessons and "
         "models with attention");
   }
-  const bool by_helps = options.sort == habit_measures().back().name;
-  if (by_helps && habit_measures(loaded.trace).size() < habit_measures().size()) {
+  const bool by_helps = options.sort == head_measures().back().name;
+  if (by_helps && head_measures(loaded.trace).size() < head_measures().size()) {
     throw InputError(
         "--sort helps: what a head does for the loss is known where there is one; add "
         "--targets next to a model");
   }
   sort_by(habits, options.sort);
   if (options.json) {
-    print(visible_json(heads_json(loaded.lesson, loaded.trace, habits)));
+    print(sanitise_json(heads_json(loaded.lesson, loaded.trace, habits)));
   } else {
     print(heads_text(loaded.lesson, loaded.trace, habits,
                      {.width = terminal(common.colour).width, .digits = options.digits}));
@@ -78,7 +78,7 @@ int run(const HeadsOptions& options, const Common& common) {
   return 0;
 }
 
-std::function<int()> set_up_heads(OptionList& app, const Common& common) {
+std::function<int()> set_up_heads(OptionList& app, const CommonOptions& common) {
   const auto options = std::make_shared<HeadsOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   add_digits_option(app, options->digits);
@@ -102,7 +102,7 @@ constinit const Command heads_command{
         "  qkv heads trained-adjectives --ablate\n"
         "  qkv heads the-fat-cat --json\n",
     .setup = set_up_heads,
-    .model = ModelPlace::first,
+    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

@@ -25,19 +25,19 @@ void add_words(std::vector<std::string>& words, std::string_view list) {
 }
 
 // Empty where it is a list of ids.
-std::string refusal_of_ids(std::string& text) {
+std::string check_id_list(std::string& text) {
   std::vector<std::string> words;
   add_words(words, text);
   for (const std::string& word : words) {
-    const auto id = number_in<std::uint32_t>(trimmed(word));
+    const auto id = parse_number<std::uint32_t>(trimmed(word));
     if (!id) return fmt::format("\"{}\" is no id; write whole numbers with commas: 3,1,4", word);
   }
   return {};
 }
 
-std::string refusal_of_targets(std::string& text) {
-  std::string refusal = trimmed(text) == "next" ? "" : refusal_of_ids(text);
-  return refusal.empty() ? refusal : refusal + ", or next";
+std::string check_targets(std::string& text) {
+  std::string validate = trimmed(text) == "next" ? "" : check_id_list(text);
+  return validate.empty() ? validate : validate + ", or next";
 }
 
 std::vector<std::size_t> ids_in(const std::string& list) {
@@ -45,14 +45,14 @@ std::vector<std::size_t> ids_in(const std::string& list) {
   add_words(words, list);
   std::vector<std::size_t> ids;
   for (const std::string& word : words)
-    ids.push_back(number_in<std::size_t>(trimmed(word)).value());
+    ids.push_back(parse_number<std::size_t>(trimmed(word)).value());
   return ids;
 }
 
 }  // namespace
 
-void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument argument) {
-  Option* lesson = app.add_argument(choice.name, a_lesson(),
+void add_lesson_options(OptionList& app, LessonSelection& choice, LessonArgument argument) {
+  Option* lesson = app.add_argument(choice.name, lesson_value(),
                                     "A lesson's name, or a lesson file; nothing with --model");
   if (argument == LessonArgument::required) {
     lesson->required();
@@ -71,22 +71,22 @@ void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument ar
   add_model_options(app, choice);
 }
 
-void add_model_options(OptionList& app, LessonChoice& choice) {
-  app.add_option("--model", choice.model, a_file(),
+void add_model_options(OptionList& app, LessonSelection& choice) {
+  app.add_option("--model", choice.model, file_value(),
                  "In place of a lesson, a trained model: its .safetensors, index or directory");
   app.add_option_function<std::string>(
       "--ids", [&ids = choice.changes.ids](const std::string& list) { ids = ids_in(list); },
-      {.name = "LIST", .refusal = refusal_of_ids}, "In place of a text its ids: 3,1,4");
+      {.name = "LIST", .validate = check_id_list}, "In place of a text its ids: 3,1,4");
   app.add_option_function<std::string>(
       "--targets",
       [&targets = choice.settings.targets](const std::string& list) {
-        const bool are_next = trimmed(list) == "next";
-        targets = {are_next, are_next ? std::vector<std::size_t>() : ids_in(list)};
+        const bool next_tokens = trimmed(list) == "next";
+        targets = {next_tokens, next_tokens ? std::vector<std::size_t>() : ids_in(list)};
       },
-      {.name = "LIST", .refusal = refusal_of_targets},
+      {.name = "LIST", .validate = check_targets},
       "The way back, too: a loss by the id due after each token, 4,1,2 or next (the text's own "
       "next tokens), and the gradient of every step and weight");
-  app.add_option("--tokenizer", choice.settings.tokenizer, a_path(),
+  app.add_option("--tokenizer", choice.settings.tokenizer, path_value(),
                  "The model's tokenizer.json, or the directory of vocab.json and merges.txt");
   app.add_option_function<std::vector<std::string>>(
       "--vocabulary",
@@ -97,7 +97,7 @@ void add_model_options(OptionList& app, LessonChoice& choice) {
   app.add_option("--model-heads", choice.settings.heads,
                  whole_number(1, std::numeric_limits<std::uint32_t>::max()),
                  "How many heads a layer has, where the model's file does not tell");
-  app.add_option("--continue", choice.settings.further, whole_number(1, 1024),
+  app.add_option("--continue", choice.settings.new_tokens, whole_number(1, 1024),
                  "Let the model add N tokens to the text first, each time the likeliest");
   std::vector<std::string> names;
   for (const Family& family : families()) names.emplace_back(family.name);
@@ -106,7 +106,7 @@ void add_model_options(OptionList& app, LessonChoice& choice) {
                              fmt::join(names, ", ")));
 }
 
-std::string shell_words(const LessonChoice& lesson) {
+std::string shell_words(const LessonSelection& lesson) {
   const bool is_plain = lesson.model.empty() || is_model_file(lesson.name);
   std::string words = (is_plain ? "" : "--model ") + shell_word(lesson.name);
   if (lesson.changes.text) words += " --text " + shell_word(*lesson.changes.text);
@@ -119,29 +119,29 @@ std::string shell_words(const LessonChoice& lesson) {
     words += " --vocabulary " + shell_word(fmt::to_string(fmt::join(model.vocabulary, ",")));
   }
   if (model.heads) words += fmt::format(" --model-heads {}", *model.heads);
-  if (model.targets && model.targets->are_next) words += " --targets next";
-  if (model.targets && !model.targets->are_next) {
+  if (model.targets && model.targets->next_tokens) words += " --targets next";
+  if (model.targets && !model.targets->next_tokens) {
     words += fmt::format(" --targets {}", fmt::join(model.targets->ids, ","));
   }
-  if (model.further > 0) words += fmt::format(" --continue {}", model.further);
+  if (model.new_tokens > 0) words += fmt::format(" --continue {}", model.new_tokens);
   if (model.family) words += " --family " + shell_word(*model.family);
   return words;
 }
 
-LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
+LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted) {
   const bool is_lesson = choice.model.empty() && !is_model_file(choice.name);
   if (is_lesson && choice.settings.targets) {
     throw InputError(
         "--targets goes with --model FILE; a lesson says in its [backward] where its gradients "
         "begin");
   }
-  if (choice.settings.targets && choice.settings.further > 0) {
+  if (choice.settings.targets && choice.settings.new_tokens > 0) {
     throw InputError(
         "write either --targets or --continue; the targets are those of the text as it stands");
   }
-  ModelSettings only_further;
-  only_further.further = choice.settings.further;
-  if (is_lesson && choice.settings != only_further) {
+  ModelSettings continue_only;
+  continue_only.new_tokens = choice.settings.new_tokens;
+  if (is_lesson && choice.settings != continue_only) {
     throw InputError(
         "--tokenizer, --vocabulary, --model-heads and --family go with --model FILE; a lesson says "
         "such things in its [model]");
@@ -152,11 +152,11 @@ LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted) {
   if (choice.changes.ids && choice.changes.text) {
     throw InputError("write either --text or --ids; the model reads one of the two");
   }
-  const std::size_t further = choice.settings.further;
+  const std::size_t new_tokens = choice.settings.new_tokens;
   LoadedLesson loaded = !is_lesson
                             ? load_model(choice.name, choice.changes, choice.settings, wanted)
-                        : further > 0 ? continue_lesson(choice.name, choice.changes, further)
-                                      : load_lesson(choice.name, choice.changes, wanted);
+                        : new_tokens > 0 ? continue_lesson(choice.name, choice.changes, new_tokens)
+                                         : load_lesson(choice.name, choice.changes, wanted);
   loaded.lesson.asked = shell_words(choice);
   return loaded;
 }

@@ -10,7 +10,7 @@ namespace qkv::inline cli {
 class OptionList;
 
 /// Which lesson a command works on, and what is changed in it.
-struct LessonChoice {
+struct LessonSelection {
   std::string name;
   LessonChanges changes;
   std::string model;  ///< the model that is walked in place of a lesson; then `name` is the same
@@ -18,19 +18,19 @@ struct LessonChoice {
 };
 
 /// LESSON, --text, --set and what goes with a model, as a person would type them.
-std::string shell_words(const LessonChoice& lesson);
+std::string shell_words(const LessonSelection& lesson);
 
 /// The lesson, or the model, changed and worked out, as far as the wanted steps need it. Throws
 /// InputError as library.hpp says.
-LoadedLesson load(const LessonChoice& choice, const WantedSteps& wanted = {});
+LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted = {});
 
-enum class LessonArgument { required, first_lesson_otherwise };
+enum class LessonArgument { required, defaults_to_first };
 
 /// Declares LESSON, --text, --set and --model with what goes with it.
-void add_lesson_options(OptionList& app, LessonChoice& choice, LessonArgument argument);
+void add_lesson_options(OptionList& app, LessonSelection& choice, LessonArgument argument);
 
 /// Declares --model and what goes with it alone.
-void add_model_options(OptionList& app, LessonChoice& choice);
+void add_model_options(OptionList& app, LessonSelection& choice);
 
 /// Declares --head, the one that is to be shown.
 void add_head_option(OptionList& app, std::optional<std::size_t>& head);

@@ -32,10 +32,10 @@ nlohmann::ordered_json json_of(const Lesson& lesson) {
           {"steps", steps}};
 }
 
-std::string as_json(const std::vector<Lesson>& lessons) {
+std::string json_text(const std::vector<Lesson>& lessons) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Lesson& lesson : lessons) list.push_back(json_of(lesson));
-  return visible_json(list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
+  return sanitise_json(list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
          "\n";
 }
 
@@ -60,8 +60,8 @@ std::string steps_of(const Lesson& lesson) {
   std::string text;
   for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
     const StepRecipe& step = lesson.recipe.steps[s];
-    text += fmt::format("{:4}  {}  {}\n", s + 1, padded_right(visible(step.name), widest),
-                        visible(title_of(lesson.texts[s], *step.operation)));
+    text += fmt::format("{:4}  {}  {}\n", s + 1, padded_right(sanitise(step.name), widest),
+                        sanitise(title_of(lesson.texts[s], *step.operation)));
   }
   return text;
 }
@@ -82,14 +82,14 @@ std::string words_of(const Environment& environment, const Terminal& output) {
 
 // One lesson: what it is about, the words that its text may have, its steps.
 std::string about(const Lesson& lesson, const Terminal& output) {
-  std::string text = visible(lesson.title) + "\n";
+  std::string text = sanitise(lesson.title) + "\n";
   text += paragraph(lesson.summary, output.width);
   if (!lesson.source.empty()) {
     text += paragraph("Numbers from: " + lesson.source, output.width);
   }
   text += words_of(lesson.recipe.environment, output);
   text += "\nSteps:\n" + steps_of(lesson);
-  return text + fmt::format("\nWalk it with: qkv run {}\n", visible(lesson.where));
+  return text + fmt::format("\nWalk it with: qkv run {}\n", sanitise(lesson.where));
 }
 
 // One a line, for shells: the lessons of the course, or the steps of one lesson.
@@ -110,12 +110,12 @@ std::string source_of(const std::string& name) {
   }
   find_lesson(name);  // says which name was probably meant, where there is no such file either
   throw InputError(fmt::format(
-      "{} is a file of your own already; --source prints a built-in lesson", visible(name)));
+      "{} is a file of your own already; --source prints a built-in lesson", sanitise(name)));
 }
 
 std::vector<Lesson> wanted_lessons(const LessonsOptions& options) {
   if (!options.lesson.empty()) {
-    LessonReading reading = find_lesson(options.lesson);
+    ParsedLesson reading = find_lesson(options.lesson);
     if (!reading.faults.empty()) load_lesson(options.lesson);  // throws them all
     return {std::move(reading.lesson)};
   }
@@ -126,19 +126,19 @@ std::vector<Lesson> wanted_lessons(const LessonsOptions& options) {
   return lessons;
 }
 
-std::string listing(const LessonsOptions& options, const Common& common) {
+std::string listing(const LessonsOptions& options, const CommonOptions& common) {
   if (options.source) return source_of(options.lesson);
   const std::vector<Lesson> lessons = wanted_lessons(options);
   if (options.names) return names_of(options, lessons);
-  if (options.json) return as_json(lessons);
+  if (options.json) return json_text(lessons);
   const Terminal output = terminal(common.colour);
   return options.lesson.empty() ? course(lessons, output) : about(lessons.front(), output);
 }
 
-std::function<int()> set_up_lessons(OptionList& app, const Common& common) {
+std::function<int()> set_up_lessons(OptionList& app, const CommonOptions& common) {
   const auto options = std::make_shared<LessonsOptions>();
-  Option* lesson =
-      app.add_argument(options->lesson, a_lesson(), "Only this lesson: its words and its steps");
+  Option* lesson = app.add_argument(options->lesson, lesson_value(),
+                                    "Only this lesson: its words and its steps");
   Option* source = app.add_flag("--source", options->source,
                                 "Print the lesson's file, to learn from and to change");
   source->needs(lesson);

@@ -32,23 +32,23 @@ void add_advice(const Lesson& lesson, const LintOptions& options, std::vector<Fa
   const Trace trace = evaluate(lesson.recipe);
   const bool by_hand = is_for_hand_work(trace);
   if (by_hand || options.mistakes)
-    std::ranges::move(hidden_mistakes(lesson, trace), std::back_inserter(faults));
+    std::ranges::move(undetectable_mistakes(lesson, trace), std::back_inserter(faults));
   if (by_hand) std::ranges::move(long_numbers(lesson, trace), std::back_inserter(faults));
   std::ranges::stable_sort(faults, {}, &Fault::place);
 }
 
 // Prints what is wrong with one lesson; whether it is good, but for advice that is not strict.
 bool lint_one(const std::string& file, const LintOptions& options) {
-  const LessonReading reading = find_lesson(file);
+  const ParsedLesson reading = find_lesson(file);
   std::vector<Fault> faults = lint(reading);
   const bool good = std::none_of(faults.begin(), faults.end(), is_error);
   if (good) add_advice(reading.lesson, options, faults);
-  for (const Fault& fault : faults) print(visible(fault_line(reading.lesson, fault)) + "\n");
-  if (faults.empty()) print(visible(file) + ": good\n");
+  for (const Fault& fault : faults) print(sanitise(fault_line(reading.lesson, fault)) + "\n");
+  if (faults.empty()) print(sanitise(file) + ": good\n");
   return good && (faults.empty() || !options.strict);
 }
 
-int run(const LintOptions& options, const Common& common) {
+int run(const LintOptions& options, const CommonOptions& common) {
   if (options.operations) {
     print(operations_text(terminal(common.colour).width));
     return 0;
@@ -58,24 +58,24 @@ int run(const LintOptions& options, const Common& common) {
         "lint needs a lesson: qkv lint my-lesson.toml (qkv new writes one to start from)");
   }
   bool good = true;
-  FewMessages failures;
+  MessageLimit failures;
   for (const std::string& file : options.files) {
     try {
       good = lint_one(file, options) && good;
     } catch (const InputError& error) {  // not there, or no text: the other files are linted still
-      failures.tell(error.what());
+      failures.print_error(error.what());
       good = false;
     }
   }
-  if (failures.untold() > 0) {
-    tell(fmt::format("qkv: and {} more files that can't be read\n", failures.untold()));
+  if (failures.suppressed() > 0) {
+    print_error(fmt::format("qkv: and {} more files that can't be read\n", failures.suppressed()));
   }
   return good ? 0 : 2;
 }
 
-std::function<int()> set_up_lint(OptionList& app, const Common& common) {
+std::function<int()> set_up_lint(OptionList& app, const CommonOptions& common) {
   const auto options = std::make_shared<LintOptions>();
-  app.add_argument(options->files, {.name = "FILE", .offer = Offer::files},
+  app.add_argument(options->files, {.name = "FILE", .completion = Completion::files},
                    "Lesson files, or names of built-in lessons");
   app.add_flag("--ops", options->operations,
                "List the operations that a step can have, with operands and options");

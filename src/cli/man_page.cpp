@@ -11,7 +11,7 @@ namespace {
 std::string roff(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
-    const auto [code, bytes] = decoded(text, at);
+    const auto [code, bytes] = decode_code_point(text, at);
     const bool starts_line = result.empty() || result.back() == '\n';
     if (starts_line && (code == '.' || code == '\'')) result += "\\&";
     switch (code) {
@@ -62,7 +62,7 @@ std::string synopsis(const CommandUsage& command) {
       const std::string name = italic(option.names.front()) + (option.repeats ? " \\&..." : "");
       text += option.required ? name + "\n" : "[" + name + "]\n";
     } else if (option.required) {
-      text += bold(option.long_name()) + " " + italic(option.value.name) + "\n";
+      text += bold(option.preferred_name()) + " " + italic(option.value.name) + "\n";
     }
   }
   return text + "[" + italic("options") + "]\n";

@@ -32,7 +32,7 @@ struct NewOptions {
 // A mistake shows where it is off by more than two units of the third decimal.
 std::size_t hidden_at_three_decimals(const Trace& trace) {
   constexpr double unit = 0.002;
-  return indistinct_mistakes(trace, unit).size();
+  return indistinguishable_mistakes(trace, unit).size();
 }
 
 // A name that a shell and a lesson file take as it stands; others keep the usual one.
@@ -64,16 +64,16 @@ void refuse_groups(const NewOptions& options, std::size_t heads) {
 
 NewLesson wishes_of(const NewOptions& options) {
   const auto style = options.style == "llama" ? LessonStyle::llama : LessonStyle::classic;
-  NewLesson wishes = usual_lesson(style);
-  wishes.seed = options.seed;
-  wishes.tokens = options.tokens.value_or(wishes.tokens);
-  wishes.d_model = options.d_model.value_or(wishes.d_model);
-  wishes.heads = options.heads.value_or(wishes.heads);
-  wishes.causal = wishes.causal || options.causal;
-  refuse_groups(options, wishes.heads);
-  wishes.key_heads = options.key_heads.value_or(0);
-  if (options.file != "-" && is_plain(options.file)) wishes.file = options.file;
-  return wishes;
+  NewLesson request = default_lesson(style);
+  request.seed = options.seed;
+  request.tokens = options.tokens.value_or(request.tokens);
+  request.d_model = options.d_model.value_or(request.d_model);
+  request.heads = options.heads.value_or(request.heads);
+  request.causal = request.causal || options.causal;
+  refuse_groups(options, request.heads);
+  request.key_heads = options.key_heads.value_or(0);
+  if (options.file != "-" && is_plain(options.file)) request.file = options.file;
+  return request;
 }
 
 int run(const NewOptions& options) {
@@ -87,9 +87,9 @@ int run(const NewOptions& options) {
     print(lesson);
     return 0;
   }
-  write_whole(options.file, lesson);
-  const std::string file = visible(options.file);
-  tell(fmt::format("{} is written; now try\n  qkv run {}\n", file, file));
+  write_atomically(options.file, lesson);
+  const std::string file = sanitise(options.file);
+  print_error(fmt::format("{} is written; now try\n  qkv run {}\n", file, file));
   return 0;
 }
 
@@ -97,15 +97,15 @@ int run(const NewOptions& options) {
 void add_size(OptionList& app, const std::string& name, std::optional<std::size_t>& size,
               std::size_t NewLesson::*member, std::size_t fewest, std::size_t most,
               const std::string& says) {
-  const std::size_t usual = usual_lesson(LessonStyle::classic).*member;
-  const std::size_t of_llama = usual_lesson(LessonStyle::llama).*member;
+  const std::size_t usual = default_lesson(LessonStyle::classic).*member;
+  const std::size_t of_llama = default_lesson(LessonStyle::llama).*member;
   app.add_option(name, size, whole_number(fewest, most),
                  fmt::format("{}, {} to {} ({}; llama: {})", says, fewest, most, usual, of_llama));
 }
 
-std::function<int()> set_up_new(OptionList& app, const Common&) {
+std::function<int()> set_up_new(OptionList& app, const CommonOptions&) {
   const auto options = std::make_shared<NewOptions>();
-  app.add_argument(options->file, a_file(), "The lesson file to write; - for the screen")
+  app.add_argument(options->file, file_value(), "The lesson file to write; - for the screen")
       ->required();
   app.add_option("--style", options->style,
                  one_of("STYLE", {std::begin(names_of_styles), std::end(names_of_styles)}),
@@ -138,7 +138,7 @@ constinit const Command new_command{
         "  qkv new wide.toml --tokens 5 --d-model 8 --heads 2\n"
         "  qkv new block.toml --style llama             a whole block, as models have it\n",
     .setup = set_up_new,
-    .files = FileUse::writes,
+    .files = FileAccess::writes,
 };
 
 }  // namespace qkv::inline cli

@@ -13,7 +13,7 @@
 namespace qkv::inline cli {
 namespace {
 
-Refusal not_empty(std::string_view what) {
+ValueCheck check_not_empty(std::string_view what) {
   return [what](const std::string& name) -> std::string {
     return name.empty() ? fmt::format("the name is empty; write {}", what) : "";
   };
@@ -23,54 +23,59 @@ constexpr std::string_view place_of_file = "the path of a file or a directory";
 
 }  // namespace
 
-ValueKind one_of(std::string name, std::vector<std::string> choices) {
-  Refusal refusal = [choices](const std::string& wanted) -> std::string {
+ValueType one_of(std::string name, std::vector<std::string> choices) {
+  ValueCheck validate = [choices](const std::string& wanted) -> std::string {
     if (std::find(choices.begin(), choices.end(), wanted) != choices.end()) return {};
     return fmt::format("\"{}\" is not possible; {}", wanted, did_you_mean(wanted, choices));
   };
-  return {std::move(name), Offer::choices, std::move(choices), std::move(refusal)};
+  return {std::move(name), Completion::choices, std::move(choices), std::move(validate)};
 }
 
-ValueKind whole_number(std::uint64_t fewest, std::uint64_t most) {
-  const auto refusal = [fewest, most](const std::string& text) -> std::string {
-    const auto number = number_in<std::uint64_t>(text);
+ValueType whole_number(std::uint64_t fewest, std::uint64_t most) {
+  const auto validate = [fewest, most](const std::string& text) -> std::string {
+    const auto number = parse_number<std::uint64_t>(text);
     if (number && *number >= fewest && *number <= most) return {};
     return fmt::format("\"{}\" is no whole number from {} to {}", text, fewest, most);
   };
-  return {.name = "N", .refusal = refusal};
+  return {.name = "N", .validate = validate};
 }
 
-ValueKind decimals() { return whole_number(0, 17); }
+ValueType decimals() { return whole_number(0, 17); }
 
-ValueKind a_share() {
-  const auto refusal = [](const std::string& text) -> std::string {
-    const auto share = number_in<double>(text);
+ValueType fraction_value() {
+  const auto validate = [](const std::string& text) -> std::string {
+    const auto share = parse_number<double>(text);
     if (share && *share >= 0 && *share <= 1) return {};
     return fmt::format("\"{}\" is no number from 0 to 1, such as 0.5", text);
   };
-  return {.name = "SHARE", .refusal = refusal};
+  return {.name = "SHARE", .validate = validate};
 }
 
-ValueKind a_file() {
-  return {.name = "FILE", .offer = Offer::files, .refusal = not_empty(place_of_file)};
-}
-
-ValueKind a_directory() {
-  return {.name = "DIR", .offer = Offer::directories, .refusal = not_empty(place_of_file)};
-}
-
-ValueKind a_path() {
-  return {.name = "PATH", .offer = Offer::files, .refusal = not_empty(place_of_file)};
-}
-
-ValueKind a_lesson() { return {.name = "LESSON", .offer = Offer::lessons}; }
-
-ValueKind a_step() {
+ValueType file_value() {
   return {
-      .name = "NAME", .offer = Offer::steps, .refusal = not_empty("a step's name or its number")};
+      .name = "FILE", .completion = Completion::files, .validate = check_not_empty(place_of_file)};
 }
 
-ValueKind a_cell() { return {.name = "CELL", .offer = Offer::cells}; }
+ValueType directory_value() {
+  return {.name = "DIR",
+          .completion = Completion::directories,
+          .validate = check_not_empty(place_of_file)};
+}
+
+ValueType path_value() {
+  return {
+      .name = "PATH", .completion = Completion::files, .validate = check_not_empty(place_of_file)};
+}
+
+ValueType lesson_value() { return {.name = "LESSON", .completion = Completion::lessons}; }
+
+ValueType step_value() {
+  return {.name = "NAME",
+          .completion = Completion::steps,
+          .validate = check_not_empty("a step's name or its number")};
+}
+
+ValueType cell_value() { return {.name = "CELL", .completion = Completion::cells}; }
 
 namespace {
 
@@ -83,10 +88,10 @@ constexpr bool is_list<std::vector<Value>> = true;
 
 Option::Option(DeclaredOption declared, CLI::Option& option)
     : declared_(std::move(declared)), option_(&option) {
-  const ValueKind& value = declared_.value;
+  const ValueType& value = declared_.value;
   if (value.name.empty()) return;
   option.type_name(declared_.is_argument ? "" : value.name);
-  if (value.refusal) option.check(CLI::Validator(value.refusal, ""));
+  if (value.validate) option.check(CLI::Validator(value.validate, ""));
   if (declared_.repeats && !declared_.is_argument) option.allow_extra_args(false);
 }
 
@@ -109,7 +114,7 @@ Option* Option::needs(const Option* other) {
 std::size_t Option::count() const { return option_->count(); }
 
 template <class Value>
-Option* OptionList::add_option(const std::string& names, Value& value, ValueKind kind,
+Option* OptionList::add_option(const std::string& names, Value& value, ValueType kind,
                                const std::string& says) {
   return keep({.names = CLI::detail::split(names, ','),
                .value = std::move(kind),
@@ -121,7 +126,7 @@ Option* OptionList::add_option(const std::string& names, Value& value, ValueKind
 template <class Value>
 Option* OptionList::add_option_function(const std::string& names,
                                         const std::function<void(const Value&)>& read,
-                                        ValueKind kind, const std::string& says) {
+                                        ValueType kind, const std::string& says) {
   return keep({.names = CLI::detail::split(names, ','),
                .value = std::move(kind),
                .says = says,
@@ -130,7 +135,7 @@ Option* OptionList::add_option_function(const std::string& names,
 }
 
 template <class Value>
-Option* OptionList::add_argument(Value& value, ValueKind kind, const std::string& says) {
+Option* OptionList::add_argument(Value& value, ValueType kind, const std::string& says) {
   CLI::Option* option = app_->add_option(kind.name, value, says);
   std::string name = kind.name;
   return keep({.names = {std::move(name)},
@@ -178,19 +183,19 @@ using Name = const std::string&;
 using Words = std::vector<std::string>;
 template <class Value>
 using Read = const std::function<void(const Value&)>&;
-template Option* OptionList::add_option(Name, std::string&, ValueKind, Name);
-template Option* OptionList::add_option(Name, std::optional<std::string>&, ValueKind, Name);
-template Option* OptionList::add_option(Name, Words&, ValueKind, Name);
-template Option* OptionList::add_option(Name, int&, ValueKind, Name);
-template Option* OptionList::add_option(Name, std::optional<int>&, ValueKind, Name);
-template Option* OptionList::add_option(Name, std::optional<double>&, ValueKind, Name);
-template Option* OptionList::add_option(Name, double&, ValueKind, Name);
-template Option* OptionList::add_option(Name, std::size_t&, ValueKind, Name);
-template Option* OptionList::add_option(Name, std::optional<std::size_t>&, ValueKind, Name);
-template Option* OptionList::add_option(Name, std::uint32_t&, ValueKind, Name);
-template Option* OptionList::add_option_function(Name, Read<std::string>, ValueKind, Name);
-template Option* OptionList::add_option_function(Name, Read<Words>, ValueKind, Name);
-template Option* OptionList::add_argument(std::string&, ValueKind, Name);
-template Option* OptionList::add_argument(Words&, ValueKind, Name);
+template Option* OptionList::add_option(Name, std::string&, ValueType, Name);
+template Option* OptionList::add_option(Name, std::optional<std::string>&, ValueType, Name);
+template Option* OptionList::add_option(Name, Words&, ValueType, Name);
+template Option* OptionList::add_option(Name, int&, ValueType, Name);
+template Option* OptionList::add_option(Name, std::optional<int>&, ValueType, Name);
+template Option* OptionList::add_option(Name, std::optional<double>&, ValueType, Name);
+template Option* OptionList::add_option(Name, double&, ValueType, Name);
+template Option* OptionList::add_option(Name, std::size_t&, ValueType, Name);
+template Option* OptionList::add_option(Name, std::optional<std::size_t>&, ValueType, Name);
+template Option* OptionList::add_option(Name, std::uint32_t&, ValueType, Name);
+template Option* OptionList::add_option_function(Name, Read<std::string>, ValueType, Name);
+template Option* OptionList::add_option_function(Name, Read<Words>, ValueType, Name);
+template Option* OptionList::add_argument(std::string&, ValueType, Name);
+template Option* OptionList::add_argument(Words&, ValueType, Name);
 
 }  // namespace qkv::inline cli

@@ -21,13 +21,13 @@ struct ParamsOptions {
 };
 
 // Where only the width of the model is said, the heads share it out, as most models have it.
-void fill_in(StackSizes& sizes, bool d_k_given, bool d_v_given) {
+void derive_missing_sizes(StackSizes& sizes, bool d_k_given, bool d_v_given) {
   if (!d_k_given) {
     if (sizes.d_model % sizes.heads != 0) {
       throw InputError(
           fmt::format("a d_model of {} can't be shared out among {} heads; say how wide a "
                       "query is: --d-k {}",
-                      in_thousands(sizes.d_model), in_thousands(sizes.heads),
+                      group_digits(sizes.d_model), group_digits(sizes.heads),
                       std::max<std::uint64_t>(1, sizes.d_model / sizes.heads)));
     }
     sizes.d_k = sizes.d_model / sizes.heads;
@@ -37,9 +37,9 @@ void fill_in(StackSizes& sizes, bool d_k_given, bool d_v_given) {
 
 int run(const ParamsOptions& options) {
   const StackCount count = parameters_of(options.sizes);
-  std::vector<PatternCount> patterns;
+  std::vector<AttentionCells> patterns;
   for (const std::uint64_t context : options.contexts) {
-    patterns.push_back(pattern_of(context, options.sizes));
+    patterns.push_back(attention_cells(context, options.sizes));
   }
   print(options.json ? params_json(count, patterns) : params_text(count, patterns));
   return 0;
@@ -47,11 +47,11 @@ int run(const ParamsOptions& options) {
 
 // CLI11's own numbers wrap around: -5 would be 18446744073709551611.
 std::uint64_t size_in(const std::string& text, const std::string& option) {
-  const auto size = number_in<std::uint64_t>(text);
+  const auto size = parse_number<std::uint64_t>(text);
   if (size && *size > 0) return *size;
   throw InputError(fmt::format("{} is a whole number from 1 to {}, not \"{}\"", option,
-                               in_thousands(std::numeric_limits<std::uint64_t>::max()),
-                               visible(text)));
+                               group_digits(std::numeric_limits<std::uint64_t>::max()),
+                               sanitise(text)));
 }
 
 Option* add_size(OptionList& app, const std::string& name, std::uint64_t& size,
@@ -60,7 +60,7 @@ Option* add_size(OptionList& app, const std::string& name, std::uint64_t& size,
   return app.add_option_function<std::string>(name, read, {.name = "N"}, says);
 }
 
-std::function<int()> set_up_params(OptionList& app, const Common&) {
+std::function<int()> set_up_params(OptionList& app, const CommonOptions&) {
   const auto options = std::make_shared<ParamsOptions>();
   StackSizes& sizes = options->sizes;
   add_size(app, "--d-model", sizes.d_model, "How many numbers stand for a token")->required();
@@ -79,8 +79,8 @@ std::function<int()> set_up_params(OptionList& app, const Common&) {
       {.name = "N"}, "Tokens; may be given several times (1024, 2048, … 1048576)");
   app.add_flag("--json", options->json, "As JSON, for programs");
   return [options, d_k, d_v] {
-    fill_in(options->sizes, d_k->count() > 0, d_v->count() > 0);
-    if (options->contexts.empty()) options->contexts = usual_contexts();
+    derive_missing_sizes(options->sizes, d_k->count() > 0, d_v->count() > 0);
+    if (options->contexts.empty()) options->contexts = standard_contexts();
     return run(*options);
   };
 }

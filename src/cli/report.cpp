@@ -22,8 +22,8 @@
 namespace qkv::inline cli {
 namespace {
 
-struct ReportOptions {
-  LessonChoice lesson;
+struct ReportCommandOptions {
+  LessonSelection lesson;
   std::string file;
   std::vector<std::string> steps;
   std::optional<std::size_t> head;  ///< from 1
@@ -34,12 +34,12 @@ struct ReportOptions {
 namespace fs = std::filesystem;
 
 // A page says what made it in its head, behind a description of any length.
-constexpr std::size_t largest_head = 65536;
+constexpr std::size_t max_head = 65536;
 
 // Whether a file begins as a page of qkv's own does.
 bool is_report(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
-  std::string start(largest_head, '\0');
+  std::string start(max_head, '\0');
   stream.read(start.data(), static_cast<std::streamsize>(start.size()));
   start.resize(static_cast<std::size_t>(stream.gcount()));
   return start.starts_with("<!DOCTYPE html>") &&
@@ -47,7 +47,7 @@ bool is_report(const std::string& file) {
 }
 
 // An older page makes room for a newer one, and nothing else does unless that is asked for.
-void refuse_to_replace(const ReportOptions& options) {
+void refuse_to_replace(const ReportCommandOptions& options) {
   std::error_code ignored;
   if (!fs::is_regular_file(options.file, ignored)) return;
   if (fs::equivalent(options.file, options.lesson.name, ignored)) {
@@ -62,7 +62,7 @@ void refuse_to_replace(const ReportOptions& options) {
 }
 
 // The command that makes this page.
-std::string command_of(const ReportOptions& options, const Lesson& lesson) {
+std::string command_of(const ReportCommandOptions& options, const Lesson& lesson) {
   std::string words = "qkv report " + lesson.asked;
   for (const std::string& step : options.steps) words += " --step " + shell_word(step);
   if (options.head) words += fmt::format(" --head {}", *options.head);
@@ -74,7 +74,7 @@ std::string command_of(const ReportOptions& options, const Lesson& lesson) {
 std::vector<std::size_t> places_of(const std::vector<std::string>& steps, LoadedLesson& loaded) {
   std::vector<std::size_t> places;
   for (const std::string& step : steps) {
-    places.push_back(place_of_step(loaded.trace, step));
+    places.push_back(step_index(loaded.trace, step));
     loaded.lesson.texts[loaded.trace.steps[places.back()].number - 1].show = true;
   }
   return places;
@@ -88,10 +88,10 @@ void refuse_too_many(const Trace& trace, const std::vector<std::size_t>& steps) 
   throw InputError(fmt::format(
       "{} numbers are more than a page can bring along ({}): take some of the steps, such as "
       "--step {}, or walk it with qkv run",
-      in_thousands(count), in_thousands(most), trace.steps.front().name));
+      group_digits(count), group_digits(most), trace.steps.front().name));
 }
 
-int run(const ReportOptions& options) {
+int run(const ReportCommandOptions& options) {
   if (options.file != "-") refuse_to_replace(options);
   LoadedLesson loaded = load(options.lesson, options.steps);
   const std::vector<std::size_t> steps = places_of(options.steps, loaded);
@@ -111,17 +111,18 @@ int run(const ReportOptions& options) {
     print(page);
     return 0;
   }
-  write_whole(options.file, page);
-  tell(fmt::format("{}: open it in a browser\n", visible(options.file)));
+  write_atomically(options.file, page);
+  print_error(fmt::format("{}: open it in a browser\n", sanitise(options.file)));
   return 0;
 }
 
-std::function<int()> set_up_report(OptionList& app, const Common&) {
-  const auto options = std::make_shared<ReportOptions>();
+std::function<int()> set_up_report(OptionList& app, const CommonOptions&) {
+  const auto options = std::make_shared<ReportCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("-o,--output", options->file, a_file(), "The page to write; - for standard output")
+  app.add_option("-o,--output", options->file, file_value(),
+                 "The page to write; - for standard output")
       ->required();
-  app.add_option("--step", options->steps, a_step(),
+  app.add_option("--step", options->steps, step_value(),
                  "Only this step and what it is made of (name or number; repeatable)");
   add_head_option(app, options->head);
   add_digits_option(app, options->digits);
@@ -142,8 +143,8 @@ constinit const Command report_command{
         "  qkv report the-fat-cat --step scores --step context --head 2 -o two.html\n"
         "  qkv report --model model.safetensors --text \"…\" --step h0.scores -o s.html\n",
     .setup = set_up_report,
-    .model = ModelPlace::first,
-    .files = FileUse::writes,
+    .model = ModelArgument::first,
+    .files = FileAccess::writes,
 };
 
 }  // namespace qkv::inline cli

@@ -33,13 +33,13 @@ namespace qkv::inline cli {
 namespace {
 
 /// How a person walks a lesson step by step.
-struct SteppingChoice {
+struct InteractiveOptions {
   bool plain = false;                           ///< lines only: nothing is drawn over
   std::optional<std::uint32_t> quiz_seed = {};  ///< asks before it shows
   std::string options = {};                     ///< words that the command to go on with keeps
 };
 
-std::string export_everything(const LoadedLesson& loaded, const std::string& directory) {
+std::string export_all(const LoadedLesson& loaded, const std::string& directory) {
   return export_to_directory(export_plan(loaded.lesson, loaded.trace, {}), directory);
 }
 
@@ -57,23 +57,23 @@ std::optional<std::string> read_line() {
 
 // What is typed is seen on a terminal; from a pipe it is put beside its prompt, so that the output
 // reads as if it had been typed.
-void by_lines(Walkthrough walk, std::optional<Quiz> quiz, const std::string& options,
-              std::size_t columns) {
-  PlainStepper stepper(std::move(walk), std::move(quiz), export_everything, columns);
+void run_plain(Walkthrough walk, std::optional<Quiz> quiz, const std::string& options,
+               std::size_t columns) {
+  PlainStepper stepper(std::move(walk), std::move(quiz), export_all, columns);
   print(stepper.begin());
   const bool seen = isatty(STDIN_FILENO);
   while (!stepper.is_over()) {
     print(stepper.prompt());
     flush_output();
     const auto line = read_line();
-    if (!line || !seen) print(line ? visible(*line) + "\n" : "\n");
+    if (!line || !seen) print(line ? sanitise(*line) + "\n" : "\n");
     print(line ? stepper.answer(*line) : stepper.end());
   }
-  tell(way_back(stepper.walk(), stepper.quiz(), options));
+  print_error(resume_command(stepper.walk(), stepper.quiz(), options));
 }
 
-void on_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& options) {
-  Stepper stepper(std::move(walk), std::move(quiz), export_everything);
+void run_full_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& options) {
+  Stepper stepper(std::move(walk), std::move(quiz), export_all);
   WindowSize window{.rows = 0, .columns = 0};
   {
     Screen screen;
@@ -81,7 +81,7 @@ void on_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& op
       const WindowSize size = screen.size();
       if (size != window) stepper.resize(window = size);
       screen.draw(stepper.frame());
-      stepper.look_ahead();
+      stepper.prefetch();
       // Keys that come faster than frames are pressed before the next one is drawn.
       for (auto key = screen.wait(); key && !stepper.is_over(); key = screen.next()) {
         stepper.press(*key);
@@ -89,23 +89,23 @@ void on_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& op
     }
   }
   if (stepper.quiz()) print(stepper.quiz()->summary(stepper.walk(), window.columns));
-  tell(way_back(stepper.walk(), stepper.quiz(), options));
+  print_error(resume_command(stepper.walk(), stepper.quiz(), options));
 }
 
 /// Walks on until the person quits, on the whole screen where the terminal can do that, by lines
 /// elsewhere.
-void step_through(Walkthrough walk, const SteppingChoice& choice, std::size_t columns) {
+void run_interactive(Walkthrough walk, const InteractiveOptions& choice, std::size_t columns) {
   std::optional<Quiz> quiz;
   if (choice.quiz_seed) quiz.emplace(*choice.quiz_seed);
   if (!choice.plain && can_draw()) {
-    on_screen(std::move(walk), std::move(quiz), choice.options);
+    run_full_screen(std::move(walk), std::move(quiz), choice.options);
   } else {
-    by_lines(std::move(walk), std::move(quiz), choice.options, columns);
+    run_plain(std::move(walk), std::move(quiz), choice.options, columns);
   }
 }
 
 struct RunOptions {
-  LessonChoice lesson;
+  LessonSelection lesson;
   int digits = 4;
   std::vector<std::string> steps;
   std::string from;
@@ -115,13 +115,13 @@ struct RunOptions {
   bool pause = false;
   bool no_pause = false;
   bool plain = false;
-  bool way = false;
+  bool intermediates = false;
   bool quiz = false;
   bool lens = false;
   std::uint32_t seed = 0;
 };
 
-Stretch layer_of(const Trace& trace, std::size_t layer) {
+StepRange layer_of(const Trace& trace, std::size_t layer) {
   const auto places_in = [&](std::size_t wanted) {
     std::vector<std::size_t> places;
     for (std::size_t s = 0; s < trace.steps.size(); ++s) {
@@ -139,29 +139,29 @@ Stretch layer_of(const Trace& trace, std::size_t layer) {
 }
 
 // What the walk needs, where that is clear beforehand.
-WantedSteps wanted_by(const RunOptions& options) {
+RequestedSteps wanted_by(const RunOptions& options) {
   if (options.layer) return {fmt::format("h{}.*", *options.layer)};
   return options.steps;
 }
 
 // The steps that were asked for by name, in the lesson's order.
-Stretch stretch_of_names(const Trace& trace, const std::vector<std::string>& names) {
+StepRange range_of_names(const Trace& trace, const std::vector<std::string>& names) {
   std::set<std::size_t> places;
-  for (const std::string& name : names) places.insert(place_of_step(trace, name));
+  for (const std::string& name : names) places.insert(step_index(trace, name));
   return {*places.begin(), *places.rbegin(), {places.begin(), places.end()}};
 }
 
-Stretch stretch_of(const Trace& trace, const RunOptions& options) {
-  if (!options.steps.empty()) return stretch_of_names(trace, options.steps);
-  Stretch stretch = options.layer ? layer_of(trace, *options.layer)
-                                  : Stretch{.first = 0, .last = trace.steps.size() - 1};
-  if (!options.from.empty()) stretch.first = place_of_step(trace, options.from);
-  if (!options.to.empty()) stretch.last = place_of_step(trace, options.to);
-  if (stretch.first > stretch.last) {
+StepRange requested_range(const Trace& trace, const RunOptions& options) {
+  if (!options.steps.empty()) return range_of_names(trace, options.steps);
+  StepRange step_range = options.layer ? layer_of(trace, *options.layer)
+                                       : StepRange{.first = 0, .last = trace.steps.size() - 1};
+  if (!options.from.empty()) step_range.first = step_index(trace, options.from);
+  if (!options.to.empty()) step_range.last = step_index(trace, options.to);
+  if (step_range.first > step_range.last) {
     throw InputError(
         fmt::format("--from {} comes after --to {}; exchange them", options.from, options.to));
   }
-  return stretch;
+  return step_range;
 }
 
 // A reader at a terminal turns the pages; one who asks for one step wants just that one.
@@ -171,25 +171,25 @@ bool pauses(const RunOptions& options) {
 }
 
 void print_all(const LoadedLesson& loaded, const RunOptions& options, const Terminal& output) {
-  const WalkLook look{.width = output.width,
-                      .digits = options.digits,
-                      .colour = output.colour,
-                      .head = head_from(options.head, loaded.trace),
-                      .began = loaded.own ? &loaded.own->trace : nullptr,
-                      .way = options.way};
-  const Stretch stretch = stretch_of(loaded.trace, options);
+  const WalkStyle look{.width = output.width,
+                       .digits = options.digits,
+                       .colour = output.colour,
+                       .head = head_from(options.head, loaded.trace),
+                       .baseline = loaded.own ? &loaded.own->trace : nullptr,
+                       .intermediates = options.intermediates};
+  const StepRange step_range = requested_range(loaded.trace, options);
   if (options.steps.empty()) {
     print(lesson_heading(loaded.lesson, look) + "\n");
-  } else if (options.lesson.settings.further > 0) {
-    print(indented(visible(loaded.lesson.summary), look) + "\n");
+  } else if (options.lesson.settings.new_tokens > 0) {
+    print(indented(sanitise(loaded.lesson.summary), look) + "\n");
   } else if (loaded.lesson.changed) {
-    print(indented(std::string(changed_words), look) + "\n");
+    print(indented(std::string(changed_notice), look) + "\n");
   }
-  for (std::size_t s = stretch.first; s <= stretch.last; ++s) {
-    if (!stretch.only.empty() && !std::ranges::binary_search(stretch.only, s)) continue;
+  for (std::size_t s = step_range.first; s <= step_range.last; ++s) {
+    if (!step_range.only.empty() && !std::ranges::binary_search(step_range.only, s)) continue;
     print(step_text(loaded.lesson, loaded.trace, loaded.trace.steps[s], look));
-    loaded.trace.release();
-    if (s < stretch.last) print("\n");
+    loaded.trace.drop_cache();
+    if (s < step_range.last) print("\n");
   }
 }
 
@@ -205,52 +205,53 @@ std::string kept_options(const RunOptions& options) {
 }
 
 // In place of the walk: what each layer would guess.
-int look_through(const RunOptions& options) {
+int print_logit_lens(const RunOptions& options) {
   constexpr std::size_t guesses = 5;
   const LoadedLesson loaded = load(options.lesson);
-  print(glimpses_text(loaded.lesson, glimpses(loaded, guesses), options.digits));
+  print(glimpses_text(loaded.lesson, logit_lens(loaded, guesses), options.digits));
   return 0;
 }
 
-int run(const RunOptions& options, const Common& common) {
-  if (options.lens || !pauses(options)) confine(FileUse::reads);  // only who steps can export
-  if (options.lens) return look_through(options);
+int run(const RunOptions& options, const CommonOptions& common) {
+  if (options.lens || !pauses(options))
+    enter_sandbox(FileAccess::reads);  // only who steps can export
+  if (options.lens) return print_logit_lens(options);
   LoadedLesson loaded = load(options.lesson, wanted_by(options));
   for (const std::string& step : options.steps) {
-    loaded.lesson.texts[loaded.trace.steps[place_of_step(loaded.trace, step)].number - 1].show =
-        true;
+    loaded.lesson.texts[loaded.trace.steps[step_index(loaded.trace, step)].number - 1].show = true;
   }
   const Terminal output = terminal(common.colour);
   if (!pauses(options)) {
     print_all(loaded, options, output);
     return 0;
   }
-  const Stretch stretch = stretch_of(loaded.trace, options);
-  SteppingChoice choice{.plain = options.plain, .quiz_seed = {}, .options = kept_options(options)};
+  const StepRange step_range = requested_range(loaded.trace, options);
+  InteractiveOptions choice{
+      .plain = options.plain, .quiz_seed = {}, .options = kept_options(options)};
   if (options.quiz) choice.quiz_seed = options.seed;
-  const bool shades = output.colour && (!options.plain || common.colour == ColourChoice::always);
+  const bool shades = output.colour && (!options.plain || common.colour == ColourMode::always);
   const std::optional<std::size_t> head = head_from(options.head, loaded.trace);
-  Walkthrough walk = walkthrough(std::move(loaded), stretch, options.digits, shades);
+  Walkthrough walk = walkthrough(std::move(loaded), step_range, options.digits, shades);
   walk.head = head;
-  walk.way = options.way;
+  walk.intermediates = options.intermediates;
   if (options.plain) walk.picture = Picture::numbers;  // dots are noise to a screen reader
-  step_through(std::move(walk), choice, output.width);
+  run_interactive(std::move(walk), choice, output.width);
   return 0;
 }
 
-std::function<int()> set_up_run(OptionList& app, const Common& common) {
+std::function<int()> set_up_run(OptionList& app, const CommonOptions& common) {
   const auto options = std::make_shared<RunOptions>();
-  add_lesson_options(app, options->lesson, LessonArgument::first_lesson_otherwise);
+  add_lesson_options(app, options->lesson, LessonArgument::defaults_to_first);
   constexpr std::uint64_t any = std::numeric_limits<std::uint32_t>::max();
-  Option* step = app.add_option("--step", options->steps, a_step(),
+  Option* step = app.add_option("--step", options->steps, step_value(),
                                 "Only this step (name or number; repeatable)");
-  app.add_option("--from", options->from, a_step(), "Start at this step")->excludes(step);
-  app.add_option("--to", options->to, a_step(), "Stop after this step")->excludes(step);
+  app.add_option("--from", options->from, step_value(), "Start at this step")->excludes(step);
+  app.add_option("--to", options->to, step_value(), "Stop after this step")->excludes(step);
   app.add_option("--layer", options->layer, whole_number(0, any),
                  "Only this layer of a model; the first is 0")
       ->excludes(step);
   add_head_option(app, options->head);
-  app.add_flag("--way", options->way,
+  app.add_flag("--way", options->intermediates,
                "Also the numbers on the way to a result: softmax's differences and powers");
   add_digits_option(app, options->digits);
   Option* pause =
@@ -284,8 +285,8 @@ constinit const Command run_command{
         "  qkv run my-lesson.toml\n"
         "  qkv run --model model.safetensors --text \"…\" --layer 0 --head 2\n",
     .setup = set_up_run,
-    .model = ModelPlace::first,
-    .files = FileUse::writes,
+    .model = ModelArgument::first,
+    .files = FileAccess::writes,
 };
 
 }  // namespace qkv::inline cli

@@ -27,17 +27,17 @@ constexpr std::uint64_t truncate = 1 << 14;        // since version 3
 constexpr std::uint64_t all_tcp = 0b11;            // since version 4: bind and connect
 constexpr std::uint64_t all_scopes = 0b11;         // since version 6: abstract sockets, signals
 
-Ruleset ruleset(FileUse use, long version) {
+Ruleset ruleset(FileAccess use, long version) {
   Ruleset rules = {.files = execute, .network = 0, .scopes = 0};
-  if (use == FileUse::reads) rules.files |= write_file | remove_and_make;
-  if (use == FileUse::reads && version >= 3) rules.files |= truncate;
+  if (use == FileAccess::reads) rules.files |= write_file | remove_and_make;
+  if (use == FileAccess::reads && version >= 3) rules.files |= truncate;
   if (version >= 4) rules.network = all_tcp;
   if (version >= 6) rules.scopes = all_scopes;
   return rules;
 }
 
 // What the rules handle is refused everywhere, since no place is excepted.
-void refuse_by_kernel(FileUse use) {
+void refuse_by_kernel(FileAccess use) {
   constexpr unsigned ask_version = 1;
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, ask_version);
   if (version < 1) return;
@@ -52,13 +52,13 @@ void refuse_by_kernel(FileUse use) {
 
 #else
 
-void refuse_by_kernel(FileUse) {}
+void refuse_by_kernel(FileAccess) {}
 
 #endif
 
 }  // namespace
 
-void confine(FileUse use) {
+void enter_sandbox(FileAccess use) {
   if (std::getenv("QKV_UNCONFINED") == nullptr) refuse_by_kernel(use);
 }
 

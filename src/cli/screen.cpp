@@ -44,8 +44,8 @@ Progress::Progress(std::string what, std::size_t total)
 
 Progress::~Progress() {
   if (!drawn_) return;
-  tell("\r\x1b[K");
-  watch_line(LineOnTerminal::gone);
+  print_error("\r\x1b[K");
+  set_terminal_line(TerminalLine::gone);
 }
 
 void Progress::advance(std::size_t done) {
@@ -58,9 +58,9 @@ void Progress::advance(std::size_t done) {
 void Progress::draw(Clock::time_point now) {
   const double share = static_cast<double>(done_) / static_cast<double>(total_);
   const auto full = static_cast<std::size_t>(share * static_cast<double>(cells));
-  watch_line(LineOnTerminal::shown);
-  tell(fmt::format("\r{} [{}{}] {:.0f}%\x1b[K", what_, std::string(full, '#'),
-                   std::string(cells - full, '.'), 100 * share));
+  set_terminal_line(TerminalLine::shown);
+  print_error(fmt::format("\r{} [{}{}] {:.0f}%\x1b[K", what_, std::string(full, '#'),
+                          std::string(cells - full, '.'), 100 * share));
   drawn_ = true;
   next_ = now + between;
 }
@@ -84,7 +84,7 @@ termios found;  // the terminal as it was
 volatile std::sig_atomic_t taken = 0;
 // A byte here ends the wait for keys. A signal may be handled by any thread (BLAS has some), so it
 // does not do to be interrupted.
-int wake_up[2] = {-1, -1};
+int notify_main_loop[2] = {-1, -1};
 struct sigaction before_ending[std::size(ending)];
 struct sigaction before_bus_error, before_stop, before_continue, before_resize;
 
@@ -107,7 +107,7 @@ void set_terminal(const termios& state) {
 }
 
 // Keys one by one and unseen; Ctrl-C and Ctrl-Z still send their signals.
-termios key_by_key(termios state) {
+termios disable_line_mode(termios state) {
   state.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ECHONL | IEXTEN);
   state.c_iflag &= ~static_cast<tcflag_t>(ICRNL | INLCR | IGNCR | IXON | ISTRIP);
   state.c_cc[VMIN] = 1;
@@ -118,11 +118,11 @@ termios key_by_key(termios state) {
 // A signal may come at any point between: to give back twice does no harm, never to does.
 void take() {
   taken = 1;
-  set_terminal(key_by_key(found));
+  set_terminal(disable_line_mode(found));
   write_all(enter_bytes);
 }
 
-void give_back() {
+void restore_terminal() {
   if (!taken) return;
   write_all(leave_bytes);
   set_terminal(found);
@@ -131,7 +131,8 @@ void give_back() {
 
 void ask_for_redraw() {
   const char byte = 0;
-  (void)!write(wake_up[1], &byte, 1);  // where the pipe is full, the wait has ended already
+  (void)!write(notify_main_loop[1], &byte,
+               1);  // where the pipe is full, the wait has ended already
 }
 
 void unblock(int signal) {
@@ -142,8 +143,8 @@ void unblock(int signal) {
 }
 
 void on_end(int signal) {
-  remove_unfinished();
-  give_back();
+  remove_temporary_files();
+  restore_terminal();
   std::signal(signal, SIG_DFL);
   unblock(signal);
   raise(signal);
@@ -152,7 +153,7 @@ void on_end(int signal) {
 // A mapped file that was cut short says so itself (formats/mapped_file.hpp), on the terminal as it
 // was.
 void on_bus_error(int signal, siginfo_t* info, void* context) {
-  give_back();
+  restore_terminal();
   const bool has_handler = (before_bus_error.sa_flags & SA_SIGINFO) != 0;
   if (has_handler) before_bus_error.sa_sigaction(signal, info, context);
   on_end(signal);
@@ -162,7 +163,7 @@ bool is_in_front() { return tcgetpgrp(STDIN_FILENO) == getpgrp(); }
 
 void on_stop(int signal) {
   const int saved = errno;
-  give_back();
+  restore_terminal();
   struct sigaction own, plain{};
   plain.sa_handler = SIG_DFL;
   sigaction(signal, &plain, &own);
@@ -195,7 +196,7 @@ void on_resize(int) {
 }
 
 void on_terminate() {
-  give_back();
+  restore_terminal();
   std::abort();
 }
 
@@ -216,7 +217,7 @@ void handle_bus_error() {
 }
 
 void install() {
-  if (wake_up[0] < 0 && pipe2(wake_up, O_NONBLOCK | O_CLOEXEC) != 0) {
+  if (notify_main_loop[0] < 0 && pipe2(notify_main_loop, O_NONBLOCK | O_CLOEXEC) != 0) {
     throw InputError(
         fmt::format("the terminal can't be stepped on ({}); use --plain", std::strerror(errno)));
   }
@@ -243,11 +244,11 @@ void uninstall() {
 std::size_t from_environment(const char* name, std::size_t otherwise) {
   const char* text = std::getenv(name);
   if (!text) return otherwise;
-  const std::size_t number = number_in<std::size_t>(text).value_or(0);
+  const std::size_t number = parse_number<std::size_t>(text).value_or(0);
   return number > 0 ? number : otherwise;
 }
 
-enum class Waited { input, nothing, woken, interrupted };
+enum class WaitResult { input, nothing, woken, interrupted };
 
 void drain(int pipe) {
   char bytes[64];
@@ -255,15 +256,15 @@ void drain(int pipe) {
   }
 }
 
-Waited wait_for_input(int longest) {
-  pollfd ready[] = {{STDIN_FILENO, POLLIN, 0}, {wake_up[0], POLLIN, 0}};
+WaitResult wait_for_input(int longest) {
+  pollfd ready[] = {{STDIN_FILENO, POLLIN, 0}, {notify_main_loop[0], POLLIN, 0}};
   const int count = poll(ready, std::size(ready), longest);
-  if (count == 0) return Waited::nothing;
+  if (count == 0) return WaitResult::nothing;
   if (count > 0 && ready[1].revents != 0) {
-    drain(wake_up[0]);
-    return Waited::woken;
+    drain(notify_main_loop[0]);
+    return WaitResult::woken;
   }
-  return count > 0 ? Waited::input : Waited::interrupted;
+  return count > 0 ? WaitResult::input : WaitResult::interrupted;
 }
 
 }  // namespace
@@ -287,9 +288,9 @@ Screen::Screen() {
 }
 
 Screen::~Screen() {
-  give_back();
+  restore_terminal();
   uninstall();
-  give_back();  // where the program was continued just then
+  restore_terminal();  // where the program was continued just then
 }
 
 WindowSize Screen::size() const {
@@ -302,18 +303,18 @@ WindowSize Screen::size() const {
 }
 
 void Screen::draw(const Frame& frame) {
-  if (taken) write_all(drawn(frame, size()));  // in the background, it is the shell's
+  if (taken) write_all(frame_bytes(frame, size()));  // in the background, it is the shell's
 }
 
 std::optional<Key> Screen::wait() {
   for (;;) {
     if (auto key = decoder_.next()) return key;
-    const Waited waited = wait_for_input(decoder_.is_waiting() ? escape_milliseconds : -1);
-    if (waited == Waited::woken) return {};
-    if (waited == Waited::nothing) {
+    const WaitResult waited = wait_for_input(decoder_.is_waiting() ? escape_milliseconds : -1);
+    if (waited == WaitResult::woken) return {};
+    if (waited == WaitResult::nothing) {
       if (auto key = decoder_.flush()) return key;
     }
-    if (waited != Waited::input) continue;
+    if (waited != WaitResult::input) continue;
     char bytes[4096];
     const ssize_t count = read(STDIN_FILENO, bytes, sizeof bytes);
     if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) {

@@ -22,13 +22,13 @@ constexpr std::size_t most = 10;
 
 }  // namespace
 
-bool FewMessages::tell(std::string_view message) {
+bool MessageLimit::print_error(std::string_view message) {
   if (++count_ > most) return false;
-  qkv::tell(fmt::format("qkv: {}\n", visible(message)));
+  qkv::print_error(fmt::format("qkv: {}\n", sanitise(message)));
   return true;
 }
 
-std::size_t FewMessages::untold() const { return count_ - std::min(count_, most); }
+std::size_t MessageLimit::suppressed() const { return count_ - std::min(count_, most); }
 
 namespace {
 
@@ -44,15 +44,15 @@ int first_failure = 0;
 
 std::size_t width_of_output() {
   const char* columns = std::getenv("COLUMNS");
-  std::size_t width = columns ? number_in<std::size_t>(columns).value_or(0) : 0;
+  std::size_t width = columns ? parse_number<std::size_t>(columns).value_or(0) : 0;
   winsize size{};
   if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
   if (width == 0) return 80;
   return std::min(std::max(width, narrowest), widest);
 }
 
-bool wants_colour(ColourChoice choice) {
-  if (choice != ColourChoice::automatic) return choice == ColourChoice::always;
+bool wants_colour(ColourMode choice) {
+  if (choice != ColourMode::automatic) return choice == ColourMode::always;
   const char* no_colour = std::getenv("NO_COLOR");
   if (no_colour && *no_colour) return false;
   const char* term = std::getenv("TERM");
@@ -61,7 +61,7 @@ bool wants_colour(ColourChoice choice) {
 
 }  // namespace
 
-Terminal terminal(ColourChoice choice) { return {width_of_output(), wants_colour(choice)}; }
+Terminal terminal(ColourMode choice) { return {width_of_output(), wants_colour(choice)}; }
 
 void print(std::string_view text) {
   pending += text;
@@ -75,7 +75,7 @@ void flush_output() {
   if (first_failure == 0) first_failure = reason;
 }
 
-void tell(std::string_view text) {
+void print_error(std::string_view text) {
   flush_output();
   static_cast<void>(write_all(STDERR_FILENO, text));
 }

@@ -6,7 +6,7 @@
 
 namespace qkv::inline cli {
 
-enum class ColourChoice { automatic, always, never };
+enum class ColourMode { automatic, always, never };
 
 /// What qkv is writing to.
 struct Terminal {
@@ -16,7 +16,7 @@ struct Terminal {
 
 /// Looks at standard output and the environment: --color, then NO_COLOR, then whether it is a
 /// terminal that knows colours.
-Terminal terminal(ColourChoice choice);
+Terminal terminal(ColourMode choice);
 
 /// Writes results to standard output; a pipe that takes no more for now is waited for.
 void print(std::string_view text);
@@ -26,20 +26,20 @@ void flush_output();
 
 /// Writes a message to standard error, after all results so far. Its reader may have gone:
 /// what cannot be written is lost.
-void tell(std::string_view text);
+void print_error(std::string_view text);
 
 /// Flushes standard output. Throws InputError where something could not be written, so that a full
 /// disk does not pass for success.
 void finish_output();
 
 /// Messages of a kind that may come by the thousand: the first ones are told, the others counted.
-class FewMessages {
+class MessageLimit {
  public:
   /// A line of standard error, unless there were many already; whether it was told.
-  bool tell(std::string_view message);
+  bool print_error(std::string_view message);
 
   /// How many were not told; 0 at first.
-  std::size_t untold() const;
+  std::size_t suppressed() const;
 
  private:
   std::size_t count_ = 0;

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct WorksheetOptions {
-  LessonChoice lesson;
+  LessonSelection lesson;
   std::string directory;
   int digits = 4;
   bool force = false;
@@ -36,7 +36,7 @@ bool is_filled_in(const fs::path& path, std::string_view blank) {
   if (!fs::exists(path, ignored) || fs::is_fifo(path, ignored)) return false;
   try {
     if (read_bytes(path) == blank) return false;
-    const Written written = read_written(path);
+    const ParsedArray written = read_array(path);
     return std::any_of(written.cells.begin(), written.cells.end(),
                        [](const Numeral& cell) { return !std::isnan(cell.value); });
   } catch (const InputError&) {
@@ -59,7 +59,7 @@ void refuse_filled_in(const fs::path& directory, const std::vector<ExportedFile>
 }
 
 // Another lesson's sheets in the same directory would be checked with this one's.
-void refuse_strangers(const fs::path& directory, const std::vector<ExportedFile>& files) {
+void refuse_unknown_tensors(const fs::path& directory, const std::vector<ExportedFile>& files) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(directory, ignored)) {
     const std::string name = entry.path().filename().string();
@@ -91,7 +91,7 @@ void refuse_too_many(const Trace& trace) {
   if (count <= most) return;
   throw InputError(fmt::format(
       "{} numbers are more than a worksheet is for ({}): qkv export … --step {} writes some steps",
-      in_thousands(count), in_thousands(most), trace.steps.front().name));
+      group_digits(count), group_digits(most), trace.steps.front().name));
 }
 
 int run(const WorksheetOptions& options) {
@@ -103,23 +103,24 @@ int run(const WorksheetOptions& options) {
   const std::string check =
       fmt::format("qkv check {} {}", loaded.lesson.asked, shell_word(options.directory));
   std::vector<ExportedFile> files;
-  blank_sheets(loaded.trace, [&](ExportedFile file) { files.push_back(std::move(file)); });
+  blank_worksheet_files(loaded.trace, [&](ExportedFile file) { files.push_back(std::move(file)); });
   if (!options.force) {
-    refuse_strangers(options.directory, files);
+    refuse_unknown_tensors(options.directory, files);
     refuse_filled_in(options.directory, files);
   }
   files.push_back(
       {"worksheet.html", worksheet_page(loaded.lesson, loaded.trace, options.digits, check)});
   write_all(files, options.directory);
-  tell(fmt::format("{} files in {}: print worksheet.html, or fill in the CSV files; then\n  {}\n",
-                   files.size(), visible(options.directory), visible(check)));
+  print_error(
+      fmt::format("{} files in {}: print worksheet.html, or fill in the CSV files; then\n  {}\n",
+                  files.size(), sanitise(options.directory), sanitise(check)));
   return 0;
 }
 
-std::function<int()> set_up_worksheet(OptionList& app, const Common&) {
+std::function<int()> set_up_worksheet(OptionList& app, const CommonOptions&) {
   const auto options = std::make_shared<WorksheetOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("-o,--output", options->directory, a_directory(), "The directory to write to")
+  app.add_option("-o,--output", options->directory, directory_value(), "The directory to write to")
       ->required();
   app.add_option("--digits", options->digits, decimals(),
                  "Decimals of the givens on the printable page (4)");
@@ -139,8 +140,8 @@ constinit const Command worksheet_command{
         "  qkv check the-fat-cat my-work\n"
         "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
     .setup = set_up_worksheet,
-    .model = ModelPlace::first,
-    .files = FileUse::writes,
+    .model = ModelArgument::first,
+    .files = FileAccess::writes,
 };
 
 }  // namespace qkv::inline cli

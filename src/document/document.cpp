@@ -14,7 +14,7 @@
 namespace qkv::inline document {
 namespace {
 
-constexpr int most_terms = 9;
+constexpr int max_terms = 9;
 
 // Text in which no character means anything but itself. CommonMark lets every ASCII mark stand
 // after a backslash; pandoc also reads $, ^, ~ and @.
@@ -59,7 +59,7 @@ std::string row_text(const std::vector<std::string>& cells) {
 
 class MarkdownWriter {
  public:
-  MarkdownWriter(const Trace& trace, const DocumentLook& look) : trace_(trace), look_(look) {}
+  MarkdownWriter(const Trace& trace, const DocumentStyle& look) : trace_(trace), look_(look) {}
 
   std::string operator()(const DocumentHeading& heading) const {
     return fmt::format("{} {}\n", std::string(static_cast<std::size_t>(heading.level), '#'),
@@ -102,12 +102,12 @@ class MarkdownWriter {
   std::string operator()(const DocumentArithmetic& arithmetic) const {
     const CellArithmetic worked =
         arithmetic_of(trace_, arithmetic.cell,
-                      {.digits = look_.digits, .most_terms = most_terms, .minus = typeset_minus});
+                      {.digits = look_.digits, .max_terms = max_terms, .minus = typeset_minus});
     if (worked.lines.size() < 2) return {};
     std::string lines;
     std::string start = worked.cell;
     for (const std::string& line : worked.lines) {
-      lines += fmt::format("{}{} = {}", lines.empty() ? "" : "\n", visible(start), visible(line));
+      lines += fmt::format("{}{} = {}", lines.empty() ? "" : "\n", sanitise(start), sanitise(line));
       start = " ";
     }
     return "One cell:\n\n" + code(lines);
@@ -119,21 +119,21 @@ class MarkdownWriter {
   }
 
   const Trace& trace_;
-  const DocumentLook& look_;
+  const DocumentStyle& look_;
 };
 
-bool is_item(const DocumentPart& part) {
+bool is_item(const DocumentBlock& part) {
   const auto* passage = std::get_if<Passage>(&part);
   return passage != nullptr && passage->kind == Passage::Kind::item;
 }
 
 }  // namespace
 
-std::string markdown_document(const Lesson& lesson, const Trace& trace, const DocumentLook& look) {
+std::string markdown_document(const Lesson& lesson, const Trace& trace, const DocumentStyle& look) {
   const MarkdownWriter writer(trace, look);
   std::string text;
   bool after_item = false;
-  for (const DocumentPart& part : document_of(lesson, trace, look)) {
+  for (const DocumentBlock& part : document_of(lesson, trace, look)) {
     const std::string block = std::visit(writer, part);
     if (block.empty()) continue;
     const bool item = is_item(part);
@@ -148,7 +148,7 @@ std::string markdown_document(const Lesson& lesson, const Trace& trace, const Do
 
 namespace {
 
-using Parts = std::vector<DocumentPart>;
+using Parts = std::vector<DocumentBlock>;
 
 void add_passages(Parts& parts, std::vector<Passage> passages) {
   for (Passage& passage : passages) {
@@ -160,12 +160,12 @@ void add_prose(Parts& parts, const std::string& prose) { add_passages(parts, pas
 
 std::vector<std::string> safe_labels(const std::vector<std::string>& labels) {
   std::vector<std::string> safe;
-  for (const std::string& label : labels) safe.push_back(visible_label(label));
+  for (const std::string& label : labels) safe.push_back(sanitise_label(label));
   return safe;
 }
 
 DocumentTable table_of(std::size_t rows, std::size_t columns, std::span<const double> values,
-                       const MatrixLabels& labels, const DocumentLook& look) {
+                       const MatrixLabels& labels, const DocumentStyle& look) {
   DocumentTable table{.title = {}, .row_labels = {}, .columns = {}, .rows = {}};
   if (look.labels) {
     table.row_labels = safe_labels(labels.rows);
@@ -180,29 +180,29 @@ DocumentTable table_of(std::size_t rows, std::size_t columns, std::span<const do
 }
 
 // The ids of a batch, each sentence under its own words.
-void add_sentences(Parts& parts, const Tensor& ids, const DocumentLook& look) {
+void add_sentences(Parts& parts, const Tensor& ids, const DocumentStyle& look) {
   for (std::size_t b = 0; b < ids.rows(); ++b) {
     const auto row = std::span(ids.values).subspan(b * ids.columns(), ids.columns());
     parts.emplace_back(table_of(1, ids.columns(), row, labels_of_sentence(ids, b), look));
   }
 }
 
-void add_tensor(Parts& parts, const Tensor& tensor, Convention convention,
-                const DocumentLook& look) {
+void add_tensor(Parts& parts, const Tensor& tensor, TokenLayout token_layout,
+                const DocumentStyle& look) {
   if (tensor.values.empty()) {
     return add_prose(parts, "It holds no numbers.");
   }
-  if (tensor.values.size() > most_cells_in_document) {
+  if (tensor.values.size() > max_document_cells) {
     return add_prose(
         parts, fmt::format("Its {} numbers are too many for a page; qkv export writes them as csv "
                            "or npy.",
                            tensor.values.size()));
   }
   if (words_differ_by_row(tensor)) return add_sentences(parts, tensor, look);
-  const Tensor shown = as_shown(tensor, convention);
+  const Tensor shown = as_shown(tensor, token_layout);
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
     DocumentTable table = table_of(shown.rows(), shown.columns(), shown.cells(m),
-                                   full_labels(tensor, m, convention), look);
+                                   full_labels(tensor, m, token_layout), look);
     if (shown.matrices() > 1) table.title = matrix_name(tensor, m);
     parts.emplace_back(std::move(table));
   }
@@ -211,7 +211,7 @@ void add_tensor(Parts& parts, const Tensor& tensor, Convention convention,
 // Adds what is told to a document.
 class DocumentWriter {
  public:
-  DocumentWriter(Parts& parts, const Trace& trace, const DocumentLook& look)
+  DocumentWriter(Parts& parts, const Trace& trace, const DocumentStyle& look)
       : parts_(parts), trace_(trace), look_(look) {}
 
   void operator()(const LessonTitle& title) const { heading(1, title.text); }
@@ -220,27 +220,27 @@ class DocumentWriter {
     heading(2, fmt::format("{}. {}: {}", step.number, step.name, step.title));
   }
 
-  void operator()(const Words& words) const { add_passages(parts_, introduced(words)); }
+  void operator()(const ProseBlock& words) const { add_passages(parts_, with_introduction(words)); }
 
   void operator()(const Formula& formula) const {
-    parts_.emplace_back(DocumentFormula{visible(formula_text(formula))});
+    parts_.emplace_back(DocumentFormula{sanitise(formula_text(formula))});
   }
 
-  void operator()(const Exhibit& exhibit) const {
-    const std::string sized = fmt::format("{} ({})", exhibit.title, exhibit.shape);
-    switch (exhibit.role) {
-      case Exhibit::Role::given: heading(3, "Given: " + sized); break;
-      case Exhibit::Role::on_the_way: heading(3, "On the way: " + exhibit.title); break;
-      case Exhibit::Role::result: heading(3, sized); break;
+  void operator()(const MatrixBlock& matrix_block) const {
+    const std::string sized = fmt::format("{} ({})", matrix_block.title, matrix_block.shape);
+    switch (matrix_block.role) {
+      case MatrixBlock::Role::given: heading(3, "Given: " + sized); break;
+      case MatrixBlock::Role::intermediate: heading(3, "On the way: " + matrix_block.title); break;
+      case MatrixBlock::Role::result: heading(3, sized); break;
     }
-    add_tensor(parts_, *exhibit.tensor, trace_.convention, look_);
+    add_tensor(parts_, *matrix_block.tensor, trace_.token_layout, look_);
   }
 
-  void operator()(const UnshownGivens& givens) const {
+  void operator()(const HiddenGivens& givens) const {
     add_prose(parts_, fmt::format("Given, not shown: {}.", givens.names));
   }
 
-  void operator()(const Changes& changes) const { add_prose(parts_, changes.text); }
+  void operator()(const ChangeNote& changes) const { add_prose(parts_, changes.text); }
 
   void operator()(const WorkedCell& worked) const {
     parts_.emplace_back(DocumentArithmetic{worked.cell});
@@ -248,24 +248,25 @@ class DocumentWriter {
 
  private:
   void heading(int level, const std::string& text) const {
-    parts_.emplace_back(DocumentHeading{level, visible(text)});
+    parts_.emplace_back(DocumentHeading{level, sanitise(text)});
   }
 
   Parts& parts_;
   const Trace& trace_;
-  const DocumentLook& look_;
+  const DocumentStyle& look_;
 };
 
 }  // namespace
 
-std::vector<DocumentPart> document_of(const Lesson& lesson, const Trace& trace,
-                                      const DocumentLook& look) {
+std::vector<DocumentBlock> document_of(const Lesson& lesson, const Trace& trace,
+                                       const DocumentStyle& look) {
   Parts parts;
   const DocumentWriter writer(parts, trace, look);
-  for (const Told& piece : opening_of(lesson)) std::visit(writer, piece);
+  for (const Block& piece : lesson_opening(lesson)) std::visit(writer, piece);
   for (const Step& step : trace.steps) {
-    const Telling telling{.digits = look.digits, .only = look.only};
-    for (const Told& piece : told_of(lesson, trace, step, telling)) std::visit(writer, piece);
+    const Outline outline{.digits = look.digits, .only = look.only};
+    for (const Block& piece : describe_step(lesson, trace, step, outline))
+      std::visit(writer, piece);
   }
   return parts;
 }

@@ -14,7 +14,7 @@
 namespace qkv::inline document {
 
 /// How a lesson looks as a document.
-struct DocumentLook {
+struct DocumentStyle {
   int digits = 4;
   bool labels = true;
   std::vector<std::string> only = {};  ///< these steps and givens; empty for everything
@@ -38,21 +38,21 @@ struct DocumentArithmetic {
   CellReference cell;  ///< one cell that is worked out
 };
 
-using DocumentPart =
+using DocumentBlock =
     std::variant<DocumentHeading, Passage, DocumentFormula, DocumentTable, DocumentArithmetic>;
 
 /// A tensor of more numbers than this is left to the formats made for it; the document says so.
-inline constexpr std::size_t most_cells_in_document = 4096;
+inline constexpr std::size_t max_document_cells = 4096;
 
 /// The walk of a lesson in what both documents have: headings, passages and tables.
-std::vector<DocumentPart> document_of(const Lesson& lesson, const Trace& trace,
-                                      const DocumentLook& look);
+std::vector<DocumentBlock> document_of(const Lesson& lesson, const Trace& trace,
+                                       const DocumentStyle& look);
 
 /// The document in Markdown, with tables as GitHub and pandoc read them.
-std::string markdown_document(const Lesson& lesson, const Trace& trace, const DocumentLook& look);
+std::string markdown_document(const Lesson& lesson, const Trace& trace, const DocumentStyle& look);
 
 /// The document in LaTeX, complete: pdflatex needs no package beyond amsmath and graphicx. Letters
 /// that its fonts lack show as their code points; xelatex and lualatex show them.
-std::string latex_document(const Lesson& lesson, const Trace& trace, const DocumentLook& look);
+std::string latex_document(const Lesson& lesson, const Trace& trace, const DocumentStyle& look);
 
 }  // namespace qkv::inline document

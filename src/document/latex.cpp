@@ -176,10 +176,10 @@ std::string latex_prose(std::string_view text) {
 }
 
 std::string latex_characters(std::string_view latex) {
-  static constexpr std::string_view shown_wrong = "<>|\"";  // by the default fonts
+  static constexpr std::string_view misrendered = "<>|\"";  // by the default fonts
   return replaced(latex, [](std::string_view character) {
     for (const Replacement& mark : marks) {
-      if (mark.character == character && shown_wrong.find(character) != std::string_view::npos) {
+      if (mark.character == character && misrendered.find(character) != std::string_view::npos) {
         return mark.latex;
       }
     }
@@ -189,7 +189,7 @@ std::string latex_characters(std::string_view latex) {
 
 namespace {
 
-constexpr int most_terms = 6;
+constexpr int max_terms = 6;
 
 // \fitted{…} shrinks mathematics that is wider or higher than the page, and leaves the rest alone.
 constexpr std::string_view preamble = R"(\documentclass[a4paper]{article}
@@ -225,21 +225,21 @@ std::string number_text(double value, const NumberStyle& style) {
 }
 
 // TeX knows no lengths above 16383pt: a block of a table must stay below, whatever its labels.
-constexpr std::size_t widest_label = 24;
-constexpr std::size_t most_columns = 16;
-constexpr std::size_t most_rows = 40;
-constexpr std::size_t longest_line = 2000;  // of arithmetic, in bytes
+constexpr std::size_t max_label_width = 24;
+constexpr std::size_t max_columns = 16;
+constexpr std::size_t max_rows = 40;
+constexpr std::size_t max_line_bytes = 2000;  // of arithmetic, in bytes
 
 std::string label_text(const std::string& label) {
-  return fmt::format("\\text{{{}}}", latex_text(shortened(label, widest_label)));
+  return fmt::format("\\text{{{}}}", latex_text(shortened(label, max_label_width)));
 }
 
 // A part of a table: these rows and columns, as many as fit a page.
-struct Block {
+struct TableBlock {
   std::size_t row, rows, column, columns;
 };
 
-std::string row_text(const DocumentTable& table, std::size_t row, const Block& block) {
+std::string row_text(const DocumentTable& table, std::size_t row, const TableBlock& block) {
   std::string text;
   for (std::size_t j = block.column; j < block.column + block.columns; ++j) {
     text += (j == block.column ? "" : " & ") + number_text(table.rows[row][j], table.style);
@@ -248,7 +248,7 @@ std::string row_text(const DocumentTable& table, std::size_t row, const Block& b
 }
 
 // The numbers alone.
-std::string bracketed(const DocumentTable& table, const Block& block) {
+std::string bracketed(const DocumentTable& table, const TableBlock& block) {
   std::string text = fmt::format("\\left[\\begin{{array}}{{*{{{}}}{{r}}}}\n", block.columns);
   for (std::size_t i = block.row; i < block.row + block.rows; ++i) {
     text += "  " + row_text(table, i, block);
@@ -257,7 +257,7 @@ std::string bracketed(const DocumentTable& table, const Block& block) {
 }
 
 // The numbers between their labels.
-std::string labelled(const DocumentTable& table, const Block& block) {
+std::string labelled(const DocumentTable& table, const TableBlock& block) {
   std::string text = fmt::format("\\begin{{array}}{{l|*{{{}}}{{r}}}}\n", block.columns);
   for (std::size_t j = block.column; j < block.column + block.columns; ++j) {
     text += " & " + (j < table.columns.size() ? label_text(table.columns[j]) : "");
@@ -272,12 +272,12 @@ std::string labelled(const DocumentTable& table, const Block& block) {
 // The table in blocks, each after what it shows where there are several.
 std::string blocks_text(const DocumentTable& table) {
   const std::size_t columns = table.rows.front().size();
-  const bool one = table.rows.size() <= most_rows && columns <= most_columns;
+  const bool one = table.rows.size() <= max_rows && columns <= max_columns;
   std::string text;
-  for (std::size_t i = 0; i < table.rows.size(); i += most_rows) {
-    for (std::size_t j = 0; j < columns; j += most_columns) {
-      const Block block{i, std::min(most_rows, table.rows.size() - i), j,
-                        std::min(most_columns, columns - j)};
+  for (std::size_t i = 0; i < table.rows.size(); i += max_rows) {
+    for (std::size_t j = 0; j < columns; j += max_columns) {
+      const TableBlock block{i, std::min(max_rows, table.rows.size() - i), j,
+                             std::min(max_columns, columns - j)};
       if (!one) {
         text += fmt::format("Rows {}--{}, columns {}--{}:\n", i + 1, i + block.rows, j + 1,
                             j + block.columns);
@@ -292,7 +292,7 @@ std::string blocks_text(const DocumentTable& table) {
 
 class LatexWriter {
  public:
-  LatexWriter(const Trace& trace, const DocumentLook& look) : trace_(trace), look_(look) {}
+  LatexWriter(const Trace& trace, const DocumentStyle& look) : trace_(trace), look_(look) {}
 
   std::string operator()(const DocumentHeading& heading) const {
     if (heading.level == 1) return fmt::format("{{\\LARGE {}\\par}}\n", latex_prose(heading.text));
@@ -324,13 +324,13 @@ class LatexWriter {
   std::string operator()(const DocumentArithmetic& arithmetic) const {
     const CellArithmetic worked = arithmetic_of(
         trace_, arithmetic.cell,
-        {.digits = look_.digits, .most_terms = most_terms, .notation = Notation::latex});
+        {.digits = look_.digits, .max_terms = max_terms, .notation = Notation::latex});
     if (worked.lines.size() < 2) return {};
     std::string lines;
     std::string start = worked.cell;
     for (const std::string& line : worked.lines) {
-      if (start.size() + line.size() > longest_line) return {};  // labels as long as sentences
-      lines += fmt::format("{} &= {} \\\\\n", visible(start), visible(line));
+      if (start.size() + line.size() > max_line_bytes) return {};  // labels as long as sentences
+      lines += fmt::format("{} &= {} \\\\\n", sanitise(start), sanitise(line));
       start.clear();
     }
     return fmt::format("One cell:\n\\fitted{{\\begin{{aligned}}\n{}\\end{{aligned}}}}\n",
@@ -345,15 +345,15 @@ class LatexWriter {
   }
 
   const Trace& trace_;
-  const DocumentLook& look_;
+  const DocumentStyle& look_;
 };
 
 }  // namespace
 
-std::string latex_document(const Lesson& lesson, const Trace& trace, const DocumentLook& look) {
+std::string latex_document(const Lesson& lesson, const Trace& trace, const DocumentStyle& look) {
   const LatexWriter writer(trace, look);
   std::string text(preamble);
-  for (const DocumentPart& part : document_of(lesson, trace, look)) {
+  for (const DocumentBlock& part : document_of(lesson, trace, look)) {
     text += std::visit(writer, part) + "\n";
   }
   return text + "\\end{document}\n";

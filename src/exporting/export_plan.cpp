@@ -25,11 +25,11 @@ namespace {
 /// A job's tensors as people see them. Only those that are turned over are copied.
 class Shown {
  public:
-  explicit Shown(const ExportJob& job) {
+  explicit Shown(const FileContext& job) {
     for (const ExportEntry& entry : job.entries) {
       const Tensor* tensor = entry.tensor;
-      if (is_turned(*tensor, job.trace->convention)) {
-        tensor = &turned_.emplace_back(as_shown(*tensor, job.trace->convention));
+      if (is_shown_transposed(*tensor, job.trace->token_layout)) {
+        tensor = &turned_.emplace_back(as_shown(*tensor, job.trace->token_layout));
       }
       tensors_.push_back({entry.name, tensor});
     }
@@ -49,31 +49,31 @@ Tensor turned_matrix(const Tensor& tensor, std::size_t index) {
   return transposed(tensor_of({tensor.rows(), tensor.columns()}, {values.begin(), values.end()}));
 }
 
-void export_csv(const ExportJob& job, const Sink& sink) {
+void export_csv(const FileContext& job, const Sink& sink) {
   const Tensor& tensor = *job.entries.front().tensor;
-  const bool turned = is_turned(tensor, job.trace->convention);
+  const bool turned = is_shown_transposed(tensor, job.trace->token_layout);
   const Tensor copy = turned ? turned_matrix(tensor, job.matrix) : Tensor{};
-  const MatrixLabels labels = full_labels(tensor, job.matrix, job.trace->convention);
+  const MatrixLabels labels = full_labels(tensor, job.matrix, job.trace->token_layout);
   write_csv(turned ? csv_matrix(copy, 0, labels) : csv_matrix(tensor, job.matrix, labels),
             {.labels = job.options.plain ? CsvLabels::left_out : CsvLabels::written,
              .digits = job.options.digits},
             sink);
 }
 
-void export_npy(const ExportJob& job, const Sink& sink) {
+void export_npy(const FileContext& job, const Sink& sink) {
   const Shown shown(job);
   sink(npy_header(shown.one().shape()));
-  shown.one().values.in_pieces([&](auto piece) { sink(bytes_of(piece)); });
+  shown.one().values.for_each_piece([&](auto piece) { sink(bytes_of(piece)); });
 }
 
-void export_npz(const ExportJob& job, const Sink& sink) { write_npz(Shown(job).tensors(), sink); }
+void export_npz(const FileContext& job, const Sink& sink) { write_npz(Shown(job).tensors(), sink); }
 
-void export_json(const ExportJob& job, const Sink& sink) {
+void export_json(const FileContext& job, const Sink& sink) {
   write_json(Shown(job).tensors(), job.options.digits, sink);
 }
 
-void export_safetensors(const ExportJob& job, const Sink& sink) {
-  const bool columns = job.trace->convention == Convention::columns;
+void export_safetensors(const FileContext& job, const Sink& sink) {
+  const bool columns = job.trace->token_layout == TokenLayout::columns;
   write_safetensors(Shown(job).tensors(),
                     {{"lesson", job.lesson->name},
                      {"title", job.lesson->title},
@@ -81,25 +81,25 @@ void export_safetensors(const ExportJob& job, const Sink& sink) {
                     sink);
 }
 
-DocumentLook look_of(const ExportJob& job) {
-  DocumentLook look{.labels = !job.options.plain, .only = job.options.only};
-  if (job.options.digits) look.digits = *job.options.digits;
-  return look;
+DocumentStyle style_of(const FileContext& job) {
+  DocumentStyle style{.labels = !job.options.plain, .only = job.options.only};
+  if (job.options.digits) style.digits = *job.options.digits;
+  return style;
 }
 
-void export_markdown(const ExportJob& job, const Sink& sink) {
-  sink(markdown_document(*job.lesson, *job.trace, look_of(job)));
+void export_markdown(const FileContext& job, const Sink& sink) {
+  sink(markdown_document(*job.lesson, *job.trace, style_of(job)));
 }
 
-void export_latex(const ExportJob& job, const Sink& sink) {
-  sink(latex_document(*job.lesson, *job.trace, look_of(job)));
+void export_latex(const FileContext& job, const Sink& sink) {
+  sink(latex_document(*job.lesson, *job.trace, style_of(job)));
 }
 
 constexpr ExportFormat known_formats[] = {
     {.format = &file_types::csv,
      .says = "a file for each matrix, with its labels",
      .write = export_csv,
-     .for_screen = visible_prose,
+     .escape_for_terminal = sanitise_prose,
      .unit = ExportFormat::Unit::matrix},
     {.format = &file_types::npy,
      .says = "a NumPy array for each step, heads and all",
@@ -112,7 +112,7 @@ constexpr ExportFormat known_formats[] = {
     {.format = &file_types::json,
      .says = "all numbers as nested lists, by name",
      .write = export_json,
-     .for_screen = visible_json,
+     .escape_for_terminal = sanitise_json,
      .unit = ExportFormat::Unit::lesson},
     {.format = &file_types::safetensors,
      .says = "all tensors in one file, F64, by name",
@@ -121,13 +121,13 @@ constexpr ExportFormat known_formats[] = {
     {.format = &file_types::markdown,
      .says = "the walk as a page, every matrix a table",
      .write = export_markdown,
-     .for_screen = visible_prose,
+     .escape_for_terminal = sanitise_prose,
      .unit = ExportFormat::Unit::lesson,
      .is_document = true},
     {.format = &file_types::latex,
      .says = "the walk as a document for pdflatex",
      .write = export_latex,
-     .for_screen = visible_prose,
+     .escape_for_terminal = sanitise_prose,
      .unit = ExportFormat::Unit::lesson,
      .is_document = true},
 };
@@ -136,7 +136,7 @@ const ExportFormat& find_export_format(std::string_view name) {
   for (const ExportFormat& format : known_formats) {
     if (format.format->name == name) return format;
   }
-  throw InputError(fmt::format("there is no format \"{}\"; {}", visible(name),
+  throw InputError(fmt::format("there is no format \"{}\"; {}", sanitise(name),
                                did_you_mean(name, export_format_names())));
 }
 
@@ -178,14 +178,14 @@ namespace {
 
 enum class Numbers { kept, left_out };
 
-void tensor_csv(const std::string& stem, const Tensor& tensor, Convention convention,
+void tensor_csv(const std::string& stem, const Tensor& tensor, TokenLayout token_layout,
                 Numbers numbers, const std::function<void(ExportedFile)>& take) {
-  Tensor shown = as_shown(tensor, convention);
+  Tensor shown = as_shown(tensor, token_layout);
   if (numbers == Numbers::left_out) {
     std::ranges::fill(shown.values.write(), std::numeric_limits<double>::quiet_NaN());
   }
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
-    const MatrixLabels labels = full_labels(tensor, m, convention);
+    const MatrixLabels labels = full_labels(tensor, m, token_layout);
     take({stem + exported_suffix(tensor, m) + ".csv",
           to_csv(csv_matrix(shown, m, labels), {.blanks = CsvBlanks::as_empty_cells})});
   }
@@ -193,12 +193,13 @@ void tensor_csv(const std::string& stem, const Tensor& tensor, Convention conven
 
 }  // namespace
 
-void blank_sheets(const Trace& trace, const std::function<void(ExportedFile)>& take) {
+void blank_worksheet_files(const Trace& trace, const std::function<void(ExportedFile)>& take) {
   for (const Given& given : trace.givens) {
-    tensor_csv(exported_stem(given), given.tensor, trace.convention, Numbers::kept, take);
+    tensor_csv(exported_stem(given), given.tensor, trace.token_layout, Numbers::kept, take);
   }
   for (const Step& step : trace.steps) {
-    tensor_csv(exported_stem(trace, step), step.output, trace.convention, Numbers::left_out, take);
+    tensor_csv(exported_stem(trace, step), step.output, trace.token_layout, Numbers::left_out,
+               take);
   }
 }
 
@@ -231,9 +232,9 @@ std::vector<ExportEntry> wanted_entries(const Trace& trace, const std::vector<st
 }
 
 // One file of a job.
-PlannedFile planned(const std::string& stem, const ExportFormat& format, ExportJob job) {
+PlannedFile planned(const std::string& stem, const ExportFormat& format, FileContext job) {
   PlannedFile file{.name = stem + std::string(format.format->extension), .content = {}};
-  file.for_screen = format.for_screen;
+  file.escape_for_terminal = format.escape_for_terminal;
   for (const ExportEntry& entry : job.entries) {
     if (!format.is_document) file.holds.push_back(entry.name);
     const std::size_t parts =
@@ -242,12 +243,12 @@ PlannedFile planned(const std::string& stem, const ExportFormat& format, ExportJ
   }
   file.content = [&format, job = std::move(job)](const Sink& sink) {
     format.write(job, sink);
-    job.trace->release();
+    job.trace->drop_cache();
   };
   return file;
 }
 
-void plan_entry(const ExportEntry& entry, const ExportFormat& format, ExportJob job,
+void plan_entry(const ExportEntry& entry, const ExportFormat& format, FileContext job,
                 std::vector<PlannedFile>& plan) {
   job.entries = {entry};
   if (format.unit == ExportFormat::Unit::tensor) {
@@ -285,11 +286,12 @@ Json files_json(const std::string& name, const Holders& holders) {
   return files.size() == 1 ? Json(files.front()) : Json(files);
 }
 
-Json entry_json(const std::string& name, const Tensor& tensor, Convention convention,
+Json entry_json(const std::string& name, const Tensor& tensor, TokenLayout token_layout,
                 const Holders& holders) {
   Shape shape = tensor.shape();
-  if (is_turned(tensor, convention)) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-  const MatrixLabels labels = own_labels(tensor, 0, convention);
+  if (is_shown_transposed(tensor, token_layout))
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  const MatrixLabels labels = own_labels(tensor, 0, token_layout);
   Json json = Json::object();
   json["shape"] = shape;
   json["labels"] = {{"rows", labels_json(labels.rows)}, {"columns", labels_json(labels.columns)}};
@@ -307,13 +309,13 @@ Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
   Json entry{{"number", number},
              {"name", step.name},
              {"op", std::string(step.operation->name)},
-             {"of", step.operation->turned(step.of, trace.convention)}};
+             {"of", step.operation->turned(step.of, trace.token_layout)}};
   Json options = Json::object();
-  const Options written = step.operation->turned(step.options, trace.convention);
+  const Options written = step.operation->turned(step.options, trace.token_layout);
   for (const auto& [name, value] : written.all()) options[name] = option_json(value);
   if (!options.empty()) entry["options"] = std::move(options);
   const Tensor* tensor = trace.find(step.name);
-  entry.update(tensor ? entry_json(step.name, *tensor, trace.convention, holders)
+  entry.update(tensor ? entry_json(step.name, *tensor, trace.token_layout, holders)
                       : Json{{"shape", nullptr}, {"labels", nullptr}, {"file", nullptr}});
   return entry;
 }
@@ -327,7 +329,7 @@ Json list_of(const Lesson& lesson, const Trace& trace,
   json["qkv"] = QKV_VERSION;
   json["lesson"] = lesson.name;
   json["title"] = lesson.title;
-  json["convention"] = trace.convention == Convention::columns ? "columns" : "rows";
+  json["convention"] = trace.token_layout == TokenLayout::columns ? "columns" : "rows";
   json["formats"] = Json::array();
   for (const ExportFormat* format : formats) {
     json["formats"].push_back(std::string(format->format->name));
@@ -339,7 +341,7 @@ Json list_of(const Lesson& lesson, const Trace& trace,
   json["givens"] = Json::array();
   for (const Given& given : trace.givens) {
     Json entry{{"name", given.name}};
-    entry.update(entry_json(given.name, given.tensor, trace.convention, holders));
+    entry.update(entry_json(given.name, given.tensor, trace.token_layout, holders));
     json["givens"].push_back(std::move(entry));
   }
   json["steps"] = Json::array();
@@ -377,12 +379,12 @@ ExportPlan export_plan(const Lesson& lesson, const Trace& trace, const ExportOpt
   const std::vector<const ExportFormat*> formats = options.formats.empty()
                                                        ? std::vector{&export_formats().front()}
                                                        : find_export_formats(options.formats);
-  const ExportJob job{.lesson = &lesson, .trace = &trace, .options = options, .entries = {}};
+  const FileContext job{.lesson = &lesson, .trace = &trace, .options = options, .entries = {}};
   const std::vector<ExportEntry> entries = wanted_entries(trace, options.only);
   std::vector<PlannedFile> plan;
   for (const ExportFormat* format : formats) {
     if (format->unit == ExportFormat::Unit::lesson) {
-      ExportJob whole = job;
+      FileContext whole = job;
       whole.entries = entries;
       plan.push_back(planned("lesson", *format, std::move(whole)));
       continue;

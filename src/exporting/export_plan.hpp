@@ -34,11 +34,11 @@ struct ExportedFile {
 /// The same before it is written: large ones never are in memory as a whole.
 struct PlannedFile {
   std::string name;
-  FileContent content;
+  ContentWriter content;
   std::vector<std::string> holds = {};  ///< the steps and givens whose numbers are in it
   std::size_t cells = 0;                ///< how many numbers that makes
   /// Makes the file's text fit for a terminal; nullptr where it is no text.
-  std::string (*for_screen)(std::string_view) = nullptr;
+  std::string (*escape_for_terminal)(std::string_view) = nullptr;
 };
 
 /// The SHA-256 of each file that was written, by its name.
@@ -70,7 +70,7 @@ struct ExportEntry {
 };
 
 /// What one file is made of.
-struct ExportJob {
+struct FileContext {
   const Lesson* lesson = nullptr;
   const Trace* trace = nullptr;
   ExportOptions options;
@@ -85,8 +85,8 @@ struct ExportFormat {
 
   const Format* format = nullptr;
   std::string_view says;  ///< for the help: "one file for each matrix, with its labels"
-  void (*write)(const ExportJob&, const Sink&) = nullptr;
-  std::string (*for_screen)(std::string_view) = nullptr;
+  void (*write)(const FileContext&, const Sink&) = nullptr;
+  std::string (*escape_for_terminal)(std::string_view) = nullptr;
   Unit unit = Unit::matrix;
   bool is_document = false;  ///< for people: it holds the words, and numbers that are rounded
 };
@@ -106,6 +106,6 @@ std::vector<const ExportFormat*> find_export_formats(std::span<const std::string
 
 /// Hands each CSV file of a lesson to fill in to `take`, named as export names them: the givens
 /// with their numbers, the steps with their labels and blank cells.
-void blank_sheets(const Trace& trace, const std::function<void(ExportedFile)>& take);
+void blank_worksheet_files(const Trace& trace, const std::function<void(ExportedFile)>& take);
 
 }  // namespace qkv::inline exporting

@@ -129,11 +129,12 @@ class Writer {
     if (notation_.weight_first && is_product_of_cells(term)) {
       return joined(Expression::of(Kind::product, {term.parts()[1], term.parts()[0]}), sign, 3, 3);
     }
-    return joined(term, sign, least_as_factor(term.parts()[0]), least_as_factor(term.parts()[1]));
+    return joined(term, sign, minimum_as_factor(term.parts()[0]),
+                  minimum_as_factor(term.parts()[1]));
   }
 
   // On a line a quotient has brackets, (a / b)·c, as c might be below the stroke, too.
-  int least_as_factor(const Expression& factor) const {
+  int minimum_as_factor(const Expression& factor) const {
     return !in_latex() && factor.kind() == Kind::quotient ? 4 : 3;
   }
 
@@ -152,7 +153,7 @@ class Writer {
   std::string listed(const Expression& term, std::string_view sign, std::size_t kept,
                      Write write) const {
     const std::size_t count = term.parts().size();
-    const bool cut = look_.most_terms != 0 && count > look_.most_terms;
+    const bool cut = look_.max_terms != 0 && count > look_.max_terms;
     const std::size_t first = cut ? kept - 1 : count;
     std::string text;
     for (std::size_t i = 0; i < first; ++i) text.append(i == 0 ? "" : sign).append(write(i));
@@ -199,7 +200,7 @@ class Writer {
 
   std::size_t stage_;
   mutable int depth_ = 0;  // of sums within sums: the inner ones are cut shorter
-  const ArithmeticLook& look_;
+  const ArithmeticStyle& look_;
   const CellNotation& notation_;
 };
 
@@ -218,7 +219,7 @@ bool is_product_of_cells(const Expression& term) {
          term.parts()[1].kind() == Kind::cell;
 }
 
-std::string written_at(std::size_t stage, const Expression& term, const CellNotation& notation) {
+std::string text_at_stage(std::size_t stage, const Expression& term, const CellNotation& notation) {
   return Writer(stage, notation).write(term);
 }
 
@@ -236,14 +237,14 @@ Expression expression_of(const Trace& trace, const Step& step, const CellReferen
 }
 
 bool writes_weight_first(const Trace& trace, const Step& step) {
-  return trace.convention == Convention::columns &&
+  return trace.token_layout == TokenLayout::columns &&
          !step.operation->form(trace.call(step)).turned.empty();
 }
 
 CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
-                             const ArithmeticLook& look) {
+                             const ArithmeticStyle& look) {
   const Tensor& tensor = trace.at(cell.name);
-  CellArithmetic result{.cell = reference_text(cell, tensor, trace.convention),
+  CellArithmetic result{.cell = reference_text(cell, tensor, trace.token_layout),
                         .value = tensor.at(cell.matrix, cell.row, cell.column),
                         .lines = {}};
   if (look.notation == Notation::latex) result.cell = latex_cell(result.cell);
@@ -263,10 +264,10 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
       .name = [&](const CellPlace& place) {
         return reference_text(
             {std::string(call.names[place.operand]), place.matrix, place.row, place.column},
-            *call.inputs[place.operand], trace.convention);
+            *call.inputs[place.operand], trace.token_layout);
       }};
   for (std::size_t stage = 0; stage <= expression.strides() + 1; ++stage) {
-    std::string line = written_at(stage, expression, notation);
+    std::string line = text_at_stage(stage, expression, notation);
     if (result.lines.empty() || line != result.lines.back())
       result.lines.push_back(std::move(line));
   }

@@ -14,23 +14,23 @@ namespace qkv::inline exposition {
 
 enum class Notation { text, latex };
 
-struct ArithmeticLook {
-  int digits = 4;              ///< decimals of the numbers worked out
-  std::size_t most_terms = 0;  ///< longer sums lose their middle, on every line; 0 keeps all
+struct ArithmeticStyle {
+  int digits = 4;             ///< decimals of the numbers worked out
+  std::size_t max_terms = 0;  ///< longer sums lose their middle, on every line; 0 keeps all
   Notation notation = Notation::text;
   std::string_view minus = "-";  ///< the sign of a negative number; typeset_minus where it is print
 };
 
 /// How the arithmetic of a step's cells is written.
 struct CellNotation {
-  const ArithmeticLook& look;
+  const ArithmeticStyle& look;
   bool weight_first = false;  ///< of a product of two cells the second factor first: W·x
   std::function<std::string(const CellPlace&)> name;  ///< of a cell that it is made of
 };
 
 /// A term at one stage of the calculation: at stage 0 with the names of its cells, at stage s with
 /// every part worked out that takes fewer than s strides.
-std::string written_at(std::size_t stage, const Expression& term, const CellNotation& notation);
+std::string text_at_stage(std::size_t stage, const Expression& term, const CellNotation& notation);
 
 bool is_product_of_cells(const Expression& term);
 
@@ -53,7 +53,7 @@ bool writes_weight_first(const Trace& trace, const Step& step);
 
 /// The arithmetic of a cell of a step. A given has one line: its number.
 CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
-                             const ArithmeticLook& look);
+                             const ArithmeticStyle& look);
 
 /// The tree of a step's cell, its leaves naming the operands of the step's call.
 Expression expression_of(const Trace& trace, const Step& step, const CellReference& cell);

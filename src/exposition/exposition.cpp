@@ -17,14 +17,14 @@
 namespace qkv::inline exposition {
 namespace {
 
-constexpr std::size_t most_cells = 6;
-constexpr int most_digits = 17;  // that tell any two doubles apart
+constexpr std::size_t max_cells = 6;
+constexpr int max_digits = 17;  // that tell any two doubles apart
 
 // "1 → 1.00004": with more decimals where the wanted ones show no change.
 std::string change_text(double then, double now, int digits) {
   std::string before = brief(then, digits);
   std::string after = brief(now, digits);
-  for (int more = digits + 1; before == after && more <= most_digits; ++more) {
+  for (int more = digits + 1; before == after && more <= max_digits; ++more) {
     before = brief(then, more);
     after = brief(now, more);
   }
@@ -40,7 +40,7 @@ std::string changes_text(const Step& step, const Trace& before, int digits) {
   const Tensor& then = own->output;
   if (now.shape() != then.shape()) {
     return fmt::format("changed: this is {} in the lesson itself",
-                       shown_shape(then, before.convention));
+                       shown_shape(then, before.token_layout));
   }
   if (!comparable(now, then)) return "changed: these are other words than the lesson's own";
   std::vector<std::size_t> changed;
@@ -49,13 +49,13 @@ std::string changes_text(const Step& step, const Trace& before, int digits) {
   }
   if (changed.empty()) return "changed: nothing; every number is the lesson's own";
   std::string text = fmt::format("changed: {} of {} cells: ", changed.size(), now.values.size());
-  for (std::size_t k = 0; k < std::min(changed.size(), most_cells); ++k) {
+  for (std::size_t k = 0; k < std::min(changed.size(), max_cells); ++k) {
     const std::size_t i = changed[k];
     text += fmt::format("{}{} {}", k == 0 ? "" : ", ",
-                        reference_text(cell_at("", now, i), now, before.convention),
+                        reference_text(cell_at("", now, i), now, before.token_layout),
                         change_text(then.values[i], now.values[i], digits));
   }
-  return text + (changed.size() > most_cells ? ", …" : "");
+  return text + (changed.size() > max_cells ? ", …" : "");
 }
 
 std::optional<CellReference> largest_change(const Step& step, const Trace& before) {
@@ -78,7 +78,7 @@ std::optional<CellReference> largest_change(const Step& step, const Trace& befor
 namespace {
 
 // A tensor of the trace's own.
-std::shared_ptr<const Tensor> lent(const Tensor& tensor) {
+std::shared_ptr<const Tensor> non_owning(const Tensor& tensor) {
   return {std::shared_ptr<void>(), &tensor};
 }
 
@@ -88,7 +88,7 @@ bool differs_from(const Tensor* before, const Tensor& now) {
 }
 
 // What lies on the way to the step's result, in a trace that may lack the step.
-std::vector<Part> parts_of(const Trace& trace, const std::string& name) {
+std::vector<Intermediate> parts_of(const Trace& trace, const std::string& name) {
   const Step* step = trace.find_step(name);
   if (!step || !step->operation->parts) return {};
   return step->operation->parts(trace.call(*step));
@@ -106,50 +106,52 @@ std::vector<Passage> below(std::string_view line, std::vector<Passage> passages)
   return passages;
 }
 
-class Teller {
+class StepDescriber {
  public:
-  Teller(const Lesson& lesson, const Trace& trace, const Step& step, const Telling& telling)
+  StepDescriber(const Lesson& lesson, const Trace& trace, const Step& step, const Outline& outline)
       : lesson_(lesson),
         trace_(trace),
         step_(step),
-        telling_(telling),
-        shows_(telling.unshown || !telling.only.empty() || lesson.texts[step.number - 1].show) {}
+        outline_(outline),
+        view_(outline.unshown || !outline.only.empty() || lesson.texts[step.number - 1].show) {}
 
-  Exposition told() && {
-    for (const Topic topic : telling_.topics) {
-      if (topic == Topic::givens || is_wanted(step_.name)) tell(topic);
+  Exposition blocks() && {
+    for (const Topic topic : outline_.topics) {
+      if (topic == Topic::givens || is_wanted(step_.name)) describe(topic);
     }
-    return std::move(told_);
+    return std::move(blocks_);
   }
 
  private:
   bool is_wanted(const std::string& name) const {
-    const std::vector<std::string>& only = telling_.only;
+    const std::vector<std::string>& only = outline_.only;
     return only.empty() || std::find(only.begin(), only.end(), name) != only.end();
   }
 
-  void tell(Topic topic) {
-    const int digits = telling_.digits;
+  void describe(Topic topic) {
+    const int digits = outline_.digits;
     switch (topic) {
       case Topic::title: return title();
       case Topic::formula: return add(formula_of(trace_, step_));
-      case Topic::said: return words(Words::Role::said, said_of(lesson_, trace_, step_, digits));
-      case Topic::gist: return words(Words::Role::said, first_sentence(step_.operation->says));
+      case Topic::explanation:
+        return words(ProseBlock::Role::explanation, explanation_of(lesson_, trace_, step_, digits));
+      case Topic::gist:
+        return words(ProseBlock::Role::explanation, first_sentence(step_.operation->says));
       case Topic::givens: return givens();
-      case Topic::way: return way();
+      case Topic::intermediates: return intermediates();
       case Topic::result: return result();
       case Topic::changes: return changes();
       case Topic::cell: return cell();
       case Topic::notice: return notice();
       case Topic::questions:
-        return words(Words::Role::questions, questions_of(lesson_, trace_, step_, digits));
+        return words(ProseBlock::Role::questions, questions_of(lesson_, trace_, step_, digits));
     }
   }
 
-  void add(Told told) { told_.push_back(std::move(told)); }
+  void add(Block blocks) { blocks_.push_back(std::move(blocks)); }
 
-  void words(Words::Role role, const std::string& prose) {
-    if (!prose.empty()) add(Words{role, passages_of(prose)});
+  void words(ProseBlock::Role role, const std::string& prose) {
+    if (!prose.empty()) add(ProseBlock{role, passages_of(prose)});
   }
 
   void title() {
@@ -161,142 +163,143 @@ class Teller {
 
   // Where the matrix is left out, there is nothing to notice but what the lesson says.
   void notice() {
-    if (!shows_ && lesson_.texts[step_.number - 1].notice.text.empty()) return;
-    words(Words::Role::notice, noticed_of(lesson_, trace_, step_, telling_.digits));
+    if (!view_ && lesson_.texts[step_.number - 1].notice.text.empty()) return;
+    words(ProseBlock::Role::notice, notice_of(lesson_, trace_, step_, outline_.digits));
   }
 
   // Those that the lesson leaves out are only named, unless all are asked for.
   void givens() {
     std::string unshown;
-    for (const Given* given : first_used_by(trace_, step_)) {
+    for (const Given* given : new_givens_of(trace_, step_)) {
       if (!is_wanted(given->name)) continue;
-      const std::string shape = shown_shape(given->tensor, trace_.convention);
-      const bool all = telling_.unshown || !telling_.only.empty();
+      const std::string shape = shown_shape(given->tensor, trace_.token_layout);
+      const bool all = outline_.unshown || !outline_.only.empty();
       if (all || is_shown(lesson_, *given)) {
-        add(Exhibit{.role = Exhibit::Role::given,
-                    .title = given->name,
-                    .shape = shape,
-                    .tensor = lent(given->tensor),
-                    .before = own_numbers(given->name, given->tensor),
-                    .head = telling_.head});
+        add(MatrixBlock{.role = MatrixBlock::Role::given,
+                        .title = given->name,
+                        .shape = shape,
+                        .tensor = non_owning(given->tensor),
+                        .before = own_numbers(given->name, given->tensor),
+                        .head = outline_.head});
       } else {
         unshown += fmt::format("{}{} ({})", unshown.empty() ? "" : ", ", given->name, shape);
       }
     }
-    if (!unshown.empty()) add(UnshownGivens{unshown});
+    if (!unshown.empty()) add(HiddenGivens{unshown});
   }
 
   std::shared_ptr<const Tensor> own_numbers(const std::string& name, const Tensor& now) const {
-    const Tensor* before = telling_.began ? telling_.began->find(name) : nullptr;
-    return differs_from(before, now) ? lent(*before) : nullptr;
+    const Tensor* before = outline_.baseline ? outline_.baseline->find(name) : nullptr;
+    return differs_from(before, now) ? non_owning(*before) : nullptr;
   }
 
-  void way() {
-    if (!shows_) return;
-    std::vector<Part> parts = parts_of(trace_, step_.name);
-    std::vector<Part> before;
-    if (telling_.began) before = parts_of(*telling_.began, step_.name);
+  void intermediates() {
+    if (!view_) return;
+    std::vector<Intermediate> parts = parts_of(trace_, step_.name);
+    std::vector<Intermediate> before;
+    if (outline_.baseline) before = parts_of(*outline_.baseline, step_.name);
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      Exhibit exhibit{.role = Exhibit::Role::on_the_way,
-                      .title = parts[i].title,
-                      .shape = shown_shape(parts[i].tensor, trace_.convention),
-                      .step = &step_,
-                      .tensor = std::make_shared<const Tensor>(std::move(parts[i].tensor)),
-                      .head = head_of_way()};
-      const bool same_part = i < before.size() && before[i].title == parts[i].title;
-      if (same_part && differs_from(&before[i].tensor, *exhibit.tensor)) {
-        exhibit.before = std::make_shared<const Tensor>(std::move(before[i].tensor));
+      MatrixBlock matrix_block{.role = MatrixBlock::Role::intermediate,
+                               .title = parts[i].title,
+                               .shape = shown_shape(parts[i].tensor, trace_.token_layout),
+                               .step = &step_,
+                               .tensor = std::make_shared<const Tensor>(std::move(parts[i].tensor)),
+                               .head = head_of_intermediates()};
+      const bool same_intermediate = i < before.size() && before[i].title == parts[i].title;
+      if (same_intermediate && differs_from(&before[i].tensor, *matrix_block.tensor)) {
+        matrix_block.before = std::make_shared<const Tensor>(std::move(before[i].tensor));
       }
-      add(std::move(exhibit));
+      add(std::move(matrix_block));
     }
   }
 
   // Of many heads the way of one will do: the one that the worked cell is in.
-  std::optional<std::size_t> head_of_way() const {
+  std::optional<std::size_t> head_of_intermediates() const {
     constexpr std::size_t many = 3;
-    if (telling_.head || step_.output.matrices() < many) return telling_.head;
+    if (outline_.head || step_.output.matrices() < many) return outline_.head;
     return head_of(step_.output, cell_of(lesson_, trace_, step_).matrix);
   }
 
   void result() {
-    if (!shows_ && lesson_.texts[step_.number - 1].largest) {
-      words(Words::Role::said, largest_of(step_, trace_.convention, telling_.digits));
+    if (!view_ && lesson_.texts[step_.number - 1].largest) {
+      words(ProseBlock::Role::explanation,
+            top_entries(step_, trace_.token_layout, outline_.digits));
     }
-    if (!shows_) return;
-    add(Exhibit{.role = Exhibit::Role::result,
-                .title = step_.name,
-                .shape = shown_shape(step_.output, trace_.convention),
-                .step = &step_,
-                .tensor = lent(step_.output),
-                .before = own_numbers(step_.name, step_.output),
-                .head = telling_.head});
+    if (!view_) return;
+    add(MatrixBlock{.role = MatrixBlock::Role::result,
+                    .title = step_.name,
+                    .shape = shown_shape(step_.output, trace_.token_layout),
+                    .step = &step_,
+                    .tensor = non_owning(step_.output),
+                    .before = own_numbers(step_.name, step_.output),
+                    .head = outline_.head});
   }
 
   void changes() {
-    if (shows_ && telling_.began) {
-      add(Changes{changes_text(step_, *telling_.began, telling_.digits)});
+    if (view_ && outline_.baseline) {
+      add(ChangeNote{changes_text(step_, *outline_.baseline, outline_.digits)});
     }
   }
 
   // Where numbers were changed, the one that this changed most; else the lesson's own choice.
   void cell() {
     const bool is_wanted = lesson_.texts[step_.number - 1].works_cell;
-    if (!shows_ || !is_wanted || step_.output.values.empty()) return;
-    if (telling_.began) {
-      const auto changed = largest_change(step_, *telling_.began);
-      if (changed && !is_hidden(trace_, step_, *changed)) return add(WorkedCell{*changed});
+    if (!view_ || !is_wanted || step_.output.values.empty()) return;
+    if (outline_.baseline) {
+      const auto changed = largest_change(step_, *outline_.baseline);
+      if (changed && !is_masked_cell(trace_, step_, *changed)) return add(WorkedCell{*changed});
     }
-    add(WorkedCell{in_head(cell_of(lesson_, trace_, step_), trace_, telling_.head)});
+    add(WorkedCell{in_head(cell_of(lesson_, trace_, step_), trace_, outline_.head)});
   }
 
   const Lesson& lesson_;
   const Trace& trace_;
   const Step& step_;
-  const Telling& telling_;
-  bool shows_;
-  Exposition told_;
+  const Outline& outline_;
+  bool view_;
+  Exposition blocks_;
 };
 
-std::string_view opening_words(const Lesson& lesson, Words::Role role) {
-  const bool columns = lesson.recipe.convention == Convention::columns;
+std::string_view opening_prose(const Lesson& lesson, ProseBlock::Role role) {
+  const bool columns = lesson.recipe.token_layout == TokenLayout::columns;
   switch (role) {
-    case Words::Role::summary: return lesson.summary;
-    case Words::Role::source: return lesson.source;
-    case Words::Role::convention:
+    case ProseBlock::Role::summary: return lesson.summary;
+    case ProseBlock::Role::source: return lesson.source;
+    case ProseBlock::Role::token_layout:
       return columns ? "Here a token is a column: keys run down, queries across." : "";
-    case Words::Role::changed: return lesson.changed ? changed_words : "";
+    case ProseBlock::Role::changed: return lesson.changed ? changed_notice : "";
     default: return {};
   }
 }
 
 }  // namespace
 
-std::vector<Passage> introduced(const Words& words) {
+std::vector<Passage> with_introduction(const ProseBlock& words) {
   switch (words.role) {
-    case Words::Role::source: return with_lead("Numbers from: ", words.passages);
-    case Words::Role::notice: return with_lead("Notice: ", words.passages);
-    case Words::Role::questions: return below("Try:", words.passages);
+    case ProseBlock::Role::source: return with_lead("Numbers from: ", words.passages);
+    case ProseBlock::Role::notice: return with_lead("Notice: ", words.passages);
+    case ProseBlock::Role::questions: return below("Try:", words.passages);
     default: return words.passages;
   }
 }
 
-Exposition opening_of(const Lesson& lesson, std::span<const Words::Role> roles) {
-  Exposition told = {LessonTitle{lesson.title}};
-  for (const Words::Role role : roles) {
-    const std::string_view prose = opening_words(lesson, role);
+Exposition lesson_opening(const Lesson& lesson, std::span<const ProseBlock::Role> roles) {
+  Exposition blocks = {LessonTitle{lesson.title}};
+  for (const ProseBlock::Role role : roles) {
+    const std::string_view prose = opening_prose(lesson, role);
     if (prose.empty()) continue;
     std::vector<Passage> passages = passages_of(prose);
-    if (role == Words::Role::source && lesson.changed) {
+    if (role == ProseBlock::Role::source && lesson.changed) {
       passages = with_lead("(the lesson's own) ", std::move(passages));
     }
-    told.emplace_back(Words{role, std::move(passages)});
+    blocks.emplace_back(ProseBlock{role, std::move(passages)});
   }
-  return told;
+  return blocks;
 }
 
-Exposition told_of(const Lesson& lesson, const Trace& trace, const Step& step,
-                   const Telling& telling) {
-  return Teller(lesson, trace, step, telling).told();
+Exposition describe_step(const Lesson& lesson, const Trace& trace, const Step& step,
+                         const Outline& outline) {
+  return StepDescriber(lesson, trace, step, outline).blocks();
 }
 
 }  // namespace qkv::inline exposition

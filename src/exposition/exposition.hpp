@@ -31,18 +31,18 @@ struct StepTitle {
 };
 
 /// Prose, and what it is there for.
-struct Words {
-  enum class Role { summary, source, convention, changed, said, notice, questions };
-  Role role = Role::said;
+struct ProseBlock {
+  enum class Role { summary, source, token_layout, changed, explanation, notice, questions };
+  Role role = Role::explanation;
   std::vector<Passage> passages;
 };
 
 /// The same with what introduces it: "Notice: …", "Try:" above questions.
-std::vector<Passage> introduced(const Words& words);
+std::vector<Passage> with_introduction(const ProseBlock& words);
 
 /// A tensor to look at. It may belong to the trace, which must outlive it.
-struct Exhibit {
-  enum class Role { given, on_the_way, result };
+struct MatrixBlock {
+  enum class Role { given, intermediate, result };
   Role role = Role::given;
   std::string title;           ///< its name, or what lies on the way to the step's result
   std::string shape;           ///< as people see it: "7×2"
@@ -53,12 +53,12 @@ struct Exhibit {
 };
 
 /// Givens that a step is the first to use and that the lesson leaves out: `X (7×4), W (4×2)`.
-struct UnshownGivens {
+struct HiddenGivens {
   std::string names;
 };
 
 /// What a change of the lesson did to the step: `changed: 2 of 49 cells: …`.
-struct Changes {
+struct ChangeNote {
   std::string text;
 };
 
@@ -67,67 +67,69 @@ struct WorkedCell {
   CellReference cell;
 };
 
-using Told = std::variant<LessonTitle, StepTitle, Words, Formula, Exhibit, UnshownGivens, Changes,
-                          WorkedCell>;
-using Exposition = std::vector<Told>;
+using Block = std::variant<LessonTitle, StepTitle, ProseBlock, Formula, MatrixBlock, HiddenGivens,
+                           ChangeNote, WorkedCell>;
+using Exposition = std::vector<Block>;
 
 /// What there is to tell about a step.
 enum class Topic {
   title,
   formula,
-  said,       ///< the lesson's words, or the operation's
-  gist,       ///< the first sentence of the operation's
-  givens,     ///< that the step is the first to use
-  way,        ///< to the result: softmax's exponentials
-  result,     ///< the step's own matrix
-  changes,    ///< of its numbers, where some of the lesson's were changed
-  cell,       ///< one that is worked out
-  notice,     ///< what to notice in the numbers
-  questions,  ///< what to try then
+  explanation,    ///< the lesson's words, or the operation's
+  gist,           ///< the first sentence of the operation's
+  givens,         ///< that the step is the first to use
+  intermediates,  ///< to the result: softmax's exponentials
+  result,         ///< the step's own matrix
+  changes,        ///< of its numbers, where some of the lesson's were changed
+  cell,           ///< one that is worked out
+  notice,         ///< what to notice in the numbers
+  questions,      ///< what to try then
 };
 
 /// The topics of a whole walk.
-inline constexpr Topic whole_walk[] = {
-    Topic::title,  Topic::formula, Topic::said, Topic::givens, Topic::way,
-    Topic::result, Topic::changes, Topic::cell, Topic::notice, Topic::questions};
+inline constexpr Topic full_walk[] = {
+    Topic::title,  Topic::formula, Topic::explanation, Topic::givens, Topic::intermediates,
+    Topic::result, Topic::changes, Topic::cell,        Topic::notice, Topic::questions};
 
 /// The same without what lies on the way to a result, for those who have not asked for it.
-inline constexpr Topic short_walk[] = {Topic::title,  Topic::formula, Topic::said,
+inline constexpr Topic short_walk[] = {Topic::title,  Topic::formula, Topic::explanation,
                                        Topic::givens, Topic::result,  Topic::changes,
                                        Topic::cell,   Topic::notice,  Topic::questions};
 
 /// What is told, and in which order.
-struct Telling {
-  std::span<const Topic> topics = whole_walk;
+struct Outline {
+  std::span<const Topic> topics = full_walk;
   int digits = 4;                        ///< decimals of the numbers in prose
   std::vector<std::string> only = {};    ///< these steps and givens, and all of them; else all
   bool unshown = false;                  ///< also the matrices that the lesson leaves out
   std::optional<std::size_t> head = {};  ///< of what has heads, this one
-  const Trace* began = nullptr;          ///< the lesson's own numbers, where some were changed
+  const Trace* baseline = nullptr;       ///< the lesson's own numbers, where some were changed
 };
 
 /// What stands before the first step, as far as there is such: what the lesson is about, where its
 /// numbers come from, that its tokens are columns; of a changed one, which words explain it.
-inline constexpr Words::Role whole_opening[] = {Words::Role::summary, Words::Role::source,
-                                                Words::Role::convention, Words::Role::changed};
+inline constexpr ProseBlock::Role full_opening[] = {
+    ProseBlock::Role::summary, ProseBlock::Role::source, ProseBlock::Role::token_layout,
+    ProseBlock::Role::changed};
 
 /// The lesson's title and these words.
-Exposition opening_of(const Lesson& lesson, std::span<const Words::Role> roles = whole_opening);
+Exposition lesson_opening(const Lesson& lesson,
+                          std::span<const ProseBlock::Role> roles = full_opening);
 
 /// What a writer makes of each, one behind the other.
 template <class Writer>
-std::string written(std::span<const Told> told, const Writer& writer) {
+std::string render(std::span<const Block> blocks, const Writer& writer) {
   std::string text;
-  for (const Told& piece : told) text += std::visit(writer, piece);
+  for (const Block& piece : blocks) text += std::visit(writer, piece);
   return text;
 }
 
 /// One step. Lesson and trace must outlive what is told of them.
-Exposition told_of(const Lesson& lesson, const Trace& trace, const Step& step,
-                   const Telling& telling);
+Exposition describe_step(const Lesson& lesson, const Trace& trace, const Step& step,
+                         const Outline& outline);
 
 /// What is said of a changed lesson before its steps.
-inline constexpr std::string_view changed_words =
+inline constexpr std::string_view changed_notice =
     "Steps whose numbers were changed are explained in general words.";
 
 /// What a change of the lesson did to one step, in a line: how many cells, and the first of them

@@ -21,7 +21,7 @@ bool shows(const Tensor& tensor, std::size_t row) {
 }
 
 // The third row, or the next after it that a mask has left a number; the third where none has one.
-std::size_t row_that_shows(const Tensor& tensor) {
+std::size_t unmasked_row(const Tensor& tensor) {
   const std::size_t third = std::min<std::size_t>(2, tensor.rows() - 1);
   for (std::size_t i = 0; i < tensor.rows(); ++i) {
     const std::size_t row = (third + i) % tensor.rows();
@@ -34,16 +34,16 @@ std::size_t row_that_shows(const Tensor& tensor) {
 
 CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step) {
   const std::string& chosen = lesson.texts[step.number - 1].cell.text;
-  if (chosen.empty()) return typical_cell(step);
+  if (chosen.empty()) return representative_cell(step);
   try {
     const CellReference cell = find_cell(chosen, trace);
-    return is_hidden(trace, step, cell) ? typical_cell(step) : cell;
+    return is_masked_cell(trace, step, cell) ? representative_cell(step) : cell;
   } catch (const InputError&) {  // another text may not have its words
-    return typical_cell(step);
+    return representative_cell(step);
   }
 }
 
-bool is_hidden(const Trace& trace, const Step& step, const CellReference& cell) {
+bool is_masked_cell(const Trace& trace, const Step& step, const CellReference& cell) {
   constexpr double hidden = -std::numeric_limits<double>::infinity();
   if (step.output.at(cell.matrix, cell.row, cell.column) == hidden) return true;
   return std::ranges::any_of(step.of, [&](const std::string& name) {
@@ -53,10 +53,10 @@ bool is_hidden(const Trace& trace, const Step& step, const CellReference& cell) 
   });
 }
 
-CellReference typical_cell(const Step& step) {
+CellReference representative_cell(const Step& step) {
   const Tensor& tensor = step.output;
   CellReference cell{.name = step.name};
-  cell.row = row_that_shows(tensor);
+  cell.row = unmasked_row(tensor);
   double best = -1;
   for (std::size_t j = 0; j < tensor.columns(); ++j) {
     const double size = std::abs(tensor.at(0, cell.row, j));
@@ -102,12 +102,12 @@ Selection selected(std::size_t shown, std::size_t count) {
 }
 
 Selection first_and_last(std::size_t shown, std::size_t count) {
-  Selection selection = stretch(0, shown, count);
+  Selection selection = contiguous_selection(0, shown, count);
   if (shown > 0) selection.indices.back() = count - 1;
   return selection;
 }
 
-Selection stretch(std::size_t first, std::size_t shown, std::size_t count) {
+Selection contiguous_selection(std::size_t first, std::size_t shown, std::size_t count) {
   Selection selection{.indices = {}, .count = count};
   for (std::size_t i = 0; i < shown; ++i) selection.indices.push_back(first + i);
   return selection;
@@ -121,7 +121,7 @@ Selection selected_rows(std::size_t rows, std::size_t most) {
 Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most) {
   const std::size_t shown = std::clamp<std::size_t>(most, 1, rows);
   const std::size_t before = std::min(focus, shown / 2);
-  return stretch(std::min(focus - before, rows - shown), shown, rows);
+  return contiguous_selection(std::min(focus - before, rows - shown), shown, rows);
 }
 
 }  // namespace qkv::inline exposition

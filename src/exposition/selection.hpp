@@ -24,7 +24,7 @@ struct Selection {
   std::size_t operator[](std::size_t place) const { return indices[place]; }
   auto begin() const { return indices.begin(); }
   auto end() const { return indices.end(); }
-  bool starts_after_hidden(std::size_t place) const {
+  bool follows_gap(std::size_t place) const {
     return place > 0 && indices[place] != indices[place - 1] + 1;
   }
 };
@@ -40,7 +40,7 @@ Selection selected(std::size_t shown, std::size_t count);
 Selection first_and_last(std::size_t shown, std::size_t count);
 
 /// So many of them that follow one another.
-Selection stretch(std::size_t first, std::size_t shown, std::size_t count);
+Selection contiguous_selection(std::size_t first, std::size_t shown, std::size_t count);
 
 /// At most so many lines, that of the ⋮ counted; the first and the last row always show.
 Selection selected_rows(std::size_t rows, std::size_t most);
@@ -53,10 +53,10 @@ Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most);
 CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step);
 
 /// A typical cell: the third row's largest number, or where all of that is hidden another row's.
-CellReference typical_cell(const Step& step);
+CellReference representative_cell(const Step& step);
 
 /// Whether a mask hides the cell, or hid the score that it was made of.
-bool is_hidden(const Trace& trace, const Step& step, const CellReference& cell);
+bool is_masked_cell(const Trace& trace, const Step& step, const CellReference& cell);
 
 /// The same cell in the head that is looked at, if there is one and its matrix has heads.
 CellReference in_head(CellReference cell, const Trace& trace, std::optional<std::size_t> head);

@@ -15,12 +15,12 @@
 namespace qkv::inline exposition {
 namespace {
 
-constexpr std::size_t most_cells = 6;
+constexpr std::size_t max_cells = 6;
 // The error of a central difference of this width, and that of rounding, are some 1e-8.
-constexpr double nudge = 0x1p-13;
+constexpr double relative_step = 0x1p-13;
 
 // What the step is the gradient of; empty where it is none, or that of one use among several.
-std::string named_by(const Trace& trace, const Step& step) {
+std::string differentiated_name(const Trace& trace, const Step& step) {
   const std::string prefix = gradient_name("");
   if (!is_gradient(*step.operation) || !step.name.starts_with(prefix)) return {};
   const std::string name = step.name.substr(prefix.size());
@@ -29,19 +29,19 @@ std::string named_by(const Trace& trace, const Step& step) {
 }
 
 // Steps after `name` that have a gradient, and those among them that are there no more.
-struct Between {
-  WantedSteps steps;
+struct StepsBetween {
+  RequestedSteps steps;
   std::size_t left_out = 0;
 };
 
-Between between(const LoadedLesson& loaded, const std::string& name) {
+StepsBetween between(const LoadedLesson& loaded, const std::string& name) {
   const Step* start = loaded.trace.find_step(name);
   const std::vector<StepRecipe>& steps = loaded.lesson.recipe.steps;
   const auto is_there = [&](const std::string& wanted) {
     return std::ranges::find(steps, wanted, &StepRecipe::name) != steps.end() ||
            loaded.trace.find(wanted);
   };
-  Between found;
+  StepsBetween found;
   for (std::size_t s = start ? start->number : 0; s < steps.size(); ++s) {
     const std::string own = gradient_name(steps[s].name);
     if (!is_there(own)) continue;
@@ -53,87 +53,89 @@ Between between(const LoadedLesson& loaded, const std::string& name) {
 }
 
 // All that follows from a given or a step whose number at `index` is larger by so much.
-std::optional<Trace> nudged(const LoadedLesson& loaded, const std::string& name, std::size_t index,
-                            double by, const WantedSteps& wanted) {
+std::optional<Trace> perturbed_trace(const LoadedLesson& loaded, const std::string& name,
+                                     std::size_t index, double by, const RequestedSteps& wanted) {
   const Step* step = loaded.trace.find_step(name);
-  Recipe recipe = step ? recipe_behind(loaded, *step) : loaded.lesson.recipe;
+  Recipe recipe = step ? recipe_after(loaded, *step) : loaded.lesson.recipe;
   if (!step) recipe.givens = loaded.trace.givens;
   const auto given = std::ranges::find(recipe.givens, name, &Given::name);
   const std::size_t size = given->tensor.rows() * given->tensor.columns();
-  given->tensor.write_cells(index / size)[index % size] += by;
+  given->tensor.mutable_cells(index / size)[index % size] += by;
   Evaluation again = evaluate_all(std::move(recipe), wanted);
   if (!again.faults.empty()) return {};
   return std::move(again.trace);
 }
 
 // What rounding left of a whole or short number.
-double tidy(double gain) { return std::round(gain * 0x1p30) * 0x1p-30; }
+double rounded_derivative(double derivative) { return std::round(derivative * 0x1p30) * 0x1p-30; }
 
-SeenStep seen_in(const std::string& name, const Trace& trace, const Trace& above,
-                 const Trace& below, double width) {
+StepSensitivity step_sensitivity(const std::string& name, const Trace& trace, const Trace& above,
+                                 const Trace& below, double width) {
   const Tensor& here = trace.at(name);
   const Tensor& gradient = trace.at(gradient_name(name));
-  SeenStep seen{name, {}};
+  StepSensitivity sensitivity{name, {}};
   for (std::size_t i = 0; i < here.values.size(); ++i) {
     const double more = above.at(name).values[i];
     const double less = below.at(name).values[i];
     const bool moves = more != here.values[i] && less != here.values[i];
     if (!moves || gradient.values[i] == 0 || !std::isfinite(more - less)) continue;
-    seen.cells.push_back({i, tidy((more - less) / width)});
+    sensitivity.cells.push_back({i, rounded_derivative((more - less) / width)});
   }
-  return seen;
+  return sensitivity;
 }
 
 }  // namespace
 
-std::optional<SeenThrough> seen_through(const LoadedLesson& loaded, const CellReference& gradient) {
+std::optional<Sensitivity> sensitivity_of(const LoadedLesson& loaded,
+                                          const CellReference& gradient) {
   const Trace& trace = loaded.trace;
   const Step* step = trace.find_step(gradient.name);
-  const std::string name = step ? named_by(trace, *step) : "";
+  const std::string name = step ? differentiated_name(trace, *step) : "";
   if (name.empty()) return {};
   const Tensor& made = step->output;
   const std::size_t index =
       (gradient.matrix * made.rows() + gradient.row) * made.columns() + gradient.column;
-  const Between way = between(loaded, name);
-  if (way.steps.empty() && way.left_out == 0) return {};
+  const StepsBetween intermediates = between(loaded, name);
+  if (intermediates.steps.empty() && intermediates.left_out == 0) return {};
   const CellReference cell = cell_at(name, trace.at(name), index);
-  if (way.steps.empty()) return SeenThrough{cell, {}, way.left_out};
+  if (intermediates.steps.empty()) return Sensitivity{cell, {}, intermediates.left_out};
   const double there = trace.at(name).values[index];
-  const double by = nudge * std::max(1.0, std::abs(there) * nudge);
-  const auto above = nudged(loaded, name, index, by, way.steps);
-  const auto below = nudged(loaded, name, index, -by, way.steps);
+  const double by = relative_step * std::max(1.0, std::abs(there) * relative_step);
+  const auto above = perturbed_trace(loaded, name, index, by, intermediates.steps);
+  const auto below = perturbed_trace(loaded, name, index, -by, intermediates.steps);
   if (!above || !below) return {};
-  SeenThrough seen{cell, {}, way.left_out};
-  for (const std::string& between : way.steps) {
-    SeenStep cells = seen_in(between, trace, *above, *below, (there + by) - (there - by));
-    if (!cells.cells.empty()) seen.steps.push_back(std::move(cells));
+  Sensitivity sensitivity{cell, {}, intermediates.left_out};
+  for (const std::string& between : intermediates.steps) {
+    StepSensitivity cells =
+        step_sensitivity(between, trace, *above, *below, (there + by) - (there - by));
+    if (!cells.cells.empty()) sensitivity.steps.push_back(std::move(cells));
   }
-  return seen;
+  return sensitivity;
 }
 
 namespace {
 
 // "[head 1,the,fat]", in which no line may end.
-std::string undivided(std::string cell) {
+std::string without_line_breaks(std::string cell) {
   for (auto at = cell.find(' '); at != std::string::npos; at = cell.find(' ', at)) {
-    cell.replace(at, 1, no_break);
+    cell.replace(at, 1, no_break_space);
   }
   return cell;
 }
 
 }  // namespace
 
-std::string seen_text(const SeenStep& step, const Trace& trace, int digits) {
+std::string sensitivity_text(const StepSensitivity& step, const Trace& trace, int digits) {
   const Tensor& tensor = trace.at(step.name);
   std::string text = fmt::format("{} of {}: ", step.cells.size(), tensor.values.size());
-  for (std::size_t k = 0; k < std::min(step.cells.size(), most_cells); ++k) {
-    const SeenCell& cell = step.cells[k];
+  for (std::size_t k = 0; k < std::min(step.cells.size(), max_cells); ++k) {
+    const CellSensitivity& cell = step.cells[k];
     const CellReference place = cell_at("", tensor, cell.index);
     text += fmt::format("{}{}{}{}", k == 0 ? "" : ", ",
-                        undivided(reference_text(place, tensor, trace.convention)), no_break,
-                        brief(cell.gain, digits));
+                        without_line_breaks(reference_text(place, tensor, trace.token_layout)),
+                        no_break_space, brief(cell.derivative, digits));
   }
-  return text + (step.cells.size() > most_cells ? ", …" : "");
+  return text + (step.cells.size() > max_cells ? ", …" : "");
 }
 
 }  // namespace qkv::inline exposition

@@ -20,7 +20,7 @@ constexpr std::string_view transposition = "ᵀ";
 FormulaPiece operand_piece(const Trace& trace, const std::string& name, bool transposed) {
   const Tensor& tensor = trace.at(name);
   Shape shape = tensor.shape();
-  if (is_turned(tensor, trace.convention) != transposed && shape.size() > 1) {
+  if (is_shown_transposed(tensor, trace.token_layout) != transposed && shape.size() > 1) {
     std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   }
   return {.text = name, .is_operand = true, .transposed = transposed, .shape = shape_text(shape)};
@@ -28,7 +28,7 @@ FormulaPiece operand_piece(const Trace& trace, const std::string& name, bool tra
 
 std::vector<FormulaPiece> pieces_of(const Trace& trace, const Step& step) {
   const Form form = step.operation->form(trace.call(step));
-  const bool turned = trace.convention == Convention::columns && !form.turned.empty();
+  const bool turned = trace.token_layout == TokenLayout::columns && !form.turned.empty();
   const std::string& formula = turned ? form.turned : form.formula;
   std::vector<FormulaPiece> pieces;
   std::string text;
@@ -53,7 +53,7 @@ std::vector<FormulaPiece> pieces_of(const Trace& trace, const Step& step) {
 Formula formula_of(const Trace& trace, const Step& step) {
   return {.pieces = pieces_of(trace, step),
           .result = step.name,
-          .result_shape = shown_shape(step.output, trace.convention)};
+          .result_shape = shown_shape(step.output, trace.token_layout)};
 }
 
 std::string formula_text(const Formula& formula) {
@@ -73,8 +73,8 @@ bool uses(const Step& step, std::string_view name) {
 
 // The first step that is still there to take the matrix: the very first may have been let go.
 std::string_view first_user(const Trace& trace, std::string_view name) {
-  const auto known = trace.first_uses.find(name);
-  if (known != trace.first_uses.end() && trace.find_step(known->second)) return known->second;
+  const auto known = trace.first_consumers.find(name);
+  if (known != trace.first_consumers.end() && trace.find_step(known->second)) return known->second;
   const auto first = std::find_if(trace.steps.begin(), trace.steps.end(),
                                   [&](const Step& step) { return uses(step, name); });
   return first == trace.steps.end() ? std::string_view() : first->name;
@@ -97,51 +97,53 @@ std::string title_of(const Lesson& lesson, const Step& step) {
   return title_of(lesson.texts[step.number - 1], *step.operation);
 }
 
-std::string said_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
+std::string explanation_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
   const std::string& own = lesson.texts[step.number - 1].say.text;
-  return own.empty() ? std::string(step.operation->says) : live_prose(own, trace, digits);
+  return own.empty() ? std::string(step.operation->says) : fill_placeholders(own, trace, digits);
 }
 
-std::string noticed_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
+std::string notice_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
   const std::string& own = lesson.texts[step.number - 1].notice.text;
-  return own.empty() ? std::string(step.operation->notice) : live_prose(own, trace, digits);
+  return own.empty() ? std::string(step.operation->notice) : fill_placeholders(own, trace, digits);
 }
 
 std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
-  return live_prose(lesson.texts[step.number - 1].questions.text, trace, digits);
+  return fill_placeholders(lesson.texts[step.number - 1].questions.text, trace, digits);
 }
 
-std::string largest_of(const Step& step, Convention convention, int digits) {
+std::string top_entries(const Step& step, TokenLayout token_layout, int digits) {
   constexpr std::size_t many = 5;
-  const std::vector<Guess> guesses = likeliest_of(step.output, many);
-  if (guesses.empty()) return {};
-  const MatrixLabels labels = full_labels(step.output, step.output.matrices() - 1, convention);
-  const bool rows = convention == Convention::rows;
+  const std::vector<Prediction> predictions = top_tokens(step.output, many);
+  if (predictions.empty()) return {};
+  const MatrixLabels labels = full_labels(step.output, step.output.matrices() - 1, token_layout);
+  const bool rows = token_layout == TokenLayout::rows;
   const std::string last = rows ? labels.rows.back() : labels.columns.back();
   std::size_t widest = 0;
-  for (const Guess& guess : guesses) widest = std::max(widest, width(guess.word));
-  std::string text = fmt::format("The {} largest of the last {}, {}, out of {}:\n", guesses.size(),
-                                 rows ? "row" : "column", last, step.output.columns());
-  for (const Guess& guess : guesses) {
-    text +=
-        fmt::format("\n    {}  {}", padded_right(guess.word, widest), number(guess.share, digits));
+  for (const Prediction& prediction : predictions)
+    widest = std::max(widest, width(prediction.word));
+  std::string text =
+      fmt::format("The {} largest of the last {}, {}, out of {}:\n", predictions.size(),
+                  rows ? "row" : "column", last, step.output.columns());
+  for (const Prediction& prediction : predictions) {
+    text += fmt::format("\n    {}  {}", padded_right(prediction.word, widest),
+                        number(prediction.share, digits));
   }
   return text;
 }
 
-std::string live_prose(std::string_view prose, const Trace& trace, int digits) {
+std::string fill_placeholders(std::string_view prose, const Trace& trace, int digits) {
   std::string text;
   for (const ProsePiece& piece : pieces_of(prose, trace)) {
     text += piece.text;
     if (!piece.number) continue;
-    const std::string written = number_in_prose(*piece.number, piece.digits, digits);
+    const std::string render = number_in_prose(*piece.number, piece.digits, digits);
     const bool after_sign = text.ends_with("· ") || text.ends_with("+ ") || text.ends_with("− ");
-    text += after_sign && written.starts_with('-') ? "(" + written + ")" : written;
+    text += after_sign && render.starts_with('-') ? "(" + render + ")" : render;
   }
   return text;
 }
 
-std::vector<const Given*> first_used_by(const Trace& trace, const Step& step) {
+std::vector<const Given*> new_givens_of(const Trace& trace, const Step& step) {
   std::set<std::size_t> places;  // in the order of the givens
   for (const std::string& name : step.of) {
     const auto place = trace.given_names.place(name);

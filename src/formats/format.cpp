@@ -16,20 +16,20 @@ namespace qkv::inline formats {
 namespace {
 
 namespace fs = std::filesystem;
-using Matrices = std::vector<NamedWritten>;
+using Matrices = std::vector<NamedArray>;
 
-Matrices unnamed(Written written) {
+Matrices unnamed(ParsedArray written) {
   Matrices matrices;
   matrices.push_back({.name = {}, .written = std::move(written)});
   return matrices;
 }
 
-Matrices from_csv(std::string_view bytes, const std::string& where, const Wanted& wanted) {
-  return unnamed(read_csv_for(bytes, where, wanted));
+Matrices from_csv(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
+  return unnamed(read_csv_with(bytes, where, wanted));
 }
 
-Matrices from_text(std::string_view bytes, const std::string& where, const Wanted& wanted) {
-  return unnamed(read_pasted_for(bytes, where, wanted));
+Matrices from_text(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
+  return unnamed(read_printed_text_with(bytes, where, wanted));
 }
 
 std::optional<Tensor> numbers_of_csv(const fs::path& path) {
@@ -44,30 +44,31 @@ std::optional<Tensor> numbers_of_npy(const fs::path& path) {
   return array;
 }
 
-Matrices from_npy(std::string_view bytes, const std::string& where, const Wanted&) {
+Matrices from_npy(std::string_view bytes, const std::string& where, const ReadOptions&) {
   return unnamed(read_npy(bytes, where));
 }
 
 /// Those that are wanted; what has no name is always taken.
-Matrices only(Matrices matrices, const Wanted& wanted) {
-  if (!wanted.takes) return matrices;
-  std::erase_if(matrices, [&](const NamedWritten& matrix) {
-    return !matrix.name.empty() && !wanted.takes(matrix.name);
+Matrices only(Matrices matrices, const ReadOptions& wanted) {
+  if (!wanted.accepts) return matrices;
+  std::erase_if(matrices, [&](const NamedArray& matrix) {
+    return !matrix.name.empty() && !wanted.accepts(matrix.name);
   });
   return matrices;
 }
 
-Matrices from_npz(std::string_view bytes, const std::string& where, const Wanted& wanted) {
+Matrices from_npz(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
   return only(read_npz(bytes, where), wanted);
 }
 
-Matrices from_json(std::string_view bytes, const std::string& where, const Wanted& wanted) {
-  return only(read_json(bytes, where, wanted.unreadable), wanted);
+Matrices from_json(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
+  return only(read_json(bytes, where, wanted.on_bad_cell), wanted);
 }
 
-Matrices from_safetensors(std::string_view bytes, const std::string& where, const Wanted& wanted) {
+Matrices from_safetensors(std::string_view bytes, const std::string& where,
+                          const ReadOptions& wanted) {
   const auto all = [](const std::string&) { return true; };
-  return read_safetensors(bytes, where, wanted.takes ? wanted.takes : all);
+  return read_safetensors(bytes, where, wanted.accepts ? wanted.accepts : all);
 }
 
 constexpr std::array format_list = {

@@ -22,8 +22,8 @@ struct Format {
   std::string_view extension;  ///< ".npz"
   /// Reads the bytes of a file, whose name opens every message; nullptr where qkv only writes such
   /// files. Throws InputError.
-  std::vector<NamedWritten> (*read)(std::string_view bytes, const std::string& where,
-                                    const Wanted&) = nullptr;
+  std::vector<NamedArray> (*read)(std::string_view bytes, const std::string& where,
+                                  const ReadOptions&) = nullptr;
   /// Reads a file of nothing but numbers, which may be large, without a stop at what could be blank
   /// and at the digits that were written; nothing where it has more than that. nullptr where
   /// there is no such shorter way. Throws InputError.

@@ -34,7 +34,7 @@ using Numerals = std::vector<Numeral, HugePages<Numeral>>;
 enum class Precision { digits, float16, bfloat16, float32, float64 };
 
 /// Numbers read from a file or a string, with their digits and the labels they came with.
-struct Written {
+struct ParsedArray {
   Shape shape;                             ///< any rank, at least 1
   Numerals cells;                          ///< row-major
   std::vector<std::string> row_labels;     ///< none, or one for each row (rank 2 only)
@@ -45,9 +45,9 @@ struct Written {
 };
 
 /// One matrix of a file that may hold several.
-struct NamedWritten {
+struct NamedArray {
   std::string name;  ///< empty where the file does not say
-  Written written;
+  ParsedArray written;
 };
 
 }  // namespace qkv::inline formats

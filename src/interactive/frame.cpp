@@ -21,24 +21,24 @@ namespace {
 
 constexpr std::size_t room_to_type = 16;  // that a prompt leaves
 
-std::string longest_that_fits(const std::vector<std::string_view>& texts, std::size_t columns) {
+std::string longest_fitting(const std::vector<std::string_view>& texts, std::size_t columns) {
   const auto fits = [&](std::string_view text) { return width(text) <= columns; };
   const auto found = std::ranges::find_if(texts, fits);
-  return fitted(found == texts.end() ? texts.back() : *found, columns);
+  return truncated_line(found == texts.end() ? texts.back() : *found, columns);
 }
 
 std::string changes_note(const Walkthrough& walk) {
   if (walk.set.empty()) return {};
   std::string text = "Changed:";
   for (const std::string& change : walk.set) text += " " + change;
-  return text + (walk.picture == Picture::dots
+  return text + (walk.picture == Picture::glyphs
                      ? " (u undoes; h shows numbers, where * marks those that differ)"
                      : " (* marks numbers that differ, u undoes)");
 }
 
 }  // namespace
 
-Stepper::PageOf Stepper::wanted() const {
+Stepper::PageKey Stepper::wanted() const {
   const bool question = quiz_ && quiz_->is_open();
   return {.lesson = walk_.now,
           .at = walk_.at,
@@ -46,44 +46,44 @@ Stepper::PageOf Stepper::wanted() const {
           .rows = question ? window_.rows : 0,
           .digits = walk_.digits,
           .picture = walk_.picture,
-          .shows = shows_,
+          .shows = view_,
           .question = question,
-          .opens = walk_.at == walk_.began_at,
-          .said = shows_ == Shows::message ? message_
-                  : question               ? quiz_->said()
-                                           : "",
-          .answered = quiz_ && shows_ == Shows::summary ? quiz_->answered() : 0};
+          .opens = walk_.at == walk_.start_at,
+          .last_reply = view_ == View::message ? message_
+                        : question             ? quiz_->last_reply()
+                                               : "",
+          .answered = quiz_ && view_ == View::summary ? quiz_->answered() : 0};
 }
 
-std::string Stepper::text_of(const PageOf& of) {
-  if (of.shows == Shows::keys) return StepperKeys::help(of.columns);
-  if (of.shows == Shows::message) return visible_prose(of.said) + "\n";
-  if (of.shows == Shows::summary) return quiz_->summary(walk_, of.columns);
-  if (of.question) return quiz_->question(walk_, window_, showcase_);
-  const WalkLook look = look_of(walk_, of.columns);
+std::string Stepper::text_of(const PageKey& of) {
+  if (of.shows == View::keys) return StepperKeys::help(of.columns);
+  if (of.shows == View::message) return sanitise_prose(of.last_reply) + "\n";
+  if (of.shows == View::summary) return quiz_->summary(walk_, of.columns);
+  if (of.question) return quiz_->question(walk_, window_, matrix_cache_);
+  const WalkStyle look = style_of(walk_, of.columns);
   const LoadedLesson& now = *of.lesson;
   std::string text;
-  if (of.opens) text = opening(walk_, of.columns);
+  if (of.opens) text = lesson_intro(walk_, of.columns);
   if (!walk_.set.empty()) text += indented(changes_note(walk_), look) + "\n";
   return text + step_text(now.lesson, now.trace, now.trace.steps[of.at], look);
 }
 
-const std::vector<std::string>& Stepper::page(const PageOf& of) {
-  constexpr std::size_t most_pages = 8;
-  const auto known =
-      std::find_if(pages_.begin(), pages_.end(), [&](const Page& page) { return page.of == of; });
+const std::vector<std::string>& Stepper::page(const PageKey& of) {
+  constexpr std::size_t max_cached_pages = 8;
+  const auto known = std::find_if(pages_.begin(), pages_.end(),
+                                  [&](const CachedPage& page) { return page.of == of; });
   if (known != pages_.end()) return known->lines;
   if (!pages_.empty() && pages_.front().of.lesson != of.lesson) pages_.clear();
   pages_.push_front({of, page_lines(text_of(of), of.columns)});
-  of.lesson->trace.release();
-  if (pages_.size() > most_pages) pages_.pop_back();
+  of.lesson->trace.drop_cache();
+  if (pages_.size() > max_cached_pages) pages_.pop_back();
   return pages_.front().lines;
 }
 
-void Stepper::look_ahead() {
-  PageOf next = wanted();
-  const auto place = next_place(walk_);
-  if (over_ || next.question || next.shows != Shows::step || !place) return;
+void Stepper::prefetch() {
+  PageKey next = wanted();
+  const auto place = next_step_index(walk_);
+  if (over_ || next.question || next.shows != View::step || !place) return;
   next.at = *place;
   next.opens = false;
   page(next);
@@ -91,7 +91,8 @@ void Stepper::look_ahead() {
 
 std::vector<std::string> Stepper::body(std::size_t rows) {
   std::vector<std::string> lines =
-      shows_ == Shows::cell ? cell_view(walk_, *cell_, {rows, window_.columns}, showcase_) : page();
+      view_ == View::cell ? cell_view(walk_, *cell_, {rows, window_.columns}, matrix_cache_)
+                          : page();
   scroll_ = std::min(scroll_, lines.size() - std::min(lines.size(), rows));
   lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(scroll_));
   return lines;
@@ -99,18 +100,18 @@ std::vector<std::string> Stepper::body(std::size_t rows) {
 
 // The cell that is asked for, which the page names in any case.
 std::string Stepper::answer_label() const {
-  const std::string label = visible(quiz_->prompt(walk_));
+  const std::string label = sanitise(quiz_->prompt(walk_));
   return width(label) + room_to_type <= window_.columns ? label : "answer: ";
 }
 
 std::string Stepper::prompt_label() const {
-  switch (asks_) {
-    case Asks::step: return "go to step: ";
-    case Asks::cell: return "cell: ";
-    case Asks::change: return "set: ";
-    case Asks::directory: return "export to directory: ";
-    case Asks::answer: return answer_label();
-    case Asks::nothing: break;
+  switch (prompt_) {
+    case Prompt::step: return "go to step: ";
+    case Prompt::cell: return "cell: ";
+    case Prompt::change: return "set: ";
+    case Prompt::directory: return "export to directory: ";
+    case Prompt::answer: return answer_label();
+    case Prompt::nothing: break;
   }
   return {};
 }
@@ -122,32 +123,32 @@ std::vector<std::string> Stepper::hint() const {
   };
   std::string text;
   const Trace& trace = walk_.trace();
-  if (asks_ == Asks::step) {
-    text = "a number or a name (Tab completes it): " + joined(steps_beginning(walk_, line_.text));
-  } else if (asks_ == Asks::cell && !walk_.step().output.values.empty()) {
-    const std::string head = matrix_name(walk_.step().output, left_matrix());
-    text =
-        fmt::format("row,column{}; Enter alone, or an arrow: {}", head.empty() ? "" : " in " + head,
-                    reference_text(cell_meant(walk_, ""), walk_.step().output, trace.convention));
-  } else if (asks_ == Asks::change) {
-    const auto names = givens_beginning(walk_, line_.text.substr(0, line_.text.find('[')));
-    const std::string example = change_example(walk_);
+  if (prompt_ == Prompt::step) {
+    text = "a number or a name (Tab completes it): " + joined(steps_with_prefix(walk_, line_.text));
+  } else if (prompt_ == Prompt::cell && !walk_.step().output.values.empty()) {
+    const std::string head = matrix_name(walk_.step().output, last_matrix());
+    text = fmt::format(
+        "row,column{}; Enter alone, or an arrow: {}", head.empty() ? "" : " in " + head,
+        reference_text(resolve_cell(walk_, ""), walk_.step().output, trace.token_layout));
+  } else if (prompt_ == Prompt::change) {
+    const auto names = givens_with_prefix(walk_, line_.text.substr(0, line_.text.find('[')));
+    const std::string example = example_change(walk_);
     text = "a given's cell and its value" + (example.empty() ? "" : ", as in " + example) +
-           "; given: " + joined(names.empty() ? givens_beginning(walk_, "") : names);
-  } else if (asks_ == Asks::directory) {
+           "; given: " + joined(names.empty() ? givens_with_prefix(walk_, "") : names);
+  } else if (prompt_ == Prompt::directory) {
     text = "every matrix as CSV, with all its digits; Esc leaves it";
-  } else if (asks_ == Asks::answer) {
-    text = longest_that_fits({"Enter answers; s skips, q quits, ↓ ↑ scroll",
-                              "s skips, q quits, ↓ ↑", "s skips, q quits ↓↑"},
-                             window_.columns);
+  } else if (prompt_ == Prompt::answer) {
+    text = longest_fitting({"Enter answers; s skips, q quits, ↓ ↑ scroll", "s skips, q quits, ↓ ↑",
+                            "s skips, q quits ↓↑"},
+                           window_.columns);
   }
-  return broken(visible(text), window_.columns);
+  return broken_lines(sanitise(text), window_.columns);
 }
 
 std::vector<std::string> Stepper::notes(std::size_t most) const {
-  if (is_over_page()) return {};
-  std::vector<std::string> lines = broken(visible_prose(message_), window_.columns);
-  if (asks_ != Asks::nothing) {
+  if (has_overlay()) return {};
+  std::vector<std::string> lines = broken_lines(sanitise_prose(message_), window_.columns);
+  if (prompt_ != Prompt::nothing) {
     std::vector<std::string> help = hint();
     // What is wrong with a line that was typed goes before how to write one.
     if (!lines.empty() && lines.size() + help.size() > most) {
@@ -158,14 +159,14 @@ std::vector<std::string> Stepper::notes(std::size_t most) const {
   }
   if (lines.size() > most) {
     lines.resize(most);
-    if (most > 0) lines.back() = fitted(lines.back() + " ……", window_.columns);
+    if (most > 0) lines.back() = truncated_line(lines.back() + " ……", window_.columns);
   }
   return lines;
 }
 
 // What stands in place of "Enter next" on the last step.
 std::string_view Stepper::at_end() const {
-  if (next_place(walk_)) return {};
+  if (next_step_index(walk_)) return {};
   return quiz_ ? "Enter result" : "last step";
 }
 
@@ -173,8 +174,8 @@ std::string Stepper::status(std::size_t hidden) const {
   const Step& step = walk_.step();
   const std::string number = fmt::format("{}/{}", step.number, walk_.now->trace.length);
   const std::string line =
-      is_over_page()
-          ? longest_that_fits(
+      has_overlay()
+          ? longest_fitting(
                 hidden > 0
                     ? std::vector<std::string_view>{"Space scrolls, q quits, any other key "
                                                     "goes back",
@@ -185,7 +186,7 @@ std::string Stepper::status(std::size_t hidden) const {
           : StepperKeys::status({.number = number,
                                  .name = step.name,
                                  .hidden = hidden,
-                                 .in_cell = shows_ == Shows::cell,
+                                 .in_cell = view_ == View::cell,
                                  .at_end = at_end(),
                                  .has_heads = step.output.matrices() > 1},
                                 window_.columns);
@@ -195,11 +196,12 @@ std::string Stepper::status(std::size_t hidden) const {
 // What is being typed; what does not fit scrolls out on the left.
 void Stepper::add_prompt(Frame& frame) const {
   const std::size_t columns = window_.columns;
-  const std::string label = fitted(prompt_label(), columns - std::min(columns / 2, room_to_type));
+  const std::string label =
+      truncated_line(prompt_label(), columns - std::min(columns / 2, room_to_type));
   const std::size_t room = columns - std::min(columns, width(label) + 1);
-  std::string before = visible(line_.text.substr(0, line_.cursor));
+  std::string before = sanitise(line_.text.substr(0, line_.cursor));
   while (width(before) > room) before.erase(0, std::max<std::size_t>(1, utf8_length(before)));
-  const std::string typed = before + visible(line_.text.substr(line_.cursor));
+  const std::string typed = before + sanitise(line_.text.substr(line_.cursor));
   const bool shaded = walk_.colour && line_.selected;
   frame.lines.push_back(label + (shaded ? fmt::format("\x1b[7m{}\x1b[0m", typed) : typed));
   frame.cursor = CursorPlace{frame.lines.size() - 1, width(label) + width(before)};
@@ -214,12 +216,12 @@ Frame Stepper::frame() {
   const std::size_t hidden = frame.lines.size() - std::min(frame.lines.size(), rows);
   frame.lines.resize(rows);
   for (std::string& line : below) frame.lines.push_back(std::move(line));
-  if (asks_ == Asks::nothing) {
+  if (prompt_ == Prompt::nothing) {
     frame.lines.push_back(status(hidden));
   } else {
     add_prompt(frame);
   }
-  for (std::string& line : frame.lines) line = fitted(line, window_.columns);
+  for (std::string& line : frame.lines) line = truncated_line(line, window_.columns);
   return frame;
 }
 
@@ -235,7 +237,7 @@ constexpr std::string_view reset = "\x1b[0m";
 
 }  // namespace
 
-std::vector<std::string> broken(std::string_view text, std::size_t columns) {
+std::vector<std::string> broken_lines(std::string_view text, std::size_t columns) {
   std::vector<std::string> lines;
   for (const std::string& line : lines_of(text)) {
     for (std::string& piece : wrapped_arithmetic(line, columns)) lines.push_back(std::move(piece));
@@ -248,13 +250,13 @@ std::vector<std::string> page_lines(std::string_view text, std::size_t columns) 
   std::vector<std::string> lines;
   for (std::string& line : lines_of(text)) {
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    const bool fits = shown_width(line) <= columns || line.find('\x1b') != std::string::npos;
+    const bool fits = display_width(line) <= columns || line.find('\x1b') != std::string::npos;
     if (fits || columns < indent + fewest) {
       lines.push_back(std::move(line));
       continue;
     }
     std::size_t in = indent;
-    for (const std::string& piece : broken(line.substr(indent), columns - indent - 2)) {
+    for (const std::string& piece : broken_lines(line.substr(indent), columns - indent - 2)) {
       lines.push_back(std::string(in, ' ') + piece);
       in = indent + 2;
     }
@@ -262,14 +264,14 @@ std::vector<std::string> page_lines(std::string_view text, std::size_t columns) 
   return lines;
 }
 
-std::string fitted(std::string_view line, std::size_t columns) {
-  if (shown_width(line) <= columns) return std::string(line);
+std::string truncated_line(std::string_view line, std::size_t columns) {
+  if (display_width(line) <= columns) return std::string(line);
   if (line.find('\x1b') == std::string_view::npos) return shortened(line, columns);
   std::string text;
   std::size_t used = 0;
   for (std::size_t at = 0; at < line.size();) {
     if (line[at] == '\x1b') {
-      const std::size_t end = after_sequence(line, at);
+      const std::size_t end = end_of_escape(line, at);
       text += line.substr(at, end - at);
       at = end;
       continue;
@@ -288,14 +290,14 @@ std::string fitted(std::string_view line, std::size_t columns) {
   return text.append(reset);
 }
 
-std::string drawn(const Frame& frame, WindowSize size) {
+std::string frame_bytes(const Frame& frame, WindowSize size) {
   std::string bytes = std::string(begin_update) + std::string(hide_cursor);
   for (std::size_t row = 0; row < size.rows; ++row) {
     const std::string_view line =
         row < frame.lines.size() ? std::string_view(frame.lines[row]) : std::string_view();
     bytes += fmt::format("\x1b[{};1H{}", row + 1, line);
     // Erasing from behind the last column would take the last character with it.
-    if (shown_width(line) < size.columns) bytes += "\x1b[0m\x1b[K";
+    if (display_width(line) < size.columns) bytes += "\x1b[0m\x1b[K";
   }
   if (frame.cursor) {
     bytes +=

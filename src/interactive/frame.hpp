@@ -29,17 +29,17 @@ struct Frame {
 };
 
 /// Each line of a text broken to so many columns, cells' names in one piece.
-std::vector<std::string> broken(std::string_view text, std::size_t columns);
+std::vector<std::string> broken_lines(std::string_view text, std::size_t columns);
 
 /// The lines of a page for so many columns. What is wider, as commands are, goes on further in on
 /// the next line; lines in colour stay as they are.
 std::vector<std::string> page_lines(std::string_view text, std::size_t columns);
 
 /// The line cut to so many columns, its end replaced by `…`; its colours end with it.
-std::string fitted(std::string_view line, std::size_t columns);
+std::string truncated_line(std::string_view line, std::size_t columns);
 
 /// The bytes that put a frame on a terminal, where the last one was, without flicker: they neither
 /// clear the window first nor end a line behind its last column.
-std::string drawn(const Frame& frame, WindowSize size);
+std::string frame_bytes(const Frame& frame, WindowSize size);
 
 }  // namespace qkv::inline interactive

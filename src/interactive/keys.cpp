@@ -105,8 +105,8 @@ using Kind = Key::Kind;
 constexpr std::string_view paste_begins = "\x1b[200~";
 constexpr std::string_view paste_ends = "\x1b[201~";
 // What claims to be a sequence and is longer than this is noise.
-constexpr std::size_t longest_sequence = 32;
-constexpr std::size_t longest_paste = std::size_t{1} << 20;
+constexpr std::size_t max_sequence_bytes = 32;
+constexpr std::size_t max_paste_bytes = std::size_t{1} << 20;
 
 struct Known {
   std::string_view sequence;  // after Esc
@@ -143,7 +143,7 @@ std::size_t sequence_length(std::string_view after) {
   std::size_t i = 1;
   if (i < after.size() && after[i] == '[') return after.size() < 3 ? 0 : 3;  // Linux: F1 is [[A
   while (i < after.size() && !is_final(after[i])) {
-    if (after[i] < ' ' || i > longest_sequence) return i;  // broken off
+    if (after[i] < ' ' || i > max_sequence_bytes) return i;  // broken off
     ++i;
   }
   return i < after.size() ? i + 1 : 0;
@@ -197,7 +197,7 @@ std::optional<Key> KeyDecoder::sequence() {
 std::optional<Key> KeyDecoder::pasted() {
   const std::size_t end = waiting_.find(paste_ends);
   if (end == std::string::npos) {
-    if (waiting_.size() < longest_paste) return {};
+    if (waiting_.size() < max_paste_bytes) return {};
     return taken(waiting_.size(), {Kind::unknown});  // its end got lost
   }
   Key key{Kind::paste, waiting_.substr(paste_begins.size(), end - paste_begins.size())};
@@ -217,7 +217,7 @@ std::optional<Key> KeyDecoder::character() {
   // The rest of the character may still come; a byte that can't begin one never gets better.
   const auto lead = static_cast<unsigned char>(first);
   const bool may_grow = lead >= 0xC2 && lead <= 0xF4 && waiting_.size() < 4 &&
-                        std::all_of(waiting_.begin() + 1, waiting_.end(), is_inside_character);
+                        std::all_of(waiting_.begin() + 1, waiting_.end(), is_continuation_byte);
   if (may_grow) return {};
   return taken(1, {Kind::unknown});
 }

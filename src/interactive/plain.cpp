@@ -16,9 +16,9 @@ constexpr int usual_digits = 4;
 
 // The steps that are left: all from here on, or those that were asked for.
 std::string steps_left(const Walkthrough& walk) {
-  if (walk.stretch.only.empty()) return walk.at == 0 ? "" : " --from " + walk.step().name;
+  if (walk.step_range.only.empty()) return walk.at == 0 ? "" : " --from " + walk.step().name;
   std::string words;
-  for (const std::size_t place : walk.stretch.only) {
+  for (const std::size_t place : walk.step_range.only) {
     if (place >= walk.at) words += " --step " + walk.trace().steps[place].name;
   }
   return words.empty() ? " --from " + walk.step().name : words;
@@ -26,13 +26,13 @@ std::string steps_left(const Walkthrough& walk) {
 
 }  // namespace
 
-std::string way_back(const Walkthrough& walk, const std::optional<Quiz>& quiz,
-                     std::string_view options) {
+std::string resume_command(const Walkthrough& walk, const std::optional<Quiz>& quiz,
+                           std::string_view options) {
   const bool is_asked = quiz && quiz->is_open();
-  const bool is_over = !next_place(walk) && !is_asked;
-  const bool has_moved = walk.at != walk.began_at || (quiz && quiz->answered() > 0);
+  const bool is_over = !next_step_index(walk) && !is_asked;
+  const bool has_moved = walk.at != walk.start_at || (quiz && quiz->answered() > 0);
   if (walk.set.empty() && (is_over || !has_moved)) return {};
-  std::string words = visible(walk.now->lesson.asked);
+  std::string words = sanitise(walk.now->lesson.asked);
   words.append(options);
   if (walk.head) words += fmt::format(" --head {}", *walk.head + 1);
   if (walk.digits != usual_digits) words += fmt::format(" --digits {}", walk.digits);
@@ -42,10 +42,10 @@ std::string way_back(const Walkthrough& walk, const std::optional<Quiz>& quiz,
 namespace {
 
 // A cell of the step that there is.
-std::string cell_example(const Walkthrough& walk) {
+std::string example_cell(const Walkthrough& walk) {
   const Tensor& output = walk.step().output;
   if (output.values.empty()) return {};
-  return reference_text(cell_meant(walk, ""), output, walk.trace().convention);
+  return reference_text(resolve_cell(walk, ""), output, walk.trace().token_layout);
 }
 
 // A letter or a word, what it does, and an example of what follows it.
@@ -66,8 +66,8 @@ struct PlainCommands {
       {"b", "back", &PlainStepper::back, "the step before"},
       {"g", "go", &PlainStepper::go,
        "goes to a step: g scores, or g 3; alone: shows this one again"},
-      {"e", "explain", &PlainStepper::explain, "explains a cell", cell_example},
-      {"s", "set", &PlainStepper::set, "sets a given's cell", change_example},
+      {"e", "explain", &PlainStepper::explain, "explains a cell", example_cell},
+      {"s", "set", &PlainStepper::set, "sets a given's cell", example_change},
       {"u", "undo", &PlainStepper::take_back, "undoes the last that was set"},
       {"+", "more", &PlainStepper::more, "one more decimal"},
       {"-", "fewer", &PlainStepper::fewer, "one decimal fewer"},
@@ -93,11 +93,11 @@ PlainStepper::PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll 
       write_all_(std::move(write_all)),
       columns_(columns) {}
 
-std::string PlainStepper::begin() { return opening(walk_, columns_) + arrive(); }
+std::string PlainStepper::begin() { return lesson_intro(walk_, columns_) + arrive(); }
 
 std::string PlainStepper::prompt() const {
-  if (quiz_ && quiz_->is_open()) return visible(quiz_->prompt(walk_));
-  const bool last = !next_place(walk_);
+  if (quiz_ && quiz_->is_open()) return sanitise(quiz_->prompt(walk_));
+  const bool last = !next_step_index(walk_);
   return fmt::format("({}/{}) {}, b back, e explain, ? all commands, q quit: ", walk_.step().number,
                      walk_.now->trace.length, last ? "last step" : "Enter next");
 }
@@ -124,36 +124,37 @@ std::string PlainStepper::end() {
 
 std::string PlainStepper::told(std::string_view message) const {
   std::string text;
-  for (const std::string& line : broken(visible_prose(message), columns_ - 2)) {
+  for (const std::string& line : broken_lines(sanitise_prose(message), columns_ - 2)) {
     text += "  " + line + "\n";
   }
   return text;
 }
 
 std::string PlainStepper::shown() const {
-  return step_text(walk_.now->lesson, walk_.trace(), walk_.step(), look_of(walk_, columns_)) + "\n";
+  return step_text(walk_.now->lesson, walk_.trace(), walk_.step(), style_of(walk_, columns_)) +
+         "\n";
 }
 
 // The question of the step, or the step. A quiz asks so often that it needs no other pauses.
 std::string PlainStepper::arrive() {
   if (quiz_ && quiz_->ask(walk_)) {
-    return quiz_->question(walk_, {.rows = 60, .columns = columns_}, showcase_);
+    return quiz_->question(walk_, {.rows = 60, .columns = columns_}, matrix_cache_);
   }
-  return quiz_ ? shown_then_next() : shown();
+  return quiz_ ? step_then_next() : shown();
 }
 
 // Of two operands of +, either may be worked out first: what moves on must come by itself.
-std::string PlainStepper::shown_then_next() {
+std::string PlainStepper::step_then_next() {
   std::string text = shown();
   return text += next({});
 }
 
-std::string PlainStepper::told_then_shown(const std::string& message) const {
+std::string PlainStepper::message_then_step(const std::string& message) const {
   return told(message) + shown();
 }
 
 std::string PlainStepper::next(std::string_view) {
-  if (const auto next = next_place(walk_)) {
+  if (const auto next = next_step_index(walk_)) {
     walk_.at = *next;
     return arrive();
   }
@@ -172,7 +173,7 @@ std::string PlainStepper::go(std::string_view step) {
 }
 
 std::string PlainStepper::explain(std::string_view text) {
-  const CellReference cell = cell_meant(walk_, text);
+  const CellReference cell = resolve_cell(walk_, text);
   if (!walk_.trace().find_step(cell.name)) {
     return told(fmt::format("{} is given: there is nothing to work out.", cell.name));
   }
@@ -181,23 +182,27 @@ std::string PlainStepper::explain(std::string_view text) {
 
 std::string PlainStepper::arithmetic(const CellReference& cell) const {
   const CellArithmetic worked =
-      arithmetic_of(walk_.trace(), cell, {.digits = walk_.digits, .most_terms = 24});
-  return worked_text(worked, look_of(walk_, columns_), 2) + "\n";
+      arithmetic_of(walk_.trace(), cell, {.digits = walk_.digits, .max_terms = 24});
+  return arithmetic_text(worked, style_of(walk_, columns_), 2) + "\n";
 }
 
 std::string PlainStepper::set(std::string_view change) {
   if (change.empty())
-    return told("Write the cell and its value behind it: s " + change_example(walk_));
+    return told("Write the cell and its value behind it: s " + example_change(walk_));
   return told(set_cell(walk_, std::string(change)));
 }
 
 std::string PlainStepper::take_back(std::string_view) { return told(undo(walk_)); }
 
-std::string PlainStepper::more(std::string_view) { return told_then_shown(more_digits(walk_, 1)); }
-std::string PlainStepper::fewer(std::string_view) {
-  return told_then_shown(more_digits(walk_, -1));
+std::string PlainStepper::more(std::string_view) {
+  return message_then_step(more_digits(walk_, 1));
 }
-std::string PlainStepper::picture(std::string_view) { return told_then_shown(next_picture(walk_)); }
+std::string PlainStepper::fewer(std::string_view) {
+  return message_then_step(more_digits(walk_, -1));
+}
+std::string PlainStepper::picture(std::string_view) {
+  return message_then_step(next_picture(walk_));
+}
 
 std::string PlainStepper::export_to(std::string_view directory) {
   if (directory.empty()) return told("Write the directory behind it: x numbers");
@@ -207,7 +212,7 @@ std::string PlainStepper::export_to(std::string_view directory) {
 std::string PlainStepper::help(std::string_view) {
   std::string text;
   for (const auto& command : PlainCommands::all) {
-    const std::string example = command.example ? visible(command.example(walk_)) : "";
+    const std::string example = command.example ? sanitise(command.example(walk_)) : "";
     text += fmt::format("  {:<1}  {:<8} {}{}\n", command.letter, command.word, command.says,
                         example.empty() ? "" : fmt::format(": {} {}", command.letter, example));
   }
@@ -223,7 +228,7 @@ std::string PlainStepper::answered(std::string_view text) {
   if (quiz_->is_open()) return out;
   out += "\n";
   if (reply.worked) out += arithmetic(*reply.worked);
-  return out + shown_then_next();
+  return out + step_then_next();
 }
 
 }  // namespace qkv::inline interactive

@@ -38,8 +38,8 @@ class PlainStepper {
 
   std::string arrive();
   std::string shown() const;
-  std::string shown_then_next();
-  std::string told_then_shown(const std::string& message) const;
+  std::string step_then_next();
+  std::string message_then_step(const std::string& message) const;
   std::string told(std::string_view message) const;
   std::string next(std::string_view);
   std::string back(std::string_view);
@@ -60,7 +60,7 @@ class PlainStepper {
   std::optional<Quiz> quiz_;
   WriteAll write_all_;
   std::size_t columns_;
-  Showcase showcase_;
+  MatrixCache matrix_cache_;
   bool over_ = false;
 };
 
@@ -68,7 +68,7 @@ class PlainStepper {
 /// paste into a shell; empty where there is nothing to go on with: they never left the first step,
 /// or have come to the end, and changed nothing. `options` are words of the command line that it
 /// keeps. Example: `To go on from here: qkv run the-fat-cat --set 'X[1,1]=2' --from scores`.
-std::string way_back(const Walkthrough& walk, const std::optional<Quiz>& quiz,
-                     std::string_view options);
+std::string resume_command(const Walkthrough& walk, const std::optional<Quiz>& quiz,
+                           std::string_view options);
 
 }  // namespace qkv::inline interactive

@@ -22,8 +22,8 @@
 namespace qkv::inline interactive {
 namespace {
 
-constexpr std::size_t most_cells = 16;  // that a person combines by hand
-constexpr std::size_t most_tries = 500;
+constexpr std::size_t max_cells = 16;  // that a person combines by hand
+constexpr std::size_t max_tries = 500;
 
 using CellSet = std::set<std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>>;
 
@@ -33,22 +33,22 @@ void collect(const Expression& term, CellSet& cells) {
     cells.insert({place.operand, place.matrix, place.row, place.column});
   }
   for (const Expression& part : term.parts()) {
-    if (cells.size() <= most_cells) collect(part, cells);
+    if (cells.size() <= max_cells) collect(part, cells);
   }
 }
 
 // Nothing to work out: hidden, nothing, or all.
-bool is_trivial(double value) {
+bool is_trivial_value(double value) {
   return !std::isfinite(value) || std::abs(value) < 1e-9 || std::abs(value - 1) < 1e-9;
 }
 
-bool is_worth_asking(const Trace& trace, const Step& step, const CellReference& cell) {
-  if (is_trivial(step.output.at(cell.matrix, cell.row, cell.column))) return false;
+bool is_good_question(const Trace& trace, const Step& step, const CellReference& cell) {
+  if (is_trivial_value(step.output.at(cell.matrix, cell.row, cell.column))) return false;
   const Expression expression = expression_of(trace, step, cell);
   if (expression.parts().empty()) return false;  // taken over as it is
   CellSet cells;
   collect(expression, cells);
-  return !cells.empty() && cells.size() <= most_cells;
+  return !cells.empty() && cells.size() <= max_cells;
 }
 
 }  // namespace
@@ -63,15 +63,15 @@ std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
   const std::size_t start = engine() % count;
   std::size_t stride = count > 2 ? 1 + engine() % (count - 1) : 1;
   while (std::gcd(stride, count) != 1) ++stride;
-  for (std::size_t n = 0; n < std::min(count, most_tries); ++n) {
+  for (std::size_t n = 0; n < std::min(count, max_tries); ++n) {
     const std::size_t i = (start + n * stride) % count;
     const CellReference cell = cell_at(step.name, tensor, i);
-    if (is_worth_asking(trace, step, cell)) return cell;
+    if (is_good_question(trace, step, cell)) return cell;
   }
   return {};
 }
 
-std::optional<std::string> reading_about(const Operation& operation, const Lesson& lesson) {
+std::optional<std::string> lesson_about(const Operation& operation, const Lesson& lesson) {
   const auto explains = [&](const Lesson& one) {
     return std::ranges::find(one.explains, operation.name) != one.explains.end();
   };
@@ -86,7 +86,7 @@ std::optional<std::string> reading_about(const Operation& operation, const Lesso
 namespace {
 
 constexpr int tries = 2;
-constexpr std::size_t most_terms = 16;
+constexpr std::size_t max_terms = 16;
 
 // So many columns behind an indent, and a few in the narrowest window.
 std::size_t room_for_words(std::size_t columns, std::size_t indent) {
@@ -94,7 +94,7 @@ std::size_t room_for_words(std::size_t columns, std::size_t indent) {
 }
 
 CellArithmetic worked_cell(const Walkthrough& walk, const CellReference& cell) {
-  return arithmetic_of(walk.trace(), cell, {.digits = walk.digits, .most_terms = most_terms});
+  return arithmetic_of(walk.trace(), cell, {.digits = walk.digits, .max_terms = max_terms});
 }
 
 // The known mistakes that make the number, those of the operation before slips of the pen: of one
@@ -114,7 +114,7 @@ std::vector<Diagnosis> likely(std::vector<Diagnosis> mistakes) {
 // One number is little to go by: where several mistakes make it, each is one that it could be.
 bool is_sure(const std::vector<Diagnosis>& all) { return all.size() == 1 && all.front().sure; }
 
-std::string why_wrong(const std::vector<Diagnosis>& mistakes, bool sure) {
+std::string mistake_text(const std::vector<Diagnosis>& mistakes, bool sure) {
   std::string text;
   for (const Diagnosis& mistake : mistakes) {
     const std::string_view start = sure           ? "A known mistake makes that number:"
@@ -135,45 +135,48 @@ bool Quiz::ask(const Walkthrough& walk) {
   cell_ = question_cell(walk.trace(), step, seed_);
   if (!cell_) return false;
   tries_ = 0;
-  said_.clear();
+  last_reply_.clear();
   results_.push_back({.step = step.name, .cell = name(walk), .operation = step.operation});
   return true;
 }
 
 std::string Quiz::name(const Walkthrough& walk) const {
-  return reference_text(*cell_, walk.trace().at(cell_->name), walk.trace().convention);
+  return reference_text(*cell_, walk.trace().at(cell_->name), walk.trace().token_layout);
 }
 
-std::string Quiz::question(const Walkthrough& walk, WindowSize window, Showcase& showcase) const {
+std::string Quiz::question(const Walkthrough& walk, WindowSize window,
+                           MatrixCache& matrix_cache) const {
   const Step& step = walk.step();
-  const WalkLook look = look_of(walk, window.columns);
+  const WalkStyle look = style_of(walk, window.columns);
   const std::string number = fmt::format("{}/{}", step.number, walk.now->trace.length);
   // The question goes first: of a page that is too long for the window, the end is hidden.
-  constexpr std::size_t few_rows = 12;
+  constexpr std::size_t min_rows_for_title = 12;
   std::string text =
-      window.rows < few_rows
-          ? fmt::format("{} What is {}?\n", number, visible(name(walk)))
+      window.rows < min_rows_for_title
+          ? fmt::format("{} What is {}?\n", number, sanitise(name(walk)))
           : fmt::format("{}  {}  {}\n\n", number, step.name,
-                        visible(title_of(walk.now->lesson, step))) +
+                        sanitise(title_of(walk.now->lesson, step))) +
                 indented(fmt::format("Before you see it: what is {}?", name(walk)), look) + "\n";
-  for (const std::string& line : broken(visible_prose(said_), room_for_words(window.columns, 2))) {
+  for (const std::string& line :
+       broken_lines(sanitise_prose(last_reply_), room_for_words(window.columns, 2))) {
     text += "  " + line + "\n";
   }
-  if (!said_.empty()) text += "\n";
+  if (!last_reply_.empty()) text += "\n";
   text += indented(formula_text(formula_of(walk.trace(), step)), look) + "\n";
-  for (const std::string& line : operands_view(walk, *cell_, window, showcase)) text += line + "\n";
+  for (const std::string& line : operands_view(walk, *cell_, window, matrix_cache))
+    text += line + "\n";
   return text;
 }
 
 std::string Quiz::prompt(const Walkthrough& walk) const { return name(walk) + " = "; }
 
 QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
-  QuizReply reply = judged(walk, trimmed(text));
-  said_ = reply.says;
+  QuizReply reply = evaluate_answer(walk, trimmed(text));
+  last_reply_ = reply.says;
   return reply;
 }
 
-QuizReply Quiz::judged(const Walkthrough& walk, std::string_view text) {
+QuizReply Quiz::evaluate_answer(const Walkthrough& walk, std::string_view text) {
   if (text.empty()) return {"Write the number, such as 0.25, 3/7 or √2; s skips, q quits."};
   const double value = walk.trace().at(cell_->name).at(cell_->matrix, cell_->row, cell_->column);
   const std::string worth = fmt::format("{} = {}", name(walk), brief(value, walk.digits));
@@ -198,7 +201,7 @@ QuizReply Quiz::judged(const Walkthrough& walk, std::string_view text) {
   if (!mistakes.empty()) {
     results_.back().mistake = (sure ? "" : "It could be: ") + mistakes.front().says;
   }
-  return missed(walk, text, why_wrong(mistakes, sure));
+  return missed(walk, text, mistake_text(mistakes, sure));
 }
 
 QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const std::string& why) {
@@ -231,22 +234,22 @@ std::string Quiz::summary(const Walkthrough& walk, std::size_t columns) const {
   std::size_t right = 0, widest = 0;
   for (const Result& result : tried()) {
     right += result.outcome <= Outcome::second_try ? 1 : 0;
-    widest = std::max(widest, width(visible(result.cell)));
+    widest = std::max(widest, width(sanitise(result.cell)));
   }
   std::string text = fmt::format("{} of {} right\n", right, tried().size());
   for (const Result& result : tried()) {
     const std::string_view outcome = says[static_cast<std::size_t>(result.outcome)];
     const bool beside = widest + 4 + width(outcome) <= columns;
-    text += fmt::format("  {}{}{}\n",
-                        beside ? padded_right(visible(result.cell), widest) : visible(result.cell),
-                        beside ? "  " : "\n    ", outcome);
+    text += fmt::format(
+        "  {}{}{}\n", beside ? padded_right(sanitise(result.cell), widest) : sanitise(result.cell),
+        beside ? "  " : "\n    ", outcome);
     if (result.outcome == Outcome::first_try) continue;
-    for (const std::string& line : broken(result.mistake, room_for_words(columns, 4))) {
+    for (const std::string& line : broken_lines(result.mistake, room_for_words(columns, 4))) {
       text += "    " + line + "\n";
     }
   }
   const std::string others = fmt::format("\nOther cells: qkv run {} --quiz --seed {}\n",
-                                         visible(walk.now->lesson.asked), seed_ + 1);
+                                         sanitise(walk.now->lesson.asked), seed_ + 1);
   return text + where_to_read(walk) + others;
 }
 
@@ -259,8 +262,8 @@ std::string Quiz::where_to_read(const Walkthrough& walk) const {
     if (!again || std::find(told.begin(), told.end(), result.operation) != told.end()) continue;
     told.push_back(result.operation);
     text += fmt::format("  {}\n    qkv run {} --step {}\n", result.operation->title,
-                        visible(lesson.asked), result.step);
-    if (const auto other = reading_about(*result.operation, lesson)) {
+                        sanitise(lesson.asked), result.step);
+    if (const auto other = lesson_about(*result.operation, lesson)) {
       text += fmt::format("    qkv run {}\n", *other);
     }
   }

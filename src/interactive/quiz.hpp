@@ -34,13 +34,13 @@ class Quiz {
   std::size_t answered() const { return tried().size(); }
 
   /// What is asked, and what is needed to work it out: the formula and the operands.
-  std::string question(const Walkthrough& walk, WindowSize window, Showcase& showcase) const;
+  std::string question(const Walkthrough& walk, WindowSize window, MatrixCache& matrix_cache) const;
 
   /// What to type at: `scores[cat,fat] = `.
   std::string prompt(const Walkthrough& walk) const;
 
   /// What was said to the last answer, while the question is open; empty before the first.
-  const std::string& said() const { return said_; }
+  const std::string& last_reply() const { return last_reply_; }
 
   /// Judges an answer. "s" skips; a blank one costs nothing. The question closes when it is
   /// answered right, skipped, or answered wrong twice.
@@ -60,7 +60,7 @@ class Quiz {
   };
 
   std::string name(const Walkthrough& walk) const;
-  QuizReply judged(const Walkthrough& walk, std::string_view text);
+  QuizReply evaluate_answer(const Walkthrough& walk, std::string_view text);
   QuizReply missed(const Walkthrough& walk, std::string_view written, const std::string& why);
   std::span<const Result> tried() const;  ///< those that were tried
   void close(Outcome outcome);
@@ -69,7 +69,7 @@ class Quiz {
   std::uint32_t seed_;
   std::optional<CellReference> cell_;
   int tries_ = 0;
-  std::string said_;
+  std::string last_reply_;
   std::vector<Result> results_;
 };
 
@@ -81,6 +81,6 @@ std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
 
 /// The built-in lesson to read about an operation: the one that says that it explains it. Nothing
 /// where none does, or `lesson` itself is the one.
-std::optional<std::string> reading_about(const Operation& operation, const Lesson& lesson);
+std::optional<std::string> lesson_about(const Operation& operation, const Lesson& lesson);
 
 }  // namespace qkv::inline interactive

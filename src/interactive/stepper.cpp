@@ -48,27 +48,28 @@ void Stepper::press(const Key& key) {
     message_ = error.what();
     line_.selected = !line_.text.empty();  // there to be mended, or to be typed over
   }
-  const bool is_long = broken(visible_prose(message_), window_.columns).size() > window_.rows / 2;
-  if (asks_ == Asks::nothing && is_long && !is_over_page()) put_over_page(Shows::message);
+  const bool is_long =
+      broken_lines(sanitise_prose(message_), window_.columns).size() > window_.rows / 2;
+  if (prompt_ == Prompt::nothing && is_long && !has_overlay()) open_overlay(View::message);
 }
 
 void Stepper::handle(const Key& key) {
-  if (asks_ != Asks::nothing) return press_in_prompt(key);
+  if (prompt_ != Prompt::nothing) return press_in_prompt(key);
   if (key == end_of_input) return quit();
-  if (is_over_page()) return press_over_page(key);
+  if (has_overlay()) return press_in_overlay(key);
   message_.clear();
-  const auto does = StepperKeys::action(key, shows_ == Shows::cell);
+  const auto does = StepperKeys::action(key, view_ == View::cell);
   if (does) (this->*does)();
 }
 
 // The keys, or a message that the window has no room for below the page.
-void Stepper::put_over_page(Shows what) {
-  before_ = std::exchange(shows_, what);
-  before_keys_ = std::exchange(scroll_, 0);
+void Stepper::open_overlay(View what) {
+  before_ = std::exchange(view_, what);
+  scroll_before_help_ = std::exchange(scroll_, 0);
 }
 
 // The scrolling keys scroll, as long as there is something to scroll.
-void Stepper::press_over_page(const Key& key) {
+void Stepper::press_in_overlay(const Key& key) {
   const auto does = StepperKeys::action(key, false);
   if (does == &Stepper::quit) return quit();
   const bool forward =
@@ -76,39 +77,39 @@ void Stepper::press_over_page(const Key& key) {
   if (forward && scroll_ + shown_rows_ < page().size()) return page_down();
   if (does == &Stepper::page_up || does == &Stepper::scroll_up) return page_up();
   message_.clear();
-  shows_ = before_;
-  scroll_ = before_keys_;
+  view_ = before_;
+  scroll_ = scroll_before_help_;
 }
 
 void Stepper::picture() {
   message_ = next_picture(walk_);
   // A cell is explained in numbers.
-  if (shows_ == Shows::cell && walk_.picture == Picture::dots) message_ = next_picture(walk_);
+  if (view_ == View::cell && walk_.picture == Picture::glyphs) message_ = next_picture(walk_);
 }
 
-void Stepper::show_keys() { put_over_page(Shows::keys); }
+void Stepper::show_keys() { open_overlay(View::keys); }
 
 void Stepper::arrive() {
   scroll_ = 0;
   cell_.reset();
-  shows_ = Shows::step;
-  if (quiz_ && quiz_->ask(walk_)) ask(Asks::answer);
+  view_ = View::step;
+  if (quiz_ && quiz_->ask(walk_)) ask(Prompt::answer);
 }
 
 void Stepper::read_on() {
   const std::size_t lines = page().size();
-  if (shows_ == Shows::step && scroll_ + shown_rows_ < lines) return page_down();
+  if (view_ == View::step && scroll_ + shown_rows_ < lines) return page_down();
   next_step();
 }
 
 void Stepper::next_step() {
-  if (shows_ == Shows::summary) return quit();
-  if (const auto next = next_place(walk_)) {
+  if (view_ == View::summary) return quit();
+  if (const auto next = next_step_index(walk_)) {
     walk_.at = *next;
     return arrive();
   }
   if (quiz_) {
-    shows_ = Shows::summary;
+    view_ = View::summary;
     scroll_ = 0;
   } else {
     message_ = "That was the last step: b goes back, q quits.";
@@ -116,7 +117,7 @@ void Stepper::next_step() {
 }
 
 void Stepper::previous_step() {
-  if (shows_ == Shows::summary || step_back(walk_)) return arrive();
+  if (view_ == View::summary || step_back(walk_)) return arrive();
   message_ = "This is the first step.";
 }
 
@@ -129,12 +130,12 @@ void Stepper::to_end() { scroll_ = page().size(); }
 
 void Stepper::leave_cell() {
   left_ = std::exchange(cell_, {});
-  shows_ = Shows::step;
-  scroll_ = before_cell_;
+  view_ = View::step;
+  scroll_ = scroll_before_cell_;
 }
 
 // The head, say, of the cell that was explained last of this step.
-std::size_t Stepper::left_matrix() const {
+std::size_t Stepper::last_matrix() const {
   return left_ && left_->name == walk_.step().name ? left_->matrix : 0;
 }
 
@@ -148,20 +149,20 @@ void Stepper::show_cell(const CellReference& cell) {
     throw InputError(
         fmt::format("{} is given: there is nothing to work out; s sets it", cell.name));
   }
-  if (shows_ == Shows::step) before_cell_ = scroll_;
+  if (view_ == View::step) scroll_before_cell_ = scroll_;
   if (cell.name != walk_.step().name) {
     go_to(walk_, cell.name);
-    before_cell_ = 0;
+    scroll_before_cell_ = 0;
   }
   cell_ = cell;
-  shows_ = Shows::cell;
+  view_ = View::cell;
   scroll_ = 0;
 }
 
 // ---- prompts ---------------------------------------------------------------------------------
 
-void Stepper::ask(Asks what) {
-  asks_ = what;
+void Stepper::ask(Prompt what) {
+  prompt_ = what;
   line_ = {};
 }
 
@@ -169,10 +170,10 @@ void Stepper::ask(Asks what) {
 bool Stepper::picks_cell(const Key& key) {
   constexpr Key::Kind arrows[] = {Key::Kind::up, Key::Kind::down, Key::Kind::left,
                                   Key::Kind::right};
-  if (asks_ != Asks::cell || !line_.text.empty()) return false;
+  if (prompt_ != Prompt::cell || !line_.text.empty()) return false;
   if (std::ranges::find(arrows, key.kind) == std::end(arrows)) return false;
-  show_cell(cell_meant(walk_, "", left_matrix()));
-  asks_ = Asks::nothing;
+  show_cell(resolve_cell(walk_, "", last_matrix()));
+  prompt_ = Prompt::nothing;
   message_.clear();
   (this->*StepperKeys::action(key, true))();
   return true;
@@ -189,7 +190,7 @@ void Stepper::press_in_prompt(const Key& key) {
     case Key::Kind::down: return scroll_down();
     case Key::Kind::escape:
       message_.clear();
-      if (asks_ != Asks::answer) asks_ = Asks::nothing;
+      if (prompt_ != Prompt::answer) prompt_ = Prompt::nothing;
       line_ = {};
       return;
     default: break;
@@ -201,31 +202,31 @@ void Stepper::press_in_prompt(const Key& key) {
 
 void Stepper::complete() {
   std::vector<std::string> names;
-  if (asks_ == Asks::step) names = steps_beginning(walk_, line_.text);
-  if (asks_ == Asks::change) names = givens_beginning(walk_, line_.text);
+  if (prompt_ == Prompt::step) names = steps_with_prefix(walk_, line_.text);
+  if (prompt_ == Prompt::change) names = givens_with_prefix(walk_, line_.text);
   std::string common = common_beginning(names);
-  if (asks_ == Asks::change && names.size() == 1) common += "[";
+  if (prompt_ == Prompt::change && names.size() == 1) common += "[";
   if (common.size() > line_.text.size()) line_ = {common, common.size()};
 }
 
 void Stepper::finish_prompt() {
   const std::string text = line_.text;
-  const Asks asked = asks_;
+  const Prompt asked = prompt_;
   message_.clear();
   const bool nothing_typed = text.find_first_not_of(' ') == std::string::npos;
-  if (asked == Asks::answer) return finish_answer(text);
-  if (asked == Asks::cell) {
-    show_cell(cell_meant(walk_, text, left_matrix()));
-  } else if (!nothing_typed && asked == Asks::step) {
+  if (asked == Prompt::answer) return finish_answer(text);
+  if (asked == Prompt::cell) {
+    show_cell(resolve_cell(walk_, text, last_matrix()));
+  } else if (!nothing_typed && asked == Prompt::step) {
     go_to(walk_, text);
-    asks_ = Asks::nothing;
+    prompt_ = Prompt::nothing;
     return arrive();
-  } else if (!nothing_typed && asked == Asks::change) {
+  } else if (!nothing_typed && asked == Prompt::change) {
     message_ = set_cell(walk_, text);
-  } else if (!nothing_typed && asked == Asks::directory) {
+  } else if (!nothing_typed && asked == Prompt::directory) {
     message_ = write_all_(*walk_.now, text);
   }
-  asks_ = Asks::nothing;
+  prompt_ = Prompt::nothing;
 }
 
 void Stepper::finish_answer(const std::string& text) {
@@ -235,7 +236,7 @@ void Stepper::finish_answer(const std::string& text) {
   scroll_ = 0;
   if (quiz_->is_open()) return;  // the page says why
   message_ = reply.says;
-  asks_ = Asks::nothing;
+  prompt_ = Prompt::nothing;
   if (reply.worked) show_cell(*reply.worked);
 }
 

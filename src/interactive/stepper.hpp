@@ -28,7 +28,7 @@ class Stepper {
   Frame frame();
 
   /// Makes ready what the next key will probably ask for, while none is pressed.
-  void look_ahead();
+  void prefetch();
 
   bool is_over() const { return over_; }
 
@@ -38,8 +38,8 @@ class Stepper {
  private:
   friend struct StepperKeys;  // the table of keys, which the help is made from
 
-  enum class Asks { nothing, step, cell, change, directory, answer };
-  enum class Shows { step, cell, keys, message, summary };
+  enum class Prompt { nothing, step, cell, change, directory, answer };
+  enum class View { step, cell, keys, message, summary };
 
   // What keys do.
   void read_on();
@@ -51,10 +51,10 @@ class Stepper {
   void page_down();
   void to_top();
   void to_end();
-  void ask_step() { ask(Asks::step); }
-  void ask_cell() { ask(Asks::cell); }
-  void ask_change() { ask(Asks::change); }
-  void ask_directory() { ask(Asks::directory); }
+  void ask_step() { ask(Prompt::step); }
+  void ask_cell() { ask(Prompt::cell); }
+  void ask_change() { ask(Prompt::change); }
+  void ask_directory() { ask(Prompt::directory); }
   void more() { message_ = more_digits(walk_, 1); }
   void fewer() { message_ = more_digits(walk_, -1); }
   void picture();
@@ -75,18 +75,18 @@ class Stepper {
 
   void move(const CellMove& move) { cell_ = moved(walk_, *cell_, move); }
   void arrive();
-  void ask(Asks what);
+  void ask(Prompt what);
   void handle(const Key& key);
   void press_in_prompt(const Key& key);
-  void press_over_page(const Key& key);
+  void press_in_overlay(const Key& key);
   bool picks_cell(const Key& key);
-  void put_over_page(Shows what);
-  bool is_over_page() const { return shows_ == Shows::keys || shows_ == Shows::message; }
+  void open_overlay(View what);
+  bool has_overlay() const { return view_ == View::keys || view_ == View::message; }
   void complete();
   void finish_prompt();
   void finish_answer(const std::string& text);
   void show_cell(const CellReference& cell);
-  std::size_t left_matrix() const;
+  std::size_t last_matrix() const;
 
   const std::vector<std::string>& page() { return page(wanted()); }
   std::vector<std::string> body(std::size_t rows);
@@ -99,43 +99,43 @@ class Stepper {
   void add_prompt(Frame& frame) const;
 
   // What a page is made from.
-  struct PageOf {
+  struct PageKey {
     std::shared_ptr<const LoadedLesson> lesson;
     std::size_t at = 0, columns = 0, rows = 0;
     int digits = 0;
     Picture picture = Picture::heatmap;
-    Shows shows = Shows::step;
+    View shows = View::step;
     bool question = false;
-    bool opens = false;     // the lesson's title stands above it
-    std::string said = {};  // a long message, or what was said to a wrong answer
+    bool opens = false;           // the lesson's title stands above it
+    std::string last_reply = {};  // a long message, or what was said to a wrong answer
     std::size_t answered = 0;
-    bool operator==(const PageOf&) const = default;
+    bool operator==(const PageKey&) const = default;
   };
-  struct Page {
-    PageOf of;
+  struct CachedPage {
+    PageKey of;
     std::vector<std::string> lines;
   };
-  PageOf wanted() const;
-  const std::vector<std::string>& page(const PageOf& of);
-  std::string text_of(const PageOf& of);
+  PageKey wanted() const;
+  const std::vector<std::string>& page(const PageKey& of);
+  std::string text_of(const PageKey& of);
 
   Walkthrough walk_;
   std::optional<Quiz> quiz_;
   WriteAll write_all_;
   WindowSize window_;
-  Showcase showcase_;
-  Shows shows_ = Shows::step;
-  Asks asks_ = Asks::nothing;
+  MatrixCache matrix_cache_;
+  View view_ = View::step;
+  Prompt prompt_ = Prompt::nothing;
   LineEdit line_;
   std::optional<CellReference> cell_;
   std::optional<CellReference> left_;  // the cell that was explained last
   std::string message_;
   std::size_t scroll_ = 0;
-  std::size_t before_cell_ = 0, before_keys_ = 0;  // where to scroll back to
-  Shows before_ = Shows::step;                     // what stands below the keys, or a message
-  std::size_t shown_rows_ = 0;                     // lines above the messages
+  std::size_t scroll_before_cell_ = 0, scroll_before_help_ = 0;  // where to scroll back to
+  View before_ = View::step;    // what stands below the keys, or a message
+  std::size_t shown_rows_ = 0;  // lines above the messages
   bool over_ = false;
-  std::deque<Page> pages_;  // the latest first
+  std::deque<CachedPage> pages_;  // the latest first
 };
 
 }  // namespace qkv::inline interactive

@@ -183,7 +183,7 @@ std::string StepperKeys::status(const StatusLine& what, std::size_t columns) {
   std::size_t needed = 0;
   for (std::size_t i = 0; i < 3; ++i) needed += 2 + width(wanted[i]);
   std::string text = fmt::format("{} {}", what.number, what.name);
-  if (what.hidden > 0) text += fmt::format(" ({})", counted(what.hidden, "more line"));
+  if (what.hidden > 0) text += fmt::format(" ({})", pluralise(what.hidden, "more line"));
   if (width(text) + needed > columns) {
     text = what.hidden > 0 ? fmt::format("{} ↓{}", what.number, what.hidden) : what.number;
   }

@@ -16,10 +16,10 @@
 namespace qkv::inline interactive {
 namespace {
 
-constexpr int most_digits = 17;
+constexpr int max_digits = 17;
 
 // Steps keep their numbers of the whole lesson, of which the trace may lack some.
-std::size_t place_of_number(const Trace& trace, std::size_t number) {
+std::size_t step_index_of_number(const Trace& trace, std::size_t number) {
   const auto found = std::find_if(trace.steps.begin(), trace.steps.end(),
                                   [&](const Step& step) { return step.number == number; });
   if (found == trace.steps.end()) {
@@ -30,7 +30,7 @@ std::size_t place_of_number(const Trace& trace, std::size_t number) {
 }
 
 // The message without the --set that was not typed.
-[[noreturn]] void throw_plainly(const InputError& error) {
+[[noreturn]] void rethrow_as_input_error(const InputError& error) {
   std::string_view message = error.what();
   constexpr std::string_view option = "--set ";
   if (message.starts_with(option)) message.remove_prefix(option.size());
@@ -43,7 +43,7 @@ SharedLesson changed(const SharedLesson& loaded, const std::string& change) {
   try {
     return std::make_shared<const LoadedLesson>(with_cell_set(loaded, change));
   } catch (const InputError& error) {
-    throw_plainly(error);
+    rethrow_as_input_error(error);
   }
 }
 
@@ -58,8 +58,8 @@ std::string told(const std::vector<std::string>& steps) {
 }
 
 // The cell that is written out; where the heads are left out, that of the given matrix.
-CellReference resolve_near(const std::string& written, const Walkthrough& walk,
-                           std::size_t matrix) {
+CellReference resolve_in_matrix(const std::string& written, const Walkthrough& walk,
+                                std::size_t matrix) {
   ReferenceText text = parse_reference(written);
   const Tensor& tensor = walk.trace().at(text.name);
   if (tensor.leading_axes() > 0 && text.indices.size() + tensor.leading_axes() == tensor.rank()) {
@@ -74,67 +74,68 @@ CellReference resolve_near(const std::string& written, const Walkthrough& walk,
 
 // Of vectors and of a batch's sentences, which have words for each row, it is not known whether
 // they are the numbers of words.
-bool holds_numbers(const Tensor& tensor) {
+bool may_be_edited(const Tensor& tensor) {
   return tensor.rank() >= 2 && !tensor.values.empty() &&
          tensor.axes.back().labels.size() <= tensor.columns();
 }
 
 }  // namespace
 
-std::size_t place_of_step(const Trace& trace, std::string_view text) {
+std::size_t step_index(const Trace& trace, std::string_view text) {
   text = trimmed(text);
-  if (const auto number = number_in<std::size_t>(text)) return place_of_number(trace, *number);
+  if (const auto number = parse_number<std::size_t>(text))
+    return step_index_of_number(trace, *number);
   return static_cast<std::size_t>(&trace.step_at(text) - trace.steps.data());
 }
 
-Walkthrough walkthrough(LoadedLesson loaded, Stretch stretch, int digits, bool colour) {
+Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, int digits, bool colour) {
   const auto lesson = std::make_shared<const LoadedLesson>(std::move(loaded));
-  const std::size_t first = stretch.first;
-  return {.began = lesson,
+  const std::size_t first = step_range.first;
+  return {.baseline = lesson,
           .now = lesson,
-          .stretch = std::move(stretch),
+          .step_range = std::move(step_range),
           .at = first,
-          .began_at = first,
+          .start_at = first,
           .digits = digits,
           .colour = colour};
 }
 
-std::string opening(const Walkthrough& walk, std::size_t width) {
-  const WalkLook look = look_of(walk, width);
+std::string lesson_intro(const Walkthrough& walk, std::size_t width) {
+  const WalkStyle look = style_of(walk, width);
   return lesson_heading(walk.now->lesson, look) + "\n";
 }
 
-WalkLook look_of(const Walkthrough& walk, std::size_t width) {
+WalkStyle style_of(const Walkthrough& walk, std::size_t width) {
   return {.width = width,
           .digits = walk.digits,
           .colour = walk.colour,
           .picture = walk.picture,
-          .reader = Reader::has_keys,
+          .reader = InputMode::keys,
           .head = walk.head,
-          .began = walk.own(),
-          .way = walk.way};
+          .baseline = walk.own(),
+          .intermediates = walk.intermediates};
 }
 
-std::optional<std::size_t> next_place(const Walkthrough& walk) {
-  const std::vector<std::size_t>& only = walk.stretch.only;
+std::optional<std::size_t> next_step_index(const Walkthrough& walk) {
+  const std::vector<std::size_t>& only = walk.step_range.only;
   if (!only.empty()) {
     const auto next = std::ranges::upper_bound(only, walk.at);
     return next == only.end() ? std::nullopt : std::optional(*next);
   }
-  return walk.at < walk.stretch.last ? std::optional(walk.at + 1) : std::nullopt;
+  return walk.at < walk.step_range.last ? std::optional(walk.at + 1) : std::nullopt;
 }
 
 bool step_back(Walkthrough& walk) {
   if (walk.at == 0) return false;
-  const std::vector<std::size_t>& only = walk.stretch.only;
+  const std::vector<std::size_t>& only = walk.step_range.only;
   const auto here = std::ranges::lower_bound(only, walk.at);
   walk.at = here == only.begin() ? walk.at - 1 : *(here - 1);
   // Who goes back from where they began wants to see what led there.
-  walk.stretch.first = std::min(walk.stretch.first, walk.at);
+  walk.step_range.first = std::min(walk.step_range.first, walk.at);
   return true;
 }
 
-std::vector<std::string> steps_beginning(const Walkthrough& walk, std::string_view prefix) {
+std::vector<std::string> steps_with_prefix(const Walkthrough& walk, std::string_view prefix) {
   std::vector<std::string> names;
   for (const Step& step : walk.trace().steps) {
     if (step.name.starts_with(prefix)) names.push_back(step.name);
@@ -142,7 +143,7 @@ std::vector<std::string> steps_beginning(const Walkthrough& walk, std::string_vi
   return names;
 }
 
-std::vector<std::string> givens_beginning(const Walkthrough& walk, std::string_view prefix) {
+std::vector<std::string> givens_with_prefix(const Walkthrough& walk, std::string_view prefix) {
   std::vector<std::string> names;
   for (const Given& given : walk.trace().givens) {
     if (given.name.starts_with(prefix)) names.push_back(given.name);
@@ -151,10 +152,10 @@ std::vector<std::string> givens_beginning(const Walkthrough& walk, std::string_v
 }
 
 std::string go_to(Walkthrough& walk, std::string_view step) {
-  const std::size_t place = place_of_step(walk.trace(), step);
+  const std::size_t place = step_index(walk.trace(), step);
   // Who asks for a step outside the stretch wants to see it.
-  walk.stretch.first = std::min(walk.stretch.first, place);
-  walk.stretch.last = std::max(walk.stretch.last, place);
+  walk.step_range.first = std::min(walk.step_range.first, place);
+  walk.step_range.last = std::max(walk.step_range.last, place);
   walk.at = place;
   return {};
 }
@@ -171,7 +172,7 @@ std::string set_cell(Walkthrough& walk, const std::string& change) {
 std::string undo(Walkthrough& walk) {
   if (walk.set.empty()) return "nothing to undo: s sets a value";
   const std::string last = walk.set.back();
-  SharedLesson before = walk.began;
+  SharedLesson before = walk.baseline;
   for (std::size_t i = 0; i + 1 < walk.set.size(); ++i) before = changed(before, walk.set[i]);
   const std::string text = fmt::format("undone: {}; {}", std::string(trimmed(last)),
                                        told(changed_steps(walk.trace(), before->trace)));
@@ -181,8 +182,8 @@ std::string undo(Walkthrough& walk) {
 }
 
 std::string more_digits(Walkthrough& walk, int more) {
-  walk.digits = std::clamp(walk.digits + more, 0, most_digits);
-  return counted(static_cast<std::size_t>(walk.digits), "decimal");
+  walk.digits = std::clamp(walk.digits + more, 0, max_digits);
+  return pluralise(static_cast<std::size_t>(walk.digits), "decimal");
 }
 
 std::string next_picture(Walkthrough& walk) {
@@ -190,7 +191,7 @@ std::string next_picture(Walkthrough& walk) {
     Picture next;
     std::string_view says;
   };
-  constexpr Turn turns[] = {{Picture::dots, "dots: the larger the number, the larger the dot"},
+  constexpr Turn turns[] = {{Picture::glyphs, "dots: the larger the number, the larger the dot"},
                             {Picture::numbers, "numbers only"},
                             {Picture::heatmap, "heatmap: the larger the number, the darker"}};
   const Turn& turn = turns[static_cast<std::size_t>(walk.picture)];
@@ -209,7 +210,7 @@ std::vector<std::string> changed_steps(const Trace& before, const Trace& after) 
   return names;
 }
 
-CellReference cell_meant(const Walkthrough& walk, std::string_view text, std::size_t matrix) {
+CellReference resolve_cell(const Walkthrough& walk, std::string_view text, std::size_t matrix) {
   text = trimmed(text);
   const Step& step = walk.step();
   if (step.output.values.empty()) {
@@ -219,17 +220,17 @@ CellReference cell_meant(const Walkthrough& walk, std::string_view text, std::si
     return in_head(cell_of(walk.now->lesson, walk.trace(), step), walk.trace(), walk.head);
   }
   if (text.starts_with('['))
-    return resolve_near(fmt::format("{}{}", step.name, text), walk, matrix);
+    return resolve_in_matrix(fmt::format("{}{}", step.name, text), walk, matrix);
   const bool whole = text.find('[') != std::string_view::npos;
-  return resolve_near(whole ? std::string(text) : fmt::format("{}[{}]", step.name, text), walk,
-                      matrix);
+  return resolve_in_matrix(whole ? std::string(text) : fmt::format("{}[{}]", step.name, text), walk,
+                           matrix);
 }
 
-std::string change_example(const Walkthrough& walk) {
+std::string example_change(const Walkthrough& walk) {
   const Trace& trace = walk.trace();
   if (trace.givens.empty()) return {};
-  const auto may_be_halves = [](const Given& given) { return holds_numbers(given.tensor); };
-  const std::vector<const Given*> used = first_used_by(trace, walk.step());
+  const auto may_be_halves = [](const Given& given) { return may_be_edited(given.tensor); };
+  const std::vector<const Given*> used = new_givens_of(trace, walk.step());
   const auto nearest = std::find_if(used.begin(), used.end(),
                                     [&](const Given* given) { return may_be_halves(*given); });
   const auto any = std::find_if(trace.givens.begin(), trace.givens.end(), may_be_halves);
@@ -239,7 +240,7 @@ std::string change_example(const Walkthrough& walk) {
   if (given.tensor.values.empty()) return {};
   const CellReference cell{.name = given.name,
                            .column = std::min<std::size_t>(1, given.tensor.columns() - 1)};
-  return reference_text(cell, given.tensor, trace.convention) + "=0.5";
+  return reference_text(cell, given.tensor, trace.token_layout) + "=0.5";
 }
 
 }  // namespace qkv::inline interactive

@@ -57,7 +57,7 @@ struct StepText {
 /// A published result that the lesson must reproduce to its printed digits.
 struct Expectation {
   std::string of;
-  Written value;
+  ParsedArray value;
   std::string source;
   Place place;
 };
@@ -76,12 +76,12 @@ struct Lesson {
   std::vector<Place> given_places;   ///< one for each given of the recipe: of its name
   std::vector<StepText> texts;       ///< one for each step of the recipe
   std::vector<Expectation> expectations;
-  std::optional<Backward> backward = {};  ///< where its gradients begin and lead
+  std::optional<BackwardSpec> backward = {};  ///< where its gradients begin and lead
   bool changed = false;  ///< its text or numbers are not those that its words were written for
 };
 
 /// A lesson with everything that its file does wrong.
-struct LessonReading {
+struct ParsedLesson {
   Lesson lesson;
   std::vector<Fault> faults;
 };
@@ -108,8 +108,7 @@ struct LessonFiles {
 
 /// Reads a lesson file (docs/lessons.md). `where` opens messages; `files` is where the files are
 /// that it names. Never throws for what the file says: that is in the faults.
-LessonReading read_lesson(std::string_view toml, const std::string& where,
-                          const LessonFiles& files);
+ParsedLesson read_lesson(std::string_view toml, const std::string& where, const LessonFiles& files);
 
 /// "lesson.toml:12:3: there is no op \"sofmax\"; did you mean \"softmax\"?"
 std::string fault_line(const Lesson& lesson, const Fault& fault);

@@ -28,7 +28,7 @@ std::optional<std::string_view> LessonFiles::built_in(std::string_view name) con
 std::string fault_line(const Lesson& lesson, const Fault& fault) {
   return fmt::format("{}:{}:{}: {}{}", lesson.where, fault.place.line, fault.place.column,
                      fault.kind == Fault::Kind::advice ? "advice: " : "",
-                     without_middle(fault.message));
+                     elide_middle(fault.message));
 }
 
 namespace {
@@ -59,8 +59,8 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
 }
 
 // "h0.*" is each of a layer's steps, and their gradients; "*.context" each layer's, and theirs.
-WantedSteps with_whole_layers(const WantedSteps& asked, const Recipe& recipe) {
-  WantedSteps wanted;
+RequestedSteps with_whole_layers(const RequestedSteps& asked, const Recipe& recipe) {
+  RequestedSteps wanted;
   for (const std::string& name : asked) {
     const bool is_layer = name.ends_with(".*");
     const bool is_in_each = name.starts_with("*.");
@@ -77,10 +77,10 @@ WantedSteps with_whole_layers(const WantedSteps& asked, const Recipe& recipe) {
 
 // What is wanted, and the matrices that its words speak of. All there is where what is wanted
 // is not there: the message names what is near.
-WantedSteps with_words(const WantedSteps& asked, const Recipe& recipe,
-                       const std::vector<StepText>& texts) {
-  const WantedSteps listed = with_whole_layers(asked, recipe);
-  WantedSteps wanted = listed;
+RequestedSteps with_words(const RequestedSteps& asked, const Recipe& recipe,
+                          const std::vector<StepText>& texts) {
+  const RequestedSteps listed = with_whole_layers(asked, recipe);
+  RequestedSteps wanted = listed;
   for (const std::string& name : listed) {
     const auto is_given = [&](const Given& given) { return given.name == name; };
     if (std::ranges::any_of(recipe.givens, is_given)) continue;
@@ -95,7 +95,7 @@ WantedSteps with_words(const WantedSteps& asked, const Recipe& recipe,
 
 // Works the recipe out and leaves it without its givens: the trace has them then, and a model's
 // take gigabytes.
-Evaluation evaluate_once(Recipe& recipe, const WantedSteps& wanted) {
+Evaluation evaluate_once(Recipe& recipe, const RequestedSteps& wanted) {
   std::vector<Given> givens = std::exchange(recipe.givens, {});
   Recipe whole = recipe;
   whole.givens = std::move(givens);
@@ -109,8 +109,8 @@ Recipe recipe_of(const LoadedLesson& loaded) {
   return recipe;
 }
 
-LoadedLesson load_as_written(const std::string& name_or_path, const WantedSteps& wanted) {
-  LessonReading reading = find_lesson(name_or_path);
+LoadedLesson load_as_written(const std::string& name_or_path, const RequestedSteps& wanted) {
+  ParsedLesson reading = find_lesson(name_or_path);
   Lesson& lesson = reading.lesson;
   Evaluation evaluation =
       evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
@@ -140,22 +140,23 @@ LoadedLesson changed(std::shared_ptr<const LoadedLesson> own, Recipe recipe, Tra
   keep_texts_of(recipe, lesson);
   lesson.given_places.resize(trace.givens.size());
   lesson.recipe = std::move(recipe);  // without its givens
-  lesson = with_true_words(std::move(lesson), own->trace, trace);
+  lesson = without_stale_prose(std::move(lesson), own->trace, trace);
   return {std::move(lesson), std::move(trace), std::move(own)};
 }
 
 LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonChanges& changes,
-                          const WantedSteps& wanted) {
+                          const RequestedSteps& wanted) {
   Recipe recipe = recipe_of(*own);
   if (changes.text) set_text(recipe, *changes.text);
-  if (changes.ids) recipe.environment.cut = cut_ids(*changes.ids, own->trace.at("probabilities"));
+  if (changes.ids)
+    recipe.environment.cut = tokenised_ids(*changes.ids, own->trace.at("probabilities"));
   const bool renamed = (changes.text || changes.ids) && changes.change_numbers();
   const Trace named = renamed ? evaluate_all(recipe).trace : Trace{};
   for (const std::string& change : changes.patch) {
     patch_matrix(recipe, change, renamed ? named : own->trace);
   }
   set_all(recipe, changes.set, renamed ? named : own->trace, renamed || !changes.patch.empty());
-  if (own->lesson.backward) go_back_again(recipe, own->lesson);
+  if (own->lesson.backward) rebuild_backward(recipe, own->lesson);
   Evaluation evaluation = evaluate_once(recipe, with_words(wanted, recipe, own->lesson.texts));
   // What is wrong with another text or another number stands nowhere in the lesson's file.
   if (!evaluation.faults.empty()) {
@@ -167,7 +168,7 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
 
 }  // namespace
 
-LessonReading find_lesson(const std::string& name_or_path) {
+ParsedLesson find_lesson(const std::string& name_or_path) {
   for (const BuiltInLesson& lesson : built_in_lessons()) {
     if (lesson.name == name_or_path) {
       return read_lesson(lesson.toml, std::string(lesson.name), LessonFiles(built_in_files()));
@@ -182,7 +183,7 @@ LessonReading find_lesson(const std::string& name_or_path) {
 }
 
 LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes,
-                         const WantedSteps& wanted) {
+                         const RequestedSteps& wanted) {
   if (!changes.text && !changes.change_numbers()) return load_as_written(name_or_path, wanted);
   return with_changes(std::make_shared<const LoadedLesson>(load_as_written(name_or_path, wanted)),
                       changes, wanted);
@@ -191,7 +192,7 @@ LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& c
 namespace {
 
 // What is wanted, and what is changed: it may be in a later layer.
-WantedSteps with_changed(WantedSteps wanted, const LessonChanges& changes) {
+RequestedSteps with_changed(RequestedSteps wanted, const LessonChanges& changes) {
   if (wanted.empty()) return wanted;
   wanted.insert(wanted.end(), changes.set.begin(), changes.set.end());
   wanted.insert(wanted.end(), changes.patch.begin(), changes.patch.end());
@@ -199,7 +200,8 @@ WantedSteps with_changed(WantedSteps wanted, const LessonChanges& changes) {
 }
 
 // The same as the recipe has it: an option of a step is that step.
-WantedSteps with_changed(WantedSteps wanted, const LessonChanges& changes, const Recipe& recipe) {
+RequestedSteps with_changed(RequestedSteps wanted, const LessonChanges& changes,
+                            const Recipe& recipe) {
   if (wanted.empty()) return wanted;
   for (const std::vector<std::string>* all : {&changes.set, &changes.patch}) {
     for (const std::string& change : *all) {
@@ -211,7 +213,7 @@ WantedSteps with_changed(WantedSteps wanted, const LessonChanges& changes, const
 }
 
 // What is changed while a model writes on: not the rows of a text that is not there yet.
-LessonChanges while_writing(const LessonChanges& changes, const Recipe& recipe) {
+LessonChanges while_decoding(const LessonChanges& changes, const Recipe& recipe) {
   LessonChanges now{.text = {}, .set = changes.set, .patch = changes.patch};
   std::erase_if(now.patch, [&](const std::string& change) {
     return std::ranges::find(recipe.steps, set_name(recipe, change), &StepRecipe::name) !=
@@ -221,7 +223,7 @@ LessonChanges while_writing(const LessonChanges& changes, const Recipe& recipe) 
 }
 
 // The model's lesson, worked out as far as it is wanted.
-LoadedLesson worked_out(Lesson lesson, const WantedSteps& wanted) {
+LoadedLesson worked_out(Lesson lesson, const RequestedSteps& wanted) {
   Evaluation evaluation =
       evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
@@ -229,7 +231,7 @@ LoadedLesson worked_out(Lesson lesson, const WantedSteps& wanted) {
 }
 
 LoadedLesson with_numbers_changed(LoadedLesson loaded, const LessonChanges& changes,
-                                  const WantedSteps& wanted) {
+                                  const RequestedSteps& wanted) {
   if (!changes.change_numbers()) return loaded;
   return with_changes(std::make_shared<const LoadedLesson>(std::move(loaded)), changes, wanted);
 }
@@ -237,12 +239,12 @@ LoadedLesson with_numbers_changed(LoadedLesson loaded, const LessonChanges& chan
 }  // namespace
 
 LoadedLesson continue_lesson(const std::string& name_or_path, const LessonChanges& changes,
-                             std::size_t further) {
+                             std::size_t new_tokens) {
   const auto own = std::make_shared<const LoadedLesson>(load_as_written(name_or_path, {}));
-  const LessonChanges writing = while_writing(changes, own->lesson.recipe);
+  const LessonChanges writing = while_decoding(changes, own->lesson.recipe);
   const ModelInput start{changes.text ? changes.text : own->lesson.recipe.environment.texts.front(),
                          {}};
-  const ModelInput whole = continued(start, further, [&](const ModelInput& input) {
+  const ModelInput whole = greedy_decoding(start, new_tokens, [&](const ModelInput& input) {
     return with_changes(
         own, {.text = input.text, .set = writing.set, .patch = writing.patch, .ids = input.ids},
         {});
@@ -252,31 +254,32 @@ LoadedLesson continue_lesson(const std::string& name_or_path, const LessonChange
   all.ids = whole.ids;
   LoadedLesson loaded = with_changes(own, all, {});
   loaded.lesson.summary =
-      told_continuation(start, *loaded.trace.environment.cut, further, loaded.lesson.recipe);
+      continuation_text(start, *loaded.trace.environment.cut, new_tokens, loaded.lesson.recipe);
   return loaded;
 }
 
 LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
-                        const ModelSettings& settings, const WantedSteps& asked) {
+                        const ModelSettings& settings, const RequestedSteps& asked) {
   const ModelInput input{changes.text, changes.ids};
   if (!input.text && !input.ids) {
     throw InputError(fmt::format(
         "{}: a model needs a text to read; add --text \"…\", or --ids 3,1,4", printable(path)));
   }
-  const ModelInput whole = continued(input, settings.further, [&](const ModelInput& so_far) {
-    Lesson lesson = lesson_of_model(path, so_far, settings, {});
-    const LessonChanges writing = while_writing(changes, lesson.recipe);
-    const WantedSteps wanted =
-        with_changed(needed_to_continue(lesson.recipe), writing, lesson.recipe);
-    return with_numbers_changed(worked_out(std::move(lesson), wanted), writing, wanted);
-  });
+  const ModelInput whole =
+      greedy_decoding(input, settings.new_tokens, [&](const ModelInput& so_far) {
+        Lesson lesson = lesson_of_model(path, so_far, settings, {});
+        const LessonChanges writing = while_decoding(changes, lesson.recipe);
+        const RequestedSteps wanted =
+            with_changed(steps_for_decoding(lesson.recipe), writing, lesson.recipe);
+        return with_numbers_changed(worked_out(std::move(lesson), wanted), writing, wanted);
+      });
   Lesson lesson = lesson_of_model(path, whole, settings, with_changed(asked, changes));
-  if (settings.further > 0) {
+  if (settings.new_tokens > 0) {
     if (input.text) lesson.recipe.environment.texts = {*input.text};
-    lesson.summary =
-        told_continuation(input, *lesson.recipe.environment.cut, settings.further, lesson.recipe);
+    lesson.summary = continuation_text(input, *lesson.recipe.environment.cut, settings.new_tokens,
+                                       lesson.recipe);
   }
-  const WantedSteps wanted = with_changed(asked, changes, lesson.recipe);
+  const RequestedSteps wanted = with_changed(asked, changes, lesson.recipe);
   return with_numbers_changed(worked_out(std::move(lesson), wanted),
                               {.text = {}, .set = changes.set, .patch = changes.patch}, wanted);
 }

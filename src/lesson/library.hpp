@@ -44,23 +44,23 @@ struct LoadedLesson {
 
 /// Reads a built-in lesson by its name, or a lesson file by its path, faults and all. Throws
 /// InputError where there is no such lesson (with the nearest name) or the file can't be read.
-LessonReading find_lesson(const std::string& name_or_path);
+ParsedLesson find_lesson(const std::string& name_or_path);
 
 /// The same, changed and worked out; a changed one has only those of its words that are still true.
 /// Where steps or givens are `wanted`, a large step that neither they nor their words need is left
 /// out. Throws InputError with all faults, one a line.
 LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes = {},
-                         const WantedSteps& wanted = {});
+                         const RequestedSteps& wanted = {});
 
-/// The same with `further` tokens that the lesson's model writes behind the text first. Throws
+/// The same with `new_tokens` tokens that the lesson's model writes behind the text first. Throws
 /// InputError where it has no model.
 LoadedLesson continue_lesson(const std::string& name_or_path, const LessonChanges& changes,
-                             std::size_t further);
+                             std::size_t new_tokens);
 
 /// A trained model and the text, or the ids, of `changes` as a lesson, worked out. Throws
 /// InputError where there is neither, and as model.hpp says.
 LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
-                        const ModelSettings& settings, const WantedSteps& wanted = {});
+                        const ModelSettings& settings, const RequestedSteps& wanted = {});
 
 /// The lesson with one more value set ("W_Q[1,2]=0.5") and worked out again, in the same way.
 /// Throws InputError where there is no such cell or the steps can't be worked out from it.

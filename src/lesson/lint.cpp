@@ -32,7 +32,7 @@ void lint_width(const Prose& prose, std::vector<Fault>& faults) {
   std::size_t line = prose.place.line;
   std::istringstream lines(prose.text);
   for (std::string text; std::getline(lines, text); ++line) {
-    const std::size_t characters = characters_in(text);
+    const std::size_t characters = code_point_count(text);
     const bool has_live_numbers = text.find('{') != std::string::npos;
     if (!text.starts_with("    ") || has_live_numbers || characters <= widest) continue;
     faults.push_back({{line, 1},
@@ -70,7 +70,7 @@ Evaluation evaluated(const Recipe& recipe, std::vector<Fault>& faults) {
 
 }  // namespace
 
-std::vector<Fault> lint(const LessonReading& reading) {
+std::vector<Fault> lint(const ParsedLesson& reading) {
   const Lesson& lesson = reading.lesson;
   std::vector<Fault> faults = reading.faults;
   const Evaluation evaluation = evaluated(lesson.recipe, faults);

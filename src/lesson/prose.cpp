@@ -23,10 +23,10 @@ namespace {
 using Numbers = std::span<const double>;
 
 // The numbers as a matrix of one row.
-Matrix row_of(Numbers numbers) { return seen_as<2>(numbers, {std::size_t{1}, numbers.size()}); }
+Matrix row_of(Numbers numbers) { return view_as<2>(numbers, {std::size_t{1}, numbers.size()}); }
 
-double largest(Numbers numbers) { return tops(row_of(numbers))(0, 0); }
-double smallest(Numbers numbers) { return -tops(-row_of(numbers))(0, 0); }
+double largest(Numbers numbers) { return maxima(row_of(numbers))(0, 0); }
+double smallest(Numbers numbers) { return -maxima(-row_of(numbers))(0, 0); }
 double sum(Numbers numbers) { return total(row_of(numbers)); }
 double mean(Numbers numbers) { return means(row_of(numbers))(0, 0); }
 double spread(Numbers numbers) { return std::sqrt(variances(row_of(numbers))(0, 0)); }
@@ -41,7 +41,7 @@ double entropy(Numbers weights) {
 double slope(Numbers weights) {
   const Matrix p = row_of(weights);
   const Matrix steps = p * (1 - p);
-  return std::max(0.0, tops(steps)(0, 0));
+  return std::max(0.0, maxima(steps)(0, 0));
 }
 
 constexpr std::array<Statistic, 7> table = {{
@@ -101,7 +101,7 @@ double of_part(const Statistic& statistic, std::string_view of, const Trace& tra
   const CellReference at = resolve(text, trace);
   const Tensor& tensor = trace.at(at.name);
   if (rows && columns) return of_matrices(statistic, tensor, at.matrix, 1, of);
-  if (is_turned(tensor, trace.convention)) std::swap(rows, columns);
+  if (is_shown_transposed(tensor, trace.token_layout)) std::swap(rows, columns);
   std::vector<double> line;
   for (std::size_t i = 0; i < (rows ? tensor.rows() : tensor.columns()); ++i) {
     line.push_back(rows ? tensor.at(at.matrix, i, at.column) : tensor.at(at.matrix, at.row, i));
@@ -132,7 +132,7 @@ std::string whole_text(double value) {
   const double magnitude = std::round(std::abs(value));
   if (!(magnitude < 1e19)) return fmt::format("{:g}", value);
   return fmt::format("{}{}", std::round(value) < 0 ? "-" : "",
-                     in_thousands(static_cast<std::uint64_t>(magnitude)));
+                     group_digits(static_cast<std::uint64_t>(magnitude)));
 }
 
 // "scores.max" and "scores[cat,*].max": the statistic and what it is of; none where the last name
@@ -206,7 +206,7 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
   }
   const std::size_t colon = inside.rfind(':');
   if (colon != std::string_view::npos) {
-    const auto digits = number_in<int>(inside.substr(colon + 1));
+    const auto digits = parse_number<int>(inside.substr(colon + 1));
     if (digits && *digits >= 0) {
       piece.digits = digits;
       inside = inside.substr(0, colon);
@@ -220,9 +220,9 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
     piece.number = trace.at(cell.name).at(cell.matrix, cell.row, cell.column);
   } else if (inside.ends_with(".shape")) {
     const Tensor& tensor = trace.at(inside.substr(0, inside.size() - 6));
-    piece.text = shown_shape(tensor, trace.convention);
-  } else if (const GuessText guesses = guesses_in(inside); guesses.count > 0) {
-    piece.text = likeliest_text(trace.at(guesses.of), guesses.count);
+    piece.text = shown_shape(tensor, trace.token_layout);
+  } else if (const GuessText predictions = guesses_in(inside); predictions.count > 0) {
+    piece.text = top_tokens_text(trace.at(predictions.of), predictions.count);
   } else if (const auto size = symbol(trace, inside)) {
     piece.text = std::to_string(*size);
   } else {

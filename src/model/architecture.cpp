@@ -16,21 +16,21 @@ namespace qkv::inline model {
 namespace {
 
 using Storage = Family::Storage;
-using Windows = LlamaKin::Windows;
+using Windows = FamilyTraits::Windows;
 
-constexpr LlamaKin llama{};
-constexpr LlamaKin mistral{.windows = Windows::all};
-constexpr LlamaKin qwen2{.has_biases = true, .windows = Windows::late};
-constexpr LlamaKin qwen3{.norms_queries_and_keys = true, .windows = Windows::late};
-constexpr LlamaKin gemma{
+constexpr FamilyTraits llama{};
+constexpr FamilyTraits mistral{.windows = Windows::all};
+constexpr FamilyTraits qwen2{.has_biases = true, .windows = Windows::late};
+constexpr FamilyTraits qwen3{.norms_queries_and_keys = true, .windows = Windows::late};
+constexpr FamilyTraits gemma{
     .unit_offset = true, .scales_embeddings = true, .ties = true, .gate = "tanh"};
-constexpr LlamaKin gemma2{.unit_offset = true,
-                          .scales_embeddings = true,
-                          .norms_after = true,
-                          .caps = true,
-                          .ties = true,
-                          .windows = Windows::alternating,
-                          .gate = "tanh"};
+constexpr FamilyTraits gemma2{.unit_offset = true,
+                              .scales_embeddings = true,
+                              .norms_after = true,
+                              .caps = true,
+                              .ties = true,
+                              .windows = Windows::alternating,
+                              .gate = "tanh"};
 
 // Names of LLaMA's kind are those that config.json has as model_type.
 constexpr Family known_families[] = {
@@ -77,7 +77,7 @@ std::size_t count_layers(const Weights& weights, const std::string& start,
     if (!entry.name.starts_with(start)) continue;
     const std::string_view rest = std::string_view(entry.name).substr(start.size());
     const std::size_t dot = rest.find('.');
-    const auto layer = number_in<std::size_t>(rest.substr(0, dot));
+    const auto layer = parse_number<std::size_t>(rest.substr(0, dot));
     const std::string_view part = dot == rest.npos ? "" : rest.substr(dot + 1);
     if (!layer || !(is_one_of(part, names.parts) || is_one_of(part, names.buffers))) {
       throw InputError(fmt::format("{}: no layer of a {} has a tensor {}; the layers have {}",
@@ -95,8 +95,8 @@ std::size_t count_layers(const Weights& weights, const std::string& start,
   return layers.size();
 }
 
-void refuse_strangers(const Weights& weights, const std::string& start, std::string_view kind,
-                      std::span<const std::string> known) {
+void refuse_unknown_tensors(const Weights& weights, const std::string& start, std::string_view kind,
+                            std::span<const std::string> known) {
   for (const SafetensorsEntry& entry : weights.tensors()) {
     if (entry.name.starts_with(start) || std::ranges::find(known, entry.name) != known.end()) {
       continue;
@@ -131,16 +131,16 @@ constexpr std::string_view llama_prefixes[] = {"model.", ""};
 
 }  // namespace
 
-Architecture architecture_of(const Weights& weights, const Facts& facts,
+Architecture architecture_of(const Weights& weights, const Config& config,
                              const ArchitectureChoice& choice) {
   for (const std::string_view prefix : gpt_prefixes) {
     if (weights.find(std::string(prefix) + "wte.weight")) {
-      return gpt_architecture(weights, facts, choice, std::string(prefix));
+      return gpt_architecture(weights, config, choice, std::string(prefix));
     }
   }
   for (const std::string_view prefix : llama_prefixes) {
     if (weights.find(std::string(prefix) + "embed_tokens.weight")) {
-      return llama_architecture(weights, facts, choice, std::string(prefix));
+      return llama_architecture(weights, config, choice, std::string(prefix));
     }
   }
   throw InputError(

@@ -15,7 +15,7 @@
 namespace qkv::inline model {
 
 /// What sets the models of one of LLaMA's relatives apart from another's.
-struct LlamaKin {
+struct FamilyTraits {
   /// Which layers have a sliding window where config.json does not list them.
   enum class Windows { none, all, late, alternating };
 
@@ -38,8 +38,8 @@ struct Family {
   std::string_view name;
   std::string_view says;
   Storage storage;
-  std::string_view gelu;          ///< which form its GELU has: "tanh" or "erf"
-  const LlamaKin* kin = nullptr;  ///< none: one of GPT-2's kind
+  std::string_view gelu;                 ///< which form its GELU has: "tanh" or "erf"
+  const FamilyTraits* traits = nullptr;  ///< none: one of GPT-2's kind
 };
 
 /// All that are known; of GPT-2's kind the first that fits a file is taken where nothing says which
@@ -91,7 +91,7 @@ struct Architecture {
 /// met), for a tensor that is missing, has another shape, or that no such model has, for an entry
 /// of config.json that says otherwise than the tensors or that the family does not know, and where
 /// nothing tells how many heads there are.
-Architecture architecture_of(const Weights& weights, const Facts& facts,
+Architecture architecture_of(const Weights& weights, const Config& config,
                              const ArchitectureChoice& choice);
 
 /// What the tensors of a layer are called behind its number, and which of them hold no weights.
@@ -109,8 +109,8 @@ const SafetensorsEntry& matrix_of(const Weights& weights, const std::string& nam
 std::size_t count_layers(const Weights& weights, const std::string& start, const LayerNames& names);
 
 /// Throws InputError for the first tensor outside the layers that is not among `known`.
-void refuse_strangers(const Weights& weights, const std::string& start, std::string_view kind,
-                      std::span<const std::string> known);
+void refuse_unknown_tensors(const Weights& weights, const std::string& start, std::string_view kind,
+                            std::span<const std::string> known);
 
 /// The first few names that were met, for messages.
 std::string names_met(const Weights& weights);

@@ -127,9 +127,9 @@ std::string_view object_of(std::string_view key) { return key.substr(0, key.find
 
 }  // namespace
 
-void refuse_unknown_config(const Facts& facts, std::span<const ConfigRule> rules,
+void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rules,
                            std::string_view kind) {
-  for (const Facts::value_type& fact : facts) {
+  for (const Config::value_type& fact : config) {
     const std::string& key = fact.first;  // not bound: Clang 14 has no lambda that takes it
     const auto& told = fact.second;
     const ConfigRule* rule = rule_of(key, rules);
@@ -139,14 +139,14 @@ void refuse_unknown_config(const Facts& facts, std::span<const ConfigRule> rules
       if (!rule) rule = rule_of(object_of(key), common);
     }
     if (rule && (rule->only.empty() || told.text == rule->only || told.text == "null")) continue;
-    if (rule) refuse_fact(fact, rule->why);
+    if (rule) refuse_entry(fact, rule->why);
     const auto opens = [&](std::string_view object) { return key.starts_with(object); };
     const bool is_idle = std::ranges::find(idle, key) != std::end(idle) ||
                          std::ranges::any_of(idle_objects, opens) || told.text == "null";
     if (is_idle || !told.is_configured) continue;
     std::vector<std::string_view> names;
     for (const ConfigRule& known : rules) names.push_back(known.key);
-    const std::string near = nearest(key, names);
+    const std::string near = suggest(key, names);
     throw InputError(fmt::format("{}: qkv does not know what {} = {} does to {}{}", told.where,
                                  printable(key), printable(told.text), kind,
                                  near.empty()
@@ -161,19 +161,20 @@ using Json = nlohmann::json;
 
 // The values of a JSON object as texts, those of objects in it with their names before them.
 void add_object(const Json& object, const std::string& before, const std::string& where,
-                Facts& facts) {
+                Config& config) {
   for (const auto& [key, value] : object.items()) {
     const std::string name = before + key;
     if (value.is_object() && before.empty() && !value.empty()) {
-      add_object(value, name + ".", where, facts);
+      add_object(value, name + ".", where, config);
       continue;
     }
-    facts.try_emplace(
-        name, Fact{value.is_string() ? value.get<std::string>() : value.dump(), where, true});
+    config.try_emplace(
+        name,
+        ConfigEntry{value.is_string() ? value.get<std::string>() : value.dump(), where, true});
   }
 }
 
-void add_config(const std::filesystem::path& path, Facts& facts) {
+void add_config(const std::filesystem::path& path, Config& config) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return;
   constexpr std::size_t largest_config = std::size_t{1} << 20;
@@ -188,78 +189,78 @@ void add_config(const std::filesystem::path& path, Facts& facts) {
   if (!json.is_object()) {
     refuse(where, "this is no JSON object; mend it, or take it away from beside the model");
   }
-  add_object(json, "", where, facts);
+  add_object(json, "", where, config);
 }
 
 }  // namespace
 
-Facts facts_of(const Weights& weights, const std::optional<std::filesystem::path>& directory) {
-  Facts facts;
-  for (const auto& [name, text] : weights.metadata()) facts[name] = {text, weights.where()};
-  if (directory) add_config(*directory / "config.json", facts);
-  return facts;
+Config config_of(const Weights& weights, const std::optional<std::filesystem::path>& directory) {
+  Config config;
+  for (const auto& [name, text] : weights.metadata()) config[name] = {text, weights.where()};
+  if (directory) add_config(*directory / "config.json", config);
+  return config;
 }
 
-const Facts::value_type* find_fact(const Facts& facts, std::string_view name) {
-  const auto found = facts.find(name);
-  return found == facts.end() || found->second.text == "null" ? nullptr : &*found;
+const Config::value_type* find_entry(const Config& config, std::string_view name) {
+  const auto found = config.find(name);
+  return found == config.end() || found->second.text == "null" ? nullptr : &*found;
 }
 
-std::optional<std::size_t> whole_fact(const Facts& facts, std::string_view name) {
-  const auto* found = find_fact(facts, name);
+std::optional<std::size_t> positive_integer(const Config& config, std::string_view name) {
+  const auto* found = find_entry(config, name);
   if (!found) return {};
-  const auto number = number_in<std::size_t>(found->second.text);
+  const auto number = parse_number<std::size_t>(found->second.text);
   if (number && *number > 0) return number;
-  refuse_fact(*found, "it must be a whole number above 0");
+  refuse_entry(*found, "it must be a whole number above 0");
 }
 
-std::optional<double> positive_fact(const Facts& facts, std::string_view name) {
-  const auto* found = find_fact(facts, name);
+std::optional<double> positive_number(const Config& config, std::string_view name) {
+  const auto* found = find_entry(config, name);
   if (!found) return {};
   const NumeralResult number = parse_numeral(found->second.text);
   const double value = number.numeral.value;
-  if (number.fault == NumeralFault::none && value > 0 && std::isfinite(value)) return value;
-  refuse_fact(*found, "it must be a number above 0");
+  if (number.fault == NumeralError::none && value > 0 && std::isfinite(value)) return value;
+  refuse_entry(*found, "it must be a number above 0");
 }
 
-double positive_fact(const Facts& facts, std::string_view name, double otherwise) {
-  return positive_fact(facts, name).value_or(otherwise);
+double positive_number(const Config& config, std::string_view name, double otherwise) {
+  return positive_number(config, name).value_or(otherwise);
 }
 
-bool flag_fact(const Facts& facts, std::string_view name, bool otherwise) {
-  const auto* found = find_fact(facts, name);
+bool flag_entry(const Config& config, std::string_view name, bool otherwise) {
+  const auto* found = find_entry(config, name);
   if (!found) return otherwise;
   if (found->second.text == "true") return true;
   if (found->second.text == "false") return false;
-  refuse_fact(*found, "it must be true or false");
+  refuse_entry(*found, "it must be true or false");
 }
 
-std::optional<std::vector<std::string>> words_fact(const Facts& facts, std::string_view name) {
-  const auto* found = find_fact(facts, name);
+std::optional<std::vector<std::string>> string_list(const Config& config, std::string_view name) {
+  const auto* found = find_entry(config, name);
   if (!found) return {};
   const auto list = Json::parse(found->second.text, nullptr, false);
   const auto is_word = [](const Json& word) { return word.is_string(); };
   if (list.is_array() && std::ranges::all_of(list, is_word)) {
     return list.get<std::vector<std::string>>();
   }
-  refuse_fact(*found, "it must be a list of words");
+  refuse_entry(*found, "it must be a list of words");
 }
 
-void require_fact(const Facts& facts, std::string_view name, std::size_t due,
-                  std::string_view why) {
-  const auto stated = whole_fact(facts, name);
-  if (stated && *stated != due) refuse_fact(*find_fact(facts, name), why);
+void require_entry(const Config& config, std::string_view name, std::size_t expected,
+                   std::string_view why) {
+  const auto stated = positive_integer(config, name);
+  if (stated && *stated != expected) refuse_entry(*find_entry(config, name), why);
 }
 
-void require_sizes(const Facts& facts, std::string_view file, std::span<const ConfigSize> sizes) {
+void require_sizes(const Config& config, std::string_view file, std::span<const ConfigSize> sizes) {
   for (const ConfigSize& size : sizes) {
-    require_fact(facts, size.name, size.due,
-                 fmt::format("{} has {} {}: the file and its config.json must be one model's", file,
-                             size.due, size.what));
+    require_entry(config, size.name, size.expected,
+                  fmt::format("{} has {} {}: the file and its config.json must be one model's",
+                              file, size.expected, size.what));
   }
 }
 
-void refuse_fact(const Facts::value_type& fact, std::string_view why) {
+void refuse_entry(const Config::value_type& fact, std::string_view why) {
   const auto& [name, told] = fact;
   throw InputError(
       fmt::format("{}: {} is {}; {}", told.where, printable(name), printable(told.text), why));

@@ -35,56 +35,57 @@ constexpr ConfigRule rules[] = {
 };
 
 // What config.json calls the model must be one of these: others have some of the tensors, too.
-void refuse_other_types(const Facts& facts) {
-  const auto* told = find_fact(facts, "model_type");
+void refuse_other_types(const Config& config) {
+  const auto* told = find_entry(config, "model_type");
   if (!told || !told->second.is_configured) return;
   const std::string& type = told->second.text;
   const bool is_known = std::ranges::any_of(
-      families(), [&](const Family& family) { return !family.kin && family.name == type; });
+      families(), [&](const Family& family) { return !family.traits && family.name == type; });
   // minGPT's own configuration has gpt-mini and the like, which are sizes.
   if (!is_known && !type.starts_with("gpt-")) {
-    refuse_fact(*told,
-                "its tensors are named as those of gpt2, mingpt and nanogpt are, and qkv "
-                "knows no other model with such tensors");
+    refuse_entry(*told,
+                 "its tensors are named as those of gpt2, mingpt and nanogpt are, and qkv "
+                 "knows no other model with such tensors");
   }
 }
 
 /// Throws InputError where config.json is another model's than GPT-2's or its like, or has an entry
 /// that these don't have.
-void refuse_other_gpt(const Facts& facts) {
-  refuse_other_types(facts);
-  refuse_unknown_config(facts, rules, "a GPT-2");
+void refuse_other_gpt(const Config& config) {
+  refuse_other_types(config);
+  refuse_unknown_config(config, rules, "a GPT-2");
 }
 
 /// Throws InputError where config.json says otherwise which table makes the logits than the
 /// tensors.
-void refuse_other_ties(const Weights& weights, const Facts& facts, const Architecture& model) {
-  const auto* told = find_fact(facts, "tie_word_embeddings");
+void refuse_other_ties(const Weights& weights, const Config& config, const Architecture& model) {
+  const auto* told = find_entry(config, "tie_word_embeddings");
   if (!told) return;
-  const bool ties = flag_fact(facts, told->first, true);
+  const bool ties = flag_entry(config, told->first, true);
   const SafetensorsEntry* head = weights.find(model.unembedding);
   const SafetensorsEntry* table = weights.find(model.token_table);
   if (!ties && head == table) {
-    refuse_fact(*told, "there is no lm_head.weight that would make the logits then");
+    refuse_entry(*told, "there is no lm_head.weight that would make the logits then");
   }
   if (ties && head != table && (head->dtype != table->dtype || head->data != table->data)) {
-    refuse_fact(*told, "there is a lm_head.weight of its own; set it to false if that is to count");
+    refuse_entry(*told,
+                 "there is a lm_head.weight of its own; set it to false if that is to count");
   }
 }
 
 /// The form of its GELU: "tanh" or "erf".
-std::string gpt_gelu(const Facts& facts, const Family& family) {
+std::string gpt_gelu(const Config& config, const Family& family) {
   struct Activation {
     std::string_view name, form;
   };
   constexpr Activation known[] = {{"gelu", "erf"},       {"gelu_python", "erf"},
                                   {"gelu_new", "tanh"},  {"gelu_pytorch_tanh", "tanh"},
                                   {"gelu_fast", "tanh"}, {"gelu_accurate", "tanh"}};
-  const auto* found = find_fact(facts, "activation_function");
+  const auto* found = find_entry(config, "activation_function");
   if (!found) return std::string(family.gelu);
   const auto* activation = std::ranges::find(known, found->second.text, &Activation::name);
   if (activation != std::end(known)) return std::string(activation->form);
-  refuse_fact(*found, "qkv knows gelu and gelu_new");
+  refuse_entry(*found, "qkv knows gelu and gelu_new");
 }
 
 using Storage = Family::Storage;
@@ -111,19 +112,19 @@ constexpr LayerNames layer_names{"GPT-2", parts, buffers};
 
 // What was asked for, or the file says. Of those that store weights out × in, nanoGPT alone can do
 // without biases, those of its norms included.
-std::optional<Fact> wanted_family(const Weights& weights, const Architecture& model,
-                                  const Facts& facts, const ArchitectureChoice& choice,
-                                  Storage storage) {
-  if (choice.family) return Fact{*choice.family, {}};
-  if (const auto fact = facts.find("family"); fact != facts.end()) {
+std::optional<ConfigEntry> wanted_family(const Weights& weights, const Architecture& model,
+                                         const Config& config, const ArchitectureChoice& choice,
+                                         Storage storage) {
+  if (choice.family) return ConfigEntry{*choice.family, {}};
+  if (const auto fact = config.find("family"); fact != config.end()) {
     return fact->second;
   }
   const bool has_biases = weights.find(model.prefix + "h.0.ln_1.bias") != nullptr;
   if (storage == Storage::in_out || has_biases) return {};
-  return Fact{"nanogpt", {}};
+  return ConfigEntry{"nanogpt", {}};
 }
 
-const Family& family_of(const Weights& weights, const Architecture& model, const Facts& facts,
+const Family& family_of(const Weights& weights, const Architecture& model, const Config& config,
                         const ArchitectureChoice& choice) {
   const std::string first = model.prefix + "h.0.attn.c_attn.weight";
   const Shape& shape = matrix_of(weights, first).shape;
@@ -137,10 +138,10 @@ const Family& family_of(const Weights& weights, const Architecture& model, const
         model.prefix, model.d_model, shape_text(shape)));
   }
   const Storage storage = is_in_out ? Storage::in_out : Storage::out_in;
-  const std::optional<Fact> wanted = wanted_family(weights, model, facts, choice, storage);
+  const std::optional<ConfigEntry> wanted = wanted_family(weights, model, config, choice, storage);
   std::vector<std::string_view> names;
   for (const Family& family : families()) {
-    if (family.kin) continue;
+    if (family.traits) continue;
     names.push_back(family.name);
     if (wanted ? family.name == wanted->text : family.storage == storage) {
       if (family.storage == storage) return family;
@@ -153,9 +154,9 @@ const Family& family_of(const Weights& weights, const Architecture& model, const
                                did_you_mean(wanted->text, names)));
 }
 
-std::size_t heads_of(const Weights& weights, const Architecture& model, const Facts& facts,
-                     const ArchitectureChoice& choice) {
-  std::size_t heads = choice.heads.value_or(whole_fact(facts, "n_head").value_or(0));
+std::size_t head_count(const Weights& weights, const Architecture& model, const Config& config,
+                       const ArchitectureChoice& choice) {
+  std::size_t heads = choice.heads.value_or(positive_integer(config, "n_head").value_or(0));
   for (const KnownSize& known : known_sizes) {
     const bool fits = known.layers == model.layers && known.d_model == model.d_model;
     if (heads == 0 && fits) heads = known.heads;
@@ -267,30 +268,30 @@ void refuse_other_tensors(const Weights& weights, const Architecture& model) {
   const std::string own[] = {model.prefix + "wte.weight", model.prefix + "wpe.weight",
                              model.prefix + "ln_f.weight", model.prefix + "ln_f.bias",
                              readout_of(model.prefix)};
-  refuse_strangers(weights, model.prefix + "h.", layer_names.kind, own);
+  refuse_unknown_tensors(weights, model.prefix + "h.", layer_names.kind, own);
 }
 
 // What config.json says of the sizes must be what the tensors have.
-void refuse_other_sizes(const Facts& facts, const Weights& weights, const Architecture& model) {
+void refuse_other_sizes(const Config& config, const Weights& weights, const Architecture& model) {
   const ConfigSize sizes[] = {{"n_layer", model.layers, model.layers == 1 ? "layer" : "layers"},
                               {"n_embd", model.d_model, "numbers a token (d_model)"},
                               {"n_positions", model.positions, "positions"},
                               {"block_size", model.positions, "positions"},
                               {"vocab_size", model.vocabulary, "tokens in its vocabulary"},
                               {"n_inner", model.d_mlp, "columns in its MLP"}};
-  require_sizes(facts, weights.where(), sizes);
+  require_sizes(config, weights.where(), sizes);
   const bool has_biases = !first_bias(weights, model).empty();
-  if (flag_fact(facts, "bias", has_biases) != has_biases) {
-    refuse_fact(*find_fact(facts, "bias"),
-                has_biases ? "the file has biases" : "the file has none");
+  if (flag_entry(config, "bias", has_biases) != has_biases) {
+    refuse_entry(*find_entry(config, "bias"),
+                 has_biases ? "the file has biases" : "the file has none");
   }
 }
 
 }  // namespace
 
-Architecture gpt_architecture(const Weights& weights, const Facts& facts,
+Architecture gpt_architecture(const Weights& weights, const Config& config,
                               const ArchitectureChoice& choice, const std::string& prefix) {
-  refuse_other_gpt(facts);
+  refuse_other_gpt(config);
   Architecture model;
   model.prefix = prefix;
   model.token_table = prefix + "wte.weight";
@@ -299,18 +300,18 @@ Architecture gpt_architecture(const Weights& weights, const Facts& facts,
   model.d_model = table[1];
   model.positions = matrix_of(weights, model.prefix + "wpe.weight").shape[0];
   model.layers = count_layers(weights, model.prefix + "h.", layer_names);
-  model.family = &family_of(weights, model, facts, choice);
+  model.family = &family_of(weights, model, config, choice);
   const Shape& mlp = matrix_of(weights, model.prefix + "h.0.mlp.c_fc.weight").shape;
   model.d_mlp = mlp[model.family->storage == Storage::out_in ? 0 : 1];
   const std::string readout = readout_of(prefix);
   model.unembedding = weights.find(readout) ? readout : model.token_table;
-  refuse_other_sizes(facts, weights, model);
-  model.heads = heads_of(weights, model, facts, choice);
+  refuse_other_sizes(config, weights, model);
+  model.heads = head_count(weights, model, config, choice);
   model.head_width = model.d_model / model.heads;
-  model.gelu = gpt_gelu(facts, *model.family);
-  model.eps = positive_fact(facts, "layer_norm_epsilon", model.eps);
+  model.gelu = gpt_gelu(config, *model.family);
+  model.eps = positive_number(config, "layer_norm_epsilon", model.eps);
   refuse_other_readout(weights);
-  refuse_other_ties(weights, facts, model);
+  refuse_other_ties(weights, config, model);
   check_tensors(weights, model);
   refuse_other_tensors(weights, model);
   return model;

@@ -39,7 +39,7 @@ class RecipeWriter {
             Options options = {});
 
   /// The step that holds the stream from here on.
-  void flow_on(const std::string& name) { stream_ = layer_ + name; }
+  void advance_stream(const std::string& name) { stream_ = layer_ + name; }
 
   /// The stream and what a part of the layer proposes.
   void add(const std::string& name, const std::string& proposal);
@@ -92,7 +92,7 @@ void RecipeWriter::step(const std::string& name, const Operation& operation,
 
 void RecipeWriter::add(const std::string& name, const std::string& proposal) {
   step(name, add_operation, {stream_, proposal});
-  flow_on(name);
+  advance_stream(name);
 }
 
 void RecipeWriter::table(const std::string& name, const std::string& file, Axis rows,
@@ -126,14 +126,17 @@ std::string RecipeWriter::vector(const std::string& name, const std::string& fil
 
 /// The steps of LLaMA's kind, behind token_ids and before the logits: RMS norms, rotary positions,
 /// keys and values that heads share, a gated MLP.
-class LlamaLayout {
+class LlamaRecipe {
  public:
-  explicit LlamaLayout(RecipeWriter& writer)
-      : writer_(writer), size_(writer.size()), parts_(*size_.llama), kin_(*size_.family->kin) {}
+  explicit LlamaRecipe(RecipeWriter& writer)
+      : writer_(writer),
+        size_(writer.size()),
+        parts_(*size_.llama),
+        traits_(*size_.family->traits) {}
 
   void embeddings();
   void layer(std::size_t number);
-  std::string norm_of_the_readout();  ///< the step that the logits are made of
+  std::string final_norm();  ///< the step that the logits are made of
 
  private:
   void attention(std::size_t window);
@@ -148,7 +151,7 @@ class LlamaLayout {
   RecipeWriter& writer_;
   const Architecture& size_;
   const LlamaParts& parts_;
-  const LlamaKin& kin_;
+  const FamilyTraits& traits_;
   std::string file_;  // how the file begins the names of this layer
 };
 
@@ -158,34 +161,35 @@ Options one_number(std::string option, double number) {
   return options;
 }
 
-void LlamaLayout::embeddings() {
+void LlamaRecipe::embeddings() {
   writer_.table("token_table", size_.token_table, Axis{"id", size_.vocabulary}, true);
   writer_.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
-  const double factor = kin_.scales_embeddings ? std::sqrt(static_cast<double>(size_.d_model)) : 1;
+  const double factor =
+      traits_.scales_embeddings ? std::sqrt(static_cast<double>(size_.d_model)) : 1;
   writer_.step("X", scale_operation, {"token_embeddings"}, one_number("by", 1 / factor));
-  writer_.flow_on("X");
+  writer_.advance_stream("X");
 }
 
-void LlamaLayout::layer(std::size_t number) {
+void LlamaRecipe::layer(std::size_t number) {
   file_ = fmt::format("{}layers.{}.", size_.prefix, number);
   attention(parts_.windows[number]);
   mlp();
 }
 
-std::string LlamaLayout::norm_of_the_readout() {
+std::string LlamaRecipe::final_norm() {
   file_ = size_.prefix;
   norm("norm", writer_.stream(), "gain", "norm", {"d_model", size_.d_model});
   return "norm";
 }
 
-void LlamaLayout::attention(std::size_t window) {
+void LlamaRecipe::attention(std::size_t window) {
   const Axis width{"d_model", size_.d_model};
   norm("norm1", writer_.stream(), "gain1", "input_layernorm", width);
   projection("Q", "self_attn.q_proj", size_.heads);
   projection("K", "self_attn.k_proj", parts_.key_heads);
   projection("V", "self_attn.v_proj", parts_.key_heads);
   for (const std::string name : {"Q", "K"}) {
-    if (!kin_.norms_queries_and_keys) break;
+    if (!traits_.norms_queries_and_keys) break;
     const std::string file = name == "Q" ? "self_attn.q_norm" : "self_attn.k_norm";
     norm(name + "_norm", name, "gain_" + name, file, {"d_k", size_.head_width});
   }
@@ -209,11 +213,11 @@ void LlamaLayout::attention(std::size_t window) {
   add("residual1", "output", "norm1_out", "gain1_out", "post_attention_layernorm");
 }
 
-void LlamaLayout::mlp() {
+void LlamaRecipe::mlp() {
   const Axis width{"d_model", size_.d_model};
   const Axis inner{"d_ff", size_.d_mlp};
   norm("norm2", writer_.stream(), "gain2",
-       kin_.norms_after ? "pre_feedforward_layernorm" : "post_attention_layernorm", width);
+       traits_.norms_after ? "pre_feedforward_layernorm" : "post_attention_layernorm", width);
   writer_.linear("gate", "norm2", "gate", {file_ + "mlp.gate_proj", width, inner});
   writer_.linear("up", "norm2", "up", {file_ + "mlp.up_proj", width, inner});
   const bool is_silu = parts_.gate == "silu";
@@ -228,7 +232,7 @@ void LlamaLayout::mlp() {
 }
 
 // Each head has rows of its own in the tensor: here its weight is d_model × d_k.
-void LlamaLayout::projection(const std::string& name, const std::string& file, std::size_t heads) {
+void LlamaRecipe::projection(const std::string& name, const std::string& file, std::size_t heads) {
   const std::size_t d = size_.d_model;
   const std::size_t d_k = size_.head_width;
   const Axis count{"head", heads};
@@ -251,36 +255,36 @@ void LlamaLayout::projection(const std::string& name, const std::string& file, s
   writer_.step(name, project_operation, std::move(of));
 }
 
-void LlamaLayout::turned(const std::string& name) {
+void LlamaRecipe::turned(const std::string& name) {
   writer_.step(name + "_rope", rope_operation,
-               {kin_.norms_queries_and_keys ? name + "_norm" : name}, parts_.rope);
+               {traits_.norms_queries_and_keys ? name + "_norm" : name}, parts_.rope);
 }
 
 // What a part proposes goes into the stream, in Gemma 2 through a norm of its own.
-void LlamaLayout::add(const std::string& name, const std::string& proposal,
+void LlamaRecipe::add(const std::string& name, const std::string& proposal,
                       const std::string& norm_after, const std::string& gain,
                       const std::string& file) {
-  if (kin_.norms_after) norm(norm_after, proposal, gain, file, {"d_model", size_.d_model});
-  writer_.add(name, kin_.norms_after ? norm_after : proposal);
+  if (traits_.norms_after) norm(norm_after, proposal, gain, file, {"d_model", size_.d_model});
+  writer_.add(name, traits_.norms_after ? norm_after : proposal);
 }
 
-void LlamaLayout::norm(const std::string& name, const std::string& input, const std::string& gain,
+void LlamaRecipe::norm(const std::string& name, const std::string& input, const std::string& gain,
                        const std::string& file, Axis width) {
   writer_.vector(gain, file_ + file + ".weight", std::move(width));
   Options options = one_number("eps", size_.eps);
-  if (kin_.unit_offset) options.set("unit_offset", true);
+  if (traits_.unit_offset) options.set("unit_offset", true);
   writer_.step(name, rms_norm_operation, {input, gain}, std::move(options));
 }
 
 /// The steps of GPT-2's kind, behind token_ids and before the logits: learned positions, layer
 /// norms, GELU.
-class GptLayout {
+class GptRecipe {
  public:
-  explicit GptLayout(RecipeWriter& writer) : writer_(writer), size_(writer.size()) {}
+  explicit GptRecipe(RecipeWriter& writer) : writer_(writer), size_(writer.size()) {}
 
   void embeddings();
   void layer(std::size_t number);
-  std::string norm_of_the_readout();  ///< the step that the logits are made of
+  std::string final_norm();  ///< the step that the logits are made of
 
  private:
   void attention();
@@ -296,7 +300,7 @@ class GptLayout {
 
 using Storage = Family::Storage;
 
-void GptLayout::embeddings() {
+void GptRecipe::embeddings() {
   writer_.table("token_table", size_.token_table, Axis{"id", size_.vocabulary}, true);
   writer_.table("position_table", size_.prefix + "wpe.weight", Axis{"position", size_.positions},
                 false);
@@ -304,22 +308,22 @@ void GptLayout::embeddings() {
   writer_.step("position_embeddings", positions_operation, {"token_embeddings", "position_table"},
                one_word("method", "learned"));
   writer_.step("X", add_operation, {"token_embeddings", "position_embeddings"});
-  writer_.flow_on("X");
+  writer_.advance_stream("X");
 }
 
-void GptLayout::layer(std::size_t number) {
+void GptRecipe::layer(std::size_t number) {
   file_ = fmt::format("{}h.{}.", size_.prefix, number);
   attention();
   mlp();
 }
 
-std::string GptLayout::norm_of_the_readout() {
+std::string GptRecipe::final_norm() {
   file_ = size_.prefix;
   norm("norm", "gain", "bias", "ln_f");
   return "norm";
 }
 
-void GptLayout::attention() {
+void GptRecipe::attention() {
   norm("norm1", "gain1", "bias1", "ln_1");
   const char* const names[] = {"Q", "K", "V"};
   for (std::size_t part = 0; part < 3; ++part) projection(names[part], part);
@@ -334,7 +338,7 @@ void GptLayout::attention() {
   writer_.add("residual1", "output");
 }
 
-void GptLayout::mlp() {
+void GptRecipe::mlp() {
   const Axis width{"d_model", size_.d_model};
   const Axis inner{"d_mlp", size_.d_mlp};
   norm("norm2", "gain2", "bias2", "ln_2");
@@ -346,7 +350,7 @@ void GptLayout::mlp() {
 
 // Q, K or V of all heads, side by side in one tensor. Head by head the weight is d_model × d_k,
 // whichever way it is stored.
-void GptLayout::projection(const std::string& name, std::size_t part) {
+void GptRecipe::projection(const std::string& name, std::size_t part) {
   const std::size_t d = size_.d_model;
   const std::size_t d_k = size_.head_width;
   const Axis heads{"head", size_.heads};
@@ -374,7 +378,7 @@ void GptLayout::projection(const std::string& name, std::size_t part) {
   writer_.step(name, project_operation, std::move(of));
 }
 
-void GptLayout::norm(const std::string& name, const std::string& gain, const std::string& bias,
+void GptRecipe::norm(const std::string& name, const std::string& gain, const std::string& bias,
                      const std::string& file) {
   const Axis width{"d_model", size_.d_model};
   const std::string shifts = file_ + file + ".bias";
@@ -406,12 +410,12 @@ void read_out(RecipeWriter& writer, const std::string& norm) {
   writer.step("probabilities", softmax_operation, {is_capped ? "capped_logits" : "logits"});
 }
 
-std::size_t steps_of_the_readout(const Architecture& size) {
+std::size_t final_steps(const Architecture& size) {
   return size.llama && size.llama->logit_cap ? 4 : 3;
 }
 
 template <class Kind>
-void lay_out_as(RecipeWriter& writer, Model& model, std::size_t layers, std::size_t enough) {
+void build_recipe_as(RecipeWriter& writer, Model& model, std::size_t layers, std::size_t enough) {
   Kind kind(writer);
   kind.embeddings();
   const std::size_t begun = model.recipe.steps.size();
@@ -423,23 +427,23 @@ void lay_out_as(RecipeWriter& writer, Model& model, std::size_t layers, std::siz
   const bool has_readout = layers == model.architecture.layers;
   if (enough < layers) {
     const std::size_t a_layer = (model.recipe.steps.size() - begun) / enough;
-    model.recipe.beyond =
-        (layers - enough) * a_layer + (has_readout ? steps_of_the_readout(model.architecture) : 0);
+    model.recipe.omitted_steps =
+        (layers - enough) * a_layer + (has_readout ? final_steps(model.architecture) : 0);
   } else if (has_readout) {
-    read_out(writer, kind.norm_of_the_readout());
+    read_out(writer, kind.final_norm());
   }
 }
 
 }  // namespace
 
-void lay_out(Model& model, const Weights& weights, const Tokeniser& tokeniser, std::size_t layers,
-             std::size_t enough) {
+void build_recipe(Model& model, const Weights& weights, const Tokeniser& tokeniser,
+                  std::size_t layers, std::size_t enough) {
   RecipeWriter writer(model, weights, tokeniser);
   writer.step("token_ids", tokenise_operation, {}, tokeniser.options);
   if (model.architecture.llama) {
-    lay_out_as<LlamaLayout>(writer, model, layers, enough);
+    build_recipe_as<LlamaRecipe>(writer, model, layers, enough);
   } else {
-    lay_out_as<GptLayout>(writer, model, layers, enough);
+    build_recipe_as<GptRecipe>(writer, model, layers, enough);
   }
 }
 

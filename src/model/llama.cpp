@@ -39,7 +39,7 @@ constexpr std::string_view buffers[] = {"self_attn.rotary_emb.inv_freq"};  // fo
 
 // Every tensor that such a layer has, and its shape.
 std::map<std::string, Shape> shapes_of(const Architecture& model) {
-  const LlamaKin& kin = *model.family->kin;
+  const FamilyTraits& traits = *model.family->traits;
   const LlamaParts& llama = *model.llama;
   const std::size_t d = model.d_model;
   const std::size_t queries = model.heads * model.head_width;
@@ -57,10 +57,10 @@ std::map<std::string, Shape> shapes_of(const Architecture& model) {
   linear("mlp.gate_proj", d, model.d_mlp, llama.has_mlp_biases);
   linear("mlp.up_proj", d, model.d_mlp, llama.has_mlp_biases);
   linear("mlp.down_proj", model.d_mlp, d, llama.has_mlp_biases);
-  if (kin.norms_queries_and_keys) {
+  if (traits.norms_queries_and_keys) {
     shapes["self_attn.q_norm.weight"] = shapes["self_attn.k_norm.weight"] = {model.head_width};
   }
-  if (kin.norms_after) {
+  if (traits.norms_after) {
     shapes["pre_feedforward_layernorm.weight"] = shapes["post_feedforward_layernorm.weight"] = {d};
   }
   return shapes;
@@ -92,16 +92,16 @@ void check_tensors(const Weights& weights, const Architecture& model) {
   weights.checked(model.prefix + "norm.weight", {model.d_model});
   weights.checked(model.unembedding, {model.vocabulary, model.d_model});
   const std::string own[] = {model.token_table, model.prefix + "norm.weight", "lm_head.weight"};
-  refuse_strangers(weights, model.prefix + "layers.", model.family->name, own);
+  refuse_unknown_tensors(weights, model.prefix + "layers.", model.family->name, own);
 }
 
-const Family& family_of(const Weights& weights, const Facts& facts,
+const Family& family_of(const Weights& weights, const Config& config,
                         const ArchitectureChoice& choice) {
-  const auto* told = find_fact(facts, "family");
-  if (!told) told = find_fact(facts, "model_type");
+  const auto* told = find_entry(config, "family");
+  if (!told) told = find_entry(config, "model_type");
   std::vector<std::string_view> names;
   for (const Family& family : families()) {
-    if (family.kin) names.push_back(family.name);
+    if (family.traits) names.push_back(family.name);
   }
   if (!choice.family && !told) {
     throw InputError(fmt::format(
@@ -111,10 +111,10 @@ const Family& family_of(const Weights& weights, const Facts& facts,
   }
   const std::string& wanted = choice.family ? *choice.family : told->second.text;
   for (const Family& family : families()) {
-    if (family.kin && family.name == wanted) return family;
+    if (family.traits && family.name == wanted) return family;
   }
   if (!choice.family) {
-    refuse_fact(
+    refuse_entry(
         *told, fmt::format("of the models with such tensors qkv knows {}", fmt::join(names, ", ")));
   }
   throw InputError(fmt::format("{}: this is no {}: its tensors are named as those of {} are",
@@ -122,13 +122,14 @@ const Family& family_of(const Weights& weights, const Facts& facts,
 }
 
 // Which tensor makes the logits: where the model ties them, the token table.
-std::string unembedding_of(const Weights& weights, const Facts& facts, const Architecture& model) {
+std::string unembedding_of(const Weights& weights, const Config& config,
+                           const Architecture& model) {
   const std::string own = "lm_head.weight";
   const SafetensorsEntry* head = weights.find(own);
   const SafetensorsEntry* table = weights.find(model.token_table);
-  const bool is_told = find_fact(facts, "tie_word_embeddings") != nullptr;
-  const bool ties = flag_fact(facts, "tie_word_embeddings", model.family->kin->ties);
-  if (!ties && !head && !is_told && !find_fact(facts, "model_type")) return model.token_table;
+  const bool is_told = find_entry(config, "tie_word_embeddings") != nullptr;
+  const bool ties = flag_entry(config, "tie_word_embeddings", model.family->traits->ties);
+  if (!ties && !head && !is_told && !find_entry(config, "model_type")) return model.token_table;
   if (!ties || !head) return ties ? model.token_table : own;
   if (head->dtype == table->dtype && head->data == table->data) return model.token_table;
   throw InputError(
@@ -138,12 +139,12 @@ std::string unembedding_of(const Weights& weights, const Facts& facts, const Arc
                   weights.where(), is_told ? "" : fmt::format(" for {}", model.family->name)));
 }
 
-void count_heads(const Weights& weights, const Facts& facts, const ArchitectureChoice& choice,
+void count_heads(const Weights& weights, const Config& config, const ArchitectureChoice& choice,
                  Architecture& model) {
   const std::string first = model.prefix + "layers.0.self_attn.";
   const std::size_t queries = matrix_of(weights, first + "q_proj.weight").shape[0];
   const std::size_t keys = matrix_of(weights, first + "k_proj.weight").shape[0];
-  const auto stated = whole_fact(facts, "num_attention_heads");
+  const auto stated = positive_integer(config, "num_attention_heads");
   model.heads = choice.heads.value_or(stated.value_or(0));
   if (model.heads == 0) {
     throw InputError(
@@ -152,14 +153,14 @@ void count_heads(const Weights& weights, const Facts& facts, const ArchitectureC
                     "it as num_attention_heads; else write --model-heads",
                     weights.where(), queries));
   }
-  model.head_width =
-      whole_fact(facts, "head_dim").value_or(std::max<std::size_t>(1, queries / model.heads));
+  model.head_width = positive_integer(config, "head_dim")
+                         .value_or(std::max<std::size_t>(1, queries / model.heads));
   if (model.heads * model.head_width != queries) {
     throw InputError(fmt::format("{}: {}q_proj.weight has {} rows, and {} heads of {} have {}",
                                  weights.where(), first, queries, model.heads, model.head_width,
                                  model.heads * model.head_width));
   }
-  model.llama->key_heads = whole_fact(facts, "num_key_value_heads")
+  model.llama->key_heads = positive_integer(config, "num_key_value_heads")
                                .value_or(std::max<std::size_t>(1, keys / model.head_width));
   if (model.head_width % 2 != 0) {
     throw InputError(
@@ -178,22 +179,22 @@ void count_heads(const Weights& weights, const Facts& facts, const ArchitectureC
 }
 
 // What config.json says of the sizes must be what the tensors have.
-void refuse_other_sizes(const Facts& facts, const Weights& weights, const Architecture& model) {
+void refuse_other_sizes(const Config& config, const Weights& weights, const Architecture& model) {
   const ConfigSize sizes[] = {
       {"num_hidden_layers", model.layers, model.layers == 1 ? "layer" : "layers"},
       {"hidden_size", model.d_model, "numbers a token (d_model)"},
       {"intermediate_size", model.d_mlp, "columns in its MLP"},
       {"vocab_size", model.vocabulary, "tokens in its vocabulary"}};
-  require_sizes(facts, weights.where(), sizes);
+  require_sizes(config, weights.where(), sizes);
 }
 
 }  // namespace
 
-Architecture llama_architecture(const Weights& weights, const Facts& facts,
+Architecture llama_architecture(const Weights& weights, const Config& config,
                                 const ArchitectureChoice& choice, const std::string& prefix) {
   Architecture model;
-  model.family = &family_of(weights, facts, choice);
-  refuse_unknown_config(facts, llama_rules(), model.family->name);
+  model.family = &family_of(weights, config, choice);
+  refuse_unknown_config(config, llama_rules(), model.family->name);
   model.prefix = prefix;
   model.token_table = prefix + "embed_tokens.weight";
   const Shape& table = matrix_of(weights, model.token_table).shape;
@@ -201,13 +202,13 @@ Architecture llama_architecture(const Weights& weights, const Facts& facts,
   model.d_model = table[1];
   model.layers = count_layers(weights, prefix + "layers.", {model.family->name, parts, buffers});
   model.d_mlp = matrix_of(weights, prefix + "layers.0.mlp.gate_proj.weight").shape[0];
-  refuse_other_sizes(facts, weights, model);
-  model.llama = llama_parts(facts, *model.family, model.layers);
-  count_heads(weights, facts, choice, model);
+  refuse_other_sizes(config, weights, model);
+  model.llama = llama_parts(config, *model.family, model.layers);
+  count_heads(weights, config, choice, model);
   constexpr double usual_eps = 1e-6;
-  model.eps = positive_fact(facts, "rms_norm_eps", usual_eps);
+  model.eps = positive_number(config, "rms_norm_eps", usual_eps);
   model.gelu = model.llama->gate;
-  model.unembedding = unembedding_of(weights, facts, model);
+  model.unembedding = unembedding_of(weights, config, model);
   check_tensors(weights, model);
   return model;
 }

@@ -47,43 +47,43 @@ constexpr Scaling scalings[] = {
 };
 
 // Where the entries stand: the older name of the object, or the newer one.
-std::string object_of(const Facts& facts) {
+std::string object_of(const Config& config) {
   const auto has = [&](std::string_view object) {
-    return std::ranges::any_of(facts,
+    return std::ranges::any_of(config,
                                [&](const auto& fact) { return fact.first.starts_with(object); });
   };
   return has("rope_parameters.") ? "rope_parameters." : "rope_scaling.";
 }
 
 // What is said twice must be said alike, and an entry that is no object says nothing.
-void refuse_what_contradicts(const Facts& facts, const std::string& object) {
+void refuse_what_contradicts(const Config& config, const std::string& object) {
   for (const char* name : {"rope_scaling", "rope_parameters"}) {
-    const auto* fact = find_fact(facts, name);
-    if (fact) refuse_fact(*fact, "it must be an object, such as {\"rope_type\": \"default\"}");
+    const auto* fact = find_entry(config, name);
+    if (fact) refuse_entry(*fact, "it must be an object, such as {\"rope_type\": \"default\"}");
   }
-  const auto older = facts.lower_bound("rope_scaling.");
-  if (object == "rope_parameters." && older != facts.end() &&
+  const auto older = config.lower_bound("rope_scaling.");
+  if (object == "rope_parameters." && older != config.end() &&
       older->first.starts_with("rope_scaling.")) {
-    refuse_fact(*older, "rope_parameters is there, too; only one of the two can be");
+    refuse_entry(*older, "rope_parameters is there, too; only one of the two can be");
   }
   const std::pair<std::string, std::string> twice[] = {{object + "rope_type", object + "type"},
                                                        {object + "rope_theta", "rope_theta"}};
   for (const auto& [name, other] : twice) {
-    const auto* one = find_fact(facts, name);
-    const auto* two = find_fact(facts, other);
+    const auto* one = find_entry(config, name);
+    const auto* two = find_entry(config, other);
     if (!one || !two || one->second.text == two->second.text) continue;
     const bool is_number = other == "rope_theta";
-    if (is_number && positive_fact(facts, name) == positive_fact(facts, other)) continue;
-    refuse_fact(*one, fmt::format("{} is {}; only one of the two can be", other,
-                                  printable(two->second.text)));
+    if (is_number && positive_number(config, name) == positive_number(config, other)) continue;
+    refuse_entry(*one, fmt::format("{} is {}; only one of the two can be", other,
+                                   printable(two->second.text)));
   }
 }
 
-const Scaling& scaling_of(const Facts& facts, const std::string& object) {
-  const auto* told = find_fact(facts, object + "rope_type");
-  if (!told) told = find_fact(facts, object + "type");
+const Scaling& scaling_of(const Config& config, const std::string& object) {
+  const auto* told = find_entry(config, object + "rope_type");
+  if (!told) told = find_entry(config, object + "type");
   if (!told) {
-    for (const auto& [key, fact] : facts) {
+    for (const auto& [key, fact] : config) {
       if (!key.starts_with(object) || key == object + "rope_theta") continue;
       throw InputError(fmt::format("{}: {} is there, and no {}rope_type to say which scaling it is",
                                    fact.where, printable(key), object));
@@ -95,11 +95,11 @@ const Scaling& scaling_of(const Facts& facts, const std::string& object) {
     if (scaling.name == told->second.text) return scaling;
     names.push_back(scaling.name);
   }
-  refuse_fact(*told, fmt::format("qkv knows the scalings {}", fmt::join(names, ", ")));
+  refuse_entry(*told, fmt::format("qkv knows the scalings {}", fmt::join(names, ", ")));
 }
 
-void refuse_unknown_parts(const Facts& facts, const std::string& object, const Scaling& scaling) {
-  for (const Facts::value_type& fact : facts) {
+void refuse_unknown_parts(const Config& config, const std::string& object, const Scaling& scaling) {
+  for (const Config::value_type& fact : config) {
     if (!fact.first.starts_with(object) || fact.second.text == "null") continue;
     const std::string_view key = std::string_view(fact.first).substr(object.size());
     const bool is_part = std::ranges::find(scaling.parts, key, &Part::key) != scaling.parts.end();
@@ -108,54 +108,54 @@ void refuse_unknown_parts(const Facts& facts, const std::string& object, const S
     const bool is_length = scaling.has_length && key == "original_max_position_embeddings";
     if (is_part || is_shared || is_length) continue;
     if (scaling.name == "yarn" && key == "attention_factor") continue;
-    refuse_fact(fact,
-                fmt::format("the scaling \"{}\" has no such entry that qkv knows; take it out "
-                            "if it changes no number",
-                            scaling.name));
+    refuse_entry(fact,
+                 fmt::format("the scaling \"{}\" has no such entry that qkv knows; take it out "
+                             "if it changes no number",
+                             scaling.name));
   }
 }
 
 // yarn's own attention factor follows from its factor; qkv knows no other.
-void refuse_other_attention_factor(const Facts& facts, const std::string& object) {
-  const auto stated = positive_fact(facts, object + "attention_factor");
+void refuse_other_attention_factor(const Config& config, const std::string& object) {
+  const auto stated = positive_number(config, object + "attention_factor");
   if (!stated) return;
-  const double due = 0.1 * std::log(positive_fact(facts, object + "factor", 1)) + 1;
+  const double expected = 0.1 * std::log(positive_number(config, object + "factor", 1)) + 1;
   constexpr double printed = 1e-6;  // as it stands in files
-  if (std::abs(*stated - due) <= printed) return;
-  refuse_fact(*find_fact(facts, object + "attention_factor"),
-              fmt::format("qkv knows yarn's own, 0.1 · ln(factor) + 1 = {}", due));
+  if (std::abs(*stated - expected) <= printed) return;
+  refuse_entry(*find_entry(config, object + "attention_factor"),
+               fmt::format("qkv knows yarn's own, 0.1 · ln(factor) + 1 = {}", expected));
 }
 
 // A number that the scaling needs or has by itself.
-void set_part(const Facts& facts, const std::string& object, const Scaling& scaling,
+void set_part(const Config& config, const std::string& object, const Scaling& scaling,
               const Part& part, Options& options) {
-  const auto value = positive_fact(facts, object + std::string(part.key));
+  const auto value = positive_number(config, object + std::string(part.key));
   if (value || part.otherwise > 0) {
     options.set(std::string(part.option), value.value_or(part.otherwise));
   } else if (part.is_needed) {
     throw InputError(fmt::format("{}: the scaling \"{}\" needs {}{}",
-                                 facts.lower_bound(object)->second.where, scaling.name, object,
+                                 config.lower_bound(object)->second.where, scaling.name, object,
                                  part.key));
   }
 }
 
-void set_length(const Facts& facts, const std::string& object, const Scaling& scaling,
+void set_length(const Config& config, const std::string& object, const Scaling& scaling,
                 Options& options) {
-  auto length = whole_fact(facts, object + "original_max_position_embeddings");
-  if (!length) length = whole_fact(facts, "max_position_embeddings");
+  auto length = positive_integer(config, object + "original_max_position_embeddings");
+  if (!length) length = positive_integer(config, "max_position_embeddings");
   if (!length) {
     throw InputError(fmt::format("{}: the scaling \"{}\" needs {}original_max_position_embeddings",
-                                 facts.lower_bound(object)->second.where, scaling.name, object));
+                                 config.lower_bound(object)->second.where, scaling.name, object));
   }
   options.set("original_length", static_cast<double>(*length));
 }
 
-void refuse_partial_turns(const Facts& facts, const std::string& object) {
+void refuse_partial_turns(const Config& config, const std::string& object) {
   for (const std::string& before : {object, std::string()}) {
     const std::string name = before + "partial_rotary_factor";
-    if (positive_fact(facts, name, 1) == 1) continue;
-    refuse_fact(*find_fact(facts, name),
-                "in the models that qkv reads all of a head's columns turn");
+    if (positive_number(config, name, 1) == 1) continue;
+    refuse_entry(*find_entry(config, name),
+                 "in the models that qkv reads all of a head's columns turn");
   }
 }
 
@@ -163,26 +163,26 @@ void refuse_partial_turns(const Facts& facts, const std::string& object) {
 /// scaled (`rope_scaling`, or both in `rope_parameters`), as Hugging Face means them. Throws
 /// InputError for a scaling that qkv does not know, and for an entry of it that the scaling has
 /// not.
-Options rotary_options(const Facts& facts) {
-  const std::string object = object_of(facts);
-  refuse_what_contradicts(facts, object);
-  const Scaling& scaling = scaling_of(facts, object);
-  refuse_unknown_parts(facts, object, scaling);
-  refuse_partial_turns(facts, object);
+Options rotary_options(const Config& config) {
+  const std::string object = object_of(config);
+  refuse_what_contradicts(config, object);
+  const Scaling& scaling = scaling_of(config, object);
+  refuse_unknown_parts(config, object, scaling);
+  refuse_partial_turns(config, object);
   constexpr double usual_base = 10000;
   Options options;
   options.set("pairing", std::string("halves"));
-  options.set("base", positive_fact(facts, object + "rope_theta",
-                                    positive_fact(facts, "rope_theta", usual_base)));
+  options.set("base", positive_number(config, object + "rope_theta",
+                                      positive_number(config, "rope_theta", usual_base)));
   if (scaling.option == "none") return options;
   options.set("scaling", std::string(scaling.option));
-  for (const Part& part : scaling.parts) set_part(facts, object, scaling, part, options);
-  if (scaling.name == "yarn") refuse_other_attention_factor(facts, object);
-  if (scaling.has_length) set_length(facts, object, scaling, options);
+  for (const Part& part : scaling.parts) set_part(config, object, scaling, part, options);
+  if (scaling.name == "yarn") refuse_other_attention_factor(config, object);
+  if (scaling.has_length) set_length(config, object, scaling, options);
   return options;
 }
 
-using Windows = LlamaKin::Windows;
+using Windows = FamilyTraits::Windows;
 
 constexpr ConfigRule rules[] = {
     {"attention_bias"},
@@ -216,44 +216,44 @@ constexpr ConfigRule rules[] = {
 };
 
 // Entries that only some of the families look at; the others must not have them, or not so.
-void refuse_idle_entries(const Facts& facts, const Family& family) {
+void refuse_idle_entries(const Config& config, const Family& family) {
   const auto only_for = [&](std::string_view name, bool is_known) {
-    const auto* told = find_fact(facts, name);
+    const auto* told = find_entry(config, name);
     if (told && !is_known && told->second.text != "false") {
-      refuse_fact(*told, fmt::format("{} has no such entry; take it out if it changes none of the "
-                                     "model's numbers",
-                                     family.name));
+      refuse_entry(*told, fmt::format("{} has no such entry; take it out if it changes none of the "
+                                      "model's numbers",
+                                      family.name));
     }
   };
-  const LlamaKin& kin = *family.kin;
+  const FamilyTraits& traits = *family.traits;
   for (const std::string_view name :
        {"attn_logit_softcapping", "final_logit_softcapping", "query_pre_attn_scalar"}) {
-    only_for(name, kin.caps);
+    only_for(name, traits.caps);
   }
-  const bool has_windows = kin.windows != Windows::none;
+  const bool has_windows = traits.windows != Windows::none;
   for (const std::string_view name : {"sliding_window", "sliding_window_size"}) {
     only_for(name, has_windows);
   }
-  only_for("use_sliding_window", kin.windows == Windows::late);
-  only_for("max_window_layers", kin.windows == Windows::late);
+  only_for("use_sliding_window", traits.windows == Windows::late);
+  only_for("max_window_layers", traits.windows == Windows::late);
   only_for("mlp_bias", family.name == "llama");
-  only_for("attention_bias", !kin.has_biases && family.name != "mistral");
+  only_for("attention_bias", !traits.has_biases && family.name != "mistral");
 }
 
 // How many keys a query sees in a layer with a window; 0: no layer has one.
-std::size_t window_of(const Facts& facts, const LlamaKin& kin) {
-  if (kin.windows == Windows::none) return 0;
-  if (kin.windows == Windows::late && !flag_fact(facts, "use_sliding_window", false)) return 0;
-  const auto stated = facts.find("sliding_window");
-  if (stated != facts.end() && stated->second.text == "null") return 0;
+std::size_t window_of(const Config& config, const FamilyTraits& traits) {
+  if (traits.windows == Windows::none) return 0;
+  if (traits.windows == Windows::late && !flag_entry(config, "use_sliding_window", false)) return 0;
+  const auto stated = config.find("sliding_window");
+  if (stated != config.end() && stated->second.text == "null") return 0;
   constexpr std::size_t usual = 4096;
-  const std::size_t width = whole_fact(facts, "sliding_window").value_or(usual);
-  require_fact(facts, "sliding_window_size", width, "it must be what sliding_window is");
+  const std::size_t width = positive_integer(config, "sliding_window").value_or(usual);
+  require_entry(config, "sliding_window_size", width, "it must be what sliding_window is");
   return width;
 }
 
-bool has_window(const LlamaKin& kin, std::size_t layer, std::size_t first_late) {
-  switch (kin.windows) {
+bool has_window(const FamilyTraits& traits, std::size_t layer, std::size_t first_late) {
+  switch (traits.windows) {
     case Windows::all: return true;
     case Windows::late: return layer >= first_late;
     case Windows::alternating: return layer % 2 == 0;
@@ -262,27 +262,28 @@ bool has_window(const LlamaKin& kin, std::size_t layer, std::size_t first_late) 
   return false;
 }
 
-std::vector<std::size_t> windows_of(const Facts& facts, const LlamaKin& kin, std::size_t layers) {
-  const std::size_t width = window_of(facts, kin);
+std::vector<std::size_t> windows_of(const Config& config, const FamilyTraits& traits,
+                                    std::size_t layers) {
+  const std::size_t width = window_of(config, traits);
   constexpr std::size_t usual_late = 28;
-  const auto* told = find_fact(facts, "max_window_layers");
+  const auto* told = find_entry(config, "max_window_layers");
   const bool from_the_first = told && told->second.text == "0";
   const std::size_t late =
-      from_the_first ? 0 : whole_fact(facts, "max_window_layers").value_or(usual_late);
-  const auto types = words_fact(facts, "layer_types");
+      from_the_first ? 0 : positive_integer(config, "max_window_layers").value_or(usual_late);
+  const auto types = string_list(config, "layer_types");
   if (types && types->size() != layers) {
-    refuse_fact(*find_fact(facts, "layer_types"),
-                fmt::format("it must have a word for each of the {} layers", layers));
+    refuse_entry(*find_entry(config, "layer_types"),
+                 fmt::format("it must have a word for each of the {} layers", layers));
   }
   std::vector<std::size_t> windows;
   for (std::size_t layer = 0; layer < layers; ++layer) {
-    bool slides = width > 0 && has_window(kin, layer, late);
+    bool slides = width > 0 && has_window(traits, layer, late);
     if (types) {
       slides = (*types)[layer] == "sliding_attention";
       if ((!slides && (*types)[layer] != "full_attention") || (slides && width == 0)) {
-        refuse_fact(*find_fact(facts, "layer_types"),
-                    slides ? "no sliding_window says how many keys a query sees"
-                           : "a layer is full_attention or sliding_attention");
+        refuse_entry(*find_entry(config, "layer_types"),
+                     slides ? "no sliding_window says how many keys a query sees"
+                            : "a layer is full_attention or sliding_attention");
       }
     }
     windows.push_back(slides ? width : 0);
@@ -291,31 +292,31 @@ std::vector<std::size_t> windows_of(const Facts& facts, const LlamaKin& kin, std
 }
 
 // What lets the gate through: SiLU, or a form of GELU.
-std::string gate_of(const Facts& facts, const LlamaKin& kin) {
+std::string gate_of(const Config& config, const FamilyTraits& traits) {
   struct Activation {
     std::string_view name, gate;
   };
   constexpr Activation known[] = {{"silu", "silu"},     {"swish", "silu"},
                                   {"gelu", "erf"},      {"gelu_python", "erf"},
                                   {"gelu_new", "tanh"}, {"gelu_pytorch_tanh", "tanh"}};
-  const auto* told = find_fact(facts, "hidden_activation");
+  const auto* told = find_entry(config, "hidden_activation");
   // Gemma's own hidden_act says "gelu" and means the form with tanh; hidden_activation says so.
-  const bool is_gemma = kin.gate != "silu";
-  if (!told && !is_gemma) told = find_fact(facts, "hidden_act");
+  const bool is_gemma = traits.gate != "silu";
+  if (!told && !is_gemma) told = find_entry(config, "hidden_act");
   if (!told) {
-    const auto* act = find_fact(facts, "hidden_act");
-    if (act && !act->second.text.starts_with("gelu")) refuse_fact(*act, "Gemma's gate is GELU");
-    return std::string(kin.gate);
+    const auto* act = find_entry(config, "hidden_act");
+    if (act && !act->second.text.starts_with("gelu")) refuse_entry(*act, "Gemma's gate is GELU");
+    return std::string(traits.gate);
   }
   const auto* found = std::ranges::find(known, told->second.text, &Activation::name);
   if (found != std::end(known)) return std::string(found->gate);
-  refuse_fact(*told, "qkv knows silu, gelu and gelu_pytorch_tanh");
+  refuse_entry(*told, "qkv knows silu, gelu and gelu_pytorch_tanh");
 }
 
 // A cap, which null switches off.
-std::optional<double> cap_of(const Facts& facts, std::string_view name, double usual) {
-  if (const auto stated = facts.find(name); stated != facts.end())
-    return positive_fact(facts, name);
+std::optional<double> cap_of(const Config& config, std::string_view name, double usual) {
+  if (const auto stated = config.find(name); stated != config.end())
+    return positive_number(config, name);
   return usual;
 }
 
@@ -323,24 +324,24 @@ std::optional<double> cap_of(const Facts& facts, std::string_view name, double u
 
 std::span<const ConfigRule> llama_rules() { return rules; }
 
-LlamaParts llama_parts(const Facts& facts, const Family& family, std::size_t layers) {
-  refuse_idle_entries(facts, family);
-  const LlamaKin& kin = *family.kin;
-  const bool has_biases = flag_fact(facts, "attention_bias", false);
+LlamaParts llama_parts(const Config& config, const Family& family, std::size_t layers) {
+  refuse_idle_entries(config, family);
+  const FamilyTraits& traits = *family.traits;
+  const bool has_biases = flag_entry(config, "attention_bias", false);
   LlamaParts parts;
-  parts.rope = rotary_options(facts);
-  parts.windows = windows_of(facts, kin, layers);
-  parts.has_biases = has_biases || kin.has_biases;
+  parts.rope = rotary_options(config);
+  parts.windows = windows_of(config, traits, layers);
+  parts.has_biases = has_biases || traits.has_biases;
   parts.has_output_bias = has_biases;
-  parts.has_mlp_biases = flag_fact(facts, "mlp_bias", false);
-  parts.gate = gate_of(facts, kin);
-  if (!kin.caps) return parts;
+  parts.has_mlp_biases = flag_entry(config, "mlp_bias", false);
+  parts.gate = gate_of(config, traits);
+  if (!traits.caps) return parts;
   constexpr double usual_scalar = 256;
   constexpr double usual_score_cap = 50;
   constexpr double usual_logit_cap = 30;
-  parts.score_divisor = std::sqrt(positive_fact(facts, "query_pre_attn_scalar", usual_scalar));
-  parts.score_cap = cap_of(facts, "attn_logit_softcapping", usual_score_cap);
-  parts.logit_cap = cap_of(facts, "final_logit_softcapping", usual_logit_cap);
+  parts.score_divisor = std::sqrt(positive_number(config, "query_pre_attn_scalar", usual_scalar));
+  parts.score_cap = cap_of(config, "attn_logit_softcapping", usual_score_cap);
+  parts.logit_cap = cap_of(config, "final_logit_softcapping", usual_logit_cap);
   return parts;
 }
 

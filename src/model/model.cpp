@@ -93,7 +93,7 @@ Tokeniser from_words(std::vector<std::string> words) {
   return tokeniser;
 }
 
-std::vector<std::string> words_in(const Fact& vocabulary) {
+std::vector<std::string> words_in(const ConfigEntry& vocabulary) {
   const auto list = nlohmann::json::parse(vocabulary.text, nullptr, false);
   const bool is_good = list.is_array() &&
                        std::ranges::all_of(list, [](const auto& word) { return word.is_string(); });
@@ -129,12 +129,12 @@ std::vector<std::string> first_letters(std::size_t count) {
   return words;
 }
 
-Tokeniser chosen_tokeniser(const Architecture& model, const Facts& facts,
+Tokeniser chosen_tokeniser(const Architecture& model, const Config& config,
                            const std::optional<Path>& directory, const TokeniserChoice& choice) {
   std::vector<std::string> words = choice.vocabulary;
   std::string whose = "the vocabulary";
   if (words.empty() && choice.tokenizer) return from_path(*choice.tokenizer);
-  if (const auto told = facts.find("vocabulary"); words.empty() && told != facts.end()) {
+  if (const auto told = config.find("vocabulary"); words.empty() && told != config.end()) {
     words = words_in(told->second);
     whose = told->second.where + ": the vocabulary";
   }
@@ -164,12 +164,12 @@ std::vector<std::string> labels_of(const Tokeniser& tokeniser, std::size_t ids) 
 
 }  // namespace
 
-Tokeniser tokeniser_of(const Architecture& model, const Facts& facts,
+Tokeniser tokeniser_of(const Architecture& model, const Config& config,
                        const std::optional<Path>& directory, const TokeniserChoice& choice) {
   if (!choice.vocabulary.empty() && choice.tokenizer) {
     throw InputError("write either a vocabulary or a tokenizer; the model's tokens can't be both");
   }
-  Tokeniser tokeniser = chosen_tokeniser(model, facts, directory, choice);
+  Tokeniser tokeniser = chosen_tokeniser(model, config, directory, choice);
   try {
     tokeniser.labels = labels_of(tokeniser, model.vocabulary);
   } catch (const InputError& error) {
@@ -190,9 +190,9 @@ std::string_view gate_words(const Architecture& model) {
 std::string title_of(const Architecture& model) {
   const bool shares = model.llama && model.llama->key_heads < model.heads;
   return fmt::format("A trained transformer: {} of {}{}, d_model {}, {}, {}",
-                     counted(model.layers, "layer"), counted(model.heads, "head"),
+                     pluralise(model.layers, "layer"), pluralise(model.heads, "head"),
                      shares ? fmt::format(" ({} of keys and values)", model.llama->key_heads) : "",
-                     model.d_model, counted(model.vocabulary, "token"), gate_words(model));
+                     model.d_model, pluralise(model.vocabulary, "token"), gate_words(model));
 }
 
 }  // namespace
@@ -203,22 +203,22 @@ Model read_model(const ModelChoice& choice) {
   if (!choice.built_in) directory = files.directory;
   const Weights weights =
       choice.built_in ? Weights(*choice.built_in, choice.where) : Weights(files, choice.where);
-  const Facts facts = facts_of(weights, directory);
+  const Config config = config_of(weights, directory);
   Model model;
-  model.architecture = architecture_of(weights, facts, choice.architecture);
+  model.architecture = architecture_of(weights, config, choice.architecture);
   model.title = title_of(model.architecture);
-  if (const auto source = facts.find("source"); source != facts.end()) {
+  if (const auto source = config.find("source"); source != config.end()) {
     model.source = source->second.text;
   }
   const std::size_t layers = choice.layers.value_or(model.architecture.layers);
   if (layers > model.architecture.layers) {
     throw InputError(fmt::format("{}: the model has {}, not {}", choice.where,
-                                 counted(model.architecture.layers, "layer"), layers));
+                                 pluralise(model.architecture.layers, "layer"), layers));
   }
-  const Tokeniser tokeniser = tokeniser_of(model.architecture, facts, directory, choice.tokeniser);
+  const Tokeniser tokeniser = tokeniser_of(model.architecture, config, directory, choice.tokeniser);
   model.tokens = tokeniser.labels;
-  lay_out(model, weights, tokeniser, layers,
-          std::min(layers, choice.enough_layers.value_or(layers)));
+  build_recipe(model, weights, tokeniser, layers,
+               std::min(layers, choice.enough_layers.value_or(layers)));
   return model;
 }
 

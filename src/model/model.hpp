@@ -35,7 +35,7 @@ struct Tokeniser {
 /// one; else the letters
 /// A, B, C, … where these are enough; else numbers: the text is then the ids themselves. Throws
 /// InputError where a file that was named is none, or the words are more than the model has ids.
-Tokeniser tokeniser_of(const Architecture& model, const Facts& facts,
+Tokeniser tokeniser_of(const Architecture& model, const Config& config,
                        const std::optional<std::filesystem::path>& directory,
                        const TokeniserChoice& choice);
 
@@ -72,7 +72,7 @@ Model read_model(const ModelChoice& choice);
 /// the first `layers` layers, and what comes after the layers only where these are all. Where the
 /// first `enough` of them hold all that is wanted, the rest is counted (`Recipe::beyond`), not
 /// read.
-void lay_out(Model& model, const Weights& weights, const Tokeniser& tokeniser, std::size_t layers,
-             std::size_t enough);
+void build_recipe(Model& model, const Weights& weights, const Tokeniser& tokeniser,
+                  std::size_t layers, std::size_t enough);
 
 }  // namespace qkv::inline model

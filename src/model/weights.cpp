@@ -67,7 +67,7 @@ ModelFiles from_index(const Path& index, const std::string& where) {
          fmt::format("the index lists {} {}, and {} not beside it: {}; fetch the model whole",
                      names.size(), names.size() == 1 ? "file" : "files",
                      missing.size() == 1 ? "one is" : fmt::format("{} are", missing.size()),
-                     some_of(missing)));
+                     abbreviated_list(missing)));
 }
 
 // What a directory without weights has instead, told as what it is.
@@ -150,7 +150,7 @@ std::string nearest_tensor(const std::string& name,
   for (const auto& [known, ignored] : all) {
     if (digits_of(known) == digits_of(name)) names.push_back(known);
   }
-  return nearest(name, names);
+  return suggest(name, names);
 }
 
 // Reads lines of a tensor in its file.
@@ -172,7 +172,7 @@ std::size_t first_broken(std::string_view bytes, const Dtype& dtype) {
   constexpr std::size_t at_a_time = std::size_t{1} << 16;
   const std::size_t count = bytes.size() / dtype.size;
   std::atomic<std::size_t> first = count;
-  in_blocks(count, at_a_time, 2, [&](std::size_t begin, std::size_t end) {
+  parallel_for(count, at_a_time, 2, [&](std::size_t begin, std::size_t end) {
     const auto room = std::make_unique_for_overwrite<double[]>(end - begin);
     const std::span<double> numbers{room.get(), end - begin};
     dtype.load(bytes.data() + begin * dtype.size, dtype.size, ByteOrder::little, numbers);
@@ -284,7 +284,7 @@ const SafetensorsEntry& Weights::checked(const std::string& name, const Shape& s
 }
 
 void Weights::refuse_broken(const SafetensorsEntry& entry, const Dtype& dtype) const {
-  if (!looked_through_.insert(&entry).second) return;
+  if (!checked_.insert(&entry).second) return;
   const std::size_t place = first_broken(entry, dtype, file_of(entry).get());
   if (place == entry.data.size() / dtype.size) return;
   double value = 0;
@@ -309,10 +309,10 @@ Values Weights::values(const std::string& name, const Shape& shape, const Stride
   const Dtype& dtype = safetensor_dtype(entry, where_);
   refuse_broken(entry, dtype);
   const LineReader reader{file_of(entry), entry.data, &dtype, strides};
-  if (strides.count() > teaching_numbers) {
-    return Values::recomputed(strides.count(), strides.width, reader);
+  if (strides.count() > small_tensor_limit) {
+    return Values::lazy(strides.count(), strides.width, reader);
   }
-  Values values = Values::unwritten(strides.count());
+  Values values = Values::uninitialised(strides.count());
   const std::span<double> cells = values.write();
   for (std::size_t line = 0; line < strides.matrices * strides.lines; ++line) {
     reader(line, cells.subspan(line * strides.width, strides.width));

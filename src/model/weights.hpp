@@ -88,7 +88,7 @@ class Weights {
   std::vector<std::size_t> ends_;  ///< of each file: how many tensors it and those before it have
   std::vector<SafetensorsEntry> tensors_;
   std::map<std::string, std::string> metadata_;
-  mutable std::set<const SafetensorsEntry*> looked_through_;
+  mutable std::set<const SafetensorsEntry*> checked_;
   std::map<std::string_view, const SafetensorsEntry*> by_name_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace qkv::inline ops {
 
-std::size_t CellBase::matching(std::size_t k) const {
+std::size_t CellBase::matrix_index(std::size_t k) const {
   const Tensor& operand = input(k);
   const std::size_t count = operand.matrices();
   if (count == 1) return 0;
@@ -24,9 +24,9 @@ std::size_t CellBase::matching(std::size_t k) const {
 }
 
 template <class N>
-MatrixOf<N> Cell<N>::of(std::size_t k, std::size_t m) const {
+OperandMatrix<N> Cell<N>::of(std::size_t k, std::size_t m) const {
   const Tensor& own = input(k);
-  MatrixOf<N> result{
+  OperandMatrix<N> result{
       .values = {}, .rows = own.rows(), .columns = own.columns(), .operand = k, .matrix = m};
   if constexpr (std::is_same_v<N, Interval>) {
     result.values = bounds[k].low->cells(m);
@@ -46,17 +46,17 @@ void each_cell(const Cell<N>& first, std::size_t operations,
   const std::size_t rows = first.output->rows();
   const std::size_t columns = first.output->columns();
   constexpr std::size_t rows_at_a_time = 16;
-  in_blocks(first.output->matrices() * rows, rows_at_a_time, operations * columns,
-            [&](std::size_t line, std::size_t end) {
-              Cell<N> cell = first;
-              for (; line < end; ++line) {
-                cell.matrix = line / rows;
-                cell.row = line % rows;
-                for (cell.column = 0; cell.column < columns; ++cell.column) {
-                  use(cell, line * columns + cell.column);
-                }
-              }
-            });
+  parallel_for(first.output->matrices() * rows, rows_at_a_time, operations * columns,
+               [&](std::size_t line, std::size_t end) {
+                 Cell<N> cell = first;
+                 for (; line < end; ++line) {
+                   cell.matrix = line / rows;
+                   cell.row = line % rows;
+                   for (cell.column = 0; cell.column < columns; ++cell.column) {
+                     use(cell, line * columns + cell.column);
+                   }
+                 }
+               });
 }
 
 template struct Cell<double>;

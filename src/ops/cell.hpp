@@ -22,7 +22,7 @@ struct Bounds {
 /// An operand's matrix as one reading of a cell sees it: as numbers, as intervals, as terms to
 /// print, or as numbers to their last decimal.
 template <class N>
-struct MatrixOf {
+struct OperandMatrix {
   std::span<const double> values;  ///< of intervals the lowest
   std::size_t rows, columns;
   std::size_t operand = 0, matrix = 0;     ///< where it stands, for terms
@@ -55,7 +55,7 @@ struct CellBase {
   const Tensor& input(std::size_t k) const { return *call->inputs[k]; }
   /// The matrix of operand `k` that belongs to this cell's: leading axes of size 1 or missing
   /// repeat, and of fewer heads each belongs to as many neighbours.
-  std::size_t matching(std::size_t k) const;
+  std::size_t matrix_index(std::size_t k) const;
 };
 
 /// The same for one reading, which may know more of the operands than their numbers.
@@ -65,8 +65,8 @@ struct Cell : CellBase {
   std::span<const std::span<const Decimal>> decimals = {};  ///< of each; none if none is exact
 
   /// Operand `k`'s matrix that belongs to this cell's, or another one, `m`.
-  MatrixOf<N> operator()(std::size_t k) const { return of(k, matching(k)); }
-  MatrixOf<N> of(std::size_t k, std::size_t m) const;
+  OperandMatrix<N> operator()(std::size_t k) const { return of(k, matrix_index(k)); }
+  OperandMatrix<N> of(std::size_t k, std::size_t m) const;
 };
 
 /// Calls `use` for every cell of `first.output`, row by row, several rows at a time where they are

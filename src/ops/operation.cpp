@@ -14,27 +14,27 @@
 namespace qkv::inline ops {
 
 std::string operand_text(const Call& call, std::size_t k) {
-  return fmt::format("{} ({})", call.names[k], shown_shape(*call.inputs[k], call.convention));
+  return fmt::format("{} ({})", call.names[k], shown_shape(*call.inputs[k], call.token_layout));
 }
 
 void refuse(const Call& call, std::string_view what) {
   throw InputError(fmt::format("{}: {}", call.step, what));
 }
 
-Call call_of(const Source& step) {
+Call call_of(const StepView& step) {
   Call call{.step = step.name,
             .inputs = {},
             .names = {},
             .options = step.options,
             .environment = step.environment};
-  for (const Source* input : step.inputs) {
+  for (const StepView* input : step.inputs) {
     call.inputs.push_back(input->tensor);
     call.names.push_back(input->name);
   }
   return call;
 }
 
-const Source* behind(const Source* from, const Operation& operation) {
+const StepView* upstream(const StepView* from, const Operation& operation) {
   while (from && from->operation != &operation) {
     from = from->inputs.empty() ? nullptr : from->inputs.front();
   }
@@ -46,13 +46,13 @@ Tensor Operation::compute(const Call& call) const {
 }
 
 std::vector<std::string> Operation::turned(std::vector<std::string> of,
-                                           Convention convention) const {
-  if (turns_operands && convention == Convention::columns) std::ranges::reverse(of);
+                                           TokenLayout token_layout) const {
+  if (reverses_operands && token_layout == TokenLayout::columns) std::ranges::reverse(of);
   return of;
 }
 
-Options Operation::turned(Options options_of_step, Convention convention) const {
-  if (convention == Convention::rows) return options_of_step;
+Options Operation::turned(Options options_of_step, TokenLayout token_layout) const {
+  if (token_layout == TokenLayout::rows) return options_of_step;
   const Options written = options_of_step;
   for (const OptionRule& rule : options) {
     if (rule.turned_name.empty()) continue;
@@ -76,8 +76,8 @@ Tensor cell_by_cell(const Call& call, Tensor output, double (*cell)(const Cell<d
 }
 
 Tensor result_of(const Operation& operation, const Call& call) {
-  std::optional<InPlace> rows;
-  if (operation.in_place && call.inputs[0]->values.size() > teaching_numbers) {
+  std::optional<InPlaceKernel> rows;
+  if (operation.in_place && call.inputs[0]->values.size() > small_tensor_limit) {
     rows = operation.in_place(call);
   }
   if (!rows) return operation.compute(call);
@@ -86,7 +86,7 @@ Tensor result_of(const Operation& operation, const Call& call) {
                         std::size_t line, std::span<double> cells) {
     work({line / height, line % height, 0, cells});
   };
-  result.values = Values::recomputed(call.inputs[0]->values, result.columns(), work);
+  result.values = Values::lazy(call.inputs[0]->values, result.columns(), work);
   return result;
 }
 

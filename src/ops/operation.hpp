@@ -14,7 +14,7 @@
 namespace qkv::inline ops {
 
 /// A text that is cut already: its ids, and what each stands for.
-struct CutText {
+struct TokenisedText {
   std::vector<double> ids;
   std::vector<std::string> words;
 };
@@ -25,7 +25,7 @@ struct Environment {
   std::vector<std::string> texts;
   bool batch = false;  ///< the texts were written as a list
   std::vector<std::string> vocabulary;
-  std::optional<CutText> cut = {};  ///< in place of the texts
+  std::optional<TokenisedText> cut = {};  ///< in place of the texts
 };
 
 /// One step about to be worked out: its inputs by position, what they are called, its options.
@@ -35,7 +35,7 @@ struct Call {
   std::vector<std::string_view> names;
   const Options* options = nullptr;
   const Environment* environment = nullptr;
-  Convention convention = Convention::rows;  ///< how its operands' shapes are told
+  TokenLayout token_layout = TokenLayout::rows;  ///< how its operands' shapes are told
 };
 
 /// The shape rule and the formula of an operation, as they stand for one call.
@@ -59,14 +59,14 @@ struct Operation;
 
 /// A matrix of a lesson as a learner has it, and what it was made from: enough for a mistake to
 /// look behind its own operands (which scores were masked, which weights are there besides).
-struct Source {
+struct StepView {
   std::string_view name;
   const Tensor* tensor = nullptr;
   const Operation* operation = nullptr;  ///< nullptr for a given
   const Options* options = nullptr;
   const Environment* environment = nullptr;
-  std::vector<const Source*> inputs = {};
-  std::span<const Source> all = {};  ///< the whole lesson, the givens first
+  std::vector<const StepView*> inputs = {};
+  std::span<const StepView> all = {};  ///< the whole lesson, the givens first
   /// What was handed in, where a mistake can only be seen from it: by how much each row is off.
   const Tensor* written = nullptr;
 
@@ -74,11 +74,11 @@ struct Source {
 };
 
 /// The call of the step, its operands being the learner's.
-Call call_of(const Source& step);
+Call call_of(const StepView& step);
 
 /// The nearest step of that operation along the first operands, `from` included; nullptr where none
 /// is.
-const Source* behind(const Source* from, const Operation& operation);
+const StepView* upstream(const StepView* from, const Operation& operation);
 
 /// What speaks for a mistake, beside numbers that are neither 0 nor infinite: those come of
 /// everything and nothing.
@@ -89,7 +89,7 @@ struct Evidence {
   std::size_t least = 1;
   bool is_fitted = false;  ///< its numbers are fitted to what was written: which bias, whose head
 };
-inline constexpr Evidence of_hiding{.zeros = true, .infinities = true};
+inline constexpr Evidence masking_evidence{.zeros = true, .infinities = true};
 
 /// A wrong version of an operation's maths that learners are known to compute. `compute` gives what
 /// they get: nothing where the slip is impossible with these shapes, several where it has forms.
@@ -97,7 +97,7 @@ struct Mistake {
   std::string_view id;    ///< "scale.skipped"
   std::string_view says;  ///< "The scores were not divided by √d_k."
   std::string_view hint;  ///< what to look at again
-  std::vector<Tensor> (*compute)(const Source& step) = nullptr;
+  std::vector<Tensor> (*compute)(const StepView& step) = nullptr;
   Evidence evidence = {};
 };
 
@@ -105,18 +105,18 @@ class Decimal;
 class Expression;
 struct Bounds;
 struct CellBase;
-struct InPlace;
+struct InPlaceKernel;
 struct Interval;
-struct Part;
+struct Intermediate;
 struct Range;
-struct Use;
-struct WayBack;
+struct OperandRef;
+struct BackwardRule;
 template <class N>
 struct Cell;
 
 /// The maths of one cell, read four ways: a number, what rounding can make of it, the arithmetic,
 /// and whether there was anything to round.
-struct Readings {
+struct Evaluators {
   double (*number)(const Cell<double>&) = nullptr;
   Interval (*interval)(const Cell<Interval>&) = nullptr;
   Expression (*expression)(const Cell<Expression>&) = nullptr;
@@ -125,10 +125,10 @@ struct Readings {
 
 /// Where else programs take a step, with the same numbers in the end: queries are scaled before
 /// they meet the keys.
-struct Elsewhere {
+struct EquivalentPlacement {
   /// Along the first operands back to the first of these, from its first operand to the next, and
   /// so on: the step may be taken behind the first, or behind any from the second on.
-  std::span<const Operation* const> behind;
+  std::span<const Operation* const> upstream;
   Options (*there)(const Call&) = nullptr;  ///< with which it does the same wherever it is taken
   Options (*here)() = nullptr;              ///< with which it leaves things as they are
 };
@@ -145,45 +145,47 @@ struct Operation {
   std::size_t fewest = 1;  ///< how many operands it takes, at least and at most
   std::size_t most = 1;
   /// With tokens as columns `of` lists the operands the other way round: (A·B)ᵀ = Bᵀ·Aᵀ.
-  bool turns_operands = false;
+  bool reverses_operands = false;
   std::span<const OptionRule> options = {};
   /// What to do where it came to divide 0 by 0.
-  std::string_view against_zero = "look for rows of zeros in its operands";
+  std::string_view zero_division_hint = "look for rows of zeros in its operands";
   /// What has no result, where that is more than 0 divided by 0, and what to do.
   std::string_view undefined = {};
   bool makes_weights = false;  ///< the result is shares of 1, line by line: shown as dots as well
-  bool by_ids = false;         ///< the first operand holds ids: which row, not how much
-  bool by_shape = false;       ///< the first operand lends its shape, whatever its numbers are
+  bool takes_ids = false;      ///< the first operand holds ids: which row, not how much
+  bool shape_only = false;     ///< the first operand lends its shape, whatever its numbers are
   bool hides = false;          ///< sets cells to -inf, for which programs write very low numbers
-  std::optional<Elsewhere> elsewhere = {};  ///< where programs may take this step as well
+  std::optional<EquivalentPlacement> equivalent_placement =
+      {};  ///< where programs may take this step as well
   /// No result is below it, and rounding takes none there: what divides by a sum of such numbers
   /// must not fear that the sum is 0.
   double least = -std::numeric_limits<double>::infinity();
   std::span<const Mistake> mistakes = {};  ///< the wrong versions that learners compute
-  /// How a gradient goes back to each of its operands (ops/way_back.hpp); of an operation that is a
+  /// How a gradient goes back to each of its operands (ops/backward.hpp); of an operation that is a
   /// gradient itself none.
-  WayBack (*way_back)(const Use&) = nullptr;
+  BackwardRule (*backward)(const OperandRef&) = nullptr;
 
   // What follows is the maths, which `operation_of` puts in.
   Form (*form)(const Call&) = nullptr;
-  Readings cell = {};
+  Evaluators cell = {};
   Tensor (*formula)(const Call&) = nullptr;  ///< the fast path; none: cell by cell
   /// Where the result is cheap: large ones are then not stored, but recomputed for each reader. It
   /// may keep nothing of the call, and makes nan of nothing else. Nothing where the result outgrows
   /// the first operand.
-  std::optional<InPlace> (*in_place)(const Call&) = nullptr;
+  std::optional<InPlaceKernel> (*in_place)(const Call&) = nullptr;
   /// All cells' intervals at once, for large matrices: never narrower than the cells' own, at most
   /// 1.5 times as wide. `result` lends its axes. Nothing where only the cells can tell.
   std::optional<Range> (*range)(const Call&, std::span<const Bounds>,
                                 const Tensor& result) = nullptr;
-  std::vector<Part> (*parts)(const Call&) = nullptr;  ///< none where the result is one stride away
+  std::vector<Intermediate> (*parts)(const Call&) =
+      nullptr;  ///< none where the result is one stride away
   /// Why a cell is what it is, where its arithmetic can't say it; empty where that says it all.
   std::string (*remark)(const CellBase&) = nullptr;
 
   /// A step's operands and options from what the lesson file says to what they are inside, or back:
   /// each is the other turned over where tokens are columns.
-  std::vector<std::string> turned(std::vector<std::string> of, Convention convention) const;
-  Options turned(Options options_of_step, Convention convention) const;
+  std::vector<std::string> turned(std::vector<std::string> of, TokenLayout token_layout) const;
+  Options turned(Options options_of_step, TokenLayout token_layout) const;
 
   /// The result. Throws InputError where the shapes do not fit.
   Tensor compute(const Call& call) const;

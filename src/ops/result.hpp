@@ -13,7 +13,7 @@ namespace qkv::inline ops {
 /// A matrix on the way from the operands to the result that is worth showing: softmax's
 /// exponentials. Each is one operation, with the step's options, of the part before it; the first
 /// of the step's operands.
-struct Part {
+struct Intermediate {
   std::string title;
   const Operation* operation;
   Tensor tensor;
@@ -29,11 +29,11 @@ struct RowPart {
 
 /// A result of the first operand's size that costs less than fresh memory for it does: how each of
 /// its rows becomes the result's, in place.
-struct InPlace {
+struct InPlaceKernel {
   Tensor frame;  ///< the result without its numbers
   std::function<void(const RowPart&)> work;
   bool cell_by_cell = false;             ///< each cell for itself, so that a part of a row will do
-  std::optional<SeenByPlace> seen = {};  ///< where it is known before: all other cells become -inf
+  std::optional<MaskPattern> seen = {};  ///< where it is known before: all other cells become -inf
 };
 
 /// The lowest and highest that each cell of a tensor can be.

@@ -121,8 +121,8 @@ Tensor frame_of(const Call& call, const Form& form) {
 
 Tensor output_of(const Call& call, const Form& form) {
   Tensor frame = frame_of(call, form);
-  count_of(frame.shape(), call.step);  // too large: its name is told
-  return unwritten(std::move(frame.axes));
+  element_count(frame.shape(), call.step);  // too large: its name is told
+  return uninitialised(std::move(frame.axes));
 }
 
 }  // namespace qkv::inline ops

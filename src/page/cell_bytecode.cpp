@@ -51,36 +51,36 @@ double slope(std::size_t d, std::span<const double> values, std::span<const Show
   return 0;
 }
 
-bool holds(const Pattern& pattern, std::span<const double> values, std::span<const ShownCell> cells,
-           const Extents& extents) {
+bool holds(const IndexMap& index_map, std::span<const double> values,
+           std::span<const ShownCell> cells, const Extents& extents) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (!same(value_at(pattern, cells[i], extents), values[i])) return false;
+    if (!same(value_at(index_map, cells[i], extents), values[i])) return false;
   }
   return true;
 }
 
-std::optional<Pattern> linear_pattern(std::span<const double> values,
-                                      std::span<const ShownCell> cells, const Extents& extents) {
-  Pattern pattern;
+std::optional<IndexMap> linear_map(std::span<const double> values, std::span<const ShownCell> cells,
+                                   const Extents& extents) {
+  IndexMap index_map;
   double base = values.front();
   for (std::size_t d = 0; d < 3; ++d) {
-    pattern.linear[d + 1] = slope(d, values, cells, extents);
-    base -= pattern.linear[d + 1] * static_cast<double>(cells.front().index[d]);
+    index_map.linear[d + 1] = slope(d, values, cells, extents);
+    base -= index_map.linear[d + 1] * static_cast<double>(cells.front().index[d]);
   }
-  pattern.linear[0] = base;
-  if (!holds(pattern, values, cells, extents)) return {};
-  return pattern;
+  index_map.linear[0] = base;
+  if (!holds(index_map, values, cells, extents)) return {};
+  return index_map;
 }
 
-std::optional<Pattern> table_pattern(unsigned by, std::span<const double> values,
-                                     std::span<const ShownCell> cells, const Extents& extents) {
-  Pattern pattern{.linear = {}, .by = by, .table = {}};
-  pattern.table.assign(size_of_table(by, extents), 0.0);
+std::optional<IndexMap> table_map(unsigned by, std::span<const double> values,
+                                  std::span<const ShownCell> cells, const Extents& extents) {
+  IndexMap index_map{.linear = {}, .by = by, .table = {}};
+  index_map.table.assign(size_of_table(by, extents), 0.0);
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    pattern.table[place_in_table(by, cells[i], extents)] = values[i];
+    index_map.table[place_in_table(by, cells[i], extents)] = values[i];
   }
-  if (!holds(pattern, values, cells, extents)) return {};
-  return pattern;
+  if (!holds(index_map, values, cells, extents)) return {};
+  return index_map;
 }
 
 bool all_the_same(std::span<const double> values) {
@@ -92,30 +92,30 @@ bool all_the_same(std::span<const double> values) {
 
 }  // namespace
 
-bool Pattern::is_same_everywhere() const {
+bool IndexMap::is_same_everywhere() const {
   return by == 0 && linear[1] == 0 && linear[2] == 0 && linear[3] == 0;
 }
 
-double value_at(const Pattern& pattern, const ShownCell& cell,
+double value_at(const IndexMap& index_map, const ShownCell& cell,
                 const std::array<std::size_t, 3>& extents) {
-  if (pattern.by != 0) return pattern.table[place_in_table(pattern.by, cell, extents)];
-  double value = pattern.linear[0];
-  if (pattern.is_same_everywhere()) return value;
+  if (index_map.by != 0) return index_map.table[place_in_table(index_map.by, cell, extents)];
+  double value = index_map.linear[0];
+  if (index_map.is_same_everywhere()) return value;
   for (std::size_t d = 0; d < 3; ++d) {
-    value += pattern.linear[d + 1] * static_cast<double>(cell.index[d]);
+    value += index_map.linear[d + 1] * static_cast<double>(cell.index[d]);
   }
   return value;
 }
 
-Pattern pattern_of(std::span<const double> values, std::span<const ShownCell> cells,
-                   const std::array<std::size_t, 3>& extents) {
+IndexMap index_map_of(std::span<const double> values, std::span<const ShownCell> cells,
+                      const std::array<std::size_t, 3>& extents) {
   if (values.empty()) return {};
   if (all_the_same(values)) return {.linear = {values.front(), 0, 0, 0}, .by = 0, .table = {}};
-  if (auto linear = linear_pattern(values, cells, extents)) return *std::move(linear);
+  if (auto linear = linear_map(values, cells, extents)) return *std::move(linear);
   for (const unsigned by : {1U, 2U, 4U, 3U, 5U, 6U}) {
-    if (auto table = table_pattern(by, values, cells, extents)) return *std::move(table);
+    if (auto table = table_map(by, values, cells, extents)) return *std::move(table);
   }
-  return *table_pattern(7U, values, cells, extents);
+  return *table_map(7U, values, cells, extents);
 }
 
 namespace {
@@ -137,7 +137,7 @@ bool rounds_alike(Kind kind) {
 }
 
 // One cell's arithmetic laid out flat: what it has in common with other cells, and its own numbers.
-struct Flat {
+struct FlatExpression {
   std::vector<std::uint32_t>
       skeleton;                 // of each term: kind, operand and why, how many parts, the parts
   std::vector<double> numbers;  // of each cell matrix, row, column; of each number its value
@@ -150,9 +150,9 @@ std::uint32_t source_of(const CellPlace& place) {
          static_cast<std::uint32_t>(place.chosen);
 }
 
-class Flattener {
+class ExpressionFlattener {
  public:
-  Flattener(const Trace& trace, const Step& step, ProgramNeeds& needs)
+  ExpressionFlattener(const Trace& trace, const Step& step, BytecodeInputs& needs)
       : call_(trace.call(step)), weight_first_(writes_weight_first(trace, step)), needs_(needs) {
     for (std::size_t k = 0; k < call_.inputs.size(); ++k) {
       std::vector<bool>& read = needs.cells[std::string(call_.names[k])];
@@ -161,7 +161,7 @@ class Flattener {
     }
   }
 
-  const Flat& flatten(const Expression& expression) {
+  const FlatExpression& flatten(const Expression& expression) {
     flat_.skeleton.clear();
     flat_.numbers.clear();
     shared_.clear();
@@ -218,9 +218,9 @@ class Flattener {
 
   Call call_;
   bool weight_first_;
-  ProgramNeeds& needs_;
+  BytecodeInputs& needs_;
   std::vector<std::vector<bool>*> read_;
-  Flat flat_;
+  FlatExpression flat_;
   std::vector<std::uint32_t> parts_;
   std::unordered_map<const void*, std::uint32_t> shared_;
   std::uint32_t count_ = 0;  // of the terms laid out so far
@@ -228,7 +228,7 @@ class Flattener {
 
 // The cells that share a form, and their numbers: those of the first number for each cell, then
 // those of the second, and so on.
-struct Group {
+struct CellGroup {
   std::vector<std::uint32_t> skeleton;
   std::vector<ShownCell> cells;
   std::vector<std::vector<double>> numbers;
@@ -240,20 +240,20 @@ struct Group {
   }
 };
 
-ProgramForm form_of(const Group& group, const std::array<std::size_t, 3>& extents) {
-  ProgramForm form;
+BytecodeForm form_of(const CellGroup& group, const std::array<std::size_t, 3>& extents) {
+  BytecodeForm form;
   auto next = group.numbers.begin();
   const std::vector<std::uint32_t>& skeleton = group.skeleton;
   for (std::size_t at = 0; at < skeleton.size(); at += 3 + skeleton[at + 2]) {
     const auto first = skeleton.begin() + static_cast<std::ptrdiff_t>(at) + 3;
-    ProgramTerm term{.kind = static_cast<Kind>(skeleton[at]),
-                     .parts = {first, first + static_cast<std::ptrdiff_t>(skeleton[at + 2])},
-                     .operand = skeleton[at + 1] / reasons,
-                     .chosen = static_cast<CellPlace::Chosen>(skeleton[at + 1] % reasons),
-                     .varying = {}};
+    BytecodeTerm term{.kind = static_cast<Kind>(skeleton[at]),
+                      .parts = {first, first + static_cast<std::ptrdiff_t>(skeleton[at + 2])},
+                      .operand = skeleton[at + 1] / reasons,
+                      .chosen = static_cast<CellPlace::Chosen>(skeleton[at + 1] % reasons),
+                      .varying = {}};
     const std::size_t count = term.kind == Kind::cell ? 3 : term.kind == Kind::number ? 1 : 0;
     for (std::size_t i = 0; i < count; ++i) {
-      term.varying.push_back(pattern_of(*next++, group.cells, extents));
+      term.varying.push_back(index_map_of(*next++, group.cells, extents));
     }
     form.push_back(std::move(term));
   }
@@ -271,17 +271,17 @@ std::size_t FunctionCall::Hash::operator()(const FunctionCall& call) const {
   return hash;
 }
 
-CellProgram program_of(const Trace& trace, const Step& step, const std::vector<ShownCell>& cells,
-                       const std::array<std::size_t, 3>& extents, ProgramNeeds& needs) {
-  Flattener flattener(trace, step, needs);
-  std::vector<Group> groups;
+CellBytecode bytecode_of(const Trace& trace, const Step& step, const std::vector<ShownCell>& cells,
+                         const std::array<std::size_t, 3>& extents, BytecodeInputs& needs) {
+  ExpressionFlattener flattener(trace, step, needs);
+  std::vector<CellGroup> groups;
   std::vector<double> which;
   std::size_t last = 0;  // most often the next cell has the same form
   for (const ShownCell& cell : cells) {
     const CellReference reference{step.name, cell.index[0], cell.index[1], cell.index[2]};
-    const Flat& flat = flattener.flatten(expression_of(trace, step, reference));
+    const FlatExpression& flat = flattener.flatten(expression_of(trace, step, reference));
     if (groups.empty() || groups[last].skeleton != flat.skeleton) {
-      const auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
+      const auto found = std::find_if(groups.begin(), groups.end(), [&](const CellGroup& group) {
         return group.skeleton == flat.skeleton;
       });
       last = static_cast<std::size_t>(found - groups.begin());
@@ -290,8 +290,9 @@ CellProgram program_of(const Trace& trace, const Step& step, const std::vector<S
     groups[last].add(cell, flat.numbers);
     which.push_back(static_cast<double>(last));
   }
-  CellProgram program{.extents = extents, .forms = {}, .which = pattern_of(which, cells, extents)};
-  for (const Group& group : groups) program.forms.push_back(form_of(group, extents));
+  CellBytecode program{
+      .extents = extents, .forms = {}, .which = index_map_of(which, cells, extents)};
+  for (const CellGroup& group : groups) program.forms.push_back(form_of(group, extents));
   return program;
 }
 

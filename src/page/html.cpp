@@ -14,7 +14,7 @@ namespace qkv::inline page {
 namespace {
 
 // One word, number, sign or operand of a formula.
-struct Token {
+struct FormulaToken {
   enum class Kind { words, number, sign, operand };
   Kind kind;
   std::string text;
@@ -36,17 +36,17 @@ bool is_number(std::string_view word) {
          word.find_first_not_of("0123456789.e-") == std::string_view::npos;
 }
 
-void add_word(std::vector<Token>& tokens, const std::string& word) {
+void add_word(std::vector<FormulaToken>& tokens, const std::string& word) {
   if (word.empty()) return;
   const bool number = is_number(word);
-  if (!number && !tokens.empty() && tokens.back().kind == Token::Kind::words) {
+  if (!number && !tokens.empty() && tokens.back().kind == FormulaToken::Kind::words) {
     tokens.back().text += " " + word;
   } else {
-    tokens.push_back({number ? Token::Kind::number : Token::Kind::words, word});
+    tokens.push_back({number ? FormulaToken::Kind::number : FormulaToken::Kind::words, word});
   }
 }
 
-void add_text(std::vector<Token>& tokens, std::string_view text) {
+void add_text(std::vector<FormulaToken>& tokens, std::string_view text) {
   std::string word;
   while (!text.empty()) {
     const std::string_view sign = sign_at(text);
@@ -56,17 +56,17 @@ void add_text(std::vector<Token>& tokens, std::string_view text) {
       continue;
     }
     add_word(tokens, std::exchange(word, {}));
-    if (!sign.empty()) tokens.push_back({Token::Kind::sign, std::string(sign)});
+    if (!sign.empty()) tokens.push_back({FormulaToken::Kind::sign, std::string(sign)});
     text.remove_prefix(sign.empty() ? 1 : sign.size());
   }
   add_word(tokens, word);
 }
 
-std::vector<Token> tokens_of(const std::vector<FormulaPiece>& pieces) {
-  std::vector<Token> tokens;
+std::vector<FormulaToken> tokens_of(const std::vector<FormulaPiece>& pieces) {
+  std::vector<FormulaToken> tokens;
   for (const FormulaPiece& piece : pieces) {
     if (piece.is_operand) {
-      tokens.push_back({Token::Kind::operand, piece.text, &piece});
+      tokens.push_back({FormulaToken::Kind::operand, piece.text, &piece});
     } else {
       add_text(tokens, piece.text);
     }
@@ -98,9 +98,9 @@ constexpr std::string_view bracket_closes = "<mo>)</mo></mrow>";
 
 // Reads tokens as mathematics: a root reaches over what follows it, a power too, and a stroke
 // between two single things is a fraction.
-class Reader {
+class FormulaParser {
  public:
-  explicit Reader(const std::vector<Token>& tokens) : tokens_(tokens) {}
+  explicit FormulaParser(const std::vector<FormulaToken>& tokens) : tokens_(tokens) {}
 
   std::string read() {
     std::string text;
@@ -136,12 +136,12 @@ class Reader {
       return fmt::format("<msqrt>{}</msqrt>", row(without_brackets(single(Shapes::left_out))));
     }
     if (next_is("(")) return bracket();
-    const Token& token = tokens_[at_++];
+    const FormulaToken& token = tokens_[at_++];
     switch (token.kind) {
-      case Token::Kind::operand: return operand(*token.operand, shapes);
-      case Token::Kind::number: return fmt::format("<mn>{}</mn>", html_text(token.text));
-      case Token::Kind::sign: return fmt::format("<mo>{}</mo>", html_text(token.text));
-      case Token::Kind::words: break;
+      case FormulaToken::Kind::operand: return operand(*token.operand, shapes);
+      case FormulaToken::Kind::number: return fmt::format("<mn>{}</mn>", html_text(token.text));
+      case FormulaToken::Kind::sign: return fmt::format("<mo>{}</mo>", html_text(token.text));
+      case FormulaToken::Kind::words: break;
     }
     // A single letter stands for a number: the ε of a layer norm.
     if (token.text == "e" || token.text == "ε") return fmt::format("<mi>{}</mi>", token.text);
@@ -158,7 +158,7 @@ class Reader {
   }
 
   bool is_sign(std::size_t at, std::string_view sign) const {
-    return tokens_[at].kind == Token::Kind::sign && tokens_[at].text == sign;
+    return tokens_[at].kind == FormulaToken::Kind::sign && tokens_[at].text == sign;
   }
 
   std::string bracket() {
@@ -182,17 +182,17 @@ class Reader {
     return shapes == Shapes::shown ? with_shape(name, piece.shape) : name;
   }
 
-  const std::vector<Token>& tokens_;
+  const std::vector<FormulaToken>& tokens_;
   std::size_t at_ = 0;
 };
 
 }  // namespace
 
 std::string mathml(const std::vector<FormulaPiece>& pieces, std::string_view result,
-                   std::string_view result_shape, std::string_view said) {
-  const std::vector<Token> tokens = tokens_of(pieces);
+                   std::string_view result_shape, std::string_view explanation) {
+  const std::vector<FormulaToken> tokens = tokens_of(pieces);
   return fmt::format("<math display=\"block\" alttext=\"{}\"><mrow>{}<mo>→</mo>{}</mrow></math>\n",
-                     html_attribute(said), Reader(tokens).read(),
+                     html_attribute(explanation), FormulaParser(tokens).read(),
                      with_shape(name_mathml(result), result_shape));
 }
 
@@ -200,7 +200,7 @@ namespace {
 
 enum class Reading { neither, from_left, from_right };
 
-Reading reading_of(Code code) {
+Reading reading_of(CodePoint code) {
   if (code < 0) return Reading::neither;
   switch (utf8proc_get_property(code)->bidi_class) {
     case UTF8PROC_BIDI_CLASS_L: return Reading::from_left;
@@ -212,13 +212,13 @@ Reading reading_of(Code code) {
 
 struct Letters {
   std::size_t from_left = 0, from_right = 0;
-  Code first = 0;  // of those from the right
+  CodePoint first = 0;  // of those from the right
 };
 
 Letters letters_of(std::string_view text) {
   Letters letters;
   for (std::size_t at = 0; at < text.size();) {
-    const Decoded next = decoded(text, at);
+    const DecodedCodePoint next = decode_code_point(text, at);
     const Reading reading = reading_of(next.code);
     if (reading == Reading::from_right && letters.from_right++ == 0) letters.first = next.code;
     if (reading == Reading::from_left) ++letters.from_left;
@@ -228,14 +228,14 @@ Letters letters_of(std::string_view text) {
 }
 
 // The language that most texts of the script are in.
-std::string_view language_of(Code code) {
+std::string_view language_of_letters(CodePoint code) {
   if ((code >= 0x590 && code < 0x600) || (code >= 0xFB1D && code < 0xFB50)) return "he";
   if (code >= 0x780 && code < 0x7C0) return "dv";
   return code < 0x700 || (code >= 0x750 && code < 0x780) || code >= 0xFB50 ? "ar" : "";
 }
 
 // Ends a label, wherever it stands: no run of letters reaches over it.
-bool parts_labels(Code code) {
+bool parts_labels(CodePoint code) {
   return code >= 0 && code < 0x80 &&
          std::string_view(",[](){}=+/|^<>").find(static_cast<char>(code)) != std::string_view::npos;
 }
@@ -244,7 +244,7 @@ bool parts_labels(Code code) {
 std::size_t end_of_run(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (at < text.size()) {
-    const Decoded next = decoded(text, at);
+    const DecodedCodePoint next = decode_code_point(text, at);
     const Reading reading = reading_of(next.code);
     if (reading == Reading::from_left || parts_labels(next.code)) break;
     at += next.bytes;
@@ -271,7 +271,7 @@ std::size_t length_from_left(std::string_view text) {
 }
 
 // In a text from the right the cells and the numbers with a sign by themselves.
-std::string left_parts_isolated(std::string_view text) {
+std::string isolate_left_to_right(std::string_view text) {
   std::string html;
   std::size_t plain = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -294,7 +294,7 @@ std::string html_isolated(std::string_view text) {
   std::string html;
   std::size_t plain = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const Decoded next = decoded(text, at);
+    const DecodedCodePoint next = decode_code_point(text, at);
     if (reading_of(next.code) != Reading::from_right) {
       at += next.bytes;
       continue;
@@ -307,16 +307,16 @@ std::string html_isolated(std::string_view text) {
   return html + html_escaped(text.substr(plain));
 }
 
-Directed directed(std::string_view text) {
+BidiText bidi_text(std::string_view text) {
   const Letters letters = letters_of(text);
   if (letters.from_right <= letters.from_left) return {"", html_isolated(text)};
-  const std::string_view language = language_of(letters.first);
+  const std::string_view language = language_of_letters(letters.first);
   return {language.empty() ? " dir=\"rtl\"" : fmt::format(" dir=\"rtl\" lang=\"{}\"", language),
-          left_parts_isolated(text)};
+          isolate_left_to_right(text)};
 }
 
 std::string html_inline(std::string_view text) {
-  const Directed own = directed(text);
+  const BidiText own = bidi_text(text);
   return own.attributes.empty() ? own.html
                                 : fmt::format("<bdi{}>{}</bdi>", own.attributes, own.html);
 }
@@ -325,7 +325,7 @@ namespace {
 
 // Most tables show a label of so many columns whole; none shows more than the second.
 constexpr std::size_t widest_common_label = 14;
-constexpr std::size_t widest_html_label = 80;
+constexpr std::size_t max_html_label = 80;
 
 using Kind = Passage::Kind;
 
@@ -333,7 +333,7 @@ using Kind = Passage::Kind;
 std::string opened(const Passage& passage) {
   const std::string text = passage.as_written();
   if (passage.kind == Kind::code) return "<pre><code>" + html_escaped(text);
-  const Directed own = directed(with_minus_signs(text));
+  const BidiText own = bidi_text(with_minus_signs(text));
   const std::string_view tag = passage.kind == Kind::item ? "li" : "p";
   return fmt::format("<{}{}>{}", tag, own.attributes, own.html);
 }
@@ -364,18 +364,18 @@ std::string html_escaped(std::string_view text) {
   return result;
 }
 
-std::string html_text(std::string_view text) { return html_isolated(visible(text)); }
+std::string html_text(std::string_view text) { return html_isolated(sanitise(text)); }
 
-std::string html_attribute(std::string_view text) { return html_escaped(visible(text)); }
+std::string html_attribute(std::string_view text) { return html_escaped(sanitise(text)); }
 
 std::string html_element(std::string_view tag, std::string_view text) {
-  const Directed own = directed(visible(text));
+  const BidiText own = bidi_text(sanitise(text));
   return fmt::format("<{0}{1}>{2}</{0}>", tag, own.attributes, own.html);
 }
 
 std::string html_label(std::string_view label, std::string_view attributes) {
-  const std::string whole = visible_label(label);
-  const Directed own = directed(shortened(whole, widest_html_label));
+  const std::string whole = sanitise_label(label);
+  const BidiText own = bidi_text(shortened(whole, max_html_label));
   const std::string title = width(whole) > widest_common_label
                                 ? fmt::format(" title=\"{}\"", html_escaped(whole))
                                 : std::string();
@@ -402,8 +402,8 @@ std::string html_prose(const std::vector<Passage>& passages) {
 std::string json_for_html(std::string json) {
   std::string result;
   for (const char c : json) {
-    const bool could_be_markup = c == '<' || c == '>' || c == '&';
-    result += could_be_markup ? fmt::format("\\u{:04x}", static_cast<int>(c)) : std::string(1, c);
+    const bool may_be_markup = c == '<' || c == '>' || c == '&';
+    result += may_be_markup ? fmt::format("\\u{:04x}", static_cast<int>(c)) : std::string(1, c);
   }
   return result;
 }

@@ -18,13 +18,13 @@ namespace qkv::inline page {
 namespace {
 
 // Everything that the parts of the page are made of.
-struct Page {
+struct ReportContext {
   const Lesson& lesson;
   const Trace& trace;
-  const ReportWish& wish;
+  const ReportOptions& wish;
   const Trace& worked;  // with what lies on the way
   std::vector<TensorView> views;
-  ReportLook look;
+  ReportDataOptions look;
 };
 
 unsigned hex_digit(char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); }
@@ -45,7 +45,7 @@ std::string base64_of_hex(std::string_view hex) {
   return text;
 }
 
-std::string head(const Page& page) {
+std::string head(const ReportContext& page) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -60,24 +60,24 @@ std::string head(const Page& page) {
       report_style().text);
 }
 
-std::string contents(const Page& page) {
+std::string contents(const ReportContext& page) {
   std::string text =
       "<nav aria-labelledby=\"contents\">\n<h2 id=\"contents\">Contents</h2>\n<ol>\n";
   for (const Step& step : page.trace.steps) {
     text += fmt::format(
         "<li value=\"{0}\"><a href=\"#step-{0}\"><b>{1}</b> <span>{2}</span></a></li>\n",
-        step.number, html_text(step.name), html_inline(visible(title_of(page.lesson, step))));
+        step.number, html_text(step.name), html_inline(sanitise(title_of(page.lesson, step))));
   }
   return text + "</ol>\n</nav>\n";
 }
 
 // Matrices of so few columns fit in one of two columns on paper.
-constexpr std::size_t most_columns_side_by_side = 8;
+constexpr std::size_t max_columns_side_by_side = 8;
 
 // A formula of more letters than these stands on paper as text, which can go on in another line.
-constexpr std::size_t widest_on_paper = 56;
+constexpr std::size_t max_formula_width_on_paper = 56;
 
-constexpr std::string_view how_to_read =
+constexpr std::string_view reading_help =
     "<p class=\"how\" hidden>Point at a number, tap it, or go to it with Tab and the arrow keys: "
     "how "
     "it comes about appears, and the numbers that it is made of are framed. Esc puts them out "
@@ -95,7 +95,7 @@ std::string aside_html(std::string_view heading, const std::vector<Passage>& pas
 // Writes what is told, each piece an element or several.
 class PageWriter {
  public:
-  explicit PageWriter(const Page& page) : page_(page) {}
+  explicit PageWriter(const ReportContext& page) : page_(page) {}
 
   std::string operator()(const LessonTitle& title) const {
     return html_element("h1", title.text) + "\n";
@@ -105,23 +105,24 @@ class PageWriter {
     return fmt::format(
         "<h2 id=\"title-{0}\"><span class=\"number\">{0}</span> <span class=\"name\">{1}</span> "
         "{2}</h2>\n",
-        step.number, html_text(step.name), html_inline(visible(step.title)));
+        step.number, html_text(step.name), html_inline(sanitise(step.title)));
   }
 
-  std::string operator()(const Words& words) const {
+  std::string operator()(const ProseBlock& words) const {
     const auto in_division = [&](std::string_view name) {
-      return fmt::format("<div class=\"{}\">{}</div>\n", name, html_prose(introduced(words)));
+      return fmt::format("<div class=\"{}\">{}</div>\n", name,
+                         html_prose(with_introduction(words)));
     };
     switch (words.role) {
-      case Words::Role::summary: return in_division("summary");
-      case Words::Role::source: return in_division("source");
-      case Words::Role::said: return in_division("say");
-      case Words::Role::convention: return html_prose(words.passages);
-      case Words::Role::changed:
+      case ProseBlock::Role::summary: return in_division("summary");
+      case ProseBlock::Role::source: return in_division("source");
+      case ProseBlock::Role::explanation: return in_division("say");
+      case ProseBlock::Role::token_layout: return html_prose(words.passages);
+      case ProseBlock::Role::changed:
         return fmt::format("<p class=\"changed\">{}</p>\n",
                            html_isolated(words.passages.front().on_one_line()));
-      case Words::Role::notice: return aside_html("Notice", words.passages);
-      case Words::Role::questions: return aside_html("Try", words.passages);
+      case ProseBlock::Role::notice: return aside_html("Notice", words.passages);
+      case ProseBlock::Role::questions: return aside_html("Try", words.passages);
     }
     return {};
   }
@@ -129,38 +130,39 @@ class PageWriter {
   std::string operator()(const Formula& formula) const {
     const std::string text = formula_text(formula);
     const std::string maths = mathml(formula.pieces, formula.result, formula.result_shape, text);
-    if (width(text) <= widest_on_paper)
+    if (width(text) <= max_formula_width_on_paper)
       return fmt::format("<div class=\"formula\">{}</div>\n", maths);
     return fmt::format("<div class=\"formula long\">{}<p class=\"only-paper\">{}</p></div>\n",
                        maths, html_text(text));
   }
 
-  std::string operator()(const Exhibit& exhibit) const {
-    const std::string title = html_text(fmt::format("{} ({})", exhibit.title, exhibit.shape));
-    switch (exhibit.role) {
-      case Exhibit::Role::given:
+  std::string operator()(const MatrixBlock& matrix_block) const {
+    const std::string title =
+        html_text(fmt::format("{} ({})", matrix_block.title, matrix_block.shape));
+    switch (matrix_block.role) {
+      case MatrixBlock::Role::given:
         return fmt::format("<h3>{}: {}</h3>\n{}",
-                           is_a_steps(exhibit.title) ? "From before" : "Given", title,
-                           tensor_html(exhibit));
-      case Exhibit::Role::on_the_way: return way_html(exhibit);
-      case Exhibit::Role::result:
-        return fmt::format("<h3>{}</h3>\n{}", title, tensor_html(exhibit));
+                           is_step_output(matrix_block.title) ? "From before" : "Given", title,
+                           tensor_html(matrix_block));
+      case MatrixBlock::Role::intermediate: return intermediate_html(matrix_block);
+      case MatrixBlock::Role::result:
+        return fmt::format("<h3>{}</h3>\n{}", title, tensor_html(matrix_block));
     }
     return {};
   }
 
-  std::string operator()(const UnshownGivens& givens) const {
+  std::string operator()(const HiddenGivens& givens) const {
     return fmt::format("<p>Given, not shown: {}.</p>\n", html_text(givens.names));
   }
 
-  std::string operator()(const Changes& changes) const {
+  std::string operator()(const ChangeNote& changes) const {
     return fmt::format("<p>{}</p>\n", html_text(changes.text));
   }
 
   std::string operator()(const WorkedCell& cell) const {
     const CellArithmetic worked = arithmetic_of(
         page_.trace, cell.cell,
-        {.digits = page_.look.digits, .most_terms = page_.look.most_terms, .minus = typeset_minus});
+        {.digits = page_.look.digits, .max_terms = page_.look.max_terms, .minus = typeset_minus});
     if (worked.lines.size() < 2) return {};
     std::string text = fmt::format(
         "<div class=\"worked\" data-cell=\"{} {} {} {}\">\n<h3>One cell</h3>\n"
@@ -182,7 +184,7 @@ class PageWriter {
   }
 
   // Whether the lesson makes it, in a step that is not on this page.
-  bool is_a_steps(const std::string& given) const {
+  bool is_step_output(const std::string& given) const {
     return std::ranges::find(page_.lesson.recipe.steps, given, &StepRecipe::name) !=
            page_.lesson.recipe.steps.end();
   }
@@ -190,52 +192,56 @@ class PageWriter {
   std::ptrdiff_t place_of(const TensorView& view) const { return &view - page_.views.data(); }
 
   // By which the script finds the tensor in its data.
-  std::string mark_of(const TensorView& view) const {
+  std::string data_attribute(const TensorView& view) const {
     return fmt::format(" data-tensor=\"{}\"", place_of(view));
   }
 
   // A given or a step, and the command that shows all of it.
-  std::string tensor_html(const Exhibit& exhibit) const {
-    const TensorView& view = view_of(exhibit.title);
-    const std::string caption =
-        view.tensor->matrices() > 1 ? view.name : fmt::format("{} ({})", view.name, exhibit.shape);
+  std::string tensor_html(const MatrixBlock& matrix_block) const {
+    const TensorView& view = view_of(matrix_block.title);
+    const std::string caption = view.tensor->matrices() > 1
+                                    ? view.name
+                                    : fmt::format("{} ({})", view.name, matrix_block.shape);
     const std::string whole =
-        exhibit.step || is_a_steps(view.name)
+        matrix_block.step || is_step_output(view.name)
             ? fmt::format("qkv export {} --step {} -o -", page_.lesson.asked, view.name)
             : fmt::format("qkv export {} -o DIR", page_.lesson.asked);
-    return heatmaps(view, page_.trace.convention, page_.wish.digits, caption, mark_of(view), whole);
+    return heatmaps(view, page_.trace.token_layout, page_.wish.digits, caption,
+                    data_attribute(view), whole);
   }
 
   // Softmax's exponentials, say: for those who ask how the result came about.
-  std::string way_html(const Exhibit& exhibit) const {
-    const Step& step = *exhibit.step;
-    const TensorView& view = view_of(way_name(step.name, exhibit.title));
+  std::string intermediate_html(const MatrixBlock& matrix_block) const {
+    const Step& step = *matrix_block.step;
+    const TensorView& view = view_of(intermediate_name(step.name, matrix_block.title));
     return fmt::format(
         "<details class=\"way\">\n<summary>On the way: {}</summary>\n{}</details>\n",
-        html_text(exhibit.title),
-        heatmaps(view, page_.trace.convention, page_.wish.digits, exhibit.title, mark_of(view),
+        html_text(matrix_block.title),
+        heatmaps(view, page_.trace.token_layout, page_.wish.digits, matrix_block.title,
+                 data_attribute(view),
                  fmt::format("qkv run {} --step {}", page_.lesson.asked, step.name)));
   }
 
-  const Page& page_;
+  const ReportContext& page_;
 };
 
 // The result comes before what lies on the way to it, which is folded.
-constexpr Topic result_first[] = {Topic::title,  Topic::formula,  Topic::said, Topic::givens,
-                                  Topic::result, Topic::changes,  Topic::way,  Topic::cell,
-                                  Topic::notice, Topic::questions};
+constexpr Topic result_first[] = {
+    Topic::title,   Topic::formula,       Topic::explanation, Topic::givens, Topic::result,
+    Topic::changes, Topic::intermediates, Topic::cell,        Topic::notice, Topic::questions};
 
-std::string step_html(const Page& page, const Step& step) {
+std::string step_html(const ReportContext& page, const Step& step) {
   const StepText& words = page.lesson.texts[step.number - 1];
-  const bool lessons_own =
+  const bool has_own_prose =
       !words.say.text.empty() || !words.notice.text.empty() || !words.questions.text.empty();
-  const bool general = !lessons_own;  // true of any numbers; a lesson's words hold live ones
+  const bool general = !has_own_prose;  // true of any numbers; a lesson's words hold live ones
   return fmt::format(
       "<section id=\"step-{0}\" aria-labelledby=\"title-{0}\"{1}>\n{2}</section>\n", step.number,
       general ? " data-general" : "",
-      written(told_of(page.lesson, page.trace, step,
-                      {.topics = result_first, .digits = page.wish.digits, .head = page.wish.head}),
-              PageWriter(page)));
+      render(describe_step(
+                 page.lesson, page.trace, step,
+                 {.topics = result_first, .digits = page.wish.digits, .head = page.wish.head}),
+             PageWriter(page)));
 }
 
 constexpr std::string_view changes_bar = "<div id=\"changes\" role=\"status\" hidden></div>\n";
@@ -249,10 +255,10 @@ constexpr std::string_view panel =
 
 }  // namespace
 
-std::string report_page(const Lesson& lesson, const Trace& whole, const ReportWish& wish) {
-  const Trace trace = wish.steps.empty() ? whole : with_steps_alone(whole, wish.steps);
-  const Trace worked = with_ways(lesson, trace);
-  const Page page{
+std::string report_page(const Lesson& lesson, const Trace& whole, const ReportOptions& wish) {
+  const Trace trace = wish.steps.empty() ? whole : only_steps(whole, wish.steps);
+  const Trace worked = with_intermediates(lesson, trace);
+  const ReportContext page{
       .lesson = lesson,
       .trace = trace,
       .wish = wish,
@@ -261,16 +267,16 @@ std::string report_page(const Lesson& lesson, const Trace& whole, const ReportWi
       .look = {.digits = wish.digits, .asked = lesson.asked, .is_whole = wish.steps.empty()}};
   std::string text = head(page);
   const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
-    const bool turned = is_turned(*view.tensor, trace.convention);
-    return (turned ? view.rows : view.columns).shown() <= most_columns_side_by_side;
+    const bool turned = is_shown_transposed(*view.tensor, trace.token_layout);
+    return (turned ? view.rows : view.columns).shown() <= max_columns_side_by_side;
   });
   text += narrow ? "<body class=\"narrow\">\n" : "<body>\n";
   text += fmt::format("<a class=\"skip\" href=\"#step-{}\">Skip to the first step</a>\n",
                       trace.steps.front().number);
-  text += "<div id=\"page\">\n<header>\n" + written(opening_of(lesson), PageWriter(page)) +
+  text += "<div id=\"page\">\n<header>\n" + render(lesson_opening(lesson), PageWriter(page)) +
           "</header>\n";
   text += contents(page) + "<main>\n";
-  text.append(how_to_read).append(changes_bar);
+  text.append(reading_help).append(changes_bar);
   for (const Step& step : trace.steps) {
     text += step_html(page, step);
     if (wish.on_step) wish.on_step();

@@ -12,7 +12,7 @@
 namespace qkv::inline page {
 
 /// What a report says of itself beside the lesson.
-struct ReportWish {
+struct ReportOptions {
   int digits = 4;                        ///< decimals of the numbers that people see
   std::string command;                   ///< that makes this report, for its last line
   std::vector<std::size_t> steps = {};   ///< only these, by their places in the trace; else all
@@ -24,7 +24,7 @@ struct ReportWish {
 /// words, its matrices as heatmaps, one cell worked out; the script that is part of it shows how
 /// any other cell comes about, and where from. Its content security policy lets nothing else run
 /// or load, so that the texts and labels of a lesson stay text.
-std::string report_page(const Lesson& lesson, const Trace& trace, const ReportWish& wish);
+std::string report_page(const Lesson& lesson, const Trace& trace, const ReportOptions& wish);
 
 /// A file of the page and its SHA-256 in hexadecimal, both put into the binary when it is built.
 struct PageAsset {

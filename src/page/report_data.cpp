@@ -19,19 +19,19 @@ namespace {
 using Kind = Expression::Kind;
 using NameSet = std::set<std::string, std::less<>>;
 
-constexpr std::size_t most_numbers = 4000;
+constexpr std::size_t max_numbers = 4000;
 
-bool is_of_hand_size(const std::vector<TensorView>& views) {
+bool is_small_enough(const std::vector<TensorView>& views) {
   std::size_t count = 0;
   for (const TensorView& view : views) {
     count += view.tensor->values.size();
     if (view.matrices.hidden() + view.rows.hidden() + view.columns.hidden() > 0) return false;
   }
-  return count <= most_numbers;
+  return count <= max_numbers;
 }
 
 // Other numbers in place of a tensor's, no two the same and none special; what is infinite stays.
-Tensor with_other_numbers(Tensor tensor, bool signs) {
+Tensor with_generic_numbers(Tensor tensor, bool signs) {
   constexpr double golden = 0.6180339887498949;
   double number = 0;
   for (double& value : tensor.values.write()) {
@@ -43,34 +43,34 @@ Tensor with_other_numbers(Tensor tensor, bool signs) {
   return tensor;
 }
 
-Trace with_other_numbers(const Trace& trace, const NameSet& kept, bool signs) {
+Trace with_generic_numbers(const Trace& trace, const NameSet& kept, bool signs) {
   Trace other = trace;
   for (Given& given : other.givens) {
-    if (!kept.contains(given.name)) given.tensor = with_other_numbers(given.tensor, signs);
+    if (!kept.contains(given.name)) given.tensor = with_generic_numbers(given.tensor, signs);
   }
   for (Step& step : other.steps) {
-    if (!kept.contains(step.name)) step.output = with_other_numbers(step.output, signs);
+    if (!kept.contains(step.name)) step.output = with_generic_numbers(step.output, signs);
   }
   return other;
 }
 
-CellProgram program_of(const Trace& trace, const TensorView& view) {
-  ProgramNeeds needs;
-  return program_of(trace, trace.step_at(view.name), view.cells(), view.extents(), needs);
+CellBytecode bytecode_of(const Trace& trace, const TensorView& view) {
+  BytecodeInputs needs;
+  return bytecode_of(trace, trace.step_at(view.name), view.cells(), view.extents(), needs);
 }
 
-bool is_read(const CellProgram& program, std::size_t operand) {
-  return std::ranges::any_of(program.forms, [&](const ProgramForm& form) {
-    return std::ranges::any_of(form, [&](const ProgramTerm& term) {
+bool is_read(const CellBytecode& program, std::size_t operand) {
+  return std::ranges::any_of(program.forms, [&](const BytecodeForm& form) {
+    return std::ranges::any_of(form, [&](const BytecodeTerm& term) {
       return term.kind == Kind::cell && term.operand == operand;
     });
   });
 }
 
 // Browsers have no error function, and a power of theirs may be far off in its last digits.
-bool is_worked_out_elsewhere(const CellProgram& program) {
-  return std::ranges::all_of(program.forms, [](const ProgramForm& form) {
-    return std::ranges::none_of(form, [&](const ProgramTerm& term) {
+bool is_computable_in_browser(const CellBytecode& program) {
+  return std::ranges::all_of(program.forms, [](const BytecodeForm& form) {
+    return std::ranges::none_of(form, [&](const BytecodeTerm& term) {
       const bool of_numbers = std::ranges::all_of(
           term.parts, [&](std::size_t part) { return form[part].kind == Kind::number; });
       return term.kind == Kind::error_function || (term.kind == Kind::power && !of_numbers);
@@ -79,7 +79,7 @@ bool is_worked_out_elsewhere(const CellProgram& program) {
 }
 
 // Which number is the largest of a line is looked for again: there the two may differ.
-bool is_same(const ProgramTerm& a, const ProgramTerm& b) {
+bool is_same(const BytecodeTerm& a, const BytecodeTerm& b) {
   using Chosen = CellPlace::Chosen;
   if (a.kind != b.kind || a.parts != b.parts || a.operand != b.operand || a.chosen != b.chosen) {
     return false;
@@ -93,23 +93,23 @@ bool is_same(const ProgramTerm& a, const ProgramTerm& b) {
   return true;
 }
 
-bool is_same(const CellProgram& a, const CellProgram& b) {
+bool is_same(const CellBytecode& a, const CellBytecode& b) {
   return a.which == b.which &&
-         std::ranges::equal(a.forms, b.forms, [](const ProgramForm& x, const ProgramForm& y) {
+         std::ranges::equal(a.forms, b.forms, [](const BytecodeForm& x, const BytecodeForm& y) {
            return std::ranges::equal(
-               x, y, [](const ProgramTerm& s, const ProgramTerm& t) { return is_same(s, t); });
+               x, y, [](const BytecodeTerm& s, const BytecodeTerm& t) { return is_same(s, t); });
          });
 }
 
 // Operands whose numbers decide which cells are read, and are not read themselves: ids, 0/1 masks.
-NameSet deciding(const std::vector<TensorView>& views, const std::vector<CellProgram>& programs) {
+NameSet deciding(const std::vector<TensorView>& views, const std::vector<CellBytecode>& programs) {
   NameSet names;
   for (std::size_t v = 0; v < views.size(); ++v) {
     if (!views[v].step) continue;
     const std::vector<std::string>& of = views[v].step->of;
     for (std::size_t k = 0; k < of.size(); ++k) {
-      const bool lends_shape = k == 0 && views[v].step->operation->by_shape;
-      if (!lends_shape && !is_read(programs[v], k)) names.insert(of[k]);
+      const bool gives_shape_only = k == 0 && views[v].step->operation->shape_only;
+      if (!gives_shape_only && !is_read(programs[v], k)) names.insert(of[k]);
     }
   }
   return names;
@@ -117,23 +117,22 @@ NameSet deciding(const std::vector<TensorView>& views, const std::vector<CellPro
 
 }  // namespace
 
-std::vector<std::string> givens_to_change(const Trace& trace,
-                                          const std::vector<TensorView>& views) {
-  if (!is_of_hand_size(views)) return {};
-  std::vector<CellProgram> programs(views.size());
+std::vector<std::string> live_inputs(const Trace& trace, const std::vector<TensorView>& views) {
+  if (!is_small_enough(views)) return {};
+  std::vector<CellBytecode> programs(views.size());
   for (std::size_t v = 0; v < views.size(); ++v) {
-    if (views[v].step) programs[v] = program_of(trace, views[v]);
+    if (views[v].step) programs[v] = bytecode_of(trace, views[v]);
   }
   const NameSet ids = deciding(views, programs);
   NameSet fixed = ids;
-  const Trace others[] = {with_other_numbers(trace, ids, false),
-                          with_other_numbers(trace, ids, true)};
+  const Trace others[] = {with_generic_numbers(trace, ids, false),
+                          with_generic_numbers(trace, ids, true)};
   for (std::size_t v = views.size(); v-- > 0;) {  // from what is made to what it is made of
     const TensorView& view = views[v];
     if (!view.step) continue;
-    const bool follows = is_worked_out_elsewhere(programs[v]) &&
+    const bool follows = is_computable_in_browser(programs[v]) &&
                          std::ranges::all_of(others, [&](const Trace& other) {
-                           return is_same(programs[v], program_of(other, view));
+                           return is_same(programs[v], bytecode_of(other, view));
                          });
     if (!follows || fixed.contains(view.name))
       fixed.insert(view.step->of.begin(), view.step->of.end());
@@ -183,7 +182,7 @@ std::string one_word(std::string_view name) {
   return word;
 }
 
-std::string json_text(std::string_view text) { return nlohmann::json(visible(text)).dump(); }
+std::string json_text(std::string_view text) { return nlohmann::json(sanitise(text)).dump(); }
 
 // "[a,b,c]" of what `write` makes of each.
 template <class Range, class Write>
@@ -201,22 +200,22 @@ std::string json_indices(const std::vector<std::size_t>& indices) {
 }
 
 // A number that is the same everywhere, [base, by matrix, by row, by column], or a table.
-std::string json_pattern(const Pattern& pattern) {
-  if (pattern.by != 0) {
-    return fmt::format("{{\"by\":{},\"table\":{}}}", pattern.by,
-                       json_list(pattern.table, json_number));
+std::string json_index_map(const IndexMap& index_map) {
+  if (index_map.by != 0) {
+    return fmt::format("{{\"by\":{},\"table\":{}}}", index_map.by,
+                       json_list(index_map.table, json_number));
   }
-  if (pattern.is_same_everywhere()) return json_number(pattern.linear[0]);
-  return json_list(pattern.linear, json_number);
+  if (index_map.is_same_everywhere()) return json_number(index_map.linear[0]);
+  return json_list(index_map.linear, json_number);
 }
 
 // ["product",2,3]: a term of earlier ones; ["cell",operand,matrix,row,column], with "row" behind it
 // where it is the largest of its row; ["number",value].
-std::string json_term(const ProgramTerm& term) {
+std::string json_term(const BytecodeTerm& term) {
   std::string text = fmt::format("[\"{}\"", kind_name(term.kind));
   if (term.kind == Kind::cell) text += fmt::format(",{}", term.operand);
   for (const std::size_t part : term.parts) text += fmt::format(",{}", part);
-  for (const Pattern& pattern : term.varying) text += "," + json_pattern(pattern);
+  for (const IndexMap& index_map : term.varying) text += "," + json_index_map(index_map);
   switch (term.chosen) {
     case CellPlace::Chosen::by_place: break;
     case CellPlace::Chosen::largest_of_row: text += ",\"row\""; break;
@@ -225,10 +224,11 @@ std::string json_term(const ProgramTerm& term) {
   return text + "]";
 }
 
-std::string json_program(const CellProgram& program) {
-  return fmt::format(
-      "{{\"which\":{},\"forms\":{}}}", json_pattern(program.which),
-      json_list(program.forms, [](const ProgramForm& form) { return json_list(form, json_term); }));
+std::string json_bytecode(const CellBytecode& program) {
+  return fmt::format("{{\"which\":{},\"forms\":{}}}", json_index_map(program.which),
+                     json_list(program.forms, [](const BytecodeForm& form) {
+                       return json_list(form, json_term);
+                     }));
 }
 
 // The words that stand for the indices along an axis, for each sentence of a batch; null for an
@@ -276,7 +276,7 @@ std::string json_shown(const TensorView& view) {
 }
 
 // {"exponential": [x, value, x, value, …]}, sorted, so that a lesson makes one page and no other.
-std::string json_functions(const ProgramNeeds& needs) {
+std::string json_functions(const BytecodeInputs& needs) {
   std::map<Kind, std::vector<std::array<double, 3>>> sorted;
   for (const auto& [call, value] : needs.functions) {
     sorted[call.kind].push_back({call.arguments[0], call.arguments[1], value});
@@ -307,7 +307,7 @@ std::vector<std::size_t> operands_of(const Step& step, const std::vector<TensorV
 }
 
 // The cells of a given that are shown are read, each by its own line.
-void read_itself(const TensorView& view, ProgramNeeds& needs) {
+void read_itself(const TensorView& view, BytecodeInputs& needs) {
   const Tensor& tensor = *view.tensor;
   std::vector<bool>& read = needs.cells[view.name];
   read.resize(tensor.values.size());
@@ -324,9 +324,9 @@ std::string json_tensor(const Trace& trace, const TensorView& view, const std::s
   std::string text = fmt::format(
       "{{\"name\":{},\"shape\":[{},{},{}],\"rank\":{},\"turned\":{},\"leading\":{},"
       "\"row_words\":{},\"column_words\":{},{},{}",
-      json_text(one_word(shown_name(view.name))), tensor.matrices(), tensor.rows(),
-      tensor.columns(), tensor.rank(), is_turned(tensor, trace.convention), json_leading(tensor),
-      json_words(rows), json_words(tensor.axes.back()), json_shown(view),
+      json_text(one_word(display_name(view.name))), tensor.matrices(), tensor.rows(),
+      tensor.columns(), tensor.rank(), is_shown_transposed(tensor, trace.token_layout),
+      json_leading(tensor), json_words(rows), json_words(tensor.axes.back()), json_shown(view),
       json_numbers(tensor, read));
   if (view.step) {
     text += fmt::format(",\"of\":{},\"program\":{}", json_indices(operands_of(*view.step, views)),
@@ -335,7 +335,7 @@ std::string json_tensor(const Trace& trace, const TensorView& view, const std::s
   return text + "}";
 }
 
-void add_to(ProgramNeeds& all, ProgramNeeds own) {
+void add_to(BytecodeInputs& all, BytecodeInputs own) {
   all.functions.merge(own.functions);
   for (auto& [name, read] : own.cells) {
     std::vector<bool>& known = all.cells[name];
@@ -346,32 +346,32 @@ void add_to(ProgramNeeds& all, ProgramNeeds own) {
 
 // The program of each step, empty for givens: several steps at a time where they have many cells.
 std::vector<std::string> json_programs(const Trace& trace, const std::vector<TensorView>& views,
-                                       ProgramNeeds& needs) {
+                                       BytecodeInputs& needs) {
   std::vector<std::string> programs(views.size());
-  std::vector<ProgramNeeds> own(views.size());
+  std::vector<BytecodeInputs> own(views.size());
   std::size_t cells = 0;
   for (const TensorView& view : views) cells += view.cells().size();
   constexpr std::size_t operations_a_cell = 1000;
-  in_blocks(views.size(), 1, operations_a_cell * cells / std::max<std::size_t>(1, views.size()),
-            [&](std::size_t v, std::size_t) {
-              const TensorView& view = views[v];
-              own[v].cells[view.name].resize(view.tensor->values.size());
-              if (!view.step) return read_itself(view, own[v]);
-              programs[v] =
-                  json_program(program_of(trace, *view.step, view.cells(), view.extents(), own[v]));
-            });
-  for (ProgramNeeds& one : own) add_to(needs, std::move(one));
+  parallel_for(views.size(), 1, operations_a_cell * cells / std::max<std::size_t>(1, views.size()),
+               [&](std::size_t v, std::size_t) {
+                 const TensorView& view = views[v];
+                 own[v].cells[view.name].resize(view.tensor->values.size());
+                 if (!view.step) return read_itself(view, own[v]);
+                 programs[v] = json_bytecode(
+                     bytecode_of(trace, *view.step, view.cells(), view.extents(), own[v]));
+               });
+  for (BytecodeInputs& one : own) add_to(needs, std::move(one));
   return programs;
 }
 
 }  // namespace
 
 std::string report_data(const Trace& trace, const std::vector<TensorView>& views,
-                        const ReportLook& look) {
-  ProgramNeeds needs;
+                        const ReportDataOptions& look) {
+  BytecodeInputs needs;
   const std::vector<std::string> programs = json_programs(trace, views, needs);
   const std::vector<std::string> to_change =
-      look.is_whole ? givens_to_change(trace, views) : std::vector<std::string>();
+      look.is_whole ? live_inputs(trace, views) : std::vector<std::string>();
   std::vector<std::size_t> changeable;
   for (std::size_t v = 0; v < views.size(); ++v) {
     if (to_change.empty()) break;
@@ -388,7 +388,7 @@ std::string report_data(const Trace& trace, const std::vector<TensorView>& views
   return fmt::format(
       "{{\"digits\":{},\"most_terms\":{},\"asked\":{},\"changeable\":{},\n\"functions\":{},\n"
       "\"tensors\":[{}]}}",
-      look.digits, look.most_terms, json_text(look.asked), json_indices(changeable),
+      look.digits, look.max_terms, json_text(look.asked), json_indices(changeable),
       json_functions(needs), tensors);
 }
 

@@ -19,12 +19,12 @@ namespace {
 constexpr int shades = 8;
 
 // Of a table with more columns than fit on paper, report.css prints the first 7 and the last 3.
-constexpr std::size_t most_columns_on_paper = 12;
+constexpr std::size_t max_printed_columns = 12;
 constexpr std::size_t first_on_paper = 7;
 constexpr std::size_t last_on_paper = 3;
 
 // Beside so few columns there is room for long labels.
-constexpr std::size_t most_columns_with_room = 6;
+constexpr std::size_t max_wide_columns = 6;
 
 // One table: what it shows, as people see it.
 struct Table {
@@ -52,7 +52,7 @@ std::string shade(double value, double largest) {
 std::string header_row(const Table& table) {
   std::string text = "<thead><tr><td></td>";
   for (std::size_t p = 0; p < table.columns.shown(); ++p) {
-    if (table.columns.starts_after_hidden(p)) text += "<td class=\"gap\">…</td>";
+    if (table.columns.follows_gap(p)) text += "<td class=\"gap\">…</td>";
     text += html_label(table.labels.columns[table.columns[p]], " scope=\"col\"");
   }
   return text + "</tr></thead>\n";
@@ -61,7 +61,7 @@ std::string header_row(const Table& table) {
 std::string body_row(const Table& table, std::size_t row) {
   std::string text = "<tr>" + html_label(table.labels.rows[row], " scope=\"row\"");
   for (std::size_t p = 0; p < table.columns.shown(); ++p) {
-    if (table.columns.starts_after_hidden(p)) text += "<td class=\"gap\">…</td>";
+    if (table.columns.follows_gap(p)) text += "<td class=\"gap\">…</td>";
     const double value = table.tensor->at(table.matrix, row, table.columns[p]);
     const std::string look =
         table.is_shaded ? fmt::format(" class=\"{}\"", shade(value, table.largest)) : "";
@@ -83,16 +83,16 @@ std::string not_printed(const Table& table) {
 }
 
 std::string table_html(const Table& table) {
-  const bool wide = table.columns.shown() > most_columns_on_paper;
+  const bool wide = table.columns.shown() > max_printed_columns;
   std::string text = fmt::format(
       "<div class=\"scroll\"><table class=\"heat{}\"{}>\n<caption{}>{}</caption>\n{}<tbody>\n",
-      wide                                              ? " wide"
-      : table.columns.shown() <= most_columns_with_room ? " roomy"
-                                                        : "",
+      wide                                        ? " wide"
+      : table.columns.shown() <= max_wide_columns ? " roomy"
+                                                  : "",
       table.attributes, table.caption_repeats ? " class=\"same\"" : "", html_text(table.caption),
       header_row(table));
   for (std::size_t p = 0; p < table.rows.shown(); ++p) {
-    if (table.rows.starts_after_hidden(p)) text += gap_row(table);
+    if (table.rows.follows_gap(p)) text += gap_row(table);
     text += body_row(table, table.rows[p]);
   }
   return text + "</tbody>\n</table>\n" + (wide ? not_printed(table) : "") + "</div>\n";
@@ -128,7 +128,7 @@ std::string sentences(const TensorView& view, Table table) {
       table.attributes = attributes + fmt::format(" data-matrix=\"0\" data-row=\"{}\"", b);
     }
     table.caption = fmt::format("{}, {}", view.name, table.labels.rows[b]);
-    table.rows = stretch(b, 1, ids.rows());
+    table.rows = contiguous_selection(b, 1, ids.rows());
     text += table_html(table);
   }
   return text;
@@ -136,19 +136,19 @@ std::string sentences(const TensorView& view, Table table) {
 
 }  // namespace
 
-std::string heatmaps(const TensorView& view, Convention convention, int digits,
+std::string heatmaps(const TensorView& view, TokenLayout token_layout, int digits,
                      const std::string& caption, const std::string& mark,
                      const std::string& whole) {
   const Tensor& tensor = *view.tensor;
   if (tensor.values.empty())
     return fmt::format("<p>{}: it has no numbers</p>\n", html_text(caption));
-  const Tensor shown = as_shown(tensor, convention);
-  const bool turned = is_turned(tensor, convention);
+  const Tensor shown = as_shown(tensor, token_layout);
+  const bool turned = is_shown_transposed(tensor, token_layout);
   Table table{.attributes = mark,
               .caption = caption,
               .rows = turned ? view.columns : view.rows,
               .columns = turned ? view.rows : view.columns,
-              .labels = full_labels(tensor, 0, convention),
+              .labels = full_labels(tensor, 0, token_layout),
               .tensor = &shown,
               .matrix = 0,
               .style = style_for(shown.values, digits),
@@ -163,7 +163,7 @@ std::string heatmaps(const TensorView& view, Convention convention, int digits,
     for (const std::size_t m : view.matrices) {
       const std::string name = matrix_name(tensor, m);
       table.matrix = m;
-      table.labels = full_labels(tensor, m, convention);
+      table.labels = full_labels(tensor, m, token_layout);
       table.caption_repeats = name.empty();
       table.caption = name.empty() ? caption : fmt::format("{}, {} ({})", caption, name, shape);
       if (!attributes.empty())
@@ -178,10 +178,10 @@ namespace {
 
 constexpr char apart = '\n';
 
-void add_way(Trace& result, const Trace& trace, const Step& step) {
+void add_intermediates(Trace& result, const Trace& trace, const Step& step) {
   std::string before = step.of.empty() ? "" : step.of.front();
-  for (Part& part : step.operation->parts(trace.call(step))) {
-    std::string name = way_name(step.name, part.title);
+  for (Intermediate& part : step.operation->parts(trace.call(step))) {
+    std::string name = intermediate_name(step.name, part.title);
     result.add(Step{.name = name,
                     .operation = part.operation,
                     .of = {std::move(before)},
@@ -193,22 +193,23 @@ void add_way(Trace& result, const Trace& trace, const Step& step) {
 
 }  // namespace
 
-std::string way_name(std::string_view step, std::string_view title) {
+std::string intermediate_name(std::string_view step, std::string_view title) {
   return std::string(step).append(1, apart).append(title);
 }
 
-std::string_view shown_name(std::string_view name) {
+std::string_view display_name(std::string_view name) {
   return name.substr(name.find(apart) + 1);  // of npos: all of it
 }
 
-Trace with_ways(const Lesson& lesson, const Trace& trace) {
+Trace with_intermediates(const Lesson& lesson, const Trace& trace) {
   Trace result;
-  result.convention = trace.convention;
+  result.token_layout = trace.token_layout;
   result.environment = trace.environment;
   result.length = trace.length;
   for (const Given& given : trace.givens) result.add(given);
   for (const Step& step : trace.steps) {
-    if (step.operation->parts && lesson.texts[step.number - 1].show) add_way(result, trace, step);
+    if (step.operation->parts && lesson.texts[step.number - 1].show)
+      add_intermediates(result, trace, step);
     result.add(step);
   }
   return result;
@@ -217,16 +218,16 @@ Trace with_ways(const Lesson& lesson, const Trace& trace) {
 namespace {
 
 // What a page shows whole: 64 tokens, four heads. Beyond that, what fits into one look.
-constexpr std::size_t most_whole = 64;
-constexpr std::size_t most_cells = 4 * most_whole * most_whole;
-constexpr std::size_t most_whole_matrices = 16;
-constexpr std::size_t most_rows = 16;
-constexpr std::size_t most_columns = 12;
-constexpr std::size_t most_matrices = 4;
+constexpr std::size_t max_full = 64;
+constexpr std::size_t max_cells = 4 * max_full * max_full;
+constexpr std::size_t max_full_matrices = 16;
+constexpr std::size_t max_rows = 16;
+constexpr std::size_t max_columns = 12;
+constexpr std::size_t max_matrices = 4;
 
 bool shows_whole(const Tensor& tensor) {
-  return tensor.rows() <= most_whole && tensor.columns() <= most_whole &&
-         tensor.values.size() <= most_cells;
+  return tensor.rows() <= max_full && tensor.columns() <= max_full &&
+         tensor.values.size() <= max_cells;
 }
 
 // The page brings along whatever number its arithmetic reads: a small result of large weights shows
@@ -234,7 +235,7 @@ bool shows_whole(const Tensor& tensor) {
 bool reads_little(const Trace& trace, const Step& step) {
   std::size_t count = 0;
   for (const std::string& name : step.of) count += trace.at(name).values.size();
-  return count <= 2 * most_cells;
+  return count <= 2 * max_cells;
 }
 
 // What a step makes of text alone, and what a later one looks up by.
@@ -242,14 +243,14 @@ bool are_ids(const Trace& trace, std::string_view name) {
   const Step* own = trace.find_step(name);
   if (own && own->operation->most == 0) return true;
   return std::ranges::any_of(trace.steps, [&](const Step& step) {
-    return step.operation->by_ids && step.of.front() == name;
+    return step.operation->takes_ids && step.of.front() == name;
   });
 }
 
 TensorView view_of(std::string name, const Tensor& tensor, const Step* step, bool whole) {
-  const std::size_t matrices = whole ? most_whole_matrices : most_matrices;
-  const std::size_t rows = whole ? most_whole : most_rows;
-  const std::size_t columns = whole ? most_whole : most_columns;
+  const std::size_t matrices = whole ? max_full_matrices : max_matrices;
+  const std::size_t rows = whole ? max_full : max_rows;
+  const std::size_t columns = whole ? max_full : max_columns;
   return {.name = std::move(name),
           .tensor = &tensor,
           .step = step,
@@ -265,7 +266,7 @@ void choose_head(TensorView& view, std::size_t head) {
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
     if (head_of(tensor, m) == head) chosen.indices.push_back(m);
   }
-  if (chosen.shown() > most_matrices) chosen.indices.resize(most_matrices);
+  if (chosen.shown() > max_matrices) chosen.indices.resize(max_matrices);
   if (chosen.shown() == 0) return;
   view.one_head = chosen.hidden() > 0;
   view.matrices = std::move(chosen);
@@ -297,7 +298,7 @@ TensorView view_of(std::string name, const Tensor& tensor) {
 std::vector<TensorView> views_of(const Trace& trace, std::optional<std::size_t> head) {
   std::vector<TensorView> views;
   for (const Step& step : trace.steps) {
-    for (const Given* given : first_used_by(trace, step)) {
+    for (const Given* given : new_givens_of(trace, step)) {
       views.push_back(view_of(given->name, given->tensor));
     }
     const bool whole = shows_whole(step.output) && reads_little(trace, step);

@@ -38,18 +38,18 @@ std::vector<TensorView> views_of(const Trace& trace, std::optional<std::size_t> 
 /// (`caption`, then head and shape) and labels. `mark` is the attribute that says which tensor of
 /// the report's data has the cells' arithmetic, ` data-tensor="3"`; without one there is none. What
 /// a large tensor leaves out is said below, with `whole`, the command that shows it.
-std::string heatmaps(const TensorView& view, Convention convention, int digits,
+std::string heatmaps(const TensorView& view, TokenLayout token_layout, int digits,
                      const std::string& caption, const std::string& mark, const std::string& whole);
 
 /// The trace with what lies on the way to its results as steps of their own, each before the step
 /// that it leads to: softmax's exponentials have an arithmetic and are read, as any matrix's cells.
 /// Of steps that the lesson does not show there are none.
-Trace with_ways(const Lesson& lesson, const Trace& trace);
+Trace with_intermediates(const Lesson& lesson, const Trace& trace);
 
 /// What such a step is called: no name of a lesson's own has a line break.
-std::string way_name(std::string_view step, std::string_view title);
+std::string intermediate_name(std::string_view step, std::string_view title);
 
 /// A name as people see it: of a step that is on the way its title.
-std::string_view shown_name(std::string_view name);
+std::string_view display_name(std::string_view name);
 
 }  // namespace qkv::inline page

@@ -20,8 +20,8 @@ namespace {
 
 // What fits on a sheet in handwriting. A larger matrix comes in several grids, so that each can be
 // kept together on a page.
-constexpr std::size_t most_columns = 10;
-constexpr std::size_t most_rows = 22;
+constexpr std::size_t max_columns = 10;
+constexpr std::size_t max_rows = 22;
 
 constexpr std::string_view style = R"(
 @page { margin: 14mm 12mm; @bottom-right { content: counter(page) " / " counter(pages);
@@ -54,31 +54,31 @@ code { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 9
 )";
 
 // Where one grid of several begins and ends.
-struct Band {
+struct GridPart {
   std::size_t first, last;
 };
 
 // The indices in as few bands of at most `most` as will do, all about equally long.
-std::vector<Band> bands(std::size_t count, std::size_t most) {
+std::vector<GridPart> grid_parts(std::size_t count, std::size_t most) {
   const std::size_t pieces = std::max<std::size_t>(1, (count + most - 1) / most);
-  std::vector<Band> result;
+  std::vector<GridPart> result;
   for (std::size_t p = 0; p < pieces; ++p) {
     result.push_back({p * count / pieces, (p + 1) * count / pieces});
   }
   return result;
 }
 
-enum class Cells { filled, empty };
+enum class NumeralCells { filled, empty };
 
 // One matrix as people see it.
-struct Sheet {
+struct PrintedMatrix {
   MatrixLabels labels;
   std::span<const double> values;
   NumberStyle style;
-  Cells cells = Cells::empty;
+  NumeralCells cells = NumeralCells::empty;
 };
 
-std::string grid_html(const Sheet& sheet, const Band& rows, const Band& columns) {
+std::string grid_html(const PrintedMatrix& sheet, const GridPart& rows, const GridPart& columns) {
   std::string text = "<table><thead><tr><td style=\"border:0;min-width:0\"></td>";
   for (std::size_t j = columns.first; j < columns.last; ++j) {
     text += html_label(sheet.labels.columns[j]);
@@ -88,7 +88,7 @@ std::string grid_html(const Sheet& sheet, const Band& rows, const Band& columns)
     text += "<tr>" + html_label(sheet.labels.rows[i]);
     for (std::size_t j = columns.first; j < columns.last; ++j) {
       const double value = sheet.values[i * sheet.labels.columns.size() + j];
-      const bool filled = sheet.cells == Cells::filled;
+      const bool filled = sheet.cells == NumeralCells::filled;
       text +=
           fmt::format("<td>{}</td>", filled ? with_minus_signs(cell_text(value, sheet.style)) : "");
     }
@@ -97,12 +97,13 @@ std::string grid_html(const Sheet& sheet, const Band& rows, const Band& columns)
   return text + "</tbody></table>\n";
 }
 
-std::string caption(const std::string& name, const Sheet& sheet, const Band& rows,
-                    const Band& columns) {
+std::string caption(const std::string& name, const PrintedMatrix& sheet, const GridPart& rows,
+                    const GridPart& columns) {
   std::string text = name;
-  const auto add = [&](std::string_view what, const Band& band, std::size_t all) {
-    if (band.last - band.first == all) return;
-    text += fmt::format("{}{} {} to {}", text.empty() ? "" : ", ", what, band.first + 1, band.last);
+  const auto add = [&](std::string_view what, const GridPart& grid_part, std::size_t all) {
+    if (grid_part.last - grid_part.first == all) return;
+    text += fmt::format("{}{} {} to {}", text.empty() ? "" : ", ", what, grid_part.first + 1,
+                        grid_part.last);
   };
   add("rows", rows, sheet.labels.rows.size());
   add("columns", columns, sheet.labels.columns.size());
@@ -110,26 +111,26 @@ std::string caption(const std::string& name, const Sheet& sheet, const Band& row
 }
 
 // The grids of a tensor side by side, each under its name.
-std::string tensor_html(const std::string& title, const Tensor& tensor, Convention convention,
-                        Cells cells, int digits) {
-  if (tensor.values.size() > most_cells_on_paper) {
+std::string tensor_html(const std::string& title, const Tensor& tensor, TokenLayout token_layout,
+                        NumeralCells cells, int digits) {
+  if (tensor.values.size() > max_printed_cells) {
     return fmt::format("<p>{}: its {} numbers are too many for paper: see the CSV {}.</p>\n",
                        html_text(title), tensor.values.size(),
                        tensor.matrices() == 1 ? "file" : "files");
   }
-  const Tensor shown = as_shown(tensor, convention);
+  const Tensor shown = as_shown(tensor, token_layout);
   std::string text;
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
-    const Sheet sheet{.labels = full_labels(tensor, m, convention),
-                      .values = shown.cells(m),
-                      .style = style_for(shown.values, digits),
-                      .cells = cells};
-    for (const Band& rows : bands(shown.rows(), most_rows)) {
-      for (const Band& columns : bands(shown.columns(), most_columns)) {
+    const PrintedMatrix sheet{.labels = full_labels(tensor, m, token_layout),
+                              .values = shown.cells(m),
+                              .style = style_for(shown.values, digits),
+                              .cells = cells};
+    for (const GridPart& rows : grid_parts(shown.rows(), max_rows)) {
+      for (const GridPart& columns : grid_parts(shown.columns(), max_columns)) {
         const std::string matrix = matrix_name(tensor, m);
         const std::string name = matrix.empty() ? title : fmt::format("{}, {}", title, matrix);
         text += fmt::format("<figure{}><figcaption>{}</figcaption>{}</figure>\n",
-                            cells == Cells::filled ? " class=\"given\"" : "",
+                            cells == NumeralCells::filled ? " class=\"given\"" : "",
                             html_text(caption(name, sheet, rows, columns)),
                             grid_html(sheet, rows, columns));
       }
@@ -157,34 +158,35 @@ std::string words_html(const Trace& trace) {
   if (!reads_text(trace)) return {};
   std::string page;
   for (const std::string& text : trace.environment.texts) {
-    page += fmt::format("<p>Text: <b>{}</b></p>\n", html_inline(visible(text)));
+    page += fmt::format("<p>Text: <b>{}</b></p>\n", html_inline(sanitise(text)));
   }
   std::string ids;
   for (std::size_t id = 0; id < trace.environment.vocabulary.size(); ++id) {
     ids += fmt::format("{}{} = {}", id == 0 ? "" : ", ",
-                       html_inline(visible_label(trace.environment.vocabulary[id])), id);
+                       html_inline(sanitise_label(trace.environment.vocabulary[id])), id);
   }
   if (ids.empty()) return page + "<p>Ids: from 0, in order of appearance.</p>\n";
   return page + fmt::format("<p>Ids: {}</p>\n", ids);
 }
 
-bool is_rounded(const Tensor& tensor, int digits) {
-  if (tensor.values.size() > most_cells_on_paper) return false;
+bool shows_rounded(const Tensor& tensor, int digits) {
+  if (tensor.values.size() > max_printed_cells) return false;
   const NumberStyle look = style_for(tensor.values, digits);
   return std::any_of(tensor.values.begin(), tensor.values.end(), [&](double x) {
     return std::isfinite(x) && parse_numeral(cell_text(x, look)).numeral.value != x;
   });
 }
 
-constexpr Words::Role about_it[] = {Words::Role::summary, Words::Role::source};
+constexpr ProseBlock::Role worksheet_opening[] = {ProseBlock::Role::summary,
+                                                  ProseBlock::Role::source};
 
 // Of each step what to do: no number of its result.
-constexpr Topic to_fill_in[] = {Topic::title, Topic::gist,   Topic::formula,
-                                Topic::cell,  Topic::givens, Topic::result};
+constexpr Topic worksheet_topics[] = {Topic::title, Topic::gist,   Topic::formula,
+                                      Topic::cell,  Topic::givens, Topic::result};
 
-class SheetWriter {
+class WorksheetWriter {
  public:
-  SheetWriter(const Trace& trace, int digits) : trace_(trace), digits_(digits) {}
+  WorksheetWriter(const Trace& trace, int digits) : trace_(trace), digits_(digits) {}
 
   std::string operator()(const LessonTitle& title) const {
     return html_element("h1", title.text) + "\n";
@@ -192,11 +194,12 @@ class SheetWriter {
 
   std::string operator()(const StepTitle& step) const {
     return fmt::format("<h2>{}. {}: {}</h2>\n", step.number, html_text(step.name),
-                       html_inline(visible(step.title)));
+                       html_inline(sanitise(step.title)));
   }
 
-  std::string operator()(const Words& words) const {
-    if (words.role == Words::Role::source) return html_prose(with_lead("Source: ", words.passages));
+  std::string operator()(const ProseBlock& words) const {
+    if (words.role == ProseBlock::Role::source)
+      return html_prose(with_lead("Source: ", words.passages));
     return html_prose(words.passages);
   }
 
@@ -208,27 +211,28 @@ class SheetWriter {
   std::string operator()(const WorkedCell& cell) const {
     constexpr std::size_t few = 4;
     const CellArithmetic worked =
-        arithmetic_of(trace_, cell.cell, {.most_terms = few, .minus = typeset_minus});
+        arithmetic_of(trace_, cell.cell, {.max_terms = few, .minus = typeset_minus});
     if (worked.lines.size() < 2) return {};
     return formula_html(html_text(worked.cell) + " = " + html_text(worked.lines.front()));
   }
 
-  std::string operator()(const Exhibit& exhibit) const {
-    const Tensor& tensor = *exhibit.tensor;
-    if (exhibit.role != Exhibit::Role::given) {
-      return tensor_html(exhibit.title, tensor, trace_.convention, Cells::empty, 0);
+  std::string operator()(const MatrixBlock& matrix_block) const {
+    const Tensor& tensor = *matrix_block.tensor;
+    if (matrix_block.role != MatrixBlock::Role::given) {
+      return tensor_html(matrix_block.title, tensor, trace_.token_layout, NumeralCells::empty, 0);
     }
-    const bool rounded = is_rounded(tensor, digits_);
+    const bool rounded = shows_rounded(tensor, digits_);
     const std::string given =
         rounded ? ", given (rounded: its CSV file has all digits)" : ", given";
-    return tensor_html(exhibit.title + given, tensor, trace_.convention, Cells::filled, digits_);
+    return tensor_html(matrix_block.title + given, tensor, trace_.token_layout,
+                       NumeralCells::filled, digits_);
   }
 
-  std::string operator()(const UnshownGivens& givens) const {
+  std::string operator()(const HiddenGivens& givens) const {
     return fmt::format("<p>{}</p>\n", html_text(givens.names));
   }
 
-  std::string operator()(const Changes& changes) const {
+  std::string operator()(const ChangeNote& changes) const {
     return fmt::format("<p>{}</p>\n", html_text(changes.text));
   }
 
@@ -242,13 +246,13 @@ class SheetWriter {
 };
 
 // The words stay together on a page, above the first of the matrices.
-std::string step_html(const Exposition& told, const SheetWriter& writer) {
-  const auto matrices = std::find_if(told.begin(), told.end(), [](const Told& piece) {
-    return std::holds_alternative<Exhibit>(piece);
+std::string step_html(const Exposition& blocks, const WorksheetWriter& writer) {
+  const auto matrices = std::find_if(blocks.begin(), blocks.end(), [](const Block& piece) {
+    return std::holds_alternative<MatrixBlock>(piece);
   });
   return fmt::format("<section>\n<div class=\"lead\">\n{}</div>\n{}</section>\n",
-                     written({told.begin(), matrices}, writer),
-                     written({matrices, told.end()}, writer));
+                     render({blocks.begin(), matrices}, writer),
+                     render({matrices, blocks.end()}, writer));
 }
 
 }  // namespace
@@ -262,14 +266,14 @@ std::string worksheet_page(const Lesson& lesson, const Trace& trace, int digits,
       "<meta name=\"viewport\" content=\"width=device-width\">\n"
       "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
       html_attribute(lesson.title), style);
-  const SheetWriter writer(trace, digits);
+  const WorksheetWriter writer(trace, digits);
   text += fmt::format(
       "<header>\n{}<p class=\"who\"><span>Name</span><span>Date</span></p>\n</header>\n",
-      written(opening_of(lesson, about_it), writer));
+      render(lesson_opening(lesson, worksheet_opening), writer));
   text += rules(check) + words_html(trace);
   for (const Step& step : trace.steps) {
-    text +=
-        step_html(told_of(lesson, trace, step, {.topics = to_fill_in, .unshown = true}), writer);
+    text += step_html(
+        describe_step(lesson, trace, step, {.topics = worksheet_topics, .unshown = true}), writer);
   }
   return text + "</body>\n</html>\n";
 }

@@ -9,7 +9,7 @@ namespace qkv::inline page {
 
 /// A matrix of more cells than this (all heads together) is left to its CSV files: the page says
 /// so.
-inline constexpr std::size_t most_cells_on_paper = 4096;
+inline constexpr std::size_t max_printed_cells = 4096;
 
 /// One page of HTML to print and fill in by hand, on A4 or Letter paper, in black and white: the
 /// text, then for each step its number, name, title, what it does, the formula with shapes, one

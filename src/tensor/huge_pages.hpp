@@ -11,8 +11,8 @@ namespace qkv::inline tensor {
 /// it, and is most of what a large attention costs otherwise. Throws std::bad_alloc where the
 /// system has no more, or where all such arrays together would take more than `memory_limit`
 /// allows.
-void* take_huge_pages(std::size_t bytes);
-void give_huge_pages(void* memory, std::size_t bytes) noexcept;
+void* allocate_huge_pages(std::size_t bytes);
+void deallocate_huge_pages(void* memory, std::size_t bytes) noexcept;
 
 /// An allocator for containers of numbers: those of a megabyte or more have huge pages.
 template <class T>
@@ -25,9 +25,11 @@ struct HugePages {
 
   T* allocate(std::size_t count) {
     if (count > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
-    return static_cast<T*>(take_huge_pages(count * sizeof(T)));
+    return static_cast<T*>(allocate_huge_pages(count * sizeof(T)));
   }
-  void deallocate(T* memory, std::size_t count) { give_huge_pages(memory, count * sizeof(T)); }
+  void deallocate(T* memory, std::size_t count) {
+    deallocate_huge_pages(memory, count * sizeof(T));
+  }
 
   template <class Other>
   bool operator==(const HugePages<Other>&) const {

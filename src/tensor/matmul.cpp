@@ -92,7 +92,7 @@ void multiply_with_blas(const Part& part, ProductSize size, RightSide right) {
 void refuse_without_buffers() {
   constexpr std::size_t buffer = std::size_t{128} << 20;
   constexpr std::size_t beside = std::size_t{32} << 20;  // stacks, tables
-  const std::size_t size = most_threads() * buffer + beside;
+  const std::size_t size = thread_limit() * buffer + beside;
   void* const room =
       mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) {
@@ -105,7 +105,7 @@ void refuse_without_buffers() {
 }
 
 // Throws InputError where BLAS could not work.
-void get_blas_ready() {
+void initialise_blas() {
   static const bool one_thread = [] {
     refuse_without_buffers();
     openblas_set_num_threads(1);  // where it is linked dynamically, the environment came too late
@@ -124,21 +124,21 @@ void multiply_in_blocks(const Part& part, ProductSize size, RightSide right) {
   const bool by_rows = size.rows > block;
   const std::size_t column_step = right == RightSide::transposed ? part.b_step : 1;
   const std::size_t count = by_rows ? size.rows : size.columns;
-  in_blocks(count, block, size.rows * size.inner * size.columns / count / products_a_copy,
-            [&](std::size_t begin, std::size_t end) {
-              Part own = part;
-              ProductSize own_size = size;
-              if (by_rows) {
-                own.a += begin * part.a_step;
-                own.out += begin * part.out_step;
-                own_size.rows = end - begin;
-              } else {
-                own.b += begin * column_step;
-                own.out += begin;
-                own_size.columns = end - begin;
-              }
-              multiply_with_blas(own, own_size, right);
-            });
+  parallel_for(count, block, size.rows * size.inner * size.columns / count / products_a_copy,
+               [&](std::size_t begin, std::size_t end) {
+                 Part own = part;
+                 ProductSize own_size = size;
+                 if (by_rows) {
+                   own.a += begin * part.a_step;
+                   own.out += begin * part.out_step;
+                   own_size.rows = end - begin;
+                 } else {
+                   own.b += begin * column_step;
+                   own.out += begin;
+                   own_size.columns = end - begin;
+                 }
+                 multiply_with_blas(own, own_size, right);
+               });
 }
 
 // Some lines of the right-hand matrix.
@@ -149,7 +149,7 @@ using Lines = std::function<std::span<const double>(std::size_t first, std::size
 // of all.
 void multiply_large(const double* a, const Lines& lines_of_b, double* out, ProductSize size,
                     RightSide right) {
-  get_blas_ready();
+  initialise_blas();
   constexpr std::size_t numbers_a_piece = std::size_t{1} << 20;
   const bool turned = right == RightSide::transposed;
   const std::size_t width = turned ? size.inner : size.columns;
@@ -215,13 +215,13 @@ void multiply(std::span<const double> a, const Values& numbers, std::size_t firs
   multiply_large(a.data(), lines, out.data(), size, right);
 }
 
-void multiply_each(std::size_t count, ProductSize size,
-                   const std::function<void(std::size_t)>& one) {
+void for_each_product(std::size_t count, ProductSize size,
+                      const std::function<void(std::size_t)>& one) {
   const std::size_t products = size.rows * size.inner * size.columns;
-  in_blocks(count, 1, is_large(size) ? products / products_a_copy : products,
-            [&](std::size_t begin, std::size_t end) {
-              for (std::size_t m = begin; m < end; ++m) one(m);
-            });
+  parallel_for(count, 1, is_large(size) ? products / products_a_copy : products,
+               [&](std::size_t begin, std::size_t end) {
+                 for (std::size_t m = begin; m < end; ++m) one(m);
+               });
 }
 
 }  // namespace qkv::inline tensor

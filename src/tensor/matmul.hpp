@@ -32,8 +32,8 @@ void multiply(std::span<const double> a, const Values& numbers, std::size_t firs
 
 /// Calls `one(m)` for each of `count` products of that size, several at a time where they are
 /// large.
-void multiply_each(std::size_t count, ProductSize size,
-                   const std::function<void(std::size_t)>& one);
+void for_each_product(std::size_t count, ProductSize size,
+                      const std::function<void(std::size_t)>& one);
 
 /// a · b into `out`, each cell's products added from left to right: the same bits on every machine.
 void multiply_in_order(const double* a, const double* b, double* out, ProductSize size);

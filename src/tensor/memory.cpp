@@ -56,7 +56,7 @@ std::optional<std::size_t> bound_of(const fs::path& group) {
 }
 
 /// How much memory there is, in bytes; nothing where the system does not say.
-std::optional<std::size_t> memory_of_machine() {
+std::optional<std::size_t> physical_memory() {
   const long pages = ::sysconf(_SC_PHYS_PAGES);
   const long page = ::sysconf(_SC_PAGE_SIZE);
   if (pages <= 0 || page <= 0) return {};
@@ -65,7 +65,7 @@ std::optional<std::size_t> memory_of_machine() {
 
 /// The most that the control group (a container, a systemd unit) that this process is in may take;
 /// nothing where there is no such bound.
-std::optional<std::size_t> memory_of_control_group() {
+std::optional<std::size_t> cgroup_memory_limit() {
   const auto group = control_group();
   if (!group) return {};
   fs::path place = "/sys/fs/cgroup";
@@ -75,7 +75,7 @@ std::optional<std::size_t> memory_of_control_group() {
 }
 
 /// The most address space that this process may have (`ulimit -v`, `ulimit -d`), likewise.
-std::optional<std::size_t> address_space() {
+std::optional<std::size_t> address_space_limit() {
   return less(limit_on(RLIMIT_AS), limit_on(RLIMIT_DATA));
 }
 
@@ -84,7 +84,7 @@ constexpr std::size_t worth_it = huge_page / 2;
 
 // malloc returns large blocks to the system at once, unless it is told to take none from there.
 // What it takes of its own heap grows by whole huge pages, so that the next one is there already.
-void keep_what_is_freed() {
+void retain_freed_memory() {
   static const bool once = [] {
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, -1);
@@ -97,7 +97,7 @@ void keep_what_is_freed() {
 // Asks for huge pages wherever the block lies, with what lies before and behind it: a wish changes
 // no content, so it does no harm to a neighbour. The block itself is not aligned to them: freed, it
 // would then be too small for the next of its size, since aligning takes more than is used.
-void wish_for_huge_pages(void* memory, std::size_t size) {
+void request_huge_pages(void* memory, std::size_t size) {
   const std::size_t before = reinterpret_cast<std::uintptr_t>(memory) % huge_page;
   const std::size_t whole = (before + size + huge_page - 1) / huge_page * huge_page;
   madvise(static_cast<char*>(memory) - before, whole, MADV_HUGEPAGE);  // may fail
@@ -105,24 +105,24 @@ void wish_for_huge_pages(void* memory, std::size_t size) {
 
 std::atomic<std::size_t> taken = 0;
 
-void* take_large(std::size_t bytes) {
+void* allocate_large(std::size_t bytes) {
   if (taken += bytes; taken > memory_limit()) return nullptr;
-  keep_what_is_freed();
+  retain_freed_memory();
   void* const memory = std::malloc(bytes);
-  if (memory != nullptr) wish_for_huge_pages(memory, bytes);
+  if (memory != nullptr) request_huge_pages(memory, bytes);
   return memory;
 }
 
 }  // namespace
 
-void* take_huge_pages(std::size_t bytes) {
+void* allocate_huge_pages(std::size_t bytes) {
   if (bytes < worth_it) return ::operator new(bytes);
-  if (void* const memory = take_large(bytes)) return memory;
+  if (void* const memory = allocate_large(bytes)) return memory;
   taken -= bytes;
   throw std::bad_alloc();
 }
 
-void give_huge_pages(void* memory, std::size_t bytes) noexcept {
+void deallocate_huge_pages(void* memory, std::size_t bytes) noexcept {
   if (bytes < worth_it) return ::operator delete(memory);
   taken -= bytes;
   std::free(memory);
@@ -130,8 +130,8 @@ void give_huge_pages(void* memory, std::size_t bytes) noexcept {
 
 namespace {
 
-std::atomic<std::size_t> limit = usual_memory_limit;
-std::atomic<LimitOf> limit_of = LimitOf::qkv;
+std::atomic<std::size_t> limit = default_memory_limit;
+std::atomic<LimitSource> limit_of = LimitSource::qkv;
 std::atomic<std::size_t> held = 0;
 
 constexpr double gib = 1 << 30;
@@ -161,10 +161,10 @@ std::string remedy(double bytes) {
 std::string allowance() {
   const std::string size = size_text(static_cast<double>(limit));
   switch (limit_of) {
-    case LimitOf::option: return fmt::format("--memory lets qkv use {}", size);
-    case LimitOf::machine:
+    case LimitSource::option: return fmt::format("--memory lets qkv use {}", size);
+    case LimitSource::machine:
       return fmt::format("qkv may use three quarters of the machine's memory, {}", size);
-    case LimitOf::control_group:
+    case LimitSource::control_group:
       return fmt::format("qkv may use three quarters of its control group's memory, {}", size);
     default: return fmt::format("qkv may use {}", size);
   }
@@ -184,29 +184,29 @@ std::string too_much(double numbers) {
 
 std::size_t memory_limit() { return limit; }
 
-void set_memory_limit(std::size_t bytes, LimitOf whose) {
+void set_memory_limit(std::size_t bytes, LimitSource whose) {
   limit = bytes;
   limit_of = whose;
 }
 
-void set_usual_memory_limit() {
-  set_memory_limit(usual_memory_limit);
-  const auto take = [](std::optional<std::size_t> there, LimitOf whose) {
+void set_default_memory_limit() {
+  set_memory_limit(default_memory_limit);
+  const auto take = [](std::optional<std::size_t> there, LimitSource whose) {
     if (there && *there / 4 * 3 < limit) set_memory_limit(*there / 4 * 3, whose);
   };
-  take(memory_of_machine(), LimitOf::machine);
-  take(memory_of_control_group(), LimitOf::control_group);
+  take(physical_memory(), LimitSource::machine);
+  take(cgroup_memory_limit(), LimitSource::control_group);
 }
 
 std::string out_of_memory() {
-  const auto space = address_space();
+  const auto space = address_space_limit();
   if (space && *space < limit) {
     return fmt::format(
         "this takes more memory than the {} that the system gives this process (ulimit -v): make "
         "it smaller, or raise that limit",
         size_text(static_cast<double>(*space)));
   }
-  if (const auto there = memory_of_machine(); there && limit > *there) {
+  if (const auto there = physical_memory(); there && limit > *there) {
     return "this takes more memory than the machine has to give: make it smaller";
   }
   return fmt::format(
@@ -215,7 +215,7 @@ std::string out_of_memory() {
       allowance());
 }
 
-std::optional<std::size_t> size_from(std::string_view text) {
+std::optional<std::size_t> parse_size(std::string_view text) {
   double count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc() || !(count >= 0)) return {};
@@ -239,7 +239,7 @@ std::string size_text(double bytes) {
                       : fmt::format("{:.0f} {}", bytes, units[unit]);
 }
 
-std::size_t count_of(const Shape& shape, std::string_view what) {
+std::size_t element_count(const Shape& shape, std::string_view what) {
   const std::size_t most = most_numbers();
   const std::size_t left = most - std::min<std::size_t>(most, held);
   std::size_t count = 1;

@@ -21,7 +21,7 @@ std::size_t threads_for(std::size_t blocks, std::size_t operations) {
   if (is_shared_out) return 1;
   constexpr std::size_t worth_a_thread = std::size_t{1} << 20;  // half a millisecond or more
   return std::clamp<std::size_t>(operations / worth_a_thread, 1,
-                                 std::clamp<std::size_t>(blocks, 1, most_threads()));
+                                 std::clamp<std::size_t>(blocks, 1, thread_limit()));
 }
 
 /// Calls `work` on so many threads at once, this one among them, and waits for all of them.
@@ -143,16 +143,16 @@ class Turns {
 
 }  // namespace
 
-void use_threads(std::size_t count) { wanted_threads = count; }
+void set_thread_limit(std::size_t count) { wanted_threads = count; }
 
-std::size_t most_threads() {
+std::size_t thread_limit() {
   static const std::size_t cores = std::thread::hardware_concurrency();  // it reads a file
   const std::size_t most = wanted_threads > 0 ? wanted_threads : cores;
   return std::clamp<std::size_t>(most, 1, 64);
 }
 
-void in_blocks(std::size_t count, std::size_t block, std::size_t operations,
-               const std::function<void(std::size_t begin, std::size_t end)>& work) {
+void parallel_for(std::size_t count, std::size_t block, std::size_t operations,
+                  const std::function<void(std::size_t begin, std::size_t end)>& work) {
   if (count == 0) return;
   Blocks blocks(count, block, work);
   on_threads(threads_for((count + block - 1) / block, count * operations),

@@ -224,16 +224,16 @@ void RandomStream::randn(std::span<double> numbers) {
 }
 
 double RandomStream::next_normal() {
-  if (waiting_normal_) return *std::exchange(waiting_normal_, std::nullopt);
+  if (cached_normal_) return *std::exchange(cached_normal_, std::nullopt);
   const NormalPair pair =
       generator_ == Generator::numpy ? numpy_normal_pair(engine_) : torch_normal_pair(engine_);
-  waiting_normal_ = pair.kept;
+  cached_normal_ = pair.kept;
   return pair.returned;
 }
 
 std::vector<double> RandomStream::linear_weight(std::size_t in, std::size_t out) {
   require_torch(generator_);
-  const std::size_t count = count_of({out, in}, "linear");
+  const std::size_t count = element_count({out, in}, "linear");
   // PyTorch's own steps, since 1/√in has other last digits: √5 squared is not quite 5.
   const double slope = std::sqrt(5.0);
   const double gain = std::sqrt(2.0 / (1.0 + slope * slope));
@@ -243,7 +243,7 @@ std::vector<double> RandomStream::linear_weight(std::size_t in, std::size_t out)
 
 std::vector<double> RandomStream::linear_bias(std::size_t in, std::size_t out) {
   require_torch(generator_);
-  const std::size_t count = count_of({out}, "linear");
+  const std::size_t count = element_count({out}, "linear");
   const double bound = in == 0 ? 0.0 : 1.0 / std::sqrt(static_cast<double>(in));
   return torch_uniform_fill(engine_, count, bound);
 }

@@ -50,7 +50,7 @@ class RandomStream {
   std::mt19937 engine_;
   /// Normal numbers are made two at a time: the second one waits here for the next call, also
   /// across calls of rand.
-  std::optional<double> waiting_normal_;
+  std::optional<double> cached_normal_;
 };
 
 }  // namespace qkv::inline tensor

@@ -73,9 +73,10 @@ bool softmax_row(std::span<const double> scores, std::span<double> weights) {
   const double* const x = scores.data();
   double* const w = weights.data();
   const std::size_t size = scores.size();
-  const auto tops = in_lanes(size, -std::numeric_limits<double>::infinity(),
-                             [x](double top, std::size_t i) { return x[i] > top ? x[i] : top; });
-  const double top = *std::max_element(tops.begin(), tops.end());
+  const auto row_tops =
+      in_lanes(size, -std::numeric_limits<double>::infinity(),
+               [x](double top, std::size_t i) { return x[i] > top ? x[i] : top; });
+  const double top = *std::max_element(row_tops.begin(), row_tops.end());
   if (!std::isfinite(top)) return false;
   for (std::size_t i = 0; i < size; ++i) w[i] = exp_below_zero(x[i] - top);
   const auto sums = in_lanes(size, 0, [w](double sum, std::size_t i) { return sum + w[i]; });

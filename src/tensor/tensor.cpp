@@ -5,18 +5,19 @@
 
 namespace qkv::inline tensor {
 
-bool is_turned(const Tensor& tensor, Convention convention) {
-  return convention == Convention::columns && tensor.rank() >= 2 &&
+bool is_shown_transposed(const Tensor& tensor, TokenLayout token_layout) {
+  return token_layout == TokenLayout::columns && tensor.rank() >= 2 &&
          tensor.axes[tensor.rank() - 2].name != "batch";
 }
 
-Tensor as_shown(const Tensor& tensor, Convention convention) {
-  return is_turned(tensor, convention) ? transposed(tensor) : tensor;
+Tensor as_shown(const Tensor& tensor, TokenLayout token_layout) {
+  return is_shown_transposed(tensor, token_layout) ? transposed(tensor) : tensor;
 }
 
-std::string shown_shape(const Tensor& tensor, Convention convention) {
+std::string shown_shape(const Tensor& tensor, TokenLayout token_layout) {
   Shape shape = tensor.shape();
-  if (is_turned(tensor, convention)) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  if (is_shown_transposed(tensor, token_layout))
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   return shape_text(shape);
 }
 
@@ -47,7 +48,7 @@ std::span<const double> Tensor::cells(std::size_t matrix_index) const {
   return values.part(matrix_index * size, size);
 }
 
-std::span<double> Tensor::write_cells(std::size_t matrix_index) {
+std::span<double> Tensor::mutable_cells(std::size_t matrix_index) {
   const std::size_t size = rows() * columns();
   return values.write().subspan(matrix_index * size, size);
 }
@@ -58,24 +59,24 @@ double Tensor::at(std::size_t matrix_index, std::size_t row, std::size_t column)
 
 Tensor zeros(std::vector<Axis> axes) {
   Tensor tensor{.axes = std::move(axes), .values = {}};
-  tensor.values = std::vector<double>(count_of(tensor.shape(), "a tensor"));
+  tensor.values = std::vector<double>(element_count(tensor.shape(), "a tensor"));
   return tensor;
 }
 
-Tensor unwritten(std::vector<Axis> axes) {
+Tensor uninitialised(std::vector<Axis> axes) {
   Tensor tensor{.axes = std::move(axes), .values = {}};
-  tensor.values = Values::unwritten(count_of(tensor.shape(), "a tensor"));
+  tensor.values = Values::uninitialised(element_count(tensor.shape(), "a tensor"));
   return tensor;
 }
 
-Tensor unwritten_like(const Tensor& other) {
-  Tensor tensor = unwritten(other.axes);
+Tensor uninitialised_like(const Tensor& other) {
+  Tensor tensor = uninitialised(other.axes);
   tensor.dot_width = other.dot_width;
   return tensor;
 }
 
 Tensor tensor_of(const Shape& shape, Values values) {
-  if (count_of(shape, "a tensor") != values.size()) {
+  if (element_count(shape, "a tensor") != values.size()) {
     throw std::logic_error("a tensor of shape " + shape_text(shape) + " cannot hold " +
                            std::to_string(values.size()) + " values");
   }
@@ -93,7 +94,7 @@ Tensor transposed(const Tensor& tensor) {
   if (tensor.rank() < 2) return tensor;
   std::vector<Axis> axes = tensor.axes;
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
-  Tensor result = unwritten(std::move(axes));
+  Tensor result = uninitialised(std::move(axes));
   result.dot_width = tensor.dot_width;
   put(xt::transpose(tensor.array(), {0, 2, 1}), result.values.write());
   return result;

@@ -67,17 +67,17 @@ struct Tensor {
   Shape shape() const;
   Axis row_axis() const;  ///< of a tensor of one axis: a nameless one of size 1
 
-  /// The numbers of one matrix, row by row; to be written with `write_cells`.
+  /// The numbers of one matrix, row by row; to be written with `mutable_cells`.
   std::span<const double> cells(std::size_t matrix_index) const;
-  std::span<double> write_cells(std::size_t matrix_index);
+  std::span<double> mutable_cells(std::size_t matrix_index);
 
-  /// One matrix as xtensor sees it, for a formula; to be written with `write_matrix`.
-  /// Example: `xt::noalias(twice.write_matrix(0)) = 2 * once.matrix(0);`
+  /// One matrix as xtensor sees it, for a formula; to be written with `mutable_matrix`.
+  /// Example: `xt::noalias(twice.mutable_matrix(0)) = 2 * once.matrix(0);`
   MatrixView matrix(std::size_t index) const {
-    return seen_as<2>(cells(index), {rows(), columns()});
+    return view_as<2>(cells(index), {rows(), columns()});
   }
-  MatrixToWrite write_matrix(std::size_t index) {
-    return seen_as<2>(write_cells(index), {rows(), columns()});
+  MutableMatrixView mutable_matrix(std::size_t index) {
+    return view_as<2>(mutable_cells(index), {rows(), columns()});
   }
 
   /// All numbers as an array of N axes, so that a formula broadcasts over heads and batch: missing
@@ -85,11 +85,11 @@ struct Tensor {
   /// Example: of heads [head row column] `xt::transpose(heads.array<3>(), {1, 0, 2})`.
   template <std::size_t N = 3>
   ArrayView<N> array() const {
-    return seen_as<N>(values, sizes<N>());
+    return view_as<N>(values, sizes<N>());
   }
   template <std::size_t N = 3>
-  ArrayToWrite<N> write_array() {
-    return seen_as<N>(values.write(), sizes<N>());
+  MutableArrayView<N> mutable_array() {
+    return view_as<N>(values.write(), sizes<N>());
   }
 
   double at(std::size_t matrix_index, std::size_t row, std::size_t column) const;
@@ -110,10 +110,10 @@ struct Tensor {
 /// A tensor of zeros. Example: `zeros({{"query", 3}, {"key", 3}})`.
 Tensor zeros(std::vector<Axis> axes);
 /// One whose every cell is yet to be written: large ones would otherwise be filled twice.
-Tensor unwritten(std::vector<Axis> axes);
+Tensor uninitialised(std::vector<Axis> axes);
 
 /// The same with the axes of another tensor whose cells are as wide dot products.
-Tensor unwritten_like(const Tensor& other);
+Tensor uninitialised_like(const Tensor& other);
 
 /// A tensor with unnamed axes. Throws std::logic_error where the shape does not fit the values.
 Tensor tensor_of(const Shape& shape, Values values);
@@ -126,7 +126,7 @@ Tensor transposed(const Tensor& tensor);
 
 /// How many numbers a shape holds. Throws InputError, naming `what`, where they would not fit into
 /// `memory_limit` beside those that the lesson has already.
-std::size_t count_of(const Shape& shape, std::string_view what);
+std::size_t element_count(const Shape& shape, std::string_view what);
 
 /// "7×2"; a tensor of one axis is "7".
 std::string shape_text(const Shape& shape);
@@ -135,15 +135,15 @@ std::string shape_text(const Shape& shape);
 std::vector<std::size_t> leading_index(const Tensor& tensor, std::size_t index);
 
 /// Whether people see a token as a row or as a column. Inside, a token is always a row.
-enum class Convention { rows, columns };
+enum class TokenLayout { rows, columns };
 
 /// Whether `as_shown` turns this tensor over: vectors and token ids stay as they are.
-bool is_turned(const Tensor& tensor, Convention convention);
+bool is_shown_transposed(const Tensor& tensor, TokenLayout token_layout);
 
 /// The tensor as people see it: turned over where tokens are columns.
-Tensor as_shown(const Tensor& tensor, Convention convention);
+Tensor as_shown(const Tensor& tensor, TokenLayout token_layout);
 
 /// The shape as people see it, "7×2".
-std::string shown_shape(const Tensor& tensor, Convention convention);
+std::string shown_shape(const Tensor& tensor, TokenLayout token_layout);
 
 }  // namespace qkv::inline tensor

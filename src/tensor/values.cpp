@@ -11,15 +11,15 @@ namespace qkv::inline tensor {
 
 /// How numbers are recomputed, and those blocks of them that were read so far. Several threads may
 /// read at once.
-class Values::Recomputed {
+class Values::Lazy {
  public:
   /// `from` has no numbers where they are made of nothing else.
-  Recomputed(const Values& from, std::size_t size, std::size_t width, LineWork work)
+  Lazy(const Values& from, std::size_t size, std::size_t width, LineFunction work)
       : size_(size),
         width_(width),
         lines_a_block_(std::max<std::size_t>(1, numbers_a_block / width)),
         stored_(from.stored_),
-        made_(from.recomputed_),
+        made_(from.lazy_),
         work_(std::move(work)),
         is_there_((size_ / width + lines_a_block_ - 1) / lines_a_block_) {}
 
@@ -37,10 +37,10 @@ class Values::Recomputed {
   void fill_lines(std::size_t first, std::span<double> cells) const {
     constexpr std::size_t at_a_time = 16;
     constexpr std::size_t operations = 4;  // a number: it is read, made another, and written
-    in_blocks(cells.size() / width_, at_a_time, operations * width_,
-              [&](std::size_t l, std::size_t end) {
-                for (; l < end; ++l) fill_line(first + l, cells.subspan(l * width_, width_));
-              });
+    parallel_for(cells.size() / width_, at_a_time, operations * width_,
+                 [&](std::size_t l, std::size_t end) {
+                   for (; l < end; ++l) fill_line(first + l, cells.subspan(l * width_, width_));
+                 });
   }
 
   const double* part(std::size_t first, std::size_t count) const {
@@ -53,7 +53,7 @@ class Values::Recomputed {
     return numbers_.data() + first;
   }
 
-  void release() const {
+  void drop_cache() const {
     const std::lock_guard lock(mutex_);
     for (std::atomic<bool>& one : is_there_) one = false;
     numbers_ = Vector();
@@ -67,7 +67,7 @@ class Values::Recomputed {
     const std::lock_guard lock(mutex_);
     if (numbers_.size() == 0) numbers_ = Vector::from_shape({size_});
     const std::size_t block = lines_a_block_ * width_;
-    in_blocks(end - begin, 1, 2 * block, [&](std::size_t from, std::size_t to) {
+    parallel_for(end - begin, 1, 2 * block, [&](std::size_t from, std::size_t to) {
       for (std::size_t b = begin + from; b < begin + to; ++b) {
         if (is_there_[b]) continue;
         const std::size_t last = std::min(size_, (b + 1) * block);
@@ -81,9 +81,9 @@ class Values::Recomputed {
   const std::size_t size_;
   const std::size_t width_;
   const std::size_t lines_a_block_;
-  const std::shared_ptr<const Vector> stored_;    // what they are made of: these,
-  const std::shared_ptr<const Recomputed> made_;  // others that are recomputed too, or neither
-  const LineWork work_;
+  const std::shared_ptr<const Vector> stored_;  // what they are made of: these,
+  const std::shared_ptr<const Lazy> made_;      // others that are recomputed too, or neither
+  const LineFunction work_;
   mutable std::mutex mutex_;
   mutable Vector numbers_;
   mutable std::vector<std::atomic<bool>> is_there_;
@@ -96,7 +96,7 @@ Values::Values(const std::vector<double>& numbers)
   std::copy(numbers.begin(), numbers.end(), data_);
 }
 
-Values Values::unwritten(std::size_t size) {
+Values Values::uninitialised(std::size_t size) {
   Values values;
   values.stored_ = std::make_shared<Vector>(Vector::from_shape({size}));
   values.data_ = values.stored_->data();
@@ -107,21 +107,20 @@ Values Values::unwritten(std::size_t size) {
   return values;
 }
 
-Values Values::recomputed(const Values& from, std::size_t width, LineWork work) {
+Values Values::lazy(const Values& from, std::size_t width, LineFunction work) {
   Values values;
   values.size_ = from.size();
-  values.recomputed_ =
-      std::make_shared<const Recomputed>(from, from.size(), width, std::move(work));
+  values.lazy_ = std::make_shared<const Lazy>(from, from.size(), width, std::move(work));
   return values;
 }
 
-Values Values::recomputed(std::size_t size, std::size_t width, LineWork work) {
+Values Values::lazy(std::size_t size, std::size_t width, LineFunction work) {
   if (width == 0 || size % width != 0) {
     throw std::logic_error("recomputed: the numbers are no whole lines");
   }
   Values values;
   values.size_ = size;
-  values.recomputed_ = std::make_shared<const Recomputed>(Values(), size, width, std::move(work));
+  values.lazy_ = std::make_shared<const Lazy>(Values(), size, width, std::move(work));
   return values;
 }
 
@@ -131,16 +130,16 @@ std::span<double> Scratch::of(std::size_t count) {
 }
 
 std::span<const double> Values::read(std::size_t first, std::size_t count, Scratch& scratch) const {
-  if (!recomputed_) return part(first, count);
+  if (!lazy_) return part(first, count);
   const std::span<double> numbers = scratch.of(count);
-  recomputed_->fill_lines(first / recomputed_->width(), numbers);
+  lazy_->fill_lines(first / lazy_->width(), numbers);
   return numbers;
 }
 
-void Values::in_pieces(const std::function<void(std::span<const double>)>& work) const {
-  if (!recomputed_) return work({data_, size_});
+void Values::for_each_piece(const std::function<void(std::span<const double>)>& work) const {
+  if (!lazy_) return work({data_, size_});
   constexpr std::size_t numbers_at_a_time = std::size_t{1} << 20;
-  const std::size_t width = recomputed_->width();
+  const std::size_t width = lazy_->width();
   const std::size_t piece = std::max<std::size_t>(1, numbers_at_a_time / width) * width;
   Scratch scratch;
   for (std::size_t i = 0; i < size(); i += piece) {
@@ -148,21 +147,21 @@ void Values::in_pieces(const std::function<void(std::span<const double>)>& work)
   }
 }
 
-void Values::release() const {
-  if (recomputed_) recomputed_->release();
+void Values::drop_cache() const {
+  if (lazy_) lazy_->drop_cache();
 }
 
 std::span<double> Values::write() {
-  if (recomputed_ || stored_.use_count() > 1) {
+  if (lazy_ || stored_.use_count() > 1) {
     const Values shared = std::move(*this);
-    *this = unwritten(shared.size());
+    *this = uninitialised(shared.size());
     std::copy(shared.begin(), shared.end(), data_);
   }
   return {data_, size_};
 }
 
 const double* Values::made(std::size_t first, std::size_t count) const {
-  return recomputed_->part(first, count);
+  return lazy_->part(first, count);
 }
 
 }  // namespace qkv::inline tensor

@@ -19,7 +19,7 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Turns line `line` of one tensor's numbers into the same line of another's, in place; or writes
 /// it, where there is no other tensor.
-using LineWork = std::function<void(std::size_t line, std::span<double> cells)>;
+using LineFunction = std::function<void(std::size_t line, std::span<double> cells)>;
 
 /// Memory that numbers are recomputed into by a reader who wants some of them, and then others.
 class Scratch {
@@ -66,24 +66,24 @@ class Values {
 
   /// `size` numbers that are yet to be written, each of them: in a debug build they are nan till
   /// then.
-  static Values unwritten(std::size_t size);
+  static Values uninitialised(std::size_t size);
 
   /// As many numbers as `from` has now, in lines of `width`.
-  static Values recomputed(const Values& from, std::size_t width, LineWork work);
+  static Values lazy(const Values& from, std::size_t width, LineFunction work);
 
   /// So many numbers, in lines of `width`, each of which `work` writes: the same whenever it is
   /// asked for it. Throws std::logic_error where they are no whole lines.
-  static Values recomputed(std::size_t size, std::size_t width, LineWork work);
+  static Values lazy(std::size_t size, std::size_t width, LineFunction work);
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  bool are_stored() const { return !recomputed_; }
-  std::size_t stored_size() const { return recomputed_ ? 0 : size_; }
+  bool are_stored() const { return !lazy_; }
+  std::size_t stored_size() const { return lazy_ ? 0 : size_; }
 
-  const double* data() const { return recomputed_ ? made(0, size_) : data_; }
+  const double* data() const { return lazy_ ? made(0, size_) : data_; }
   const double* begin() const { return data(); }
   const double* end() const { return data() + size_; }
-  double operator[](std::size_t i) const { return recomputed_ ? *made(i, 1) : data_[i]; }
+  double operator[](std::size_t i) const { return lazy_ ? *made(i, 1) : data_[i]; }
   double front() const { return (*this)[0]; }
 
   /// The numbers to write to: their own copy from here on, where others shared them.
@@ -91,36 +91,36 @@ class Values {
 
   /// `count` numbers from `first` on, without making all where they are recomputed.
   std::span<const double> part(std::size_t first, std::size_t count) const {
-    return {recomputed_ ? made(first, count) : data_ + first, count};
+    return {lazy_ ? made(first, count) : data_ + first, count};
   }
 
   /// The same for whole lines, made in `scratch` where they are recomputed: nothing else is kept.
   std::span<const double> read(std::size_t first, std::size_t count, Scratch& scratch) const;
 
   /// Calls `work` for all numbers, piece by piece in order, each of whole lines.
-  void in_pieces(const std::function<void(std::span<const double>)>& work) const;
+  void for_each_piece(const std::function<void(std::span<const double>)>& work) const;
 
   /// Forgets what was recomputed for earlier readers: it is recomputed for the next. No span of it
   /// may still be in use.
-  void release() const;
+  void drop_cache() const;
 
   friend bool operator==(const Values& a, const Values& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
 
  private:
-  class Recomputed;
+  class Lazy;
 
   void swap(Values& other) noexcept {
     std::swap(stored_, other.stored_);
-    std::swap(recomputed_, other.recomputed_);
+    std::swap(lazy_, other.lazy_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
   }
   const double* made(std::size_t first, std::size_t count) const;
 
   std::shared_ptr<Vector> stored_;  // none where they are recomputed
-  std::shared_ptr<const Recomputed> recomputed_;
+  std::shared_ptr<const Lazy> lazy_;
   double* data_ = nullptr;  // of what is stored
   std::size_t size_ = 0;
 };

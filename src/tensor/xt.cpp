@@ -16,8 +16,8 @@ double count_in(const Matrix& matrix, Along along) {
 
 }  // namespace
 
-void put_places(const double* from, const std::array<std::size_t, 4>& sizes,
-                const std::array<std::ptrdiff_t, 4>& steps, std::span<double> to) {
+void copy_strided(const double* from, const std::array<std::size_t, 4>& sizes,
+                  const std::array<std::ptrdiff_t, 4>& steps, std::span<double> to) {
   constexpr std::size_t rows_at_a_time = 64;
   const auto width = static_cast<std::ptrdiff_t>(sizes[3]);
   const auto put_row = [&](std::size_t row) {
@@ -31,24 +31,24 @@ void put_places(const double* from, const std::array<std::size_t, 4>& sizes,
     for (std::ptrdiff_t j = 0; j < width; ++j) out[j] = first[j * steps[3]];
   };
   if (to.empty()) return;
-  in_blocks(sizes[0] * sizes[1] * sizes[2], rows_at_a_time, sizes[3],
-            [&](std::size_t row, std::size_t end) {
-              for (; row < end; ++row) put_row(row);
-            });
+  parallel_for(sizes[0] * sizes[1] * sizes[2], rows_at_a_time, sizes[3],
+               [&](std::size_t row, std::size_t end) {
+                 for (; row < end; ++row) put_row(row);
+               });
 }
 
 // Not by xt::amax, in which a NaN hides the numbers behind it and is lost behind others: here one
 // makes the top NaN, wherever it stands.
-double top_of(std::span<const double> line) {
+double max_of(std::span<const double> line) {
   const auto unknown = std::ranges::find_if(line, [](double x) { return std::isnan(x); });
   return unknown != line.end() ? *unknown : *std::ranges::max_element(line);
 }
 
-Matrix tops(const Matrix& matrix, Along along) {
-  if (along == Along::columns) return xt::transpose(tops(xt::transpose(matrix)));
+Matrix maxima(const Matrix& matrix, Along along) {
+  if (along == Along::columns) return xt::transpose(maxima(xt::transpose(matrix)));
   Matrix result = xt::zeros<double>({matrix.shape(0), std::size_t{1}});
   for (std::size_t i = 0; matrix.shape(1) > 0 && i < matrix.shape(0); ++i) {
-    result(i, 0) = top_of({&matrix(i, 0), matrix.shape(1)});
+    result(i, 0) = max_of({&matrix(i, 0), matrix.shape(1)});
   }
   return result;
 }

@@ -40,16 +40,16 @@ using ArrayView =
                         xt::layout_type::row_major>;
 /// The same to be written to: `xt::noalias(array) = formula` without a copy in between.
 template <std::size_t N, class T = double>
-using ArrayToWrite =
+using MutableArrayView =
     xt::xtensor_adaptor<xt::xbuffer_adaptor<T*, xt::no_ownership, std::allocator<T>>, N,
                         xt::layout_type::row_major>;
 using MatrixView = ArrayView<2>;
-using MatrixToWrite = ArrayToWrite<2>;
+using MutableMatrixView = MutableArrayView<2>;
 
 /// `numbers` seen in that shape, whose sizes multiply to as many as they are; to be written to
 /// where they may be.
 template <std::size_t N, class Numbers>
-auto seen_as(Numbers&& numbers, const std::array<std::size_t, N>& shape) {
+auto view_as(Numbers&& numbers, const std::array<std::size_t, N>& shape) {
   const std::span all(numbers);
   using T = typename decltype(all)::element_type;
   static T none = {};  // xtensor steps back from the end of an empty array, too
@@ -58,12 +58,12 @@ auto seen_as(Numbers&& numbers, const std::array<std::size_t, N>& shape) {
 }
 
 /// The work of `put`: row-major numbers from places so far apart along each axis.
-void put_places(const double* from, const std::array<std::size_t, 4>& sizes,
-                const std::array<std::ptrdiff_t, 4>& steps, std::span<double> to);
+void copy_strided(const double* from, const std::array<std::size_t, 4>& sizes,
+                  const std::array<std::ptrdiff_t, 4>& steps, std::span<double> to);
 
 /// Writes a transposed view: the same numbers, each at another place, several rows at a
 /// time where they are many.
-/// Example: `put(xt::transpose(seen_as<3>(x, {n, h, d}), {1, 0, 2}), heads)`
+/// Example: `put(xt::transpose(view_as<3>(x, {n, h, d}), {1, 0, 2}), heads)`
 template <class View>
 void put(const View& from, std::span<double> to) {
   const auto& shape = from.shape();
@@ -74,7 +74,7 @@ void put(const View& from, std::span<double> to) {
     sizes[at] = shape[a];
     steps[at] = strides[a];
   }
-  put_places(from.data() + from.data_offset(), sizes, steps, to);
+  copy_strided(from.data() + from.data_offset(), sizes, steps, to);
 }
 
 /// Along which direction a matrix is added up: each of its rows (a result of one column), or each
@@ -82,8 +82,8 @@ void put(const View& from, std::span<double> to) {
 enum class Along { rows, columns };
 
 /// The largest number of each row or column. Example: of [[1, 3], [2, 0]] it is [[3], [2]].
-Matrix tops(const Matrix& matrix, Along along = Along::rows);
-double top_of(std::span<const double> line);
+Matrix maxima(const Matrix& matrix, Along along = Along::rows);
+double max_of(std::span<const double> line);
 /// The sum of each row or column, added in order.
 Matrix sums(const Matrix& matrix, Along along = Along::rows);
 /// The sum of all numbers, added in order.

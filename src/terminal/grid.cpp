@@ -35,20 +35,20 @@ struct GridColumn {
 };
 
 /// A matrix on its way to becoming lines, and what the caller wishes.
-struct GridSheet {
+struct GridLayout {
   std::size_t rows, columns;
   const RowAt& row_at;
   const GridLabels& labels;
-  const GridLook& look;
-  GridMeasure measure;
+  const GridStyle& look;
+  NumberFormat measure;
   Selection shown_rows;
-  mutable std::map<std::size_t, GridColumn> columns_made = {};
+  mutable std::map<std::size_t, GridColumn> column_cache = {};
 
   double value(std::size_t row, std::size_t column) const { return row_at(row)[column]; }
 };
 
 /// What all columns leave of the line.
-std::size_t room_beside_all_columns(const GridSheet& sheet);
+std::size_t spare_width(const GridLayout& sheet);
 
 /// The columns that fit, from both ends inwards.
 struct FittingColumns {
@@ -63,8 +63,8 @@ struct GridRowLabels {
   std::size_t width = 0;
 };
 
-constexpr std::size_t widest_row_label = 14;
-constexpr std::size_t widest_column_label = 10;
+constexpr std::size_t max_row_label_width = 14;
+constexpr std::size_t max_column_label_width = 10;
 constexpr std::size_t narrowest_row_label = 3;  // "th…" still says which word it is
 
 /// One label, or the index that stands for it.
@@ -74,7 +74,8 @@ struct Label {
 };
 
 Label label_at(const std::vector<std::string>& labels, std::size_t index) {
-  if (index < labels.size() && !labels[index].empty()) return {visible_label(labels[index]), false};
+  if (index < labels.size() && !labels[index].empty())
+    return {sanitise_label(labels[index]), false};
   return {std::to_string(index + 1), true};
 }
 
@@ -85,7 +86,9 @@ Label fitted(const Label& label, std::size_t columns) {
 
 /// "-inf" and "nan" have no decimal point to align. They end where the numbers end: with their last
 /// letter over the point, a masked matrix would be half as wide again.
-bool has_units(std::string_view cell) { return !cell.ends_with("inf") && !cell.ends_with("nan"); }
+bool has_unit_digits(std::string_view cell) {
+  return !cell.ends_with("inf") && !cell.ends_with("nan");
+}
 
 std::size_t tail_of(std::string_view cell) {
   return cell.size() - std::min(cell.find_first_of(".e"), cell.size());
@@ -96,7 +99,7 @@ std::size_t least_tail(const NumberStyle& style) {
   return has_point ? static_cast<std::size_t>(style.digits) + 1 : 0;
 }
 
-GridColumn make_column(const GridSheet& sheet, std::size_t index) {
+GridColumn make_column(const GridLayout& sheet, std::size_t index) {
   GridColumn column;
   column.tail = least_tail(sheet.measure.style);
   std::size_t head = 0, widest = 0;
@@ -104,46 +107,46 @@ GridColumn make_column(const GridSheet& sheet, std::size_t index) {
     const double value = sheet.value(sheet.shown_rows[place], index);
     const std::string& cell = column.cells.emplace_back(cell_text(value, sheet.measure.style));
     widest = std::max(widest, cell.size());
-    if (!has_units(cell)) continue;
+    if (!has_unit_digits(cell)) continue;
     head = std::max(head, cell.size() - tail_of(cell));
     column.tail = std::max(column.tail, tail_of(cell));
   }
   if (head == 0) column.tail = 0;  // not one number in it
   const std::size_t number_width = std::max(head + column.tail, widest);
   column.header =
-      fitted(label_at(sheet.labels.columns, index), std::max(number_width, widest_column_label))
+      fitted(label_at(sheet.labels.columns, index), std::max(number_width, max_column_label_width))
           .text;
   column.width = std::max(number_width, width(column.header));
   for (std::string& cell : column.cells) {
-    if (has_units(cell)) cell.append(column.tail - tail_of(cell), ' ');
+    if (has_unit_digits(cell)) cell.append(column.tail - tail_of(cell), ' ');
     cell.insert(0, column.width - cell.size(), ' ');
   }
   return column;
 }
 
 /// Each is made once: several are asked for their width before it is known which ones fit.
-const GridColumn& column_of(const GridSheet& sheet, std::size_t index) {
-  const auto found = sheet.columns_made.find(index);
-  if (found != sheet.columns_made.end()) return found->second;
-  return sheet.columns_made.emplace(index, make_column(sheet, index)).first->second;
+const GridColumn& column_of(const GridLayout& sheet, std::size_t index) {
+  const auto found = sheet.column_cache.find(index);
+  if (found != sheet.column_cache.end()) return found->second;
+  return sheet.column_cache.emplace(index, make_column(sheet, index)).first->second;
 }
 
 std::size_t room_for_hidden(std::size_t shown, std::size_t count) {
   return shown < count ? grid_gap + 1 : 0;
 }
 
-std::size_t room_for_row_labels(const GridSheet& sheet) {
-  if (const std::size_t beside = room_beside_all_columns(sheet); beside > widest_row_label) {
+std::size_t room_for_row_labels(const GridLayout& sheet) {
+  if (const std::size_t beside = spare_width(sheet); beside > max_row_label_width) {
     return beside;
   }
   std::size_t used =
       grid_indent + room_for_hidden(2, sheet.columns) + grid_gap + column_of(sheet, 0).width;
   if (sheet.columns > 1) used += grid_gap + column_of(sheet, sheet.columns - 1).width;
   const std::size_t room = sheet.look.width - std::min(sheet.look.width, used);
-  return std::clamp(room, narrowest_row_label, widest_row_label);
+  return std::clamp(room, narrowest_row_label, max_row_label_width);
 }
 
-std::size_t room_beside_all_columns(const GridSheet& sheet) {
+std::size_t spare_width(const GridLayout& sheet) {
   std::size_t used = grid_indent;
   for (std::size_t j = 0; j < sheet.columns && used < sheet.look.width; ++j) {
     used += grid_gap + column_of(sheet, j).width;
@@ -152,7 +155,7 @@ std::size_t room_beside_all_columns(const GridSheet& sheet) {
 }
 
 /// The first and the last column in any case, and as many from both ends as there is room for.
-FittingColumns fitting_columns(const GridSheet& sheet, std::size_t room) {
+FittingColumns fitting_columns(const GridLayout& sheet, std::size_t room) {
   std::vector<const GridColumn*> front, back;
   std::size_t used = 0;
   for (std::size_t shown = 0; shown < sheet.columns; ++shown) {
@@ -169,7 +172,7 @@ FittingColumns fitting_columns(const GridSheet& sheet, std::size_t room) {
 }
 
 /// As many on both sides of the focus as there is room for.
-FittingColumns columns_around(const GridSheet& sheet, std::size_t focus, std::size_t room) {
+FittingColumns columns_around(const GridLayout& sheet, std::size_t focus, std::size_t room) {
   std::vector<const GridColumn*> left, right;
   right.push_back(&column_of(sheet, focus));
   std::size_t used = grid_gap + right.back()->width;
@@ -187,8 +190,8 @@ FittingColumns columns_around(const GridSheet& sheet, std::size_t focus, std::si
     more_left = more_left && left.size() < focus;
     if (more_left) take(left, focus - 1 - left.size(), more_left);
   }
-  FittingColumns fitting{stretch(focus - left.size(), left.size() + right.size(), sheet.columns),
-                         {}};
+  FittingColumns fitting{
+      contiguous_selection(focus - left.size(), left.size() + right.size(), sheet.columns), {}};
   std::copy(left.rbegin(), left.rend(), std::back_inserter(fitting.columns));
   std::copy(right.begin(), right.end(), std::back_inserter(fitting.columns));
   return fitting;
@@ -197,7 +200,7 @@ FittingColumns columns_around(const GridSheet& sheet, std::size_t focus, std::si
 /// Words stand on the left, indices on the right as numbers do. The labels are as long as they like
 /// where every column fits beside them. Else they give way to the two columns that must show, down
 /// to a few letters.
-GridRowLabels row_labels_of(const GridSheet& sheet) {
+GridRowLabels row_labels_of(const GridLayout& sheet) {
   const std::size_t room = room_for_row_labels(sheet);
   GridRowLabels labels;
   std::vector<Label> fitted_labels;
@@ -215,7 +218,7 @@ GridRowLabels row_labels_of(const GridSheet& sheet) {
 
 }  // namespace
 
-GridMeasure measured(std::span<const double> values, int digits) {
+NumberFormat number_format_of(std::span<const double> values, int digits) {
   const auto is_negative = [](double value) { return value < 0 && std::isfinite(value); };
   const double largest = largest_magnitude(values);
   return {.style = style_for(values, digits, largest),
@@ -223,9 +226,9 @@ GridMeasure measured(std::span<const double> values, int digits) {
           .has_negative = std::any_of(values.begin(), values.end(), is_negative)};
 }
 
-GridMeasure measured(std::size_t rows, std::size_t columns, const RowAt& row_at,
-                     const Selection& shown, int digits) {
-  const bool all = rows * columns <= teaching_numbers;
+NumberFormat number_format_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
+                              const Selection& shown, int digits) {
+  const bool all = rows * columns <= small_tensor_limit;
   const std::size_t count = all ? rows : shown.shown();
   std::vector<double> numbers;
   numbers.reserve(count * columns);
@@ -233,7 +236,7 @@ GridMeasure measured(std::size_t rows, std::size_t columns, const RowAt& row_at,
     const std::span<const double> row = row_at(all ? place : shown[place]);
     numbers.insert(numbers.end(), row.begin(), row.end());
   }
-  return measured(numbers, digits);
+  return number_format_of(numbers, digits);
 }
 
 namespace {
@@ -243,9 +246,9 @@ struct Signs {
   char open, close;
 };
 
-constexpr Signs signs_of(Mark mark) {
+constexpr Signs signs_of(Highlight highlight) {
   constexpr Signs signs[] = {{' ', ' '}, {'*', ' '}, {'(', ')'}, {'[', ']'}};
-  return signs[static_cast<std::size_t>(mark)];
+  return signs[static_cast<std::size_t>(highlight)];
 }
 static_assert(grid_gap ==
               2);  // one column for the sign behind a number, one for that before the next
@@ -253,13 +256,13 @@ static_assert(grid_gap ==
 /// Puts the parts of the grid together line by line.
 class Writer {
  public:
-  Writer(const GridSheet& sheet, const GridRowLabels& labels, const FittingColumns& fitting)
+  Writer(const GridLayout& sheet, const GridRowLabels& labels, const FittingColumns& fitting)
       : sheet_(sheet), labels_(labels), fitting_(fitting) {}
 
   std::string text() && {
     header();
     for (std::size_t place = 0; place < labels_.texts.size(); ++place) {
-      if (sheet_.shown_rows.starts_after_hidden(place)) hidden_rows();
+      if (sheet_.shown_rows.follows_gap(place)) hidden_rows();
       row(place);
     }
     return std::move(text_);
@@ -280,31 +283,32 @@ class Writer {
   void row(std::size_t place) {
     begin(labels_.texts[place]);
     const std::size_t row = sheet_.shown_rows[place];
-    Signs before = signs_of(Mark::none);
+    Signs before = signs_of(Highlight::none);
     for (std::size_t i = 0; i < fitting_.columns.size(); ++i) {
-      const Mark mark = mark_at(row, fitting_.selection[i]);
+      const Highlight highlight = highlight_at(row, fitting_.selection[i]);
       text_ += before.close;
-      if (fitting_.selection.starts_after_hidden(i)) text_ += " … ";
-      before = signs_of(mark);
-      number(fitting_.columns[i]->cells[place], sheet_.value(row, fitting_.selection[i]), mark);
+      if (fitting_.selection.follows_gap(i)) text_ += " … ";
+      before = signs_of(highlight);
+      number(fitting_.columns[i]->cells[place], sheet_.value(row, fitting_.selection[i]),
+             highlight);
     }
     text_ += before.close;
     end();
   }
 
-  Mark mark_at(std::size_t row, std::size_t column) const {
-    return sheet_.look.mark ? sheet_.look.mark(row, column) : Mark::none;
+  Highlight highlight_at(std::size_t row, std::size_t column) const {
+    return sheet_.look.highlight ? sheet_.look.highlight(row, column) : Highlight::none;
   }
 
   /// The number with the sign that opens it, which stands where a blank would be.
-  void number(const std::string& cell, double value, Mark mark) {
+  void number(const std::string& cell, double value, Highlight highlight) {
     // A star is read with its number; brackets, and shades, are as wide as the column.
-    const bool is_near = mark == Mark::changed && !sheet_.look.colour;
+    const bool is_near = highlight == Highlight::changed && !sheet_.look.colour;
     const std::size_t blanks = is_near ? std::min(cell.find_first_not_of(' '), cell.size()) : 0;
-    text_.append(blanks, ' ') += signs_of(mark).open;
+    text_.append(blanks, ' ') += signs_of(highlight).open;
     if (!sheet_.look.colour) {
       text_.append(cell, blanks);
-    } else if (mark == Mark::picked) {
+    } else if (highlight == Highlight::picked) {
       text_ += fmt::format("{}{}{}{}", sgr::bold, sgr::reversed, cell, sgr::reset);
     } else {
       text_ += shaded(cell, value, {sheet_.measure.largest, sheet_.measure.has_negative});
@@ -328,10 +332,10 @@ class Writer {
     text_.append(labels_.width - width(label), ' ');
   }
 
-  void between(std::size_t place, std::string_view mark_of_hidden) {
+  void between(std::size_t place, std::string_view gap_sign) {
     text_.append(grid_gap, ' ');
-    if (!fitting_.selection.starts_after_hidden(place)) return;
-    text_.append(mark_of_hidden).append(grid_gap, ' ');
+    if (!fitting_.selection.follows_gap(place)) return;
+    text_.append(gap_sign).append(grid_gap, ' ');
   }
 
   void end() {
@@ -345,30 +349,30 @@ class Writer {
     return fmt::format("{}{}{}", sgr::bold, label, sgr::reset);
   }
 
-  const GridSheet& sheet_;
+  const GridLayout& sheet_;
   const GridRowLabels& labels_;
   const FittingColumns& fitting_;
   std::string text_;
 };
 
-GridSheet sheet_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
-                   const GridLabels& labels, const GridLook& look) {
-  const Selection shown_rows = look.focus ? rows_around(look.focus->row, rows, look.most_rows)
-                                          : selected_rows(rows, look.most_rows);
-  GridSheet sheet{.rows = rows,
-                  .columns = columns,
-                  .row_at = row_at,
-                  .labels = labels,
-                  .look = look,
-                  .measure = look.measure
-                                 ? *look.measure
-                                 : measured(rows, columns, row_at, shown_rows, look.digits),
-                  .shown_rows = shown_rows};
+GridLayout sheet_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
+                    const GridLabels& labels, const GridStyle& look) {
+  const Selection shown_rows = look.focus ? rows_around(look.focus->row, rows, look.max_rows)
+                                          : selected_rows(rows, look.max_rows);
+  GridLayout sheet{
+      .rows = rows,
+      .columns = columns,
+      .row_at = row_at,
+      .labels = labels,
+      .look = look,
+      .measure = look.measure ? *look.measure
+                              : number_format_of(rows, columns, row_at, shown_rows, look.digits),
+      .shown_rows = shown_rows};
   // Long whole numbers show whole where they fit all together.
   NumberStyle& style = sheet.measure.style;
-  if (style.kind == NumberStyle::Kind::grouped && room_beside_all_columns(sheet) == 0) {
+  if (style.kind == NumberStyle::Kind::grouped && spare_width(sheet) == 0) {
     style = {NumberStyle::Kind::scientific, look.digits};
-    sheet.columns_made.clear();
+    sheet.column_cache.clear();
   }
   return sheet;
 }
@@ -376,7 +380,7 @@ GridSheet sheet_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
 }  // namespace
 
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
-          const GridLabels& labels, const GridLook& look) {
+          const GridLabels& labels, const GridStyle& look) {
   if (values.size() != rows * columns)
     throw std::logic_error(fmt::format("grid: {} values for {}×{}", values.size(), rows, columns));
   const RowAt row_at = [&](std::size_t row) { return values.subspan(row * columns, columns); };
@@ -384,13 +388,14 @@ Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
 }
 
 Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const GridLabels& labels,
-          const GridLook& look) {
+          const GridStyle& look) {
   if (rows * columns == 0) return {.text = fmt::format("  (empty: {}×{})\n", rows, columns)};
 
   const std::optional<GridFocus>& focus = look.focus;
-  const GridSheet sheet = sheet_of(rows, columns, row_at, labels, look);
+  const GridLayout sheet = sheet_of(rows, columns, row_at, labels, look);
   const GridRowLabels row_labels = row_labels_of(sheet);
-  const std::size_t taken = grid_indent + row_labels.width + (look.mark ? 1 : 0);  // the last sign
+  const std::size_t taken =
+      grid_indent + row_labels.width + (look.highlight ? 1 : 0);  // the last sign
   const std::size_t room = look.width - std::min(look.width, taken);
   const FittingColumns fitting =
       focus ? columns_around(sheet, focus->column, room) : fitting_columns(sheet, room);

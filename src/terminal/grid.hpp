@@ -18,20 +18,20 @@ using RowAt = std::function<std::span<const double>(std::size_t row)>;
 /// What the shades and the decimals of a matrix depend on: all of its numbers or, of more than a
 /// lesson has, those that show. Who shows one part of a large matrix after another takes the
 /// measure of all once, so that every part looks the same.
-struct GridMeasure {
+struct NumberFormat {
   NumberStyle style = {};
   double largest = 0;
   bool has_negative = false;
 };
-GridMeasure measured(std::span<const double> values, int digits);
+NumberFormat number_format_of(std::span<const double> values, int digits);
 
 /// That of a matrix of which these rows show.
-GridMeasure measured(std::size_t rows, std::size_t columns, const RowAt& row_at,
-                     const Selection& shown, int digits);
+NumberFormat number_format_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
+                              const Selection& shown, int digits);
 
 /// What sets a cell apart from its neighbours. Each has signs of its own beside the number, so that
 /// none is told by colour alone.
-enum class Mark {
+enum class Highlight {
   none,
   changed,  ///< `*0.25`
   used,     ///< `(0.25)`
@@ -44,14 +44,15 @@ struct GridFocus {
 };
 
 /// How a matrix is to look.
-struct GridLook {
-  std::size_t width = 80;      ///< columns of the terminal
-  int digits = 4;              ///< decimals of a number that is not whole
-  bool colour = false;         ///< shade each number by its size
-  std::size_t most_rows = 24;  ///< lines of numbers; a matrix of more rows loses its middle
+struct GridStyle {
+  std::size_t width = 80;     ///< columns of the terminal
+  int digits = 4;             ///< decimals of a number that is not whole
+  bool colour = false;        ///< shade each number by its size
+  std::size_t max_rows = 24;  ///< lines of numbers; a matrix of more rows loses its middle
   std::optional<GridFocus> focus = {};
-  std::function<Mark(std::size_t row, std::size_t column)> mark = {};  ///< none where empty
-  const GridMeasure* measure = nullptr;  ///< of these values and digits; taken anew where missing
+  std::function<Highlight(std::size_t row, std::size_t column)> highlight =
+      {};                                 ///< none where empty
+  const NumberFormat* measure = nullptr;  ///< of these values and digits; taken anew where missing
 };
 
 /// What the rows and columns are called, as it came from a file: the grid makes it safe to show.
@@ -76,10 +77,10 @@ struct Grid {
 ///     1   2    0
 ///     2   0   -1
 Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const GridLabels& labels,
-          const GridLook& look);
+          const GridStyle& look);
 
 /// The same of numbers that are all there. Throws std::logic_error where they have another size.
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
-          const GridLabels& labels, const GridLook& look);
+          const GridLabels& labels, const GridStyle& look);
 
 }  // namespace qkv::inline terminal

@@ -34,7 +34,7 @@ std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t c
   int depth = 0;
   for (const char c : line) {
     depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    held += c == ' ' && depth > 0 ? std::string(no_break) : std::string(1, c);
+    held += c == ' ' && depth > 0 ? std::string(no_break_space) : std::string(1, c);
   }
   std::vector<std::string> lines = wrapped(with_breaks(held, columns), columns);
   for (std::string& piece : lines) piece = with_plain_blanks(std::move(piece));
@@ -51,21 +51,21 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-std::string without_colour(std::string_view line) {
+std::string strip_colour(std::string_view line) {
   std::string text;
   for (std::size_t at = 0; at < line.size();) {
     const std::size_t escape = std::min(line.find('\x1b', at), line.size());
     text += line.substr(at, escape - at);
-    at = escape < line.size() ? after_sequence(line, escape) : escape;
+    at = escape < line.size() ? end_of_escape(line, escape) : escape;
   }
   return text;
 }
 
-std::size_t shown_width(std::string_view line) { return width(without_colour(line)); }
+std::size_t display_width(std::string_view line) { return width(strip_colour(line)); }
 
-std::size_t widest_of(const std::vector<std::string>& lines) {
+std::size_t max_width(const std::vector<std::string>& lines) {
   std::size_t widest = 0;
-  for (const std::string& line : lines) widest = std::max(widest, shown_width(line));
+  for (const std::string& line : lines) widest = std::max(widest, display_width(line));
   return widest;
 }
 
@@ -74,7 +74,7 @@ std::vector<std::string> side_by_side(const std::vector<std::vector<std::string>
   std::vector<std::string> lines;
   std::size_t top = 0, used = 0;  // the band's first line, and how wide it is by now
   for (const std::vector<std::string>& block : blocks) {
-    const std::size_t widest = widest_of(block);
+    const std::size_t widest = max_width(block);
     if (used > 0 && used + gap + widest > columns) {
       lines.emplace_back();
       top = lines.size();
@@ -84,7 +84,7 @@ std::vector<std::string> side_by_side(const std::vector<std::vector<std::string>
     lines.resize(std::max(lines.size(), top + block.size()));
     for (std::size_t i = 0; i < block.size(); ++i) {
       std::string& line = lines[top + i];
-      line.append(left - shown_width(line), ' ').append(block[i]);
+      line.append(left - display_width(line), ' ').append(block[i]);
       line.erase(line.find_last_not_of(' ') + 1);
     }
     used = left + widest;
@@ -92,7 +92,7 @@ std::vector<std::string> side_by_side(const std::vector<std::vector<std::string>
   return lines;
 }
 
-std::size_t after_sequence(std::string_view line, std::size_t at) {
+std::size_t end_of_escape(std::string_view line, std::size_t at) {
   const std::size_t end = line.find('m', at);
   return end == std::string_view::npos ? line.size() : end + 1;
 }

@@ -67,26 +67,26 @@ namespace {
 constexpr std::size_t most = 32;  // rows or columns
 constexpr std::size_t left_edge = 2;
 constexpr std::size_t column_gap = 3;
-constexpr std::size_t widest_dots_label = 30;
+constexpr std::size_t max_glyph_label = 30;
 constexpr double slack = 1e-9;  // a sum of shares may miss 1 by a rounding
 
 struct Size {
   double from;  // the least weight that gets this dot
-  std::string_view dot;
+  std::string_view glyph;
 };
 
 // One token of three gets the largest dot, an even share among twenty the middle one.
 constexpr Size sizes[] = {{0.3, "●"}, {0.05, "•"}, {0, "·"}};
 
-std::string_view dot_of(double weight) {
+std::string_view glyph_of(double weight) {
   if (weight == 0) return " ";
   return std::find_if(std::begin(sizes), std::end(sizes) - 1,
                       [&](const Size& size) { return weight >= size.from; })
-      ->dot;
+      ->glyph;
 }
 
 // By thirds of the matrix's largest number.
-std::string_view signed_dot_of(double value, double largest) {
+std::string_view signed_glyph_of(double value, double largest) {
   if (value == 0) return " ";
   if (!std::isfinite(value)) return "×";
   constexpr std::string_view above[] = {"·", "•", "●"};
@@ -98,16 +98,16 @@ std::string_view signed_dot_of(double value, double largest) {
 
 std::string label_of(const std::vector<std::string>& labels, std::size_t row) {
   const bool has_one = row < labels.size() && !labels[row].empty();
-  return has_one ? shortened(visible_label(labels[row]), widest_dots_label)
+  return has_one ? shortened(sanitise_label(labels[row]), max_glyph_label)
                  : std::to_string(row + 1);
 }
 
 std::string first_letter(const std::string& label) {
-  return label.empty() ? "" : std::string(characters_of(visible_label(label)).front());
+  return label.empty() ? "" : std::string(characters_of(sanitise_label(label)).front());
 }
 
 // Letters say which column it is where another word means another letter: "t t t t" and "<" don't.
-bool tell_apart(const std::vector<std::string>& labels) {
+bool are_distinguishable(const std::vector<std::string>& labels) {
   for (const std::string& label : labels) {
     const std::string letter = first_letter(label);
     const bool is_mark = letter.size() == 1 && std::ispunct(static_cast<unsigned char>(letter[0]));
@@ -128,28 +128,28 @@ std::string padded_letter(const std::string& letter) {
 // The columns' first letters; where they don't say which column it is, the last digits of their
 // numbers.
 std::string header_of(const std::vector<std::string>& labels) {
-  const bool letters_will_do = tell_apart(labels);
+  const bool letters_are_distinct = are_distinguishable(labels);
   std::string header;
   for (std::size_t j = 0; j < labels.size(); ++j) {
-    header +=
-        padded_letter(letters_will_do ? first_letter(labels[j]) : std::to_string((j + 1) % 10));
+    header += padded_letter(letters_are_distinct ? first_letter(labels[j])
+                                                 : std::to_string((j + 1) % 10));
   }
   const std::size_t last = header.find_last_not_of(' ');
   return last == std::string::npos ? "" : " " + header.substr(0, last + 1);
 }
 
-std::size_t width_of(const Dots& dots) {
-  return std::max(width(dots.header), width(dots.rows.front()));
+std::size_t width_of(const PatternGlyphs& glyphs) {
+  return std::max(width(glyphs.header), width(glyphs.rows.front()));
 }
 
-template <class DotOf>
-Dots drawn(std::size_t rows, std::size_t columns, std::span<const double> values,
-           const std::vector<std::string>& column_labels, DotOf dot) {
-  Dots result{.header = header_of(column_labels), .rows = {}};
+template <class GlyphOf>
+PatternGlyphs drawn_glyphs(std::size_t rows, std::size_t columns, std::span<const double> values,
+                           const std::vector<std::string>& column_labels, GlyphOf glyph) {
+  PatternGlyphs result{.header = header_of(column_labels), .rows = {}};
   for (std::size_t i = 0; i < rows; ++i) {
     std::string row = "│";
     for (std::size_t j = 0; j < columns; ++j) {
-      row.append(j == 0 ? "" : " ").append(dot(values[i * columns + j]));
+      row.append(j == 0 ? "" : " ").append(glyph(values[i * columns + j]));
     }
     result.rows.push_back(row + "│");
   }
@@ -163,58 +163,59 @@ void put(std::string& text, std::size_t blanks, std::string_view what) {
 
 }  // namespace
 
-std::string_view dots_legend() {
+std::string_view glyph_legend() {
   return "dots: ● from 0.3, • from 0.05, · below that, blank for exactly 0";
 }
 
-Dots dots(std::size_t rows, std::size_t columns, std::span<const double> weights,
-          const std::vector<std::string>& column_labels) {
+PatternGlyphs glyphs(std::size_t rows, std::size_t columns, std::span<const double> weights,
+                     const std::vector<std::string>& column_labels) {
   if (rows > most || columns > most || weights.empty()) return {};
   const bool are_weights = std::all_of(weights.begin(), weights.end(),
                                        [](double w) { return w >= 0 && w <= 1 + slack; });
   if (!are_weights) return {};
-  return drawn(rows, columns, weights, column_labels, [](double w) { return dot_of(w); });
+  return drawn_glyphs(rows, columns, weights, column_labels, [](double w) { return glyph_of(w); });
 }
 
-std::string_view signed_dots_legend() {
+std::string_view signed_glyph_legend() {
   return "dots: ● • · above zero, ○ ◦ - below it, by thirds of the largest; blank for exactly 0, × "
          "for what is infinite";
 }
 
-Dots signed_dots(std::size_t rows, std::size_t columns, std::span<const double> values,
-                 const std::vector<std::string>& column_labels) {
+PatternGlyphs signed_glyphs(std::size_t rows, std::size_t columns, std::span<const double> values,
+                            const std::vector<std::string>& column_labels) {
   if (rows > most || columns > most || values.empty()) return {};
   double largest = 0;
   for (const double value : values) {
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   }
-  return drawn(rows, columns, values, column_labels,
-               [largest](double x) { return signed_dot_of(x, largest); });
+  return drawn_glyphs(rows, columns, values, column_labels,
+                      [largest](double x) { return signed_glyph_of(x, largest); });
 }
 
-std::string dots_beside(const std::string& grid, const Dots& dots, std::size_t width) {
+std::string glyphs_beside(const std::string& grid, const PatternGlyphs& glyphs, std::size_t width) {
   const std::vector<std::string> lines = lines_of(grid);
-  if (dots.rows.empty() || lines.size() != dots.rows.size() + 1) return {};
-  const std::size_t widest = widest_of(lines);
-  if (widest + column_gap + width_of(dots) > width) return {};
+  if (glyphs.rows.empty() || lines.size() != glyphs.rows.size() + 1) return {};
+  const std::size_t widest = max_width(lines);
+  if (widest + column_gap + width_of(glyphs) > width) return {};
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     text += lines[i];
-    put(text, widest - shown_width(lines[i]) + column_gap, i == 0 ? dots.header : dots.rows[i - 1]);
+    put(text, widest - display_width(lines[i]) + column_gap,
+        i == 0 ? glyphs.header : glyphs.rows[i - 1]);
   }
   return text;
 }
 
-std::string dots_below(const Dots& dots, const std::vector<std::string>& row_labels) {
+std::string glyphs_below(const PatternGlyphs& glyphs, const std::vector<std::string>& row_labels) {
   std::size_t widest = 0;
-  for (std::size_t i = 0; i < dots.rows.size(); ++i) {
+  for (std::size_t i = 0; i < glyphs.rows.size(); ++i) {
     widest = std::max(widest, width(label_of(row_labels, i)));
   }
   std::string text;
-  if (!dots.header.empty()) put(text, left_edge + widest + column_gap, dots.header);
-  for (std::size_t i = 0; i < dots.rows.size(); ++i) {
+  if (!glyphs.header.empty()) put(text, left_edge + widest + column_gap, glyphs.header);
+  for (std::size_t i = 0; i < glyphs.rows.size(); ++i) {
     text.append(left_edge, ' ').append(padded_right(label_of(row_labels, i), widest));
-    put(text, column_gap, dots.rows[i]);
+    put(text, column_gap, glyphs.rows[i]);
   }
   return text;
 }

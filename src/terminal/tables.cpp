@@ -16,7 +16,7 @@
 namespace qkv::inline terminal {
 namespace {
 
-constexpr std::size_t widest_text = 100;
+constexpr std::size_t max_text_width = 100;
 
 // Lines after the first are set in a little further.
 std::string put(const std::string& prose, std::size_t indent, std::size_t columns) {
@@ -38,7 +38,7 @@ std::string option_text(const OptionRule& rule, std::size_t columns) {
 }  // namespace
 
 std::string operations_text(std::size_t columns) {
-  columns = std::min(std::max<std::size_t>(columns, 40), widest_text);
+  columns = std::min(std::max<std::size_t>(columns, 40), max_text_width);
   std::string text;
   for (const Operation* operation : catalogue()) {
     text += fmt::format("{:<12}  {}\n", operation->name, operation->title);
@@ -69,8 +69,8 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b, std::string_view what) {
   throw InputError(
       fmt::format("{} × {} {} are more than {}, the most that qkv params counts to; use "
                   "smaller sizes",
-                  in_thousands(a), in_thousands(b), what,
-                  in_thousands(std::numeric_limits<std::uint64_t>::max())));
+                  group_digits(a), group_digits(b), what,
+                  group_digits(std::numeric_limits<std::uint64_t>::max())));
 }
 
 std::uint64_t plus(std::uint64_t a, std::uint64_t b, std::string_view what) {
@@ -79,8 +79,8 @@ std::uint64_t plus(std::uint64_t a, std::uint64_t b, std::string_view what) {
   throw InputError(
       fmt::format("{} + {} {} are more than {}, the most that qkv params counts to; use "
                   "smaller sizes",
-                  in_thousands(a), in_thousands(b), what,
-                  in_thousands(std::numeric_limits<std::uint64_t>::max())));
+                  group_digits(a), group_digits(b), what,
+                  group_digits(std::numeric_limits<std::uint64_t>::max())));
 }
 
 void refuse_zero(std::uint64_t size, std::string_view option) {
@@ -112,22 +112,22 @@ std::string table(const std::vector<std::vector<std::string>>& lines) {
 }
 
 std::vector<std::string> counted(std::string what, std::string size, std::uint64_t count) {
-  std::vector<std::string> line = {std::move(what), std::move(size), in_thousands(count)};
-  for (const NumberKind& kind : number_kinds) line.push_back(bytes_text(bytes_of(count, kind)));
+  std::vector<std::string> line = {std::move(what), std::move(size), group_digits(count)};
+  for (const NumberType& kind : number_types) line.push_back(bytes_text(bytes_of(count, kind)));
   return line;
 }
 
 std::string several(std::uint64_t count, std::string_view one) {
-  return fmt::format("{} {}{}", in_thousands(count), one, count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", group_digits(count), one, count == 1 ? "" : "s");
 }
 
 std::string parameter_table(const StackCount& count) {
   std::vector<std::vector<std::string>> lines = {{"parameters", "size", "count"}};
-  for (const NumberKind& kind : number_kinds) lines.front().emplace_back(kind.name);
+  for (const NumberType& kind : number_types) lines.front().emplace_back(kind.name);
   for (const MatrixCount& one : count.matrices) {
     lines.push_back(counted(
         one.also.empty() ? one.name : fmt::format("{} ({})", one.name, one.also),
-        fmt::format("{} × {}", in_thousands(one.rows), in_thousands(one.columns)), one.count));
+        fmt::format("{} × {}", group_digits(one.rows), group_digits(one.columns)), one.count));
   }
   const StackSizes& sizes = count.sizes;
   lines.push_back(counted("a head", fmt::format("{} matrices", count.matrices.size()), count.head));
@@ -136,18 +136,18 @@ std::string parameter_table(const StackCount& count) {
   return table(lines);
 }
 
-std::string pattern_table(const std::vector<PatternCount>& patterns) {
+std::string pattern_table(const std::vector<AttentionCells>& patterns) {
   std::vector<std::vector<std::string>> lines = {{"", ""}, {"n", "n² cells"}};
   for (const std::string_view whose : {"a head:", "in all:"}) {
-    for (const NumberKind& kind : number_kinds) {
-      lines[0].emplace_back(&kind == number_kinds ? whose : "");
+    for (const NumberType& kind : number_types) {
+      lines[0].emplace_back(&kind == number_types ? whose : "");
       lines[1].emplace_back(kind.name);
     }
   }
-  for (const PatternCount& one : patterns) {
-    lines.push_back({in_thousands(one.context), in_thousands(one.cells)});
+  for (const AttentionCells& one : patterns) {
+    lines.push_back({group_digits(one.context), group_digits(one.cells)});
     for (const std::uint64_t cells : {one.cells, one.all_cells}) {
-      for (const NumberKind& kind : number_kinds) {
+      for (const NumberType& kind : number_types) {
         lines.back().push_back(bytes_text(bytes_of(cells, kind)));
       }
     }
@@ -157,7 +157,7 @@ std::string pattern_table(const std::vector<PatternCount>& patterns) {
 
 nlohmann::ordered_json bytes_json(std::uint64_t count) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const NumberKind& kind : number_kinds) json[std::string(kind.name)] = bytes_of(count, kind);
+  for (const NumberType& kind : number_types) json[std::string(kind.name)] = bytes_of(count, kind);
   return json;
 }
 
@@ -187,19 +187,19 @@ StackCount parameters_of(const StackSizes& sizes) {
   return count;
 }
 
-PatternCount pattern_of(std::uint64_t context, const StackSizes& sizes) {
+AttentionCells attention_cells(std::uint64_t context, const StackSizes& sizes) {
   refuse_zero(context, "--context");
-  PatternCount count{.context = context};
+  AttentionCells count{.context = context};
   count.cells = times(context, context, "cells");
   count.all_cells = times(times(count.cells, sizes.heads, "cells"), sizes.layers, "cells");
   return count;
 }
 
-std::uint64_t bytes_of(std::uint64_t count, const NumberKind& kind) {
+std::uint64_t bytes_of(std::uint64_t count, const NumberType& kind) {
   return times(count, kind.bytes, "bytes");
 }
 
-std::vector<std::uint64_t> usual_contexts() {
+std::vector<std::uint64_t> standard_contexts() {
   std::vector<std::uint64_t> contexts;
   for (std::uint64_t n = 1024; n <= 1048576; n *= 2) contexts.push_back(n);
   return contexts;
@@ -214,19 +214,19 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{} {}", rounded(), units[unit]);
 }
 
-std::string params_text(const StackCount& count, const std::vector<PatternCount>& patterns) {
+std::string params_text(const StackCount& count, const std::vector<AttentionCells>& patterns) {
   const StackSizes& sizes = count.sizes;
   return fmt::format(
       "Attention with d_model {}, d_k {}, d_v {}: {} in a block, {}\n\n"
       "{}\n"
       "The attention pattern of a context of n tokens, {} in all\n\n"
       "{}",
-      in_thousands(sizes.d_model), in_thousands(sizes.d_k), in_thousands(sizes.d_v),
+      group_digits(sizes.d_model), group_digits(sizes.d_k), group_digits(sizes.d_v),
       several(sizes.heads, "head"), several(sizes.layers, "layer"), parameter_table(count),
       several(times(sizes.heads, sizes.layers, "heads"), "head"), pattern_table(patterns));
 }
 
-std::string params_json(const StackCount& count, const std::vector<PatternCount>& patterns) {
+std::string params_json(const StackCount& count, const std::vector<AttentionCells>& patterns) {
   const StackSizes& sizes = count.sizes;
   nlohmann::ordered_json json = {{"d_model", sizes.d_model},
                                  {"d_k", sizes.d_k},
@@ -244,7 +244,7 @@ std::string params_json(const StackCount& count, const std::vector<PatternCount>
   json["block"] = counted_json(count.block);
   json["all"] = counted_json(count.all);
   json["patterns"] = nlohmann::ordered_json::array();
-  for (const PatternCount& one : patterns) {
+  for (const AttentionCells& one : patterns) {
     json["patterns"].push_back(
         {{"context", one.context},
          {"head", {{"cells", one.cells}, {"bytes", bytes_json(one.cells)}}},

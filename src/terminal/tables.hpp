@@ -36,40 +36,40 @@ struct StackCount {
 };
 
 /// What the attention pattern of a context of n tokens takes: n² numbers for each head.
-struct PatternCount {
+struct AttentionCells {
   std::uint64_t context = 0;    ///< n
   std::uint64_t cells = 0;      ///< n²
   std::uint64_t all_cells = 0;  ///< of every head of every layer
 };
 
 /// A kind of number, by how many bytes one takes.
-struct NumberKind {
+struct NumberType {
   std::string_view name;
   std::uint64_t bytes = 0;
 };
-inline constexpr NumberKind number_kinds[] = {{"float32", 4}, {"float16", 2}};
+inline constexpr NumberType number_types[] = {{"float32", 4}, {"float16", 2}};
 
 /// Counts the parameters. Throws InputError for a size of 0 and for a count beyond 64 bits.
 StackCount parameters_of(const StackSizes& sizes);
 
 /// Counts the cells of one context's attention patterns. Throws InputError as above.
-PatternCount pattern_of(std::uint64_t context, const StackSizes& sizes);
+AttentionCells attention_cells(std::uint64_t context, const StackSizes& sizes);
 
 /// count · kind.bytes. Throws InputError beyond 64 bits.
-std::uint64_t bytes_of(std::uint64_t count, const NumberKind& kind);
+std::uint64_t bytes_of(std::uint64_t count, const NumberType& kind);
 
 /// 1,024 to 1,048,576 tokens, each twice the one before.
-std::vector<std::uint64_t> usual_contexts();
+std::vector<std::uint64_t> standard_contexts();
 
 /// Bytes for people, in powers of 1024: "4 MiB", "216 GiB", "1023 B"; three digits or a little
 /// more.
 std::string bytes_text(std::uint64_t bytes);
 
 /// Both tables as people read them, in at most 80 columns for sizes as large as GPT-3's.
-std::string params_text(const StackCount& count, const std::vector<PatternCount>& patterns);
+std::string params_text(const StackCount& count, const std::vector<AttentionCells>& patterns);
 
 /// The same, in full, as JSON.
-std::string params_json(const StackCount& count, const std::vector<PatternCount>& patterns);
+std::string params_json(const StackCount& count, const std::vector<AttentionCells>& patterns);
 
 /// The catalogue for people who write lessons: each operation with its operands as `of` takes them,
 /// what it does, and its options with what may be written for them. Lines of at most `columns`.

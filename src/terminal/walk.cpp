@@ -25,22 +25,22 @@
 namespace qkv::inline terminal {
 namespace {
 
-constexpr std::size_t most_terms = 9;
-constexpr std::size_t most_names = 4;
+constexpr std::size_t max_terms = 9;
+constexpr std::size_t max_names = 4;
 // Arithmetic that takes more lines of the screen than this, a stage or all, is left to `explain`.
-constexpr std::size_t longest_stage = 6;
+constexpr std::size_t max_stage_width = 6;
 // So are names that would keep the numbers off for more lines than this.
-constexpr std::size_t longest_names = 4;
-constexpr std::size_t longest_cell = 14;
+constexpr std::size_t max_name_lines = 4;
+constexpr std::size_t max_cell_width = 14;
 
 std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::size_t k,
-                                          const WalkLook& look) {
+                                          const WalkStyle& look) {
   return wrapped_arithmetic(
-      visible(fmt::format("{} = {}", k == 0 ? worked.cell : "", worked.lines[k])), look.width - 6);
+      sanitise(fmt::format("{} = {}", k == 0 ? worked.cell : "", worked.lines[k])), look.width - 6);
 }
 
 // Of arithmetic that is too long to read the first stages go, all but the names'. Whether any did.
-bool leave_out_long_stages(std::vector<std::vector<std::string>>& stages) {
+bool drop_long_stages(std::vector<std::vector<std::string>>& stages) {
   const auto length = [&] {
     std::size_t lines = 0;
     for (const auto& stage : stages) lines += stage.size();
@@ -48,7 +48,7 @@ bool leave_out_long_stages(std::vector<std::vector<std::string>>& stages) {
   };
   const std::size_t before = length();
   for (std::size_t k = 1; k < stages.size(); ++k) {
-    if (stages[k].size() > longest_stage || length() > longest_cell) stages[k].clear();
+    if (stages[k].size() > max_stage_width || length() > max_cell_width) stages[k].clear();
   }
   return length() != before;
 }
@@ -57,21 +57,21 @@ bool leave_out_long_stages(std::vector<std::vector<std::string>>& stages) {
 /// where it is long, and what is too long to read is left to the command that explains a cell of
 /// `lesson`. Empty where there is nothing to work out.
 std::string worked_cell_text(const std::string& lesson, const Trace& trace,
-                             const CellReference& cell, const WalkLook& look) {
+                             const CellReference& cell, const WalkStyle& look) {
   const CellArithmetic worked =
-      arithmetic_of(trace, cell, {.digits = look.digits, .most_terms = most_terms});
+      arithmetic_of(trace, cell, {.digits = look.digits, .max_terms = max_terms});
   if (worked.lines.size() < 2) return {};
   std::vector<std::vector<std::string>> stages;
   for (std::size_t k = 0; k < worked.lines.size(); ++k) {
     stages.push_back(arithmetic_lines(worked, k, look));
-    if (k == 0 && stages[k].size() > longest_names) {
-      const ArithmeticLook names{.digits = look.digits, .most_terms = most_names};
+    if (k == 0 && stages[k].size() > max_name_lines) {
+      const ArithmeticStyle names{.digits = look.digits, .max_terms = max_names};
       stages[k] = arithmetic_lines(arithmetic_of(trace, cell, names), k, look);
     }
   }
-  const bool unnamed = stages[0].size() > longest_names;
-  if (unnamed) stages[0] = {visible(worked.cell)};
-  const bool left_out = leave_out_long_stages(stages);
+  const bool unnamed = stages[0].size() > max_name_lines;
+  if (unnamed) stages[0] = {sanitise(worked.cell)};
+  const bool left_out = drop_long_stages(stages);
   std::string text = "  One cell:\n";
   for (const std::vector<std::string>& lines : stages) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -80,10 +80,10 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
   }
   if (left_out || unnamed) {
     const std::string command =
-        fmt::format("qkv explain {} {}", visible(lesson), shell_word(visible(worked.cell)));
-    const std::string way =
-        look.reader == Reader::has_keys ? "press e and write the cell" : command;
-    const std::string where = left_out ? "Longer lines are left out; all of them: " + way
+        fmt::format("qkv explain {} {}", sanitise(lesson), shell_word(sanitise(worked.cell)));
+    const std::string intermediates =
+        look.reader == InputMode::keys ? "press e and write the cell" : command;
+    const std::string where = left_out ? "Longer lines are left out; all of them: " + intermediates
                                        : "its cells by name: " + command;
     for (const std::string& line : wrapped(where, look.width - 2)) text += "  " + line + "\n";
   }
@@ -91,8 +91,8 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
 }
 
 // Of a tensor with more matrices than this, the walk shows the first two and the last.
-constexpr std::size_t most_matrices = 4;
-constexpr std::size_t few_matrices = 3;
+constexpr std::size_t max_matrices = 4;
+constexpr std::size_t shown_matrices = 3;
 
 std::string left_out(const Grid& shown, const std::string& whole) {
   const std::string rows = hidden_text("row", shown.rows, "–");
@@ -119,7 +119,8 @@ struct ShownMatrix {
   /// Nothing where there are more than a lesson shows: they need not be there.
   std::span<const double> all() const {
     const std::size_t count = rows * columns;
-    return count > teaching_numbers ? std::span<const double>() : tensor.values.part(first, count);
+    return count > small_tensor_limit ? std::span<const double>()
+                                      : tensor.values.part(first, count);
   }
 };
 
@@ -129,14 +130,14 @@ struct MatrixText {
   std::string hidden = {};  ///< part of the text; empty where everything shows
 };
 
-MatrixText numbers_text(const ShownMatrix& sheet, const std::string& whole, const WalkLook& look) {
-  GridLook style{.width = look.width,
-                 .digits = look.digits,
-                 .colour = look.colour && look.picture != Picture::numbers};
+MatrixText numbers_text(const ShownMatrix& sheet, const std::string& whole, const WalkStyle& look) {
+  GridStyle style{.width = look.width,
+                  .digits = look.digits,
+                  .colour = look.colour && look.picture != Picture::numbers};
   if (sheet.before) {
-    style.mark = [&](std::size_t row, std::size_t column) {
-      return differs(sheet.row(row)[column], sheet.before_at(row, column)) ? Mark::changed
-                                                                           : Mark::none;
+    style.highlight = [&](std::size_t row, std::size_t column) {
+      return differs(sheet.row(row)[column], sheet.before_at(row, column)) ? Highlight::changed
+                                                                           : Highlight::none;
     };
   }
   const RowAt row_at = [&](std::size_t row) { return sheet.row(row); };
@@ -148,36 +149,38 @@ MatrixText numbers_text(const ShownMatrix& sheet, const std::string& whole, cons
 }
 
 // The dots by themselves; empty where there are none, or no room for them.
-std::string dots_text(const Dots& dotted, const std::vector<std::string>& row_labels,
-                      const WalkLook& look) {
-  if (dotted.rows.empty()) return {};
-  const std::string text = dots_below(dotted, row_labels);
-  if (widest_of(lines_of(text)) > look.width) return {};
+std::string glyphs_text(const PatternGlyphs& pattern_glyphs,
+                        const std::vector<std::string>& row_labels, const WalkStyle& look) {
+  if (pattern_glyphs.rows.empty()) return {};
+  const std::string text = glyphs_below(pattern_glyphs, row_labels);
+  if (max_width(lines_of(text)) > look.width) return {};
   return text;
 }
 
 // Numbers, or where the reader wants dots and they fit, dots.
-MatrixText matrix_text(const ShownMatrix& sheet, const std::string& whole, const WalkLook& look) {
-  if (look.picture != Picture::dots) return numbers_text(sheet, whole, look);
-  const Dots dotted = signed_dots(sheet.rows, sheet.columns, sheet.all(), sheet.labels.columns);
-  const std::string alone = dots_text(dotted, sheet.labels.rows, look);
+MatrixText matrix_text(const ShownMatrix& sheet, const std::string& whole, const WalkStyle& look) {
+  if (look.picture != Picture::glyphs) return numbers_text(sheet, whole, look);
+  const PatternGlyphs pattern_glyphs =
+      signed_glyphs(sheet.rows, sheet.columns, sheet.all(), sheet.labels.columns);
+  const std::string alone = glyphs_text(pattern_glyphs, sheet.labels.rows, look);
   return alone.empty() ? numbers_text(sheet, whole, look) : MatrixText{alone};
 }
 
 // A matrix of weights: its numbers, and its dots on the right of them, or below.
-MatrixText weights_text(const ShownMatrix& sheet, const std::string& whole, const WalkLook& look) {
-  const Dots dotted = dots(sheet.rows, sheet.columns, sheet.all(), sheet.labels.columns);
-  const std::string below = dots_text(dotted, sheet.labels.rows, look);
-  if (look.picture == Picture::dots && !below.empty()) return {below};
+MatrixText weights_text(const ShownMatrix& sheet, const std::string& whole, const WalkStyle& look) {
+  const PatternGlyphs pattern_glyphs =
+      glyphs(sheet.rows, sheet.columns, sheet.all(), sheet.labels.columns);
+  const std::string below = glyphs_text(pattern_glyphs, sheet.labels.rows, look);
+  if (look.picture == Picture::glyphs && !below.empty()) return {below};
   MatrixText numbers = numbers_text(sheet, whole, look);
-  if (dotted.rows.empty() || look.picture == Picture::numbers) return numbers;
-  const std::string beside = dots_beside(numbers.text, dotted, look.width);
+  if (pattern_glyphs.rows.empty() || look.picture == Picture::numbers) return numbers;
+  const std::string beside = glyphs_beside(numbers.text, pattern_glyphs, look.width);
   numbers.text = beside.empty() ? numbers.text + below : beside;
   return numbers;
 }
 
 // The ids of a batch: each sentence under its own words.
-std::string sentences_text(const Tensor& ids, const std::string& whole, const WalkLook& look) {
+std::string sentences_text(const Tensor& ids, const std::string& whole, const WalkStyle& look) {
   const std::size_t columns = ids.columns();
   std::string text;
   for (std::size_t b = 0; b < ids.rows(); ++b) {
@@ -192,7 +195,7 @@ std::string sentences_text(const Tensor& ids, const std::string& whole, const Wa
 }
 
 // What is hidden of every matrix alike is said once, below the last.
-void say_once(std::string& text, const std::string& remark) {
+void keep_last_occurrence(std::string& text, const std::string& remark) {
   if (remark.empty()) return;
   for (std::size_t at = text.find(remark); at != text.rfind(remark); at = text.find(remark)) {
     text.erase(at, remark.size());
@@ -209,22 +212,25 @@ std::vector<std::size_t> wanted_matrices(const Tensor& tensor, std::optional<std
   return wanted;
 }
 
-std::string text_of(const Exhibit& exhibit, Convention convention, const std::string& whole,
-                    const WalkLook& look, decltype(&matrix_text) one_matrix) {
-  const Tensor& tensor = *exhibit.tensor;
+std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
+                    const std::string& whole, const WalkStyle& look,
+                    decltype(&matrix_text) matrix_writer) {
+  const Tensor& tensor = *matrix_block.tensor;
   if (words_differ_by_row(tensor)) return sentences_text(tensor, whole, look);
   // A large matrix is copied only where it must be turned over.
-  const bool turned = is_turned(tensor, convention);
+  const bool turned = is_shown_transposed(tensor, token_layout);
   const Tensor over = turned ? transposed(tensor) : Tensor{};
-  const Tensor over_before = turned && exhibit.before ? transposed(*exhibit.before) : Tensor{};
+  const Tensor transposed_before =
+      turned && matrix_block.before ? transposed(*matrix_block.before) : Tensor{};
   const Tensor& shown = turned ? over : tensor;
-  const Tensor* before = turned && exhibit.before ? &over_before : exhibit.before.get();
-  const std::vector<std::size_t> wanted = wanted_matrices(tensor, exhibit.head);
+  const Tensor* before =
+      turned && matrix_block.before ? &transposed_before : matrix_block.before.get();
+  const std::vector<std::size_t> wanted = wanted_matrices(tensor, matrix_block.head);
   const std::size_t count = wanted.size();
-  const Selection selection = first_and_last(count > most_matrices ? few_matrices : count, count);
+  const Selection selection = first_and_last(count > max_matrices ? shown_matrices : count, count);
   std::string text, hidden;
   for (std::size_t place = 0; place < selection.shown(); ++place) {
-    if (selection.starts_after_hidden(place)) {
+    if (selection.follows_gap(place)) {
       text += indented(fmt::format("… {} more, {} to {}; all of them: {}", selection.hidden(),
                                    matrix_name(tensor, wanted[selection.first_hidden() - 1]),
                                    matrix_name(tensor, wanted[count - 2]), whole),
@@ -232,42 +238,42 @@ std::string text_of(const Exhibit& exhibit, Convention convention, const std::st
     }
     const std::size_t m = wanted[selection[place]];
     if (tensor.matrices() > 1) text += "  " + matrix_name(tensor, m) + "\n";
-    MatrixText sheet = one_matrix({.rows = shown.rows(),
-                                   .columns = shown.columns(),
-                                   .tensor = shown,
-                                   .first = m * shown.rows() * shown.columns(),
-                                   .before = before,
-                                   .labels = own_labels(tensor, m, convention)},
-                                  whole, look);
+    MatrixText sheet = matrix_writer({.rows = shown.rows(),
+                                      .columns = shown.columns(),
+                                      .tensor = shown,
+                                      .first = m * shown.rows() * shown.columns(),
+                                      .before = before,
+                                      .labels = own_labels(tensor, m, token_layout)},
+                                     whole, look);
     text += sheet.text;
     hidden = std::move(sheet.hidden);
   }
-  say_once(text, hidden);
+  keep_last_occurrence(text, hidden);
   return text;
 }
 
 /// An exhibit's matrices, each under its name, as far as there is room; of more than four the first
 /// two and the last. `whole` says how to see them whole. A step's weights have dots as well, and
 /// what the dots mean stands below.
-std::string exhibit_text(const Exhibit& exhibit, Convention convention, const std::string& whole,
-                         const WalkLook& look) {
-  const bool is_result = exhibit.role == Exhibit::Role::result;
-  const bool weights = is_result && exhibit.step->operation->makes_weights;
+std::string matrix_block_text(const MatrixBlock& matrix_block, TokenLayout token_layout,
+                              const std::string& whole, const WalkStyle& look) {
+  const bool is_result = matrix_block.role == MatrixBlock::Role::result;
+  const bool weights = is_result && matrix_block.step->operation->makes_weights;
   const std::string text =
-      text_of(exhibit, convention, whole, look, weights ? weights_text : matrix_text);
-  const bool has_dots = text.find("│") != std::string::npos;  // the edges of their rows
-  if (!is_result || !has_dots) return text;
-  return text + indented(std::string(weights ? dots_legend() : signed_dots_legend()), look);
+      text_of(matrix_block, token_layout, whole, look, weights ? weights_text : matrix_text);
+  const bool has_glyphs = text.find("│") != std::string::npos;  // the edges of their rows
+  if (!is_result || !has_glyphs) return text;
+  return text + indented(std::string(weights ? glyph_legend() : signed_glyph_legend()), look);
 }
 
-constexpr std::size_t widest_prose = 76;
+constexpr std::size_t max_prose_width = 76;
 
-std::string bold(const std::string& text, const WalkLook& look) {
+std::string bold(const std::string& text, const WalkStyle& look) {
   return look.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
 }
 
 // Lines two blanks further in.
-std::string inset(const std::vector<std::string>& lines) {
+std::string indented_lines(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line.empty() ? "\n" : "  " + line + "\n";
   return text;
@@ -276,7 +282,7 @@ std::string inset(const std::vector<std::string>& lines) {
 // Writes what is told, each piece with the blank line that parts it from the next.
 class WalkWriter {
  public:
-  WalkWriter(const std::string& lesson, const Trace* trace, const WalkLook& look)
+  WalkWriter(const std::string& lesson, const Trace* trace, const WalkStyle& look)
       : lesson_(lesson), trace_(trace), look_(look) {}
 
   std::string operator()(const LessonTitle& title) const {
@@ -290,19 +296,19 @@ class WalkWriter {
   // On one line where there is room.
   std::string operator()(const StepTitle& step) const {
     const std::string name = fmt::format("{}/{}  {}", step.number, step.of, step.name);
-    const std::string title = visible(step.title);
+    const std::string title = sanitise(step.title);
     const std::string line = bold(name, look_);
     if (width(name) + 2 + width(title) <= look_.width)
       return fmt::format("{}  {}\n\n", line, title);
     return line + "\n" + indented(title, look_) + "\n";
   }
 
-  std::string operator()(const Words& words) const {
-    const std::string text = indented(introduced(words), look_);
+  std::string operator()(const ProseBlock& words) const {
+    const std::string text = indented(with_introduction(words), look_);
     switch (words.role) {
-      case Words::Role::said: return text + "\n";
-      case Words::Role::changed:
-      case Words::Role::questions: return "\n" + text;
+      case ProseBlock::Role::explanation: return text + "\n";
+      case ProseBlock::Role::changed:
+      case ProseBlock::Role::questions: return "\n" + text;
       default: return text;
     }
   }
@@ -311,26 +317,28 @@ class WalkWriter {
     return indented(formula_text(formula), look_) + "\n";
   }
 
-  std::string operator()(const Exhibit& exhibit) const {
-    const std::string matrices =
-        exhibit_text(exhibit, trace_->convention, way_to_whole(exhibit), look_);
-    switch (exhibit.role) {
-      case Exhibit::Role::given:
-        return fmt::format("  given: {} ({})\n{}\n", exhibit.title, exhibit.shape, matrices);
-      case Exhibit::Role::on_the_way:
-        return fmt::format("  on the way: {}\n{}\n", exhibit.title, matrices);
-      case Exhibit::Role::result: break;
+  std::string operator()(const MatrixBlock& matrix_block) const {
+    const std::string matrices = matrix_block_text(matrix_block, trace_->token_layout,
+                                                   full_matrix_hint(matrix_block), look_);
+    switch (matrix_block.role) {
+      case MatrixBlock::Role::given:
+        return fmt::format("  given: {} ({})\n{}\n", matrix_block.title, matrix_block.shape,
+                           matrices);
+      case MatrixBlock::Role::intermediate:
+        return fmt::format("  on the way: {}\n{}\n", matrix_block.title, matrices);
+      case MatrixBlock::Role::result: break;
     }
-    const std::string title = fmt::format("  {} ({})", exhibit.title, exhibit.shape);
-    return bold(title, look_) + "\n" + matrices + way_to(*exhibit.step) + (look_.began ? "" : "\n");
+    const std::string title = fmt::format("  {} ({})", matrix_block.title, matrix_block.shape);
+    return bold(title, look_) + "\n" + matrices + intermediates_hint(*matrix_block.step) +
+           (look_.baseline ? "" : "\n");
   }
 
-  std::string operator()(const UnshownGivens& givens) const {
+  std::string operator()(const HiddenGivens& givens) const {
     return indented("given, not shown: " + givens.names, look_) + "\n";
   }
 
-  std::string operator()(const Changes& changes) const {
-    return inset(wrapped_arithmetic(visible(changes.text), look_.width - 2)) + "\n";
+  std::string operator()(const ChangeNote& changes) const {
+    return indented_lines(wrapped_arithmetic(sanitise(changes.text), look_.width - 2)) + "\n";
   }
 
   std::string operator()(const WorkedCell& worked) const {
@@ -339,51 +347,53 @@ class WalkWriter {
 
  private:
   // The command that shows what lies on the way to the result, where something does.
-  std::string way_to(const Step& step) const {
-    if (look_.way || !step.operation->parts) return {};
+  std::string intermediates_hint(const Step& step) const {
+    if (look_.intermediates || !step.operation->parts) return {};
     return indented(fmt::format("the numbers on the way to it: qkv run {} --step {} --way",
-                                visible(lesson_), step.name),
+                                sanitise(lesson_), step.name),
                     look_);
   }
 
   // How to see a matrix whole: the command, or the key.
-  std::string way_to_whole(const Exhibit& exhibit) const {
-    if (look_.reader == Reader::has_keys) {
-      return exhibit.step ? "press e, then the arrows and Tab" : "press x to write it to a file";
+  std::string full_matrix_hint(const MatrixBlock& matrix_block) const {
+    if (look_.reader == InputMode::keys) {
+      return matrix_block.step ? "press e, then the arrows and Tab"
+                               : "press x to write it to a file";
     }
-    const std::string lesson = visible(lesson_);
-    return exhibit.step ? fmt::format("qkv export {} --step {} -o -", lesson, exhibit.step->name)
-                        : fmt::format("qkv export {} -o DIR", lesson);
+    const std::string lesson = sanitise(lesson_);
+    return matrix_block.step
+               ? fmt::format("qkv export {} --step {} -o -", lesson, matrix_block.step->name)
+               : fmt::format("qkv export {} -o DIR", lesson);
   }
 
   const std::string& lesson_;
   const Trace* trace_;
-  const WalkLook& look_;
+  const WalkStyle& look_;
 };
 
 // What comes last has no blank line below it.
-std::string ended(std::string text) {
+std::string without_last_blank_line(std::string text) {
   if (text.ends_with("\n\n")) text.pop_back();
   return text;
 }
 
-bool has_role(const Told& told, Words::Role role) {
-  const Words* words = std::get_if<Words>(&told);
+bool is_prose_of(const Block& blocks, ProseBlock::Role role) {
+  const ProseBlock* words = std::get_if<ProseBlock>(&blocks);
   return words && words->role == role;
 }
 
 }  // namespace
 
-std::string indented(const std::vector<Passage>& passages, const WalkLook& look) {
-  return inset(wrapped(passages, std::min(look.width, widest_prose + 2) - 2));
+std::string indented(const std::vector<Passage>& passages, const WalkStyle& look) {
+  return indented_lines(wrapped(passages, std::min(look.width, max_prose_width + 2) - 2));
 }
 
-std::string indented(std::string_view prose, const WalkLook& look) {
+std::string indented(std::string_view prose, const WalkStyle& look) {
   return indented(passages_of(prose), look);
 }
 
-std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std::size_t indent,
-                        const std::string& names_at) {
+std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look, std::size_t indent,
+                            const std::string& names_hint) {
   constexpr std::size_t few_lines = 3;
   const std::size_t room = std::max(look.width, indent + 12) - indent;
   const auto below = [&](const std::vector<std::string>& lines, std::size_t further) {
@@ -400,44 +410,45 @@ std::string worked_text(const CellArithmetic& worked, const WalkLook& look, std:
   bool named = true;
   for (std::size_t k = 0; k < worked.lines.size(); ++k) {
     const std::vector<std::string> lines =
-        wrapped_arithmetic(visible(fmt::format("{} = {}", start, worked.lines[k])), room - 2);
+        wrapped_arithmetic(sanitise(fmt::format("{} = {}", start, worked.lines[k])), room - 2);
     named = named &&
-            !(k == 0 && worked.lines.size() > 1 && !names_at.empty() && lines.size() > few_lines);
+            !(k == 0 && worked.lines.size() > 1 && !names_hint.empty() && lines.size() > few_lines);
     if (k == 0 && !named) {
-      text += below({visible(worked.cell)}, 2);
+      text += below({sanitise(worked.cell)}, 2);
     } else {
       text += below(lines, 2);
     }
     start.clear();
   }
   if (!worked.remark.empty()) text += below(wrapped(worked.remark, room), 0);
-  if (!named) text += below(wrapped("its cells by name: " + names_at, room), 0);
+  if (!named) text += below(wrapped("its cells by name: " + names_hint, room), 0);
   return text;
 }
 
-std::string lesson_heading(const Lesson& lesson, const WalkLook& look) {
-  return written(opening_of(lesson), WalkWriter(lesson.asked, nullptr, look));
+std::string lesson_heading(const Lesson& lesson, const WalkStyle& look) {
+  return render(lesson_opening(lesson), WalkWriter(lesson.asked, nullptr, look));
 }
 
 std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step,
-                      const WalkLook& look) {
+                      const WalkStyle& look) {
   const std::span<const Topic> topics =
-      look.way ? std::span<const Topic>(whole_walk) : std::span<const Topic>(short_walk);
-  const Exposition told =
-      told_of(lesson, trace, step,
-              {.topics = topics, .digits = look.digits, .head = look.head, .began = look.began});
+      look.intermediates ? std::span<const Topic>(full_walk) : std::span<const Topic>(short_walk);
+  const Exposition blocks = describe_step(
+      lesson, trace, step,
+      {.topics = topics, .digits = look.digits, .head = look.head, .baseline = look.baseline});
   const WalkWriter writer(lesson.asked, &trace, look);
   // What an exponent in the numbers means is said before the words about them.
-  const auto asides = std::find_if(told.begin(), told.end(), [](const Told& piece) {
-    return has_role(piece, Words::Role::notice) || has_role(piece, Words::Role::questions);
+  const auto asides = std::find_if(blocks.begin(), blocks.end(), [](const Block& piece) {
+    return is_prose_of(piece, ProseBlock::Role::notice) ||
+           is_prose_of(piece, ProseBlock::Role::questions);
   });
-  const bool notices = asides != told.end() && has_role(*asides, Words::Role::notice);
-  const std::string numbers = written({told.begin(), asides}, writer);
-  const std::string words = written({asides, told.end()}, writer);
+  const bool notices = asides != blocks.end() && is_prose_of(*asides, ProseBlock::Role::notice);
+  const std::string numbers = render({blocks.begin(), asides}, writer);
+  const std::string words = render({asides, blocks.end()}, writer);
   const std::string legend =
       exponent_legend(numbers + (notices ? std::visit(writer, *asides) : std::string()));
-  if (legend.empty()) return ended(numbers + words);
-  return ended(numbers + indented(legend, look) + (notices ? "\n" : "") + words);
+  if (legend.empty()) return without_last_blank_line(numbers + words);
+  return without_last_blank_line(numbers + indented(legend, look) + (notices ? "\n" : "") + words);
 }
 
 }  // namespace qkv::inline terminal

@@ -13,7 +13,7 @@ namespace {
 /// the neighbouring lines.
 constexpr std::size_t most_marks = 8;
 
-std::string stand_in(Code code) {
+std::string stand_in(CodePoint code) {
   std::string out;
   if (code == bad_byte) return "\uFFFD";
   if (code < 0x20) {
@@ -29,10 +29,10 @@ std::string stand_in(Code code) {
 /// Walks through text and remembers what the next code point may attach itself to.
 class Visible {
  public:
-  void append(Code code, Code next) {
+  void append(CodePoint code, CodePoint next) {
     if (code != bad_byte && belongs_to_emoji(code, next)) {
       append_code(out_, code);
-    } else if (code == bad_byte || is_unseen(code)) {
+    } else if (code == bad_byte || is_invisible(code)) {
       append_stand_in(code);
     } else if (is_mark(code)) {
       append_mark(code);
@@ -62,24 +62,24 @@ class Visible {
  private:
   /// A joiner between two pictures (👩‍👧), and the selector that asks for the coloured
   /// picture (❤️, 1️⃣).
-  bool belongs_to_emoji(Code code, Code next) const {
+  bool belongs_to_emoji(CodePoint code, CodePoint next) const {
     if (code == joiner) return in_emoji_ && next != bad_byte && is_pictograph(next);
     if (code != emoji_selector || previous_ == bad_byte) return false;
     return (in_emoji_ && is_pictograph(previous_)) || (is_keycap_base(previous_) && next == keycap);
   }
 
-  void append_stand_in(Code code) {
+  void append_stand_in(CodePoint code) {
     out_ += stand_in(code);
     has_base_ = in_emoji_ = false;
   }
 
-  void append_mark(Code code) {
+  void append_mark(CodePoint code) {
     if (!has_base_ || marks_ == most_marks) append_base(0x25CC);
     append_code(out_, code);
     ++marks_;
   }
 
-  void append_base(Code code) {
+  void append_base(CodePoint code) {
     append_code(out_, code);
     has_base_ = utf8proc_category(code) != UTF8PROC_CATEGORY_ZS;
     marks_ = 0;
@@ -87,7 +87,7 @@ class Visible {
   }
 
   std::string out_;
-  Code previous_ = bad_byte;
+  CodePoint previous_ = bad_byte;
   bool has_base_ = false;
   bool in_emoji_ = false;
   std::size_t marks_ = 0;
@@ -111,9 +111,9 @@ std::string made_visible(std::string_view text, Layout layout) {
       at += plain;
       continue;
     }
-    const auto [code, bytes] = decoded(text, at);
+    const auto [code, bytes] = decode_code_point(text, at);
     at += bytes;
-    const Code next = at < text.size() ? decoded(text, at).code : bad_byte;
+    const CodePoint next = at < text.size() ? decode_code_point(text, at).code : bad_byte;
     if (layout == Layout::kept && code == '\n') {
       visible_text.append_verbatim("\n");
     } else if (layout == Layout::kept && code == '\t') {
@@ -129,13 +129,13 @@ std::string made_visible(std::string_view text, Layout layout) {
 
 }  // namespace
 
-std::string visible(std::string_view text) { return made_visible(text, Layout::none); }
+std::string sanitise(std::string_view text) { return made_visible(text, Layout::none); }
 
-std::string visible_json(std::string_view json) {
+std::string sanitise_json(std::string_view json) {
   std::string out;
   for (std::size_t at = 0; at < json.size();) {
-    const auto [code, bytes] = decoded(json, at);
-    if (code == bad_byte || code < 0x7F || !is_unseen(code)) {
+    const auto [code, bytes] = decode_code_point(json, at);
+    if (code == bad_byte || code < 0x7F || !is_invisible(code)) {
       out += code == bad_byte ? std::string_view("\uFFFD") : json.substr(at, bytes);
     } else if (code < 0x10000) {
       out += fmt::format("\\u{:04X}", code);
@@ -148,15 +148,15 @@ std::string visible_json(std::string_view json) {
   return out;
 }
 
-std::string visible_prose(std::string_view text) { return made_visible(text, Layout::kept); }
+std::string sanitise_prose(std::string_view text) { return made_visible(text, Layout::kept); }
 
-std::string visible_label(std::string_view text) {
+std::string sanitise_label(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   const std::size_t left = first == text.npos ? text.size() : first;
   const std::size_t right = first == text.npos ? 0 : text.size() - 1 - text.find_last_not_of(' ');
   std::string out;
   for (std::size_t i = 0; i < left; ++i) out += "␣";
-  out += visible(text.substr(left, text.size() - left - right));
+  out += sanitise(text.substr(left, text.size() - left - right));
   for (std::size_t i = 0; i < right; ++i) out += "␣";
   return out;
 }

@@ -22,19 +22,19 @@ char* without_minus_zero(char* start, char* end) {
 
 }  // namespace
 
-char* put_shortest(char* out, double value) {
+char* write_shortest(char* out, double value) {
   if (std::isnan(value)) return put(out, "nan");
   if (value == 0) return put(out, std::signbit(value) ? "-0.0" : "0");
   return fmt::format_to(out, FMT_COMPILE("{}"), value);
 }
 
-char* put_fixed(char* out, double value, int digits) {
+char* write_fixed(char* out, double value, int digits) {
   if (std::isnan(value)) return put(out, "nan");
   if (std::isinf(value)) return put(out, value < 0 ? "-inf" : "inf");
   return without_minus_zero(out, fmt::format_to(out, FMT_COMPILE("{:.{}f}"), value, digits));
 }
 
-std::string in_thousands(std::uint64_t count) {
+std::string group_digits(std::uint64_t count) {
   std::string digits = std::to_string(count);
   for (std::size_t i = digits.size(); i > 3;) digits.insert(i -= 3, 1, ',');
   return digits;
@@ -64,15 +64,15 @@ bool is_exact_whole(double value) {
 
 /// -57982058496 → "-57,982,058,496".
 std::string grouped(double whole) {
-  return (whole < 0 ? "-" : "") + in_thousands(static_cast<std::uint64_t>(std::abs(whole)));
+  return (whole < 0 ? "-" : "") + group_digits(static_cast<std::uint64_t>(std::abs(whole)));
 }
 
 /// Where the shortest decimals that stand for the number end in a 5 just after the last one shown,
 /// people round it away from zero: 0.03125 to 0.0313. The double may lie a hair below, or the tie
 /// may go to the even digit, so it is moved past the tie.
 double past_the_tie(double value, int digits) {
-  std::array<char, longest_shortest> room;
-  const std::string_view shortest(room.data(), put_shortest(room.data(), value));
+  std::array<char, max_shortest_length> room;
+  const std::string_view shortest(room.data(), write_shortest(room.data(), value));
   const std::size_t point = shortest.find('.');
   const bool ties = point != shortest.npos && shortest.find('e') == shortest.npos &&
                     shortest.ends_with('5') &&
@@ -118,8 +118,8 @@ bool ends_within(double value, int decimals, int asked) {
 std::string number(double value, int digits) {
   digits = std::max(digits, 0);
   fmt::memory_buffer room;
-  room.resize(longest_fixed(digits));
-  return {room.data(), put_fixed(room.data(), past_the_tie(value, digits), digits)};
+  room.resize(max_fixed_length(digits));
+  return {room.data(), write_fixed(room.data(), past_the_tie(value, digits), digits)};
 }
 
 std::string brief(double value, int digits) {

@@ -51,24 +51,26 @@ std::string cell_text(double value, const NumberStyle& style);
 /// none.
 std::string exponent_legend(std::string_view text);
 
-/// The most characters that put_shortest writes: -2.2250738585072014e-308.
-inline constexpr std::size_t longest_shortest = 24;
+/// The most characters that write_shortest writes: -2.2250738585072014e-308.
+inline constexpr std::size_t max_shortest_length = 24;
 
 /// Writes the shortest digits that read back to the same double, as fmt's "{}" writes them, and
 /// returns where they end. Infinity is inf, NaN nan. Example: 0.1 is "0.1", 3 is "3".
-char* put_shortest(char* out, double value);
+char* write_shortest(char* out, double value);
 
-/// The most characters that put_fixed writes with so many decimals: a sign and the 309 digits of
+/// The most characters that write_fixed writes with so many decimals: a sign and the 309 digits of
 /// the largest double, a point, the decimals.
-constexpr std::size_t longest_fixed(int digits) { return 311 + static_cast<std::size_t>(digits); }
+constexpr std::size_t max_fixed_length(int digits) {
+  return 311 + static_cast<std::size_t>(digits);
+}
 
 /// Writes so many decimals and returns where they end; what rounds to zero has no sign.
-char* put_fixed(char* out, double value, int digits);
+char* write_fixed(char* out, double value, int digits);
 
 /// The number that the whole text is, as a program writes it: "12" or "1e-5", without blanks or a
 /// plus. Nothing where it is something else, or has no place in `Number`.
 template <class Number>
-std::optional<Number> number_in(std::string_view text) {
+std::optional<Number> parse_number(std::string_view text) {
   Number number{};
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, number);
@@ -76,7 +78,7 @@ std::optional<Number> number_in(std::string_view text) {
   return number;
 }
 
-/// A count with its thousands apart: in_thousands(57982058496) is "57,982,058,496".
-std::string in_thousands(std::uint64_t count);
+/// A count with its thousands apart: group_digits(57982058496) is "57,982,058,496".
+std::string group_digits(std::uint64_t count);
 
 }  // namespace qkv::inline text

@@ -73,17 +73,17 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-void Names::add(std::string name) {
+void NameIndex::add(std::string name) {
   places_.try_emplace(name, all_.size());
   all_.push_back(std::move(name));
 }
 
-std::optional<std::size_t> Names::place(std::string_view name) const {
+std::optional<std::size_t> NameIndex::place(std::string_view name) const {
   const auto found = places_.find(name);
   return found == places_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::string counted(std::size_t count, std::string_view thing) {
+std::string pluralise(std::size_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 

@@ -17,7 +17,7 @@ constexpr std::string_view trimmed(std::string_view text, std::string_view blank
 }
 
 /// "1 layer", "12 layers".
-std::string counted(std::size_t count, std::string_view thing);
+std::string pluralise(std::size_t count, std::string_view thing);
 
 /// The sign of a negative number where it is printed: as wide as a plus, and no line ends after it.
 inline constexpr std::string_view typeset_minus = "\u2212";
@@ -34,7 +34,7 @@ std::string shell_word(const std::string& word);
 
 /// Names in the order in which they came. Each is found as quickly among ten thousand as among ten:
 /// a lesson may have that many steps, and every one of them looks for its operands.
-class Names {
+class NameIndex {
  public:
   /// Appends a name; the first of two equal ones is the one that is found.
   void add(std::string name);

@@ -17,7 +17,7 @@ std::u32string small_letters(std::string_view name) {
   const std::string text = lowercase(name);
   std::u32string letters;
   for (std::size_t at = 0; at < text.size();) {
-    const auto [code, bytes] = decoded(text, at);
+    const auto [code, bytes] = decode_code_point(text, at);
     letters +=
         code == bad_byte ? static_cast<unsigned char>(text[at]) : static_cast<char32_t>(code);
     at += bytes;
@@ -28,7 +28,7 @@ std::u32string small_letters(std::string_view name) {
 /// Damerau-Levenshtein: how many letters are wrong, missing, too many or exchanged with the next
 /// one; `most + 1` where they are more than `most`. Three rows of the table are enough, since an
 /// exchange looks back two, and of each row what lies near the diagonal.
-std::size_t slips_between(const std::u32string& a, const std::u32string& b, std::size_t most) {
+std::size_t edit_distance(const std::u32string& a, const std::u32string& b, std::size_t most) {
   const std::size_t too_many = most + 1;
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1, too_many);
   for (std::size_t j = 0; j <= std::min(b.size(), most); ++j) now[j] = j;
@@ -49,12 +49,12 @@ std::size_t slips_between(const std::u32string& a, const std::u32string& b, std:
   return now[b.size()];
 }
 
-std::size_t slips_allowed(std::size_t letters) {
+std::size_t allowed_edits(std::size_t letters) {
   return std::min<std::size_t>((letters + 1) / 3, 3);
 }
 
 template <class Name>
-std::string nearest_by_slips(const std::u32string& wanted, std::span<const Name> names) {
+std::string suggest_by_edit_distance(const std::u32string& wanted, std::span<const Name> names) {
   const Name* best = nullptr;
   std::size_t fewest = 0;
   for (const Name& name : names) {
@@ -62,9 +62,9 @@ std::string nearest_by_slips(const std::u32string& wanted, std::span<const Name>
     const std::u32string letters = small_letters(name);
     const std::size_t longer = std::max(wanted.size(), letters.size());
     const std::size_t shorter = std::min(wanted.size(), letters.size());
-    const std::size_t allowed = slips_allowed(longer);
+    const std::size_t allowed = allowed_edits(longer);
     if (longer - shorter > allowed) continue;
-    const std::size_t slips = slips_between(wanted, letters, allowed);
+    const std::size_t slips = edit_distance(wanted, letters, allowed);
     if (slips > allowed || (best != nullptr && slips >= fewest)) continue;
     best = &name;
     fewest = slips;
@@ -86,13 +86,13 @@ std::string only_name_with(const std::u32string& wanted, std::span<const Name> n
 }
 
 template <class Name>
-std::string nearest_among(std::string_view wanted, std::span<const Name> names) {
+std::string suggest_among(std::string_view wanted, std::span<const Name> names) {
   // A file may have thousands of wrong names, of megabytes, and each would be held against all.
   constexpr std::size_t longest = 500, most = 500;
   if (wanted.size() > longest) return {};
   names = names.first(std::min(most, names.size()));
   const std::u32string letters = small_letters(wanted);
-  std::string name = nearest_by_slips(letters, names);
+  std::string name = suggest_by_edit_distance(letters, names);
   return name.empty() ? only_name_with(letters, names) : name;
 }
 
@@ -107,7 +107,7 @@ std::string some_among(std::span<const Name> names) {
 template <class Name>
 std::string hint_among(std::string_view wanted, std::span<const Name> names,
                        std::string_view otherwise) {
-  const std::string near = nearest_among(wanted, names);
+  const std::string near = suggest_among(wanted, names);
   if (!near.empty()) return fmt::format("did you mean \"{}\"?", near);
   return otherwise.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
                            : std::string(otherwise);
@@ -115,12 +115,12 @@ std::string hint_among(std::string_view wanted, std::span<const Name> names,
 
 }  // namespace
 
-std::string nearest(std::string_view wanted, std::span<const std::string_view> names) {
-  return nearest_among(wanted, names);
+std::string suggest(std::string_view wanted, std::span<const std::string_view> names) {
+  return suggest_among(wanted, names);
 }
 
-std::string nearest(std::string_view wanted, std::span<const std::string> names) {
-  return nearest_among(wanted, names);
+std::string suggest(std::string_view wanted, std::span<const std::string> names) {
+  return suggest_among(wanted, names);
 }
 
 std::string did_you_mean(std::string_view wanted, std::span<const std::string_view> names,
@@ -133,8 +133,8 @@ std::string did_you_mean(std::string_view wanted, std::span<const std::string> n
   return hint_among(wanted, names, otherwise);
 }
 
-std::string some_of(std::span<const std::string_view> names) { return some_among(names); }
+std::string abbreviated_list(std::span<const std::string_view> names) { return some_among(names); }
 
-std::string some_of(std::span<const std::string> names) { return some_among(names); }
+std::string abbreviated_list(std::span<const std::string> names) { return some_among(names); }
 
 }  // namespace qkv::inline text

@@ -11,8 +11,8 @@ namespace qkv::inline text {
 /// letter wrong, missing, too many, or two exchanged); or the only name with `wanted` in it. Of
 /// thousands of names the first hundreds are looked at, and what has hundreds of letters is no
 /// slip. Example: among "softmax" and "score", "sofmtax" means "softmax".
-std::string nearest(std::string_view wanted, std::span<const std::string_view> names);
-std::string nearest(std::string_view wanted, std::span<const std::string> names);
+std::string suggest(std::string_view wanted, std::span<const std::string_view> names);
+std::string suggest(std::string_view wanted, std::span<const std::string> names);
 
 /// What follows a name that nothing has: `did you mean "softmax"?`; where none is near `otherwise`,
 /// or if that is not said `there are softmax, score`.
@@ -22,7 +22,7 @@ std::string did_you_mean(std::string_view wanted, std::span<const std::string> n
                          std::string_view otherwise = {});
 
 /// The names with commas between them; of more than 24 the first 16 and how many there are besides.
-std::string some_of(std::span<const std::string_view> names);
-std::string some_of(std::span<const std::string> names);
+std::string abbreviated_list(std::span<const std::string_view> names);
+std::string abbreviated_list(std::span<const std::string> names);
 
 }  // namespace qkv::inline text

@@ -7,17 +7,17 @@ namespace qkv::inline text {
 std::size_t utf8_length(std::string_view text) {
   if (text.empty()) return 0;
   if (static_cast<unsigned char>(text[0]) < 0x80) return 1;  // nearly all there is
-  const auto [code, bytes] = decoded(text, 0);
+  const auto [code, bytes] = decode_code_point(text, 0);
   return code == bad_byte ? 0 : bytes;
 }
 
-std::string without_middle(std::string_view line) {
+std::string elide_middle(std::string_view line) {
   constexpr std::size_t longest = 1200;
   if (line.size() <= longest) return std::string(line);
   std::size_t head = longest / 2;
   std::size_t tail = line.size() - longest / 2;
-  while (head > 0 && is_inside_character(line[head])) --head;
-  while (tail < line.size() && is_inside_character(line[tail])) ++tail;
+  while (head > 0 && is_continuation_byte(line[head])) --head;
+  while (tail < line.size() && is_continuation_byte(line[tail])) ++tail;
   return std::string(line.substr(0, head)).append("…").append(line.substr(tail));
 }
 
@@ -29,7 +29,7 @@ std::string ascii_lowercase(std::string text) {
 std::string lowercase(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
-    const auto [code, bytes] = decoded(text, at);
+    const auto [code, bytes] = decode_code_point(text, at);
     if (code == bad_byte) {
       result += text[at];
     } else {
@@ -40,35 +40,35 @@ std::string lowercase(std::string_view text) {
   return result;
 }
 
-Decoded decoded(std::string_view text, std::size_t at) {
+DecodedCodePoint decode_code_point(std::string_view text, std::size_t at) {
   const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at;
-  Code code = bad_byte;
+  CodePoint code = bad_byte;
   const auto size = utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text.size() - at), &code);
   if (size <= 0) return {bad_byte, 1};
   return {code, static_cast<std::size_t>(size)};
 }
 
-void append_code(std::string& out, Code code) {
+void append_code(std::string& out, CodePoint code) {
   utf8proc_uint8_t bytes[4];
   const auto size = utf8proc_encode_char(code, bytes);
   out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
-bool is_pictograph(Code code) {
+bool is_pictograph(CodePoint code) {
   return utf8proc_get_property(code)->boundclass == UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC;
 }
 
-bool is_skin_tone(Code code) { return code >= 0x1F3FB && code <= 0x1F3FF; }
+bool is_skin_tone(CodePoint code) { return code >= 0x1F3FB && code <= 0x1F3FF; }
 
-bool is_regional_indicator(Code code) {
+bool is_regional_indicator(CodePoint code) {
   return utf8proc_get_property(code)->boundclass == UTF8PROC_BOUNDCLASS_REGIONAL_INDICATOR;
 }
 
-bool is_keycap_base(Code code) {
+bool is_keycap_base(CodePoint code) {
   return (code >= '0' && code <= '9') || code == '#' || code == '*';
 }
 
-bool is_unseen(Code code) {
+bool is_invisible(CodePoint code) {
   switch (utf8proc_category(code)) {
     case UTF8PROC_CATEGORY_CC:
     case UTF8PROC_CATEGORY_CF:
@@ -80,7 +80,7 @@ bool is_unseen(Code code) {
   }
 }
 
-bool is_ideograph(Code code) {
+bool is_ideograph(CodePoint code) {
   if (code < 0x1100) return false;
   const auto category = utf8proc_category(code);
   const bool korean = (code >= 0x1100 && code <= 0x11FF) || (code >= 0x3130 && code <= 0x318F) ||
@@ -89,13 +89,13 @@ bool is_ideograph(Code code) {
          category != UTF8PROC_CATEGORY_ZS;
 }
 
-bool never_starts_a_line(Code code) {
+bool never_starts_a_line(CodePoint code) {
   const auto category = utf8proc_category(code);
   return category == UTF8PROC_CATEGORY_PE || category == UTF8PROC_CATEGORY_PF ||
          category == UTF8PROC_CATEGORY_PO || category == UTF8PROC_CATEGORY_LM;
 }
 
-bool never_ends_a_line(Code code) {
+bool never_ends_a_line(CodePoint code) {
   const auto category = utf8proc_category(code);
   return category == UTF8PROC_CATEGORY_PS || category == UTF8PROC_CATEGORY_PI;
 }

@@ -9,7 +9,7 @@ namespace qkv::inline text {
 namespace {
 
 /// What one code point adds to the width of its cluster.
-std::size_t added_width(Code code, bool is_first) {
+std::size_t added_width(CodePoint code, bool is_first) {
   const auto* property = utf8proc_get_property(code);
   // The vowel and the final consonant of a Korean syllable are drawn inside its block.
   const bool inside_syllable = property->boundclass == UTF8PROC_BOUNDCLASS_V ||
@@ -22,13 +22,13 @@ std::size_t added_width(Code code, bool is_first) {
 }
 
 /// One picture is drawn for a whole emoji sequence and for a flag; elsewhere widths add up.
-std::size_t cluster_width(std::string_view cluster) {
-  const Code first = decoded(cluster, 0).code;
+std::size_t grapheme_width(std::string_view cluster) {
+  const CodePoint first = decode_code_point(cluster, 0).code;
   if (first == bad_byte) return 1;
   std::size_t sum = 0, widest = 0, codes = 0;
   bool coloured = false;
   for (std::size_t at = 0; at < cluster.size(); ++codes) {
-    const auto [code, bytes] = decoded(cluster, at);
+    const auto [code, bytes] = decode_code_point(cluster, at);
     const std::size_t added = added_width(code, at == 0);
     sum += added;
     widest = std::max(widest, added);
@@ -48,29 +48,29 @@ std::size_t room(std::string_view text, std::size_t columns) {
 
 }  // namespace
 
-Cluster cluster_at(std::string_view text, std::size_t at) {
+Grapheme grapheme_at(std::string_view text, std::size_t at) {
   // An ASCII character is a cluster of its own unless a mark follows: most text goes this way.
   const bool alone = at + 1 == text.size() || is_printable_ascii(text[at + 1]);
   if (alone && is_printable_ascii(text[at])) {
-    return {text.substr(at, 1), static_cast<Code>(text[at]), 1};
+    return {text.substr(at, 1), static_cast<CodePoint>(text[at]), 1};
   }
-  const auto [first, first_bytes] = decoded(text, at);
+  const auto [first, first_bytes] = decode_code_point(text, at);
   std::size_t end = at + first_bytes;
   utf8proc_int32_t state = 0;
-  for (Code previous = first; previous != bad_byte && end < text.size();) {
-    const auto [code, bytes] = decoded(text, end);
+  for (CodePoint previous = first; previous != bad_byte && end < text.size();) {
+    const auto [code, bytes] = decode_code_point(text, end);
     if (code == bad_byte || utf8proc_grapheme_break_stateful(previous, code, &state)) break;
     end += bytes;
     previous = code;
   }
   const std::string_view cluster = text.substr(at, end - at);
-  return {cluster, first, cluster_width(cluster)};
+  return {cluster, first, grapheme_width(cluster)};
 }
 
-std::string_view beginning(std::string_view text, std::size_t columns) {
+std::string_view fitting_prefix(std::string_view text, std::size_t columns) {
   std::size_t at = 0, used = 0;
   while (at < text.size()) {
-    const Cluster cluster = cluster_at(text, at);
+    const Grapheme cluster = grapheme_at(text, at);
     if (used + cluster.width > columns) break;
     used += cluster.width;
     at += cluster.text.size();
@@ -82,7 +82,7 @@ std::size_t width(std::string_view text) {
   if (is_printable_ascii(text)) return text.size();
   std::size_t sum = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const Cluster cluster = cluster_at(text, at);
+    const Grapheme cluster = grapheme_at(text, at);
     sum += cluster.width;
     at += cluster.text.size();
   }
@@ -105,7 +105,7 @@ std::string padded_centre(std::string_view text, std::size_t columns) {
 std::string shortened(std::string_view text, std::size_t columns) {
   if (width(text) <= columns) return std::string(text);
   if (columns == 0) return {};
-  return std::string(beginning(text, columns - 1)) + "…";
+  return std::string(fitting_prefix(text, columns - 1)) + "…";
 }
 
 namespace {
@@ -141,7 +141,7 @@ std::string Passage::as_written() const {
 
 std::vector<Passage> passages_of(std::string_view prose) {
   using Kind = Passage::Kind;
-  const std::string safe = visible_prose(prose);
+  const std::string safe = sanitise_prose(prose);
   std::vector<Passage> passages;
   bool apart = true;
   for (std::string_view rest = safe; !rest.empty();) {
@@ -183,7 +183,7 @@ struct Piece {
   bool after_blank;
 };
 
-bool may_break_between(Code left, Code right) {
+bool may_break_between(CodePoint left, CodePoint right) {
   return (is_ideograph(left) || is_ideograph(right)) && !never_ends_a_line(left) &&
          !never_starts_a_line(right);
 }
@@ -198,24 +198,24 @@ std::string_view plain_letters(std::string_view text, std::size_t at) {
 }
 
 /// The next cluster, or several that may not be divided anyway.
-Cluster undivided_at(std::string_view text, std::size_t at) {
+Grapheme undivided_at(std::string_view text, std::size_t at) {
   const std::string_view letters = plain_letters(text, at);
-  if (letters.empty()) return cluster_at(text, at);
-  return {letters, static_cast<Code>(letters.front()), letters.size()};
+  if (letters.empty()) return grapheme_at(text, at);
+  return {letters, static_cast<CodePoint>(letters.front()), letters.size()};
 }
 
 /// The code that the last cluster begins with.
-Code last_begin(const Cluster& undivided) {
+CodePoint last_begin(const Grapheme& undivided) {
   const char last = undivided.text.back();
-  return is_printable_ascii(last) ? static_cast<Code>(last) : undivided.first;
+  return is_printable_ascii(last) ? static_cast<CodePoint>(last) : undivided.first;
 }
 
 std::vector<Piece> pieces_of(std::string_view paragraph) {
   std::vector<Piece> pieces;
   bool blank = true;
-  Code last = bad_byte;
+  CodePoint last = bad_byte;
   for (std::size_t at = 0; at < paragraph.size();) {
-    const Cluster cluster = undivided_at(paragraph, at);
+    const Grapheme cluster = undivided_at(paragraph, at);
     if (cluster.text == " ") {
       blank = true;
     } else if (blank || may_break_between(last, cluster.first)) {
@@ -260,11 +260,11 @@ class Filler {
  private:
   void start_with(const Piece& piece) {
     std::string_view rest = piece.text;
-    for (auto head = beginning(rest, columns_); head.size() < rest.size();) {
-      if (head.empty()) head = cluster_at(rest, 0).text;  // wider than a line by itself
+    for (auto head = fitting_prefix(rest, columns_); head.size() < rest.size();) {
+      if (head.empty()) head = grapheme_at(rest, 0).text;  // wider than a line by itself
       lines_.emplace_back(head);
       rest.remove_prefix(head.size());
-      head = beginning(rest, columns_);
+      head = fitting_prefix(rest, columns_);
     }
     line_ = rest;
     used_ = width(rest);
@@ -292,8 +292,8 @@ void fill_item(std::string_view words, std::size_t columns, std::vector<std::str
   }
 }
 
-Code last_code(std::string_view text) {
-  return text.empty() ? bad_byte : decoded(text, last_character(text)).code;
+CodePoint last_code(std::string_view text) {
+  return text.empty() ? bad_byte : decode_code_point(text, last_character(text)).code;
 }
 
 /// A line break is a blank, but not inside Chinese or Japanese, which have none.
@@ -301,8 +301,9 @@ void join(std::string& paragraph, std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   if (line.empty()) return;
   line = line.substr(0, line.find_last_not_of(' ') + 1);
-  const Code left = last_code(paragraph);
-  const bool solid = left != bad_byte && is_ideograph(left) && is_ideograph(decoded(line, 0).code);
+  const CodePoint left = last_code(paragraph);
+  const bool solid =
+      left != bad_byte && is_ideograph(left) && is_ideograph(decode_code_point(line, 0).code);
   if (!paragraph.empty() && !solid) paragraph += ' ';
   paragraph += line;
 }
@@ -333,8 +334,9 @@ std::vector<std::string> wrapped(std::string_view prose, std::size_t columns) {
 }
 
 std::string with_plain_blanks(std::string line) {
-  for (auto at = line.find(no_break); at != std::string::npos; at = line.find(no_break, at)) {
-    line.replace(at, no_break.size(), " ");
+  for (auto at = line.find(no_break_space); at != std::string::npos;
+       at = line.find(no_break_space, at)) {
+    line.replace(at, no_break_space.size(), " ");
   }
   return line;
 }

@@ -34,7 +34,7 @@ std::vector<std::string> wrapped(std::string_view prose, std::size_t columns);
 std::vector<std::string> wrapped(const std::vector<Passage>& passages, std::size_t columns);
 
 /// A blank at which no line may end: a no-break space, until the lines are laid out.
-inline constexpr std::string_view no_break = "\u00a0";
+inline constexpr std::string_view no_break_space = "\u00a0";
 /// A line that is laid out, with plain blanks for those.
 std::string with_plain_blanks(std::string line);
 

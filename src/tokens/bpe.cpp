@@ -23,7 +23,7 @@ std::string byte_token(unsigned char byte);
 
 std::array<std::string, 256> made_letters() {
   std::array<std::string, 256> letters;
-  Code spare = 0x100;
+  CodePoint spare = 0x100;
   for (int byte = 0; byte < 256; ++byte) {
     const bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) ||
                            (byte >= 0xae && byte <= 0xff);
@@ -34,23 +34,23 @@ std::array<std::string, 256> made_letters() {
 
 /// GPT-2 writes every byte as a visible character: printable ones as themselves, the others from
 /// U+0100 on.
-const std::array<std::string, 256>& byte_letters() {
+const std::array<std::string, 256>& byte_to_unicode() {
   static const std::array<std::string, 256> letters = made_letters();
   return letters;
 }
 
 /// The bytes in these letters: " cat" as "Ġcat".
-std::string in_letters(std::string_view bytes) {
+std::string bytes_to_letters(std::string_view bytes) {
   std::string letters;
-  for (const char byte : bytes) letters += byte_letters()[static_cast<unsigned char>(byte)];
+  for (const char byte : bytes) letters += byte_to_unicode()[static_cast<unsigned char>(byte)];
   return letters;
 }
 
 /// The bytes that the letters of a piece stand for; empty where there is another one among them.
-std::string bytes_in(std::string_view letters) {
+std::string letters_to_bytes(std::string_view letters) {
   static const std::unordered_map<std::string, char> known = [] {
     std::unordered_map<std::string, char> bytes;
-    const auto& all = byte_letters();
+    const auto& all = byte_to_unicode();
     for (std::size_t byte = 0; byte < all.size(); ++byte) {
       bytes.emplace(all[byte], static_cast<char>(byte));
     }
@@ -72,7 +72,7 @@ std::string bytes_in(std::string_view letters) {
 std::string written_bytes(std::string_view bytes) {
   std::string text;
   for (std::size_t at = 0; at < bytes.size();) {
-    const auto [code, length] = decoded(bytes, at);
+    const auto [code, length] = decode_code_point(bytes, at);
     const std::string_view character = bytes.substr(at, length);
     if (code == bad_byte) {
       text += byte_token(static_cast<unsigned char>(character.front()));
@@ -163,26 +163,26 @@ class BytePairEncoder::Word {
 };
 
 BytePairEncoder::BytePairEncoder(const BpeFiles& files)
-    : cutter_(files.cutting),
+    : pre_tokenizer_(files.pre_tokenizer),
       added_(files.added),
       before_(files.before),
       after_(files.after),
       by_characters_(files.by_characters),
-      takes_whole_words_(files.takes_whole_words) {
+      ignore_merges_(files.ignore_merges) {
   symbols_.reserve(files.merges.size() + 256);
   merges_.reserve(files.merges.size());
   for (int byte = 0; byte < 256; ++byte) {
     const auto place = static_cast<std::size_t>(byte);
     bytes_.push_back(symbol_of(
-        by_characters_ ? byte_token(static_cast<unsigned char>(byte)) : byte_letters()[place],
+        by_characters_ ? byte_token(static_cast<unsigned char>(byte)) : byte_to_unicode()[place],
         files));
   }
-  if (by_characters_ || takes_whole_words_) {
+  if (by_characters_ || ignore_merges_) {
     for (const auto& [letters, id] : files.ids) symbol_of(letters, files);
   }
   if (files.unknown) unknown_ = symbol_of(*files.unknown, files);
-  falls_back_to_bytes_ = files.falls_back_to_bytes;
-  fuses_unknown_ = files.fuses_unknown;
+  byte_fallback_ = files.byte_fallback;
+  fuse_unknown_ = files.fuse_unknown;
   std::uint32_t rank = 0;
   for (const auto& [left, right] : files.merges) {
     const std::uint64_t pair =
@@ -200,7 +200,7 @@ BytePairEncoder::Symbol BytePairEncoder::symbol_of(const std::string& letters,
   if (!is_new) return found->second;
   const auto id = files.ids.find(letters);
   pieces_.push_back({letters, id == files.ids.end() ? std::nullopt : std::optional(id->second),
-                     characters_in(letters)});
+                     code_point_count(letters)});
   return found->second;
 }
 
@@ -216,7 +216,7 @@ BytePairEncoder::Symbols BytePairEncoder::symbols_of(const std::string& word) co
     return symbols;
   }
   for (std::size_t at = 0; at < word.size();) {
-    const std::string character = word.substr(at, decoded(word, at).bytes);
+    const std::string character = word.substr(at, decode_code_point(word, at).bytes);
     at += character.size();
     const auto found = symbols_.find(character);
     const auto is_token = [&](char byte) {
@@ -224,12 +224,12 @@ BytePairEncoder::Symbols BytePairEncoder::symbols_of(const std::string& word) co
     };
     if (found != symbols_.end() && pieces_[found->second].id) {
       symbols.push_back(found->second);
-    } else if (falls_back_to_bytes_ && std::ranges::all_of(character, is_token)) {
+    } else if (byte_fallback_ && std::ranges::all_of(character, is_token)) {
       for (const char byte : character) symbols.push_back(bytes_[static_cast<unsigned char>(byte)]);
     } else if (!unknown_) {
       throw InputError(
           fmt::format("the vocabulary has no \"{}\", which the text needs", character));
-    } else if (!fuses_unknown_ || symbols.empty() || symbols.back() != *unknown_) {
+    } else if (!fuse_unknown_ || symbols.empty() || symbols.back() != *unknown_) {
       symbols.push_back(*unknown_);
     }
   }
@@ -237,8 +237,8 @@ BytePairEncoder::Symbols BytePairEncoder::symbols_of(const std::string& word) co
 }
 
 BytePairEncoder::Symbols BytePairEncoder::joined(const std::string& word) const {
-  if (takes_whole_words_) {
-    const auto whole = symbols_.find(by_characters_ ? word : in_letters(word));
+  if (ignore_merges_) {
+    const auto whole = symbols_.find(by_characters_ ? word : bytes_to_letters(word));
     if (whole != symbols_.end() && pieces_[whole->second].id) return {whole->second};
   }
   return Word(*this, symbols_of(word)).joined();
@@ -246,13 +246,13 @@ BytePairEncoder::Symbols BytePairEncoder::joined(const std::string& word) const 
 
 // What a token stands for: bytes, or characters in which a mark stands for a blank.
 std::string BytePairEncoder::text_of(const Piece& piece) const {
-  return by_characters_ ? cutter_.with_blanks(piece.letters)
-                        : written_bytes(bytes_in(piece.letters));
+  return by_characters_ ? pre_tokenizer_.with_blanks(piece.letters)
+                        : written_bytes(letters_to_bytes(piece.letters));
 }
 
 void BytePairEncoder::encode_part(std::string_view text, bool is_first, Known& known,
                                   std::vector<BpeToken>& tokens) const {
-  for (std::string& word : cutter_.words(text, is_first)) {
+  for (std::string& word : pre_tokenizer_.words(text, is_first)) {
     const auto [found, is_new] = known.try_emplace(std::move(word));
     if (is_new) found->second = joined(found->first);
     for (const Symbol symbol : found->second) {
@@ -304,11 +304,11 @@ std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
       continue;
     }
     std::string_view before = text.substr(start, at - start);
-    if (added->takes_blanks_before) before.remove_suffix(blanks_after(before));
+    if (added->strips_left) before.remove_suffix(blanks_after(before));
     encode_between(before);
     tokens.push_back({added->id, added->text});
     at += added->text.size();
-    if (added->takes_blanks_after) at += blanks_before(text.substr(at));
+    if (added->strips_right) at += blanks_before(text.substr(at));
     start = at;
   }
   encode_between(text.substr(start));

@@ -17,8 +17,8 @@ namespace qkv::inline tokens {
 struct AddedToken {
   std::string text;
   double id = 0;
-  bool takes_blanks_before = false;  ///< Hugging Face's lstrip
-  bool takes_blanks_after = false;   ///< and rstrip
+  bool strips_left = false;   ///< Hugging Face's lstrip
+  bool strips_right = false;  ///< and rstrip
 };
 
 /// What the files of a byte-pair encoding say. Tokens of bytes are written in GPT-2's letters, one
@@ -29,11 +29,11 @@ struct BpeFiles {
   std::vector<AddedToken> added = {};
   std::vector<AddedToken> before = {};  ///< that every text begins with, as a template says
   std::vector<AddedToken> after = {};
-  Cutting cutting = {};
+  PreTokenizerConfig pre_tokenizer = {};
   bool by_characters = false;
-  bool takes_whole_words = false;  ///< a word that is a token is not built from pairs
-  bool falls_back_to_bytes = false;
-  bool fuses_unknown = false;  ///< one token for several unknown characters side by side
+  bool ignore_merges = false;  ///< a word that is a token is not built from pairs
+  bool byte_fallback = false;
+  bool fuse_unknown = false;  ///< one token for several unknown characters side by side
   std::optional<std::string> unknown = {};
 };
 
@@ -102,15 +102,15 @@ class BytePairEncoder {
   std::unordered_map<std::string, Symbol> symbols_;
   std::unordered_map<std::uint64_t, Merge> merges_;  // of left and right
   std::vector<Symbol> bytes_;
-  Cutter cutter_;
+  PreTokenizer pre_tokenizer_;
   std::vector<AddedToken> added_;  // the longest first
   std::vector<AddedToken> before_;
   std::vector<AddedToken> after_;
   std::optional<Symbol> unknown_;
   bool by_characters_ = false;
-  bool takes_whole_words_ = false;
-  bool falls_back_to_bytes_ = false;
-  bool fuses_unknown_ = false;
+  bool ignore_merges_ = false;
+  bool byte_fallback_ = false;
+  bool fuse_unknown_ = false;
 };
 
 /// The encoder of vocab.json and merges.txt, or of a tokenizer.json alone. The latest ones are

@@ -11,7 +11,7 @@ namespace {
 
 void refuse_no_text(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
-    const auto [code, bytes] = decoded(text, at);
+    const auto [code, bytes] = decode_code_point(text, at);
     if (code == bad_byte) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
     at += bytes;
   }
@@ -52,29 +52,30 @@ std::vector<std::string> cut_before(std::string_view text, std::string_view mark
 
 }  // namespace
 
-std::string Cutter::prepared(std::string_view text, bool is_first) const {
-  using Start = Cutting::Start;
-  std::string result = cutting_.composes ? composed(text) : std::string(text);
-  const std::string blank = cutting_.blank.empty() ? " " : cutting_.blank;
-  if (!cutting_.blank.empty()) result = replaced(result, " ", blank);
-  const bool is_due = cutting_.start == Start::always ||
-                      (cutting_.start == Start::unless_there && !result.starts_with(blank)) ||
-                      (cutting_.start == Start::once && is_first && !result.starts_with(blank));
+std::string PreTokenizer::prepared(std::string_view text, bool is_first) const {
+  using PrependScheme = PreTokenizerConfig::PrependScheme;
+  std::string result = config_.normalises_nfc ? composed(text) : std::string(text);
+  const std::string blank = config_.blank.empty() ? " " : config_.blank;
+  if (!config_.blank.empty()) result = replaced(result, " ", blank);
+  const bool is_due =
+      config_.start == PrependScheme::always ||
+      (config_.start == PrependScheme::unless_there && !result.starts_with(blank)) ||
+      (config_.start == PrependScheme::once && is_first && !result.starts_with(blank));
   return is_due ? blank + result : result;
 }
 
-std::vector<std::string> Cutter::words(std::string_view text, bool is_first) const {
-  using Words = Cutting::Words;
+std::vector<std::string> PreTokenizer::words(std::string_view text, bool is_first) const {
+  using Words = PreTokenizerConfig::Words;
   refuse_no_text(text);
   const std::string whole = prepared(text, is_first);
-  if (cutting_.words == Words::at_blanks) return cut_before(whole, cutting_.blank);
-  if (cutting_.words == Words::none) return {whole};
-  if (cutting_.words == Words::gpt2) {
+  if (config_.words == Words::at_blanks) return cut_before(whole, config_.blank);
+  if (config_.words == Words::none) return {whole};
+  if (config_.words == Words::gpt2) {
     const std::vector<std::string_view> words = gpt2_words(whole);
     return {words.begin(), words.end()};
   }
   std::vector<std::string_view> pieces = {whole};
-  for (const auto& pattern : cutting_.patterns) {
+  for (const auto& pattern : config_.patterns) {
     std::vector<std::string_view> smaller;
     for (const std::string_view piece : pieces) {
       for (const std::string_view part : pattern->pieces(piece)) smaller.push_back(part);
@@ -84,8 +85,8 @@ std::vector<std::string> Cutter::words(std::string_view text, bool is_first) con
   return {pieces.begin(), pieces.end()};
 }
 
-std::string Cutter::with_blanks(std::string_view letters) const {
-  return cutting_.blank.empty() ? std::string(letters) : replaced(letters, cutting_.blank, " ");
+std::string PreTokenizer::with_blanks(std::string_view letters) const {
+  return config_.blank.empty() ? std::string(letters) : replaced(letters, config_.blank, " ");
 }
 
 }  // namespace qkv::inline tokens

@@ -10,13 +10,13 @@ namespace qkv::inline tokens {
 /// A regular expression of those that tokenizer.json cuts a text with: alternatives, groups
 /// `(?:…)` and `(?i:…)`, classes with `\p{L}`, `\s`, `\d` and ranges, the repeats `?`, `*`, `+` and
 /// `{1,3}` (also those that give nothing back, `++`), what follows or doesn't, `(?=…)` and `(?!…)`.
-class CutPattern {
+class TokenRegex {
  public:
   struct Node;
 
   /// Throws InputError for what is none, or more than that.
-  explicit CutPattern(std::string_view written);
-  ~CutPattern();
+  explicit TokenRegex(std::string_view written);
+  ~TokenRegex();
 
   /// The pieces of the text: what the pattern finds, from left to right, and what lies between.
   /// Throws InputError where the text is not UTF-8, and where finding takes too long.
@@ -27,22 +27,23 @@ class CutPattern {
 };
 
 /// How a text is prepared and cut into the words whose pieces are joined.
-struct Cutting {
+struct PreTokenizerConfig {
   /// Where a blank, or the mark for one, is put before the text.
-  enum class Start { as_it_is, once, unless_there, always };
+  enum class PrependScheme { as_it_is, once, unless_there, always };
   enum class Words { gpt2, patterns, at_blanks, none };
 
-  bool composes = false;   ///< letters and their accents become one character, as Unicode's NFC
+  bool normalises_nfc =
+      false;               ///< letters and their accents become one character, as Unicode's NFC
   std::string blank = {};  ///< what stands for a blank: "▁"; empty: itself
-  Start start = Start::as_it_is;
+  PrependScheme start = PrependScheme::as_it_is;
   Words words = Words::gpt2;
-  std::vector<std::shared_ptr<const CutPattern>> patterns = {};  ///< one after the other
+  std::vector<std::shared_ptr<const TokenRegex>> patterns = {};  ///< one after the other
 };
 
 /// Cuts texts so.
-class Cutter {
+class PreTokenizer {
  public:
-  explicit Cutter(Cutting cutting) : cutting_(std::move(cutting)) {}
+  explicit PreTokenizer(PreTokenizerConfig pre_tokenizer) : config_(std::move(pre_tokenizer)) {}
 
   /// The words of a part of the text, the first part or a later one (added tokens stand between).
   /// Throws InputError where it is not UTF-8.
@@ -54,7 +55,7 @@ class Cutter {
  private:
   std::string prepared(std::string_view text, bool is_first) const;
 
-  Cutting cutting_;
+  PreTokenizerConfig config_;
 };
 
 }  // namespace qkv::inline tokens

@@ -19,17 +19,17 @@
 namespace qkv::inline tokens {
 
 /// A part of a regular expression.
-struct CutPattern::Node {
-  enum class Kind { characters, sequence, choice, repeat, look };
+struct TokenRegex::Node {
+  enum class Kind { characters, sequence, choice, repeat, lookaround };
 
   /// What a class has in it: the characters from `first` to `last`; or, where `group` is a letter,
   /// those of that general category ('s' stands for blanks, 'w' for what words are made of).
   struct Item {
-    Code first = 0;
-    Code last = 0;
+    CodePoint first = 0;
+    CodePoint last = 0;
     char group = 0;
     char detail = 0;  ///< the category's second letter, if it matters
-    bool is_not = false;
+    bool negated = false;
   };
 
   static constexpr std::size_t no_end = std::numeric_limits<std::size_t>::max();
@@ -37,19 +37,19 @@ struct CutPattern::Node {
   Kind kind = Kind::sequence;
   std::vector<std::unique_ptr<Node>> parts = {};
   std::vector<Item> items = {};  ///< of characters
-  bool is_not = false;           ///< of characters, and of what must not follow
-  bool any_case = false;
+  bool negated = false;          ///< of characters, and of what must not follow
+  bool case_insensitive = false;
   std::size_t least = 0;
   std::size_t most = no_end;
-  bool keeps = false;  ///< a repeat that gives nothing back
+  bool possessive = false;  ///< a repeat that gives nothing back
 };
 
 /// The tree of a regular expression. Throws InputError.
-std::unique_ptr<CutPattern::Node> parsed_pattern(std::string_view written);
+std::unique_ptr<TokenRegex::Node> parse_regex(std::string_view written);
 
 namespace {
 
-using Node = CutPattern::Node;
+using Node = TokenRegex::Node;
 using NodePointer = std::unique_ptr<Node>;
 using Kind = Node::Kind;
 using Item = Node::Item;
@@ -78,65 +78,65 @@ class Parser {
     return true;
   }
 
-  Code take_character() {
-    const auto [code, bytes] = decoded(rest_, 0);
+  CodePoint take_character() {
+    const auto [code, bytes] = decode_code_point(rest_, 0);
     if (code == bad_byte) refuse("no whole character where one is due");
     rest_.remove_prefix(bytes);
     return code;
   }
 
-  NodePointer choice(bool any_case, std::size_t depth) {
+  NodePointer choice(bool case_insensitive, std::size_t depth) {
     if (depth > deepest) refuse("groups in groups without end");
     auto node = std::make_unique<Node>(Node{.kind = Kind::choice});
     do {
-      node->parts.push_back(sequence(any_case, depth));
+      node->parts.push_back(sequence(case_insensitive, depth));
     } while (take("|"));
     return node;
   }
 
-  NodePointer sequence(bool any_case, std::size_t depth) {
+  NodePointer sequence(bool case_insensitive, std::size_t depth) {
     auto node = std::make_unique<Node>();
     while (!rest_.empty() && rest_.front() != '|' && rest_.front() != ')') {
-      node->parts.push_back(repeated(atom(any_case, depth)));
+      node->parts.push_back(repeated(atom(case_insensitive, depth)));
     }
     return node;
   }
 
-  NodePointer atom(bool any_case, std::size_t depth) {
-    if (take("(?=")) return look(false, any_case, depth);
-    if (take("(?!")) return look(true, any_case, depth);
+  NodePointer atom(bool case_insensitive, std::size_t depth) {
+    if (take("(?=")) return lookaround(false, case_insensitive, depth);
+    if (take("(?!")) return lookaround(true, case_insensitive, depth);
     if (take("(?i:")) return group(true, depth);
-    if (take("(?:")) return group(any_case, depth);
+    if (take("(?:")) return group(case_insensitive, depth);
     if (rest_.starts_with("(?")) refuse("a group of a kind that qkv does not know");
-    if (take("(")) return group(any_case, depth);
+    if (take("(")) return group(case_insensitive, depth);
     auto node = std::make_unique<Node>(Node{.kind = Kind::characters});
-    node->any_case = any_case;
+    node->case_insensitive = case_insensitive;
     if (take("[")) {
       read_class(*node);
     } else if (take(".")) {
       node->items = {{.first = '\n', .last = '\n'}};
-      node->is_not = true;
+      node->negated = true;
     } else if (rest_.front() == '\\') {
       node->items = {escaped()};
     } else if (std::string_view("*+?{^$").find(rest_.front()) != std::string_view::npos) {
       refuse(fmt::format("a {} that qkv does not know there", rest_.front()));
     } else {
-      const Code code = take_character();
+      const CodePoint code = take_character();
       node->items = {{.first = code, .last = code}};
     }
     return node;
   }
 
-  NodePointer group(bool any_case, std::size_t depth) {
-    NodePointer node = choice(any_case, depth + 1);
+  NodePointer group(bool case_insensitive, std::size_t depth) {
+    NodePointer node = choice(case_insensitive, depth + 1);
     if (!take(")")) refuse("a ( without its )");
     return node;
   }
 
-  NodePointer look(bool is_not, bool any_case, std::size_t depth) {
-    auto node = std::make_unique<Node>(Node{.kind = Kind::look});
-    node->is_not = is_not;
-    node->parts.push_back(group(any_case, depth));
+  NodePointer lookaround(bool negated, bool case_insensitive, std::size_t depth) {
+    auto node = std::make_unique<Node>(Node{.kind = Kind::lookaround});
+    node->negated = negated;
+    node->parts.push_back(group(case_insensitive, depth));
     return node;
   }
 
@@ -151,10 +151,10 @@ class Parser {
       const std::size_t end = rest_.find('}');
       const std::string_view counts = rest_.substr(0, end);
       const std::size_t comma = std::min(counts.find(','), counts.size());
-      const auto from = number_in<std::size_t>(counts.substr(0, comma));
+      const auto from = parse_number<std::size_t>(counts.substr(0, comma));
       const bool is_open = comma + 1 == counts.size();
       const auto to =
-          comma == counts.size() ? from : number_in<std::size_t>(counts.substr(comma + 1));
+          comma == counts.size() ? from : parse_number<std::size_t>(counts.substr(comma + 1));
       constexpr std::size_t largest = 1000;
       if (end == rest_.npos || !from || (!to && !is_open) || *from > largest)
         refuse("a { of no use");
@@ -168,21 +168,21 @@ class Parser {
     auto repeat = std::make_unique<Node>(Node{.kind = Kind::repeat});
     repeat->least = least;
     repeat->most = most;
-    repeat->keeps = take("+");
+    repeat->possessive = take("+");
     if (rest_.starts_with("?")) refuse("a repeat that takes as little as it can");
     repeat->parts.push_back(std::move(node));
     return repeat;
   }
 
   void read_class(Node& node) {
-    node.is_not = take("^");
+    node.negated = take("^");
     do {
       if (rest_.empty()) refuse("a [ without its ]");
       if (rest_.starts_with("&&") || rest_.starts_with("[")) refuse("a class in a class");
       if (rest_.front() == '\\') {
         node.items.push_back(escaped());
       } else {
-        const Code code = take_character();
+        const CodePoint code = take_character();
         node.items.push_back({.first = code, .last = code});
       }
       Item& item = node.items.back();
@@ -195,22 +195,22 @@ class Parser {
     } while (!take("]"));
   }
 
-  static Item one(Code code) { return {.first = code, .last = code}; }
+  static Item one(CodePoint code) { return {.first = code, .last = code}; }
 
   // What a backslash and what follows it stand for.
   Item escaped() {
     rest_.remove_prefix(1);
     if (rest_.empty()) refuse("a backslash at its end");
-    const Code code = take_character();
+    const CodePoint code = take_character();
     switch (code) {
       case 'p': return category(false);
       case 'P': return category(true);
       case 's': return {.group = 's'};
-      case 'S': return {.group = 's', .is_not = true};
+      case 'S': return {.group = 's', .negated = true};
       case 'd': return {.group = 'N', .detail = 'd'};
-      case 'D': return {.group = 'N', .detail = 'd', .is_not = true};
+      case 'D': return {.group = 'N', .detail = 'd', .negated = true};
       case 'w': return {.group = 'w'};
-      case 'W': return {.group = 'w', .is_not = true};
+      case 'W': return {.group = 'w', .negated = true};
       case 'r': return one('\r');
       case 'n': return one('\n');
       case 't': return one('\t');
@@ -224,13 +224,13 @@ class Parser {
     return one(code);
   }
 
-  Item category(bool is_not) {
+  Item category(bool negated) {
     const std::size_t end = rest_.find('}');
     const bool is_short = rest_.starts_with("{") && end != rest_.npos && end >= 2 && end <= 3;
     if (!is_short || std::string_view("LMNPSZC").find(rest_[1]) == std::string_view::npos) {
       refuse("a \\p of something else than {L}, {Lu}, {N} and their like");
     }
-    const Item item{.group = rest_[1], .detail = end == 3 ? rest_[2] : '\0', .is_not = is_not};
+    const Item item{.group = rest_[1], .detail = end == 3 ? rest_[2] : '\0', .negated = negated};
     rest_.remove_prefix(end + 1);
     return item;
   }
@@ -241,13 +241,13 @@ class Parser {
 
 }  // namespace
 
-std::unique_ptr<CutPattern::Node> parsed_pattern(std::string_view written) {
+std::unique_ptr<TokenRegex::Node> parse_regex(std::string_view written) {
   return Parser(written).all();
 }
 
 namespace {
 
-bool is_in_group(Code code, const Node::Item& item) {
+bool is_in_group(CodePoint code, const Node::Item& item) {
   if (item.group == 's') return is_blank(code);
   const char* category = utf8proc_category_string(code);
   if (item.group == 'w') {
@@ -257,19 +257,19 @@ bool is_in_group(Code code, const Node::Item& item) {
   return category[0] == item.group && (item.detail == 0 || category[1] == item.detail);
 }
 
-bool has(const Node& node, Code code) {
+bool has(const Node& node, CodePoint code) {
   return std::ranges::any_of(node.items, [&](const Node::Item& item) {
-    if (item.group != 0) return is_in_group(code, item) != item.is_not;
+    if (item.group != 0) return is_in_group(code, item) != item.negated;
     return code >= item.first && code <= item.last;
   });
 }
 
 // Whether the character is one of the node's, in capitals or not where it doesn't matter.
-bool takes(const Node& node, Code code) {
+bool takes(const Node& node, CodePoint code) {
   const bool found =
-      has(node, code) ||
-      (node.any_case && (has(node, utf8proc_tolower(code)) || has(node, utf8proc_toupper(code))));
-  return found != node.is_not;
+      has(node, code) || (node.case_insensitive &&
+                          (has(node, utf8proc_tolower(code)) || has(node, utf8proc_toupper(code))));
+  return found != node.negated;
 }
 
 // Goes on from a place in the text; whether all that follows fits.
@@ -306,9 +306,9 @@ class Matcher {
       case Kind::choice:
         return std::ranges::any_of(node.parts,
                                    [&](const auto& part) { return matches(*part, at, next); });
-      case Kind::look: {
+      case Kind::lookaround: {
         const bool follows = matches(*node.parts[0], at, [](std::size_t) { return true; });
-        return follows != node.is_not && next(at);
+        return follows != node.negated && next(at);
       }
       case Kind::repeat: break;
     }
@@ -319,7 +319,7 @@ class Matcher {
   // How many bytes the character there has, if it is one of the node's; 0 where it is not.
   std::size_t character(const Node& node, std::size_t at) const {
     if (at >= text_.size()) return 0;
-    const auto [code, bytes] = decoded(text_, at);
+    const auto [code, bytes] = decode_code_point(text_, at);
     if (code == bad_byte) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
     return takes(node, code) ? bytes : 0;
   }
@@ -340,7 +340,7 @@ class Matcher {
     }
     steps_ += ends.size();
     if (ends.size() - 1 < node.least) return false;
-    if (node.keeps) return next(ends.back());
+    if (node.possessive) return next(ends.back());
     for (std::size_t count = ends.size(); count-- > node.least;) {
       if (next(ends[count])) return true;
     }
@@ -363,18 +363,18 @@ class Matcher {
 
 }  // namespace
 
-CutPattern::CutPattern(std::string_view written) : root_(parsed_pattern(written)) {}
+TokenRegex::TokenRegex(std::string_view written) : root_(parse_regex(written)) {}
 
-CutPattern::~CutPattern() = default;
+TokenRegex::~TokenRegex() = default;
 
-std::vector<std::string_view> CutPattern::pieces(std::string_view text) const {
+std::vector<std::string_view> TokenRegex::pieces(std::string_view text) const {
   std::vector<std::string_view> pieces;
   Matcher matcher(text);
   std::size_t begin = 0;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = matcher.end_of(*root_, at);
     if (!end || *end == at) {
-      const auto [code, bytes] = decoded(text, at);
+      const auto [code, bytes] = decode_code_point(text, at);
       if (code == bad_byte) {
         throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
       }

@@ -28,11 +28,11 @@ bool flag(const nlohmann::json& object, std::string_view key, bool otherwise);
 
 /// How tokenizer.json prepares and cuts a text: its normalizer and its pre_tokenizer. Throws
 /// InputError for parts that qkv does not know.
-void read_cutting(const nlohmann::json& tokenizer, BpeFiles& files);
+void read_pre_tokenizer(const nlohmann::json& tokenizer, BpeFiles& files);
 
 using Json = nlohmann::json;
-using Start = Cutting::Start;
-using Words = Cutting::Words;
+using PrependScheme = PreTokenizerConfig::PrependScheme;
+using Words = PreTokenizerConfig::Words;
 
 // A part by itself, or each of a sequence.
 std::vector<const Json*> parts_of(const Json& part, std::string_view list) {
@@ -48,53 +48,54 @@ std::string text_under(const Json& part, std::string_view key) {
   return text.is_string() ? text.get<std::string>() : "";
 }
 
-void read_normalizer(const Json& part, Cutting& cutting) {
+void read_normalizer(const Json& part, PreTokenizerConfig& pre_tokenizer) {
   const std::string type = type_of(part);
   if (type == "NFC") {
-    cutting.composes = true;
+    pre_tokenizer.normalises_nfc = true;
   } else if (type == "Prepend" && !text_under(part, "prepend").empty()) {
-    cutting.blank = text_under(part, "prepend");
-    cutting.start = Start::always;
+    pre_tokenizer.blank = text_under(part, "prepend");
+    pre_tokenizer.start = PrependScheme::always;
   } else if (type == "Replace" && text_under(member(part, "pattern"), "String") == " " &&
              !text_under(part, "content").empty()) {
     const std::string content = text_under(part, "content");
-    if (!cutting.blank.empty() && cutting.blank != content) {
+    if (!pre_tokenizer.blank.empty() && pre_tokenizer.blank != content) {
       refuse_tokenizer("its normalizer has two marks for a blank");
     }
-    cutting.blank = content;
+    pre_tokenizer.blank = content;
   } else {
     refuse_tokenizer(fmt::format("its normalizer is {}", type));
   }
 }
 
-void read_byte_level(const Json& part, Cutting& cutting) {
-  if (flag(part, "add_prefix_space", true)) cutting.start = Start::unless_there;
+void read_byte_level(const Json& part, PreTokenizerConfig& pre_tokenizer) {
+  if (flag(part, "add_prefix_space", true)) pre_tokenizer.start = PrependScheme::unless_there;
   if (!flag(part, "use_regex", true)) return;
-  if (!cutting.patterns.empty()) refuse_tokenizer("its pre_tokenizer cuts twice");
-  cutting.words = Words::gpt2;
+  if (!pre_tokenizer.patterns.empty()) refuse_tokenizer("its pre_tokenizer cuts twice");
+  pre_tokenizer.words = Words::gpt2;
 }
 
-void read_metaspace(const Json& part, Cutting& cutting) {
+void read_metaspace(const Json& part, PreTokenizerConfig& pre_tokenizer) {
   const std::string replacement = text_under(part, "replacement");
   if (replacement.empty()) refuse_tokenizer("its pre_tokenizer Metaspace has no replacement");
   const std::string scheme = text_under(part, "prepend_scheme");
-  cutting.blank = replacement;
-  cutting.words = flag(part, "split", true) ? Words::at_blanks : Words::none;
+  pre_tokenizer.blank = replacement;
+  pre_tokenizer.words = flag(part, "split", true) ? Words::at_blanks : Words::none;
   if (scheme == "never" || (scheme.empty() && !flag(part, "add_prefix_space", true))) return;
-  cutting.start = scheme == "first" ? Start::once : Start::unless_there;
+  pre_tokenizer.start = scheme == "first" ? PrependScheme::once : PrependScheme::unless_there;
 }
 
-void read_split(const Json& part, Cutting& cutting) {
+void read_split(const Json& part, PreTokenizerConfig& pre_tokenizer) {
   const Json& pattern = member(part, "pattern");
   const bool is_plain = !flag(part, "invert", false);
   // Where a mark stands for each blank there is none to cut at.
-  if (is_plain && text_under(pattern, "String") == " " && !cutting.blank.empty()) return;
+  if (is_plain && text_under(pattern, "String") == " " && !pre_tokenizer.blank.empty()) return;
   if (text_under(pattern, "Regex").empty() || text_under(part, "behavior") != "Isolated" ||
       !is_plain) {
     refuse_tokenizer("its pre_tokenizer is a Split of another kind than an isolated pattern");
   }
-  cutting.words = Words::patterns;
-  cutting.patterns.push_back(std::make_shared<const CutPattern>(text_under(pattern, "Regex")));
+  pre_tokenizer.words = Words::patterns;
+  pre_tokenizer.patterns.push_back(
+      std::make_shared<const TokenRegex>(text_under(pattern, "Regex")));
 }
 
 const Json& member(const Json& object, std::string_view key) {
@@ -121,11 +122,11 @@ void refuse_tokenizer(std::string_view what) {
       what));
 }
 
-void read_cutting(const Json& tokenizer, BpeFiles& files) {
-  Cutting& cutting = files.cutting;
-  cutting.words = Words::none;
+void read_pre_tokenizer(const Json& tokenizer, BpeFiles& files) {
+  PreTokenizerConfig& pre_tokenizer = files.pre_tokenizer;
+  pre_tokenizer.words = Words::none;
   for (const Json* part : parts_of(member(tokenizer, "normalizer"), "normalizers")) {
-    read_normalizer(*part, cutting);
+    read_normalizer(*part, pre_tokenizer);
   }
   const Json& cut = member(tokenizer, "pre_tokenizer");
   files.by_characters = true;
@@ -133,16 +134,16 @@ void read_cutting(const Json& tokenizer, BpeFiles& files) {
     const std::string type = type_of(*part);
     if (type == "ByteLevel") {
       files.by_characters = false;
-      read_byte_level(*part, cutting);
+      read_byte_level(*part, pre_tokenizer);
     } else if (type == "Metaspace") {
-      read_metaspace(*part, cutting);
+      read_metaspace(*part, pre_tokenizer);
     } else if (type == "Split") {
-      read_split(*part, cutting);
+      read_split(*part, pre_tokenizer);
     } else {
       refuse_tokenizer(fmt::format("its pre_tokenizer is {}", type));
     }
   }
-  if (files.by_characters && cutting.blank.empty()) {
+  if (files.by_characters && pre_tokenizer.blank.empty()) {
     refuse_tokenizer(fmt::format("its pre_tokenizer is {}", type_of(cut)));
   }
 }
@@ -253,8 +254,8 @@ AddedToken added_token(const Json& token) {
   }
   AddedToken added{.text = token["content"].get<std::string>(),
                    .id = token["id"].get<double>(),
-                   .takes_blanks_before = flag(token, "lstrip", false),
-                   .takes_blanks_after = flag(token, "rstrip", false)};
+                   .strips_left = flag(token, "lstrip", false),
+                   .strips_right = flag(token, "rstrip", false)};
   if (added.text.empty()) throw InputError("tokenizer: an added token is empty");
   if (flag(token, "single_word", false)) {
     refuse_tokenizer(fmt::format("its added token {} has single_word = true", added.text));
@@ -283,11 +284,11 @@ BpeFiles bpe_files(std::string_view tokenizer_json) {
   BpeFiles files{.ids = ids_from(member(model, "vocab")), .merges = {}};
   for (const Json& merge : member(model, "merges")) files.merges.push_back(merge_of(merge));
   for (const Json& token : member(json, "added_tokens")) files.added.push_back(added_token(token));
-  read_cutting(json, files);
+  read_pre_tokenizer(json, files);
   read_template(member(json, "post_processor"), files);
-  files.takes_whole_words = flag(model, "ignore_merges", false);
-  files.falls_back_to_bytes = flag(model, "byte_fallback", false);
-  files.fuses_unknown = flag(model, "fuse_unk", false);
+  files.ignore_merges = flag(model, "ignore_merges", false);
+  files.byte_fallback = flag(model, "byte_fallback", false);
+  files.fuse_unknown = flag(model, "fuse_unk", false);
   if (const Json& unknown = member(model, "unk_token"); unknown.is_string()) {
     files.unknown = unknown.get<std::string>();
   }

@@ -16,7 +16,7 @@ struct Character {
 // As \p{L}, \p{N} and \s of the pattern see them. Of the control characters only those that end
 // a line or a cell are blanks, as in Unicode's White_Space: not U+001C to U+001F, which Python's
 // own `re` counts, but neither the `regex` of GPT-2's encoder nor Hugging Face's.
-CharacterKind kind_of(Code code) {
+CharacterKind kind_of(CodePoint code) {
   if ((code >= 0x09 && code <= 0x0d) || code == 0x85) return CharacterKind::blank;
   switch (category_group(code)) {
     case 'L': return CharacterKind::letter;
@@ -27,7 +27,7 @@ CharacterKind kind_of(Code code) {
 }
 
 Character character_at(std::string_view text) {
-  const auto [code, bytes] = decoded(text, 0);
+  const auto [code, bytes] = decode_code_point(text, 0);
   if (code == bad_byte) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
   return {kind_of(code), bytes};
 }
@@ -78,7 +78,7 @@ std::vector<std::string_view> gpt2_words(std::string_view text) {
   return words;
 }
 
-bool is_blank(Code code) { return kind_of(code) == CharacterKind::blank; }
+bool is_blank(CodePoint code) { return kind_of(code) == CharacterKind::blank; }
 
 std::size_t blanks_before(std::string_view text) { return run_of(text, CharacterKind::blank); }
 
@@ -98,7 +98,7 @@ namespace {
 template <class Visit>
 void each_code_point(std::string_view text, const Visit& visit) {
   for (std::size_t at = 0; at < text.size();) {
-    const auto [code, bytes] = decoded(text, at);
+    const auto [code, bytes] = decode_code_point(text, at);
     if (code == bad_byte) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
     visit(code, text.substr(at, bytes));
     at += bytes;
@@ -107,7 +107,7 @@ void each_code_point(std::string_view text, const Visit& visit) {
 
 enum class TokenKind { word, joined, mark, unseen };
 
-TokenKind token_kind(Code code) {
+TokenKind token_kind(CodePoint code) {
   if (code == '\'' || code == 0x2019) return TokenKind::word;
   switch (category_group(code)) {
     case 'L':
@@ -126,7 +126,7 @@ std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   bool in_word = false;
   bool after_token = false;  // a combining mark belongs to the token right before it
-  each_code_point(text, [&](Code code, std::string_view bytes) {
+  each_code_point(text, [&](CodePoint code, std::string_view bytes) {
     const TokenKind kind = token_kind(code);
     const bool joins =
         (kind == TokenKind::word && in_word) || (kind == TokenKind::joined && after_token);
@@ -143,9 +143,9 @@ std::vector<std::string> words_of(std::string_view text) {
 
 std::vector<std::string> characters_of(std::string_view text) {
   std::vector<std::string> characters;
-  Code before = 0;
-  Code state = 0;
-  each_code_point(text, [&](Code code, std::string_view bytes) {
+  CodePoint before = 0;
+  CodePoint state = 0;
+  each_code_point(text, [&](CodePoint code, std::string_view bytes) {
     const bool starts =
         characters.empty() || utf8proc_grapheme_break_stateful(before, code, &state);
     if (starts) {

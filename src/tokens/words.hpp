@@ -22,7 +22,7 @@ std::vector<std::string> characters_of(std::string_view text);
 std::vector<std::string_view> gpt2_words(std::string_view text);
 
 /// Whether \\s of the patterns means the character: Unicode's White_Space.
-bool is_blank(Code code);
+bool is_blank(CodePoint code);
 
 /// How many bytes at the start of the text, and at its end, are blanks.
 std::size_t blanks_before(std::string_view text);

@@ -13,7 +13,7 @@
 namespace qkv::inline trace {
 namespace {
 
-using Names = std::set<std::string, std::less<>>;
+using NameSet = std::set<std::string, std::less<>>;
 
 bool has_given(const Recipe& recipe, std::string_view name) {
   return std::ranges::any_of(recipe.givens, [&](const Given& given) { return given.name == name; });
@@ -39,39 +39,41 @@ void require_step(const Recipe& recipe, std::string_view name, std::string_view 
 }
 
 // How a gradient goes back through a step to operand k.
-WayBack way_to(const StepRecipe& step, std::size_t k) {
-  if (!step.operation || !step.operation->way_back) return {};
-  return step.operation->way_back({k, step.of.size(), &step.options});
+BackwardRule path_to(const StepRecipe& step, std::size_t k) {
+  if (!step.operation || !step.operation->backward) return {};
+  return step.operation->backward({k, step.of.size(), &step.options});
 }
 
 // Gradient(dY, X, …) of operand k of the step.
 StepRecipe one_gradient(const StepRecipe& step, std::size_t k, std::string name,
-                        std::string arriving) {
-  const WayBack way = way_to(step, k);
-  StepRecipe made{std::move(name), way.operation, {std::move(arriving), step.of[k]}, step.options};
-  for (const std::size_t need : way.needs) {
-    made.of.push_back(need == WayBack::result ? step.name : step.of[need]);
+                        std::string grad_output) {
+  const BackwardRule way = path_to(step, k);
+  StepRecipe made{
+      std::move(name), way.operation, {std::move(grad_output), step.of[k]}, step.options};
+  for (const std::size_t need : way.saved) {
+    made.of.push_back(need == BackwardRule::result ? step.name : step.of[need]);
   }
   return made;
 }
 
 // One use of a name: which operand of which step.
-struct PlaceOfUse {
+struct UsePosition {
   const StepRecipe* step;
   std::size_t operand;
 };
 
-class WaysBack {
+class BackwardBuilder {
  public:
-  WaysBack(const Recipe& recipe, const Backward& backward) : recipe_(recipe), backward_(backward) {
+  BackwardBuilder(const Recipe& recipe, const BackwardSpec& backward)
+      : recipe_(recipe), backward_(backward) {
     require_names();
-    find_what_flows();
-    find_what_arrives();
+    find_reachable();
+    find_incoming();
   }
 
   std::vector<StepRecipe> steps() {
     for (std::size_t s = recipe_.steps.size(); s-- > 0;) {
-      if (is_on_the_way(recipe_.steps[s].name)) add(recipe_.steps[s].name);
+      if (is_reachable(recipe_.steps[s].name)) add(recipe_.steps[s].name);
     }
     for (std::size_t g = recipe_.givens.size(); g-- > 0;) {
       if (is_wanted(recipe_.givens[g].name)) add(recipe_.givens[g].name);
@@ -85,13 +87,11 @@ class WaysBack {
            std::ranges::find(backward_.wanted, given) != backward_.wanted.end();
   }
 
-  bool is_on_the_way(const std::string& name) const {
+  bool is_reachable(const std::string& name) const {
     return flows_.contains(name) && arrives_.contains(name);
   }
 
-  bool is_wanted(const std::string& given) const {
-    return is_listed(given) && is_on_the_way(given);
-  }
+  bool is_wanted(const std::string& given) const { return is_listed(given) && is_reachable(given); }
 
   void require_names() const {
     if (!backward_.of.empty()) require_step(recipe_, backward_.of, "of");
@@ -120,26 +120,26 @@ class WaysBack {
   }
 
   // What is made of a wanted given, along operands through which gradients flow.
-  void find_what_flows() {
+  void find_reachable() {
     for (const Given& given : recipe_.givens) {
       if (is_listed(given.name)) flows_.insert(given.name);
     }
     for (const StepRecipe& step : recipe_.steps) {
       for (std::size_t k = 0; k < step.of.size(); ++k) {
-        if (flows_.contains(step.of[k]) && way_to(step, k).operation) flows_.insert(step.name);
+        if (flows_.contains(step.of[k]) && path_to(step, k).operation) flows_.insert(step.name);
       }
     }
   }
 
   // What the loss is made of, or what gradients are given of.
-  void find_what_arrives() {
+  void find_incoming() {
     if (!backward_.of.empty()) arrives_.insert(backward_.of);
     for (const auto& [step, given] : backward_.from) arrives_.insert(step);
     for (std::size_t s = recipe_.steps.size(); s-- > 0;) {
       const StepRecipe& step = recipe_.steps[s];
       if (!arrives_.contains(step.name)) continue;
       for (std::size_t k = step.of.size(); k-- > 0;) {
-        if (!way_to(step, k).operation) continue;
+        if (!path_to(step, k).operation) continue;
         arrives_.insert(step.of[k]);
         if (flows_.contains(step.of[k])) uses_[step.of[k]].push_back({&step, k});
       }
@@ -148,7 +148,7 @@ class WaysBack {
       throw InputError(fmt::format("of: no numbers flow from a given to {}", backward_.of));
     }
     for (const std::string& given : backward_.wanted) {
-      if (is_on_the_way(given)) continue;
+      if (is_reachable(given)) continue;
       throw InputError(
           fmt::format("wanted: no numbers flow from {} to {}", given,
                       backward_.of.empty() ? "what the gradients are given of" : backward_.of));
@@ -167,12 +167,12 @@ class WaysBack {
   void add(const std::string& name) {
     const std::string own = gradient_name(name);
     if (name == backward_.of) {
-      steps_.push_back({own, &seed_operation, {name}, {}});
+      steps_.push_back({own, &grad_seed_operation, {name}, {}});
       gradient_of_[name] = own;
       return;
     }
     std::vector<std::string> parts = given_to(name);
-    std::vector<PlaceOfUse> uses = uses_[name];
+    std::vector<UsePosition> uses = uses_[name];
     std::ranges::reverse(uses);  // they were found from the last one on
     const bool alone = uses.size() + parts.size() == 1;
     if (alone && uses.empty()) {
@@ -185,22 +185,22 @@ class WaysBack {
           one_gradient(*uses[u].step, uses[u].operand, named, gradient_of_.at(uses[u].step->name)));
       parts.push_back(named);
     }
-    if (!alone) steps_.push_back({own, &sum_of_uses_operation, parts, {}});
+    if (!alone) steps_.push_back({own, &accumulate_grad_operation, parts, {}});
     gradient_of_[name] = own;
   }
 
   // "scores", or "scores_1" and "scores_2" where one step uses it twice.
-  static std::string name_of_use(const std::vector<PlaceOfUse>& uses, std::size_t u) {
-    const auto of_step = [&](const PlaceOfUse& use) { return use.step == uses[u].step; };
+  static std::string name_of_use(const std::vector<UsePosition>& uses, std::size_t u) {
+    const auto of_step = [&](const UsePosition& use) { return use.step == uses[u].step; };
     if (std::ranges::count_if(uses, of_step) == 1) return uses[u].step->name;
     const auto here = uses.begin() + static_cast<long>(u);
     return fmt::format("{}_{}", uses[u].step->name, std::count_if(uses.begin(), here, of_step) + 1);
   }
 
   const Recipe& recipe_;
-  const Backward& backward_;
-  Names flows_, arrives_;
-  std::map<std::string, std::vector<PlaceOfUse>, std::less<>> uses_;
+  const BackwardSpec& backward_;
+  NameSet flows_, arrives_;
+  std::map<std::string, std::vector<UsePosition>, std::less<>> uses_;
   std::map<std::string, std::string, std::less<>> gradient_of_;
   std::vector<StepRecipe> steps_;
 };
@@ -219,13 +219,13 @@ void refuse_taken_names(const Recipe& recipe, const std::vector<StepRecipe>& ste
 
 std::string gradient_name(std::string_view name) { return fmt::format("d_{}", name); }
 
-std::vector<StepRecipe> backward_steps(const Recipe& recipe, const Backward& backward) {
-  std::vector<StepRecipe> steps = WaysBack(recipe, backward).steps();
+std::vector<StepRecipe> backward_steps(const Recipe& recipe, const BackwardSpec& backward) {
+  std::vector<StepRecipe> steps = BackwardBuilder(recipe, backward).steps();
   refuse_taken_names(recipe, steps);
   return steps;
 }
 
-StepRecipe backward_step(const Recipe& recipe, std::string name, std::string arriving,
+StepRecipe backward_step(const Recipe& recipe, std::string name, std::string grad_output,
                          std::string_view through, std::string_view to) {
   require_step(recipe, through, "through");
   const StepRecipe& step = *find_step(recipe, through);
@@ -241,10 +241,10 @@ StepRecipe backward_step(const Recipe& recipe, std::string name, std::string arr
                     through, to, uses));
   }
   const auto k = static_cast<std::size_t>(std::ranges::find(step.of, to) - step.of.begin());
-  if (!way_to(step, k).operation) {
+  if (!path_to(step, k).operation) {
     throw InputError(fmt::format("to: no gradient flows through {} to {}", through, to));
   }
-  return one_gradient(step, k, std::move(name), std::move(arriving));
+  return one_gradient(step, k, std::move(name), std::move(grad_output));
 }
 
 }  // namespace qkv::inline trace

@@ -32,13 +32,13 @@ std::optional<std::string> first_place(const Tensor& tensor, bool (*is_such)(dou
                      place % tensor.columns() + 1);
 }
 
-bool is_no_number(double value) { return std::isnan(value); }
+bool is_nan_cell(double value) { return std::isnan(value); }
 bool is_infinite(double value) { return std::isinf(value); }
 
 // What brought a number that is none about: one in an operand, infinities there, or an overflow.
-std::string why_no_number(const Operation& operation, const Call& call) {
+std::string nan_cause(const Operation& operation, const Call& call) {
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-    if (const auto place = first_place(*call.inputs[k], is_no_number)) {
+    if (const auto place = first_place(*call.inputs[k], is_nan_cell)) {
       return fmt::format("{} of {} is none (nan); look where it comes from", *place, call.names[k]);
     }
   }
@@ -56,15 +56,15 @@ std::string why_no_number(const Operation& operation, const Call& call) {
     return "its terms grew beyond 1.8e308, the largest number; make its operands smaller";
   }
   if (!operation.undefined.empty()) return std::string(operation.undefined);
-  return fmt::format("0 was divided by 0; {}", operation.against_zero);
+  return fmt::format("0 was divided by 0; {}", operation.zero_division_hint);
 }
 
 // Asked of every number of every step: on several threads where they are many.
 /// Whether a number of the tensor is none (nan).
-bool has_no_number(const Tensor& tensor) {
+bool contains_nan(const Tensor& tensor) {
   std::atomic<bool> found = false;
-  tensor.values.in_pieces([&](std::span<const double> piece) {
-    in_blocks(piece.size(), std::size_t{1} << 16, 1, [&](std::size_t begin, std::size_t end) {
+  tensor.values.for_each_piece([&](std::span<const double> piece) {
+    parallel_for(piece.size(), std::size_t{1} << 16, 1, [&](std::size_t begin, std::size_t end) {
       if (has_nan(piece.subspan(begin, end - begin))) found = true;
     });
   });
@@ -72,11 +72,11 @@ bool has_no_number(const Tensor& tensor) {
 }
 
 /// Throws InputError where one of the result's is: which, and what brought it about.
-void refuse_no_number(const Tensor& result, const Operation& operation, const Call& call) {
-  if (!has_no_number(result)) return;
+void refuse_nan(const Tensor& result, const Operation& operation, const Call& call) {
+  if (!contains_nan(result)) return;
   throw InputError(fmt::format("{}: {} is not a number: {}", call.step,
-                               first_place(result, is_no_number).value(),
-                               why_no_number(operation, call)));
+                               first_place(result, is_nan_cell).value(),
+                               nan_cause(operation, call)));
 }
 
 void refuse_operand_count(const StepRecipe& step) {
@@ -105,7 +105,7 @@ Tensor worked_out(const Step& step, const Trace& trace) {
   const Call call = trace.call(step);
   Tensor result = result_of(*step.operation, call);
   // What is recomputed makes nan of nothing that wasn't (Operation::in_place).
-  if (result.values.are_stored()) refuse_no_number(result, *step.operation, call);
+  if (result.values.are_stored()) refuse_nan(result, *step.operation, call);
   return result;
 }
 
@@ -116,7 +116,7 @@ bool is_large(const StepRecipe& step, const Trace& trace) {
     const Tensor& operand = *trace.find(name);
     numbers += operand.matrices() * operand.rows() * operand.columns();  // also where unseen
   }
-  return numbers > teaching_numbers;
+  return numbers > small_tensor_limit;
 }
 
 std::size_t numbers_in(const Trace& trace) {
@@ -127,21 +127,21 @@ std::size_t numbers_in(const Trace& trace) {
 }
 
 /// An attention that is looked at nowhere but in its result.
-struct Unseen {
+struct FusedSteps {
   std::vector<std::size_t> steps;
-  std::vector<InPlace> works = {};  // of those that are there so far
-  bool is_over = false;             // it is worked out, or can't be done so
+  std::vector<InPlaceKernel> works = {};  // of those that are there so far
+  bool is_over = false;                   // it is worked out, or can't be done so
 };
 
 /// The work on one recipe, step by step.
 class Evaluator {
  public:
-  Evaluator(Recipe recipe, const WantedSteps& wanted)
+  Evaluator(Recipe recipe, const RequestedSteps& wanted)
       : recipe_(std::move(recipe)), lets_go_(!wanted.empty()), looks_(recipe_, wanted) {
     if (!lets_go_) return;
-    for (auto& steps : unseen_attentions(recipe_, looks_)) {
-      for (const std::size_t s : steps) unseen_of_[s] = unseen_.size();
-      unseen_.push_back({std::move(steps)});
+    for (auto& steps : fused_attentions(recipe_, looks_)) {
+      for (const std::size_t s : steps) fused_of_[s] = fused_.size();
+      fused_.push_back({std::move(steps)});
     }
   }
 
@@ -149,23 +149,23 @@ class Evaluator {
 
  private:
   bool has_operands(std::size_t s) const;
-  bool is_to_be_made(std::size_t s) const;
+  bool must_evaluate(std::size_t s) const;
   void make(std::size_t s);
-  bool is_made_unseen(std::size_t s, Unseen& attention);
-  std::optional<UnseenAttention> result_of_unseen(const Unseen& attention, const Step& last) const;
-  void finish(Unseen& attention, const Values& weights);
-  void make_seen(std::size_t s, Unseen& attention);
+  bool is_fused(std::size_t s, FusedSteps& attention);
+  std::optional<FusedAttention> fused_result(const FusedSteps& attention, const Step& last) const;
+  void finish(FusedSteps& attention, const Values& weights);
+  void make_seen(std::size_t s, FusedSteps& attention);
   void add(std::size_t s, Step step);
-  void let_go_of_operands(std::size_t s);
-  void forget(const Unseen& attention, std::string_view but = "");
+  void release_operands(std::size_t s);
+  void forget(const FusedSteps& attention, std::string_view but = "");
   void attempt(std::size_t s, const std::function<void()>& work);
 
   Recipe recipe_;
   const AxisLabels tokens_ = recipe_.tokens;
   const bool lets_go_;
-  const Looks looks_;
-  std::vector<Unseen> unseen_;
-  std::map<std::size_t, std::size_t> unseen_of_;  // of each of their steps, which it is part of
+  const Liveness looks_;
+  std::vector<FusedSteps> fused_;
+  std::map<std::size_t, std::size_t> fused_of_;  // of each of their steps, which it is part of
   MemoryBudget budget_;
   Evaluation result_;
   Trace& trace_ = result_.trace;
@@ -186,7 +186,7 @@ bool Evaluator::has_operands(std::size_t s) const {
   return std::ranges::all_of(recipe_.steps[s].of, [&](const auto& n) { return trace_.find(n); });
 }
 
-bool Evaluator::is_to_be_made(std::size_t s) const {
+bool Evaluator::must_evaluate(std::size_t s) const {
   const StepRecipe& step = recipe_.steps[s];
   return step.operation && has_operands(s) && (looks_.needed[s] || !is_large(step, trace_));
 }
@@ -198,14 +198,14 @@ void Evaluator::add(std::size_t s, Step step) {
 }
 
 // Lets go of the large operands of step `s` that neither a later step needs nor is kept.
-void Evaluator::let_go_of_operands(std::size_t s) {
+void Evaluator::release_operands(std::size_t s) {
   if (!lets_go_) return;
   std::size_t gone = 0;
   for (const std::string& name : recipe_.steps[s].of) {
     const auto last = looks_.last_uses.find(name);
     const bool still_used = last != looks_.last_uses.end() && last->second > s;
     const Tensor* tensor = trace_.find(name);
-    const bool is_large = tensor && tensor->values.size() > teaching_numbers;
+    const bool is_large = tensor && tensor->values.size() > small_tensor_limit;
     if (still_used || looks_.kept.contains(name) || !is_large) continue;
     gone += std::erase_if(trace_.steps, [&](const Step& step) { return step.name == name; });
   }
@@ -213,47 +213,47 @@ void Evaluator::let_go_of_operands(std::size_t s) {
 }
 
 void Evaluator::make(std::size_t s) {
-  const auto unseen = unseen_of_.find(s);
-  if (unseen != unseen_of_.end() && is_made_unseen(s, unseen_[unseen->second])) return;
+  const auto unseen = fused_of_.find(s);
+  if (unseen != fused_of_.end() && is_fused(s, fused_[unseen->second])) return;
   if (!has_operands(s)) return;  // one of them may just have failed
   Step step = begun(recipe_.steps[s], trace_, tokens_);
   step.output = worked_out(step, trace_);
   add(s, std::move(step));
-  let_go_of_operands(s);
+  release_operands(s);
 }
 
 // ---------------------------------------------------------------- what is not looked at
 
 // What an attention comes to that `last` ends; nothing where its numbers have to be seen.
-std::optional<UnseenAttention> Evaluator::result_of_unseen(const Unseen& attention,
-                                                           const Step& last) const {
-  std::vector<UnseenStep> steps;
+std::optional<FusedAttention> Evaluator::fused_result(const FusedSteps& attention,
+                                                      const Step& last) const {
+  std::vector<FusedStep> steps;
   for (std::size_t k = 0; k < attention.works.size(); ++k) {
     const Step& step = trace_.step_at(recipe_.steps[attention.steps[k]].name);
     steps.push_back({step.operation, trace_.call(step), &attention.works[k]});
   }
   steps.push_back({last.operation, trace_.call(last)});
-  std::optional<UnseenAttention> made = unseen_attention(steps);
-  if (made && has_no_number(made->result)) return {};
+  std::optional<FusedAttention> made = fused_attention(steps);
+  if (made && contains_nan(made->result)) return {};
   return made;
 }
 
 // Whether step `s` of an attention is there with its numbers left out, or ends one that is.
-bool Evaluator::is_made_unseen(std::size_t s, Unseen& attention) {
+bool Evaluator::is_fused(std::size_t s, FusedSteps& attention) {
   if (attention.is_over) return false;
   Step step = begun(recipe_.steps[s], trace_, tokens_);
   if (s != attention.steps.back()) {
-    if (auto work = unseen_step(*step.operation, trace_.call(step))) {
+    if (auto work = fused_step(*step.operation, trace_.call(step))) {
       step.output = work->frame;
       attention.works.push_back(std::move(*work));
       add(s, std::move(step));
       return true;
     }
-  } else if (auto made = result_of_unseen(attention, step)) {
+  } else if (auto made = fused_result(attention, step)) {
     step.output = std::move(made->result);
     finish(attention, made->weights);
     add(s, std::move(step));
-    std::ranges::for_each(attention.steps, [&](auto t) { let_go_of_operands(t); });
+    std::ranges::for_each(attention.steps, [&](auto t) { release_operands(t); });
     return true;
   }
   make_seen(s, attention);
@@ -261,18 +261,18 @@ bool Evaluator::is_made_unseen(std::size_t s, Unseen& attention) {
 }
 
 // The weights stay where the result's arithmetic is looked at, and are made when they are.
-void Evaluator::finish(Unseen& attention, const Values& weights) {
+void Evaluator::finish(FusedSteps& attention, const Values& weights) {
   attention.is_over = true;
   attention.works.clear();
   const std::string& name = recipe_.steps[attention.steps.end()[-2]].name;
   const bool are_kept = looks_.kept.contains(name);
   if (are_kept) std::ranges::find(trace_.steps, name, &Step::name)->output.values = weights;
-  trace_.has_recomputed = trace_.has_recomputed || are_kept;
+  trace_.has_lazy = trace_.has_lazy || are_kept;
   forget(attention, are_kept ? name : "");
 }
 
 // The numbers that were left out before step `s` are wanted after all.
-void Evaluator::make_seen(std::size_t s, Unseen& attention) {
+void Evaluator::make_seen(std::size_t s, FusedSteps& attention) {
   attention.is_over = true;
   attention.works.clear();
   for (const std::size_t before : attention.steps) {
@@ -287,11 +287,11 @@ void Evaluator::make_seen(std::size_t s, Unseen& attention) {
       is_made = true;
     });
     if (!is_made) std::erase_if(trace_.steps, is_it);
-    let_go_of_operands(before);
+    release_operands(before);
   }
 }
 
-void Evaluator::forget(const Unseen& attention, std::string_view but) {
+void Evaluator::forget(const FusedSteps& attention, std::string_view but) {
   for (const std::size_t s : attention.steps) {
     const std::string& name = recipe_.steps[s].name;
     std::erase_if(trace_.steps,
@@ -301,20 +301,20 @@ void Evaluator::forget(const Unseen& attention, std::string_view but) {
 
 Evaluation Evaluator::all() && {
   for (const Given& given : recipe_.givens) budget_.add(given.tensor, given.name);
-  trace_.convention = recipe_.convention;
+  trace_.token_layout = recipe_.token_layout;
   trace_.environment = recipe_.environment;
   for (Given& given : recipe_.givens) trace_.add(std::move(given));
-  trace_.length = recipe_.steps.size() + recipe_.beyond;
-  name_as_usual(trace_);
+  trace_.length = recipe_.steps.size() + recipe_.omitted_steps;
+  infer_axis_names(trace_);
   for (std::size_t s = 0; s < recipe_.steps.size(); ++s) {
     attempt(s, [&] {
-      if (is_to_be_made(s)) make(s);
+      if (must_evaluate(s)) make(s);
     });
   }
-  for (const Unseen& attention : unseen_) {
+  for (const FusedSteps& attention : fused_) {
     if (!attention.is_over) forget(attention);  // one of its steps has failed
   }
-  name_unused(trace_, tokens_);
+  name_remaining_axes(trace_, tokens_);
   return std::move(result_);
 }
 
@@ -327,11 +327,11 @@ std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name
   return {};
 }
 
-Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted) {
+Evaluation evaluate_all(Recipe recipe, const RequestedSteps& wanted) {
   return Evaluator(std::move(recipe), wanted).all();
 }
 
-Trace evaluate(Recipe recipe, const WantedSteps& wanted) {
+Trace evaluate(Recipe recipe, const RequestedSteps& wanted) {
   Evaluation result = evaluate_all(std::move(recipe), wanted);
   if (!result.faults.empty()) throw InputError(result.faults.front().message);
   return std::move(result.trace);

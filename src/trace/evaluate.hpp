@@ -21,7 +21,7 @@ struct Evaluation {
 };
 
 /// Steps, by name or by number ("3"), and givens that are to be seen; none: all of them.
-using WantedSteps = std::vector<std::string>;
+using RequestedSteps = std::vector<std::string>;
 
 /// The index of the step of that name or number; nothing where there is none.
 std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name_or_number);
@@ -30,9 +30,9 @@ std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name
 /// nothing wanted needs is left out where its operands are large: small ones cost nothing, and a
 /// lesson's words may speak of them. A wanted name that the recipe doesn't have is no fault here.
 /// Throws InputError where the givens alone are more than `memory_limit` allows.
-Evaluation evaluate_all(Recipe recipe, const WantedSteps& wanted = {});
+Evaluation evaluate_all(Recipe recipe, const RequestedSteps& wanted = {});
 
 /// The same, all of it or what is wanted. Throws InputError for the first step that fails.
-Trace evaluate(Recipe recipe, const WantedSteps& wanted = {});
+Trace evaluate(Recipe recipe, const RequestedSteps& wanted = {});
 
 }  // namespace qkv::inline trace

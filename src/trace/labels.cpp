@@ -37,7 +37,7 @@ constexpr Word words[] = {
 };
 
 /// The axes that the field's own names stand for: "W_Q" → "d_model d_k"; empty for other names.
-std::string_view usual_axes(std::string_view name) {
+std::string_view known_axes(std::string_view name) {
   for (const Word& word : words) {
     if (word.name == name) return word.axes;
   }
@@ -79,7 +79,7 @@ void turn_usual(Given& given, std::string_view axes) {
   if (axes.empty() || tensor.rank() < 2) return;
   const auto [rows, columns] = axis_names(axes);
   if (rows != "column" || columns != "inner") return;
-  const auto [usual_rows, usual_columns] = axis_names(usual_axes(given.name));
+  const auto [usual_rows, usual_columns] = axis_names(known_axes(given.name));
   Axis& row = tensor.axes[tensor.rank() - 2];
   Axis& column = tensor.axes.back();
   if (row.name == usual_rows && column.name == usual_columns) std::swap(row.name, column.name);
@@ -117,8 +117,8 @@ bool may_have_tokens(const Call& call, const Form& form, std::size_t k) {
 
 }  // namespace
 
-void name_as_usual(Trace& trace) {
-  for (Given& given : trace.givens) name_matrix(given.tensor, usual_axes(given.name));
+void infer_axis_names(Trace& trace) {
+  for (Given& given : trace.givens) name_matrix(given.tensor, known_axes(given.name));
 }
 
 void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
@@ -145,10 +145,10 @@ void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
   }
 }
 
-void name_unused(Trace& trace, const AxisLabels& tokens) {
+void name_remaining_axes(Trace& trace, const AxisLabels& tokens) {
   for (Given& given : trace.givens) {
     name_leading(given.tensor, "head");
-    if (trace.first_uses.contains(given.name) || is_name_of_weight(given.name)) continue;
+    if (trace.first_consumers.contains(given.name) || is_name_of_weight(given.name)) continue;
     label_tokens(given.tensor, tokens);
   }
 }
@@ -185,23 +185,23 @@ MatrixLabels labels_of_sentence(const Tensor& ids, std::size_t row) {
   return labels;
 }
 
-MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention convention) {
+MatrixLabels own_labels(const Tensor& tensor, std::size_t index, TokenLayout token_layout) {
   const std::vector<std::size_t> leading = leading_index(tensor, index);
   const std::size_t batch = leading.empty() ? 0 : leading.front();
   MatrixLabels labels{labels_of(tensor.row_axis(), batch), {}};
   if (!words_differ_by_row(tensor)) labels.columns = labels_of(tensor.axes.back(), batch);
-  if (is_turned(tensor, convention)) std::swap(labels.rows, labels.columns);
+  if (is_shown_transposed(tensor, token_layout)) std::swap(labels.rows, labels.columns);
   return labels;
 }
 
-MatrixLabels full_labels(const Tensor& tensor, std::size_t index, Convention convention) {
-  MatrixLabels labels = own_labels(tensor, index, convention);
+MatrixLabels full_labels(const Tensor& tensor, std::size_t index, TokenLayout token_layout) {
+  MatrixLabels labels = own_labels(tensor, index, token_layout);
   if (words_differ_by_row(tensor)) {
     for (std::size_t row = 0; row < tensor.rows(); ++row) {
       labels.rows.push_back(name_of_sentence(row));
     }
   }
-  const bool turned = is_turned(tensor, convention);
+  const bool turned = is_shown_transposed(tensor, token_layout);
   fill(turned ? labels.columns : labels.rows, tensor.rows());
   fill(turned ? labels.rows : labels.columns, tensor.columns());
   return labels;

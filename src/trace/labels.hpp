@@ -16,11 +16,11 @@ struct MatrixLabels {
 };
 
 /// The lesson's own labels of matrix `index`.
-MatrixLabels own_labels(const Tensor& tensor, std::size_t index, Convention convention);
+MatrixLabels own_labels(const Tensor& tensor, std::size_t index, TokenLayout token_layout);
 
 /// The same, with the number of the row or the column where there is no label: the one name that it
 /// has on the screen, in files and in cells' addresses.
-MatrixLabels full_labels(const Tensor& tensor, std::size_t index, Convention convention);
+MatrixLabels full_labels(const Tensor& tensor, std::size_t index, TokenLayout token_layout);
 
 /// Whether each row has words of its own, so that no word stands over a column: the ids of a batch,
 /// a sentence a row.
@@ -36,7 +36,7 @@ std::optional<std::size_t> head_of(const Tensor& tensor, std::size_t index);
 std::string matrix_name(const Tensor& tensor, std::size_t index);
 
 /// The axes that givens of such names have as a rule.
-void name_as_usual(Trace& trace);
+void infer_axis_names(Trace& trace);
 
 /// The first step that uses a given tells what its axes count, where its name does not. Its leading
 /// axis counts sentences where it is data that meets weights without heads, or is yet to be cut
@@ -45,6 +45,6 @@ void name_as_usual(Trace& trace);
 void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens);
 
 /// What is left: heads, and tokens where no step uses a given.
-void name_unused(Trace& trace, const AxisLabels& tokens);
+void name_remaining_axes(Trace& trace, const AxisLabels& tokens);
 
 }  // namespace qkv::inline trace

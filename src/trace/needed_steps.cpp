@@ -8,7 +8,7 @@ namespace qkv::inline trace {
 namespace {
 
 // Of each step whether something wanted needs it; a step's operands stand before it.
-std::vector<bool> needed_steps(const Recipe& recipe, const WantedSteps& wanted) {
+std::vector<bool> needed_steps(const Recipe& recipe, const RequestedSteps& wanted) {
   if (wanted.empty()) return std::vector<bool>(recipe.steps.size(), true);
   std::vector<bool> needed(recipe.steps.size());
   for (const std::string& name : wanted) {
@@ -28,15 +28,15 @@ struct Made {
   std::size_t step = 0;
   std::size_t uses = 0;
 };
-using AllMade = std::map<std::string_view, Made>;
+using FusedValues = std::map<std::string_view, Made>;
 
-AllMade all_made(const Recipe& recipe, const Looks& looks) {
-  AllMade made;
+FusedValues all_made(const Recipe& recipe, const Liveness& liveness) {
+  FusedValues made;
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
-    if (looks.needed[s]) made[recipe.steps[s].name].step = s;
+    if (liveness.needed[s]) made[recipe.steps[s].name].step = s;
   }
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
-    if (!looks.needed[s]) continue;
+    if (!liveness.needed[s]) continue;
     for (const std::string& name : recipe.steps[s].of) {
       if (const auto operand = made.find(name); operand != made.end()) ++operand->second.uses;
     }
@@ -49,21 +49,21 @@ AttentionPart part_of(const StepRecipe& step) {
 }
 
 // The attention that ends with step `s`, unseen but for its result; empty where it is none.
-std::vector<std::size_t> attention_to(std::size_t s, const Recipe& recipe, const Looks& looks,
-                                      const AllMade& all) {
+std::vector<std::size_t> attention_to(std::size_t s, const Recipe& recipe, const Liveness& liveness,
+                                      const FusedValues& all) {
   std::vector<std::size_t> steps = {s};
-  AttentionPart due = AttentionPart::weights;
+  AttentionPart expected = AttentionPart::weights;
   while (true) {
     const StepRecipe& step = recipe.steps[steps.back()];
     const auto made = step.of.empty() ? all.end() : all.find(step.of.front());
-    if (made == all.end() || made->second.uses != 1 || looks.wanted.contains(made->first))
+    if (made == all.end() || made->second.uses != 1 || liveness.wanted.contains(made->first))
       return {};
     if (made->second.step >= steps.back()) return {};
     steps.push_back(made->second.step);
     const AttentionPart part = part_of(recipe.steps[steps.back()]);
-    const bool is_start = part == AttentionPart::scores && due == AttentionPart::between;
-    if (part != due && !is_start) return {};
-    due = AttentionPart::between;
+    const bool is_start = part == AttentionPart::scores && expected == AttentionPart::between;
+    if (part != expected && !is_start) return {};
+    expected = AttentionPart::between;
     if (!is_start) continue;
     std::ranges::reverse(steps);
     return steps;
@@ -72,7 +72,7 @@ std::vector<std::size_t> attention_to(std::size_t s, const Recipe& recipe, const
 
 }  // namespace
 
-Looks::Looks(const Recipe& recipe, const WantedSteps& asked)
+Liveness::Liveness(const Recipe& recipe, const RequestedSteps& asked)
     : needed(needed_steps(recipe, asked)), wanted(asked.begin(), asked.end()), kept(wanted) {
   for (const std::string& name : asked) {
     const auto step = find_step(recipe, name);
@@ -87,12 +87,13 @@ Looks::Looks(const Recipe& recipe, const WantedSteps& asked)
   }
 }
 
-std::vector<std::vector<std::size_t>> unseen_attentions(const Recipe& recipe, const Looks& looks) {
+std::vector<std::vector<std::size_t>> fused_attentions(const Recipe& recipe,
+                                                       const Liveness& liveness) {
   std::vector<std::vector<std::size_t>> attentions;
-  const AllMade all = all_made(recipe, looks);
+  const FusedValues all = all_made(recipe, liveness);
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
-    if (!looks.needed[s] || part_of(recipe.steps[s]) != AttentionPart::result) continue;
-    std::vector<std::size_t> steps = attention_to(s, recipe, looks, all);
+    if (!liveness.needed[s] || part_of(recipe.steps[s]) != AttentionPart::result) continue;
+    std::vector<std::size_t> steps = attention_to(s, recipe, liveness, all);
     if (!steps.empty()) attentions.push_back(std::move(steps));
   }
   return attentions;

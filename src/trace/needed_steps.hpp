@@ -10,8 +10,8 @@
 namespace qkv::inline trace {
 
 /// What of a recipe is looked at, and so what has to be worked out, kept, and made at all.
-struct Looks {
-  Looks(const Recipe& recipe, const WantedSteps& asked);
+struct Liveness {
+  Liveness(const Recipe& recipe, const RequestedSteps& asked);
 
   std::vector<bool> needed;           ///< of each step, whether something wanted needs it
   std::set<std::string_view> wanted;  ///< steps and givens, each by its name
@@ -22,6 +22,7 @@ struct Looks {
 
 /// The attentions of which only the result is wanted, each as its steps in order: nothing else that
 /// is needed uses what the others make.
-std::vector<std::vector<std::size_t>> unseen_attentions(const Recipe& recipe, const Looks& looks);
+std::vector<std::vector<std::size_t>> fused_attentions(const Recipe& recipe,
+                                                       const Liveness& liveness);
 
 }  // namespace qkv::inline trace

@@ -22,12 +22,13 @@ struct StepRecipe {
 
 /// What is to be worked out, as plain data: the givens, then the steps in order.
 struct Recipe {
-  Convention convention = Convention::rows;
+  TokenLayout token_layout = TokenLayout::rows;
   Environment environment;
   std::vector<std::string> tokens;  ///< row labels of whatever has a row for each token
   std::vector<Given> givens;
   std::vector<StepRecipe> steps;
-  std::size_t beyond = 0;  ///< how many steps of the whole come after these and were not asked for
+  std::size_t omitted_steps =
+      0;  ///< how many steps of the whole come after these and were not asked for
 };
 
 }  // namespace qkv::inline trace

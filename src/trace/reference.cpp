@@ -101,7 +101,7 @@ std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch
   if (const std::string written = as_written(label); written != label) {
     return labelled(written, axis, batch, what, where);
   }
-  const std::string near = axis.labels.empty() ? "" : nearest(label, known);
+  const std::string near = axis.labels.empty() ? "" : suggest(label, known);
   throw InputError(fmt::format("{}: no {} is called \"{}\"{}", where, what, label,
                                near.empty() ? fmt::format("; they count from 1 to {}", axis.size)
                                             : fmt::format("; did you mean \"{}\"?", near)));
@@ -157,14 +157,15 @@ ReferenceText parse_reference(std::string_view text) {
   return reference;
 }
 
-CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Convention convention) {
+CellReference resolve_in(const ReferenceText& text, const Tensor& tensor,
+                         TokenLayout token_layout) {
   const std::string where = fmt::format("{}[{}]", text.name, fmt::join(text.indices, ","));
   const std::size_t rank = tensor.rank();
   const bool is_vector = rank == 1;
   const std::size_t given = text.indices.size();
   if (given != rank && !(is_vector && given == 2)) {
     throw InputError(fmt::format("{}: {} is {} and takes {} {}, as in {}", where, text.name,
-                                 shown_shape(tensor, convention), rank,
+                                 shown_shape(tensor, token_layout), rank,
                                  rank == 1 ? "index" : "indices",
                                  is_vector ? text.name + "[1]" : example_of(text.name, tensor)));
   }
@@ -176,7 +177,7 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Conven
     cell.matrix = cell.matrix * tensor.axes[a].size + place;
   }
   const Axis one_row{.name = "", .size = 1};
-  const bool turned = is_turned(tensor, convention);
+  const bool turned = is_shown_transposed(tensor, token_layout);
   const Axis& rows = is_vector ? one_row : tensor.axes[turned ? rank - 1 : rank - 2];
   const Axis& columns = tensor.axes[turned ? rank - 2 : rank - 1];
   if (given > 1) cell.row = index_along(text.indices[given - 2], rows, batch, "row", where);
@@ -197,14 +198,14 @@ CellReference find_cell(std::string_view text, const Trace& trace) {
                              .row = std::min<std::size_t>(2, tensor.rows() - 1),
                              .column = std::min<std::size_t>(1, tensor.columns() - 1)};
     throw InputError(fmt::format("{} is a whole {}; write one of its cells: '{}'", name,
-                                 shown_shape(tensor, trace.convention),
-                                 reference_text(cell, tensor, trace.convention)));
+                                 shown_shape(tensor, trace.token_layout),
+                                 reference_text(cell, tensor, trace.token_layout)));
   }
   return resolve(parse_reference(text), trace);
 }
 
 CellReference resolve(const ReferenceText& text, const Trace& trace) {
-  return resolve_in(text, trace.at(text.name), trace.convention);
+  return resolve_in(text, trace.at(text.name), trace.token_layout);
 }
 
 std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& trace) {
@@ -220,7 +221,7 @@ std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& t
   const Tensor& tensor = trace.at(text.name);
   const std::size_t rank = tensor.rank();
   const bool is_row = rank == 1 && place + 1 < text.indices.size();
-  const bool swaps = is_turned(tensor, trace.convention) && place + 2 >= rank;
+  const bool swaps = is_shown_transposed(tensor, trace.token_layout) && place + 2 >= rank;
   const std::size_t axis = swaps ? 2 * rank - 3 - place : std::min(place, rank - 1);
   for (std::size_t i = 1; !is_row && i < tensor.axes[axis].size; ++i) {
     const std::vector<CellReference> more = at(i);
@@ -258,7 +259,8 @@ CellReference cell_at(std::string name, const Tensor& tensor, std::size_t index)
   return {std::move(name), index / cells, index % cells / columns, index % columns};
 }
 
-std::string reference_text(const CellReference& cell, const Tensor& tensor, Convention convention) {
+std::string reference_text(const CellReference& cell, const Tensor& tensor,
+                           TokenLayout token_layout) {
   std::string inside;
   const std::vector<std::size_t> leading = leading_index(tensor, cell.matrix);
   for (std::size_t a = 0; a < leading.size(); ++a) {
@@ -270,8 +272,9 @@ std::string reference_text(const CellReference& cell, const Tensor& tensor, Conv
   if (tensor.rank() == 1) return fmt::format("{}[{}]", cell.name, column);
   const std::string row =
       index_word(tensor.axes[tensor.rank() - 2], cell.row, leading.empty() ? 0 : leading.front());
-  return is_turned(tensor, convention) ? fmt::format("{}[{}{},{}]", cell.name, inside, column, row)
-                                       : fmt::format("{}[{}{},{}]", cell.name, inside, row, column);
+  return is_shown_transposed(tensor, token_layout)
+             ? fmt::format("{}[{}{},{}]", cell.name, inside, column, row)
+             : fmt::format("{}[{}{},{}]", cell.name, inside, row, column);
 }
 
 }  // namespace qkv::inline trace

@@ -40,14 +40,15 @@ std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& t
 CellReference find_cell(std::string_view text, const Trace& trace);
 
 /// The same for one tensor that is not in a trace yet.
-CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, Convention convention);
+CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, TokenLayout token_layout);
 
 /// The cell whose number stands at `index` among the tensor's.
 CellReference cell_at(std::string name, const Tensor& tensor, std::size_t index);
 
 /// The cell as people write it, with labels where it has them: `scores[cat,fat]`. A label that
 /// stands at several places is written with its number.
-std::string reference_text(const CellReference& cell, const Tensor& tensor, Convention convention);
+std::string reference_text(const CellReference& cell, const Tensor& tensor,
+                           TokenLayout token_layout);
 
 /// An index as people would write it in a reference: the label, or the number where there is none,
 /// where it stands at several places, or where quotes can't keep it together.

@@ -13,13 +13,13 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view name, const std::vector<std::string_view>& known,
                          std::string_view what) {
-  const std::string near = nearest(name, known);
+  const std::string near = suggest(name, known);
   if (!near.empty()) {
     throw InputError(
         fmt::format("there is no {} named \"{}\"; did you mean \"{}\"?", what, name, near));
   }
-  throw InputError(
-      fmt::format("there is no {} named \"{}\"; this lesson has {}", what, name, some_of(known)));
+  throw InputError(fmt::format("there is no {} named \"{}\"; this lesson has {}", what, name,
+                               abbreviated_list(known)));
 }
 
 // The size of the axis of that name in the first tensor that has one.
@@ -70,14 +70,14 @@ const Step* Trace::find_step(std::string_view name) const {
 
 void Trace::add(Given given) {
   given_names.add(given.name);
-  has_recomputed = has_recomputed || !given.tensor.values.are_stored();
+  has_lazy = has_lazy || !given.tensor.values.are_stored();
   givens.push_back(std::move(given));
 }
 
 void Trace::add(Step step) {
   step_names.add(step.name);
-  for (const std::string& name : step.of) first_uses.emplace(name, step.name);
-  has_recomputed = has_recomputed || !step.output.values.are_stored();
+  for (const std::string& name : step.of) first_consumers.emplace(name, step.name);
+  has_lazy = has_lazy || !step.output.values.are_stored();
   steps.push_back(std::move(step));
 }
 
@@ -96,10 +96,10 @@ const Step& Trace::step_at(std::string_view name) const {
   refuse(name, known, "step");
 }
 
-void Trace::release() const {
-  if (!has_recomputed) return;  // as in a lesson of ten thousand small steps
-  for (const Given& given : givens) given.tensor.values.release();
-  for (const Step& step : steps) step.output.values.release();
+void Trace::drop_cache() const {
+  if (!has_lazy) return;  // as in a lesson of ten thousand small steps
+  for (const Given& given : givens) given.tensor.values.drop_cache();
+  for (const Step& step : steps) step.output.values.drop_cache();
 }
 
 Call Trace::call(const Step& step) const {
@@ -108,7 +108,7 @@ Call Trace::call(const Step& step) const {
             .names = {},
             .options = &step.options,
             .environment = &environment,
-            .convention = convention};
+            .token_layout = token_layout};
   for (const std::string& name : step.of) {
     call.inputs.push_back(&at(name));
     call.names.push_back(name);
@@ -116,9 +116,9 @@ Call Trace::call(const Step& step) const {
   return call;
 }
 
-Trace with_steps_alone(const Trace& trace, const std::vector<std::size_t>& places) {
+Trace only_steps(const Trace& trace, const std::vector<std::size_t>& places) {
   Trace alone;
-  alone.convention = trace.convention;
+  alone.token_layout = trace.token_layout;
   alone.environment = trace.environment;
   alone.length = trace.length;
   for (const Given& given : trace.givens) alone.add(given);

@@ -23,7 +23,7 @@ inline constexpr std::string_view only_the_shape_text =
 /// Which matrices are shown cell by cell.
 enum class Grids { wrong_ones, all };
 
-struct CheckLook {
+struct CheckStyle {
   std::size_t width = 80;
   bool colour = false;
   Answers answers = Answers::shown;
@@ -40,49 +40,46 @@ struct CheckedPath {
 
 /// The report as a learner reads it: step by step, a mark in each cell of what is wrong, the first
 /// wrong cell with its arithmetic, the mistake that makes it, and what only follows from it.
-std::string checked_text(const CheckReport& report, const CheckLook& look);
+std::string checked_text(const CheckReport& report, const CheckStyle& style);
 
 /// The arithmetic of a step's first wrong cell from the learner's own numbers: "0.21 / √2 = 0.148".
 /// Long sums lose their middle. Empty where there is none, or none of at most `longest` columns.
 std::string checked_arithmetic(const Trace& own, const StepReport& step, std::size_t longest);
 
 /// Where the wrong cells of a step are, and the mistakes that make them, in lines of their own.
-std::string checked_causes(const Trace& own, const StepReport& step, const CheckLook& look);
+std::string checked_causes(const Trace& own, const StepReport& step, const CheckStyle& style);
 
 /// The reports as schemas/check.schema.json has them: an object or, of several, a list of them.
 std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& lesson,
                          Answers answers);
 
 /// One line: the verdict, the first wrong step and its mistake, its marks.
-std::string checked_line(const CheckedPath& one, const MarkScheme& scheme);
+std::string checked_line(const CheckedPath& one, const Rubric& scheme);
 
 /// A CSV table of a class: a row for each submission with its marks, and those of each step. Those
 /// that could not be read get none, and the reason.
-std::string summary_csv(const std::vector<CheckedPath>& all, const MarkScheme& scheme);
-
-/// "1 cell", "2 cells"
-std::string plural(std::size_t count, std::string_view thing);
+std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& scheme);
 
 /// A learner's number as it was written, or nearly: with the decimals of its matrix.
-std::string written_number(double value, int digits);
+std::string learner_number(double value, int digits);
 
 /// The mark of a verdict: ✓ ≈ → ✗ ·
-std::string_view sign_of(Verdict verdict);
+std::string_view verdict_sign(Verdict verdict);
 
 /// What the marks behind the numbers mean, on as many lines as it takes.
-std::string legend(const CheckLook& look);
+std::string verdict_legend(const CheckStyle& style);
 
 /// One matrix of a step as the learner has it, with a mark behind each number. Where it is too
 /// large for the screen, lines with something wrong go first, and what is left out is told. `own`
 /// is the lesson with the learner's numbers.
 std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
-                        const CheckLook& look);
+                        const CheckStyle& style);
 
 /// JSON has no infinities and no NaN: they are the strings "inf", "-inf" and "nan".
 nlohmann::ordered_json json_number(double value);
 
 /// Where a cell stands, as people count: its head and batch, its row and its column.
 nlohmann::ordered_json cell_json(const CellReference& cell, const Tensor& tensor,
-                                 Convention convention);
+                                 TokenLayout token_layout);
 
 }  // namespace qkv::inline verdicts

@@ -19,31 +19,31 @@
 namespace qkv::inline verdicts {
 namespace {
 
-constexpr SamenessWords words[] = {
-    {Sameness::identical, "identical", "identical"},
-    {Sameness::close, "close", "within tolerance"},
-    {Sameness::follows, "carried", "carried on"},
-    {Sameness::differs, "differs", "DIFFERS"},
-    {Sameness::other_shape, "shape", "OTHER SHAPE"},
-    {Sameness::only_actual, "only_actual", "only in ACTUAL"},
-    {Sameness::only_desired, "only_desired", "only in DESIRED"},
+constexpr SamenessLabel words[] = {
+    {Agreement::identical, "identical", "identical"},
+    {Agreement::close, "close", "within tolerance"},
+    {Agreement::follows, "carried", "carried on"},
+    {Agreement::differs, "differs", "DIFFERS"},
+    {Agreement::other_shape, "shape", "OTHER SHAPE"},
+    {Agreement::only_actual, "only_actual", "only in ACTUAL"},
+    {Agreement::only_desired, "only_desired", "only in DESIRED"},
 };
 
 }  // namespace
 
-const SamenessWords& words_of(Sameness sameness) {
+const SamenessLabel& sameness_label(Agreement agreement) {
   return *std::find_if(std::begin(words), std::end(words),
-                       [&](const SamenessWords& one) { return one.sameness == sameness; });
+                       [&](const SamenessLabel& one) { return one.agreement == agreement; });
 }
 
-bool has_numbers(const ComparedStep& step) { return step.difference.elements > 0; }
+bool has_compared_numbers(const ComparedStep& step) { return step.difference.elements > 0; }
 
-bool is_spare_given(const ComparedStep& step) {
-  const SideMatrix* alone = step.actual == nullptr ? step.desired : step.actual;
-  return !has_numbers(step) && step.sameness != Sameness::other_shape && alone->is_given;
+bool is_unmatched_given(const ComparedStep& step) {
+  const ComparedMatrix* alone = step.actual == nullptr ? step.desired : step.actual;
+  return !has_compared_numbers(step) && step.agreement != Agreement::other_shape && alone->is_given;
 }
 
-const Tensor& telling_tensor(const ComparedStep& step) {
+const Tensor& best_labelled_tensor(const ComparedStep& step) {
   const Tensor& actual = step.actual->tensor;
   const Tensor& desired = step.desired->tensor;
   const auto is_named = [](const Tensor& tensor) {
@@ -55,17 +55,17 @@ const Tensor& telling_tensor(const ComparedStep& step) {
 }
 
 std::string cell_name(const ComparedStep& step, std::size_t place) {
-  const Tensor& tensor = telling_tensor(step);
+  const Tensor& tensor = best_labelled_tensor(step);
   const std::size_t matrix_size = tensor.rows() * tensor.columns();
   const std::size_t within = place % matrix_size;
   return reference_text({.name = step.name,
                          .matrix = place / matrix_size,
                          .row = within / tensor.columns(),
                          .column = within % tensor.columns()},
-                        tensor, Convention::rows);
+                        tensor, TokenLayout::rows);
 }
 
-std::vector<std::size_t> index_of(const Tensor& tensor, std::size_t place) {
+std::vector<std::size_t> multi_index(const Tensor& tensor, std::size_t place) {
   std::vector<std::size_t> index(tensor.rank());
   for (std::size_t a = index.size(); a-- > 0;) {
     index[a] = place % tensor.axes[a].size;
@@ -74,14 +74,14 @@ std::vector<std::size_t> index_of(const Tensor& tensor, std::size_t place) {
   return index;
 }
 
-Coverage coverage_of(const Comparison& comparison, const Side& actual) {
+Coverage coverage_of(const Comparison& comparison, const ComparedSide& actual) {
   Coverage coverage;
   const bool ours_is_actual = actual.is_lesson;
   for (const ComparedStep& step : comparison.steps) {
-    if (!is_missing(step.sameness)) {
+    if (!is_missing(step.agreement)) {
       ++coverage.compared;
-    } else if ((step.sameness == Sameness::only_actual) == ours_is_actual) {
-      if (!is_spare_given(step)) coverage.missing.push_back(step.name);
+    } else if ((step.agreement == Agreement::only_actual) == ours_is_actual) {
+      if (!is_unmatched_given(step)) coverage.missing.push_back(step.name);
     } else {
       coverage.unknown.push_back(step.name);
     }
@@ -116,7 +116,7 @@ std::string usual_text(const ComparedStep& step) {
       fmt::format(" (as torch.testing.assert_close has it for {}{})",
                   usual.precision == Precision::digits ? "float64" : usual.name,
                   step.terms == 1 ? "" : fmt::format(", times √{} for as many terms", step.terms));
-  if (!goes_by_largest(step.precision)) return tolerance_text(step) + whose;
+  if (!uses_largest(step.precision)) return tolerance_text(step) + whose;
   return fmt::format("{}{}, and at least 2^{} of the step's largest number", tolerance_text(step),
                      whose, std::ilogb(rule_of(step.precision).floor));
 }
@@ -130,7 +130,7 @@ double power_above(double x) {
 std::string tolerances_text(const Comparison& comparison) {
   std::vector<std::string> lines;
   for (const ComparedStep& step : comparison.steps) {
-    if (!has_numbers(step) || step.judged) continue;
+    if (!has_compared_numbers(step) || step.judged) continue;
     std::string line = usual_text(step);
     if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   }
@@ -144,7 +144,7 @@ std::string tolerances_text(const Comparison& comparison) {
 /// that; else empty.
 std::string rounding_hint(const ComparedStep& step) {
   if (step.judged) return {};
-  for (const SideMatrix* side : {step.actual, step.desired}) {
+  for (const ComparedMatrix* side : {step.actual, step.desired}) {
     if (side->decimals.value_or(0) == 0) continue;  // whole numbers are exact
     const double half_unit = 0.5 * std::pow(10.0, -*side->decimals);
     if (step.difference.largest_absolute > half_unit * (1 + 1e-9)) continue;
@@ -175,22 +175,22 @@ std::string vanishing_hint(const ComparedStep& step) {
 
 /// Whether a step that differs does so by no more than these.
 bool is_rounding(const ComparedStep& step) {
-  return step.sameness == Sameness::differs &&
+  return step.agreement == Agreement::differs &&
          !(rounding_hint(step).empty() && vanishing_hint(step).empty());
 }
 
 std::string shape_of(const ComparedStep& step) {
-  if (step.sameness == Sameness::other_shape) {
+  if (step.agreement == Agreement::other_shape) {
     return fmt::format("{}, {}", shape_text(step.actual->tensor.shape()),
                        shape_text(step.desired->tensor.shape()));
   }
-  if (has_numbers(step)) return shape_text(telling_tensor(step).shape());
+  if (has_compared_numbers(step)) return shape_text(best_labelled_tensor(step).shape());
   return shape_text((step.actual != nullptr ? step.actual : step.desired)->tensor.shape());
 }
 
 // A difference from NaN has no size.
 std::string largest_text(const ComparedStep& step, double largest) {
-  if (!has_numbers(step)) return {};
+  if (!has_compared_numbers(step)) return {};
   return step.difference.nan_mismatched > 0 ? "nan" : fmt::format("{:.3g}", largest);
 }
 
@@ -201,21 +201,22 @@ std::string nan_text(const Difference& difference) {
 }
 
 // The givens that a comparison does without, those apart that are what differs first.
-std::size_t spare_givens(const Comparison& comparison) {
-  return comparison.first && is_spare_given(comparison.steps[*comparison.first])
+std::size_t unmatched_givens(const Comparison& comparison) {
+  return comparison.first && is_unmatched_given(comparison.steps[*comparison.first])
              ? 0
-             : static_cast<std::size_t>(std::ranges::count_if(comparison.steps, is_spare_given));
+             : static_cast<std::size_t>(
+                   std::ranges::count_if(comparison.steps, is_unmatched_given));
 }
 
 std::string table_text(const Comparison& comparison) {
   std::vector<std::vector<std::string>> rows = {{"step", "shape", "max abs", "max rel", ""}};
-  const std::size_t spared = spare_givens(comparison);
+  const std::size_t spared = unmatched_givens(comparison);
   for (const ComparedStep& step : comparison.steps) {
-    if (spared > 0 && is_spare_given(step)) continue;
-    rows.push_back({visible(step.name), shape_of(step),
+    if (spared > 0 && is_unmatched_given(step)) continue;
+    rows.push_back({sanitise(step.name), shape_of(step),
                     largest_text(step, step.difference.largest_absolute),
                     largest_text(step, step.difference.largest_relative),
-                    std::string(words_of(step.sameness).says) +
+                    std::string(sameness_label(step.agreement).says) +
                         (step.finite_masks > 0 ? " but for the mask" : "")});
   }
   std::vector<std::size_t> widths(rows.front().size(), 0);
@@ -242,24 +243,24 @@ std::string table_text(const Comparison& comparison) {
 // of the right numbers.
 std::string behind_first(const Comparison& comparison) {
   const ComparedStep& first = comparison.steps[*comparison.first];
-  if (!first.only_the_shape && !is_rounding(first)) return {};
+  if (!first.only_shape_differs && !is_rounding(first)) return {};
   const auto next = std::ranges::find_if(comparison.steps, [](const ComparedStep& step) {
-    return step.sameness == Sameness::other_shape
-               ? !step.only_the_shape
-               : step.sameness == Sameness::differs && !is_rounding(step);
+    return step.agreement == Agreement::other_shape
+               ? !step.only_shape_differs
+               : step.agreement == Agreement::differs && !is_rounding(step);
   });
   if (next == comparison.steps.end()) return {};
   return fmt::format("The first that differs {} is {}.\n",
-                     first.only_the_shape ? "in more than that" : "by more than rounding",
-                     visible(next->name));
+                     first.only_shape_differs ? "in more than that" : "by more than rounding",
+                     sanitise(next->name));
 }
 
 // A finite mask hides what -inf hides: it is told, and is no difference.
 std::string masks_text(const Comparison& comparison) {
   std::vector<std::string> names;
   for (const ComparedStep& step : comparison.steps) {
-    const bool judged = step.judged && step.judged->convention == "convention.finite-mask";
-    if (step.finite_masks > 0 || judged) names.push_back(visible(step.name));
+    const bool judged = step.judged && step.judged->accepted_convention == "convention.finite-mask";
+    if (step.finite_masks > 0 || judged) names.push_back(sanitise(step.name));
   }
   if (names.empty()) return {};
   constexpr std::size_t most = 4;
@@ -275,15 +276,15 @@ std::string nan_on_both_text(const Comparison& comparison) {
   for (const ComparedStep& step : comparison.steps) {
     const Difference& difference = step.difference;
     if (difference.nan_both == 0) continue;
-    names.push_back(
-        fmt::format("{} ({} of {})", visible(step.name), difference.nan_both, difference.elements));
+    names.push_back(fmt::format("{} ({} of {})", sanitise(step.name), difference.nan_both,
+                                difference.elements));
   }
   if (names.empty()) return {};
   return fmt::format("nan in both at the same places: {}\n", fmt::join(names, ", "));
 }
 
 std::string shape_hint(const ComparedStep& step) {
-  if (step.only_the_shape) return fmt::format("{}\n", only_the_shape_text);
+  if (step.only_shape_differs) return fmt::format("{}\n", only_the_shape_text);
   Shape turned = step.actual->tensor.shape();
   if (turned.size() < 2) return {};
   std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
@@ -305,18 +306,19 @@ std::string numbers_text(const ComparedStep& step) {
       tolerance_text(step), difference.mismatched, difference.elements,
       100.0 * static_cast<double>(difference.mismatched) / static_cast<double>(difference.elements),
       nan_text(difference), difference.largest_absolute, aside, difference.largest_relative, aside,
-      visible(cell_name(step, place)), fmt::join(index_of(telling_tensor(step), place), ", "),
+      sanitise(cell_name(step, place)),
+      fmt::join(multi_index(best_labelled_tensor(step), place), ", "),
       step.actual->tensor.values[place], step.desired->tensor.values[place], rounding_hint(step),
       vanishing_hint(step));
 }
 
 std::string first_text(const Comparison& comparison) {
   const ComparedStep& step = comparison.steps[*comparison.first];
-  const std::string name = visible(step.name);
-  switch (step.sameness) {
-    case Sameness::only_actual: return fmt::format("{} is missing in DESIRED.\n", name);
-    case Sameness::only_desired: return fmt::format("{} is missing in ACTUAL.\n", name);
-    case Sameness::other_shape:
+  const std::string name = sanitise(step.name);
+  switch (step.agreement) {
+    case Agreement::only_actual: return fmt::format("{} is missing in DESIRED.\n", name);
+    case Agreement::only_desired: return fmt::format("{} is missing in ACTUAL.\n", name);
+    case Agreement::other_shape:
       return fmt::format("The first that differs is {}: ACTUAL is {}, DESIRED is {}.\n{}{}", name,
                          shape_text(step.actual->tensor.shape()),
                          shape_text(step.desired->tensor.shape()), shape_hint(step),
@@ -334,17 +336,17 @@ std::string conventions_text(const Comparison& comparison) {
     if (what.empty()) return;
     const auto found = std::ranges::find(told, what, [](const auto& one) { return one.first; });
     if (found == told.end()) {
-      told.push_back({what, {visible(name)}});
+      told.push_back({what, {sanitise(name)}});
     } else {
-      found->second.push_back(visible(name));
+      found->second.push_back(sanitise(name));
     }
   };
   for (const ComparedStep& step : comparison.steps) {
-    for (const SideMatrix* side : {step.actual, step.desired}) {
-      if (side != nullptr) tell(visible(side->layout), step.name);
+    for (const ComparedMatrix* side : {step.actual, step.desired}) {
+      if (side != nullptr) tell(sanitise(side->layout), step.name);
     }
-    if (step.judged && step.judged->convention != "convention.finite-mask") {
-      tell(step.judged->convention.value_or(""), step.name);
+    if (step.judged && step.judged->accepted_convention != "convention.finite-mask") {
+      tell(step.judged->accepted_convention.value_or(""), step.name);
     }
   }
   std::string text;
@@ -354,27 +356,27 @@ std::string conventions_text(const Comparison& comparison) {
 }
 
 std::string all_same_text(const Comparison& comparison) {
-  const auto all = std::ranges::count_if(comparison.steps, has_numbers);
+  const auto all = std::ranges::count_if(comparison.steps, has_compared_numbers);
   const auto identical =
-      std::ranges::count(comparison.steps, Sameness::identical, &ComparedStep::sameness);
+      std::ranges::count(comparison.steps, Agreement::identical, &ComparedStep::agreement);
   const std::string_view are = identical == all ? "identical" : "the same within the tolerance";
-  if (comparison.half_exports.empty()) return fmt::format("All {} are {}.\n", all, are);
+  if (comparison.incomplete_exports.empty()) return fmt::format("All {} are {}.\n", all, are);
   return fmt::format("All {} that are there agree, but {} is a half export: it has no {}.\n", all,
-                     visible(comparison.half_exports.front()), manifest_name);
+                     sanitise(comparison.incomplete_exports.front()), manifest_name);
 }
 
 std::string names_text(std::span<const std::string> names) {
   std::vector<std::string> safe;
-  for (const std::string& name : names) safe.push_back(visible(name));
+  for (const std::string& name : names) safe.push_back(sanitise(name));
   return fmt::format("{}", fmt::join(safe, ", "));
 }
 
-std::string some_of(std::span<const std::string> names) {
+std::string abbreviated_list(std::span<const std::string> names) {
   constexpr std::size_t most = 6;
   return names_text(names.first(std::min(most, names.size()))) + (names.size() > most ? ", …" : "");
 }
 
-std::string coverage_text(const Comparison& comparison, const Side& actual) {
+std::string coverage_text(const Comparison& comparison, const ComparedSide& actual) {
   const Coverage coverage = coverage_of(comparison, actual);
   const auto counted = [](std::size_t count, std::string_view one, std::string_view more) {
     return fmt::format("{} {}", count, count == 1 ? one : more);
@@ -383,7 +385,7 @@ std::string coverage_text(const Comparison& comparison, const Side& actual) {
   text += coverage.missing.empty()
               ? "; each of ours had an array"
               : fmt::format("; {} of ours had no array: {}", coverage.missing.size(),
-                            some_of(coverage.missing));
+                            abbreviated_list(coverage.missing));
   text += coverage.unknown.empty()
               ? "; each array fits a step"
               : fmt::format("; {} no step: {}",
@@ -407,25 +409,25 @@ std::string wrapped_lines(std::string_view lines, std::size_t width) {
 
 }  // namespace
 
-std::string compared_text(const Comparison& comparison, const Side& actual, const Side& desired,
-                          const CompareLook& look) {
+std::string compared_text(const Comparison& comparison, const ComparedSide& actual,
+                          const ComparedSide& desired, const CompareStyle& style) {
   std::string text =
-      fmt::format("ACTUAL:  {}\nDESIRED: {}\n\n", visible(actual.name), visible(desired.name));
+      fmt::format("ACTUAL:  {}\nDESIRED: {}\n\n", sanitise(actual.name), sanitise(desired.name));
   text += table_text(comparison) + "\n";
-  text += wrapped_lines(tolerances_text(comparison), look.width);
+  text += wrapped_lines(tolerances_text(comparison), style.width);
   if (!text.ends_with("\n\n")) text += "\n";
-  text += wrapped_lines(masks_text(comparison), look.width);
-  text += wrapped_lines(conventions_text(comparison), look.width);
-  text += wrapped_lines(nan_on_both_text(comparison), look.width);
+  text += wrapped_lines(masks_text(comparison), style.width);
+  text += wrapped_lines(conventions_text(comparison), style.width);
+  text += wrapped_lines(nan_on_both_text(comparison), style.width);
   const std::string last = coverage_text(comparison, actual);  // one line, for scripts
   if (!comparison.first) return text + all_same_text(comparison) + last;
   text += first_text(comparison);
   const ComparedStep& first = comparison.steps[*comparison.first];
   if (first.judged && comparison.own) {
-    text += checked_causes(*comparison.own, *first.judged, {.width = look.width});
+    text += checked_causes(*comparison.own, *first.judged, {.width = style.width});
   }
-  if (!look.check_command.empty()) {
-    text += fmt::format("Cell by cell: {}\n", visible(look.check_command));
+  if (!style.check_command.empty()) {
+    text += fmt::format("Cell by cell: {}\n", sanitise(style.check_command));
   }
   return text + last;
 }

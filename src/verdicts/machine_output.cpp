@@ -67,8 +67,8 @@ StepMarks total_of(const Marks& marks) {
 
 }  // namespace
 
-std::string checked_line(const CheckedPath& one, const MarkScheme& scheme) {
-  std::string text = visible(one.path) + ": ";
+std::string checked_line(const CheckedPath& one, const Rubric& scheme) {
+  std::string text = sanitise(one.path) + ": ";
   if (!one.report) return text + "can't be read\n";
   text += outcome_name(one.report->outcome);
   if (const StepReport* step = first_wrong_step(*one.report)) {
@@ -79,7 +79,7 @@ std::string checked_line(const CheckedPath& one, const MarkScheme& scheme) {
   return text + fmt::format(", {} of {} marks\n", total.marks, total.of);
 }
 
-std::string summary_csv(const std::vector<CheckedPath>& all, const MarkScheme& scheme) {
+std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& scheme) {
   std::string text = "submission,student,verdict,marks,of,first_wrong,mistakes,reason";
   for (const Step& step : scheme.trace().steps) text += "," + step.name;
   text += "\n";
@@ -115,7 +115,7 @@ constexpr std::size_t whole_arithmetic = 600;
 Json first_json(const StepReport& step, const Trace& own, Answers answers) {
   if (!step.first) return nullptr;
   const FirstWrong& first = *step.first;
-  Json json = cell_json(first.cell, step.written, own.convention);
+  Json json = cell_json(first.cell, step.written, own.token_layout);
   json["given"] = first.text.empty() ? json_number(first.given) : Json(first.text);
   if (answers == Answers::kept) return json;
   json["expected"] = json_number(first.expected);
@@ -140,7 +140,7 @@ Json step_json(const StepReport& step, const Trace& own, Answers answers) {
   json["step"] = step.step;
   json["verdict"] = std::string(verdict_name(step.verdict));
   json["digits"] = step.digits;
-  json["convention"] = step.convention ? Json(*step.convention) : Json(nullptr);
+  json["convention"] = step.accepted_convention ? Json(*step.accepted_convention) : Json(nullptr);
   json["cells"] = {{"correct", step.cells.correct},
                    {"rounding", step.cells.rounding},
                    {"carried", step.cells.carried},
@@ -153,17 +153,17 @@ Json step_json(const StepReport& step, const Trace& own, Answers answers) {
 }
 
 template <class Report>
-void tell_verdict(const Report& report, Json& json) {
+void print_verdict(const Report& report, Json& json) {
   json["verdict"] = std::string(outcome_name(report.outcome));
   json["first_wrong"] = report.first_wrong ? Json(*report.first_wrong) : Json(nullptr);
 }
 
 Json report_json(const CheckReport& report, Answers answers) {
   Json json = Json::object();
-  tell_verdict(report, json);
-  if (report.ways) {
-    tell_verdict(report.ways->forward, json["forward"]);
-    tell_verdict(report.ways->backward, json["backward"]);
+  print_verdict(report, json);
+  if (report.passes) {
+    print_verdict(report.passes->forward, json["forward"]);
+    print_verdict(report.passes->backward, json["backward"]);
   }
   json["steps"] = Json::array();
   for (const StepReport& step : report.steps) {
@@ -184,15 +184,16 @@ Json unread_json(const std::string& why) {
 Json region_json(const StepReport& step, const Trace& own, Answers answers) {
   if (!step.region) return nullptr;
   const Region& region = *step.region;
-  const auto extent = [](const Extent& one) { return Json::array({one.from + 1, one.to + 1}); };
+  const auto extent = [](const IndexRange& one) { return Json::array({one.from + 1, one.to + 1}); };
   Json json = Json::object();
   const std::size_t leading = step.written.leading_axes();
   for (std::size_t a = 0; a < leading; ++a) {
     const bool batch = step.written.axes[a].name == "batch";
     json[batch ? "batches" : "heads"] = extent(region.axes[a]);
   }
-  const Extent rows = region.axes.size() > 1 ? region.axes[region.axes.size() - 2] : Extent{};
-  const bool turned = is_turned(step.written, own.convention);
+  const IndexRange rows =
+      region.axes.size() > 1 ? region.axes[region.axes.size() - 2] : IndexRange{};
+  const bool turned = is_shown_transposed(step.written, own.token_layout);
   json["rows"] = extent(turned ? region.axes.back() : rows);
   json["columns"] = extent(turned ? rows : region.axes.back());
   const std::string_view what = what_name(region.what);
@@ -216,25 +217,26 @@ Json mistakes_json(const StepReport& step) {
   return json;
 }
 
-Json shape_json(const SideMatrix* side) {
+Json shape_json(const ComparedMatrix* side) {
   return side == nullptr ? Json(nullptr) : Json(side->tensor.shape());
 }
 
 Json step_json(const ComparedStep& step, const Trace& own) {
   Json json{{"step", step.name},
-            {"verdict", std::string(words_of(step.sameness).in_json)},
+            {"verdict", std::string(sameness_label(step.agreement).in_json)},
             {"actual_shape", shape_json(step.actual)},
             {"desired_shape", shape_json(step.desired)}};
-  if (step.sameness == Sameness::other_shape) json["only_the_shape"] = step.only_the_shape;
-  for (const SideMatrix* side : {step.actual, step.desired}) {
+  if (step.agreement == Agreement::other_shape) json["only_the_shape"] = step.only_shape_differs;
+  for (const ComparedMatrix* side : {step.actual, step.desired}) {
     if (side != nullptr && !side->layout.empty()) json["layout"] = side->layout;
   }
   if (step.judged) {
-    json["convention"] = step.judged->convention ? Json(*step.judged->convention) : Json(nullptr);
+    json["convention"] =
+        step.judged->accepted_convention ? Json(*step.judged->accepted_convention) : Json(nullptr);
     json["region"] = region_json(*step.judged, own, Answers::shown);
     json["mistakes"] = mistakes_json(*step.judged);
   }
-  if (!has_numbers(step)) return json;
+  if (!has_compared_numbers(step)) return json;
   const Difference& difference = step.difference;
   json["rtol"] = step.tolerance.relative;
   json["atol"] = step.tolerance.absolute;
@@ -249,7 +251,7 @@ Json step_json(const ComparedStep& step, const Trace& own) {
   json["first"] = nullptr;
   if (difference.first) {
     json["first"] = {{"cell", cell_name(step, *difference.first)},
-                     {"index", index_of(telling_tensor(step), *difference.first)},
+                     {"index", multi_index(best_labelled_tensor(step), *difference.first)},
                      {"actual", json_number(step.actual->tensor.values[*difference.first])},
                      {"desired", json_number(step.desired->tensor.values[*difference.first])}};
   }
@@ -273,9 +275,10 @@ std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& less
          "\n";
 }
 
-std::string compared_json(const Comparison& comparison, const Side& actual, const Side& desired) {
+std::string compared_json(const Comparison& comparison, const ComparedSide& actual,
+                          const ComparedSide& desired) {
   Json json{{"actual", actual.name}, {"desired", desired.name}, {"same", comparison.same()}};
-  if (!comparison.half_exports.empty()) json["half_exports"] = comparison.half_exports;
+  if (!comparison.incomplete_exports.empty()) json["half_exports"] = comparison.incomplete_exports;
   json["first"] = nullptr;
   if (comparison.first) json["first"] = comparison.steps[*comparison.first].name;
   const Coverage coverage = coverage_of(comparison, actual);
@@ -296,8 +299,8 @@ nlohmann::ordered_json json_number(double value) {
 }
 
 nlohmann::ordered_json cell_json(const CellReference& cell, const Tensor& tensor,
-                                 Convention convention) {
-  const bool turned = is_turned(tensor, convention);
+                                 TokenLayout token_layout) {
+  const bool turned = is_shown_transposed(tensor, token_layout);
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   const std::vector<std::size_t> leading = leading_index(tensor, cell.matrix);
   for (std::size_t a = 0; a < leading.size(); ++a) {

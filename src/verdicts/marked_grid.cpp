@@ -8,6 +8,7 @@
 
 #include "text/escape.hpp"
 #include "text/number.hpp"
+#include "text/strings.hpp"
 #include "text/wrapping.hpp"
 #include "trace/labels.hpp"
 #include "verdicts/checked.hpp"
@@ -15,13 +16,13 @@
 namespace qkv::inline verdicts {
 namespace {
 
-struct Mark {
+struct VerdictSign {
   Verdict verdict;
   std::string_view sign;
   std::string_view says;
 };
 
-constexpr Mark marks[] = {
+constexpr VerdictSign marks[] = {
     {Verdict::correct, "✓", "right"},
     {Verdict::rounding, "≈", "right but for rounding"},
     {Verdict::carried, "→", "follows from an earlier slip"},
@@ -32,15 +33,16 @@ constexpr Mark marks[] = {
 // A cell as it stands in a grid: blank, what is no number, or its number.
 std::string shown_cell(const StepReport& step, std::size_t i) {
   const auto unread = step.unread.find(i);
-  if (unread != step.unread.end()) return shortened(visible_label(unread->second), 12);
+  if (unread != step.unread.end()) return shortened(sanitise_label(unread->second), 12);
   if (step.verdicts[i] == Verdict::blank) return "";
-  return written_number(std::as_const(step.written.values)[i], step.digits);
+  return learner_number(std::as_const(step.written.values)[i], step.digits);
 }
 
 // Which lines to show where there is room for `most` of them: those with something wrong first,
 // then those at the beginning.
 template <class IsWrong>
-std::vector<std::size_t> shown_lines(std::size_t count, std::size_t most, const IsWrong& is_wrong) {
+std::vector<std::size_t> selected_lines(std::size_t count, std::size_t most,
+                                        const IsWrong& is_wrong) {
   std::vector<std::size_t> lines(count);
   std::iota(lines.begin(), lines.end(), std::size_t{0});
   if (count <= most) return lines;
@@ -58,10 +60,10 @@ class MarkedGrid {
   MarkedGrid(const StepReport& step, const Trace& own, std::size_t index)
       : step_(step),
         index_(index),
-        turned_(is_turned(step.written, own.convention)),
+        turned_(is_shown_transposed(step.written, own.token_layout)),
         rows_(turned_ ? step.written.columns() : step.written.rows()),
         columns_(turned_ ? step.written.rows() : step.written.columns()),
-        labels_(own_labels(step.written, index, own.convention)),
+        labels_(own_labels(step.written, index, own.token_layout)),
         wrong_in_row_(rows_),
         wrong_in_column_(columns_) {
     for (std::size_t r = 0; r < rows_; ++r) {
@@ -74,15 +76,17 @@ class MarkedGrid {
   }
 
   std::string text(std::size_t width) const {
-    constexpr std::size_t wall = 200;  // of marks that say what has been said: where they are
-    const std::size_t most_rows = step_.region && step_.cells.wrong > wall ? 8 : 24;
+    constexpr std::size_t max_marked_cells =
+        200;  // of marks that say what has been said: where they are
+    const std::size_t max_rows = step_.region && step_.cells.wrong > max_marked_cells ? 8 : 24;
     const Lines rows =
-        shown_lines(rows_, most_rows, [&](std::size_t r) { return wrong_in_row_[r] > 0; });
+        selected_lines(rows_, max_rows, [&](std::size_t r) { return wrong_in_row_[r] > 0; });
     const std::size_t left = label_width(rows);
     const std::size_t cell_width = widest_cell(rows);
     const std::size_t room = width > left + 4 ? width - left - 4 : 1;
-    const Lines columns = shown_lines(columns_, std::max<std::size_t>(1, room / (cell_width + 2)),
-                                      [&](std::size_t c) { return wrong_in_column_[c] > 0; });
+    const Lines columns =
+        selected_lines(columns_, std::max<std::size_t>(1, room / (cell_width + 2)),
+                       [&](std::size_t c) { return wrong_in_column_[c] > 0; });
     std::string text = heading(columns, left, cell_width);
     for (const std::size_t r : rows) {
       text += "    " + padded_right(row_label(r), left);
@@ -102,11 +106,11 @@ class MarkedGrid {
   }
   std::string cell(std::size_t r, std::size_t c) const {
     const std::size_t i = place(r, c);
-    return shown_cell(step_, i) + std::string(sign_of(step_.verdicts[i]));
+    return shown_cell(step_, i) + std::string(verdict_sign(step_.verdicts[i]));
   }
 
   static std::string label(const std::vector<std::string>& all, std::size_t i) {
-    return i < all.size() && !all[i].empty() ? shortened(visible_label(all[i]), 12)
+    return i < all.size() && !all[i].empty() ? shortened(sanitise_label(all[i]), 12)
                                              : std::to_string(i + 1);
   }
   std::string row_label(std::size_t r) const { return label(labels_.rows, r); }
@@ -144,7 +148,7 @@ class MarkedGrid {
     }
     std::string text;
     const auto tell = [&](std::size_t count, std::string_view what) {
-      if (count > 0) text += fmt::format("    … {} not shown\n", plural(count, what));
+      if (count > 0) text += fmt::format("    … {} not shown\n", pluralise(count, what));
     };
     tell(columns_ - columns.size(), "column");
     tell(rows_ - rows.size(), "row");
@@ -164,28 +168,24 @@ class MarkedGrid {
 
 }  // namespace
 
-std::string plural(std::size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
-std::string written_number(double value, int digits) {
+std::string learner_number(double value, int digits) {
   if (std::isnan(value)) return "nan";
   return brief(value, std::max(digits, 1));
 }
 
-std::string_view sign_of(Verdict verdict) {
-  for (const Mark& mark : marks) {
+std::string_view verdict_sign(Verdict verdict) {
+  for (const VerdictSign& mark : marks) {
     if (mark.verdict == verdict) return mark.sign;
   }
   return "?";
 }
 
-std::string legend(const CheckLook& look) {
+std::string verdict_legend(const CheckStyle& style) {
   std::string text;
   std::string line;
-  for (const Mark& mark : marks) {
+  for (const VerdictSign& mark : marks) {
     const std::string one = fmt::format("{} {}", mark.sign, mark.says);
-    if (!line.empty() && width(line) + 3 + width(one) > look.width) {
+    if (!line.empty() && width(line) + 3 + width(one) > style.width) {
       text += line + "\n";
       line.clear();
     }
@@ -195,8 +195,8 @@ std::string legend(const CheckLook& look) {
 }
 
 std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
-                        const CheckLook& look) {
-  return MarkedGrid(step, own, index).text(look.width);
+                        const CheckStyle& style) {
+  return MarkedGrid(step, own, index).text(style.width);
 }
 
 }  // namespace qkv::inline verdicts

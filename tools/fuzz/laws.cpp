@@ -13,7 +13,7 @@ void law(bool holds, const char* what) {
   std::abort();
 }
 
-void sound(const Written& written) {
+void sound(const ParsedArray& written) {
   std::size_t count = 1;
   for (const std::size_t size : written.shape) count *= size;
   law(!written.shape.empty(), "a shape has an axis");
@@ -26,18 +26,18 @@ void sound(const Written& written) {
   law(labels_fit(written.column_labels, 1), "a label for each column");
 }
 
-std::vector<double> numbers_of(const Written& written) {
+std::vector<double> numbers_of(const ParsedArray& written) {
   std::vector<double> numbers;
   numbers.reserve(written.cells.size());
   for (const Numeral& cell : written.cells) numbers.push_back(cell.value);
   return numbers;
 }
 
-Tensor tensor_of_numbers(const Written& written) {
+Tensor tensor_of_numbers(const ParsedArray& written) {
   return tensor_of(written.shape, numbers_of(written));
 }
 
-bool same(const Written& one, const Written& other) {
+bool same(const ParsedArray& one, const ParsedArray& other) {
   const auto same_number = [](const Numeral& a, const Numeral& b) {
     return a.value == b.value || (std::isnan(a.value) && std::isnan(b.value));
   };

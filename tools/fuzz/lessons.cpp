@@ -50,7 +50,7 @@ LessonFiles files_of(std::string_view toml) {
 }
 
 LoadedLesson worked_out(std::string_view toml) {
-  LessonReading reading = read_lesson(toml, "small.toml", files_of(toml));
+  ParsedLesson reading = read_lesson(toml, "small.toml", files_of(toml));
   if (!reading.faults.empty()) {
     throw InputError(fault_line(reading.lesson, reading.faults.front()));
   }

@@ -29,14 +29,14 @@ extern const Target target;
 void law(bool holds, const char* what);
 
 /// The laws of every reader's result: as many numbers and labels as its shape says, and some.
-void sound(const Written& written);
+void sound(const ParsedArray& written);
 
 /// The numbers alone.
-std::vector<double> numbers_of(const Written& written);
-Tensor tensor_of_numbers(const Written& written);
+std::vector<double> numbers_of(const ParsedArray& written);
+Tensor tensor_of_numbers(const ParsedArray& written);
 
 /// Whether two readings have the same shape and the same numbers; blanks are the same.
-bool same(const Written& one, const Written& other);
+bool same(const ParsedArray& one, const ParsedArray& other);
 
 /// The input cut at its zero bytes into so many parts, the last ones empty where there are too few:
 /// for readers of several files.

@@ -16,11 +16,11 @@ namespace qkv::inline check {
 namespace {
 
 // The program's arrays as they would be handed in. What is no number is one that is wrong.
-Submission handed_in(Side& program, const Trace& trace, const ToleranceChoice& choice) {
+Submission handed_in(ComparedSide& program, const Trace& trace, const ToleranceChoice& choice) {
   Submission submission{.name = program.name, .files = {}, .notes = {}, .list = {}};
-  for (SideMatrix& matrix : program.matrices) {
+  for (ComparedMatrix& matrix : program.matrices) {
     if (trace.find(matrix.name) == nullptr || choice.of(matrix.name)) continue;
-    Written written = std::move(matrix.written);
+    ParsedArray written = std::move(matrix.written);
     for (Numeral& cell : written.cells) {
       if (written.precision != Precision::digits || !std::isnan(cell.value)) continue;
       if (written.unread.empty()) written.unread.push_back("nan");
@@ -36,8 +36,8 @@ Submission handed_in(Side& program, const Trace& trace, const ToleranceChoice& c
 }
 
 // Where a cell of the lesson's tensor stands in it as people see it.
-std::size_t shown_place(const CellReference& cell, const Tensor& tensor, Convention convention) {
-  const bool turned = is_turned(tensor, convention);
+std::size_t shown_place(const CellReference& cell, const Tensor& tensor, TokenLayout token_layout) {
+  const bool turned = is_shown_transposed(tensor, token_layout);
   const std::size_t rows = turned ? tensor.columns() : tensor.rows();
   const std::size_t columns = turned ? tensor.rows() : tensor.columns();
   const auto [row, column] =
@@ -46,14 +46,14 @@ std::size_t shown_place(const CellReference& cell, const Tensor& tensor, Convent
 }
 
 // Tokens as columns were taken as they are: side by side the numbers stand as the lesson has them.
-void turn_over(Side& program, ComparedStep& step) {
-  const auto matrix = std::ranges::find(program.matrices, step.name, &SideMatrix::name);
+void turn_over(ComparedSide& program, ComparedStep& step) {
+  const auto matrix = std::ranges::find(program.matrices, step.name, &ComparedMatrix::name);
   matrix->tensor = transposed(matrix->tensor);
   const Tensor& actual = step.actual->tensor;
   const Tensor& desired = step.desired->tensor;
   if (without_leading_ones(actual.shape()) != without_leading_ones(desired.shape())) return;
   step.difference = difference_of(actual.values, desired.values, step.tolerance);
-  step.sameness = Sameness::differs;
+  step.agreement = Agreement::differs;
 }
 
 void take_verdict(StepReport report, const Trace& trace, ComparedStep& step) {
@@ -61,39 +61,39 @@ void take_verdict(StepReport report, const Trace& trace, ComparedStep& step) {
   step.difference.mismatched = report.cells.wrong;
   step.difference.first.reset();
   const bool shape = report.verdict == Verdict::shape;
-  const bool misfit = step.sameness == Sameness::other_shape;
+  const bool misfit = step.agreement == Agreement::other_shape;
   if (shape) {
-    step.sameness = Sameness::other_shape;
-    step.only_the_shape = report.only_the_shape;
+    step.agreement = Agreement::other_shape;
+    step.only_shape_differs = report.only_shape_differs;
   } else if (report.verdict == Verdict::wrong) {
-    step.sameness = misfit ? Sameness::other_shape : Sameness::differs;
+    step.agreement = misfit ? Agreement::other_shape : Agreement::differs;
     if (!misfit) {
       step.difference.first =
-          shown_place(report.first->cell, trace.at(report.step), trace.convention);
+          shown_place(report.first->cell, trace.at(report.step), trace.token_layout);
     }
   } else if (report.verdict == Verdict::carried) {
-    step.sameness = Sameness::follows;
+    step.agreement = Agreement::follows;
   } else {
-    step.sameness = step.difference.identical && !misfit ? Sameness::identical : Sameness::close;
+    step.agreement = step.difference.identical && !misfit ? Agreement::identical : Agreement::close;
   }
   step.judged = std::move(report);
 }
 
 }  // namespace
 
-void judge_program(const Lesson& lesson, const Trace& trace, Side& program,
+void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& program,
                    const ToleranceChoice& choice, Comparison& comparison) {
   const Submission submission = handed_in(program, trace, choice);
   if (submission.files.empty()) return;
   CheckReport report = check_submission(lesson, trace, submission, {});
   for (ComparedStep& step : comparison.steps) {
-    if (is_missing(step.sameness) || choice.of(step.name)) continue;
+    if (is_missing(step.agreement) || choice.of(step.name)) continue;
     const auto found = std::ranges::find(report.steps, step.name, &StepReport::step);
     if (found != report.steps.end()) {
-      if (found->convention == "convention.columns") turn_over(program, step);
+      if (found->accepted_convention == "convention.columns") turn_over(program, step);
       take_verdict(std::move(*found), trace, step);
-    } else if (step.sameness == Sameness::differs) {  // a given that check finds copied right
-      step.sameness = Sameness::close;
+    } else if (step.agreement == Agreement::differs) {  // a given that check finds copied right
+      step.agreement = Agreement::close;
       step.difference.mismatched = 0;
       step.difference.first.reset();
     }
@@ -143,7 +143,7 @@ const UsualTolerance& usual_tolerance(Precision precision) {
                        [&](const UsualTolerance& one) { return one.precision == precision; });
 }
 
-bool goes_by_largest(Precision precision) {
+bool uses_largest(Precision precision) {
   return precision == Precision::float16 || precision == Precision::bfloat16;
 }
 
@@ -153,7 +153,7 @@ Tolerance tolerance_of_dumps(Precision precision, std::span<const double> desire
   const Tolerance& usual_one = usual_tolerance(precision).tolerance;
   return {.relative = factor * usual_one.relative,
           .absolute = factor * usual_one.absolute,
-          .least = goes_by_largest(precision) ? floor_of(precision, desired) : 0};
+          .least = uses_largest(precision) ? floor_of(precision, desired) : 0};
 }
 
 Tolerance tolerance_of_lessons(std::span<const double> desired) {
@@ -168,16 +168,17 @@ Precision coarser(Precision a, Precision b) {
 }
 
 // The names of both in the lesson's order, as far as a side knows it.
-std::vector<std::string> names_of(const SideIndex& actual, const SideIndex& desired) {
-  Names names;
+std::vector<std::string> names_of(const ComparedSideIndex& actual,
+                                  const ComparedSideIndex& desired) {
+  NameIndex names;
   const auto add = [&](const std::string& name) {
     const bool somewhere = actual.find(name) != nullptr || desired.find(name) != nullptr;
     if (somewhere && !names.contains(name)) names.add(name);
   };
   const bool by_desired = actual.side().order.empty() && !desired.side().order.empty();
   for (const std::string& name : by_desired ? desired.side().order : actual.side().order) add(name);
-  for (const SideMatrix& matrix : actual.side().matrices) add(matrix.name);
-  for (const SideMatrix& matrix : desired.side().matrices) add(matrix.name);
+  for (const ComparedMatrix& matrix : actual.side().matrices) add(matrix.name);
+  for (const ComparedMatrix& matrix : desired.side().matrices) add(matrix.name);
   return names.all();
 }
 
@@ -218,25 +219,26 @@ void compare_numbers(ComparedStep& step, const ToleranceChoice& choice, bool two
   const Tensor& actual = step.actual->tensor;
   const Tensor& desired = step.desired->tensor;
   if (without_leading_ones(actual.shape()) != without_leading_ones(desired.shape())) {
-    step.sameness = Sameness::other_shape;
-    step.only_the_shape = are_same_in_order(step);
+    step.agreement = Agreement::other_shape;
+    step.only_shape_differs = are_same_in_order(step);
     return;
   }
   step.difference = difference_of(actual.values, desired.values, step.tolerance);
-  if (step.difference.mismatched > 0) accept_masks(step);
-  step.sameness = step.difference.identical         ? Sameness::identical
-                  : step.difference.mismatched == 0 ? Sameness::close
-                                                    : Sameness::differs;
+  if (step.difference.mismatched > 0) accept_finite_masks(step);
+  step.agreement = step.difference.identical         ? Agreement::identical
+                   : step.difference.mismatched == 0 ? Agreement::close
+                                                     : Agreement::differs;
 }
 
-ComparedStep compared(const std::string& name, const SideIndex& actual, const SideIndex& desired,
-                      const ToleranceChoice& choice, bool after_mask, Terms& terms) {
+ComparedStep compared(const std::string& name, const ComparedSideIndex& actual,
+                      const ComparedSideIndex& desired, const ToleranceChoice& choice,
+                      bool after_mask, Terms& terms) {
   ComparedStep step{.name = name, .actual = actual.find(name), .desired = desired.find(name)};
   step.after_mask = after_mask;
   if (step.actual == nullptr) {
-    step.sameness = Sameness::only_desired;
+    step.agreement = Agreement::only_desired;
   } else if (step.desired == nullptr) {
-    step.sameness = Sameness::only_actual;
+    step.agreement = Agreement::only_actual;
   } else {
     const bool two_lessons = actual.side().is_lesson && desired.side().is_lesson;
     compare_numbers(step, choice, two_lessons, terms);
@@ -244,25 +246,26 @@ ComparedStep compared(const std::string& name, const SideIndex& actual, const Si
   return step;
 }
 
-bool counts(Sameness sameness, bool both_whole) {
-  if (is_missing(sameness)) return both_whole;
-  return sameness == Sameness::differs || sameness == Sameness::other_shape;
+bool counts(Agreement agreement, bool both_whole) {
+  if (is_missing(agreement)) return both_whole;
+  return agreement == Agreement::differs || agreement == Agreement::other_shape;
 }
 
 // Whether a step sets cells to -inf: as its operation says or, where no lesson has it, its name.
-bool hides(const std::string& name, const SideIndex& actual, const SideIndex& desired) {
-  for (const SideIndex* index : {&actual, &desired}) {
-    const SideMatrix* matrix = index->find(name);
+bool hides(const std::string& name, const ComparedSideIndex& actual,
+           const ComparedSideIndex& desired) {
+  for (const ComparedSideIndex* index : {&actual, &desired}) {
+    const ComparedMatrix* matrix = index->find(name);
     if (matrix && index->side().is_lesson && !matrix->is_given) return matrix->hides;
   }
   return name.find("mask") != std::string::npos;
 }
 
-[[noreturn]] void refuse_strangers(const Side& actual, const Side& desired) {
-  const auto names = [](const Side& side) {
+[[noreturn]] void refuse_unknown_tensors(const ComparedSide& actual, const ComparedSide& desired) {
+  const auto names = [](const ComparedSide& side) {
     std::vector<std::string_view> all;
-    for (const SideMatrix& matrix : side.matrices) all.push_back(matrix.name);
-    return some_of(all);
+    for (const ComparedMatrix& matrix : side.matrices) all.push_back(matrix.name);
+    return abbreviated_list(all);
   };
   throw InputError(fmt::format(
       "{} and {} have no step in common, so there is nothing to compare; the first has {}, the "
@@ -272,14 +275,14 @@ bool hides(const std::string& name, const SideIndex& actual, const SideIndex& de
 
 // A file that does not read as numbers is a note, unless the other side has a matrix of
 // its name.
-void refuse_unread(const Side& side, const SideIndex& other) {
-  for (const UnreadFile& file : side.unread) {
+void refuse_unread(const ComparedSide& side, const ComparedSideIndex& other) {
+  for (const UnreadableFile& file : side.unread) {
     if (other.find(file.name) != nullptr) throw InputError(file.why);
   }
 }
 
 // A pattern that fits no step would be passed over in silence.
-void refuse_idle_tolerances(const ToleranceChoice& choice, const Comparison& comparison) {
+void refuse_unused_tolerances(const ToleranceChoice& choice, const Comparison& comparison) {
   for (const StepTolerance& one : choice.of_steps) {
     const bool fits = std::ranges::any_of(comparison.steps, [&](const ComparedStep& step) {
       return matched(one.steps, step.name).has_value();
@@ -296,30 +299,30 @@ void refuse_idle_tolerances(const ToleranceChoice& choice, const Comparison& com
 
 std::optional<std::size_t> first_difference(const Comparison& comparison, bool both_whole) {
   for (std::size_t i = 0; i < comparison.steps.size(); ++i) {
-    if (counts(comparison.steps[i].sameness, both_whole)) return i;
+    if (counts(comparison.steps[i].agreement, both_whole)) return i;
   }
   return {};
 }
 
-const Side& ours_of(const Side& actual, const Side& desired) {
+const ComparedSide& reference_side(const ComparedSide& actual, const ComparedSide& desired) {
   return actual.is_lesson ? actual : desired;
 }
 
-bool is_missing(Sameness sameness) {
-  return sameness == Sameness::only_actual || sameness == Sameness::only_desired;
+bool is_missing(Agreement agreement) {
+  return agreement == Agreement::only_actual || agreement == Agreement::only_desired;
 }
 
-void require(const Required& required, const Side& ours, Comparison& comparison) {
+void require(const Required& required, const ComparedSide& ours, Comparison& comparison) {
   for (const std::string& name : required.names) {
     if (std::ranges::find(comparison.steps, name, &ComparedStep::name) == comparison.steps.end()) {
       throw InputError(fmt::format("--require {}: {} has no such step", name, ours.name));
     }
   }
-  const SideIndex index(ours);
+  const ComparedSideIndex index(ours);
   for (std::size_t i = 0; i < comparison.first.value_or(comparison.steps.size()); ++i) {
     const ComparedStep& step = comparison.steps[i];
-    const SideMatrix* own = index.find(step.name);
-    if (!is_missing(step.sameness) || own == nullptr) continue;
+    const ComparedMatrix* own = index.find(step.name);
+    if (!is_missing(step.agreement) || own == nullptr) continue;
     const bool named = std::ranges::find(required.names, step.name) != required.names.end();
     if (named || (required.all && !own->is_given)) comparison.first = i;
   }
@@ -328,25 +331,27 @@ void require(const Required& required, const Side& ours, Comparison& comparison)
 namespace {
 
 // Whether half an export lacks a step of the other side's, or may: two of them may lack the same.
-bool is_cut_short(const Comparison& comparison, const Side& actual, const Side& desired) {
-  if (actual.half_export && desired.half_export) return true;
+bool is_cut_short(const Comparison& comparison, const ComparedSide& actual,
+                  const ComparedSide& desired) {
+  if (actual.incomplete_export && desired.incomplete_export) return true;
   return std::ranges::any_of(comparison.steps, [&](const ComparedStep& step) {
-    return (step.sameness == Sameness::only_desired && actual.half_export) ||
-           (step.sameness == Sameness::only_actual && desired.half_export);
+    return (step.agreement == Agreement::only_desired && actual.incomplete_export) ||
+           (step.agreement == Agreement::only_actual && desired.incomplete_export);
   });
 }
 
 }  // namespace
 
-Comparison compare(const Side& actual, const Side& desired, const ToleranceChoice& choice) {
-  const SideIndex actual_index(actual);
-  const SideIndex desired_index(desired);
+Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
+                   const ToleranceChoice& choice) {
+  const ComparedSideIndex actual_index(actual);
+  const ComparedSideIndex desired_index(desired);
   refuse_unread(actual, desired_index);
   refuse_unread(desired, actual_index);
   const bool both_whole = actual.whole && desired.whole;
   Comparison comparison;
-  for (const Side* side : {&actual, &desired}) {
-    if (side->half_export) comparison.half_exports.push_back(side->name);
+  for (const ComparedSide* side : {&actual, &desired}) {
+    if (side->incomplete_export) comparison.incomplete_exports.push_back(side->name);
   }
   bool in_common = false;
   bool after_mask = false;
@@ -355,12 +360,12 @@ Comparison compare(const Side& actual, const Side& desired, const ToleranceChoic
     after_mask = after_mask || hides(name, actual_index, desired_index);
     comparison.steps.push_back(
         compared(name, actual_index, desired_index, choice, after_mask, terms));
-    in_common = in_common || !is_missing(comparison.steps.back().sameness);
+    in_common = in_common || !is_missing(comparison.steps.back().agreement);
   }
   comparison.first = first_difference(comparison, both_whole);
   comparison.cut_short = is_cut_short(comparison, actual, desired);
-  if (!in_common) refuse_strangers(actual, desired);
-  refuse_idle_tolerances(choice, comparison);
+  if (!in_common) refuse_unknown_tensors(actual, desired);
+  refuse_unused_tolerances(choice, comparison);
   return comparison;
 }
 

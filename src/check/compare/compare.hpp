@@ -41,7 +41,7 @@ struct UsualTolerance {
 const UsualTolerance& usual_tolerance(Precision precision);
 
 /// Whether numbers of a precision may be off by what the largest of them was rounded by.
-bool goes_by_largest(Precision precision);
+bool uses_largest(Precision precision);
 
 /// What suits two programs' arrays of a precision, for sums of so many terms beside `desired`:
 /// PyTorch's tolerance times the root of the terms. In half precision a sum of large terms that
@@ -53,7 +53,7 @@ Tolerance tolerance_of_dumps(Precision precision, std::span<const double> desire
 /// What suits numbers that were both worked out here, in float64.
 Tolerance tolerance_of_lessons(std::span<const double> desired);
 
-enum class Sameness {
+enum class Agreement {
   identical,    ///< to the last bit
   close,        ///< within the tolerance
   follows,      ///< not, but it follows from a step before it that differs
@@ -66,9 +66,9 @@ enum class Sameness {
 /// One step's matrices, side by side.
 struct ComparedStep {
   std::string name;
-  Sameness sameness = Sameness::identical;
-  const SideMatrix* actual = nullptr;  ///< nullptr where there is none
-  const SideMatrix* desired = nullptr;
+  Agreement agreement = Agreement::identical;
+  const ComparedMatrix* actual = nullptr;  ///< nullptr where there is none
+  const ComparedMatrix* desired = nullptr;
   Precision precision = Precision::float64;  ///< the coarser of the two
   Tolerance tolerance = {};
   std::size_t terms = 0;  ///< that the tolerance allows for; 0 where it is not the usual one
@@ -77,7 +77,7 @@ struct ComparedStep {
   std::size_t finite_masks = 0;
   std::optional<StepReport> judged = {};  ///< what check says of it, where it differs from a lesson
   bool after_mask = false;                ///< the step, or one before it, sets cells to -inf
-  bool only_the_shape = false;            ///< the same numbers in the same order, in another shape
+  bool only_shape_differs = false;        ///< the same numbers in the same order, in another shape
 };
 
 struct Comparison {
@@ -90,14 +90,14 @@ struct Comparison {
 
   /// The sides that are files of an export without its list. Where one lacks a step, it was cut
   /// short, and is not the same as any other.
-  std::vector<std::string> half_exports = {};
+  std::vector<std::string> incomplete_exports = {};
   bool cut_short = false;
 
   bool same() const { return !first.has_value() && !cut_short; }
 };
 
 /// Whether a step is one that only one side has.
-bool is_missing(Sameness sameness);
+bool is_missing(Agreement agreement);
 
 /// The steps that must be there, of all those of ours: "all", or their names.
 struct Required {
@@ -109,23 +109,24 @@ struct Required {
 /// must outlive the result. A matrix that only one has counts as a difference where both are whole
 /// lessons. Throws InputError where a dump has nothing in common with the other side, and where a
 /// file could not be read whose matrix the other side has.
-Comparison compare(const Side& actual, const Side& desired, const ToleranceChoice& choice);
+Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
+                   const ToleranceChoice& choice);
 
 /// The first step, if any, that makes the two differ; of two whole sides one that is missing
 /// counts.
 std::optional<std::size_t> first_difference(const Comparison& comparison, bool both_whole);
 
 /// Of two sides the one whose steps are due: a lesson or model, else the second.
-const Side& ours_of(const Side& actual, const Side& desired);
+const ComparedSide& reference_side(const ComparedSide& actual, const ComparedSide& desired);
 
 /// Makes what is required and has no array the first difference, where nothing differs before it.
 /// Throws InputError for a name that neither side has.
-void require(const Required& required, const Side& ours, Comparison& comparison);
+void require(const Required& required, const ComparedSide& ours, Comparison& comparison);
 
 /// Judges what a program wrote as check does, by the lesson that it is compared with: `program` is
 /// one of the sides, whose numbers are taken out of it as they were written. Steps that have a
 /// tolerance of their own stay as they are.
-void judge_program(const Lesson& lesson, const Trace& trace, Side& program,
+void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& program,
                    const ToleranceChoice& choice, Comparison& comparison);
 
 }  // namespace qkv::inline check

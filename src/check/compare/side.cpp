@@ -15,10 +15,10 @@
 namespace qkv::inline check {
 namespace {
 
-Tensor tensor_of_written(const Written& written) {
+Tensor tensor_of_written(const ParsedArray& written) {
   std::vector<Axis> axes;
   for (const std::size_t size : written.shape) axes.push_back({.name = "", .size = size});
-  Tensor tensor = unwritten(std::move(axes));
+  Tensor tensor = uninitialised(std::move(axes));
   std::ranges::transform(written.cells, tensor.values.write().begin(), &Numeral::value);
   if (tensor.rank() == 2) {
     tensor.axes[0].labels = written.row_labels;
@@ -27,7 +27,7 @@ Tensor tensor_of_written(const Written& written) {
   return tensor;
 }
 
-std::optional<int> decimals_of(const Written& written) {
+std::optional<int> decimals_of(const ParsedArray& written) {
   if (written.precision != Precision::digits) return {};
   int most = 0;
   for (const Numeral& cell : written.cells) {
@@ -37,7 +37,7 @@ std::optional<int> decimals_of(const Written& written) {
 }
 
 // The cells in another order: axis k of the result is axis `order[k]`.
-void permute(const std::vector<std::size_t>& order, Written& written) {
+void permute(const std::vector<std::size_t>& order, ParsedArray& written) {
   const Shape from = written.shape;
   std::vector<std::size_t> strides(from.size(), 1);
   for (std::size_t a = from.size() - 1; a-- > 0;) strides[a] = strides[a + 1] * from[a + 1];
@@ -57,7 +57,7 @@ void permute(const std::vector<std::size_t>& order, Written& written) {
 }
 
 // One sentence of a batch.
-void take_sentence(std::size_t sentence, Written& written) {
+void take_sentence(std::size_t sentence, ParsedArray& written) {
   const std::size_t size = written.cells.size() / written.shape.front();
   const auto first = written.cells.begin() + static_cast<std::ptrdiff_t>(sentence * size);
   written.cells = Numerals(first, first + static_cast<std::ptrdiff_t>(size));
@@ -66,7 +66,7 @@ void take_sentence(std::size_t sentence, Written& written) {
 
 // Heads as an axis between rows and columns, side by side, or one below the other; empty where they
 // are none of these.
-std::string put_heads_first(const Shape& wanted, Written& written) {
+std::string put_heads_first(const Shape& wanted, ParsedArray& written) {
   if (wanted.size() < 3) return {};
   const std::size_t heads = wanted[wanted.size() - 3];
   const std::size_t rows = wanted[wanted.size() - 2];
@@ -92,12 +92,12 @@ std::string put_heads_first(const Shape& wanted, Written& written) {
 }
 
 // A map from or to what is not there would be passed over in silence, or hide a difference.
-[[noreturn]] void refuse_idle(const NameMap& map, std::string_view name, const Side& side) {
+[[noreturn]] void refuse_idle(const NameMap& map, std::string_view name, const ComparedSide& side) {
   std::vector<std::string> names;
-  for (const SideMatrix& matrix : side.matrices) names.push_back(matrix.name);
+  for (const ComparedMatrix& matrix : side.matrices) names.push_back(matrix.name);
   throw InputError(
       fmt::format("--map {}={}: {} has no array \"{}\"; {}", map.theirs, map.ours, side.name, name,
-                  did_you_mean(name, names, fmt::format("it has {}", some_of(names)))));
+                  did_you_mean(name, names, fmt::format("it has {}", abbreviated_list(names)))));
 }
 
 // What becomes of each name of a pattern, and whether the other side knows one of them.
@@ -108,46 +108,47 @@ struct MapUse {
 
 }  // namespace
 
-SideIndex::SideIndex(const Side& side) : side_(&side) {
-  for (const SideMatrix& matrix : side.matrices) names_.add(matrix.name);
+ComparedSideIndex::ComparedSideIndex(const ComparedSide& side) : side_(&side) {
+  for (const ComparedMatrix& matrix : side.matrices) names_.add(matrix.name);
 }
 
-const SideMatrix* SideIndex::find(std::string_view matrix) const {
+const ComparedMatrix* ComparedSideIndex::find(std::string_view matrix) const {
   const auto place = names_.place(matrix);
   return place ? &side_->matrices[*place] : nullptr;
 }
 
-Side side_of(const std::string& name, const Trace& trace) {
-  Side side{.name = name,
-            .matrices = {},
-            .whole = true,
-            .is_lesson = true,
-            .order = {},
-            .notes = {},
-            .unread = {}};
+ComparedSide compared_side(const std::string& name, const Trace& trace) {
+  ComparedSide side{.name = name,
+                    .matrices = {},
+                    .whole = true,
+                    .is_lesson = true,
+                    .order = {},
+                    .notes = {},
+                    .unread = {}};
   for (const Given& given : trace.givens) {
-    side.matrices.push_back(
-        {.name = given.name, .tensor = as_shown(given.tensor, trace.convention), .is_given = true});
+    side.matrices.push_back({.name = given.name,
+                             .tensor = as_shown(given.tensor, trace.token_layout),
+                             .is_given = true});
   }
   for (const Step& step : trace.steps) {
     side.matrices.push_back({.name = step.name,
-                             .tensor = as_shown(step.output, trace.convention),
+                             .tensor = as_shown(step.output, trace.token_layout),
                              .hides = step.operation->hides});
   }
-  for (const SideMatrix& matrix : side.matrices) side.order.push_back(matrix.name);
+  for (const ComparedMatrix& matrix : side.matrices) side.order.push_back(matrix.name);
   return side;
 }
 
-Side side_of(const std::string& name, Dump dump) {
-  Side side{.name = name,
-            .matrices = {},
-            .whole = dump.whole_lesson,
-            .half_export = dump.half_export,
-            .order = std::move(dump.listed),
-            .notes = std::move(dump.notes),
-            .unread = std::move(dump.unread)};
-  for (NamedWritten& matrix : dump.matrices) {
-    SideMatrix& one = side.matrices.emplace_back();
+ComparedSide compared_side(const std::string& name, ArrayCollection dump) {
+  ComparedSide side{.name = name,
+                    .matrices = {},
+                    .whole = dump.whole_lesson,
+                    .incomplete_export = dump.incomplete_export,
+                    .order = std::move(dump.listed),
+                    .notes = std::move(dump.notes),
+                    .unread = std::move(dump.unread)};
+  for (NamedArray& matrix : dump.matrices) {
+    ComparedMatrix& one = side.matrices.emplace_back();
     one.name = std::move(matrix.name);
     one.tensor = tensor_of_written(matrix.written);
     one.precision = matrix.written.precision;
@@ -157,12 +158,12 @@ Side side_of(const std::string& name, Dump dump) {
   return side;
 }
 
-void take_names_of(const Side& other, Side& side) {
+void adopt_names(const ComparedSide& other, ComparedSide& side) {
   std::map<std::string, std::vector<std::string_view>> known;
-  std::map<std::string, std::vector<SideMatrix*>> found;
-  for (const SideMatrix& matrix : other.matrices)
+  std::map<std::string, std::vector<ComparedMatrix*>> found;
+  for (const ComparedMatrix& matrix : other.matrices)
     known[loose_name(matrix.name)].push_back(matrix.name);
-  for (SideMatrix& matrix : side.matrices) found[loose_name(matrix.name)].push_back(&matrix);
+  for (ComparedMatrix& matrix : side.matrices) found[loose_name(matrix.name)].push_back(&matrix);
   for (const auto& [name, matrices] : found) {
     const auto names = known.find(name);
     if (names == known.end() || names->second.size() > 1 || matrices.size() > 1) continue;
@@ -183,10 +184,10 @@ std::optional<std::string> matched(std::string_view pattern, std::string_view na
   return std::string(name.substr(before.size(), name.size() - before.size() - after.size()));
 }
 
-void map_names(const std::vector<NameMap>& maps, const Side& other, Side& side) {
-  const SideIndex known(other);
+void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side) {
+  const ComparedSideIndex known(other);
   std::vector<MapUse> uses(maps.size());
-  for (SideMatrix& matrix : side.matrices) {
+  for (ComparedMatrix& matrix : side.matrices) {
     for (std::size_t m = 0; m < maps.size(); ++m) {
       const NameMap& map = maps[m];
       const auto star = matched(map.theirs, matrix.name);
@@ -196,7 +197,7 @@ void map_names(const std::vector<NameMap>& maps, const Side& other, Side& side) 
       if (place != std::string::npos) name.replace(place, 1, *star);
       uses[m] = {.fits = true, .is_known = uses[m].is_known || known.find(name) != nullptr};
       if (name != matrix.name &&
-          std::ranges::find(side.matrices, name, &SideMatrix::name) != side.matrices.end()) {
+          std::ranges::find(side.matrices, name, &ComparedMatrix::name) != side.matrices.end()) {
         throw InputError(
             fmt::format("--map {}={}: {} has {} already; map each to a name of its own", map.theirs,
                         map.ours, side.name, name));
@@ -211,14 +212,14 @@ void map_names(const std::vector<NameMap>& maps, const Side& other, Side& side) 
   }
 }
 
-void lay_out_as(const Side& other, std::optional<std::size_t> batch, Side& side) {
-  const SideIndex index(other);
+void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, ComparedSide& side) {
+  const ComparedSideIndex index(other);
   bool has_sentence = !batch;
-  for (SideMatrix& matrix : side.matrices) {
-    const SideMatrix* wanted = index.find(matrix.name);
+  for (ComparedMatrix& matrix : side.matrices) {
+    const ComparedMatrix* wanted = index.find(matrix.name);
     if (wanted == nullptr || matrix.written.shape.empty()) continue;
     const Shape shape = without_leading_ones(wanted->tensor.shape());
-    Written& written = matrix.written;
+    ParsedArray& written = matrix.written;
     const Shape before = written.shape;
     written.shape = without_leading_ones(written.shape, shape.size());
     std::vector<std::string> said;
@@ -245,10 +246,10 @@ void lay_out_as(const Side& other, std::optional<std::size_t> batch, Side& side)
   }
 }
 
-ExpectedSize sizes_of(const Side& side) {
-  return [index = SideIndex(side)](
+ExpectedSize sizes_of(const ComparedSide& side) {
+  return [index = ComparedSideIndex(side)](
              const std::string& name) -> std::optional<std::array<std::size_t, 2>> {
-    const SideMatrix* matrix = index.find(name);
+    const ComparedMatrix* matrix = index.find(name);
     if (matrix == nullptr) return {};
     return std::array{matrix->tensor.rows(), matrix->tensor.columns()};
   };

@@ -12,52 +12,52 @@
 namespace qkv::inline check {
 
 /// A matrix to be compared.
-struct SideMatrix {
+struct ComparedMatrix {
   std::string name;
   Tensor tensor;  ///< as people see it, labels and all
   Precision precision = Precision::float64;
   /// How many decimals its numbers were written with, where they are digits.
   std::optional<int> decimals = {};
-  bool is_given = false;    ///< of a lesson, where it is no result
-  bool hides = false;       ///< of a lesson, where the step sets cells to -inf
-  Written written = {};     ///< of a dump, as it was read
-  std::string layout = {};  ///< how its axes had to be put in order; empty where they were
+  bool is_given = false;     ///< of a lesson, where it is no result
+  bool hides = false;        ///< of a lesson, where the step sets cells to -inf
+  ParsedArray written = {};  ///< of a dump, as it was read
+  std::string layout = {};   ///< how its axes had to be put in order; empty where they were
 };
 
 /// One of the two that are compared: a lesson, or what somebody's program wrote.
-struct Side {
+struct ComparedSide {
   std::string name;  ///< the lesson's name, or the path
-  std::vector<SideMatrix> matrices;
+  std::vector<ComparedMatrix> matrices;
   /// Whether a matrix that it lacks is missing; a dump may hold any part of a lesson.
   bool whole = false;
   bool is_lesson = false;          ///< or a model: worked out here, not read
-  bool half_export = false;        ///< files of an export without its list
+  bool incomplete_export = false;  ///< files of an export without its list
   std::vector<std::string> order;  ///< the steps in the lesson's order, where that is known
   std::vector<std::string> notes;
-  std::vector<UnreadFile> unread;  ///< files of a directory that are no numbers
+  std::vector<UnreadableFile> unread;  ///< files of a directory that are no numbers
 };
 
 /// The matrices of a side by their names. The side must outlive it, as it is.
-class SideIndex {
+class ComparedSideIndex {
  public:
-  explicit SideIndex(const Side& side);
-  const SideMatrix* find(std::string_view matrix) const;  ///< nullptr where there is none
-  const Side& side() const { return *side_; }
+  explicit ComparedSideIndex(const ComparedSide& side);
+  const ComparedMatrix* find(std::string_view matrix) const;  ///< nullptr where there is none
+  const ComparedSide& side() const { return *side_; }
 
  private:
-  const Side* side_;
-  Names names_;
+  const ComparedSide* side_;
+  NameIndex names_;
 };
 
 /// All givens and steps of a lesson.
-Side side_of(const std::string& name, const Trace& trace);
+ComparedSide compared_side(const std::string& name, const Trace& trace);
 
 /// What a file or a directory holds. Takes `dump` apart.
-Side side_of(const std::string& name, Dump dump);
+ComparedSide compared_side(const std::string& name, ArrayCollection dump);
 
 /// A program's names that are nearly those of the other side ("q", "attention-weights") become
 /// them, where no other is as near.
-void take_names_of(const Side& other, Side& side);
+void adopt_names(const ComparedSide& other, ComparedSide& side);
 
 /// "theirs=ours", each with at most one *, which stands for the same on both sides.
 struct NameMap {
@@ -70,14 +70,14 @@ std::optional<std::string> matched(std::string_view pattern, std::string_view na
 
 /// Names a side's matrices by the first map that fits each. Throws InputError where a map fits none
 /// of them, or names none of the other side's.
-void map_names(const std::vector<NameMap>& maps, const Side& other, Side& side);
+void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side);
 
 /// Puts the axes of a side's matrices in the order of the other's, where only one order can be
 /// meant: heads inside (n × h × d), side by side (n × h·d) or one below the
 /// other (h·n × d), and of a batch one sentence, from 1.
-void lay_out_as(const Side& other, std::optional<std::size_t> batch, Side& side);
+void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, ComparedSide& side);
 
 /// The sizes of a side's matrices, for reading the files that are compared with it.
-ExpectedSize sizes_of(const Side& side);
+ExpectedSize sizes_of(const ComparedSide& side);
 
 }  // namespace qkv::inline check

@@ -25,71 +25,71 @@
 namespace qkv::inline check {
 
 // A whole matrix that was not handed in may have been turned over or have lost its signs.
-void Suspects::collect_unseen_slips(const Hypothesis& hypothesis, std::size_t at,
-                                    std::vector<Version>& versions) const {
+void CandidateSet::collect_unsubmitted_slips(const Hypothesis& hypothesis, std::size_t at,
+                                             std::vector<Candidate>& candidates) const {
   const SlipContext context{.right = &hypothesis.tensor(at),
                             .decimals = node_.units.decimals,
                             .wrong_rows = {},
                             .arithmetic = {},
                             .near_wrong = {}};
-  for (SlipVersion& slip : slip_versions(context, Reach::anything, By::hand)) {
+  for (SlipCandidate& slip : slip_candidates(context, SlipScope::anything, Author::hand)) {
     if (slip.id == "slip.decimal-point")
       continue;  // a slip of a cell; a softmax makes 1 and 0 of all
-    for (const Supposed& made : slip.versions) {
+    for (const CandidateValues& made : slip.candidates) {
       if (auto numbers = hypothesis.carried_to(at, made.tensor(), index_)) {
-        versions.push_back(
-            {slip.id, slip.says, slip.hint, VersionKind::slip, slip.reach, std::move(*numbers)});
+        candidates.push_back(
+            {slip.id, slip.says, slip.hint, CandidateKind::slip, slip.scope, std::move(*numbers)});
       }
     }
   }
 }
 
-std::vector<Version> Suspects::unseen_versions(const Hypothesis& hypothesis) const {
-  std::vector<Version> versions;
-  for (const std::size_t at : unseen_before_) {
+std::vector<Candidate> CandidateSet::unsubmitted_candidates(const Hypothesis& hypothesis) const {
+  std::vector<Candidate> candidates;
+  for (const std::size_t at : unsubmitted_before_) {
     if (!is_by_hand(hypothesis.tensor(at).values.size())) continue;
-    collect_unseen_slips(hypothesis, at, versions);
+    collect_unsubmitted_slips(hypothesis, at, candidates);
   }
-  collect_mistakes(hypothesis, unseen_before_, versions);
-  return versions;
+  collect_mistakes(hypothesis, unsubmitted_before_, candidates);
+  return candidates;
 }
 
 // Rounding errors add up by chance: two and a half times their usual size holds nearly all. Room of
 // the size of what is due is none: anything would fit.
-bool Suspects::leave_room() {
+bool CandidateSet::allow_rounding() {
   constexpr unsigned draws = 10;
   constexpr double nearly_all = 2.5;
   constexpr double too_much = 0.25;
   bool any = false;
-  for (const Unseen& unseen : unseen_) {
-    const Hypothesis& base = hypotheses_[unseen.hypothesis];
-    const std::span<Version> versions =
-        std::span(versions_).subspan(unseen.from, unseen.to - unseen.from);
-    for (Version& version : versions) version.room.assign(puzzle_.written.size(), 0);
-    for (unsigned draw = 0; draw < draws && !versions.empty(); ++draw) {
-      const std::vector<Version> shaken = unseen_versions(base.shaken(index_, draw));
-      if (!std::ranges::equal(shaken, versions, {}, &Version::id, &Version::id)) {
-        for (Version& version : versions) version.room.clear();
+  for (const UnsubmittedRange& unsubmitted : unsubmitted_) {
+    const Hypothesis& base = hypotheses_[unsubmitted.hypothesis];
+    const std::span<Candidate> candidates =
+        std::span(candidates_).subspan(unsubmitted.from, unsubmitted.to - unsubmitted.from);
+    for (Candidate& version : candidates) version.room.assign(mismatch_.written.size(), 0);
+    for (unsigned draw = 0; draw < draws && !candidates.empty(); ++draw) {
+      const std::vector<Candidate> perturbed = unsubmitted_candidates(base.perturbed(index_, draw));
+      if (!std::ranges::equal(perturbed, candidates, {}, &Candidate::id, &Candidate::id)) {
+        for (Candidate& version : candidates) version.room.clear();
         break;
       }
-      for (std::size_t v = 0; v < versions.size(); ++v) {
-        const std::size_t size = versions[v].numbers.tensor().values.size();
-        if (size != puzzle_.written.size() || shaken[v].numbers.tensor().values.size() != size)
+      for (std::size_t v = 0; v < candidates.size(); ++v) {
+        const std::size_t size = candidates[v].numbers.tensor().values.size();
+        if (size != mismatch_.written.size() || perturbed[v].numbers.tensor().values.size() != size)
           continue;
-        for (std::size_t i = 0; i < versions[v].room.size(); ++i) {
-          const double gap = shaken[v].numbers[i] - versions[v].numbers[i];
-          if (std::isfinite(gap)) versions[v].room[i] += gap * gap;
+        for (std::size_t i = 0; i < candidates[v].room.size(); ++i) {
+          const double gap = perturbed[v].numbers[i] - candidates[v].numbers[i];
+          if (std::isfinite(gap)) candidates[v].room[i] += gap * gap;
         }
       }
     }
-    const double due = largest_magnitude(rights_[unseen.hypothesis].values);
-    for (Version& version : versions) {
+    const double expected = largest_magnitude(rights_[unsubmitted.hypothesis].values);
+    for (Candidate& version : candidates) {
       for (double& room : version.room) {
         room = nearly_all * std::sqrt(room / draws);
-        if (room > too_much * due) room = 0;
+        if (room > too_much * expected) room = 0;
       }
     }
-    any = any || !versions.empty();
+    any = any || !candidates.empty();
   }
   return any;
 }
@@ -97,7 +97,7 @@ bool Suspects::leave_room() {
 namespace {
 
 // 1 where there is no axis of heads; more than these are not taken for each other.
-std::size_t heads_of(const Tensor& tensor) {
+std::size_t comparable_heads(const Tensor& tensor) {
   constexpr std::size_t most = 16;
   if (tensor.leading_axes() == 0) return 1;
   const Axis& axis = tensor.axes[tensor.leading_axes() - 1];
@@ -105,29 +105,29 @@ std::size_t heads_of(const Tensor& tensor) {
 }
 
 Tensor with_all_heads(const Tensor& tensor, std::size_t head) {
-  const std::size_t heads = heads_of(tensor);
-  Tensor result = unwritten(tensor.axes);
+  const std::size_t heads = comparable_heads(tensor);
+  Tensor result = uninitialised(tensor.axes);
   result.dot_width = tensor.dot_width;
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    xt::noalias(result.write_matrix(m)) = tensor.matrix(m - m % heads + head);
+    xt::noalias(result.mutable_matrix(m)) = tensor.matrix(m - m % heads + head);
   }
   return result;
 }
 
 // Cells that lie beside each other, or one below the other: a head's in the result, or a column
 // where the heads have been joined. Of many some will do to tell which head they are of.
-struct Cells {
+struct HeadCells {
   std::size_t start, count, stride;
   std::size_t probes() const { return std::max<std::size_t>(1, count / 512); }
 };
 
-std::vector<Cells> parts_of(const Tensor& result) {
+std::vector<HeadCells> parts_of(const Tensor& result) {
   const std::size_t rows = result.rows();
   const std::size_t columns = result.columns();
-  std::vector<Cells> parts;
+  std::vector<HeadCells> parts;
   for (std::size_t m = 0; m < result.matrices(); ++m) {
     const std::size_t start = m * rows * columns;
-    if (heads_of(result) > 1) {
+    if (comparable_heads(result) > 1) {
       parts.push_back({start, rows * columns, 1});
       continue;
     }
@@ -136,11 +136,11 @@ std::vector<Cells> parts_of(const Tensor& result) {
   return parts;
 }
 
-using Numbers = std::function<double(std::size_t cell)>;
+using CellValue = std::function<double(std::size_t cell)>;
 
 // How far another head's numbers are from what was written beside the right ones: at most 1 for
 // each cell that is off, and so much if they come no nearer.
-double distance(const Cells& cells, const Numbers& other, std::span<const double> right,
+double distance(const HeadCells& cells, const CellValue& other, std::span<const double> right,
                 std::span<const double> written, std::size_t& off) {
   double sum = 0;
   off = 0;
@@ -156,12 +156,13 @@ double distance(const Cells& cells, const Numbers& other, std::span<const double
 }
 
 // Each part with the numbers of the head that comes nearest.
-std::vector<Tensor> nearest(const Tensor& right, std::span<const double> written, std::size_t heads,
-                            const std::function<double(std::size_t head, std::size_t cell)>& of) {
+std::vector<Tensor> nearest_heads(
+    const Tensor& right, std::span<const double> written, std::size_t heads,
+    const std::function<double(std::size_t head, std::size_t cell)>& of) {
   Tensor result = right;
   const std::span<double> numbers = result.values.write();
   bool any = false;
-  for (const Cells& cells : parts_of(right)) {
+  for (const HeadCells& cells : parts_of(right)) {
     std::size_t off = 0;
     std::size_t best_head = 0;
     double best = std::numeric_limits<double>::infinity();
@@ -183,10 +184,10 @@ std::vector<Tensor> nearest(const Tensor& right, std::span<const double> written
 }
 
 // The step with one operand's heads all the same, for each head.
-std::vector<Tensor> with_operand(const Source& step, std::size_t k) {
+std::vector<Tensor> with_operand(const StepView& step, std::size_t k) {
   const Tensor& operand = *step.inputs[k]->tensor;
   std::vector<Tensor> results;
-  for (std::size_t head = 0; head < heads_of(operand); ++head) {
+  for (std::size_t head = 0; head < comparable_heads(operand); ++head) {
     const Tensor other = with_all_heads(operand, head);
     Call call = call_of(step);
     call.inputs[k] = &other;
@@ -198,14 +199,14 @@ std::vector<Tensor> with_operand(const Source& step, std::size_t k) {
 /// What becomes of a step where heads take other heads' numbers, each the one that comes nearest to
 /// what was written: of the result itself, or of one of the operands. Nothing where no other head
 /// comes nearer than its own. `step.tensor` is the right result; `written` has as many cells.
-std::vector<Tensor> taken_from_other_heads(const Source& step, std::span<const double> written) {
+std::vector<Tensor> with_nearest_heads(const StepView& step, std::span<const double> written) {
   const Tensor& right = *step.tensor;
   const std::span<const double> numbers = right.values;
-  const std::size_t heads = heads_of(right);
+  const std::size_t heads = comparable_heads(right);
   std::vector<Tensor> results;
   if (heads > 1) {
     const std::size_t size = right.rows() * right.columns();
-    results = nearest(right, written, heads, [&](std::size_t head, std::size_t i) {
+    results = nearest_heads(right, written, heads, [&](std::size_t head, std::size_t i) {
       const std::size_t m = i / size;
       return numbers[(m - m % heads + head) * size + i % size];
     });
@@ -216,7 +217,7 @@ std::vector<Tensor> taken_from_other_heads(const Source& step, std::span<const d
     const bool fit = others.size() > 1 && others.front().values.size() == numbers.size();
     if (!fit) continue;
     for (Tensor& made :
-         nearest(right, written, others.size(), [&](std::size_t head, std::size_t i) {
+         nearest_heads(right, written, others.size(), [&](std::size_t head, std::size_t i) {
            return std::as_const(others[head]).values[i];
          })) {
       results.push_back(std::move(made));
@@ -229,18 +230,18 @@ std::vector<Tensor> taken_from_other_heads(const Source& step, std::span<const d
 constexpr std::ptrdiff_t most_cells_by_lines = 4096;
 
 // Cells in a row or a column with at least so many wrong ones.
-std::vector<bool> near_wrong(const Puzzle& puzzle, std::size_t at_least) {
-  const std::size_t columns = puzzle.columns();
-  const std::size_t size = puzzle.rows() * columns;
-  std::vector<std::size_t> in_row(puzzle.wrong.size() / columns);
-  std::vector<std::size_t> in_column(puzzle.wrong.size() / puzzle.rows());
+std::vector<bool> near_wrong(const Mismatch& mismatch, std::size_t at_least) {
+  const std::size_t columns = mismatch.columns();
+  const std::size_t size = mismatch.rows() * columns;
+  std::vector<std::size_t> in_row(mismatch.wrong.size() / columns);
+  std::vector<std::size_t> in_column(mismatch.wrong.size() / mismatch.rows());
   const auto column_of = [&](std::size_t i) { return i / size * columns + i % columns; };
-  for (std::size_t i = 0; i < puzzle.wrong.size(); ++i) {
-    if (!puzzle.wrong[i]) continue;
+  for (std::size_t i = 0; i < mismatch.wrong.size(); ++i) {
+    if (!mismatch.wrong[i]) continue;
     ++in_row[i / columns];
     ++in_column[column_of(i)];
   }
-  std::vector<bool> near(puzzle.wrong.size());
+  std::vector<bool> near(mismatch.wrong.size());
   for (std::size_t i = 0; i < near.size(); ++i) {
     near[i] = in_row[i / columns] >= at_least || in_column[column_of(i)] >= at_least;
   }
@@ -249,20 +250,20 @@ std::vector<bool> near_wrong(const Puzzle& puzzle, std::size_t at_least) {
 
 // Where a slip that reaches no further than a line can explain anything: where something is wrong
 // or, as that may be everywhere, in lines that hold half of it.
-std::vector<bool> worth_a_line(const Puzzle& puzzle) {
-  std::vector<bool> near = near_wrong(puzzle, 1);
+std::vector<bool> worth_a_line(const Mismatch& mismatch) {
+  std::vector<bool> near = near_wrong(mismatch, 1);
   if (std::ranges::count(near, true) <= most_cells_by_lines) return near;
-  const auto wrong = static_cast<std::size_t>(std::ranges::count(puzzle.wrong, true));
-  return near_wrong(puzzle, (wrong + 1) / 2);
+  const auto wrong = static_cast<std::size_t>(std::ranges::count(mismatch.wrong, true));
+  return near_wrong(mismatch, (wrong + 1) / 2);
 }
 
-std::vector<std::vector<std::size_t>> wrong_rows(const Puzzle& puzzle, const Tensor& right) {
+std::vector<std::vector<std::size_t>> wrong_rows(const Mismatch& mismatch, const Tensor& right) {
   std::vector<std::vector<std::size_t>> all(right.matrices());
   const std::size_t size = right.rows() * right.columns();
-  for (std::size_t i = 0; i < puzzle.wrong.size(); ++i) {
+  for (std::size_t i = 0; i < mismatch.wrong.size(); ++i) {
     std::vector<std::size_t>& rows = all[i / size];
     const std::size_t row = i % size / right.columns();
-    if (puzzle.wrong[i] && (rows.empty() || rows.back() != row)) rows.push_back(row);
+    if (mismatch.wrong[i] && (rows.empty() || rows.back() != row)) rows.push_back(row);
   }
   return all;
 }
@@ -279,7 +280,7 @@ std::string term_text(const Expression& term, const LearnerNode& node, const Hyp
                                       .matrix = place.matrix,
                                       .row = place.row,
                                       .column = place.column},
-                                     hypothesis.tensor(input), trace.convention));
+                                     hypothesis.tensor(input), trace.token_layout));
       return;
     }
     for (const Expression& inner : part.parts()) self(self, inner);
@@ -291,11 +292,11 @@ std::string term_text(const Expression& term, const LearnerNode& node, const Hyp
 }
 
 // Some of the wrong cells, evenly spread.
-std::vector<std::size_t> probes_of(const Puzzle& puzzle) {
+std::vector<std::size_t> probes_of(const Mismatch& mismatch) {
   constexpr std::size_t many = 2000;
   std::vector<std::size_t> wrong;
-  for (std::size_t i = 0; i < puzzle.wrong.size(); ++i) {
-    if (puzzle.wrong[i]) wrong.push_back(i);
+  for (std::size_t i = 0; i < mismatch.wrong.size(); ++i) {
+    if (mismatch.wrong[i]) wrong.push_back(i);
   }
   std::vector<std::size_t> probes;
   const std::size_t stride = std::max<std::size_t>(1, wrong.size() / many);
@@ -307,60 +308,61 @@ std::vector<std::size_t> probes_of(const Puzzle& puzzle) {
 
 bool is_by_hand(std::size_t cells) { return cells <= std::size_t{1} << 18; }
 
-Suspects::Suspects(const Judgement& judgement, const Trace& trace, std::size_t node,
-                   const Puzzle& puzzle)
+CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::size_t node,
+                           const Mismatch& mismatch)
     : judgement_(judgement),
       trace_(trace),
       index_(node),
       node_(judgement.nodes[node]),
-      puzzle_(puzzle),
-      unseen_before_(unseen_before(judgement, node)) {
-  const bool by_hand = is_by_hand(puzzle.written.size());
-  if (!by_hand) probes_ = probes_of(puzzle);
-  if (node_.handed) {
+      mismatch_(mismatch),
+      unsubmitted_before_(unsubmitted_before(judgement, node)) {
+  const bool by_hand = is_by_hand(mismatch.written.size());
+  if (!by_hand) probes_ = probes_of(mismatch);
+  if (node_.submitted) {
     written_.axes = node_.own.axes;
-    written_.values = puzzle.written;
+    written_.values = mismatch.written;
   }
   if (const auto region = region_of(node_); region && region->what == Region::What::zero) {
     zeros_ = cells_in(*region, node_.own.shape());
   }
-  hypotheses_ = by_hand ? hypotheses_of(judgement, trace, node, node_.units.unseen_decimals())
+  hypotheses_ = by_hand ? hypotheses_of(judgement, trace, node, node_.units.unsubmitted_decimals())
                         : std::vector{Hypothesis(judgement, trace)};
   for (std::size_t h = 0; h < hypotheses_.size(); ++h) collect(h);
 }
 
 // What explains less than a quarter of the wrong cells is neither named first nor for what that
 // leaves over. A large matrix is held a dozen times if such are kept.
-bool Suspects::is_worth_keeping(const Tensor& numbers) const {
-  if (probes_.empty() || numbers.values.size() != puzzle_.written.size()) return true;
+bool CandidateSet::is_worth_keeping(const Tensor& numbers) const {
+  if (probes_.empty() || numbers.values.size() != mismatch_.written.size()) return true;
   std::size_t hits = 0;
   for (const std::size_t i : probes_) {
-    const double gap = std::abs(numbers.values[i] - puzzle_.written[i]);
-    if (numbers.values[i] == puzzle_.written[i] || gap <= puzzle_.reach[i]) ++hits;
+    const double gap = std::abs(numbers.values[i] - mismatch_.written[i]);
+    if (numbers.values[i] == mismatch_.written[i] || gap <= mismatch_.tolerance[i]) ++hits;
   }
   constexpr std::size_t quarter = 5;  // and a little less
   return hits * quarter >= probes_.size();
 }
 
-void Suspects::collect(std::size_t h) {
+void CandidateSet::collect(std::size_t h) {
   Hypothesis& hypothesis = hypotheses_[h];
   rights_.push_back(node_.step ? hypothesis.worked_or(node_.from_yours, index_) : *node_.truth);
   const Tensor& right = rights_.back();
   hypothesis.put(index_, right);
   if (node_.step && !node_.has_lessons_inputs) {
-    std::vector<Version> unseen = unseen_versions(hypothesis);
-    unseen_.push_back({h, versions_.size(), versions_.size() + unseen.size()});
-    std::ranges::move(unseen, std::back_inserter(versions_));
-    collect_mistakes(hypothesis, std::array{index_}, versions_);
-    collect_other_heads(hypothesis);
+    std::vector<Candidate> unsubmitted = unsubmitted_candidates(hypothesis);
+    unsubmitted_.push_back({h, candidates_.size(), candidates_.size() + unsubmitted.size()});
+    std::ranges::move(unsubmitted, std::back_inserter(candidates_));
+    collect_mistakes(hypothesis, std::array{index_}, candidates_);
+    collect_wrong_heads(hypothesis);
   }
   collect_slips(hypothesis, right);
 }
 
-void Suspects::collect_mistakes(const Hypothesis& hypothesis, std::span<const std::size_t> places,
-                                std::vector<Version>& versions) const {
-  std::vector<Source> sources = hypothesis.sources();
-  if (node_.handed) sources[index_].written = &written_;
+void CandidateSet::collect_mistakes(const Hypothesis& hypothesis,
+                                    std::span<const std::size_t> places,
+                                    std::vector<Candidate>& candidates) const {
+  std::vector<StepView> sources = hypothesis.sources();
+  if (node_.submitted) sources[index_].written = &written_;
   for (const std::size_t at : places) {
     const Operation* operation = sources[at].operation;
     if (!operation) continue;
@@ -375,12 +377,12 @@ void Suspects::collect_mistakes(const Hypothesis& hypothesis, std::span<const st
       for (Tensor& tensor : made) {
         auto numbers = hypothesis.carried_to(at, std::move(tensor), index_);
         if (!numbers || !is_worth_keeping(*numbers)) continue;
-        versions.push_back(
+        candidates.push_back(
             {.id = mistake.id,
              .says = mistake.says,
              .hint = mistake.hint,
-             .kind = mistake.evidence.is_fitted ? VersionKind::fitted : VersionKind::mistake,
-             .reach = Reach::anything,
+             .kind = mistake.evidence.is_fitted ? CandidateKind::fitted : CandidateKind::mistake,
+             .scope = SlipScope::anything,
              .numbers = std::move(*numbers),
              .evidence = {.zeros = mistake.evidence.zeros && zeros_tell,
                           .infinities = mistake.evidence.infinities,
@@ -393,34 +395,34 @@ void Suspects::collect_mistakes(const Hypothesis& hypothesis, std::span<const st
 }
 
 // A head is another's where it has its numbers, or where an operand had.
-void Suspects::collect_other_heads(const Hypothesis& hypothesis) {
-  const std::vector<Source> sources = hypothesis.sources();
-  const Source& step = sources[index_];
-  if (!node_.handed || step.tensor->values.size() != puzzle_.written.size()) return;
-  for (Tensor& made : taken_from_other_heads(step, puzzle_.written)) {
+void CandidateSet::collect_wrong_heads(const Hypothesis& hypothesis) {
+  const std::vector<StepView> sources = hypothesis.sources();
+  const StepView& step = sources[index_];
+  if (!node_.submitted || step.tensor->values.size() != mismatch_.written.size()) return;
+  for (Tensor& made : with_nearest_heads(step, mismatch_.written)) {
     if (!is_worth_keeping(made)) continue;
-    versions_.push_back({.id = "heads.other",
-                         .says = "Another head's numbers were taken: each head works on its own.",
-                         .hint = "Which head stands behind each number?",
-                         .kind = VersionKind::fitted,
-                         .reach = Reach::anything,
-                         .numbers = std::move(made)});
+    candidates_.push_back({.id = "heads.other",
+                           .says = "Another head's numbers were taken: each head works on its own.",
+                           .hint = "Which head stands behind each number?",
+                           .kind = CandidateKind::fitted,
+                           .scope = SlipScope::anything,
+                           .numbers = std::move(made)});
   }
 }
 
-void Suspects::collect_slips(const Hypothesis& hypothesis, const Tensor& right) {
+void CandidateSet::collect_slips(const Hypothesis& hypothesis, const Tensor& right) {
   SlipContext& context = contexts_.emplace_back();
   context.right = &right;
   context.decimals = node_.units.decimals;
-  const bool same_shape = right.shape() == puzzle_.shape;
-  const bool by_hand = is_by_hand(puzzle_.written.size());
+  const bool same_shape = right.shape() == mismatch_.shape;
+  const bool by_hand = is_by_hand(mismatch_.written.size());
   if (same_shape) {
-    context.written = puzzle_.written;
+    context.written = mismatch_.written;
     context.zeros = zeros_;
   }
   if (same_shape && by_hand) {
-    context.near_wrong = worth_a_line(puzzle_);
-    context.wrong_rows = wrong_rows(puzzle_, right);
+    context.near_wrong = worth_a_line(mismatch_);
+    context.wrong_rows = wrong_rows(mismatch_, right);
   }
   if (node_.step && same_shape && by_hand &&
       std::ranges::count(context.near_wrong, true) <= most_cells_by_lines) {
@@ -431,12 +433,13 @@ void Suspects::collect_slips(const Hypothesis& hypothesis, const Tensor& right) 
       return term_text(term, node_, hypothesis, judgement_, trace_);
     };
   }
-  for (SlipVersion& slip : slip_versions(context, Reach::line, by_hand ? By::hand : By::program)) {
-    for (std::size_t v = 0; v < slip.versions.size(); ++v) {
-      if (!is_worth_keeping(slip.versions[v].tensor())) continue;
-      Version& version =
-          versions_.emplace_back(Version{slip.id, slip.says, slip.hint, VersionKind::slip,
-                                         slip.reach, std::move(slip.versions[v])});
+  for (SlipCandidate& slip :
+       slip_candidates(context, SlipScope::line, by_hand ? Author::hand : Author::program)) {
+    for (std::size_t v = 0; v < slip.candidates.size(); ++v) {
+      if (!is_worth_keeping(slip.candidates[v].tensor())) continue;
+      Candidate& version =
+          candidates_.emplace_back(Candidate{slip.id, slip.says, slip.hint, CandidateKind::slip,
+                                             slip.scope, std::move(slip.candidates[v])});
       version.evidence = slip.evidence;
       if (slip.detail) {
         version.detail = [detail = slip.detail, v](std::size_t cell) { return detail(v, cell); };

@@ -19,19 +19,19 @@ struct Cellwise {
   const LearnerNode& node;
   std::vector<std::size_t> cells;  // of the block
 
-  double written(std::size_t i) const { return node.handed->cells[i].value; }
+  double written(std::size_t i) const { return node.submitted->cells[i].value; }
   double right(std::size_t i) const { return std::as_const(node.from_yours.values)[i]; }
   bool is_wrong(std::size_t i) const { return node.verdicts[i] == Verdict::wrong; }
   bool is_attempted(std::size_t i) const { return node.verdicts[i] != Verdict::blank; }
   // Right whatever the numbers are: hidden, or 0 after it.
   bool is_certain(std::size_t i) const { return right(i) == -infinity || right(i) == 0; }
   bool are_near(std::size_t i, double x) const {
-    return written(i) == x || std::abs(written(i) - x) <= node.units.reach(i);
+    return written(i) == x || std::abs(written(i) - x) <= node.units.tolerance(i);
   }
 };
 
-std::vector<Extent> bounding_block(const Cellwise& all, const Shape& shape) {
-  std::vector<Extent> block(shape.size(), {std::size_t(-1), 0});
+std::vector<IndexRange> bounding_block(const Cellwise& all, const Shape& shape) {
+  std::vector<IndexRange> block(shape.size(), {std::size_t(-1), 0});
   for (std::size_t i = 0; i < all.node.verdicts.size(); ++i) {
     if (!all.is_wrong(i)) continue;
     std::size_t rest = i;
@@ -156,7 +156,7 @@ std::vector<std::size_t> cells_in(const Region& region, const Shape& shape) {
 }
 
 std::optional<Region> region_of(const LearnerNode& node) {
-  if (!node.handed || node.wrong_cells() < 2) return {};
+  if (!node.submitted || node.wrong_cells() < 2) return {};
   const Shape shape = node.own.shape();
   Cellwise block{node, {}};
   Region region{.axes = bounding_block(block, shape), .wrong = node.wrong_cells()};
@@ -179,37 +179,37 @@ std::optional<Region> region_of(const LearnerNode& node) {
 namespace {
 
 // Rounding by hand leaves so much room at most: more cells are a program's.
-constexpr std::size_t most_cells_with_room = 4096;
+constexpr std::size_t max_cells_with_slack = 4096;
 
-Puzzle puzzle_of(const LearnerNode& node) {
-  const Handed& handed = node.handed ? *node.handed : *node.misshapen;
-  Puzzle puzzle{.shape = handed.shape,
-                .written = {},
-                .hides = {},
-                .reach = {},
-                .wrong = {},
-                .right = node.handed ? node.from_yours.values : std::span<const double>(),
-                .exact = node.exact,
-                .floor = node.units.floor,
-                .are_shares = node.step && node.step->operation->makes_weights};
-  for (std::size_t i = 0; i < handed.cells.size(); ++i) {
-    const Numeral& cell = handed.cells[i];
-    puzzle.written.push_back(cell.value);
+Mismatch mismatch_of(const LearnerNode& node) {
+  const SubmittedArray& submitted = node.submitted ? *node.submitted : *node.wrong_shape_array;
+  Mismatch mismatch{.shape = submitted.shape,
+                    .written = {},
+                    .hides = {},
+                    .tolerance = {},
+                    .wrong = {},
+                    .right = node.submitted ? node.from_yours.values : std::span<const double>(),
+                    .exact = node.exact,
+                    .floor = node.units.floor,
+                    .are_shares = node.step && node.step->operation->makes_weights};
+  for (std::size_t i = 0; i < submitted.cells.size(); ++i) {
+    const Numeral& cell = submitted.cells[i];
+    mismatch.written.push_back(cell.value);
     // A wild number excuses no others, but what it is itself was typed to no more digits than they.
-    const double own = rule_of(handed.precision).floor * std::abs(cell.value);
-    puzzle.reach.push_back(std::max(node.units.reach(i), std::isfinite(own) ? own : 0));
-    puzzle.hides.push_back(node.handed && node.own.values[i] == -infinity);
-    const bool wrong = node.handed ? node.verdicts[i] == Verdict::wrong : !cell.is_blank();
-    puzzle.wrong.push_back(wrong && cell.unread == 0);  // what is no number has no other cause
+    const double own = rule_of(submitted.precision).floor * std::abs(cell.value);
+    mismatch.tolerance.push_back(std::max(node.units.tolerance(i), std::isfinite(own) ? own : 0));
+    mismatch.hides.push_back(node.submitted && node.own.values[i] == -infinity);
+    const bool wrong = node.submitted ? node.verdicts[i] == Verdict::wrong : !cell.is_blank();
+    mismatch.wrong.push_back(wrong && cell.unread == 0);  // what is no number has no other cause
   }
-  return puzzle;
+  return mismatch;
 }
 
-std::vector<Diagnosis> told(const std::vector<Explanation>& explanations,
-                            const std::vector<Version>& versions) {
+std::vector<Diagnosis> told(const std::vector<Explanation>& explain_mismatch,
+                            const std::vector<Candidate>& candidates) {
   std::vector<Diagnosis> found;
-  for (const Explanation& explanation : explanations) {
-    const Version& version = versions[explanation.version];
+  for (const Explanation& explanation : explain_mismatch) {
+    const Candidate& version = candidates[explanation.version];
     std::string says(version.says);
     const std::string detail = version.detail ? version.detail(explanation.first) : "";
     if (!detail.empty()) says = fmt::format("{}: {}.", says.substr(0, says.size() - 1), detail);
@@ -226,14 +226,15 @@ std::vector<Diagnosis> told(const std::vector<Explanation>& explanations,
 
 std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t index) {
   const LearnerNode& node = judgement.nodes[index];
-  const Puzzle puzzle = puzzle_of(node);
-  if (std::ranges::count(puzzle.wrong, true) == 0) return {};
-  Suspects suspects(judgement, trace, index, puzzle);
-  std::vector<Explanation> found = explanations(puzzle, suspects.versions());
-  if (found.empty() && puzzle.written.size() <= most_cells_with_room && suspects.leave_room()) {
-    found = explanations(puzzle, suspects.versions());
+  const Mismatch mismatch = mismatch_of(node);
+  if (std::ranges::count(mismatch.wrong, true) == 0) return {};
+  CandidateSet candidate_set(judgement, trace, index, mismatch);
+  std::vector<Explanation> found = explain_mismatch(mismatch, candidate_set.candidates());
+  if (found.empty() && mismatch.written.size() <= max_cells_with_slack &&
+      candidate_set.allow_rounding()) {
+    found = explain_mismatch(mismatch, candidate_set.candidates());
   }
-  return told(found, suspects.versions());
+  return told(found, candidate_set.candidates());
 }
 
 std::vector<std::string_view> slip_ids() { return all_slip_ids(); }

@@ -27,7 +27,7 @@ std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, 
 std::vector<std::string_view> slip_ids();
 
 /// From an index to another, both included.
-struct Extent {
+struct IndexRange {
   std::size_t from = 0;
   std::size_t to = 0;
   std::size_t size() const { return to - from + 1; }
@@ -43,7 +43,7 @@ struct Region {
     multiple,  ///< all are what they should be times one factor
     offset     ///< every row is off by the same
   };
-  std::vector<Extent> axes;  ///< one an axis, leading axes first
+  std::vector<IndexRange> axes;  ///< one an axis, leading axes first
   What what = What::anything;
   double factor = 1;                ///< of a multiple
   std::vector<double> offset = {};  ///< of each column, or one for all

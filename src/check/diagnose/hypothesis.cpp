@@ -11,21 +11,21 @@
 namespace qkv::inline check {
 
 // Moves numbers by chance: the same ones each time.
-class Shake {
+class Perturbation {
  public:
-  Shake(unsigned draw, const Units& units) : engine_(draw), units_(units) {}
+  Perturbation(unsigned draw, const MatrixTolerance& units) : engine_(draw), units_(units) {}
   double operator()(double x, double unit) {
     constexpr double middle = 0x1p31;
     return x + (static_cast<double>(engine_()) - middle) / middle * unit;
   }
-  void on_the_way(Tensor& tensor) {
-    const double unit = units_.unseen(std::as_const(tensor).values);
+  void intermediate(Tensor& tensor) {
+    const double unit = units_.unsubmitted(std::as_const(tensor).values);
     for (double& x : tensor.values.write()) x = (*this)(x, unit);
   }
 
  private:
   std::mt19937 engine_;
-  const Units& units_;
+  const MatrixTolerance& units_;
 };
 
 namespace {
@@ -35,12 +35,12 @@ std::shared_ptr<const Tensor> alias_of(const Tensor& tensor) {
   return {std::shared_ptr<void>(), &tensor};
 }
 
-bool is_unseen(const LearnerNode& node, std::size_t cell) {
-  return node.step && (!node.handed || node.verdicts[cell] == Verdict::blank);
+bool is_invisible(const LearnerNode& node, std::size_t cell) {
+  return node.step && (!node.submitted || node.verdicts[cell] == Verdict::blank);
 }
 
-bool has_unseen(const LearnerNode& node) {
-  if (!node.step || !node.handed) return node.step != nullptr;
+bool has_unsubmitted(const LearnerNode& node) {
+  if (!node.step || !node.submitted) return node.step != nullptr;
   return std::find(node.verdicts.begin(), node.verdicts.end(), Verdict::blank) !=
          node.verdicts.end();
 }
@@ -84,7 +84,7 @@ Tensor Hypothesis::worked_or(const Tensor& otherwise, std::size_t node) const {
 }
 
 void Hypothesis::exchange(std::size_t at, Tensor made, std::size_t last) {
-  cut(made);
+  quantise(made);
   made.dot_width = tensor(at).dot_width;
   put(at, std::move(made));
   std::set<std::size_t> touched = {at};
@@ -92,9 +92,9 @@ void Hypothesis::exchange(std::size_t at, Tensor made, std::size_t last) {
     const LearnerNode& node = judgement_->nodes[i];
     const bool follows = std::any_of(node.inputs.begin(), node.inputs.end(),
                                      [&](std::size_t k) { return touched.contains(k); });
-    if (!follows || touched.contains(i) || (node.handed && i != last)) continue;
+    if (!follows || touched.contains(i) || (node.submitted && i != last)) continue;
     Tensor anew = worked(i);
-    if (i != last) cut(anew);
+    if (i != last) quantise(anew);
     put(i, std::move(anew));
     touched.insert(i);
   }
@@ -118,11 +118,11 @@ Expression Hypothesis::arithmetic(std::size_t node, std::size_t matrix, std::siz
       {{&call, &tensor(node), matrix, row, column}});
 }
 
-std::vector<Source> Hypothesis::sources() const {
-  std::vector<Source> all(tensors_.size());
+std::vector<StepView> Hypothesis::sources() const {
+  std::vector<StepView> all(tensors_.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const LearnerNode& node = judgement_->nodes[i];
-    Source& source = all[i];
+    StepView& source = all[i];
     source.name = node.name;
     source.tensor = &tensor(i);
     source.environment = &trace_->environment;
@@ -130,45 +130,46 @@ std::vector<Source> Hypothesis::sources() const {
     source.options = node.step ? &node.step->options : nullptr;
     for (const std::size_t input : node.inputs) source.inputs.push_back(&all[input]);
   }
-  for (Source& source : all) source.all = all;
+  for (StepView& source : all) source.all = all;
   return all;
 }
 
-Hypothesis Hypothesis::shaken(std::size_t node, unsigned draw) const {
+Hypothesis Hypothesis::perturbed(std::size_t node, unsigned draw) const {
   Hypothesis other = *this;
-  other.shake_ = std::make_shared<Shake>(draw, judgement_->nodes[node].units);
+  other.perturbation_ = std::make_shared<Perturbation>(draw, judgement_->nodes[node].units);
   for (std::size_t i = 0; i < node; ++i) {
     const LearnerNode& before = judgement_->nodes[i];
-    if (!before.step || !before.handed) continue;
+    if (!before.step || !before.submitted) continue;
     Tensor moved = tensor(i);
     for (std::size_t cell = 0; cell < moved.values.size(); ++cell) {
       const bool rounded = before.has_number(cell) && !before.is_exact(cell);
       if (rounded) {
-        moved.values.write()[cell] = (*other.shake_)(moved.values[cell], before.units.of(cell));
+        moved.values.write()[cell] =
+            (*other.perturbation_)(moved.values[cell], before.units.of(cell));
       }
     }
     other.put(i, std::move(moved));
   }
-  other.cut_unseen(node);
+  other.quantise_unsubmitted(node);
   return other;
 }
 
-void Hypothesis::cut(Tensor& tensor) const {
-  if (shake_) shake_->on_the_way(tensor);
-  if (!cut_) return;
-  for (double& x : tensor.values.write()) x = (*cut_)(x);
+void Hypothesis::quantise(Tensor& tensor) const {
+  if (perturbation_) perturbation_->intermediate(tensor);
+  if (!quantiser_) return;
+  for (double& x : tensor.values.write()) x = (*quantiser_)(x);
 }
 
-bool Hypothesis::cut_unseen(std::size_t node) {
+bool Hypothesis::quantise_unsubmitted(std::size_t node) {
   bool any = false;
   for (std::size_t i = 0; i < node; ++i) {
     const LearnerNode& step = judgement_->nodes[i];
-    if (!has_unseen(step)) continue;
+    if (!has_unsubmitted(step)) continue;
     Tensor own = tensor(i);
     Tensor worked = worked_or(step.own, i);
-    cut(worked);
+    quantise(worked);
     for (std::size_t cell = 0; cell < own.values.size(); ++cell) {
-      if (is_unseen(step, cell)) own.values.write()[cell] = worked.values[cell];
+      if (is_invisible(step, cell)) own.values.write()[cell] = worked.values[cell];
     }
     put(i, std::move(own));
     any = true;
@@ -176,19 +177,19 @@ bool Hypothesis::cut_unseen(std::size_t node) {
   return any;
 }
 
-std::vector<std::size_t> unseen_before(const Judgement& judgement, std::size_t node) {
-  std::set<std::size_t> unseen;
+std::vector<std::size_t> unsubmitted_before(const Judgement& judgement, std::size_t node) {
+  std::set<std::size_t> unsubmitted;
   std::vector<std::size_t> open = {node};
   while (!open.empty()) {
     const std::size_t at = open.back();
     open.pop_back();
     for (const std::size_t input : judgement.nodes[at].inputs) {
       const LearnerNode& before = judgement.nodes[input];
-      if (before.handed || !before.step || !unseen.insert(input).second) continue;
+      if (before.submitted || !before.step || !unsubmitted.insert(input).second) continue;
       open.push_back(input);
     }
   }
-  return {unseen.begin(), unseen.end()};
+  return {unsubmitted.begin(), unsubmitted.end()};
 }
 
 std::vector<Hypothesis> hypotheses_of(const Judgement& judgement, const Trace& trace,
@@ -196,10 +197,10 @@ std::vector<Hypothesis> hypotheses_of(const Judgement& judgement, const Trace& t
   std::vector<Hypothesis> hypotheses = {Hypothesis(judgement, trace)};
   constexpr int most_decimals = 11;  // by hand; more are a program's, which cuts nothing
   if (decimals <= most_decimals) {
-    for (const Cut cut : cuts_to(decimals)) {
+    for (const Quantiser quantise : quantisers_for(decimals)) {
       Hypothesis other = hypotheses.front();
-      other.cut_from_now_on(cut);
-      if (!other.cut_unseen(node)) break;
+      other.quantise_with(quantise);
+      if (!other.quantise_unsubmitted(node)) break;
       hypotheses.push_back(std::move(other));
     }
   }

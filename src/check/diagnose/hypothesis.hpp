@@ -16,7 +16,7 @@ constexpr double largest_written = 1e12;  ///< longer numbers are not written di
 
 /// How a learner writes a number down: to so many decimals, rounded or the rest left away. Numbers
 /// that are too long for decimals stay as they are.
-struct Cut {
+struct Quantiser {
   int decimals = 0;
   double (*habit)(double) = std::round;
   double power = std::pow(10.0, decimals);
@@ -27,11 +27,11 @@ struct Cut {
 };
 
 /// The ways to write so many decimals.
-inline std::array<Cut, 2> cuts_to(int decimals) {
+inline std::array<Quantiser, 2> quantisers_for(int decimals) {
   return {{{decimals, std::round}, {decimals, std::trunc}}};
 }
 
-class Shake;
+class Perturbation;
 
 /// The numbers that a learner may have worked from: their own, or the lesson's. A copy is cheap and
 /// shares what it does not change. The judgement and the trace must outlive it.
@@ -57,33 +57,33 @@ class Hypothesis {
                         std::size_t column) const;
 
   /// The provenance graph, for mistakes that look behind their operands.
-  std::vector<Source> sources() const;
+  std::vector<StepView> sources() const;
 
   /// What is worked out on the way is cut as a learner would who writes it down.
-  void cut_from_now_on(const Cut& cut) { cut_ = cut; }
+  void quantise_with(const Quantiser& quantise) { quantiser_ = quantise; }
 
   /// The same with every number before `node` that was rounded moved by chance within its unit, and
   /// what is worked out on the way as well: `draw` counts out the chances.
-  Hypothesis shaken(std::size_t node, unsigned draw) const;
+  Hypothesis perturbed(std::size_t node, unsigned draw) const;
 
   /// Puts what a learner who cuts so would have where nothing was handed in before `node`; whether
   /// there was any such cell.
-  bool cut_unseen(std::size_t node);
+  bool quantise_unsubmitted(std::size_t node);
 
  private:
   Tensor worked(std::size_t node) const;
   void exchange(std::size_t at, Tensor made, std::size_t last);
-  void cut(Tensor& tensor) const;
+  void quantise(Tensor& tensor) const;
 
   const Judgement* judgement_;
   const Trace* trace_;
   std::vector<std::shared_ptr<const Tensor>> tensors_;
-  std::optional<Cut> cut_;
-  std::shared_ptr<Shake> shake_;
+  std::optional<Quantiser> quantiser_;
+  std::shared_ptr<Perturbation> perturbation_;
 };
 
 /// The steps before `node` that were not handed in and lead to it through others like them.
-std::vector<std::size_t> unseen_before(const Judgement& judgement, std::size_t node);
+std::vector<std::size_t> unsubmitted_before(const Judgement& judgement, std::size_t node);
 
 /// The hypotheses to look for a mistake in: the learner's own numbers as they stand; the same with
 /// what was not handed in cut as the rest; and the lesson's, where the learner's are those but for

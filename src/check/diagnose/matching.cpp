@@ -27,7 +27,7 @@ struct OpenPart {
 };
 
 // How a version fits the attempted cells of a part.
-struct Fit {
+struct Match {
   std::size_t version = 0;
   Patch part = {};
   std::size_t cells = 0;         // wrong ones, of those still open, that it explains
@@ -44,21 +44,21 @@ Shape squeezed(Shape shape) {
   return shape;
 }
 
-class Fitter {
+class Matcher {
  public:
-  Fitter(const Puzzle& puzzle, const std::vector<Version>& versions)
-      : puzzle_(puzzle), versions_(versions), open_(puzzle.wrong) {}
+  Matcher(const Mismatch& mismatch, const std::vector<Candidate>& candidates)
+      : mismatch_(mismatch), candidates_(candidates), open_(mismatch.wrong) {}
 
   std::vector<Explanation> run() {
     std::vector<Explanation> found;
     for (count_open(); !open_cells_.empty(); count_open()) {
       const std::size_t total = open_cells_.size();
-      std::vector<Fit> best = all_explained(total);
+      std::vector<Match> best = all_explained(total);
       if (best.empty()) best = most_explained(total);
       if (best.empty()) break;
       sort(best);
       const std::size_t known = found.size();
-      for (const Fit& fit : best) name(fit, found);
+      for (const Match& fit : best) name(fit, found);
       doubt(best, std::span(found).subspan(known));
       close(best.front());
     }
@@ -68,8 +68,8 @@ class Fitter {
  private:
   // Where they are, and how many there are in each matrix, row and column: a part explains no more.
   void count_open() {
-    const std::size_t rows = puzzle_.rows();
-    const std::size_t columns = puzzle_.columns();
+    const std::size_t rows = mismatch_.rows();
+    const std::size_t columns = mismatch_.columns();
     const std::size_t matrices = open_.size() / (rows * columns);
     open_in_matrix_.assign(matrices, 0);
     open_in_row_.assign(matrices * rows, 0);
@@ -85,53 +85,53 @@ class Fitter {
     }
   }
 
-  bool has_shape(const Version& version) const {
-    return squeezed(version.numbers.shape()) == squeezed(puzzle_.shape);
+  bool has_shape(const Candidate& version) const {
+    return squeezed(version.numbers.shape()) == squeezed(mismatch_.shape);
   }
 
   // In units; infinite where it is more than one.
-  double distance(const Version& version, std::size_t i) const {
-    const double x = puzzle_.written[i];
+  double distance(const Candidate& version, std::size_t i) const {
+    const double x = mismatch_.written[i];
     const double y = version.numbers[i];
     // Where nothing was there to round, what leaves the number as it must be explains nothing.
-    if (puzzle_.wrong[i] && !puzzle_.exact.empty() &&
-        std::abs(y - puzzle_.exact[i]) <= puzzle_.floor) {
+    if (mismatch_.wrong[i] && !mismatch_.exact.empty() &&
+        std::abs(y - mismatch_.exact[i]) <= mismatch_.floor) {
       return infinity;
     }
-    if (x == y || (puzzle_.hides[i] && y == -infinity)) return 0;
+    if (x == y || (mismatch_.hides[i] && y == -infinity)) return 0;
     const double gap = std::abs(x - y);
     const bool has_room = !version.room.empty();
     // Nor does what leaves it as it is and would have rounding explain it.
-    const bool changes_nothing = has_room && puzzle_.wrong[i] && !puzzle_.right.empty() &&
-                                 std::abs(y - puzzle_.right[i]) <= puzzle_.reach[i];
+    const bool changes_nothing = has_room && mismatch_.wrong[i] && !mismatch_.right.empty() &&
+                                 std::abs(y - mismatch_.right[i]) <= mismatch_.tolerance[i];
     if (changes_nothing) return infinity;
-    const double reach = puzzle_.reach[i] + (has_room ? version.room[i] : 0);
-    return gap <= reach ? (gap == 0 ? 0 : gap / reach) : infinity;
+    const double tolerance = mismatch_.tolerance[i] + (has_room ? version.room[i] : 0);
+    return gap <= tolerance ? (gap == 0 ? 0 : gap / tolerance) : infinity;
   }
 
   // 0 and infinity come of everything and nothing.
-  bool tells(const Version& version, std::size_t i) const {
-    const double x = puzzle_.written[i];
+  bool tells(const Candidate& version, std::size_t i) const {
+    const double x = mismatch_.written[i];
     if (x == 0) return version.evidence.zeros && version.numbers[i] == 0;
     return std::isfinite(x) || version.evidence.infinities;
   }
 
-  void add_explained(Fit& fit, std::size_t i, double gap) const {
+  void add_explained(Match& fit, std::size_t i, double gap) const {
     fit.misfit = std::max(fit.misfit, gap);
     if (fit.cells++ == 0) fit.first = i;
-    if (!tells(versions_[fit.version], i)) return;
+    if (!tells(candidates_[fit.version], i)) return;
     ++fit.telling;
-    if (puzzle_.written[i] == 0) ++fit.zeros;
-    if (!puzzle_.are_shares || puzzle_.written[i] != 1) ++fit.speaking;
+    if (mismatch_.written[i] == 0) ++fit.zeros;
+    if (!mismatch_.are_shares || mismatch_.written[i] != 1) ++fit.speaking;
   }
 
   // Nothing where the version fits fewer open cells than `at_least`, or contradicts more of the
   // others than `most`. A wrong cell that stays unexplained contradicts nothing, unless all are to
   // be explained. Open cells go first: most versions fit few of them, and need no other look.
-  std::optional<Fit> fit_of(std::size_t version, const OpenPart& part, std::size_t at_least,
-                            std::size_t most, bool all) const {
-    Fit fit{.version = version, .part = part.cells};
-    const Version& numbers = versions_[version];
+  std::optional<Match> match_of(std::size_t version, const OpenPart& part, std::size_t at_least,
+                                std::size_t most, bool all) const {
+    Match fit{.version = version, .part = part.cells};
+    const Candidate& numbers = candidates_[version];
     std::size_t missed = 0;
     const std::size_t end = part.cells.end();
     for (auto i = std::ranges::lower_bound(open_cells_, part.cells.start);
@@ -147,11 +147,11 @@ class Fitter {
     if (fit.telling < numbers.evidence.least) return {};
     for (std::size_t n = 0; n < part.cells.count; ++n) {
       const std::size_t i = part.cells.cell(n);
-      if (open_[i] || std::isnan(puzzle_.written[i])) continue;
+      if (open_[i] || std::isnan(mismatch_.written[i])) continue;
       const double gap = distance(numbers, i);
       if (!std::isinf(gap)) {
         fit.misfit = std::max(fit.misfit, gap);
-      } else if ((all || !puzzle_.wrong[i]) && ++fit.contradicted > most) {
+      } else if ((all || !mismatch_.wrong[i]) && ++fit.contradicted > most) {
         return {};
       }
     }
@@ -162,10 +162,10 @@ class Fitter {
 
   // The parts that a version may explain and that have at least so many open cells.
   template <class Visit>
-  void each_part(const Version& version, std::size_t at_least, const Visit& visit) const {
-    const std::size_t all = puzzle_.written.size();
-    const std::size_t rows = puzzle_.rows();
-    const std::size_t columns = puzzle_.columns();
+  void each_part(const Candidate& version, std::size_t at_least, const Visit& visit) const {
+    const std::size_t all = mismatch_.written.size();
+    const std::size_t rows = mismatch_.rows();
+    const std::size_t columns = mismatch_.columns();
     const std::size_t size = rows * columns;
     const auto offer = [&](const Patch& cells, std::size_t open) {
       if (open >= at_least) visit(OpenPart{cells, open});
@@ -173,7 +173,7 @@ class Fitter {
     const auto in_a_row = [&](std::size_t start, std::size_t count) {
       return Patch{start, count, count, count};
     };
-    if (version.reach == Reach::anything) {
+    if (version.scope == SlipScope::anything) {
       offer(in_a_row(0, all), open_cells_.size());
       for (std::size_t m = 0; all > size && m * size < all; ++m) {
         offer(in_a_row(m * size, size), open_in_matrix_[m]);
@@ -201,10 +201,10 @@ class Fitter {
   }
 
   // The part in which every attempted cell fits and the most wrong ones are explained.
-  std::optional<Fit> best_part(std::size_t v, std::size_t at_least) const {
-    std::optional<Fit> best;
-    each_part(versions_[v], at_least, [&](const OpenPart& part) {
-      const std::optional<Fit> fit = fit_of(v, part, at_least, 0, true);
+  std::optional<Match> best_part(std::size_t v, std::size_t at_least) const {
+    std::optional<Match> best;
+    each_part(candidates_[v], at_least, [&](const OpenPart& part) {
+      const std::optional<Match> fit = match_of(v, part, at_least, 0, true);
       const bool better = fit && (!best || fit->cells > best->cells ||
                                   (fit->cells == best->cells && fit->misfit < best->misfit));
       if (better) best = fit;
@@ -212,33 +212,33 @@ class Fitter {
     return best;
   }
 
-  std::vector<Fit> all_explained(std::size_t total) const {
-    std::vector<Fit> fits;
-    for (std::size_t v = 0; v < versions_.size(); ++v) {
-      if (!has_shape(versions_[v])) continue;
+  std::vector<Match> all_explained(std::size_t total) const {
+    std::vector<Match> fits;
+    for (std::size_t v = 0; v < candidates_.size(); ++v) {
+      if (!has_shape(candidates_[v])) continue;
       if (const auto fit = best_part(v, total)) fits.push_back(*fit);
     }
     return fits;
   }
 
   // The part in which a version explains the most wrong cells one by one, though not all.
-  std::optional<Fit> loose_part(std::size_t v, std::size_t at_least) const {
-    std::optional<Fit> best;
-    each_part(versions_[v], at_least, [&](const OpenPart& part) {
-      const std::optional<Fit> fit = fit_of(v, part, at_least, part.open / 2, false);
+  std::optional<Match> loose_part(std::size_t v, std::size_t at_least) const {
+    std::optional<Match> best;
+    each_part(candidates_[v], at_least, [&](const OpenPart& part) {
+      const std::optional<Match> fit = match_of(v, part, at_least, part.open / 2, false);
       const bool enough = fit && 2 * fit->contradicted <= fit->cells;
       if (enough && (!best || fit->cells > best->cells)) best = fit;
     });
     return best;
   }
 
-  std::vector<Fit> most_explained(std::size_t total) const {
-    std::vector<Fit> fits;
+  std::vector<Match> most_explained(std::size_t total) const {
+    std::vector<Match> fits;
     std::size_t most = std::max<std::size_t>(2, (total + 1) / 2);
-    for (std::size_t v = 0; v < versions_.size(); ++v) {
-      if (!has_shape(versions_[v])) continue;
+    for (std::size_t v = 0; v < candidates_.size(); ++v) {
+      if (!has_shape(candidates_[v])) continue;
       const auto fit =
-          versions_[v].reach == Reach::anything ? loose_part(v, most) : best_part(v, most);
+          candidates_[v].scope == SlipScope::anything ? loose_part(v, most) : best_part(v, most);
       if (!fit) continue;
       if (fit->cells > most) fits.clear();
       most = fit->cells;
@@ -249,41 +249,41 @@ class Fitter {
 
   // The smaller misfit is better; of the same numbers, what happened later is likelier than what
   // happened far away. Below a millionth of a unit two are the same: sums were added otherwise.
-  void sort(std::vector<Fit>& fits) const {
+  void sort(std::vector<Match>& fits) const {
     constexpr double millionths = 1e6;
-    const auto place = [&](const Fit& fit) {
-      const Version& version = versions_[fit.version];
+    const auto place = [&](const Match& fit) {
+      const Candidate& version = candidates_[fit.version];
       return std::tuple(version.kind, std::round(fit.misfit * millionths), ~version.step);
     };
     std::ranges::stable_sort(fits, {}, place);
   }
 
-  void name(const Fit& fit, std::vector<Explanation>& found) const {
+  void name(const Match& fit, std::vector<Explanation>& found) const {
     const auto same = [&](const Explanation& known) {
-      return versions_[known.version].id == versions_[fit.version].id;
+      return candidates_[known.version].id == candidates_[fit.version].id;
     };
     if (std::any_of(found.begin(), found.end(), same)) return;
     found.push_back({fit.version, fit.cells, fit.first});
   }
 
   // Where several fit equally well, few cells that say something leave it open which it was.
-  static void doubt(const std::vector<Fit>& best, std::span<Explanation> named) {
+  static void doubt(const std::vector<Match>& best, std::span<Explanation> named) {
     constexpr std::size_t enough = 3;
     std::size_t speaking = 0;
-    for (const Fit& fit : best) speaking = std::max(speaking, fit.speaking);
+    for (const Match& fit : best) speaking = std::max(speaking, fit.speaking);
     if (named.size() < 2 || speaking >= enough) return;
     for (Explanation& one : named) one.sure = false;
   }
 
-  void close(const Fit& fit) {
+  void close(const Match& fit) {
     for (std::size_t n = 0; n < fit.part.count; ++n) {
       const std::size_t i = fit.part.cell(n);
-      if (open_[i] && !std::isinf(distance(versions_[fit.version], i))) open_[i] = false;
+      if (open_[i] && !std::isinf(distance(candidates_[fit.version], i))) open_[i] = false;
     }
   }
 
-  const Puzzle& puzzle_;
-  const std::vector<Version>& versions_;
+  const Mismatch& mismatch_;
+  const std::vector<Candidate>& candidates_;
   std::vector<bool> open_;  // wrong cells that nothing explains yet
   std::vector<std::size_t> open_cells_;
   std::vector<std::size_t> open_in_matrix_, open_in_row_, open_in_column_;
@@ -291,8 +291,9 @@ class Fitter {
 
 }  // namespace
 
-std::vector<Explanation> explanations(const Puzzle& puzzle, const std::vector<Version>& versions) {
-  return Fitter(puzzle, versions).run();
+std::vector<Explanation> explain_mismatch(const Mismatch& mismatch,
+                                          const std::vector<Candidate>& candidates) {
+  return Matcher(mismatch, candidates).run();
 }
 
 }  // namespace qkv::inline check

@@ -17,16 +17,16 @@ namespace qkv::inline check {
 
 /// Where a version comes from, the one that says most first: a mistake's own numbers; numbers that
 /// were fitted to what was written (whose head's, which bias); a slip of the pen.
-enum class VersionKind { mistake, fitted, slip };
+enum class CandidateKind { mistake, fitted, slip };
 
 /// One set of numbers that a mistake would make of a whole matrix.
-struct Version {
+struct Candidate {
   std::string_view id;
   std::string_view says;
   std::string_view hint;
-  VersionKind kind = VersionKind::mistake;
-  Reach reach = Reach::anything;
-  Supposed numbers;
+  CandidateKind kind = CandidateKind::mistake;
+  SlipScope scope = SlipScope::anything;
+  CandidateValues numbers;
   /// How far each number may be off beside a unit, where steps between that were not handed in left
   /// room for rounding; else empty.
   std::vector<double> room = {};
@@ -37,11 +37,11 @@ struct Version {
 };
 
 /// What is to be explained: the learner's cells of one matrix.
-struct Puzzle {
+struct Mismatch {
   Shape shape;
-  std::vector<double> written;  ///< NaN where blank
-  std::vector<bool> hides;      ///< a very low number that stands for -inf
-  std::vector<double> reach;    ///< a unit, with its slack
+  std::vector<double> written;    ///< NaN where blank
+  std::vector<bool> hides;        ///< a very low number that stands for -inf
+  std::vector<double> tolerance;  ///< a unit, with its slack
   std::vector<bool> wrong;
   std::span<const double> right = {};  ///< what follows from the learner's own numbers
   std::vector<double> exact;  ///< what cells with nothing to round must be; else empty or NaN
@@ -66,56 +66,58 @@ struct Explanation {
 /// two and half of them, and contradicts the right ones in its part no more than half as often;
 /// then, for what it leaves over, the next. A version must explain a number that is neither 0 nor
 /// infinite, unless it makes such numbers.
-std::vector<Explanation> explanations(const Puzzle& puzzle, const std::vector<Version>& versions);
+std::vector<Explanation> explain_mismatch(const Mismatch& mismatch,
+                                          const std::vector<Candidate>& candidates);
 
 /// Nobody slips with the pen in a matrix of a quarter of a million cells, nor rounds it by hand.
 bool is_by_hand(std::size_t cells);
 
 /// All that may have gone wrong in a matrix: what each known mistake and each slip makes of it,
 /// from the numbers that the learner may have worked from. What it is made of must outlive it.
-class Suspects {
+class CandidateSet {
  public:
-  Suspects(const Judgement& judgement, const Trace& trace, std::size_t node, const Puzzle& puzzle);
-  Suspects(const Suspects&) = delete;
-  Suspects& operator=(const Suspects&) = delete;
+  CandidateSet(const Judgement& judgement, const Trace& trace, std::size_t node,
+               const Mismatch& mismatch);
+  CandidateSet(const CandidateSet&) = delete;
+  CandidateSet& operator=(const CandidateSet&) = delete;
 
-  const std::vector<Version>& versions() const { return versions_; }
+  const std::vector<Candidate>& candidates() const { return candidates_; }
 
   /// Gives those of steps that were not handed in the room that rounding leaves on the way; whether
   /// there are any.
-  bool leave_room();
+  bool allow_rounding();
 
  private:
   // Where a version was made that came through steps that were not handed in.
-  struct Unseen {
+  struct UnsubmittedRange {
     std::size_t hypothesis;
     std::size_t from, to;  // versions
   };
 
   void collect(std::size_t hypothesis);
-  void collect_unseen_slips(const Hypothesis& hypothesis, std::size_t at,
-                            std::vector<Version>& versions) const;
+  void collect_unsubmitted_slips(const Hypothesis& hypothesis, std::size_t at,
+                                 std::vector<Candidate>& candidates) const;
   void collect_mistakes(const Hypothesis& hypothesis, std::span<const std::size_t> places,
-                        std::vector<Version>& versions) const;
-  void collect_other_heads(const Hypothesis& hypothesis);
+                        std::vector<Candidate>& candidates) const;
+  void collect_wrong_heads(const Hypothesis& hypothesis);
   void collect_slips(const Hypothesis& hypothesis, const Tensor& right);
   bool is_worth_keeping(const Tensor& numbers) const;
-  std::vector<Version> unseen_versions(const Hypothesis& hypothesis) const;
+  std::vector<Candidate> unsubmitted_candidates(const Hypothesis& hypothesis) const;
 
   const Judgement& judgement_;
   const Trace& trace_;
   const std::size_t index_;
   const LearnerNode& node_;
-  const Puzzle& puzzle_;
+  const Mismatch& mismatch_;
   Tensor written_;  // as mistakes see it; without axes where it has another shape
-  std::vector<std::size_t> unseen_before_;
+  std::vector<std::size_t> unsubmitted_before_;
   std::vector<std::size_t> probes_;  // of a large matrix some wrong cells; else none
   std::vector<std::size_t> zeros_;   // the cells of a block of zeros
   std::vector<Hypothesis> hypotheses_;
   std::deque<Tensor> rights_;
   std::deque<SlipContext> contexts_;
-  std::vector<Version> versions_;
-  std::vector<Unseen> unseen_;
+  std::vector<Candidate> candidates_;
+  std::vector<UnsubmittedRange> unsubmitted_;
 };
 
 }  // namespace qkv::inline check

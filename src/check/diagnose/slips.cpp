@@ -16,35 +16,35 @@ namespace {
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 Tensor filled(const Tensor& right, double number) {
-  Tensor result = unwritten_like(right);
+  Tensor result = uninitialised_like(right);
   std::ranges::fill(result.values.write(), number);
   return result;
 }
 
-std::vector<Supposed> signs(const SlipContext& c) {
+std::vector<CandidateValues> signs(const SlipContext& c) {
   return {with_numbers(*c.right, -c.right->array())};
 }
 
 // The point one to three places off, in the number as it was worked out or as it was written.
-std::vector<Supposed> decimal_points(const SlipContext& c) {
-  std::vector<Supposed> results;
+std::vector<CandidateValues> decimal_points(const SlipContext& c) {
+  std::vector<CandidateValues> results;
   const auto right = c.right->array();
   for (const double factor : {10.0, 0.1, 100.0, 0.01, 1000.0, 0.001}) {
     results.push_back(with_numbers(*c.right, right * factor));
     if (factor < 1) continue;
-    for (const Cut& cut : cuts_to(c.decimals)) {
-      results.push_back(with_numbers(*c.right, xt::vectorize(cut)(right) * factor));
+    for (const Quantiser& quantise : quantisers_for(c.decimals)) {
+      results.push_back(with_numbers(*c.right, xt::vectorize(quantise)(right) * factor));
     }
   }
   return results;
 }
 
-std::vector<Supposed> transposes(const SlipContext& c) { return {transposed(*c.right)}; }
+std::vector<CandidateValues> transposes(const SlipContext& c) { return {transposed(*c.right)}; }
 
 // (tokens, heads, features), as programs hold them until the heads are put first.
-std::vector<Supposed> rows_before_heads(const SlipContext& c) {
+std::vector<CandidateValues> rows_before_heads(const SlipContext& c) {
   const Tensor& right = *c.right;
-  if (heads_of(right) < 2) return {};
+  if (head_count(right) < 2) return {};
   Tensor result = right;
   std::swap(result.axes[right.rank() - 3], result.axes[right.rank() - 2]);
   put(xt::transpose(right.array<4>(), {0, 2, 1, 3}), result.values.write());
@@ -52,20 +52,21 @@ std::vector<Supposed> rows_before_heads(const SlipContext& c) {
 }
 
 // Every number taken from the cell beside, above or below it.
-std::vector<Supposed> neighbours(const SlipContext& c) {
-  std::vector<Supposed> results;
+std::vector<CandidateValues> neighbours(const SlipContext& c) {
+  std::vector<CandidateValues> results;
   const auto right = c.right->array();
   const auto n = static_cast<std::ptrdiff_t>(c.right->rows());
   const auto m = static_cast<std::ptrdiff_t>(c.right->columns());
-  constexpr std::pair<std::ptrdiff_t, std::ptrdiff_t> ways[] = {{0, 1}, {0, -1}, {1, 0}, {-1, 0}};
-  for (const auto& [down, along] : ways) {
+  constexpr std::pair<std::ptrdiff_t, std::ptrdiff_t> directions[] = {
+      {0, 1}, {0, -1}, {1, 0}, {-1, 0}};
+  for (const auto& [down, along] : directions) {
     // Of n places, those that have another so far away; and of the others those that are it.
     const auto places = [](std::ptrdiff_t size, std::ptrdiff_t away) {
       return xt::range(std::max<std::ptrdiff_t>(0, -away),
                        size - std::max<std::ptrdiff_t>(0, away));
     };
     Tensor result = filled(*c.right, nothing);
-    auto to = result.write_array();
+    auto to = result.mutable_array();
     xt::view(to, xt::all(), places(n, down), places(m, along)) =
         xt::view(right, xt::all(), places(n, -down), places(m, -along));
     results.push_back(std::move(result));
@@ -74,9 +75,9 @@ std::vector<Supposed> neighbours(const SlipContext& c) {
 }
 
 // The number with its digit `place` (from the left, the point aside) exchanged with the next.
-double with_digits_swapped(double number, const Cut& cut, std::size_t place) {
-  const double x = cut(number);
-  const int decimals = cut.decimals;
+double with_digits_swapped(double number, const Quantiser& quantise, std::size_t place) {
+  const double x = quantise(number);
+  const int decimals = quantise.decimals;
   if (!std::isfinite(x) || std::abs(x) >= largest_written) return nothing;
   std::string text = fmt::format("{:.{}f}", x, decimals);
   std::vector<std::size_t> digits;
@@ -89,17 +90,17 @@ double with_digits_swapped(double number, const Cut& cut, std::size_t place) {
 }
 
 // As it reaches no further than a line, the others need not be written digit by digit.
-std::vector<Supposed> swapped_digits(const SlipContext& c) {
-  std::vector<Supposed> results;
+std::vector<CandidateValues> swapped_digits(const SlipContext& c) {
+  std::vector<CandidateValues> results;
   constexpr std::size_t most_digits = 15;
-  for (const Cut& cut : cuts_to(c.decimals)) {
+  for (const Quantiser& quantise : quantisers_for(c.decimals)) {
     for (std::size_t place = 0; place < most_digits; ++place) {
       bool any = false;
       Tensor result = filled(*c.right, nothing);
       for (std::size_t i = 0; i < result.values.size(); ++i) {
         if (!c.near_wrong.empty() && !c.near_wrong[i]) continue;
         result.values.write()[i] =
-            with_digits_swapped(std::as_const(*c.right).values[i], cut, place);
+            with_digits_swapped(std::as_const(*c.right).values[i], quantise, place);
         any = any || !std::isnan(std::as_const(result).values[i]);
       }
       if (any) results.push_back(std::move(result));
@@ -109,8 +110,8 @@ std::vector<Supposed> swapped_digits(const SlipContext& c) {
 }
 
 // Two rows exchanged, in both of which something is wrong.
-std::vector<Supposed> swapped_rows(const SlipContext& c) {
-  std::vector<Supposed> results;
+std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
+  std::vector<CandidateValues> results;
   constexpr std::size_t most_rows = 8;
   const Tensor& right = *c.right;
   for (std::size_t m = 0; m < c.wrong_rows.size(); ++m) {
@@ -155,16 +156,16 @@ Expression arithmetic_of(const SlipContext& c, std::size_t cell) {
   return c.arithmetic(row / c.right->rows(), row % c.right->rows(), cell % c.right->columns());
 }
 
-std::vector<Supposed> dropped_terms(const SlipContext& c) {
+std::vector<CandidateValues> dropped_terms(const SlipContext& c) {
   std::vector<Tensor> results;
   if (!c.arithmetic) return {};
-  constexpr std::size_t most_terms = 64;
+  constexpr std::size_t max_terms = 64;
   for (std::size_t i = 0; i < c.right->values.size(); ++i) {
     if (!c.near_wrong[i]) continue;
     const Expression arithmetic = arithmetic_of(c, i);
     std::vector<const Expression*> terms;
-    add_terms(arithmetic, most_terms, terms);
-    if (terms.size() > most_terms) continue;
+    add_terms(arithmetic, max_terms, terms);
+    if (terms.size() > max_terms) continue;
     while (results.size() < terms.size()) results.push_back(filled(*c.right, nothing));
     for (std::size_t t = 0; t < terms.size(); ++t) {
       std::size_t count = 0;
@@ -183,7 +184,7 @@ std::string dropped_term(const SlipContext& c, std::size_t version, std::size_t 
 }
 
 // A block that was never written.
-std::vector<Supposed> unwritten_blocks(const SlipContext& c) {
+std::vector<CandidateValues> unwritten_blocks(const SlipContext& c) {
   constexpr std::size_t least = 4;
   if (c.zeros.size() < least) return {};
   Tensor result = *c.right;
@@ -194,7 +195,7 @@ std::vector<Supposed> unwritten_blocks(const SlipContext& c) {
 }
 
 // Some are 0, the others all too large by one factor: 1 / (1 - p) where the share p is dropped.
-std::vector<Supposed> dropouts(const SlipContext& c) {
+std::vector<CandidateValues> dropouts(const SlipContext& c) {
   if (c.written.size() != c.right->values.size()) return {};
   const std::span<const double> right = c.right->values;
   double products = 0;
@@ -210,7 +211,7 @@ std::vector<Supposed> dropouts(const SlipContext& c) {
   }
   constexpr double least = 1.01;
   if (!any || !(products > least * squares)) return {};
-  const auto written = seen_as<1>(c.written, {c.written.size()});
+  const auto written = view_as<1>(c.written, {c.written.size()});
   return {with_numbers(*c.right, xt::where(xt::equal(written, 0.0), 0.0,
                                            c.right->array<1>() * (products / squares)))};
 }
@@ -219,8 +220,8 @@ struct Slip {
   std::string_view id;
   std::string_view says;
   std::string_view hint;
-  Reach reach;
-  std::vector<Supposed> (*versions)(const SlipContext&);
+  SlipScope scope;
+  std::vector<CandidateValues> (*candidates)(const SlipContext&);
   std::string (*detail)(const SlipContext&, std::size_t version, std::size_t cell) = nullptr;
   bool is_of_programs = false;  ///< matrices of any size have it
   Evidence evidence = {};
@@ -228,29 +229,29 @@ struct Slip {
 
 constexpr Slip slips[] = {
     {"slip.transposed", "Rows and columns have changed places.",
-     "Which way round does this matrix stand?", Reach::anything, transposes, nullptr, true},
+     "Which way round does this matrix stand?", SlipScope::anything, transposes, nullptr, true},
     {"slip.transposed", "Heads and rows have changed places.",
-     "The heads come first, each with its whole matrix.", Reach::anything, rows_before_heads,
+     "The heads come first, each with its whole matrix.", SlipScope::anything, rows_before_heads,
      nullptr, true},
-    {"slip.sign", "The sign is the wrong way round.", "Look at the signs again.", Reach::anything,
-     signs},
+    {"slip.sign", "The sign is the wrong way round.", "Look at the signs again.",
+     SlipScope::anything, signs},
     {"slip.decimal-point", "The decimal point is in the wrong place.", "Count the decimals again.",
-     Reach::anything, decimal_points},
+     SlipScope::anything, decimal_points},
     {"slip.digits-swapped", "Two digits have changed places.", "Compare digit by digit.",
-     Reach::line, swapped_digits},
+     SlipScope::line, swapped_digits},
     {"slip.neighbour", "This is the number of a neighbouring cell.",
-     "Put a ruler under the row that you read.", Reach::line, neighbours},
-    {"slip.dropped-term", "One term of the sum was left out.", "Count the terms.", Reach::line,
+     "Put a ruler under the row that you read.", SlipScope::line, neighbours},
+    {"slip.dropped-term", "One term of the sum was left out.", "Count the terms.", SlipScope::line,
      dropped_terms, dropped_term},
     {"slip.rows-swapped", "Two rows have changed places.", "Compare the labels of the rows.",
-     Reach::anything, swapped_rows},
+     SlipScope::anything, swapped_rows},
     {"tile.zero", "A block was never written: all of it is 0.",
      "Was it worked out at all? In a program: does the loop over the tiles reach it?",
-     Reach::anything, unwritten_blocks, nullptr, true, of_hiding},
+     SlipScope::anything, unwritten_blocks, nullptr, true, masking_evidence},
     {"dropout.on",
      "Some numbers are 0, and all the others too large by one factor.",
      "Switch dropout off: model.eval().",
-     Reach::anything,
+     SlipScope::anything,
      dropouts,
      nullptr,
      true,
@@ -259,13 +260,13 @@ constexpr Slip slips[] = {
 
 }  // namespace
 
-std::vector<SlipVersion> slip_versions(const SlipContext& context, Reach least, By by) {
-  std::vector<SlipVersion> all;
+std::vector<SlipCandidate> slip_candidates(const SlipContext& context, SlipScope least, Author by) {
+  std::vector<SlipCandidate> all;
   for (const Slip& slip : slips) {
-    if (least == Reach::anything && slip.reach != least) continue;
-    if (by == By::program && !slip.is_of_programs) continue;
+    if (least == SlipScope::anything && slip.scope != least) continue;
+    if (by == Author::program && !slip.is_of_programs) continue;
     all.push_back(
-        {slip.id, slip.says, slip.hint, slip.reach, slip.versions(context), slip.evidence});
+        {slip.id, slip.says, slip.hint, slip.scope, slip.candidates(context), slip.evidence});
     if (!slip.detail) continue;
     all.back().detail = [&context, &slip](std::size_t version, std::size_t cell) {
       return slip.detail(context, version, cell);

@@ -15,17 +15,17 @@
 namespace qkv::inline check {
 
 /// How much of a matrix a slip can spoil in one go.
-enum class Reach { anything, line };
+enum class SlipScope { anything, line };
 
 /// What a slip makes of every cell of a matrix, NaN where it has no meaning. Of a matrix with two
 /// rows exchanged only their places are kept: a large one has too many pairs of rows to copy it for
 /// each.
-class Supposed {
+class CandidateValues {
  public:
-  Supposed(Tensor numbers) : tensor_(std::move(numbers)) {}
+  CandidateValues(Tensor numbers) : tensor_(std::move(numbers)) {}
 
   /// Rows are counted through all matrices.
-  Supposed(Tensor numbers, std::size_t row, std::size_t other)
+  CandidateValues(Tensor numbers, std::size_t row, std::size_t other)
       : tensor_(std::move(numbers)), exchanged_({row, other}) {}
 
   const Tensor& tensor() const { return tensor_; }  ///< with its rows as they were
@@ -50,12 +50,12 @@ class Supposed {
 };
 
 /// A slip of the pen made on a whole matrix.
-struct SlipVersion {
+struct SlipCandidate {
   std::string_view id;
   std::string_view says;
   std::string_view hint;
-  Reach reach = Reach::anything;
-  std::vector<Supposed> versions;
+  SlipScope scope = SlipScope::anything;
+  std::vector<CandidateValues> candidates;
   Evidence evidence = {};
   /// What happened in a cell, more closely than the id says; empty where there is no more.
   std::function<std::string(std::size_t version, std::size_t cell)> detail = {};
@@ -80,11 +80,11 @@ struct SlipContext {
 };
 
 /// Who may have slipped: of a large matrix only a program.
-enum class By { hand, program };
+enum class Author { hand, program };
 
 /// The slips that reach at least so far, with the numbers that they make of `right`. The context
 /// must outlive them.
-std::vector<SlipVersion> slip_versions(const SlipContext& context, Reach least, By by);
+std::vector<SlipCandidate> slip_candidates(const SlipContext& context, SlipScope least, Author by);
 
 /// The ids of all slips.
 std::vector<std::string_view> all_slip_ids();

@@ -18,7 +18,7 @@ namespace {
 class Sources {
  public:
   explicit Sources(const Trace& trace) : all_(trace.givens.size() + trace.steps.size()) {
-    std::map<std::string_view, const Source*> known;
+    std::map<std::string_view, const StepView*> known;
     std::size_t i = 0;
     for (const Given& given : trace.givens) {
       all_[i] = {.name = given.name, .tensor = &given.tensor, .environment = &trace.environment};
@@ -33,34 +33,35 @@ class Sources {
       for (const std::string& input : step.of) all_[i].inputs.push_back(known.at(input));
       known.emplace(step.name, &all_[i++]);
     }
-    for (Source& source : all_) source.all = all_;
+    for (StepView& source : all_) source.all = all_;
   }
   Sources(const Sources&) = delete;
   Sources& operator=(const Sources&) = delete;
 
-  std::span<const Source> steps(const Trace& trace) const {
+  std::span<const StepView> steps(const Trace& trace) const {
     return std::span(all_).subspan(trace.givens.size());
   }
 
  private:
-  std::vector<Source> all_;
+  std::vector<StepView> all_;
 };
 
 // What a learner who makes the mistake gets: one form of it.
-struct Version {
+struct Candidate {
   std::string_view id;
   Tensor numbers;
 };
 
-std::vector<Version> versions_of(const Source& step) {
-  std::vector<Version> versions;
+std::vector<Candidate> candidates_of(const StepView& step) {
+  std::vector<Candidate> candidates;
   for (const Mistake& mistake : step.operation->mistakes) {
     try {
-      for (Tensor& made : mistake.compute(step)) versions.push_back({mistake.id, std::move(made)});
+      for (Tensor& made : mistake.compute(step))
+        candidates.push_back({mistake.id, std::move(made)});
     } catch (const InputError&) {  // impossible with these shapes
     }
   }
-  return versions;
+  return candidates;
 }
 
 bool look_alike(const Tensor& a, const Tensor& b, double unit) {
@@ -76,28 +77,29 @@ bool look_alike(const Tensor& a, const Tensor& b, double unit) {
   return true;
 }
 
-void add_once(std::vector<Indistinct>& found, Indistinct one) {
-  const bool known = std::any_of(found.begin(), found.end(), [&](const Indistinct& other) {
-    return other.step == one.step && other.id == one.id && other.other == one.other;
-  });
+void add_once(std::vector<IndistinguishablePair>& found, IndistinguishablePair one) {
+  const bool known =
+      std::any_of(found.begin(), found.end(), [&](const IndistinguishablePair& other) {
+        return other.step == one.step && other.id == one.id && other.other == one.other;
+      });
   if (!known) found.push_back(std::move(one));
 }
 
 enum class Pairs { left_out, included };
 
-std::vector<Indistinct> find(const Trace& trace, double unit, Pairs pairs) {
+std::vector<IndistinguishablePair> find(const Trace& trace, double unit, Pairs pairs) {
   const Sources sources(trace);
-  std::vector<Indistinct> found;
-  for (const Source& step : sources.steps(trace)) {
+  std::vector<IndistinguishablePair> found;
+  for (const StepView& step : sources.steps(trace)) {
     const std::string name(step.name);
-    const std::vector<Version> versions = versions_of(step);
-    for (std::size_t v = 0; v < versions.size(); ++v) {
-      const Version& version = versions[v];
+    const std::vector<Candidate> candidates = candidates_of(step);
+    for (std::size_t v = 0; v < candidates.size(); ++v) {
+      const Candidate& version = candidates[v];
       if (look_alike(version.numbers, *step.tensor, unit)) add_once(found, {name, version.id, {}});
       for (std::size_t w = 0; pairs == Pairs::included && w < v; ++w) {
-        if (versions[w].id == version.id) continue;
-        if (!look_alike(version.numbers, versions[w].numbers, unit)) continue;
-        add_once(found, {name, version.id, versions[w].id});
+        if (candidates[w].id == version.id) continue;
+        if (!look_alike(version.numbers, candidates[w].numbers, unit)) continue;
+        add_once(found, {name, version.id, candidates[w].id});
       }
     }
   }
@@ -106,11 +108,11 @@ std::vector<Indistinct> find(const Trace& trace, double unit, Pairs pairs) {
 
 }  // namespace
 
-std::vector<Indistinct> indistinct_mistakes(const Trace& trace, double unit) {
+std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace, double unit) {
   return find(trace, unit, Pairs::included);
 }
 
-std::vector<Indistinct> invisible_mistakes(const Trace& trace, double unit) {
+std::vector<IndistinguishablePair> invisible_mistakes(const Trace& trace, double unit) {
   return find(trace, unit, Pairs::left_out);
 }
 
@@ -152,8 +154,8 @@ Trace with_other_numbers(const Recipe& recipe) {
   return trace;
 }
 
-bool is_among(const std::vector<Indistinct>& found, const Indistinct& one) {
-  return std::any_of(found.begin(), found.end(), [&](const Indistinct& other) {
+bool is_among(const std::vector<IndistinguishablePair>& found, const IndistinguishablePair& one) {
+  return std::any_of(found.begin(), found.end(), [&](const IndistinguishablePair& other) {
     return other.step == one.step && other.id == one.id;
   });
 }
@@ -175,10 +177,10 @@ bool is_for_hand_work(const Trace& trace) {
   return shorts * 2 >= count;
 }
 
-std::vector<Fault> hidden_mistakes(const Lesson& lesson, const Trace& trace) {
-  const std::vector<Indistinct> hidden = invisible_mistakes(trace, unit);
+std::vector<Fault> undetectable_mistakes(const Lesson& lesson, const Trace& trace) {
+  const std::vector<IndistinguishablePair> hidden = invisible_mistakes(trace, unit);
   if (hidden.empty()) return {};
-  const std::vector<Indistinct> always =
+  const std::vector<IndistinguishablePair> always =
       invisible_mistakes(with_other_numbers(lesson.recipe), unit);
   std::vector<Fault> faults;
   const auto add = [&](std::size_t s, const std::string& ids, std::string_view what) {
@@ -190,7 +192,7 @@ std::vector<Fault> hidden_mistakes(const Lesson& lesson, const Trace& trace) {
   };
   for (std::size_t s = 0; s < trace.steps.size(); ++s) {
     std::string by_numbers, by_sizes;
-    for (const Indistinct& mistake : hidden) {
+    for (const IndistinguishablePair& mistake : hidden) {
       if (mistake.step != trace.steps[s].name) continue;
       const bool needs_sizes = is_among(always, mistake);
       // A single row, as in decoding, is what the lesson is about: it has nothing to be confused
@@ -223,7 +225,7 @@ std::vector<Fault> long_numbers(const Lesson& lesson, const Trace& trace) {
     faults.push_back(
         {lesson.given_places[g],
          fmt::format("{} is {}{}: long for work by hand; whole numbers and halves go faster",
-                     reference_text(cell, tensor, trace.convention), *first,
+                     reference_text(cell, tensor, trace.token_layout), *first,
                      count == 1 ? "" : fmt::format(" (and {} more)", count - 1)),
          Fault::Kind::advice});
   }

@@ -17,23 +17,23 @@ namespace qkv::inline check {
 namespace {
 
 /// A yes or no for each cell of a tensor; empty where none is yes.
-using CellSet = std::vector<bool>;
+using CellMask = std::vector<bool>;
 
 /// Follows what earns nothing through the lesson: its cells are NaN, and so is what is worked out
 /// from them. `own`, the lesson with the learner's numbers, must outlive it.
-class Resting {
+class TaintTracker {
  public:
-  explicit Resting(const Trace& own) : own_(own) {}
+  explicit TaintTracker(const Trace& own) : own_(own) {}
 
   /// Marks cells of a given or a step whose numbers nothing may rest on.
-  void plant(const std::string& name, const std::function<bool(std::size_t)>& is_void);
+  void mark_tainted(const std::string& name, const std::function<bool(std::size_t)>& is_void);
 
   /// The cells of a step that rest on such ones; they are planted, too. Empty where none does.
-  CellSet of(const Step& step);
+  CellMask of(const Step& step);
 
  private:
   const Trace& own_;
-  std::map<std::string, Tensor, std::less<>> planted_;
+  std::map<std::string, Tensor, std::less<>> tainted_;
 };
 
 // The step's operation on other operands; nothing where it can't be made of them.
@@ -62,10 +62,10 @@ class Arbitrary {
 
 /// The cells of a step that come out as they are whatever the others are: -inf where something is
 /// hidden, and the zeros that follow from it. `fixed` are those of the steps before it.
-CellSet fixed_cells(const Trace& trace, const Step& step,
-                    const std::map<std::string, CellSet, std::less<>>& fixed) {
+CellMask fixed_cells(const Trace& trace, const Step& step,
+                     const std::map<std::string, CellMask, std::less<>>& fixed) {
   const std::size_t count = step.output.values.size();
-  CellSet cells(count, false);
+  CellMask cells(count, false);
   for (std::size_t i = 0; i < count; ++i) cells[i] = step.output.values[i] == -infinity;
   const bool follows =
       std::ranges::any_of(step.of, [&](const std::string& name) { return fixed.contains(name); });
@@ -88,43 +88,44 @@ CellSet fixed_cells(const Trace& trace, const Step& step,
       cells[i] = step.output.values[i] == -infinity || (is_zero && (seed == 1 || cells[i]));
     }
   }
-  return std::ranges::find(cells, true) == cells.end() ? CellSet() : cells;
+  return std::ranges::find(cells, true) == cells.end() ? CellMask() : cells;
 }
 
 /// The cells of a step that are 0 because all that goes into them is, in these numbers.
-CellSet cells_of_zeros(const Trace& trace, const Step& step) {
+CellMask cells_of_zeros(const Trace& trace, const Step& step) {
   Arbitrary arbitrary(3);
   const auto other = worked_out(trace, step, [&](const std::string& name) {
     Tensor tensor = trace.at(name);
     for (double& x : tensor.values.write()) x *= arbitrary.next();
     return tensor;
   });
-  CellSet cells(step.output.values.size(), false);
+  CellMask cells(step.output.values.size(), false);
   if (step.of.empty() || !other || other->values.size() != cells.size()) return cells;
   for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = other->values[i] == 0;
   return cells;
 }
 
-void Resting::plant(const std::string& name, const std::function<bool(std::size_t)>& is_void) {
-  Tensor& tensor = planted_.try_emplace(name, own_.at(name)).first->second;
+void TaintTracker::mark_tainted(const std::string& name,
+                                const std::function<bool(std::size_t)>& is_void) {
+  Tensor& tensor = tainted_.try_emplace(name, own_.at(name)).first->second;
   const std::span<double> values = tensor.values.write();
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (is_void(i)) values[i] = std::numeric_limits<double>::quiet_NaN();
   }
 }
 
-CellSet Resting::of(const Step& step) {
+CellMask TaintTracker::of(const Step& step) {
   const bool touched = std::ranges::any_of(
-      step.of, [&](const std::string& name) { return planted_.contains(name); });
+      step.of, [&](const std::string& name) { return tainted_.contains(name); });
   if (!touched) return {};
   const auto made = worked_out(own_, step, [&](const std::string& name) {
-    const auto planted = planted_.find(name);
-    return planted == planted_.end() ? own_.at(name) : planted->second;
+    const auto planted = tainted_.find(name);
+    return planted == tainted_.end() ? own_.at(name) : planted->second;
   });
-  CellSet cells(own_.at(step.name).values.size(), true);
+  CellMask cells(own_.at(step.name).values.size(), true);
   for (std::size_t i = 0; made && i < cells.size(); ++i) cells[i] = std::isnan(made->values[i]);
   if (std::ranges::find(cells, true) == cells.end()) return {};
-  plant(step.name, [&](std::size_t i) { return cells[i]; });
+  mark_tainted(step.name, [&](std::size_t i) { return cells[i]; });
   return cells;
 }
 
@@ -140,12 +141,12 @@ bool is_right(Verdict verdict) {
 // How many of the learner's numbers lie within the tolerance of a due one.
 class Numbers {
  public:
-  Numbers(std::vector<double> all, double reach) : all_(std::move(all)), reach_(reach) {
+  Numbers(std::vector<double> all, double tolerance) : all_(std::move(all)), reach_(tolerance) {
     std::ranges::sort(all_);
   }
-  double share_at(double due) const {
-    const auto low = std::ranges::lower_bound(all_, due - reach_);
-    const auto high = std::ranges::upper_bound(all_, due + reach_);
+  double share_at(double expected) const {
+    const auto low = std::ranges::lower_bound(all_, expected - reach_);
+    const auto high = std::ranges::upper_bound(all_, expected + reach_);
     return static_cast<double>(high - low) / static_cast<double>(all_.size());
   }
 
@@ -163,13 +164,13 @@ bool is_explained(const StepReport& step) {
   }
   std::size_t explained = 0;
   for (const Diagnosis& mistake : step.mistakes) explained += mistake.cells;
-  if (step.verdict == Verdict::shape) return !step.mistakes.empty() || step.only_the_shape;
+  if (step.verdict == Verdict::shape) return !step.mistakes.empty() || step.only_shape_differs;
   return telling > 0 && 2 * explained >= step.cells.wrong;
 }
 
 // A zero that only follows from the learner's own zeros earns nothing.
 void add_zeros_of_zeros(const StepReport& report, const Trace& own, const Step& step,
-                        const Trace& lesson, CellSet& unearned) {
+                        const Trace& lesson, CellMask& unearned) {
   const auto follows = [&](std::size_t i) {
     const Verdict verdict = report.verdicts[i];
     return report.written.values[i] == 0 &&
@@ -179,8 +180,8 @@ void add_zeros_of_zeros(const StepReport& report, const Trace& own, const Step& 
   bool some = false;
   for (std::size_t i = 0; i < report.verdicts.size(); ++i) some = some || follows(i);
   if (!some) return;
-  const CellSet own_zeros = cells_of_zeros(own, step);
-  const CellSet due_zeros = cells_of_zeros(lesson, lesson.step_at(step.name));
+  const CellMask own_zeros = cells_of_zeros(own, step);
+  const CellMask due_zeros = cells_of_zeros(lesson, lesson.step_at(step.name));
   for (std::size_t i = 0; i < unearned.size(); ++i) {
     if (follows(i) && own_zeros[i] && !due_zeros[i]) unearned[i] = true;
   }
@@ -188,9 +189,9 @@ void add_zeros_of_zeros(const StepReport& report, const Trace& own, const Step& 
 
 }  // namespace
 
-MarkScheme::MarkScheme(const Lesson& lesson, const Trace& trace, double carried)
+Rubric::Rubric(const Lesson& lesson, const Trace& trace, double carried)
     : trace_(&trace), carried_(carried) {
-  std::map<std::string, CellSet, std::less<>> fixed;
+  std::map<std::string, CellMask, std::less<>> fixed;
   for (const Step& step : trace.steps) {
     StepWorth worth;
     worth.is_fixed = fixed_cells(trace, step, fixed);
@@ -207,7 +208,7 @@ MarkScheme::MarkScheme(const Lesson& lesson, const Trace& trace, double carried)
   }
 }
 
-Marks MarkScheme::nothing() const {
+Marks Rubric::nothing() const {
   Marks marks;
   for (const StepWorth& worth : worths_) {
     marks.steps.push_back({.marks = 0, .of = worth.marks});
@@ -218,8 +219,9 @@ Marks MarkScheme::nothing() const {
 
 // Of what was tried, how much is right, and how much would be if the learner's numbers stood in
 // these cells in any order.
-MarkScheme::Luck MarkScheme::luck_of(const StepReport& report, const StepWorth& worth) const {
-  Luck luck;
+Rubric::ChanceLevel Rubric::chance_level_of(const StepReport& report,
+                                            const StepWorth& worth) const {
+  ChanceLevel luck;
   std::vector<std::size_t> tried;
   std::vector<double> numbers;
   for (std::size_t i = 0; i < report.verdicts.size(); ++i) {
@@ -238,29 +240,28 @@ MarkScheme::Luck MarkScheme::luck_of(const StepReport& report, const StepWorth& 
   return luck;
 }
 
-bool MarkScheme::Luck::is_much_wrong() const { return right < tried * 2 / 3; }
+bool Rubric::ChanceLevel::is_much_wrong() const { return right < tried * 2 / 3; }
 
 // No more than twice what luck gives, and much of it wrong.
-bool MarkScheme::Luck::is_no_more() const { return is_much_wrong() && right <= 2 * expected; }
+bool Rubric::ChanceLevel::is_no_more() const { return is_much_wrong() && right <= 2 * expected; }
 
 // How far it is on the way from what luck gives to all.
-double MarkScheme::Luck::beyond() const {
+double Rubric::ChanceLevel::beyond() const {
   return tried <= expected ? 1 : (right - expected) / (tried - expected);
 }
 
 // What a step that no known mistake explains does to the marks of those that rest on it, and to its
 // own: it takes them where fewer than a fifth of what was tried is right, and where that is luck.
-MarkScheme::Worthless MarkScheme::worthless_in(const StepReport& report,
-                                               const StepWorth& worth) const {
-  if (is_explained(report)) return Worthless::nothing;
-  if (report.verdict == Verdict::shape) return Worthless::what_follows;
-  const Luck luck = luck_of(report, worth);
-  if (luck.is_no_more()) return Worthless::all;
-  return 5 * luck.right < luck.tried ? Worthless::what_follows : Worthless::nothing;
+Rubric::Ungraded Rubric::ungraded_in(const StepReport& report, const StepWorth& worth) const {
+  if (is_explained(report)) return Ungraded::nothing;
+  if (report.verdict == Verdict::shape) return Ungraded::what_follows;
+  const ChanceLevel luck = chance_level_of(report, worth);
+  if (luck.is_no_more()) return Ungraded::all;
+  return 5 * luck.right < luck.tried ? Ungraded::what_follows : Ungraded::nothing;
 }
 
-double MarkScheme::earned(const StepReport& report, const StepWorth& worth,
-                          const std::vector<bool>& unearned) const {
+double Rubric::earned(const StepReport& report, const StepWorth& worth,
+                      const std::vector<bool>& unearned) const {
   double cells = 0;
   for (std::size_t i = 0; i < report.verdicts.size(); ++i) {
     if (!worth.counts(i) || (!unearned.empty() && unearned[i])) continue;
@@ -273,21 +274,21 @@ double MarkScheme::earned(const StepReport& report, const StepWorth& worth,
 // The steps that were handed in and rest on no other such step: their cells, taken together, say
 // whether this is work on the lesson's own numbers. Where it looks like a neighbour's, whose small
 // whole numbers are often right by luck, none counts but those that are right for the most part.
-std::vector<bool> MarkScheme::roots_by_luck(const CheckReport& report) const {
+std::vector<bool> Rubric::roots_at_chance(const CheckReport& report) const {
   std::vector<bool> is_root(worths_.size(), false);
   std::vector<bool> rests(worths_.size(), false);
-  Luck all;
+  ChanceLevel all;
   for (std::size_t s = 0; s < worths_.size(); ++s) {
     const Step& step = trace_->steps[s];
-    const StepReport* handed = report_of(report, step.name);
+    const StepReport* submitted = report_of(report, step.name);
     for (const std::string& name : step.of) {
       const auto place = trace_->step_names.place(name);
       rests[s] = rests[s] || (place && rests[*place]);
     }
-    is_root[s] = handed != nullptr && !rests[s];
-    rests[s] = rests[s] || handed != nullptr;
+    is_root[s] = submitted != nullptr && !rests[s];
+    rests[s] = rests[s] || submitted != nullptr;
     if (!is_root[s]) continue;
-    const Luck luck = luck_of(*handed, worths_[s]);
+    const ChanceLevel luck = chance_level_of(*submitted, worths_[s]);
     is_root[s] = luck.is_much_wrong();
     all.tried += luck.tried;
     all.right += luck.right;
@@ -297,33 +298,33 @@ std::vector<bool> MarkScheme::roots_by_luck(const CheckReport& report) const {
   return all.beyond() < own_work ? is_root : std::vector<bool>(worths_.size(), false);
 }
 
-Marks MarkScheme::of(const CheckReport& report) const {
+Marks Rubric::of(const CheckReport& report) const {
   Marks marks = nothing();
-  const std::vector<bool> by_luck = roots_by_luck(report);
-  Resting resting(report.own);
+  const std::vector<bool> by_luck = roots_at_chance(report);
+  TaintTracker taint_tracker(report.own);
   for (const Given& given : trace_->givens) {
     const StepReport* changed = report_of(report, given.name);
     if (changed == nullptr) continue;
     const bool all = changed->verdicts.empty();  // of the wrong shape
-    resting.plant(given.name,
-                  [&](std::size_t i) { return all || changed->verdicts[i] == Verdict::wrong; });
+    taint_tracker.mark_tainted(
+        given.name, [&](std::size_t i) { return all || changed->verdicts[i] == Verdict::wrong; });
     marks.void_roots.push_back(given.name);
   }
   for (const Step& step : report.own.steps) {  // a convention may have one that the lesson has not
-    CellSet unearned = resting.of(step);
-    const StepReport* handed = report_of(report, step.name);
+    CellMask unearned = taint_tracker.of(step);
+    const StepReport* submitted = report_of(report, step.name);
     const auto place = trace_->step_names.place(step.name);
-    if (handed == nullptr || !place) continue;
+    if (submitted == nullptr || !place) continue;
     const std::size_t s = *place;
-    Worthless worthless = worthless_in(*handed, worths_[s]);
-    if (by_luck[s] && !is_explained(*handed)) worthless = Worthless::all;
-    if (worthless != Worthless::nothing) {
-      resting.plant(step.name, [](std::size_t) { return true; });
+    Ungraded worthless = ungraded_in(*submitted, worths_[s]);
+    if (by_luck[s] && !is_explained(*submitted)) worthless = Ungraded::all;
+    if (worthless != Ungraded::nothing) {
+      taint_tracker.mark_tainted(step.name, [](std::size_t) { return true; });
       marks.void_roots.push_back(step.name);
     }
-    if (worthless == Worthless::all) continue;
-    add_zeros_of_zeros(*handed, report.own, step, *trace_, unearned);
-    marks.steps[s].marks = earned(*handed, worths_[s], unearned);
+    if (worthless == Ungraded::all) continue;
+    add_zeros_of_zeros(*submitted, report.own, step, *trace_, unearned);
+    marks.steps[s].marks = earned(*submitted, worths_[s], unearned);
     marks.total.marks += marks.steps[s].marks;
   }
   return marks;

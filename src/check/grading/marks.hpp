@@ -22,10 +22,10 @@ struct Marks {
 
 /// What a lesson's steps are worth, worked out once for a whole class. The lesson
 /// and its trace must outlive it.
-class MarkScheme {
+class Rubric {
  public:
   /// `carried` is what a cell is worth that is only carried on.
-  MarkScheme(const Lesson& lesson, const Trace& trace, double carried = 1);
+  Rubric(const Lesson& lesson, const Trace& trace, double carried = 1);
 
   /// What an unreadable submission earns: nothing.
   Marks nothing() const;
@@ -44,7 +44,7 @@ class MarkScheme {
                 const std::vector<bool>& unearned) const;
 
   /// How much of a step's matrix is right, and how much would be by luck.
-  struct Luck {
+  struct ChanceLevel {
     double tried = 0;
     double right = 0;
     double expected = 0;
@@ -52,12 +52,12 @@ class MarkScheme {
     bool is_no_more() const;
     double beyond() const;
   };
-  Luck luck_of(const StepReport& report, const StepWorth& worth) const;
+  ChanceLevel chance_level_of(const StepReport& report, const StepWorth& worth) const;
 
-  std::vector<bool> roots_by_luck(const CheckReport& report) const;
+  std::vector<bool> roots_at_chance(const CheckReport& report) const;
 
-  enum class Worthless { nothing, what_follows, all };
-  Worthless worthless_in(const StepReport& report, const StepWorth& worth) const;
+  enum class Ungraded { nothing, what_follows, all };
+  Ungraded ungraded_in(const StepReport& report, const StepWorth& worth) const;
 
   const Trace* trace_;
   double carried_;

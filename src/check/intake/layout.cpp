@@ -16,7 +16,7 @@ bool is_square(const Tensor& tensor) {
 }
 
 // Sentences, tokens, heads, features are put in the order of sentences, heads, tokens, features.
-Cells with_heads_first(const Cells& cells, const Tensor& tensor) {
+NumeralCells with_heads_first(const NumeralCells& cells, const Tensor& tensor) {
   const std::size_t heads = tensor.axes[tensor.leading_axes() - 1].size;
   const std::size_t rows = tensor.rows();
   const std::size_t columns = tensor.columns();
@@ -27,28 +27,29 @@ Cells with_heads_first(const Cells& cells, const Tensor& tensor) {
     const std::size_t head = i / columns % heads;
     result[((sentence * heads + head) * rows + row) * columns + i % columns] = cells[i];
   }
-  return Cells(std::move(result));
+  return NumeralCells(std::move(result));
 }
 
 // The two shapes that hold the tensor's numbers with its heads behind its rows.
-bool has_heads_inside(const Handed& handed, const Tensor& tensor) {
+bool has_heads_inside(const SubmittedArray& submitted, const Tensor& tensor) {
   const Shape right = tensor.shape();
   Shape middle = right;
   std::swap(middle[middle.size() - 3], middle[middle.size() - 2]);
   Shape joined(right.begin(), right.end() - 3);
   joined.insert(joined.end(), {tensor.rows(), right[right.size() - 3] * tensor.columns()});
-  const Shape shape = without_leading_ones(handed.shape);
+  const Shape shape = without_leading_ones(submitted.shape);
   return shape == without_leading_ones(middle) || shape == without_leading_ones(joined);
 }
 
 }  // namespace
 
-void take_heads_out(const Trace& trace, std::vector<Handed>& handed, SquareHeads square) {
-  for (Handed& matrix : handed) {
+void move_heads_first(const Trace& trace, std::vector<SubmittedArray>& submitted,
+                      SquareHeadAxis square) {
+  for (SubmittedArray& matrix : submitted) {
     const Tensor& tensor = trace.at(matrix.name);
     const bool whole = matrix.in_one_file && matrix.cells.size() == tensor.values.size();
-    if (tensor.rank() < 3 || !whole || trace.convention != Convention::rows) continue;
-    const bool inside = matrix.fits ? square == SquareHeads::inside && is_square(tensor)
+    if (tensor.rank() < 3 || !whole || trace.token_layout != TokenLayout::rows) continue;
+    const bool inside = matrix.fits ? square == SquareHeadAxis::inside && is_square(tensor)
                                     : has_heads_inside(matrix, tensor);
     if (!inside) continue;
     matrix.cells = with_heads_first(matrix.cells, tensor);
@@ -58,8 +59,8 @@ void take_heads_out(const Trace& trace, std::vector<Handed>& handed, SquareHeads
   }
 }
 
-bool has_square_heads(const Trace& trace, const std::vector<Handed>& handed) {
-  return std::ranges::any_of(handed, [&](const Handed& one) {
+bool has_square_heads(const Trace& trace, const std::vector<SubmittedArray>& submitted) {
+  return std::ranges::any_of(submitted, [&](const SubmittedArray& one) {
     return one.fits && one.in_one_file && is_square(trace.at(one.name));
   });
 }
@@ -70,7 +71,7 @@ double rounded(double x, int decimals) {
   return std::abs(x) * power < whole_anyway ? std::round(x * power) / power : x;
 }
 
-std::optional<int> rounded_decimals(const Cells& cells, Precision precision) {
+std::optional<int> rounded_decimals(const NumeralCells& cells, Precision precision) {
   if (precision == Precision::digits) return {};
   const PrecisionRule& rule = rule_of(precision);
   int decimals = 0;
@@ -95,12 +96,12 @@ std::optional<int> rounded_decimals(const Cells& cells, Precision precision) {
   return might_have_more >= 0 ? std::optional(decimals) : std::nullopt;
 }
 
-void take_as_meant(Handed& handed) {
-  handed.rounded_to = rounded_decimals(handed.cells, handed.precision);
-  if (!handed.rounded_to || handed.precision == Precision::float64) return;
-  Numerals cells = handed.cells.copy();
-  for (Numeral& cell : cells) cell.value = rounded(cell.value, *handed.rounded_to);
-  handed.cells = Cells(std::move(cells));
+void snap_to_decimals(SubmittedArray& submitted) {
+  submitted.rounded_to = rounded_decimals(submitted.cells, submitted.precision);
+  if (!submitted.rounded_to || submitted.precision == Precision::float64) return;
+  Numerals cells = submitted.cells.copy();
+  for (Numeral& cell : cells) cell.value = rounded(cell.value, *submitted.rounded_to);
+  submitted.cells = NumeralCells(std::move(cells));
 }
 
 namespace {
@@ -108,15 +109,15 @@ namespace {
 constexpr Numeral blank_cell{std::numeric_limits<double>::quiet_NaN(), 0, false};
 
 // A written matrix turned inside, so that a token is a row.
-Cells turned_inside(Shape& shape, std::span<const Numeral> cells) {
+NumeralCells turned_inside(Shape& shape, std::span<const Numeral> cells) {
   Numerals turned(cells.size());
   std::size_t& rows = shape[shape.size() - 2];
   std::size_t& columns = shape.back();
   const std::size_t matrices = cells.size() / std::max<std::size_t>(1, rows * columns);
-  auto to = seen_as<3>(turned, {matrices, columns, rows});
-  xt::noalias(to) = xt::transpose(seen_as<3>(cells, {matrices, rows, columns}), {0, 2, 1});
+  auto to = view_as<3>(turned, {matrices, columns, rows});
+  xt::noalias(to) = xt::transpose(view_as<3>(cells, {matrices, rows, columns}), {0, 2, 1});
   std::swap(rows, columns);
-  return Cells(std::move(turned));
+  return NumeralCells(std::move(turned));
 }
 
 // One row or one column that holds as many numbers as the wanted one row or column.
@@ -134,58 +135,59 @@ bool is_one_line(const Shape& shape, const Shape& wanted) {
 
 struct Piece {
   Shape shape;
-  Cells cells;
+  NumeralCells cells;
   std::size_t unread = 0;  ///< so many texts of earlier pieces go before its own
   bool may_lie = true;     ///< one line may be a row or a column
 };
 
-Piece inside_piece(const HandedFile& file, const Tensor& tensor, Convention convention,
-                   Turned turned) {
+Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout token_layout,
+                   Transposed turned) {
   const std::span<const Numeral> cells = file.written.cells;
   Piece piece{.shape = without_leading_ones(file.written.shape, tensor.rank()),
-              .cells = Cells(cells)};
+              .cells = NumeralCells(cells)};
   // A batch of one may go without its axis.
   if (file.leading.empty() && tensor.rank() > 2 &&
       piece.shape == without_leading_ones(tensor.shape(), 2)) {
     piece.shape = tensor.shape();
   }
   // Where tokens are said to be columns, a column of tokens is no row of them.
-  piece.may_lie = turned == Turned::no || piece.shape.size() < 2;
+  piece.may_lie = turned == Transposed::no || piece.shape.size() < 2;
   if (piece.shape.size() < 2 && tensor.rank() >= 2) piece.shape.insert(piece.shape.begin(), 1);
-  const bool lies = is_turned(tensor, convention) != (turned == Turned::yes && tensor.rank() >= 2);
+  const bool lies = is_shown_transposed(tensor, token_layout) !=
+                    (turned == Transposed::yes && tensor.rank() >= 2);
   if (lies && piece.shape.size() >= 2) piece.cells = turned_inside(piece.shape, cells);
   return piece;
 }
 
 // A step that came in one file.
-void take_whole(Piece piece, const Tensor& tensor, Handed& handed) {
-  handed.in_one_file = true;
-  handed.fits =
+void take_whole(Piece piece, const Tensor& tensor, SubmittedArray& submitted) {
+  submitted.in_one_file = true;
+  submitted.fits =
       piece.shape == tensor.shape() || (piece.may_lie && is_one_line(piece.shape, tensor.shape()));
-  handed.shape = handed.fits ? tensor.shape() : std::move(piece.shape);
-  handed.cells = std::move(piece.cells);
+  submitted.shape = submitted.fits ? tensor.shape() : std::move(piece.shape);
+  submitted.cells = std::move(piece.cells);
 }
 
 // A step that came in a file for each matrix, the missing ones blank. Matrices of a wrong size that
 // all have the same one keep their places; else the first wrong one stands for them all.
 void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& places,
-                 const Tensor& tensor, Handed& handed) {
+                 const Tensor& tensor, SubmittedArray& submitted) {
   const Shape right = {tensor.rows(), tensor.columns()};
   const auto fits = [&](const Piece& piece) {
     return piece.shape == right || (piece.may_lie && is_one_line(piece.shape, right));
   };
   const auto misfit = std::find_if_not(pieces.begin(), pieces.end(), fits);
-  handed.fits = misfit == pieces.end();
-  const Shape matrix = handed.fits ? right : misfit->shape;
-  const auto alike = [&](const Piece& piece) { return handed.fits || piece.shape == matrix; };
+  submitted.fits = misfit == pieces.end();
+  const Shape matrix = submitted.fits ? right : misfit->shape;
+  const auto alike = [&](const Piece& piece) { return submitted.fits || piece.shape == matrix; };
   if (!std::all_of(pieces.begin(), pieces.end(), alike)) {
-    handed.shape = misfit->shape;
-    handed.cells = std::move(misfit->cells);
+    submitted.shape = misfit->shape;
+    submitted.cells = std::move(misfit->cells);
     return;
   }
-  handed.shape = tensor.shape();
-  handed.shape.resize(tensor.leading_axes());
-  handed.shape.insert(handed.shape.end(), matrix.begin(), matrix.end());
+  submitted.shape = tensor.shape();
+  submitted.shape.resize(tensor.leading_axes());
+  submitted.shape.insert(submitted.shape.end(), matrix.begin(), matrix.end());
   const std::size_t size = pieces.front().cells.size();
   Numerals cells(tensor.matrices() * size, blank_cell);
   for (std::size_t k = 0; k < pieces.size(); ++k) {
@@ -195,36 +197,37 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
       return cell;
     });
   }
-  handed.cells = Cells(std::move(cells));
+  submitted.cells = NumeralCells(std::move(cells));
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    if (std::find(places.begin(), places.end(), m) == places.end()) handed.absent.push_back(m);
+    if (std::find(places.begin(), places.end(), m) == places.end())
+      submitted.missing_matrices.push_back(m);
   }
 }
 
-Handed put_together(const std::string& name, const Submission& submission, const Trace& trace,
-                    Turned turned) {
+SubmittedArray put_together(const std::string& name, const Submission& submission,
+                            const Trace& trace, Transposed turned) {
   const Tensor& tensor = trace.at(name);
-  Handed handed{.name = name, .shape = {}, .cells = {}};
+  SubmittedArray submitted{.name = name, .shape = {}, .cells = {}};
   std::vector<Piece> pieces;
   std::vector<std::size_t> places;
-  for (const HandedFile& file : submission.files) {
+  for (const SubmittedFile& file : submission.files) {
     if (file.name != name) continue;
-    if (pieces.empty()) handed.precision = file.written.precision;
+    if (pieces.empty()) submitted.precision = file.written.precision;
     // Heads in files of several kinds are judged by their digits.
-    if (handed.precision != file.written.precision) handed.precision = Precision::digits;
-    Piece piece = inside_piece(file, tensor, trace.convention, turned);
-    piece.unread = handed.unread.size();
-    handed.unread.insert(handed.unread.end(), file.written.unread.begin(),
-                         file.written.unread.end());
+    if (submitted.precision != file.written.precision) submitted.precision = Precision::digits;
+    Piece piece = inside_piece(file, tensor, trace.token_layout, turned);
+    piece.unread = submitted.unread.size();
+    submitted.unread.insert(submitted.unread.end(), file.written.unread.begin(),
+                            file.written.unread.end());
     if (file.leading.empty()) {
-      take_whole(std::move(piece), tensor, handed);
-      return handed;
+      take_whole(std::move(piece), tensor, submitted);
+      return submitted;
     }
     pieces.push_back(std::move(piece));
-    places.push_back(index_of(file, tensor));
+    places.push_back(matrix_index_of(file, tensor));
   }
-  take_pieces(pieces, places, tensor, handed);
-  return handed;
+  take_pieces(pieces, places, tensor, submitted);
+  return submitted;
 }
 
 }  // namespace
@@ -236,7 +239,7 @@ Shape without_leading_ones(Shape shape, std::size_t rank) {
   return shape;
 }
 
-std::size_t index_of(const HandedFile& file, const Tensor& tensor) {
+std::size_t matrix_index_of(const SubmittedFile& file, const Tensor& tensor) {
   std::size_t index = 0;
   for (std::size_t a = 0; a < file.leading.size(); ++a) {
     index = index * tensor.axes[a].size + file.leading[a];
@@ -244,14 +247,15 @@ std::size_t index_of(const HandedFile& file, const Tensor& tensor) {
   return index;
 }
 
-std::vector<Handed> arrange(const Submission& submission, const Trace& trace, Turned turned) {
-  std::vector<Handed> all;
+std::vector<SubmittedArray> normalise_layout(const Submission& submission, const Trace& trace,
+                                             Transposed turned) {
+  std::vector<SubmittedArray> all;
   for (const std::string_view name : names_in(trace)) {
     const bool is_there = std::any_of(submission.files.begin(), submission.files.end(),
-                                      [&](const HandedFile& file) { return file.name == name; });
+                                      [&](const SubmittedFile& file) { return file.name == name; });
     if (!is_there) continue;
     all.push_back(put_together(std::string(name), submission, trace, turned));
-    take_as_meant(all.back());
+    snap_to_decimals(all.back());
   }
   return all;
 }

@@ -43,17 +43,17 @@ Trace with_gradients_names(const Trace& trace) {
 // The gradient's numbers, laid out as the lesson has its tensors.
 Tensor numbers_of(const Submission& submission, const Trace& named, const std::string& name) {
   Tensor numbers = named.at(name);
-  for (const Turned turned : {Turned::no, Turned::yes}) {
-    const std::vector<Handed> all = arrange(submission, named, turned);
-    const Handed& handed = *std::ranges::find(all, name, &Handed::name);
-    if (!handed.fits) continue;
-    for (const Numeral& cell : handed.cells) {
+  for (const Transposed turned : {Transposed::no, Transposed::yes}) {
+    const std::vector<SubmittedArray> all = normalise_layout(submission, named, turned);
+    const SubmittedArray& submitted = *std::ranges::find(all, name, &SubmittedArray::name);
+    if (!submitted.fits) continue;
+    for (const Numeral& cell : submitted.cells) {
       if (!std::isnan(cell.value)) continue;
       throw InputError(fmt::format("{}: a number of {} is missing, and the gradients begin there",
                                    submission.name, name));
     }
-    numbers.values = Values::unwritten(handed.cells.size());
-    std::ranges::transform(handed.cells, numbers.values.write().begin(), &Numeral::value);
+    numbers.values = Values::uninitialised(submitted.cells.size());
+    std::ranges::transform(submitted.cells, numbers.values.write().begin(), &Numeral::value);
     return numbers;
   }
   throw InputError(fmt::format("{}: the gradients begin at {}, which must be {}", submission.name,
@@ -67,7 +67,7 @@ std::pair<std::string, Given> arriving_gradient(const Trace& trace, const std::s
   for (auto step = trace.steps.rbegin(); step != trace.steps.rend(); ++step) {
     const std::string name = gradient_name(step->name);
     const bool is_there = std::ranges::any_of(
-        submission.files, [&](const HandedFile& file) { return file.name == name; });
+        submission.files, [&](const SubmittedFile& file) { return file.name == name; });
     if (is_there) return {step->name, {name, numbers_of(submission, named, name)}};
   }
   const Step& last = trace.steps.back();
@@ -77,12 +77,13 @@ std::pair<std::string, Given> arriving_gradient(const Trace& trace, const std::s
       path, example_file(gradient_name(last.name), last.output), last.name));
 }
 
-LoadedLesson laid_out(LoadedLesson loaded, const Backward& backward, std::vector<Given> arriving) {
+LoadedLesson laid_out(LoadedLesson loaded, const BackwardSpec& backward,
+                      std::vector<Given> grad_output) {
   Lesson& lesson = loaded.lesson;
   Recipe recipe = lesson.recipe;
   recipe.givens = loaded.trace.givens;
-  lesson.given_places.resize(lesson.given_places.size() + arriving.size());
-  std::ranges::move(arriving, std::back_inserter(recipe.givens));
+  lesson.given_places.resize(lesson.given_places.size() + grad_output.size());
+  std::ranges::move(grad_output, std::back_inserter(recipe.givens));
   for (StepRecipe& step : backward_steps(recipe, backward)) {
     recipe.steps.push_back(std::move(step));
     lesson.texts.emplace_back().is_made = true;
@@ -108,7 +109,7 @@ LoadedLesson with_gradients(LoadedLesson loaded, const std::vector<std::string>&
         "check one path at a time");
   }
   auto [step, given] = arriving_gradient(loaded.trace, paths.front());
-  const Backward backward{.of = {}, .from = {{step, given.name}}};
+  const BackwardSpec backward{.of = {}, .from = {{step, given.name}}};
   return laid_out(std::move(loaded), backward, {std::move(given)});
 }
 
@@ -251,7 +252,7 @@ std::optional<StepName> step_name(std::string_view stem, const Trace& trace,
   FileStem parts = file_stem(stem);
   if (const auto name = name_in_lesson(parts.name, trace)) {
     parts.name = *name;
-  } else if (const auto nearly = loose_stem(without_copy(stem), trace)) {
+  } else if (const auto nearly = loose_stem(strip_copy_suffix(stem), trace)) {
     parts = *nearly;
   } else {
     return {};

@@ -12,18 +12,18 @@
 namespace qkv::inline check {
 
 /// One matrix as a file holds it, and the step or given that its name means.
-struct HandedFile {
+struct SubmittedFile {
   std::string file;                  ///< for messages
   std::filesystem::path path = {};   ///< where it was read
   std::string name;                  ///< the step or given
   std::vector<std::size_t> leading;  ///< from ".head-2": which matrix of the step; empty for all
-  Written written;
+  ParsedArray written;
 };
 
 /// What a learner handed in: a file, or a directory of files.
 struct Submission {
   std::string name;  ///< the path, as it was typed
-  std::vector<HandedFile> files;
+  std::vector<SubmittedFile> files;
   std::vector<std::string> notes;  ///< what was there but fits nothing, in words
   std::optional<Manifest> list;    ///< where the directory is an export
 };

@@ -14,7 +14,7 @@ namespace qkv::inline check {
 namespace {
 
 Recipe without_givens(const Recipe& recipe) {
-  return {.convention = recipe.convention,
+  return {.token_layout = recipe.token_layout,
           .environment = recipe.environment,
           .tokens = recipe.tokens,
           .givens = {},
@@ -29,8 +29,9 @@ StepRecipe divided(std::string name, const std::string& operand, double by) {
 }
 
 // Each log-sum-exp divided by ln 2 under its own name; what goes on from it has e's again.
-OtherUnits with_base_2(const Recipe& recipe) {
-  OtherUnits result{.id = "convention.lse-base", .recipe = without_givens(recipe), .changed = {}};
+EquivalentUnits with_base_2(const Recipe& recipe) {
+  EquivalentUnits result{
+      .id = "convention.lse-base", .recipe = without_givens(recipe), .changed = {}};
   std::vector<StepRecipe>& steps = result.recipe.steps;
   for (StepRecipe step : recipe.steps) {
     for (std::string& operand : step.of) {
@@ -52,16 +53,16 @@ OtherUnits with_base_2(const Recipe& recipe) {
 
 // Whether the step takes a gradient back through the loss.
 bool goes_back_through(const StepRecipe& step, const StepRecipe& loss) {
-  const WayBack way = loss.operation->way_back({0, loss.of.size(), &loss.options});
+  const BackwardRule way = loss.operation->backward({0, loss.of.size(), &loss.options});
   return step.operation == way.operation && step.of[1] == loss.of[0];
 }
 
 // The loss of the step added up for averaged, or averaged for added up, and so its gradient.
-OtherUnits with_other_reduction(const Recipe& recipe, const StepRecipe& loss) {
-  OtherUnits result{.id = "convention.reduction",
-                    .recipe = without_givens(recipe),
-                    .changed = {loss.name},
-                    .must_be_followed = true};
+EquivalentUnits with_other_reduction(const Recipe& recipe, const StepRecipe& loss) {
+  EquivalentUnits result{.id = "convention.reduction",
+                         .recipe = without_givens(recipe),
+                         .changed = {loss.name},
+                         .needs_follower = true};
   result.recipe.steps = recipe.steps;
   for (StepRecipe& step : result.recipe.steps) {
     const bool goes_back = goes_back_through(step, loss);
@@ -83,9 +84,9 @@ OtherUnits with_other_reduction(const Recipe& recipe, const StepRecipe& loss) {
 
 }  // namespace
 
-std::vector<OtherUnits> in_other_units(const Recipe& recipe) {
-  std::vector<OtherUnits> results;
-  OtherUnits base_2 = with_base_2(recipe);
+std::vector<EquivalentUnits> in_equivalent_units(const Recipe& recipe) {
+  std::vector<EquivalentUnits> results;
+  EquivalentUnits base_2 = with_base_2(recipe);
   if (!base_2.changed.empty()) results.push_back(std::move(base_2));
   for (const StepRecipe& step : recipe.steps) {
     const bool is_reduced = step.operation == &cross_entropy_operation &&
@@ -125,27 +126,28 @@ std::map<std::string, const Step*> turned_steps(const Trace& trace) {
   return turned;
 }
 
-Cells with_columns_from(const Cells& cells, const std::vector<std::size_t>& places) {
+NumeralCells with_columns_from(const NumeralCells& cells, const std::vector<std::size_t>& places) {
   Numerals result(cells.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
     const std::size_t column = i % places.size();
     result[i] = cells[i - column + places[column]];
   }
-  return Cells(std::move(result));
+  return NumeralCells(std::move(result));
 }
 
 }  // namespace
 
 bool has_rope(const Trace& trace) { return !turned_steps(trace).empty(); }
 
-std::vector<std::string> take_other_rope_layout(const Trace& trace, std::vector<Handed>& handed) {
+std::vector<std::string> accept_rope_layout(const Trace& trace,
+                                            std::vector<SubmittedArray>& submitted) {
   const std::map<std::string, const Step*> turned = turned_steps(trace);
   std::vector<std::string> names;
-  for (const Handed& matrix : handed) {
+  for (const SubmittedArray& matrix : submitted) {
     if (matrix.fits && turned.contains(matrix.name)) names.push_back(matrix.name);
   }
   if (names.size() < 2) return {};
-  for (Handed& matrix : handed) {
+  for (SubmittedArray& matrix : submitted) {
     const auto found = turned.find(matrix.name);
     if (!matrix.fits || found == turned.end()) continue;
     const std::size_t columns = trace.at(matrix.name).columns();
@@ -181,10 +183,10 @@ std::vector<std::size_t> chain_back(const Recipe& recipe, const std::string& fro
 
 // The places that an operation's record names: behind the first step, or behind any from it back.
 std::vector<std::size_t> places_before(const Recipe& recipe, const StepRecipe& step,
-                                       const Elsewhere& elsewhere) {
+                                       const EquivalentPlacement& equivalent_placement) {
   std::vector<std::size_t> places;
   const std::string* from = &step.of.front();
-  for (const Operation* stop : elsewhere.behind) {
+  for (const Operation* stop : equivalent_placement.upstream) {
     const std::vector<std::size_t> chain = chain_back(recipe, *from, *stop);
     if (chain.empty()) return places;
     const bool is_first = places.empty();
@@ -197,13 +199,13 @@ std::vector<std::size_t> places_before(const Recipe& recipe, const StepRecipe& s
 // The lesson with step `moved` put behind step `at`, which keeps its name, and nothing left to do
 // where it stood.
 Recipe with_step_at(const Recipe& recipe, std::size_t at, std::size_t moved, const Options& there) {
-  Recipe result{.convention = recipe.convention,
+  Recipe result{.token_layout = recipe.token_layout,
                 .environment = recipe.environment,
                 .tokens = recipe.tokens,
                 .givens = {},
                 .steps = recipe.steps};
   const Operation* operation = recipe.steps[moved].operation;
-  result.steps[moved].options = operation->elsewhere->here();
+  result.steps[moved].options = operation->equivalent_placement->here();
   StepRecipe& before = result.steps[at];
   StepRecipe step{.name = before.name,
                   .operation = operation,
@@ -216,14 +218,15 @@ Recipe with_step_at(const Recipe& recipe, std::size_t at, std::size_t moved, con
 
 }  // namespace
 
-std::vector<TakenElsewhere> taken_elsewhere(const Recipe& recipe, const Trace& trace) {
-  std::vector<TakenElsewhere> results;
+std::vector<EquivalentRecipe> moved_step_recipes(const Recipe& recipe, const Trace& trace) {
+  std::vector<EquivalentRecipe> results;
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     const StepRecipe& step = recipe.steps[s];
     const Step* made = trace.find_step(step.name);
-    if (!made || !step.operation->elsewhere) continue;
-    const Options there = step.operation->elsewhere->there(trace.call(*made));
-    for (const std::size_t at : places_before(recipe, step, *step.operation->elsewhere)) {
+    if (!made || !step.operation->equivalent_placement) continue;
+    const Options there = step.operation->equivalent_placement->there(trace.call(*made));
+    for (const std::size_t at :
+         places_before(recipe, step, *step.operation->equivalent_placement)) {
       results.push_back({with_step_at(recipe, at, s, there), {}});
       for (std::size_t k = at; k <= s; ++k) results.back().changed.push_back(recipe.steps[k].name);
     }
@@ -243,15 +246,15 @@ bool have_same_weights(const Trace& a, const Trace& b) {
 
 }  // namespace
 
-std::vector<TakenElsewhere> counted_from_ends(const Recipe& recipe, const Trace& trace) {
-  std::vector<TakenElsewhere> results;
+std::vector<EquivalentRecipe> alibi_from_ends(const Recipe& recipe, const Trace& trace) {
+  std::vector<EquivalentRecipe> results;
   for (const std::string end : {"first", "last"}) {
-    TakenElsewhere counted{{.convention = recipe.convention,
-                            .environment = recipe.environment,
-                            .tokens = recipe.tokens,
-                            .givens = {},
-                            .steps = recipe.steps},
-                           {}};
+    EquivalentRecipe counted{{.token_layout = recipe.token_layout,
+                              .environment = recipe.environment,
+                              .tokens = recipe.tokens,
+                              .givens = {},
+                              .steps = recipe.steps},
+                             {}};
     for (StepRecipe& step : counted.recipe.steps) {
       if (step.operation != &alibi_operation) continue;
       step.options.set(std::string(alibi_counted), end);

@@ -15,34 +15,37 @@ constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 enum class RopeLayout { lessons, other };
 
 // A reading with as many wrong cells as `too_many` is of no use, and not read to its end.
-Reading read_as(std::shared_ptr<const Trace> trace, const Submission& submission, Turned turned,
-                const CheckOptions& options, std::vector<std::string> scaled,
-                std::size_t too_many = any_number, SquareHeads square = SquareHeads::first,
-                RopeLayout layout = RopeLayout::lessons) {
-  Reading reading{.trace = std::move(trace),
-                  .handed = {},
-                  .judgement = {},
-                  .scaled = std::move(scaled),
-                  .permuted = {},
-                  .counted_from_end = false,
-                  .units = {},
-                  .in_other_units = {},
-                  .turned = turned};
-  reading.handed = arrange(submission, *reading.trace, turned);
-  if (!options.strict && turned == Turned::no)
-    take_heads_out(*reading.trace, reading.handed, square);
+Interpretation interpret_as(std::shared_ptr<const Trace> trace, const Submission& submission,
+                            Transposed turned, const CheckOptions& options,
+                            std::vector<std::string> scaled, std::size_t too_many = any_number,
+                            SquareHeadAxis square = SquareHeadAxis::first,
+                            RopeLayout layout = RopeLayout::lessons) {
+  Interpretation interpretation{.trace = std::move(trace),
+                                .submitted = {},
+                                .judgement = {},
+                                .scaled = std::move(scaled),
+                                .permuted = {},
+                                .alibi_from_end = false,
+                                .units = {},
+                                .in_equivalent_units = {},
+                                .turned = turned};
+  interpretation.submitted = normalise_layout(submission, *interpretation.trace, turned);
+  if (!options.strict && turned == Transposed::no)
+    move_heads_first(*interpretation.trace, interpretation.submitted, square);
   if (layout == RopeLayout::other) {
-    reading.permuted = take_other_rope_layout(*reading.trace, reading.handed);
-    reading.wrong = any_number;
-    if (reading.permuted.empty()) return reading;
+    interpretation.permuted = accept_rope_layout(*interpretation.trace, interpretation.submitted);
+    interpretation.wrong = any_number;
+    if (interpretation.permuted.empty()) return interpretation;
   }
-  reading.judgement = judge(*reading.trace, reading.handed, options, too_many);
-  reading.wrong = reading.judgement.given_up ? any_number : reading.judgement.wrong_cells();
-  return reading;
+  interpretation.judgement =
+      judge(*interpretation.trace, interpretation.submitted, options, too_many);
+  interpretation.wrong =
+      interpretation.judgement.given_up ? any_number : interpretation.judgement.wrong_cells();
+  return interpretation;
 }
 
-std::size_t wrong_in(const Reading& reading, const std::string& name) {
-  for (const LearnerNode& node : reading.judgement.nodes) {
+std::size_t wrong_in(const Interpretation& interpretation, const std::string& name) {
+  for (const LearnerNode& node : interpretation.judgement.nodes) {
     if (node.name == name) return node.wrong_cells();
   }
   return 0;
@@ -50,19 +53,19 @@ std::size_t wrong_in(const Reading& reading, const std::string& name) {
 
 // Whether most cells that tell the two readings of a step apart speak for the early one, wrong in
 // the late one or farther from it: a single slip is no convention.
-bool is_clear(const Reading& late, const Reading& early, const std::string& name) {
-  const auto node_of = [&](const Reading& reading) {
-    return std::ranges::find_if(reading.judgement.nodes,
+bool is_clear(const Interpretation& late, const Interpretation& early, const std::string& name) {
+  const auto node_of = [&](const Interpretation& interpretation) {
+    return std::ranges::find_if(interpretation.judgement.nodes,
                                 [&](const LearnerNode& node) { return node.name == name; });
   };
   const LearnerNode& node = *node_of(late);
   const LearnerNode& other = *node_of(early);
-  if (!node.handed || !other.handed) return true;
+  if (!node.submitted || !other.submitted) return true;
   std::size_t apart = 0;
   std::size_t for_early = 0;
   for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
     const double gap = std::abs(node.truth->values[i] - other.truth->values[i]);
-    if (node.verdicts[i] == Verdict::blank || !(gap > node.units.reach(i))) continue;
+    if (node.verdicts[i] == Verdict::blank || !(gap > node.units.tolerance(i))) continue;
     const double own = node.own.values[i];
     const bool is_nearer =
         std::abs(own - other.from_yours.values[i]) < std::abs(own - node.from_yours.values[i]);
@@ -75,10 +78,10 @@ bool is_clear(const Reading& late, const Reading& early, const std::string& name
 // The first of the steps that scaling early changes that was handed in, the scaling aside: that one
 // must come out better. Who forgets to scale has scores that look as if they had been scaled
 // before, but queries that do not.
-std::string first_changed(const Reading& reading, const TakenElsewhere& early) {
+std::string first_changed(const Interpretation& interpretation, const EquivalentRecipe& early) {
   const auto is_there = [&](const std::string& name) {
-    return std::any_of(reading.handed.begin(), reading.handed.end(),
-                       [&](const Handed& handed) { return handed.name == name; });
+    return std::any_of(interpretation.submitted.begin(), interpretation.submitted.end(),
+                       [&](const SubmittedArray& submitted) { return submitted.name == name; });
   };
   const auto scaling = early.changed.end() - 1;
   const auto found = std::find_if(early.changed.begin(), scaling, is_there);
@@ -86,17 +89,17 @@ std::string first_changed(const Reading& reading, const TakenElsewhere& early) {
 }
 
 // Cells that don't stand as they should: wrong, or carried from one that is.
-std::size_t cells_off(const Reading& reading) {
+std::size_t cells_off(const Interpretation& interpretation) {
   std::size_t count = 0;
-  for (const LearnerNode& node : reading.judgement.nodes) {
+  for (const LearnerNode& node : interpretation.judgement.nodes) {
     count += static_cast<std::size_t>(std::ranges::count(node.verdicts, Verdict::carried));
   }
-  return count + reading.wrong;
+  return count + interpretation.wrong;
 }
 
 // Whether each of the turned queries and keys comes out better with its columns in the order of the
 // other pairing: one alone is a mistake.
-bool speaks_for_permuted(const Reading& permuted, const Reading& plain) {
+bool supports_permuted(const Interpretation& permuted, const Interpretation& plain) {
   return !permuted.permuted.empty() && permuted.wrong < plain.wrong &&
          std::ranges::all_of(permuted.permuted, [&](const std::string& name) {
            const std::size_t before = wrong_in(plain, name);
@@ -105,8 +108,8 @@ bool speaks_for_permuted(const Reading& permuted, const Reading& plain) {
 }
 
 // Whether ALiBi's distances come out better where they are counted from an end of the keys.
-bool speaks_for_counted(const Reading& counted, const Reading& plain,
-                        const std::vector<std::string>& changed) {
+bool supports_alibi(const Interpretation& counted, const Interpretation& plain,
+                    const std::vector<std::string>& changed) {
   return counted.wrong < plain.wrong && std::ranges::all_of(changed, [&](const std::string& name) {
            return 2 * wrong_in(counted, name) <= wrong_in(plain, name);
          });
@@ -118,15 +121,17 @@ std::shared_ptr<const Trace> trace_of(Recipe recipe, const Trace& lesson) {
   return std::make_shared<const Trace>(evaluate_all(std::move(recipe)).trace);
 }
 
-bool is_there(const Reading& reading, const std::string& name) {
-  return std::ranges::any_of(reading.handed,
-                             [&](const Handed& handed) { return handed.name == name; });
+bool is_there(const Interpretation& interpretation, const std::string& name) {
+  return std::ranges::any_of(interpretation.submitted, [&](const SubmittedArray& submitted) {
+    return submitted.name == name;
+  });
 }
 
 // Whether all that other units change comes out better in them, as far as it was handed in.
-bool speaks_for_units(const Reading& other, const Reading& plain, const OtherUnits& units) {
+bool supports_units(const Interpretation& other, const Interpretation& plain,
+                    const EquivalentUnits& units) {
   const auto is_handed = [&](const std::string& name) { return is_there(plain, name); };
-  if (units.must_be_followed && std::ranges::none_of(units.following, is_handed)) return false;
+  if (units.needs_follower && std::ranges::none_of(units.following, is_handed)) return false;
   return other.wrong < plain.wrong &&
          std::ranges::all_of(units.changed, [&](const std::string& name) {
            return 2 * wrong_in(other, name) <= wrong_in(plain, name) &&
@@ -135,15 +140,17 @@ bool speaks_for_units(const Reading& other, const Reading& plain, const OtherUni
 }
 
 // The submission read in other units; nothing where none comes out better.
-std::optional<Reading> read_in_other_units(const Lesson& lesson, const Trace& lesson_trace,
-                                           const Submission& submission,
-                                           const CheckOptions& options, const Reading& plain) {
-  for (OtherUnits& units : in_other_units(lesson.recipe)) {
+std::optional<Interpretation> read_in_equivalent_units(const Lesson& lesson,
+                                                       const Trace& lesson_trace,
+                                                       const Submission& submission,
+                                                       const CheckOptions& options,
+                                                       const Interpretation& plain) {
+  for (EquivalentUnits& units : in_equivalent_units(lesson.recipe)) {
     const auto trace = trace_of(std::move(units.recipe), lesson_trace);
-    Reading other = read_as(trace, submission, plain.turned, options, {}, plain.wrong);
-    if (!speaks_for_units(other, plain, units)) continue;
+    Interpretation other = interpret_as(trace, submission, plain.turned, options, {}, plain.wrong);
+    if (!supports_units(other, plain, units)) continue;
     other.units = units.id;
-    other.in_other_units = std::move(units.changed);
+    other.in_equivalent_units = std::move(units.changed);
     return other;
   }
   return {};
@@ -151,8 +158,8 @@ std::optional<Reading> read_in_other_units(const Lesson& lesson, const Trace& le
 
 // How many matrices of the way there are wrong: gradients, which may be turned over for other
 // reasons, don't count.
-std::size_t wrong_on_the_way_there(const Reading& reading) {
-  const auto& nodes = reading.judgement.nodes;
+std::size_t wrong_in_forward(const Interpretation& interpretation) {
+  const auto& nodes = interpretation.judgement.nodes;
   return static_cast<std::size_t>(std::ranges::count_if(nodes, [](const LearnerNode& node) {
     return node.step && !is_gradient(*node.step->operation) && node.wrong_cells() > 0;
   }));
@@ -161,75 +168,76 @@ std::size_t wrong_on_the_way_there(const Reading& reading) {
 // Turning everything over for the sake of one matrix that lies on its side would spoil the others,
 // and a matrix that only fits as it lies speaks against it; so do wrong cells that are hardly
 // fewer.
-bool is_better(const Reading& turned, const Reading& plain) {
-  const auto misshapen = [](const Reading& reading) {
-    return std::ranges::count_if(reading.judgement.nodes,
-                                 [](const LearnerNode& node) { return node.misshapen != nullptr; });
+bool is_better(const Interpretation& turned, const Interpretation& plain) {
+  const auto wrong_shape_array = [](const Interpretation& interpretation) {
+    return std::ranges::count_if(interpretation.judgement.nodes, [](const LearnerNode& node) {
+      return node.wrong_shape_array != nullptr;
+    });
   };
   const std::size_t nodes = turned.judgement.wrong_nodes();
   const std::size_t plain_nodes = plain.judgement.wrong_nodes();
-  return turned.wrong < plain.wrong &&
-         wrong_on_the_way_there(turned) <= wrong_on_the_way_there(plain) &&
+  return turned.wrong < plain.wrong && wrong_in_forward(turned) <= wrong_in_forward(plain) &&
          (nodes < plain_nodes ||
-          (nodes == plain_nodes && misshapen(turned) <= misshapen(plain) &&
+          (nodes == plain_nodes && wrong_shape_array(turned) <= wrong_shape_array(plain) &&
            2 * turned.wrong <= plain.wrong && cells_off(turned) < cells_off(plain)));
 }
 
 // A reading with the columns of turned queries and keys in another order, or with ALiBi's distances
 // counted from an end; nothing where neither comes out better.
-std::optional<Reading> of_other_habits(const Lesson& lesson,
-                                       const std::shared_ptr<const Trace>& trace,
-                                       const Submission& submission, const CheckOptions& options,
-                                       const Reading& plain, const Reading& turned) {
-  for (const Reading* late : {&plain, &turned}) {
+std::optional<Interpretation> equivalent_recipes(
+    const Lesson& lesson, const std::shared_ptr<const Trace>& trace, const Submission& submission,
+    const CheckOptions& options, const Interpretation& plain, const Interpretation& turned) {
+  for (const Interpretation* late : {&plain, &turned}) {
     if (!has_rope(*trace) || (late == &turned && !is_better(turned, plain))) continue;
-    Reading permuted = read_as(trace, submission, late->turned, options, {}, late->wrong,
-                               SquareHeads::first, RopeLayout::other);
-    if (speaks_for_permuted(permuted, *late)) return permuted;
+    Interpretation permuted = interpret_as(trace, submission, late->turned, options, {},
+                                           late->wrong, SquareHeadAxis::first, RopeLayout::other);
+    if (supports_permuted(permuted, *late)) return permuted;
   }
-  for (const TakenElsewhere& end : counted_from_ends(lesson.recipe, *trace)) {
-    Reading counted =
-        read_as(trace_of(end.recipe, *trace), submission, plain.turned, options, {}, plain.wrong);
-    counted.counted_from_end = true;
-    if (speaks_for_counted(counted, plain, end.changed)) return counted;
+  for (const EquivalentRecipe& end : alibi_from_ends(lesson.recipe, *trace)) {
+    Interpretation counted = interpret_as(trace_of(end.recipe, *trace), submission, plain.turned,
+                                          options, {}, plain.wrong);
+    counted.alibi_from_end = true;
+    if (supports_alibi(counted, plain, end.changed)) return counted;
   }
   return {};
 }
 
 }  // namespace
 
-Reading best_reading(const Lesson& lesson, const Trace& lesson_trace, const Submission& submission,
-                     CheckOptions options) {
+Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_trace,
+                                   const Submission& submission, CheckOptions options) {
   const std::shared_ptr<const Trace> trace(std::shared_ptr<void>(), &lesson_trace);
-  Reading plain = read_as(trace, submission, Turned::no, options, {});
+  Interpretation plain = interpret_as(trace, submission, Transposed::no, options, {});
   if (plain.wrong == 0 || options.strict) return plain;
   options.on_matrix = {};  // it has been told already
-  Reading turned = read_as(trace, submission, Turned::yes, options, {}, plain.wrong);
-  if (has_square_heads(*trace, plain.handed)) {
-    Reading inside =
-        read_as(trace, submission, Turned::no, options, {}, plain.wrong, SquareHeads::inside);
+  Interpretation turned =
+      interpret_as(trace, submission, Transposed::yes, options, {}, plain.wrong);
+  if (has_square_heads(*trace, plain.submitted)) {
+    Interpretation inside = interpret_as(trace, submission, Transposed::no, options, {},
+                                         plain.wrong, SquareHeadAxis::inside);
     if (is_better(inside, plain)) return inside;
   }
-  if (auto other = of_other_habits(lesson, trace, submission, options, plain, turned)) {
+  if (auto other = equivalent_recipes(lesson, trace, submission, options, plain, turned)) {
     return std::move(*other);
   }
-  for (const Reading* late : {&plain, &turned}) {
+  for (const Interpretation* late : {&plain, &turned}) {
     if (late == &turned && !is_better(turned, plain)) continue;
-    auto other = read_in_other_units(lesson, lesson_trace, submission, options, *late);
+    auto other = read_in_equivalent_units(lesson, lesson_trace, submission, options, *late);
     if (other) return std::move(*other);
   }
-  std::optional<Reading> best;  // of those that scale early
-  for (const TakenElsewhere& early : taken_elsewhere(lesson.recipe, lesson_trace)) {
+  std::optional<Interpretation> best;  // of those that scale early
+  for (const EquivalentRecipe& early : moved_step_recipes(lesson.recipe, lesson_trace)) {
     const std::string first = first_changed(plain, early);
-    for (const Reading* late : {&plain, &turned}) {
+    for (const Interpretation* late : {&plain, &turned}) {
       const bool is_turned_for_nothing = late == &turned && !is_better(turned, plain);
       if (wrong_in(*late, first) == 0 || is_turned_for_nothing) continue;
       const auto other = trace_of(early.recipe, lesson_trace);
       const std::size_t to_beat = best ? best->wrong : std::min(plain.wrong, turned.wrong);
-      Reading reading = read_as(other, submission, late->turned, options, early.changed, to_beat);
-      const bool better =
-          reading.wrong < to_beat && 2 * wrong_in(reading, first) <= wrong_in(*late, first);
-      if (better && is_clear(*late, reading, first)) best = std::move(reading);
+      Interpretation interpretation =
+          interpret_as(other, submission, late->turned, options, early.changed, to_beat);
+      const bool better = interpretation.wrong < to_beat &&
+                          2 * wrong_in(interpretation, first) <= wrong_in(*late, first);
+      if (better && is_clear(*late, interpretation, first)) best = std::move(interpretation);
     }
   }
   if (best) return std::move(*best);

@@ -28,7 +28,7 @@ class Exactness {
 
   /// The cells of a step that was handed in, worked out from the learner's numbers before it with
   /// as many decimals as were written; empty where none of them is exact.
-  std::vector<Decimal> due(const LearnerNode& node);
+  std::vector<Decimal> expected(const LearnerNode& node);
 
   /// The cells of a matrix as they enter later steps that are worked out with so many decimals;
   /// empty where none is exact.
@@ -63,10 +63,11 @@ std::vector<Decimal> Exactness::worked_out(const LearnerNode& node, int decimals
 }
 
 // In e-notation each cell has its own.
-std::vector<Decimal> Exactness::due(const LearnerNode& node) {
-  if (node.units.measure == Measure::elsewhere) return worked_out(node, 0);  // whole numbers
-  if (node.units.measure != Measure::exponents) return worked_out(node, node.units.decimals);
-  const Cells& written = node.handed->cells;
+std::vector<Decimal> Exactness::expected(const LearnerNode& node) {
+  if (node.units.basis == ToleranceBasis::other_matrices)
+    return worked_out(node, 0);  // whole numbers
+  if (node.units.basis != ToleranceBasis::exponents) return worked_out(node, node.units.decimals);
+  const NumeralCells& written = node.submitted->cells;
   const auto decimals = [&](std::size_t i) {
     return written[i].scientific ? written[i].decimals : node.units.decimals;
   };
@@ -98,7 +99,7 @@ std::vector<Decimal> Exactness::of_given(const LearnerNode& node) const {
 // What the learner wrote, where it is just what it had to be; the blanks as worked out on the way.
 std::vector<Decimal> Exactness::handed_in(const LearnerNode& node, int decimals) {
   if (!node.units.are_written()) return {};
-  std::vector<Decimal> cells = due(node);
+  std::vector<Decimal> cells = expected(node);
   if (cells.empty()) return {};
   const bool any_blank = std::ranges::find(node.verdicts, Verdict::blank) != node.verdicts.end();
   const std::vector<Decimal> blanks =
@@ -120,10 +121,10 @@ std::span<const Decimal> Exactness::entering(std::size_t index, int decimals) {
   const std::pair key{index, node.step ? decimals : 0};
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
-  std::vector<Decimal> cells = !node.step       ? of_given(node)
-                               : node.handed    ? handed_in(node, decimals)
-                               : node.misshapen ? std::vector<Decimal>()
-                                                : worked_out(node, decimals);
+  std::vector<Decimal> cells = !node.step               ? of_given(node)
+                               : node.submitted         ? handed_in(node, decimals)
+                               : node.wrong_shape_array ? std::vector<Decimal>()
+                                                        : worked_out(node, decimals);
   return known_.emplace(key, std::move(cells)).first->second;
 }
 
@@ -134,12 +135,12 @@ constexpr std::string_view names[] = {"correct", "rounding", "carried", "wrong",
 std::string_view verdict_name(Verdict verdict) { return names[static_cast<std::size_t>(verdict)]; }
 
 std::size_t LearnerNode::wrong_cells() const {
-  if (misshapen) return misshapen->cells.size();
+  if (wrong_shape_array) return wrong_shape_array->cells.size();
   return static_cast<std::size_t>(std::count(verdicts.begin(), verdicts.end(), Verdict::wrong));
 }
 
 bool LearnerNode::has_number(std::size_t cell) const {
-  return handed && !handed->cells[cell].is_blank() && handed->cells[cell].unread == 0;
+  return submitted && !submitted->cells[cell].is_blank() && submitted->cells[cell].unread == 0;
 }
 
 bool LearnerNode::is_exact(std::size_t cell) const {
@@ -170,7 +171,8 @@ namespace {
 /// decimals the steps between were worked. All that it is made of must outlive it.
 class Ranges {
  public:
-  Ranges(const Judgement& judgement, const Trace& trace, Exactness& exactness, const Units& units)
+  Ranges(const Judgement& judgement, const Trace& trace, Exactness& exactness,
+         const MatrixTolerance& units)
       : judgement_(judgement), trace_(trace), exactness_(exactness), units_(units) {}
 
   /// What the step's own maths gives, before it is rounded.
@@ -183,14 +185,14 @@ class Ranges {
   const Judgement& judgement_;
   const Trace& trace_;
   Exactness& exactness_;
-  const Units& units_;
+  const MatrixTolerance& units_;
   std::map<std::size_t, Range> known_;
 };
 
 // A given has no rounding of its own: a copied number is the lesson's or the learner's.
 Range range_of_given(const LearnerNode& node) {
   Range range{*node.truth, *node.truth};
-  if (!node.handed) return range;
+  if (!node.submitted) return range;
   for (std::size_t i = 0; i < range.low.values.size(); ++i) {
     if (!node.has_number(i)) continue;
     const double own = node.own.values[i];
@@ -243,14 +245,14 @@ const Range& Ranges::of_node(std::size_t index) {
 
 Range Ranges::of_made(std::size_t index) {
   const LearnerNode& node = judgement_.nodes[index];
-  bool complete = node.handed != nullptr;
+  bool complete = node.submitted != nullptr;
   for (std::size_t i = 0; complete && i < node.verdicts.size(); ++i) complete = node.has_number(i);
   Range range = complete ? Range{node.own, node.own} : of_step(node);
   // What a program computes is rounded by its type, exact or not.
   const std::span<const Decimal> exact = units_.are_written()
                                              ? exactness_.entering(index, units_.decimals)
                                              : std::span<const Decimal>();
-  const double unseen = complete ? 0 : units_.unseen(node.own.values);
+  const double unsubmitted = complete ? 0 : units_.unsubmitted(node.own.values);
   const std::span<double> low = range.low.values.write();
   const std::span<double> high = range.high.values.write();
   for (std::size_t i = 0; i < low.size(); ++i) {
@@ -259,7 +261,7 @@ Range Ranges::of_made(std::size_t index) {
       low[i] = high[i] = exact[i].value();
       continue;
     }
-    const double unit = own ? node.units.of(i) : unseen;
+    const double unit = own ? node.units.of(i) : unsubmitted;
     const double from = own ? node.own.values[i] : low[i];
     low[i] = std::max(from - unit, std::min(from, node.step->operation->least));
     high[i] = (own ? node.own.values[i] : high[i]) + unit;
@@ -269,13 +271,13 @@ Range Ranges::of_made(std::size_t index) {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
-bool within(double x, double y, double reach) {
+bool within(double x, double y, double tolerance) {
   // Equal infinities are within anything, and NaN is right where NaN is due.
-  return x == y || std::abs(x - y) <= reach || (std::isnan(x) && std::isnan(y));
+  return x == y || std::abs(x - y) <= tolerance || (std::isnan(x) && std::isnan(y));
 }
 
 // The step from the learner's own numbers, if it can be made of them.
-Tensor worked_from_own(const Judgement& judgement, const Trace& trace, LearnerNode& node) {
+Tensor recomputed_from_own(const Judgement& judgement, const Trace& trace, LearnerNode& node) {
   if (node.is_lessons) return *node.truth;
   try {
     return node.step->operation->compute(own_call(judgement, trace, node));
@@ -311,14 +313,15 @@ std::vector<double> values_of(const std::vector<Decimal>& exact) {
 
 class Judge {
  public:
-  Judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options)
-      : trace_(trace), handed_(handed), options_(options) {
-    for (const Handed& matrix : handed) {
+  Judge(const Trace& trace, const std::vector<SubmittedArray>& submitted,
+        const CheckOptions& options)
+      : trace_(trace), handed_(submitted), options_(options) {
+    for (const SubmittedArray& matrix : submitted) {
       // A given is copied, so its decimals say nothing of how the learner rounds.
       const bool is_step = trace.find_step(matrix.name) != nullptr;
       rounding_.push_back(is_step
-                              ? OtherMatrices{most_decimals(matrix), rounded_decimals_of(matrix)}
-                              : OtherMatrices{});
+                              ? OtherDecimals{most_decimals(matrix), rounded_decimals_of(matrix)}
+                              : OtherDecimals{});
     }
   }
 
@@ -344,78 +347,80 @@ class Judge {
     }
     node.is_lessons = std::ranges::all_of(
         node.inputs, [&](std::size_t k) { return judgement_.nodes[k].is_lessons; });
-    node.from_yours = step ? worked_from_own(judgement_, trace_, node) : truth;
+    node.from_yours = step ? recomputed_from_own(judgement_, trace_, node) : truth;
     node.own = node.from_yours;
-    for (const Handed& handed : handed_) {
-      if (handed.name == name) (handed.fits ? node.handed : node.misshapen) = &handed;
+    for (const SubmittedArray& submitted : handed_) {
+      if (submitted.name == name)
+        (submitted.fits ? node.submitted : node.wrong_shape_array) = &submitted;
     }
-    if (node.handed) node.is_lessons = false;
-    if (node.handed) take_over(node);
-    if (node.misshapen) {
-      node.units = units_of(*node.misshapen, {node.from_yours.values, node.truth->values},
-                            others_than(*node.misshapen), options_.digits);
+    if (node.submitted) node.is_lessons = false;
+    if (node.submitted) take_over(node);
+    if (node.wrong_shape_array) {
+      node.units =
+          matrix_tolerance(*node.wrong_shape_array, {node.from_yours.values, node.truth->values},
+                           others_than(*node.wrong_shape_array), options_.digits);
     }
     Tensor taint;  // empty where all is well before
-    if (!node.misshapen && inherits(node)) {
-      taint = tainted_result(judgement_, trace_, node, planted_);
+    if (!node.wrong_shape_array && inherits(node)) {
+      taint = tainted_result(judgement_, trace_, node, tainted_);
     }
-    if (node.handed) judge_cells(node, taint);
-    plant(node, taint);
+    if (node.submitted) judge_cells(node, taint);
+    mark_tainted(node, taint);
     index_.emplace(name, judgement_.nodes.size());
     judgement_.nodes.push_back(std::move(node));
     if (options_.on_matrix) options_.on_matrix();
   }
 
-  OtherMatrices others_than(const Handed& handed) const {
-    OtherMatrices most;
+  OtherDecimals others_than(const SubmittedArray& submitted) const {
+    OtherDecimals most;
     for (std::size_t i = 0; i < handed_.size(); ++i) {
-      if (&handed_[i] == &handed) continue;
+      if (&handed_[i] == &submitted) continue;
       most.written = std::max(most.written, rounding_[i].written);
       most.rounded = std::max(most.rounded, rounding_[i].rounded);
     }
     return most;
   }
 
-  Units units_for(const LearnerNode& node, const Handed& matrix) const {
-    if (!node.step) return units_of_copy(matrix, node.truth->values, options_.digits);
-    return units_of(matrix, {node.from_yours.values, node.truth->values}, others_than(*node.handed),
-                    options_.digits);
+  MatrixTolerance units_for(const LearnerNode& node, const SubmittedArray& matrix) const {
+    if (!node.step) return copied_tolerance(matrix, node.truth->values, options_.digits);
+    return matrix_tolerance(matrix, {node.from_yours.values, node.truth->values},
+                            others_than(*node.submitted), options_.digits);
   }
 
   void take_over(LearnerNode& node) {
-    const Handed& handed = *node.handed;
-    for (std::size_t i = 0; i < handed.cells.size(); ++i) {
-      if (node.has_number(i)) node.own.values.write()[i] = handed.cells[i].value;
+    const SubmittedArray& submitted = *node.submitted;
+    for (std::size_t i = 0; i < submitted.cells.size(); ++i) {
+      if (node.has_number(i)) node.own.values.write()[i] = submitted.cells[i].value;
     }
     std::vector<std::size_t> masks;
     if (!options_.strict) masks = finite_masks(judgement_, trace_, node);
     if (masks.empty()) {
-      node.units = units_for(node, handed);
+      node.units = units_for(node, submitted);
       return;
     }
-    Numerals rest = handed.cells.copy();
+    Numerals rest = submitted.cells.copy();
     for (const std::size_t i : masks) {
       rest[i] = {.value = -infinity};
       node.own.values.write()[i] = -infinity;
-      node.finite_mask = node.finite_mask || is_hidden(node, i);
+      node.finite_mask = node.finite_mask || expects_minus_infinity(node, i);
     }
     // The masks say nothing of how the others are written.
-    node.units = units_for(node, {.name = handed.name,
-                                  .shape = handed.shape,
-                                  .cells = Cells(std::move(rest)),
-                                  .precision = handed.precision,
-                                  .rounded_to = handed.rounded_to});
+    node.units = units_for(node, {.name = submitted.name,
+                                  .shape = submitted.shape,
+                                  .cells = NumeralCells(std::move(rest)),
+                                  .precision = submitted.precision,
+                                  .rounded_to = submitted.rounded_to});
   }
 
   void judge_cells(LearnerNode& node, const Tensor& taint) {
-    const std::size_t count = node.handed->cells.size();
+    const std::size_t count = node.submitted->cells.size();
     // Where the floor is the unit there is nothing to be stricter about.
     if (node.step && node.units.are_written() && node.units.largest() > node.units.floor) {
-      node.exact = values_of(exactness_.due(node));
+      node.exact = values_of(exactness_.expected(node));
     }
     bool all_right = true;
     for (std::size_t i = 0; i < count; ++i) {
-      const bool blank = node.handed->cells[i].is_blank();
+      const bool blank = node.submitted->cells[i].is_blank();
       const bool right = node.has_number(i) && is_right(node, i);
       node.verdicts.push_back(blank ? Verdict::blank : right ? Verdict::correct : Verdict::wrong);
       all_right = all_right && (blank || right);
@@ -440,7 +445,7 @@ class Judge {
   static bool is_right(const LearnerNode& node, std::size_t i) {
     const double x = node.own.values[i];
     const double truth = node.truth->values[i];
-    if (!within(x, truth, node.units.reach(i))) return false;
+    if (!within(x, truth, node.units.tolerance(i))) return false;
     if (!node.is_exact(i)) return true;
     return within(x, truth, node.units.floor) || within(x, node.exact[i], node.units.floor);
   }
@@ -452,28 +457,28 @@ class Judge {
     if (std::isnan(node.from_yours.values[i]) || std::isnan(x)) {
       return std::isnan(x) && std::isnan(node.from_yours.values[i]);
     }
-    const double reach = node.units.reach(i);
+    const double tolerance = node.units.tolerance(i);
     const double low = range.low.values[i];
     const double high = range.high.values[i];
     if (std::isinf(x)) return x == low || x == high;
     const double noise = 1e-12 * std::abs(x);  // of the last bits of the sums
-    return x >= low - reach - noise && x <= high + reach + noise;
+    return x >= low - tolerance - noise && x <= high + tolerance + noise;
   }
 
-  void plant(LearnerNode& node, const Tensor& taint) {
-    if (node.misshapen) {
-      planted_.push_back(node.own);
-      std::ranges::fill(planted_.back().values.write(), nothing);
+  void mark_tainted(LearnerNode& node, const Tensor& taint) {
+    if (node.wrong_shape_array) {
+      tainted_.push_back(node.own);
+      std::ranges::fill(tainted_.back().values.write(), nothing);
       node.tainted = true;
       return;
     }
     if (taint.values.empty() && node.wrong_cells() == 0) {
-      planted_.emplace_back();
+      tainted_.emplace_back();
       return;
     }
     Tensor planted = node.own;
     for (std::size_t i = 0; i < planted.values.size(); ++i) {
-      const bool judged = node.handed && node.verdicts[i] != Verdict::blank;
+      const bool judged = node.submitted && node.verdicts[i] != Verdict::blank;
       const bool bad =
           judged ? node.verdicts[i] == Verdict::wrong || node.verdicts[i] == Verdict::carried
                  : !taint.values.empty() && std::isnan(taint.values[i]);
@@ -481,25 +486,25 @@ class Judge {
       planted.values.write()[i] = nothing;
       node.tainted = true;
     }
-    planted_.push_back(std::move(planted));
+    tainted_.push_back(std::move(planted));
   }
 
   const Trace& trace_;
-  const std::vector<Handed>& handed_;
+  const std::vector<SubmittedArray>& handed_;
   const CheckOptions& options_;
-  std::vector<OtherMatrices> rounding_;  // of each matrix that was handed in
+  std::vector<OtherDecimals> rounding_;  // of each matrix that was handed in
   Judgement judgement_;
   Exactness exactness_{judgement_, trace_};
   // Each node's own numbers, NaN where they are wrong or carried; empty where none can be.
-  std::vector<Tensor> planted_;
+  std::vector<Tensor> tainted_;
   std::map<std::string, std::size_t, std::less<>> index_;
 };
 
 }  // namespace
 
-Judgement judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options,
-                std::size_t too_many) {
-  return Judge(trace, handed, options).run(too_many);
+Judgement judge(const Trace& trace, const std::vector<SubmittedArray>& submitted,
+                const CheckOptions& options, std::size_t too_many) {
+  return Judge(trace, submitted, options).run(too_many);
 }
 
 }  // namespace qkv::inline check

@@ -24,9 +24,10 @@ struct LearnerNode {
   const Tensor* truth = nullptr;
   const Step* step = nullptr;            ///< nullptr for a given
   std::vector<std::size_t> inputs = {};  ///< indices of nodes
-  const Handed* handed = nullptr;        ///< nullptr where nothing (or a wrong shape) was handed in
-  const Handed* misshapen = nullptr;
-  Units units = {};
+  const SubmittedArray* submitted =
+      nullptr;  ///< nullptr where nothing (or a wrong shape) was handed in
+  const SubmittedArray* wrong_shape_array = nullptr;
+  MatrixTolerance units = {};
   std::vector<Verdict> verdicts = {};  ///< one a cell, where something was handed in
   Tensor from_yours = {};              ///< the step worked out from the learner's own numbers
   Tensor own = {};                     ///< the learner's numbers, from_yours where there are none
@@ -73,8 +74,9 @@ struct CheckOptions {
 };
 
 /// Judges the matrices against the lesson; gives up where as many cells as `too_many` are wrong.
-/// `trace` and `handed` must outlive the result.
-Judgement judge(const Trace& trace, const std::vector<Handed>& handed, const CheckOptions& options,
+/// `trace` and `submitted` must outlive the result.
+Judgement judge(const Trace& trace, const std::vector<SubmittedArray>& submitted,
+                const CheckOptions& options,
                 std::size_t too_many = std::numeric_limits<std::size_t>::max());
 
 }  // namespace qkv::inline check

@@ -12,7 +12,7 @@ namespace {
 
 // Below the largest score of a row by this much, softmax makes 0 of a score: no double is as small
 // as e^-746.
-constexpr double out_of_sight = 746;
+constexpr double is_finite_mask = 746;
 
 // Where one side has -inf and the other a number so low that softmax makes 0 of it as well: the
 // places of these cells. A row in which nothing is seen has none: there it matters which it is.
@@ -26,7 +26,7 @@ std::vector<std::size_t> masks_of(const ComparedStep& step) {
     const bool known = x == -65504 || x == -10000 || x == finite_mask;
     return x <= no_score || (x <= finite_mask && (known || step.after_mask));
   };
-  const auto is_hidden = [&](std::size_t i) {
+  const auto expects_minus_infinity = [&](std::size_t i) {
     return (ours[i] == -infinity && hides(theirs[i])) || (theirs[i] == -infinity && hides(ours[i]));
   };
   const std::size_t columns = tensor.columns();
@@ -42,12 +42,12 @@ std::vector<std::size_t> masks_of(const ComparedStep& step) {
     double seen = -infinity;
     for (std::size_t k = 0; k < length; ++k) {
       const std::size_t i = place(line, k);
-      if (!is_hidden(i)) seen = std::max(seen, std::min(ours[i], theirs[i]));
+      if (!expects_minus_infinity(i)) seen = std::max(seen, std::min(ours[i], theirs[i]));
     }
     for (std::size_t k = 0; k < length; ++k) {
       const std::size_t i = place(line, k);
-      if (is_hidden(i) && ours[i] != theirs[i] &&
-          std::max(ours[i], theirs[i]) <= seen - out_of_sight)
+      if (expects_minus_infinity(i) && ours[i] != theirs[i] &&
+          std::max(ours[i], theirs[i]) <= seen - is_finite_mask)
         masks.push_back(i);
     }
   }
@@ -56,7 +56,7 @@ std::vector<std::size_t> masks_of(const ComparedStep& step) {
 
 }  // namespace
 
-void accept_masks(ComparedStep& step) {
+void accept_finite_masks(ComparedStep& step) {
   const std::vector<std::size_t> masks = masks_of(step);
   if (masks.empty()) return;
   std::vector<double> actual(step.actual->tensor.values.begin(), step.actual->tensor.values.end());
@@ -68,13 +68,13 @@ void accept_masks(ComparedStep& step) {
 
 namespace {
 
-bool is_near(double x, double y, double reach) { return std::abs(x - y) <= reach; }
+bool is_near(double x, double y, double tolerance) { return std::abs(x - y) <= tolerance; }
 
 // Whether a low number is near the one that the cell should hold.
 bool is_score(const LearnerNode& node, std::size_t i, double value) {
   const double near = std::abs(value) / 10;
-  return !is_hidden(node, i) && (is_near(value, node.truth->values[i], near) ||
-                                 is_near(value, node.from_yours.values[i], near));
+  return !expects_minus_infinity(node, i) && (is_near(value, node.truth->values[i], near) ||
+                                              is_near(value, node.from_yours.values[i], near));
 }
 
 // The step made of finite masks as they were typed: -1000 / √2 is a mask as well. Empty where none
@@ -86,8 +86,9 @@ Tensor worked_from_typed(const Judgement& judgement, const Trace& trace, const L
   for (const std::size_t k : node.inputs) {
     const LearnerNode& input = judgement.nodes[k];
     typed.push_back(input.own);
-    for (std::size_t i = 0; has_masks(k) && input.handed && i < typed.back().values.size(); ++i) {
-      if (input.has_number(i)) typed.back().values.write()[i] = input.handed->cells[i].value;
+    for (std::size_t i = 0; has_masks(k) && input.submitted && i < typed.back().values.size();
+         ++i) {
+      if (input.has_number(i)) typed.back().values.write()[i] = input.submitted->cells[i].value;
     }
   }
   Call call = own_call(judgement, trace, node);
@@ -101,7 +102,7 @@ Tensor worked_from_typed(const Judgement& judgement, const Trace& trace, const L
 
 }  // namespace
 
-bool is_hidden(const LearnerNode& node, std::size_t i) {
+bool expects_minus_infinity(const LearnerNode& node, std::size_t i) {
   return node.truth->values[i] == -infinity || node.from_yours.values[i] == -infinity;
 }
 
@@ -110,12 +111,12 @@ std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& t
   const std::span<const double> truth = node.truth->values;
   if (std::find(truth.begin(), truth.end(), -infinity) == truth.end()) return {};
   const Tensor typed = worked_from_typed(judgement, trace, node);
-  const Cells& cells = node.handed->cells;
+  const NumeralCells& cells = node.submitted->cells;
   std::vector<std::size_t> masks;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const double value = cells[i].value;
     if (!std::isfinite(value)) continue;
-    const bool follows = is_hidden(node, i) && !typed.values.empty() &&
+    const bool follows = expects_minus_infinity(node, i) && !typed.values.empty() &&
                          typed.values[i] <= finite_mask / 10 &&
                          is_near(value, typed.values[i], std::abs(typed.values[i]) / 100);
     if ((value <= finite_mask && !is_score(node, i, value)) || follows) masks.push_back(i);

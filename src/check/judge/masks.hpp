@@ -8,7 +8,7 @@
 namespace qkv::inline check {
 
 /// Whether -inf is due in the lesson, or follows from where the learner has put it before.
-bool is_hidden(const LearnerNode& node, std::size_t cell);
+bool expects_minus_infinity(const LearnerNode& node, std::size_t cell);
 
 /// In a matrix in which -inf is due, very low numbers stand for it, in the wrong places, too: which
 /// cells they are in.
@@ -17,6 +17,6 @@ std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& t
 
 /// Takes out of what differs where one side has -inf and the other a number so low that it hides
 /// the same key.
-void accept_masks(ComparedStep& step);
+void accept_finite_masks(ComparedStep& step);
 
 }  // namespace qkv::inline check

@@ -13,13 +13,13 @@ constexpr double whole_numbers_unit = 0.5;
 // Who writes whole numbers only works with so much on the way.
 constexpr double on_the_way_to_whole = 1e-3;
 
-Measure measure_of(Precision precision) {
+ToleranceBasis measure_of(Precision precision) {
   switch (precision) {
-    case Precision::bfloat16: return Measure::bfloat16;
-    case Precision::float16: return Measure::float16;
-    case Precision::float32: return Measure::float32;
-    case Precision::float64: return Measure::float64;
-    default: return Measure::decimals;
+    case Precision::bfloat16: return ToleranceBasis::bfloat16;
+    case Precision::float16: return ToleranceBasis::float16;
+    case Precision::float32: return ToleranceBasis::float32;
+    case Precision::float64: return ToleranceBasis::float64;
+    default: return ToleranceBasis::decimals;
   }
 }
 
@@ -39,8 +39,8 @@ double scale_of(std::span<const double> right, double least = 1) {
 }
 
 // By what the learner wrote, but one wild number must not excuse the others.
-double scale_of(const Handed& handed, std::span<const double> right) {
-  const double own = scale_of(handed.cells, 1, [](const Numeral& cell) { return cell.value; });
+double scale_of(const SubmittedArray& submitted, std::span<const double> right) {
+  const double own = scale_of(submitted.cells, 1, [](const Numeral& cell) { return cell.value; });
   return std::min(own, 10 * scale_of(right));
 }
 
@@ -60,26 +60,28 @@ double unit_of_program(Precision precision, std::span<const double> right) {
 
 // Whole answers are meant as they are. Where they are not whole, the other matrices tell how far
 // the learner rounds; if no number has a decimal, they were rounded to whole ones.
-Measure measure_of_whole_numbers(const Due& due, int others) {
-  if (are_whole(due.from_own)) return Measure::whole;
-  return others > 0 ? Measure::elsewhere : Measure::rounded;
+ToleranceBasis measure_of_whole_numbers(const Expected& expected, int others) {
+  if (are_whole(expected.from_own)) return ToleranceBasis::whole;
+  return others > 0 ? ToleranceBasis::other_matrices : ToleranceBasis::rounded;
 }
 
-Measure measure_of_digits(const Handed& handed, const Due& due, int others) {
-  if (std::ranges::any_of(handed.cells, &Numeral::scientific)) return Measure::exponents;
-  return most_decimals(handed) > 0 ? Measure::decimals : measure_of_whole_numbers(due, others);
+ToleranceBasis measure_of_digits(const SubmittedArray& submitted, const Expected& expected,
+                                 int others) {
+  if (std::ranges::any_of(submitted.cells, &Numeral::scientific)) return ToleranceBasis::exponents;
+  return most_decimals(submitted) > 0 ? ToleranceBasis::decimals
+                                      : measure_of_whole_numbers(expected, others);
 }
 
 // The unit of what is written plainly; 0 where only the floor counts. Whole numbers that were
 // rounded may be off by no more than a tenth of the largest that is due.
-double plain_unit(Measure measure, int decimals, std::span<const double> right) {
+double plain_unit(ToleranceBasis basis, int decimals, std::span<const double> right) {
   const double unit = std::pow(10.0, -decimals);
-  switch (measure) {
-    case Measure::rounded: return std::min(whole_numbers_unit, scale_of(right, 0) / 10);
-    case Measure::elsewhere: return std::min(unit, scale_of(right, 0) / 10);
-    case Measure::decimals:
-    case Measure::exponents:
-    case Measure::asked: return unit;
+  switch (basis) {
+    case ToleranceBasis::rounded: return std::min(whole_numbers_unit, scale_of(right, 0) / 10);
+    case ToleranceBasis::other_matrices: return std::min(unit, scale_of(right, 0) / 10);
+    case ToleranceBasis::decimals:
+    case ToleranceBasis::exponents:
+    case ToleranceBasis::requested: return unit;
     default: return 0;
   }
 }
@@ -90,17 +92,17 @@ int significant_digits(const Numeral& cell) {
 }
 
 // As fine as the plain numbers beside them, or as those that were written with the most digits.
-double unit_on_the_way(const Handed& handed, const Units& units) {
+double intermediate_unit(const SubmittedArray& submitted, const MatrixTolerance& units) {
   const auto is_plain = [](const Numeral& cell) {
     return !cell.scientific && std::isfinite(cell.value);
   };
   const auto is_decimal = [](const Numeral& cell) { return !cell.scientific && cell.decimals > 0; };
-  if (std::ranges::any_of(handed.cells, is_decimal)) return units.plain;
-  if (std::ranges::any_of(handed.cells, is_plain)) return on_the_way_to_whole;
+  if (std::ranges::any_of(submitted.cells, is_decimal)) return units.plain;
+  if (std::ranges::any_of(submitted.cells, is_plain)) return on_the_way_to_whole;
   int most = 0;
   double unit = units.plain;
   for (std::size_t i = 0; i < units.of_cell.size(); ++i) {
-    const Numeral& cell = handed.cells[i];
+    const Numeral& cell = submitted.cells[i];
     if (!cell.scientific || cell.value == 0 || !std::isfinite(cell.value)) continue;
     const int digits = significant_digits(cell);
     if (digits < most) continue;
@@ -113,60 +115,61 @@ double unit_on_the_way(const Handed& handed, const Units& units) {
 // Cells in e-notation have units of their own, which `units.floor` and half of the largest that is
 // due bound: the last digit of 1e300 is worth 1e300, and that much is no rounding of what is due
 // here. A 0 has no exponent; it is as the others are, or a whole number.
-void take_exponents(const Handed& handed, const Due& due, int others, Units& units) {
+void take_exponents(const SubmittedArray& submitted, const Expected& expected, int others,
+                    MatrixTolerance& units) {
   if (units.decimals <= 0) {
-    const Measure measure = measure_of_whole_numbers(due, others);
-    units.plain = std::max(units.floor, plain_unit(measure, others, due.from_own));
+    const ToleranceBasis basis = measure_of_whole_numbers(expected, others);
+    units.plain = std::max(units.floor, plain_unit(basis, others, expected.from_own));
   }
-  const double most = scale_of(due.from_own) / 2;
-  for (const Numeral& cell : handed.cells) {
+  const double most = scale_of(expected.from_own) / 2;
+  for (const Numeral& cell : submitted.cells) {
     const double own = std::min(most, std::pow(10.0, -cell.decimals));
     const bool has_exponent = cell.scientific && cell.value != 0;
     units.of_cell.push_back(has_exponent ? std::max(units.floor, own) : units.plain);
   }
-  units.on_the_way = unit_on_the_way(handed, units);
+  units.intermediate = intermediate_unit(submitted, units);
 }
 
 }  // namespace
 
-double Units::largest() const {
+double MatrixTolerance::largest() const {
   return of_cell.empty() ? plain : *std::max_element(of_cell.begin(), of_cell.end());
 }
 
-bool Units::are_written() const {
-  switch (measure) {
-    case Measure::bfloat16:
-    case Measure::float16:
-    case Measure::float32:
-    case Measure::float64: return false;
+bool MatrixTolerance::are_written() const {
+  switch (basis) {
+    case ToleranceBasis::bfloat16:
+    case ToleranceBasis::float16:
+    case ToleranceBasis::float32:
+    case ToleranceBasis::float64: return false;
     default: return true;
   }
 }
 
-double Units::unseen(std::span<const double> numbers) const {
-  switch (measure) {
-    case Measure::whole:
-    case Measure::elsewhere:
-    case Measure::rounded: return on_the_way_to_whole;
+double MatrixTolerance::unsubmitted(std::span<const double> numbers) const {
+  switch (basis) {
+    case ToleranceBasis::whole:
+    case ToleranceBasis::other_matrices:
+    case ToleranceBasis::rounded: return on_the_way_to_whole;
     default: break;
   }
-  if (are_written()) return on_the_way.value_or(largest());
+  if (are_written()) return intermediate.value_or(largest());
   const double program_unit = unit_of_program(precision, numbers);
   return rounded ? std::max(program_unit, std::pow(10.0, -*rounded)) : program_unit;
 }
 
-int Units::unseen_decimals() const {
+int MatrixTolerance::unsubmitted_decimals() const {
   if (!are_written()) return rounded.value_or(rule_of(Precision::float64).decimals);
-  return static_cast<int>(std::lround(-std::log10(unseen({}))));
+  return static_cast<int>(std::lround(-std::log10(unsubmitted({}))));
 }
 
-int most_decimals(const Handed& handed) {
-  if (handed.precision != Precision::digits) {
-    return handed.rounded_to.value_or(rule_of(handed.precision).decimals);
+int most_decimals(const SubmittedArray& submitted) {
+  if (submitted.precision != Precision::digits) {
+    return submitted.rounded_to.value_or(rule_of(submitted.precision).decimals);
   }
   int plain = 0;
   int scientific = 0;
-  for (const Numeral& cell : handed.cells) {
+  for (const Numeral& cell : submitted.cells) {
     if (!std::isfinite(cell.value)) continue;
     int& most = cell.scientific ? scientific : plain;
     most = std::max<int>(most, cell.decimals);
@@ -174,41 +177,43 @@ int most_decimals(const Handed& handed) {
   return plain > 0 ? plain : scientific;
 }
 
-Units units_of(const Handed& handed, const Due& due, const OtherMatrices& others,
-               std::optional<int> digits) {
-  const std::span<const double> right = due.from_own;
-  Units units;
-  units.precision = precision_of(handed, right);
-  units.decimals = most_decimals(handed);
+MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected& expected,
+                                 const OtherDecimals& others, std::optional<int> digits) {
+  const std::span<const double> right = expected.from_own;
+  MatrixTolerance units;
+  units.precision = detect_precision(submitted, right);
+  units.decimals = most_decimals(submitted);
   if (digits) {
-    units.measure = Measure::asked;
+    units.basis = ToleranceBasis::requested;
     units.decimals = *digits;
   } else if (units.precision == Precision::digits) {
-    units.measure = measure_of_digits(handed, due, others.written);
-    if (units.measure == Measure::elsewhere) units.decimals = others.written;
+    units.basis = measure_of_digits(submitted, expected, others.written);
+    if (units.basis == ToleranceBasis::other_matrices) units.decimals = others.written;
   } else {
-    const auto visible =
-        visible_decimals(handed, due, others, unit_of_program(units.precision, right));
-    units.measure = visible ? Measure::decimals : measure_of(units.precision);
-    if (visible) units.decimals = *visible;
-    const int rounded = std::max(rounded_decimals_of(handed), others.rounded);
+    const auto sanitise =
+        detect_rounding(submitted, expected, others, unit_of_program(units.precision, right));
+    units.basis = sanitise ? ToleranceBasis::decimals : measure_of(units.precision);
+    if (sanitise) units.decimals = *sanitise;
+    const int rounded = std::max(rounded_decimals_of(submitted), others.rounded);
     if (rounded > 0) units.rounded = rounded;
   }
-  const double scale = scale_of(handed, right);
+  const double scale = scale_of(submitted, right);
   units.floor = units.precision == Precision::digits ? rule_of(units.precision).floor * scale
                                                      : unit_of_program(units.precision, right);
-  units.plain = std::max(units.floor, plain_unit(units.measure, units.decimals, right));
-  if (units.measure == Measure::whole) units.plain = std::max(units.floor, whole_slack * scale);
-  if (units.measure == Measure::exponents) take_exponents(handed, due, others.written, units);
+  units.plain = std::max(units.floor, plain_unit(units.basis, units.decimals, right));
+  if (units.basis == ToleranceBasis::whole)
+    units.plain = std::max(units.floor, whole_slack * scale);
+  if (units.basis == ToleranceBasis::exponents)
+    take_exponents(submitted, expected, others.written, units);
   return units;
 }
 
-Units units_of_copy(const Handed& handed, std::span<const double> truth,
-                    std::optional<int> digits) {
-  Units units = units_of(handed, {truth, truth}, {}, digits);
+MatrixTolerance copied_tolerance(const SubmittedArray& submitted, std::span<const double> truth,
+                                 std::optional<int> digits) {
+  MatrixTolerance units = matrix_tolerance(submitted, {truth, truth}, {}, digits);
   std::vector<double> own;
   for (std::size_t i = 0; i < truth.size(); ++i) {
-    const Numeral& cell = handed.cells[i];
+    const Numeral& cell = submitted.cells[i];
     const int decimals = units.of_cell.empty() || !cell.scientific ? units.decimals : cell.decimals;
     const double slack = 1e-9 * std::max(1.0, std::abs(truth[i]));
     // A number is not copied to the next whole one, however large it is.
@@ -219,7 +224,7 @@ Units units_of_copy(const Handed& handed, std::span<const double> truth,
     own.push_back(may_be_cut ? units.of(i) : units.floor);
   }
   units.of_cell = std::move(own);
-  if (units.largest() == units.floor) units.measure = Measure::copied;
+  if (units.largest() == units.floor) units.basis = ToleranceBasis::copied;
   return units;
 }
 

@@ -24,7 +24,7 @@ bool is_whole(const Numeral& cell) {
 // How many digits of different numbers say that they were rounded: those of a number that no sum
 // of halves and quarters makes count twice.
 constexpr std::size_t enough_digits = 3;
-std::size_t digits_that_show(const Cells& cells, int decimals, bool of_dyadic) {
+std::size_t digits_that_show(const NumeralCells& cells, int decimals, bool of_dyadic) {
   if (decimals <= 0) return 0;
   std::set<double> different;  // as many as it takes
   std::size_t digits = 0;
@@ -40,13 +40,15 @@ std::size_t digits_that_show(const Cells& cells, int decimals, bool of_dyadic) {
 }
 
 // Whether most of the numbers that no program would have are what is due, rounded.
-bool are_mostly_rounded(const Handed& handed, const Due& due, int decimals, double program_unit) {
+bool are_mostly_rounded(const SubmittedArray& submitted, const Expected& expected, int decimals,
+                        double program_unit) {
   const double unit = std::pow(10.0, -decimals) * (1 + slack_of_unit);
   std::size_t off = 0;
   std::size_t rounded = 0;
-  for (std::size_t i = 0; i < handed.cells.size() && i < due.from_own.size(); ++i) {
-    const double x = handed.cells[i].value;
-    const double miss = std::min(std::abs(x - due.from_own[i]), std::abs(x - due.truth[i]));
+  for (std::size_t i = 0; i < submitted.cells.size() && i < expected.from_own.size(); ++i) {
+    const double x = submitted.cells[i].value;
+    const double miss =
+        std::min(std::abs(x - expected.from_own[i]), std::abs(x - expected.truth[i]));
     if (!(miss > program_unit)) continue;
     ++off;
     rounded += miss <= unit ? 1 : 0;
@@ -61,37 +63,37 @@ bool has_more_decimals(double x, int decimals, double slack) {
   return std::abs(std::round(x * power) / power - x) > slack;
 }
 
-std::optional<int> visible_decimals(const Handed& handed, const Due& due,
-                                    const OtherMatrices& others, double program_unit) {
-  if (!handed.rounded_to || std::ranges::all_of(handed.cells, is_whole)) return {};
+std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expected& expected,
+                                   const OtherDecimals& others, double program_unit) {
+  if (!submitted.rounded_to || std::ranges::all_of(submitted.cells, is_whole)) return {};
   const auto is_coarse = [&](int decimals) { return std::pow(10.0, -decimals) > program_unit; };
   const auto more_is_due = [&](int decimals) {
     const double slack = std::min(program_unit, 0.1 * std::pow(10.0, -decimals));
     const auto needs_more = [&](double x) {
       return std::isfinite(x) && has_more_decimals(x, decimals, slack);
     };
-    return std::ranges::any_of(due.from_own, needs_more) ||
-           std::ranges::any_of(due.truth, needs_more);
+    return std::ranges::any_of(expected.from_own, needs_more) ||
+           std::ranges::any_of(expected.truth, needs_more);
   };
-  const int decimals = *handed.rounded_to;
+  const int decimals = *submitted.rounded_to;
   constexpr int telling = 2;  // of tenths, half of all numbers are rounded ones
   const int likely = std::max(decimals, others.rounded > 0 ? others.rounded : telling);
   // Who divided by 4 for 2 has two decimals more than are due, and rounded nothing.
   const bool more_are_due = more_is_due(decimals);
   const bool are_not_due = more_are_due || !more_is_due(decimals - 1);
   if (is_coarse(decimals) && are_not_due &&
-      digits_that_show(handed.cells, decimals, more_are_due) >= enough_digits) {
+      digits_that_show(submitted.cells, decimals, more_are_due) >= enough_digits) {
     return decimals;
   }
-  const bool shows =
-      (are_not_due && others.rounded > 0) || are_mostly_rounded(handed, due, likely, program_unit);
+  const bool shows = (are_not_due && others.rounded > 0) ||
+                     are_mostly_rounded(submitted, expected, likely, program_unit);
   return shows && is_coarse(likely) ? std::optional(likely) : std::nullopt;
 }
 
-int rounded_decimals_of(const Handed& handed) {
-  if (handed.precision == Precision::digits) return most_decimals(handed);
-  const int decimals = handed.rounded_to.value_or(0);
-  return digits_that_show(handed.cells, decimals, false) >= enough_digits ? decimals : 0;
+int rounded_decimals_of(const SubmittedArray& submitted) {
+  if (submitted.precision == Precision::digits) return most_decimals(submitted);
+  const int decimals = submitted.rounded_to.value_or(0);
+  return digits_that_show(submitted.cells, decimals, false) >= enough_digits ? decimals : 0;
 }
 
 namespace {
@@ -122,10 +124,10 @@ constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16, 8},
                              {Precision::float32, is_float32, 24}};
 
 // Written by a program that printed all it had.
-bool is_printed_in_full(const Handed& handed) {
+bool is_printed_in_full(const SubmittedArray& submitted) {
   constexpr int by_hand = 6;
   int most = 0;
-  for (const Numeral& cell : handed.cells) {
+  for (const Numeral& cell : submitted.cells) {
     if (!std::isfinite(cell.value) || cell.value == 0) continue;
     const int place = static_cast<int>(std::floor(std::log10(std::abs(cell.value))));
     most = std::max(most, cell.scientific ? cell.decimals + place : cell.decimals);
@@ -141,13 +143,13 @@ bool tells(double x) {
 
 // Whether small numbers go on where large ones of the type have ended, as no sum of products of
 // short numbers does: those all end at the same place.
-bool have_a_floating_point(const Handed& handed, const Coarser& kind) {
+bool have_a_floating_point(const SubmittedArray& submitted, const Coarser& kind) {
   constexpr std::size_t enough = 6;
   constexpr int further = 3;
   std::set<double> different;
   double largest = 0;
   double finest = infinity;
-  for (const Numeral& cell : handed.cells) {
+  for (const Numeral& cell : submitted.cells) {
     const auto x = static_cast<double>(static_cast<float>(std::abs(cell.value)));
     if (!std::isfinite(x) || x == 0) continue;
     if (different.size() < enough) different.insert(x);
@@ -162,37 +164,41 @@ bool have_a_floating_point(const Handed& handed, const Coarser& kind) {
 }
 
 // Two numbers that can't be so few bits long by chance, or the only one that there is.
-bool are_all(const Handed& handed, std::span<const double> due, const Coarser& kind) {
+bool are_all(const SubmittedArray& submitted, std::span<const double> expected,
+             const Coarser& kind) {
   std::set<double> telling;
   std::size_t count = 0;
   bool is_off = false;
-  for (std::size_t i = 0; i < handed.cells.size(); ++i) {
-    const double x = handed.cells[i].value;
+  for (std::size_t i = 0; i < submitted.cells.size(); ++i) {
+    const double x = submitted.cells[i].value;
     if (!std::isfinite(x)) continue;
     if (!kind.holds(x)) return false;
     ++count;
-    const bool is_due = i < due.size() && (!std::isfinite(due[i]) || kind.holds(due[i]));
-    is_off = is_off || i >= due.size() || static_cast<float>(x) != static_cast<float>(due[i]);
+    const bool is_due =
+        i < expected.size() && (!std::isfinite(expected[i]) || kind.holds(expected[i]));
+    is_off =
+        is_off || i >= expected.size() || static_cast<float>(x) != static_cast<float>(expected[i]);
     if (telling.size() < 2 && tells(x) && !is_due) telling.insert(x);
   }
   return telling.size() >= std::min<std::size_t>(2, std::max<std::size_t>(1, count)) ||
-         (is_off && have_a_floating_point(handed, kind));
+         (is_off && have_a_floating_point(submitted, kind));
 }
 
 }  // namespace
 
-Precision precision_of(const Handed& handed, std::span<const double> due) {
-  if (handed.precision == Precision::digits && !is_printed_in_full(handed)) return handed.precision;
+Precision detect_precision(const SubmittedArray& submitted, std::span<const double> expected) {
+  if (submitted.precision == Precision::digits && !is_printed_in_full(submitted))
+    return submitted.precision;
   for (const Coarser& kind : kinds) {
     const bool is_wide =
-        handed.precision == Precision::float64 || handed.precision == Precision::digits ||
-        (handed.precision == Precision::float32 && kind.precision != Precision::float32);
+        submitted.precision == Precision::float64 || submitted.precision == Precision::digits ||
+        (submitted.precision == Precision::float32 && kind.precision != Precision::float32);
     // Digits are never judged finer than float32.
     const bool matters =
-        handed.precision != Precision::digits || kind.precision != Precision::float32;
-    if (is_wide && matters && are_all(handed, due, kind)) return kind.precision;
+        submitted.precision != Precision::digits || kind.precision != Precision::float32;
+    if (is_wide && matters && are_all(submitted, expected, kind)) return kind.precision;
   }
-  return handed.precision;
+  return submitted.precision;
 }
 
 }  // namespace qkv::inline check

@@ -35,19 +35,19 @@ inline const PrecisionRule& rule_of(Precision precision) {
 }
 
 /// What a program computed with whose numbers these are. Numbers of few bits that were saved in
-/// more, or printed in full, are all those of the coarser type, though `due` (what they should be)
-/// is not: 0.333984375 is a third in bfloat16, whatever file it is in. Else as they are stored.
-Precision precision_of(const Handed& handed, std::span<const double> due);
+/// more, or printed in full, are all those of the coarser type, though `expected` (what they should
+/// be) is not: 0.333984375 is a third in bfloat16, whatever file it is in. Else as they are stored.
+Precision detect_precision(const SubmittedArray& submitted, std::span<const double> expected);
 
 /// To how many decimals, where that shows: more was due than they have, or less than they still
 /// have. What has few decimals by chance, a half everywhere, shows nothing by itself; where so
 /// little speaks, they must be what is due. `program_unit` is what the program tells apart.
-std::optional<int> visible_decimals(const Handed& handed, const Due& due,
-                                    const OtherMatrices& others, double program_unit);
+std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expected& expected,
+                                   const OtherDecimals& others, double program_unit);
 
 /// The decimals that a step's numbers were rounded to, by the numbers alone; 0 where they show
 /// none.
-int rounded_decimals_of(const Handed& handed);
+int rounded_decimals_of(const SubmittedArray& submitted);
 
 /// Whether the number is more than `slack` away from what so many decimals can write.
 bool has_more_decimals(double x, int decimals, double slack);

@@ -27,7 +27,7 @@ double number(Stored stored) {
 /// 64 bits hold whole numbers that a double does not: two that differ must not become the same.
 template <class Stored>
 double whole(Stored stored) {
-  if (is_rounded(stored)) {
+  if (loses_precision(stored)) {
     throw InputError(fmt::format(
         "{} is a whole number that no double holds: if it may be rounded, save floating-point "
         "numbers",
@@ -99,7 +99,7 @@ std::span<const Dtype> dtypes() { return all_dtypes; }
 
 Values load_values(const Dtype& dtype, std::string_view bytes, const std::string& where,
                    ByteOrder order) {
-  Values values = Values::unwritten(bytes.size() / dtype.size);
+  Values values = Values::uninitialised(bytes.size() / dtype.size);
   try {
     dtype.load(bytes.data(), dtype.size, order, values.write());
   } catch (const InputError& error) {
@@ -108,8 +108,8 @@ Values load_values(const Dtype& dtype, std::string_view bytes, const std::string
   return values;
 }
 
-Written written_of(Shape shape, std::span<const double> values, Precision precision) {
-  Written written;
+ParsedArray array_of_values(Shape shape, std::span<const double> values, Precision precision) {
+  ParsedArray written;
   written.shape = std::move(shape);
   written.precision = precision;
   written.cells.reserve(values.size());

@@ -31,7 +31,7 @@ Values load_values(const Dtype& dtype, std::string_view bytes, const std::string
                    ByteOrder order = ByteOrder::little);
 
 /// Numbers from a binary file as if they had been handed in: NaN is a number, decimals are 0.
-Written written_of(Shape shape, std::span<const double> values, Precision precision);
+ParsedArray array_of_values(Shape shape, std::span<const double> values, Precision precision);
 
 /// The bytes of numbers as they lie in memory: little-endian doubles.
 std::string_view bytes_of(std::span<const double> values);

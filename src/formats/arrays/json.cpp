@@ -32,10 +32,10 @@ void append_number(std::string& text, double value, std::optional<int> digits) {
     text += word_for(value);
     return;
   }
-  constexpr int most_digits = 17;
-  std::array<char, longest_fixed(most_digits)> room;
-  char* const end = digits ? put_fixed(room.data(), value, std::min(*digits, most_digits))
-                           : put_shortest(room.data(), value);
+  constexpr int max_digits = 17;
+  std::array<char, max_fixed_length(max_digits)> room;
+  char* const end = digits ? write_fixed(room.data(), value, std::min(*digits, max_digits))
+                           : write_shortest(room.data(), value);
   text.append(room.data(), end);
 }
 
@@ -104,7 +104,7 @@ namespace {
 /// One matrix while the brackets of its nested lists open and close.
 class NestedList {
  public:
-  static constexpr std::size_t deepest = 16;  ///< heads and batches are four
+  static constexpr std::size_t max_depth = 16;  ///< heads and batches are four
 
   /// What is wrong with the brackets, in words; nothing while all is well.
   using Fault = std::string;
@@ -115,11 +115,11 @@ class NestedList {
 
   bool is_complete() const { return open_.empty(); }
   bool is_list_without_numbers() const {
-    return open_.size() == 1 && open_.front() == 0 && !ranked_;
+    return open_.size() == 1 && open_.front() == 0 && !depth_known_;
   }
 
   /// What was read, a single number as one axis of size 1.
-  Written take();
+  ParsedArray take();
 
  private:
   std::string entry(std::size_t depth, std::size_t extra) const;
@@ -129,19 +129,20 @@ class NestedList {
   Shape shape_;
   Numerals cells_;
   std::vector<std::size_t> open_;  ///< how many entries each open list has so far
-  bool ranked_ = false;            ///< a number has been seen: all others stand as deep
+  bool depth_known_ = false;       ///< a number has been seen: all others stand as deep
   bool is_number_ = false;
 };
 
 constexpr std::size_t unknown = 0;  // the size of lists of which none has been closed
 
 NestedList::Fault NestedList::open() {
-  if (ranked_ && open_.size() >= shape_.size()) {
+  if (depth_known_ && open_.size() >= shape_.size()) {
     return fmt::format("{} is a list where a number was expected", place());
   }
-  if (open_.size() == deepest) return fmt::format("lists are nested more than {} deep", deepest);
+  if (open_.size() == max_depth)
+    return fmt::format("lists are nested more than {} deep", max_depth);
   open_.push_back(0);
-  if (!ranked_) shape_.push_back(unknown);
+  if (!depth_known_) shape_.push_back(unknown);
   return {};
 }
 
@@ -160,8 +161,8 @@ NestedList::Fault NestedList::close() {
 }
 
 NestedList::Fault NestedList::add(Numeral cell) {
-  if (!ranked_) {
-    ranked_ = true;
+  if (!depth_known_) {
+    depth_known_ = true;
     is_number_ = open_.empty();
   } else if (open_.size() != shape_.size()) {
     return fmt::format("{} is a number where a list was expected", place());
@@ -171,8 +172,8 @@ NestedList::Fault NestedList::add(Numeral cell) {
   return {};
 }
 
-Written NestedList::take() {
-  Written written;
+ParsedArray NestedList::take() {
+  ParsedArray written;
   written.shape = is_number_ ? Shape{1} : std::move(shape_);
   written.cells = std::move(cells_);
   return written;
@@ -189,7 +190,7 @@ std::string NestedList::entry(std::size_t depth, std::size_t extra) const {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t deepest = NestedList::deepest;
+constexpr std::size_t max_depth = NestedList::max_depth;
 constexpr std::string_view example = "write rows of numbers: [[1, 2], [3, 4]]";
 
 /// Names that only say that matrices follow; any other object's name is a part of theirs.
@@ -206,27 +207,27 @@ bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
 /// Takes nlohmann's events: they carry each number's own text, which a parsed document has lost.
 class Reader final : public nlohmann::json_sax<Json> {
  public:
-  Reader(std::string_view text, const std::string& where, Unreadable unreadable)
-      : text_(text), where_(where), unreadable_(unreadable) {}
+  Reader(std::string_view text, const std::string& where, OnBadCell on_bad_cell)
+      : text_(text), where_(where), on_bad_cell_(on_bad_cell) {}
 
-  std::vector<NamedWritten> take() {
-    for (NamedWritten& matrix : matrices_) settle_exact(matrix.written.cells);
+  std::vector<NamedArray> take() {
+    for (NamedArray& matrix : matrices_) resolve_precision(matrix.written.cells);
     return std::move(matrices_);
   }
 
   bool null() override { return add({.value = std::nan("")}); }
   bool boolean(bool value) override {
     if (is_beside_matrices()) return true;
-    if (unreadable_ == Unreadable::kept && reading_) return add_text(value ? "true" : "false");
+    if (on_bad_cell_ == OnBadCell::kept && reading_) return add_text(value ? "true" : "false");
     refuse("true and false are no numbers; " + std::string(example));
   }
   bool number_integer(number_integer_t value) override {
-    return is_rounded(value) ? add_text(fmt::to_string(value))
-                             : add({.value = static_cast<double>(value)});
+    return loses_precision(value) ? add_text(fmt::to_string(value))
+                                  : add({.value = static_cast<double>(value)});
   }
   bool number_unsigned(number_unsigned_t value) override {
-    return is_rounded(value) ? add_text(fmt::to_string(value))
-                             : add({.value = static_cast<double>(value)});
+    return loses_precision(value) ? add_text(fmt::to_string(value))
+                                  : add({.value = static_cast<double>(value)});
   }
   bool number_float(number_float_t, const string_t& written) override { return add_text(written); }
   bool string(string_t& written) override {
@@ -236,7 +237,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     }
     const std::string_view text = trimmed(written);
     if (!text.empty() && is_beside_matrices() &&
-        parse_cell(text).fault == NumeralFault::not_a_number) {
+        parse_cell(text).fault == NumeralError::not_a_number) {
       return true;
     }
     return text.empty() ? null() : add_text(text);
@@ -244,11 +245,11 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool binary(binary_t&) override { refuse("binary data are no numbers"); }
 
   bool start_object(std::size_t) override {
-    const bool opens_a_list = reading_ && builder_.is_list_without_numbers();
-    if (reading_ && !opens_a_list) {
+    const bool opens_list = reading_ && builder_.is_list_without_numbers();
+    if (reading_ && !opens_list) {
       refuse("an object stands where numbers were expected; " + std::string(example));
     }
-    if (opens_a_list) {  // [{"step": "Q", "values": [[…]]}, …]
+    if (opens_list) {  // [{"step": "Q", "values": [[…]]}, …]
       reading_ = false;
       names_.erase(matrices_.back().name);
       matrices_.pop_back();
@@ -260,8 +261,8 @@ class Reader final : public nlohmann::json_sax<Json> {
       entry_start_ = matrices_.size();
       return true;
     }
-    if (objects_.size() == deepest) {
-      refuse(fmt::format("objects are nested more than {} deep", deepest));
+    if (objects_.size() == max_depth) {
+      refuse(fmt::format("objects are nested more than {} deep", max_depth));
     }
     const bool named = !objects_.empty() && !is_one_of(key_, wrappers);
     objects_.push_back(
@@ -302,7 +303,7 @@ class Reader final : public nlohmann::json_sax<Json> {
                    const nlohmann::detail::exception& error) override {
     // Its message names the kind of error by a number: 406 is a number too large for a double.
     constexpr int out_of_range = 406;
-    if (error.id == out_of_range) refuse(qkv::refusal(NumeralFault::too_large, token));
+    if (error.id == out_of_range) refuse(qkv::refusal(NumeralError::too_large, token));
     const std::string_view before =
         text_.substr(0, std::min(position == 0 ? 0 : position - 1, text_.size()));
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
@@ -335,7 +336,7 @@ class Reader final : public nlohmann::json_sax<Json> {
 
   // A title or a date beside a learner's matrices.
   bool is_beside_matrices() const {
-    return unreadable_ == Unreadable::kept && !reading_ && !objects_.empty();
+    return on_bad_cell_ == OnBadCell::kept && !reading_ && !objects_.empty();
   }
 
   void start() {
@@ -365,7 +366,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     if (!builder_.is_complete()) return;
     reading_ = false;
     if (in_entry() && !is_one_of(key_, value_keys)) return matrices_.pop_back();  // put aside
-    Written written = builder_.take();
+    ParsedArray written = builder_.take();
     written.unread = std::move(matrices_.back().written.unread);
     matrices_.back().written = std::move(written);
   }
@@ -379,17 +380,17 @@ class Reader final : public nlohmann::json_sax<Json> {
   }
 
   bool add_text(std::string_view written) {
-    const NumeralResult result = parse_cell(written, mark_of(written));
-    if (result.fault == NumeralFault::none) return add(result.numeral);
-    if (unreadable_ == Unreadable::refused) refuse(refusal(result.fault, written));
+    const NumeralResult result = parse_cell(written, decimal_mark_of(written));
+    if (result.fault == NumeralError::none) return add(result.numeral);
+    if (on_bad_cell_ == OnBadCell::refused) refuse(refusal(result.fault, written));
     start();
-    return add(keep_unread(matrices_.back().written, written));
+    return add(keep_bad_cell(matrices_.back().written, written));
   }
 
   std::string_view text_;
   const std::string& where_;
-  Unreadable unreadable_;
-  std::vector<NamedWritten> matrices_;
+  OnBadCell on_bad_cell_;
+  std::vector<NamedArray> matrices_;
   std::unordered_set<std::string> names_;
   NestedList builder_;
   std::vector<Object> objects_;  ///< that are open
@@ -443,7 +444,7 @@ std::string in_words(std::string_view text) {
       const std::size_t first = i > done && text[i - 1] == '-' ? i - 1 : i;
       const std::string_view number = text.substr(first, end - first);
       const bool may_be_large = number.size() > 300 || number.find_first_of("eE") != number.npos;
-      if (may_be_large && parse_numeral(number).fault == NumeralFault::too_large) {
+      if (may_be_large && parse_numeral(number).fault == NumeralError::too_large) {
         replace(first, number.size(), fmt::format("\"{}\"", number));
       }
       i = end - 1;
@@ -454,14 +455,14 @@ std::string in_words(std::string_view text) {
 
 }  // namespace
 
-std::vector<NamedWritten> read_json(std::string_view text, const std::string& where,
-                                    Unreadable unreadable) {
+std::vector<NamedArray> read_json(std::string_view text, const std::string& where,
+                                  OnBadCell on_bad_cell) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   if (trimmed(text).empty())
     throw InputError(where + ": the file is empty: " + std::string(example));
   const std::string plain = in_words(text);
-  Reader reader(plain, where, unreadable);
+  Reader reader(plain, where, on_bad_cell);
   Json::sax_parse(plain, &reader);
   return reader.take();
 }

@@ -18,8 +18,8 @@ namespace qkv::inline formats {
 /// column), rows that differ in length, a name that stands twice, arrays nested too deep.
 /// Objects in objects join their names with a dot ({"h0": {"Q": …}} is h0.Q), but for those that
 /// only wrap the others, {"steps": …}; entries of a list, [{"step": "Q", "values": …}], count, too.
-std::vector<NamedWritten> read_json(std::string_view text, const std::string& where,
-                                    Unreadable unreadable = Unreadable::refused);
+std::vector<NamedArray> read_json(std::string_view text, const std::string& where,
+                                  OnBadCell on_bad_cell = OnBadCell::refused);
 
 /// Writes an object of nested lists, one for each tensor, under their names (which are letters,
 /// digits, _ and dots): the shortest digits that read back to the same double, or so many decimals;

@@ -15,9 +15,9 @@
 namespace qkv::inline formats {
 namespace {
 
-constexpr std::size_t beyond_any_file = std::size_t{1} << 48;
+constexpr std::size_t exceeds_any_file = std::size_t{1} << 48;
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::size_t largest_rank = 64;  // NumPy's own bound, from version 2 on
+constexpr std::size_t max_rank = 64;  // NumPy's own bound, from version 2 on
 
 // ---------------------------------------------------------------- the header
 
@@ -96,7 +96,7 @@ class HeaderReader {
     std::size_t value = 0;
     for (const char c : rest_.substr(0, digits)) {
       // Beyond any file's length already: more digits change nothing, and would overflow.
-      if (value <= beyond_any_file) value = value * 10 + static_cast<std::size_t>(c - '0');
+      if (value <= exceeds_any_file) value = value * 10 + static_cast<std::size_t>(c - '0');
     }
     rest_.remove_prefix(digits);
     if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2 wrote 3L
@@ -107,7 +107,7 @@ class HeaderReader {
     Shape shape;
     expect('(');
     while (!take(')')) {
-      if (shape.size() == largest_rank) broken();
+      if (shape.size() == max_rank) broken();
       shape.push_back(size());
       if (take(')')) break;
       expect(',');
@@ -186,7 +186,7 @@ Header take_header(std::string_view& bytes, const std::string& where) {
 // ---------------------------------------------------------------- the numbers
 
 void refuse_wrong_size(const Header& header, std::string_view data, const std::string& where) {
-  const std::size_t count = count_of(header.shape, where + ": an array");
+  const std::size_t count = element_count(header.shape, where + ": an array");
   const std::string shape = "shape " + shape_text(header.shape);
   if (count == 0) refuse(where, "the array holds no numbers: its " + shape + " has a size of 0");
   const std::size_t wanted = count * header.dtype->size;
@@ -205,8 +205,8 @@ Values in_c_order(const Shape& shape, Values numbers) {
   for (const std::size_t axis : shape) {
     left /= axis;
     if (left == 1) break;
-    Values turned = Values::unwritten(numbers.size());
-    put(xt::transpose(seen_as<3>(numbers, {done, left, axis}), {0, 2, 1}), turned.write());
+    Values turned = Values::uninitialised(numbers.size());
+    put(xt::transpose(view_as<3>(numbers, {done, left, axis}), {0, 2, 1}), turned.write());
     numbers = std::move(turned);
     done *= axis;
   }
@@ -234,9 +234,9 @@ NpyArray read_npy_array(std::string_view bytes, const std::string& where) {
   return {.tensor = tensor_of(shape, std::move(values)), .precision = header.dtype->precision};
 }
 
-Written read_npy(std::string_view bytes, const std::string& where) {
+ParsedArray read_npy(std::string_view bytes, const std::string& where) {
   const NpyArray array = read_npy_array(bytes, where);
-  return written_of(array.tensor.shape(), array.tensor.values, array.precision);
+  return array_of_values(array.tensor.shape(), array.tensor.values, array.precision);
 }
 
 std::string npy_header(const Shape& shape) {

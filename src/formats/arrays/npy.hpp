@@ -21,7 +21,7 @@ struct NpyArray {
 NpyArray read_npy_array(std::string_view bytes, const std::string& where);
 
 /// The same as numbers that were handed in: NaN is blank, decimals are 0.
-Written read_npy(std::string_view bytes, const std::string& where);
+ParsedArray read_npy(std::string_view bytes, const std::string& where);
 
 /// What stands before the numbers of a .npy file, version 1.0, <f8 in C order.
 std::string npy_header(const Shape& shape);

@@ -26,7 +26,7 @@ namespace {
 /// The archive as messages name it.
 struct ZipPlace {
   const std::string& name;
-  const ZipWords& words;
+  const ZipMessages& words;
 
   [[noreturn]] void refuse(std::string_view why) const { qkv::refuse(name, why); }
   [[noreturn]] void refuse_broken(std::string_view what) const {
@@ -40,11 +40,11 @@ constexpr std::string_view end_signature = "PK\x05\x06";
 constexpr std::size_t entry_size = 30;
 constexpr std::size_t directory_entry_size = 46;
 constexpr std::size_t end_size = 22;
-constexpr std::size_t longest_comment = 0xffff;
-constexpr std::uint32_t beyond_32_bits = 0xffffffff;
-constexpr std::size_t beyond_16_bits = 0xffff;
+constexpr std::size_t max_comment_bytes = 0xffff;
+constexpr std::uint32_t exceeds_32_bits = 0xffffffff;
+constexpr std::size_t exceeds_16_bits = 0xffff;
 // A block of deflate makes at most 1032 bytes of one.
-constexpr std::size_t largest_ratio = 1032;
+constexpr std::size_t max_compression_ratio = 1032;
 
 /// Numbers in a zip are little-endian, of two or four bytes.
 std::size_t two(std::string_view bytes, std::size_t at) {
@@ -59,7 +59,7 @@ std::size_t end_of_directory(std::string_view bytes, const ZipPlace& where) {
   if (!bytes.starts_with("PK")) {
     where.refuse(fmt::format("this is not a {}: {}", where.words.kind, where.words.make));
   }
-  const std::size_t furthest = std::min(bytes.size(), end_size + longest_comment);
+  const std::size_t furthest = std::min(bytes.size(), end_size + max_comment_bytes);
   for (std::size_t back = end_size; back <= furthest; ++back) {
     const std::size_t at = bytes.size() - back;
     if (bytes.substr(at, 4) == end_signature && two(bytes, at + 20) == back - end_size) return at;
@@ -90,8 +90,8 @@ ZipEntry take_entry(std::string_view& directory, const ZipPlace& where) {
         fmt::format("{} is packed in a way that qkv does not read: {}", name, where.words.plainly));
   }
   entry.method = static_cast<ZipMethod>(method);
-  if (entry.packed == beyond_32_bits || entry.unpacked == beyond_32_bits ||
-      entry.header == beyond_32_bits) {
+  if (entry.packed == exceeds_32_bits || entry.unpacked == exceeds_32_bits ||
+      entry.header == exceeds_32_bits) {
     where.refuse(name + " has more than 4 GB, more than is read");
   }
   directory.remove_prefix(size);
@@ -137,7 +137,7 @@ std::vector<ZipEntry> read_directory(std::string_view bytes, const ZipPlace& whe
   const std::size_t count = two(bytes, end + 10);
   const std::size_t size = four(bytes, end + 12);
   const std::size_t start = four(bytes, end + 16);
-  if (count == beyond_16_bits)
+  if (count == exceeds_16_bits)
     where.refuse("there are more than 65534 entries, more than are read");
   if (two(bytes, end + 4) != 0 || two(bytes, end + 8) != count || start > end ||
       end - start != size) {
@@ -167,7 +167,7 @@ struct Inflation {
 /// The entry's bytes; never more than its stated size, whatever the packed data would make.
 std::string inflated(const ZipEntry& entry, const ZipPlace& where) {
   const std::string wrong = printable(entry.name) + " does not unpack to its size";
-  if (entry.unpacked / largest_ratio > entry.packed) where.refuse_broken(wrong);
+  if (entry.unpacked / max_compression_ratio > entry.packed) where.refuse_broken(wrong);
   std::string bytes(entry.unpacked + 1, '\0');  // one more: to see that nothing follows
   Inflation inflation;
   z_stream& stream = inflation.stream;
@@ -200,11 +200,11 @@ std::string unpack(const ZipEntry& entry, const ZipPlace& where) {
 }  // namespace
 
 std::vector<ZipEntry> zip_entries(std::string_view bytes, const std::string& where,
-                                  const ZipWords& words) {
+                                  const ZipMessages& words) {
   return read_directory(bytes, {.name = where, .words = words});
 }
 
-std::string unpacked(const ZipEntry& entry, const std::string& where, const ZipWords& words) {
+std::string unpacked(const ZipEntry& entry, const std::string& where, const ZipMessages& words) {
   return unpack(entry, {.name = where, .words = words});
 }
 
@@ -275,9 +275,10 @@ void write_npz(const std::vector<NamedTensor>& tensors, const Sink& sink) {
   for (Member& entry : entries) {
     const Values& values = entry.tensor->values;
     entry.checksum = crc(0, entry.header);
-    values.in_pieces([&](auto piece) { entry.checksum = crc(entry.checksum, bytes_of(piece)); });
+    values.for_each_piece(
+        [&](auto piece) { entry.checksum = crc(entry.checksum, bytes_of(piece)); });
     sink(entry.local_header() + entry.header);
-    values.in_pieces([&](auto piece) { sink(bytes_of(piece)); });
+    values.for_each_piece([&](auto piece) { sink(bytes_of(piece)); });
     directory += entry.directory_entry();
     end = entry.place + entry.local_header().size() + entry.size();
   }
@@ -287,7 +288,7 @@ void write_npz(const std::vector<NamedTensor>& tensors, const Sink& sink) {
 
 namespace {
 
-constexpr ZipWords words = {
+constexpr ZipMessages words = {
     .kind = ".npz file",
     .make = "save the arrays with numpy.savez",
     .again = "save the arrays again with numpy.savez",
@@ -297,8 +298,8 @@ constexpr std::string_view array_extension = ".npy";
 
 }  // namespace
 
-std::vector<NamedWritten> read_npz(std::string_view bytes, const std::string& where,
-                                   std::size_t limit) {
+std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& where,
+                                 std::size_t limit) {
   const std::vector<ZipEntry> entries = zip_entries(bytes, where, words);
   if (entries.empty()) refuse(where, "there are no arrays in it");
   std::size_t total = 0;
@@ -312,7 +313,7 @@ std::vector<NamedWritten> read_npz(std::string_view bytes, const std::string& wh
              fmt::format("its arrays have more than {} bytes, the most that is read", limit));
     }
   }
-  std::vector<NamedWritten> arrays;
+  std::vector<NamedArray> arrays;
   std::unordered_set<std::string> names;
   for (const ZipEntry& entry : entries) {
     std::string name = entry.name.substr(0, entry.name.size() - array_extension.size());

@@ -43,7 +43,7 @@ void write_safetensors(const std::vector<NamedTensor>& tensors,
       ' ');
   sink(little_endian(text.size(), safetensors_length_size) + text);
   for (const auto& [name, tensor] : by_name) {
-    tensor->values.in_pieces([&](auto piece) { sink(bytes_of(piece)); });
+    tensor->values.for_each_piece([&](auto piece) { sink(bytes_of(piece)); });
   }
 }
 
@@ -84,7 +84,7 @@ constexpr Kind kinds[] = {
 
 /// What bytes are that were handed in as a .safetensors file and are something else that people
 /// take for one, and what to do: "this is a zip, …"; empty where nothing is known of them.
-std::string_view foreign_to_safetensors(std::string_view bytes) {
+std::string_view safetensors_signature_hint(std::string_view bytes) {
   using std::string_view_literals::operator""sv;
   if (bytes.size() >= 8 && bytes.substr(4, 4) == "\0\0\0\0"sv) return {};  // a header's length
   constexpr std::size_t enough = 64;
@@ -95,8 +95,8 @@ std::string_view foreign_to_safetensors(std::string_view bytes) {
   return {};
 }
 
-constexpr std::size_t largest_rank = 64;
-constexpr std::size_t most_metadata = 20'000;  // keys and texts; a few are usual
+constexpr std::size_t max_rank = 64;
+constexpr std::size_t max_metadata_bytes = 20'000;  // keys and texts; a few are usual
 
 [[noreturn]] void refuse_damaged(const std::string& where, std::string_view what) {
   refuse(where, fmt::format("{}: save the tensors again", what));
@@ -105,7 +105,7 @@ constexpr std::size_t most_metadata = 20'000;  // keys and texts; a few are usua
 // ---------------------------------------------------------------- the header
 
 std::size_t header_length(std::string_view bytes, const std::string& where) {
-  if (const std::string_view known = foreign_to_safetensors(bytes); !known.empty()) {
+  if (const std::string_view known = safetensors_signature_hint(bytes); !known.empty()) {
     refuse(where, known);
   }
   if (bytes.size() < safetensors_length_size) {
@@ -115,10 +115,10 @@ std::size_t header_length(std::string_view bytes, const std::string& where) {
                        bytes.size()));
   }
   const std::size_t length = from_little_endian(bytes.substr(0, safetensors_length_size));
-  if (length > largest_safetensors_header) {
+  if (length > max_safetensors_header_bytes) {
     refuse(where, fmt::format("the header is said to have {} bytes, more than the {} that are "
                               "read: is this a .safetensors file?",
-                              length, largest_safetensors_header));
+                              length, max_safetensors_header_bytes));
   }
   if (length > bytes.size() - safetensors_length_size) {
     refuse_damaged(where, fmt::format("the header is said to have {} bytes, the file has {} after "
@@ -176,7 +176,7 @@ class HeaderReader {
 
   void count_values(int depth) {
     if (depth == 1) broken(place() + " is no object");
-    const std::size_t most = name_ == safetensors_metadata_key ? most_metadata : largest_rank + 8;
+    const std::size_t most = name_ == safetensors_metadata_key ? max_metadata_bytes : max_rank + 8;
     if (++values_ > most) broken(place() + " has too much in it");
   }
 
@@ -336,7 +336,7 @@ const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& 
     refuse(place, fmt::format("dtype {} is not read: save it as F64, F32, F16 or BF16",
                               printable(entry.dtype)));
   }
-  if (entry.shape.size() > largest_rank) refuse(place, "it has more axes than are read");
+  if (entry.shape.size() > max_rank) refuse(place, "it has more axes than are read");
   if (std::ranges::find(entry.shape, 0U) != entry.shape.end()) {
     refuse(place, fmt::format("it holds no numbers: its shape {} has a size of 0",
                               shape_text(entry.shape)));
@@ -344,21 +344,21 @@ const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& 
   return *dtype;
 }
 
-Written read_safetensor(const SafetensorsEntry& entry, const std::string& where) {
+ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& where) {
   const Dtype& dtype = safetensor_dtype(entry, where);
   const std::string place = entry_place(entry, where);
-  count_of(entry.shape, place + ": a tensor");  // or it is too large
+  element_count(entry.shape, place + ": a tensor");  // or it is too large
   const Shape shape = entry.shape.empty() ? Shape{1} : entry.shape;
-  return written_of(shape, load_values(dtype, entry.data, place), dtype.precision);
+  return array_of_values(shape, load_values(dtype, entry.data, place), dtype.precision);
 }
 
-std::vector<NamedWritten> read_safetensors(std::string_view bytes, const std::string& where,
-                                           const std::function<bool(const std::string&)>& takes) {
+std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::string& where,
+                                         const std::function<bool(const std::string&)>& accepts) {
   const SafetensorsIndex index = safetensors_index(bytes, where);
   if (index.tensors.empty()) refuse(where, "there are no tensors in it");
-  std::vector<NamedWritten> tensors;
+  std::vector<NamedArray> tensors;
   for (const SafetensorsEntry& entry : index.tensors) {
-    if (takes(entry.name)) tensors.push_back({entry.name, read_safetensor(entry, where)});
+    if (accepts(entry.name)) tensors.push_back({entry.name, read_safetensor(entry, where)});
   }
   return tensors;
 }

@@ -34,7 +34,7 @@ inline constexpr std::size_t safetensors_length_size = 8;
 inline constexpr std::string_view safetensors_metadata_key = "__metadata__";
 
 /// The most bytes that a header may have, as in the format's own reader.
-inline constexpr std::size_t largest_safetensors_header = 100'000'000;
+inline constexpr std::size_t max_safetensors_header_bytes = 100'000'000;
 
 /// Takes the bytes of a .safetensors file apart: 8 bytes with the header's length, the header in
 /// JSON, the numbers. Checks the header against the bytes: every size fits its shape and dtype, no
@@ -44,15 +44,15 @@ SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& wh
 
 /// One tensor's numbers, a single number as one axis of size 1. Throws InputError for a dtype that
 /// is neither a float of 16 to 64 bits, nor an integer, nor bool, and for a tensor without numbers.
-Written read_safetensor(const SafetensorsEntry& entry, const std::string& where);
+ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& where);
 
 /// What the tensor's bytes hold. Throws InputError as above.
 const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& where);
 
-/// The tensors of a .safetensors file whose names `takes` wants; it is asked for each. Throws
+/// The tensors of a .safetensors file whose names `accepts` wants; it is asked for each. Throws
 /// InputError as above.
-std::vector<NamedWritten> read_safetensors(std::string_view bytes, const std::string& where,
-                                           const std::function<bool(const std::string&)>& takes);
+std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::string& where,
+                                         const std::function<bool(const std::string&)>& accepts);
 
 /// Writes tensors as F64 to `sink`, in the order of their names, with `metadata` in the header,
 /// which is padded so that the numbers begin at a multiple of 8 bytes.

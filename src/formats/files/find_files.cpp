@@ -25,38 +25,38 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr ZipWords words = {
+constexpr ZipMessages words = {
     .kind = "zip archive",
     .make = "pack the files as .zip",
     .again = "pack the files again",
     .plainly = "pack the files as a plain .zip",
 };
-constexpr std::size_t most_files = 10'000;
-constexpr int deepest = 8;
+constexpr std::size_t max_files = 10'000;
+constexpr int max_depth = 8;
 
 [[noreturn]] void refuse_many(const fs::path& place) {
   throw InputError(
       fmt::format("{}: there are more than {} files in it: name the directory of one "
                   "submission",
-                  printable(place.string()), most_files));
+                  printable(place.string()), max_files));
 }
 
 // What no person put there: ".git", "__MACOSX", "Q.csv~".
-bool is_kept_by_programs(const fs::path& name) {
+bool is_system_file(const fs::path& name) {
   const std::string text = name.string();
-  return is_kept_by_editors(text) || text == "__MACOSX" || text == "__pycache__";
+  return is_editor_backup(text) || text == "__MACOSX" || text == "__pycache__";
 }
 
-std::vector<FoundFile> files_of_directory(const fs::path& directory) {
-  std::vector<FoundFile> files;
+std::vector<ListedFile> files_of_directory(const fs::path& directory) {
+  std::vector<ListedFile> files;
   std::error_code error;
   std::size_t seen = 0;
   auto entry = fs::recursive_directory_iterator(directory, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (++seen > most_files) refuse_many(directory);
+    if (++seen > max_files) refuse_many(directory);
     std::error_code ignored;  // a link that leads nowhere is no file
-    const bool is_hidden = is_kept_by_programs(entry->path().filename());
-    if (is_hidden || entry.depth() >= deepest) entry.disable_recursion_pending();
+    const bool is_hidden = is_system_file(entry->path().filename());
+    if (is_hidden || entry.depth() >= max_depth) entry.disable_recursion_pending();
     if (!is_hidden && entry->is_regular_file(ignored)) files.push_back({.path = entry->path()});
   }
   if (error) {
@@ -65,24 +65,24 @@ std::vector<FoundFile> files_of_directory(const fs::path& directory) {
   return files;
 }
 
-std::vector<FoundFile> files_of_archive(const fs::path& archive) {
+std::vector<ListedFile> files_of_archive(const fs::path& archive) {
   const MappedFile mapped(archive);
-  std::vector<FoundFile> files;
+  std::vector<ListedFile> files;
   std::size_t total = 0;
   for (const ZipEntry& entry : zip_entries(mapped.bytes(), archive.string(), words)) {
     const fs::path inside(entry.name);
     const bool is_folder = entry.name.ends_with('/');
-    if (is_folder || std::ranges::any_of(inside, is_kept_by_programs)) continue;
-    if (files.size() == most_files) refuse_many(archive);
-    FoundFile& file = files.emplace_back(FoundFile{.path = archive / inside.relative_path()});
+    if (is_folder || std::ranges::any_of(inside, is_system_file)) continue;
+    if (files.size() == max_files) refuse_many(archive);
+    ListedFile& file = files.emplace_back(ListedFile{.path = archive / inside.relative_path()});
     const Format* format = format_of(inside);
     file.bytes.emplace();
     if (format == nullptr || format->read == nullptr) continue;
     total += entry.unpacked;
-    if (total > largest_unpacked) {
+    if (total > max_unpacked_bytes) {
       refuse(archive.string(), fmt::format("its files have more than {} bytes, the most that is "
                                            "read",
-                                           largest_unpacked));
+                                           max_unpacked_bytes));
     }
     file.bytes = unpacked(entry, archive.string(), words);
   }
@@ -91,9 +91,8 @@ std::vector<FoundFile> files_of_archive(const fs::path& archive) {
 
 }  // namespace
 
-std::vector<NamedWritten> FoundFile::read(const Wanted& wanted) const {
-  return bytes ? format_of(path)->read(*bytes, path.string(), wanted)
-               : read_all_written(path, wanted);
+std::vector<NamedArray> ListedFile::read(const ReadOptions& wanted) const {
+  return bytes ? format_of(path)->read(*bytes, path.string(), wanted) : read_arrays(path, wanted);
 }
 
 bool is_archive(const fs::path& path) {
@@ -101,16 +100,16 @@ bool is_archive(const fs::path& path) {
   return ascii_lowercase(path.extension().string()) == ".zip" && !fs::is_directory(path, ignored);
 }
 
-std::vector<FoundFile> files_in(const fs::path& place) {
-  std::vector<FoundFile> files =
+std::vector<ListedFile> list_files(const fs::path& place) {
+  std::vector<ListedFile> files =
       is_archive(place) ? files_of_archive(place) : files_of_directory(place);
-  std::ranges::sort(files, {}, &FoundFile::path);
+  std::ranges::sort(files, {}, &ListedFile::path);
   return files;
 }
 
 namespace {
 
-std::string_view without_number(std::string_view stem) {
+std::string_view strip_leading_number(std::string_view stem) {
   const std::size_t digits = stem.find_first_not_of("0123456789");
   if (digits == 0 || digits == std::string_view::npos) return stem;
   return stem[digits] == '-' || stem[digits] == '_' || stem[digits] == ' ' ? stem.substr(digits + 1)
@@ -132,7 +131,7 @@ std::string_view without_brackets(std::string_view text) {
   const std::size_t open = text.rfind('(');
   if (!text.ends_with(')') || open == std::string_view::npos || open == 0) return text;
   const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
-  const bool is_copy = number_in<std::size_t>(inside).has_value() ||
+  const bool is_copy = parse_number<std::size_t>(inside).has_value() ||
                        std::ranges::find(copies, without_digits(inside)) != std::end(copies);
   return is_copy ? without_blanks(text.substr(0, open)) : text;
 }
@@ -152,7 +151,7 @@ std::string_view without_word(std::string_view text) {
 
 }  // namespace
 
-std::string_view without_copy(std::string_view text) {
+std::string_view strip_copy_suffix(std::string_view text) {
   for (std::string_view last;; text = last) {
     last = without_word(without_brackets(text));
     if (last == text) return text;
@@ -161,24 +160,24 @@ std::string_view without_copy(std::string_view text) {
 
 FileStem file_stem(std::string_view text) {
   FileStem stem;
-  text = without_copy(text);
+  text = strip_copy_suffix(text);
   while (true) {  // places stand last
     const std::size_t dot = text.rfind('.');
     const std::size_t dash = text.rfind('-');
     if (dot == std::string_view::npos || dash == std::string_view::npos || dash < dot) break;
-    const auto number = number_in<std::size_t>(text.substr(dash + 1));
+    const auto number = parse_number<std::size_t>(text.substr(dash + 1));
     if (!number) break;
     stem.places.insert(stem.places.begin(),
                        {std::string(text.substr(dot + 1, dash - dot - 1)), *number});
     text = text.substr(0, dot);
   }
-  text = without_number(text);
+  text = strip_leading_number(text);
   if (text.starts_with("given-")) text.remove_prefix(6);
   stem.name = text;
   return stem;
 }
 
-bool is_kept_by_editors(std::string_view name) {
+bool is_editor_backup(std::string_view name) {
   return name.starts_with('.') || name.starts_with('#') || name.ends_with('~');
 }
 
@@ -188,7 +187,7 @@ namespace {
 struct Piece {
   std::vector<std::string> axes;    ///< "batch", "head"
   std::vector<std::size_t> places;  ///< from 1
-  Written written;
+  ParsedArray written;
 };
 
 bool is_readable(const fs::path& path) {
@@ -198,7 +197,7 @@ bool is_readable(const fs::path& path) {
 
 /// The files of a directory that hold numbers, in the order of their names: those on the export's
 /// list, or all where there is none.
-std::vector<fs::path> files_in(const fs::path& directory, const std::optional<Manifest>& list) {
+std::vector<fs::path> list_files(const fs::path& directory, const std::optional<Manifest>& list) {
   std::vector<fs::path> files;
   std::error_code error;
   for (auto entry = fs::directory_iterator(directory, error);
@@ -206,7 +205,7 @@ std::vector<fs::path> files_in(const fs::path& directory, const std::optional<Ma
     const std::string name = entry->path().filename().string();
     std::error_code ignored;
     const bool numbers = is_readable(entry->path()) && entry->is_regular_file(ignored) &&
-                         !is_kept_by_editors(name) && name != manifest_name;
+                         !is_editor_backup(name) && name != manifest_name;
     if (numbers && (!list || list->lists(name))) files.push_back(entry->path());
   }
   if (error) {
@@ -217,11 +216,11 @@ std::vector<fs::path> files_in(const fs::path& directory, const std::optional<Ma
 }
 
 /// Puts matrices with places into one array with an axis for each kind of place.
-class Collector {
+class ArrayAssembler {
  public:
   bool has(const std::string& name) const { return names_.contains(name); }
 
-  void add(const FileStem& stem, Written written) {
+  void add(const FileStem& stem, ParsedArray written) {
     if (has(stem.name)) return;  // the same matrix in another form
     if (stem.places.empty()) {
       if (pieces_.contains(stem.name)) return;
@@ -239,7 +238,7 @@ class Collector {
   }
 
   /// All of them in the order in which their first file came.
-  std::vector<NamedWritten> take(std::vector<std::string>& notes) {
+  std::vector<NamedArray> take(std::vector<std::string>& notes) {
     for (std::size_t k = order_.size(); k-- > 0;) {
       const auto& [name, place] = order_[k];
       if (auto joined = join(name, pieces_[name], notes)) {
@@ -251,8 +250,8 @@ class Collector {
   }
 
  private:
-  static std::optional<Written> join(const std::string& name, const std::vector<Piece>& pieces,
-                                     std::vector<std::string>& notes) {
+  static std::optional<ParsedArray> join(const std::string& name, const std::vector<Piece>& pieces,
+                                         std::vector<std::string>& notes) {
     Shape leading(pieces.front().places.size(), 0);
     std::set<std::vector<std::size_t>> there;
     for (const Piece& piece : pieces) {
@@ -271,7 +270,7 @@ class Collector {
         return {};
       }
     }
-    const std::size_t count = count_of(leading, name);
+    const std::size_t count = element_count(leading, name);
     if (count != there.size()) {
       notes.push_back(fmt::format("{} was left out: {} of its {} matrices have a file", name,
                                   there.size(), count));
@@ -280,8 +279,8 @@ class Collector {
     return joined(leading, pieces);
   }
 
-  static Written joined(const Shape& leading, const std::vector<Piece>& pieces) {
-    Written result = pieces.front().written;
+  static ParsedArray joined(const Shape& leading, const std::vector<Piece>& pieces) {
+    ParsedArray result = pieces.front().written;
     const std::size_t size = result.cells.size();
     result.shape.insert(result.shape.begin(), leading.begin(), leading.end());
     result.cells.resize(size * pieces.size());
@@ -296,16 +295,16 @@ class Collector {
     return result;
   }
 
-  std::vector<NamedWritten> whole_;
+  std::vector<NamedArray> whole_;
   std::map<std::string, std::vector<Piece>> pieces_;
   std::set<std::string> names_;                             ///< of those that are whole
   std::vector<std::pair<std::string, std::size_t>> order_;  ///< names of pieces, and where they go
 };
 
-void add_file(const fs::path& path, const ExpectedSize& expected, Collector& collector) {
+void add_file(const fs::path& path, const ExpectedSize& expected, ArrayAssembler& collector) {
   const FileStem own = file_stem(path.stem().string());
   if (!may_hold_several(path) && collector.has(own.name)) return;
-  for (NamedWritten& matrix : read_all_written(path, {.expected = expected(own.name)})) {
+  for (NamedArray& matrix : read_arrays(path, {.expected = expected(own.name)})) {
     const FileStem stem = matrix.name.empty() ? own : file_stem(matrix.name);
     collector.add(stem, std::move(matrix.written));
   }
@@ -313,7 +312,7 @@ void add_file(const fs::path& path, const ExpectedSize& expected, Collector& col
 
 /// A directory's own file: where it may be notes or settings, it is put aside.
 void add_file_of(const fs::path& path, const ExpectedSize& expected, bool is_listed,
-                 Collector& collector, Dump& dump) {
+                 ArrayAssembler& collector, ArrayCollection& dump) {
   try {
     add_file(path, expected, collector);
   } catch (const InputError& error) {
@@ -323,7 +322,7 @@ void add_file_of(const fs::path& path, const ExpectedSize& expected, bool is_lis
 }
 
 /// The names of an export's list, and whether it left nothing out.
-void take_list(const Manifest& list, Dump& dump) {
+void read_manifest_entries(const Manifest& list, ArrayCollection& dump) {
   dump.whole_lesson = true;
   for (const ManifestEntry& entry : list.entries) {
     dump.listed.push_back(entry.name);
@@ -333,23 +332,23 @@ void take_list(const Manifest& list, Dump& dump) {
 
 }  // namespace
 
-Dump read_dump(const fs::path& path, const ExpectedSize& expected) {
-  Dump dump;
-  Collector collector;
+ArrayCollection load_arrays(const fs::path& path, const ExpectedSize& expected) {
+  ArrayCollection dump;
+  ArrayAssembler collector;
   std::error_code error;
   std::optional<Manifest> list;
   if (!fs::is_directory(path, error)) {
     add_file(path, expected, collector);
   } else {
     list = read_manifest(path);
-    if (list) take_list(*list, dump);
-    for (const fs::path& file : files_in(path, list)) {
+    if (list) read_manifest_entries(*list, dump);
+    for (const fs::path& file : list_files(path, list)) {
       add_file_of(file, expected, list.has_value(), collector, dump);
     }
   }
-  if (auto doubt = doubt_of(path, list, ExportSign::any_file)) {
-    dump.half_export = doubt->half_export;
-    dump.notes.push_back(std::move(doubt->says));
+  if (auto verification_failure = verify_export(path, list, ExportEvidence::any_exported_file)) {
+    dump.incomplete_export = verification_failure->incomplete_export;
+    dump.notes.push_back(std::move(verification_failure->says));
   }
   dump.matrices = collector.take(dump.notes);
   if (dump.matrices.empty() && !dump.unread.empty()) throw InputError(dump.unread.front().why);

@@ -19,21 +19,24 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view worksheet_page = "worksheet.html";
-constexpr std::string_view half_export_text =
+constexpr std::string_view incomplete_export_text =
     "a half export: its files have no 00-lesson.json, which lists what is whole and belongs "
     "together; they are copies, or the export was cut short";
 
 // A list may come from a stranger: it speaks of files beside it and of no others.
 bool is_beside(const std::string& name) { return fs::path(name).filename() == name; }
 
-bool is_as_listed(const fs::path& file, const std::string& sum) { return sha256_of(file) == sum; }
+bool matches_checksum(const fs::path& file, const std::string& sum) {
+  return sha256_of(file) == sum;
+}
 
 // "06-scores.csv", "given-X.npy".
-bool is_named_as_exported(const fs::path& file, ExportSign sign) {
+bool is_named_as_exported(const fs::path& file, ExportEvidence sign) {
   const Format* format = format_of(file);
   if (format == nullptr || format->read == nullptr) return false;
   const std::string name = file.filename().string();
-  if (name.starts_with("given-") || sign == ExportSign::givens) return name.starts_with("given-");
+  if (name.starts_with("given-") || sign == ExportEvidence::givens)
+    return name.starts_with("given-");
   const std::size_t digits = name.find_first_not_of("0123456789");
   return digits >= 2 && digits < name.size() && name[digits] == '-';
 }
@@ -45,13 +48,13 @@ std::vector<std::string> changed_files(const fs::path& directory, const Manifest
   for (const auto& [name, sum] : list.sums) {
     const fs::path file = directory / name;
     if (!is_beside(name) || !fs::is_regular_file(file, ignored)) continue;
-    if (!is_as_listed(file, sum)) changed.push_back(name);
+    if (!matches_checksum(file, sum)) changed.push_back(name);
   }
   return changed;
 }
 
 // One line for any number of them.
-std::string told_changed(std::span<const std::string> names) {
+std::string changed_files_text(std::span<const std::string> names) {
   constexpr std::size_t most = 3;
   const std::size_t told = std::min(most, names.size());
   const std::string first = fmt::format("{}", fmt::join(names.first(told), ", "));
@@ -64,7 +67,7 @@ std::string told_changed(std::span<const std::string> names) {
                      first, more == 0 ? "" : fmt::format(" and {} more", more), manifest_name);
 }
 
-bool is_half_export(const fs::path& directory, ExportSign sign) {
+bool is_incomplete_export(const fs::path& directory, ExportEvidence sign) {
   std::error_code error;
   if (fs::exists(directory / worksheet_page, error)) return false;
   for (auto entry = fs::directory_iterator(directory, error);
@@ -77,29 +80,31 @@ bool is_half_export(const fs::path& directory, ExportSign sign) {
 
 }  // namespace
 
-bool is_changed(const fs::path& file) {
+bool is_modified(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return false;
   const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
   const auto list = read_manifest(directory);
   if (!list) return false;
   const auto sum = list->sums.find(file.filename().string());
-  return sum != list->sums.end() && !is_as_listed(file, sum->second);
+  return sum != list->sums.end() && !matches_checksum(file, sum->second);
 }
 
-std::optional<Doubt> doubt_of(const fs::path& path, const std::optional<Manifest>& list,
-                              ExportSign sign) {
+std::optional<VerificationFailure> verify_export(const fs::path& path,
+                                                 const std::optional<Manifest>& list,
+                                                 ExportEvidence sign) {
   std::vector<std::string> changed;
   std::error_code ignored;
   if (list) {
     changed = changed_files(path, *list);
   } else if (!fs::is_directory(path, ignored)) {
-    if (is_changed(path)) changed.push_back(path.filename().string());
-  } else if (is_half_export(path, sign)) {
-    return Doubt{.says = std::string(half_export_text), .half_export = true};
+    if (is_modified(path)) changed.push_back(path.filename().string());
+  } else if (is_incomplete_export(path, sign)) {
+    return VerificationFailure{.says = std::string(incomplete_export_text),
+                               .incomplete_export = true};
   }
   if (changed.empty()) return {};
-  return Doubt{.says = told_changed(changed)};
+  return VerificationFailure{.says = changed_files_text(changed)};
 }
 
 Sha256::Sha256() { sha256_init(&state_); }
@@ -131,10 +136,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t largest_manifest = std::size_t{1} << 24;
+constexpr std::size_t max_manifest_bytes = std::size_t{1} << 24;
 
 // The texts in a value that is one of them or a list.
-std::vector<std::string> texts_in(const Json& value) {
+std::vector<std::string> string_list(const Json& value) {
   std::vector<std::string> texts;
   if (value.is_string()) texts.push_back(value.get<std::string>());
   if (!value.is_array()) return texts;
@@ -147,7 +152,7 @@ std::vector<std::string> texts_in(const Json& value) {
 void add_entries(const Json& lesson, const char* key, Manifest& manifest) {
   for (const Json& entry : lesson.value(key, Json::array())) {
     if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string()) continue;
-    std::vector<std::string> files = texts_in(entry.value("file", Json()));
+    std::vector<std::string> files = string_list(entry.value("file", Json()));
     manifest.files.insert(files.begin(), files.end());
     manifest.entries.push_back({entry["name"].get<std::string>(), std::move(files)});
   }
@@ -169,7 +174,7 @@ std::optional<Manifest> read_manifest(const std::filesystem::path& directory) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return {};
   try {
-    const Json lesson = Json::parse(read_bytes(path, largest_manifest));
+    const Json lesson = Json::parse(read_bytes(path, max_manifest_bytes));
     if (!lesson.is_object()) return {};
     Manifest manifest;
     add_entries(lesson, "givens", manifest);

@@ -25,11 +25,11 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-std::atomic<bool> waits_for_the_disk = true;
+std::atomic<bool> fsync_enabled = true;
 
 // Another export takes a moment; one that holds on to a directory must not hold everyone up.
-constexpr auto longest_wait = 10s;
-constexpr auto between_tries = 10ms;
+constexpr auto max_lock_wait = 10s;
+constexpr auto retry_delay = 10ms;
 
 int opened(const fs::path& path) {
   return ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -39,7 +39,7 @@ int opened(const fs::path& path) {
 bool has_nothing_to_sync(int reason) { return reason == EINVAL || reason == ENOTSUP; }
 
 void sync(int descriptor, const fs::path& path) {
-  if (!waits_for_the_disk) return;
+  if (!fsync_enabled) return;
   while (::fsync(descriptor) != 0) {
     if (errno == EINTR) continue;
     if (has_nothing_to_sync(errno)) return;
@@ -77,7 +77,7 @@ Directory::~Directory() {
 void Directory::sync() const { qkv::sync(descriptor_, path_); }
 
 void Directory::lock() const {
-  const auto end = std::chrono::steady_clock::now() + longest_wait;
+  const auto end = std::chrono::steady_clock::now() + max_lock_wait;
   while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return;
     if (std::chrono::steady_clock::now() > end) {
@@ -85,17 +85,17 @@ void Directory::lock() const {
              "another qkv is writing into this directory: wait until it is done, or name another "
              "one");
     }
-    std::this_thread::sleep_for(between_tries);
+    std::this_thread::sleep_for(retry_delay);
   }
 }
 
 void sync_file(int descriptor, const fs::path& path) { sync(descriptor, path); }
 
 std::optional<Directory> directory_to_sync(const fs::path& path) {
-  return waits_for_the_disk ? std::optional<Directory>(std::in_place, path) : std::nullopt;
+  return fsync_enabled ? std::optional<Directory>(std::in_place, path) : std::nullopt;
 }
 
-void write_without_sync() { waits_for_the_disk = false; }
+void disable_fsync() { fsync_enabled = false; }
 
 void make_directory(const fs::path& path) {
   const std::vector<fs::path> parents = parents_to_change(path);
@@ -135,7 +135,7 @@ void refuse_in_the_way(const fs::path& path) {
 }
 
 // While the files are on their way, no list says that they are whole.
-void remove_list(const Directory& directory) {
+void remove_manifest(const Directory& directory) {
   const fs::path list = directory.path() / manifest_name;
   if (::unlink(list.c_str()) == 0) return directory.sync();
   if (errno == ENOENT) return;
@@ -151,15 +151,15 @@ OutputDirectory::OutputDirectory(const fs::path& path, std::span<const std::stri
   directory_.lock();
   for (const std::string& name : names) refuse_in_the_way(path / name);
   refuse_in_the_way(path / manifest_name);
-  remove_leftovers(path);
-  remove_list(directory_);
+  remove_stale_temporaries(path);
+  remove_manifest(directory_);
 }
 
-void OutputDirectory::write(const std::string& name, const FileContent& content) const {
-  replace_whole(directory_.path() / name, content);
+void OutputDirectory::write(const std::string& name, const ContentWriter& content) const {
+  replace_atomically(directory_.path() / name, content);
 }
 
-void OutputDirectory::write_list(const FileContent& content) const {
+void OutputDirectory::write_manifest(const ContentWriter& content) const {
   directory_.sync();
   write(std::string(manifest_name), content);
   directory_.sync();

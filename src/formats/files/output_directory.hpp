@@ -19,7 +19,7 @@ class Directory {
   Directory& operator=(const Directory&) = delete;
   ~Directory();
 
-  /// Waits until the names in it are on the disk, unless write_without_sync was called. Throws
+  /// Waits until the names in it are on the disk, unless disable_fsync was called. Throws
   /// InputError where the system fails at that.
   void sync() const;
 
@@ -34,7 +34,7 @@ class Directory {
   int descriptor_;
 };
 
-/// A directory that is to be synced; nothing where write_without_sync was called.
+/// A directory that is to be synced; nothing where disable_fsync was called.
 std::optional<Directory> directory_to_sync(const std::filesystem::path& path);
 
 /// Waits until what was written into an open file is on the disk, likewise. `path` is for messages.
@@ -42,7 +42,7 @@ void sync_file(int descriptor, const std::filesystem::path& path);
 
 /// From now on nothing waits for the disk. It is for the person who starts the program to say, so
 /// it holds for the whole process.
-void write_without_sync();
+void disable_fsync();
 
 /// Makes a directory and those above it, if they are not there yet; their names are synced. Throws
 /// InputError where a file is in the way or nothing can be written there.
@@ -58,10 +58,10 @@ class OutputDirectory {
   OutputDirectory(const std::filesystem::path& path, std::span<const std::string> names);
 
   /// Writes a file of one of these names whole; no link, pipe or device is followed.
-  void write(const std::string& name, const FileContent& content) const;
+  void write(const std::string& name, const ContentWriter& content) const;
 
   /// Writes the list, once all files are synced.
-  void write_list(const FileContent& content) const;
+  void write_manifest(const ContentWriter& content) const;
 
   /// Syncs what has no list.
   void finish() const { directory_.sync(); }

@@ -90,7 +90,7 @@ class Mappings {
     for (const MappedFile::Slot& slot : slots) {
       const char* begin = slot.begin;
       if (begin == nullptr || place < begin || place >= begin + slot.size) continue;
-      remove_unfinished();
+      remove_temporary_files();
       const std::size_t length = std::char_traits<char>::length(slot.message.data());
       [[maybe_unused]] const ssize_t not_told = ::write(STDERR_FILENO, slot.message.data(), length);
       ::_exit(bad_input);
@@ -142,7 +142,7 @@ MappedFile::~MappedFile() {
 
 namespace {
 
-using Matrices = std::vector<NamedWritten>;
+using Matrices = std::vector<NamedArray>;
 
 [[noreturn]] void refuse_errno(const std::filesystem::path& path, std::string_view what) {
   const int reason = errno;
@@ -165,7 +165,7 @@ struct OpenFile {
   refuse(path, fmt::format("the file has more than {} bytes, the most that is read", limit));
 }
 
-std::string shortened_list(const std::vector<std::string>& names) {
+std::string abbreviated_list(const std::vector<std::string>& names) {
   return printable(fmt::to_string(fmt::join(names, ", ")));
 }
 
@@ -186,8 +186,8 @@ const Format& readable_format(const std::filesystem::path& path) {
   if (names.empty()) {
     refuse(path, fmt::format("nothing in it is named \"{}\": leave out key", printable(key)));
   }
-  const std::string near = nearest(key, names);
-  const std::string what = near.empty() ? fmt::format("there are {}", shortened_list(names))
+  const std::string near = suggest(key, names);
+  const std::string what = near.empty() ? fmt::format("there are {}", abbreviated_list(names))
                                         : fmt::format("did you mean \"{}\"?", printable(near));
   refuse(path, fmt::format("nothing in it is named \"{}\"; {}", printable(key), what));
 }
@@ -255,8 +255,7 @@ std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {
   return bytes;
 }
 
-std::vector<NamedWritten> read_all_written(const std::filesystem::path& path,
-                                           const Wanted& wanted) {
+std::vector<NamedArray> read_arrays(const std::filesystem::path& path, const ReadOptions& wanted) {
   const Format& format = readable_format(path);
   std::error_code ignored;  // what is not there says so when it is read
   if (std::filesystem::is_character_file(path, ignored)) {
@@ -266,17 +265,17 @@ std::vector<NamedWritten> read_all_written(const std::filesystem::path& path,
   return format.read(read_bytes(path), path.string(), wanted);
 }
 
-Written read_written(const std::filesystem::path& path, const std::optional<std::string>& key) {
+ParsedArray read_array(const std::filesystem::path& path, const std::optional<std::string>& key) {
   std::vector<std::string> names;
-  const auto takes = [&](const std::string& name) {
+  const auto accepts = [&](const std::string& name) {
     names.push_back(name);
     return key ? name == *key : names.size() == 1;
   };
-  Matrices matrices = read_all_written(path, {.takes = takes});
+  Matrices matrices = read_arrays(path, {.accepts = accepts});
   if (key && (matrices.empty() || names.empty())) refuse_unknown_key(path, *key, names);
   if (names.size() > 1 && !key) {
     refuse(path, fmt::format("it holds several matrices; write key = \"{}\", or another of {}",
-                             printable(names.front()), shortened_list(names)));
+                             printable(names.front()), abbreviated_list(names)));
   }
   return std::move(matrices.front().written);
 }

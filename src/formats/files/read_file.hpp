@@ -13,21 +13,22 @@
 namespace qkv::inline formats {
 
 /// The most bytes that a file of numbers may have.
-inline constexpr std::size_t largest_file = std::size_t{1} << 31;
+inline constexpr std::size_t max_file_bytes = std::size_t{1} << 31;
 
 /// All bytes of a file, or of a pipe. Throws InputError where there is no such file, it is a
 /// directory, cannot be read, or has more than `limit` bytes.
-std::string read_bytes(const std::filesystem::path& path, std::size_t limit = largest_file);
+std::string read_bytes(const std::filesystem::path& path, std::size_t limit = max_file_bytes);
 
 /// The matrices in a file that are wanted, read by what its extension says. `.npz`, `.safetensors`
 /// and JSON objects name theirs; any other file is one matrix without a name. Throws InputError,
 /// also for an extension that is not known, and for a device.
-std::vector<NamedWritten> read_all_written(const std::filesystem::path& path,
-                                           const Wanted& wanted = {});
+std::vector<NamedArray> read_arrays(const std::filesystem::path& path,
+                                    const ReadOptions& wanted = {});
 
 /// The one matrix in a file; of several, the one named `key`. Throws InputError as above, and where
 /// `key` names none (with the nearest), is needed, or is given where nothing has a name.
-Written read_written(const std::filesystem::path& path, const std::optional<std::string>& key = {});
+ParsedArray read_array(const std::filesystem::path& path,
+                       const std::optional<std::string>& key = {});
 
 /// Whether a file of this name may hold several matrices, each with a name of its own.
 bool may_hold_several(const std::filesystem::path& path);

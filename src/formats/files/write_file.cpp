@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view front = ".qkv-";
 constexpr std::string_view end = ".tmp";
 constexpr mode_t permissions = 0777;
-constexpr mode_t of_new_files = 0666;  // less what the umask takes away
+constexpr mode_t default_file_mode = 0666;  // less what the umask takes away
 
 [[noreturn]] void refuse_errno(const fs::path& path, int reason) {
   refuse(path, fmt::format("the file cannot be written: {}", std::strerror(reason)));
@@ -50,9 +50,9 @@ std::optional<mode_t> mode_at(const fs::path& path) {
 
 /// Opens a file that was not there before: a link that was put there is not followed.
 int open_new(const fs::path& name, std::optional<mode_t> mode) {
-  constexpr mode_t for_its_owner = 0600;  // until it has its mode, no one else looks into it
+  constexpr mode_t owner_only_mode = 0600;  // until it has its mode, no one else looks into it
   const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                mode ? for_its_owner : of_new_files);
+                                mode ? owner_only_mode : default_file_mode);
   // A file system that has no modes keeps none.
   if (descriptor >= 0 && mode) static_cast<void>(::fchmod(descriptor, *mode));
   return descriptor;
@@ -96,7 +96,7 @@ bool is_temporary_name(std::string_view name) {
          numbers.find_first_not_of("0123456789-") == std::string_view::npos;
 }
 
-Temporary::Temporary(const fs::path& path) : path_(path) {
+TemporaryFile::TemporaryFile(const fs::path& path) : path_(path) {
   constexpr int tries = 100;
   for (int i = 0; i < tries; ++i) {
     if (open_as(temporary_name(path))) return;
@@ -105,41 +105,41 @@ Temporary::Temporary(const fs::path& path) : path_(path) {
 }
 
 /// One try under one name; false where the name was taken.
-bool Temporary::open_as(const fs::path& name) {
+bool TemporaryFile::open_as(const fs::path& name) {
   name_ = name;
-  watched_.emplace(name.string());
+  cleanup_.emplace(name.string());
   descriptor_ = open_new(name, mode_at(path_));
   if (descriptor_ >= 0 && is_ours(descriptor_)) return true;
   const int reason = descriptor_ >= 0 ? EEXIST : errno;
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
-  watched_.reset();
+  cleanup_.reset();
   if (reason == EEXIST) return false;
   if (reason == ENOENT) refuse(path_, "its directory does not exist: make it first");
   refuse_errno(path_, reason);
 }
 
-Temporary::~Temporary() {
-  if (!in_place_) ::unlink(name_.c_str());
+TemporaryFile::~TemporaryFile() {
+  if (!committed_) ::unlink(name_.c_str());
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void Temporary::append(std::string_view bytes) const {
+void TemporaryFile::append(std::string_view bytes) const {
   const int reason = write_all(descriptor_, bytes);
   if (reason != 0) refuse_errno(path_, reason);
 }
 
-void Temporary::take_its_place() {
+void TemporaryFile::commit() {
   sync_file(descriptor_, path_);
   const int reason = closing_failure(descriptor_);
   if (reason != 0) refuse_errno(path_, reason);
   if (::rename(name_.c_str(), path_.c_str()) != 0) refuse_errno(path_, errno);
-  in_place_ = true;
+  committed_ = true;
 }
 
 /// Names of temporaries for the signal handler, in memory that is always there: a handler may not
 /// allocate. More files at a time than there are slots are written without a handler's care.
-struct WatchedName::Slot {
+struct CleanupOnSignal::Slot {
   enum State { free, being_named, named };
   std::atomic<int> state = free;
   std::array<char, PATH_MAX> name = {};
@@ -147,19 +147,19 @@ struct WatchedName::Slot {
 
 namespace {
 
-std::array<WatchedName::Slot, 16> slots;
+std::array<CleanupOnSignal::Slot, 16> slots;
 std::atomic<bool> line_on_terminal = false;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
               "a signal handler may not wait for a lock");
 
-constexpr std::array deadly_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
-                                       SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2};
+constexpr std::array fatal_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
+                                      SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2};
 constexpr std::string_view erase_line = "\r\x1b[K";
 
 /// Removes what is unfinished and ends the program as the signal would have: a shell sees 130 for
 /// SIGINT, 143 for SIGTERM.
 void clean_up(int signal) {
-  remove_unfinished();
+  remove_temporary_files();
   if (line_on_terminal) {
     [[maybe_unused]] const ssize_t not_told =
         ::write(STDERR_FILENO, erase_line.data(), erase_line.size());
@@ -170,7 +170,7 @@ void clean_up(int signal) {
 
 /// Only where the signal would end the program: nohup and a handler set elsewhere keep theirs.
 void install_handlers() {
-  for (const int signal : deadly_signals) {
+  for (const int signal : fatal_signals) {
     struct sigaction current = {};
     if (::sigaction(signal, nullptr, &current) != 0 || current.sa_handler != SIG_DFL) continue;
     struct sigaction removal = {};
@@ -181,13 +181,13 @@ void install_handlers() {
 
 }  // namespace
 
-void remove_unfinished() {
-  for (WatchedName::Slot& slot : slots) {
-    if (slot.state == WatchedName::Slot::named) ::unlink(slot.name.data());
+void remove_temporary_files() {
+  for (CleanupOnSignal::Slot& slot : slots) {
+    if (slot.state == CleanupOnSignal::Slot::named) ::unlink(slot.name.data());
   }
 }
 
-WatchedName::WatchedName(const std::string& name) {
+CleanupOnSignal::CleanupOnSignal(const std::string& name) {
   install_handlers();
   if (name.size() >= PATH_MAX) return;
   for (Slot& slot : slots) {
@@ -200,13 +200,13 @@ WatchedName::WatchedName(const std::string& name) {
   }
 }
 
-WatchedName::~WatchedName() {
+CleanupOnSignal::~CleanupOnSignal() {
   if (slot_ != nullptr) slot_->state = Slot::free;
 }
 
-void watch_line(LineOnTerminal line) {
-  if (line == LineOnTerminal::shown) install_handlers();
-  line_on_terminal = line == LineOnTerminal::shown;
+void set_terminal_line(TerminalLine line) {
+  if (line == TerminalLine::shown) install_handlers();
+  line_on_terminal = line == TerminalLine::shown;
 }
 
 namespace {
@@ -263,7 +263,7 @@ class DeviceWriting {
   int descriptor_;
 };
 
-void write_to_device(const fs::path& path, const FileContent& content) {
+void write_to_device(const fs::path& path, const ContentWriter& content) {
   DeviceWriting writing(path);
   content([&](std::string_view bytes) { writing.append(bytes); });
   writing.close();
@@ -284,28 +284,28 @@ void remove_if_left(const fs::path& name) {
 
 }  // namespace
 
-void replace_whole(const fs::path& path, const FileContent& content) {
+void replace_atomically(const fs::path& path, const ContentWriter& content) {
   refuse_directory(path);
-  Temporary temporary(path);
+  TemporaryFile temporary(path);
   content([&](std::string_view bytes) { temporary.append(bytes); });
-  temporary.take_its_place();
+  temporary.commit();
 }
 
-void write_whole(const fs::path& path, const FileContent& content) {
+void write_atomically(const fs::path& path, const ContentWriter& content) {
   if (is_device(path)) return write_to_device(path, content);
   refuse_directory(path);
-  Temporary temporary(path);
+  TemporaryFile temporary(path);
   const auto directory = directory_to_sync(path.parent_path());  // which fails before the work
   content([&](std::string_view bytes) { temporary.append(bytes); });
-  temporary.take_its_place();
+  temporary.commit();
   if (directory) directory->sync();
 }
 
-void write_whole(const fs::path& path, std::string_view bytes) {
-  write_whole(path, [bytes](const Sink& sink) { sink(bytes); });
+void write_atomically(const fs::path& path, std::string_view bytes) {
+  write_atomically(path, [bytes](const Sink& sink) { sink(bytes); });
 }
 
-void remove_leftovers(const fs::path& directory) {
+void remove_stale_temporaries(const fs::path& directory) {
   std::error_code error;
   for (auto entry = fs::directory_iterator(directory, error);
        !error && entry != fs::directory_iterator(); entry.increment(error)) {

@@ -78,7 +78,7 @@ bool take_plain_cell(std::string_view& text, Cell& cell) {
   const std::string_view token = text.substr(0, static_cast<std::size_t>(cell_end - start));
   const NumeralResult result = parse_numeral(token);
   text.remove_prefix(token.size());
-  return result.fault == NumeralFault::none && keep(cell, result.numeral);
+  return result.fault == NumeralError::none && keep(cell, result.numeral);
 }
 
 /// Reads lines of `columns` cells into `cells`; false where they are not all numbers, or not as
@@ -123,8 +123,8 @@ std::vector<Piece> pieces_of(std::string_view text) {
     pieces.push_back({text.substr(0, end == std::string_view::npos ? end : end + 1)});
     text.remove_prefix(pieces.back().text.size());
   }
-  in_blocks(pieces.size(), 1, piece_size / 16,
-            [&](std::size_t p, std::size_t) { pieces[p].lines = lines_in(pieces[p].text); });
+  parallel_for(pieces.size(), 1, piece_size / 16,
+               [&](std::size_t p, std::size_t) { pieces[p].lines = lines_in(pieces[p].text); });
   for (std::size_t p = 1; p < pieces.size(); ++p) {
     pieces[p].first_line = pieces[p - 1].first_line + pieces[p - 1].lines;
   }
@@ -150,7 +150,7 @@ std::optional<PlainLines> plain_lines(std::string_view text, const std::string& 
   lines.shape = {last.first_line + last.lines, columns};
   // A number and what ends it take two characters: lines that are cut short promise too much.
   if (lines.shape[0] > (text.size() + 1) / 2 / columns) return std::nullopt;
-  count_of(lines.shape, where);  // or it is too large
+  element_count(lines.shape, where);  // or it is too large
   return lines;
 }
 
@@ -160,7 +160,7 @@ bool read_pieces(const PlainLines& lines, std::span<Cell> cells) {
   const std::size_t columns = lines.shape[1];
   std::atomic<bool> is_plain = true;
   const std::size_t operations = 4 * lines.pieces.front().text.size();
-  in_blocks(lines.pieces.size(), 1, operations, [&](std::size_t p, std::size_t) {
+  parallel_for(lines.pieces.size(), 1, operations, [&](std::size_t p, std::size_t) {
     const Piece& piece = lines.pieces[p];
     const auto place = cells.subspan(piece.first_line * columns, piece.lines * columns);
     if (is_plain && !read_lines(piece.text, columns, place)) is_plain = false;
@@ -170,10 +170,10 @@ bool read_pieces(const PlainLines& lines, std::span<Cell> cells) {
 
 }  // namespace
 
-std::optional<Written> read_plain_numbers(std::string_view text, const std::string& where) {
+std::optional<ParsedArray> read_plain_numbers(std::string_view text, const std::string& where) {
   auto lines = plain_lines(text, where);
   if (!lines) return std::nullopt;
-  Written written;
+  ParsedArray written;
   written.cells.resize(lines->shape[0] * lines->shape[1]);
   if (!read_pieces(*lines, std::span(written.cells))) return std::nullopt;
   written.shape = std::move(lines->shape);
@@ -183,7 +183,7 @@ std::optional<Written> read_plain_numbers(std::string_view text, const std::stri
 std::optional<Tensor> read_plain_matrix(std::string_view text, const std::string& where) {
   const auto lines = plain_lines(text, where);
   if (!lines) return std::nullopt;
-  Values values = Values::unwritten(lines->shape[0] * lines->shape[1]);
+  Values values = Values::uninitialised(lines->shape[0] * lines->shape[1]);
   if (!read_pieces(*lines, values.write())) return std::nullopt;
   return tensor_of(lines->shape, std::move(values));
 }
@@ -210,7 +210,7 @@ bool has_text_in_margin(const Table& table) {
 
 /// What may stand over the column, or before the row, of that number: a word, the number itself, or
 /// another in quotes, as write_csv writes a label that is a number.
-bool names_place(const Field& field, std::size_t number, bool quotes_tell) {
+bool labels_position(const Field& field, std::size_t number, bool quotes_tell) {
   return csv::is_text(field) || field.text == std::to_string(number) ||
          (quotes_tell && field.quoted && !field.text.empty());
 }
@@ -220,15 +220,15 @@ bool has_names_in_margins(const Table& table) {
   if (table.rows.size() < 2 || table.columns() < 2) return false;
   const bool quotes_tell = !table.at(1, 1).quoted;
   for (std::size_t j = 1; j < table.columns(); ++j) {
-    if (!names_place(table.at(0, j), j, quotes_tell)) return false;
+    if (!labels_position(table.at(0, j), j, quotes_tell)) return false;
   }
   for (std::size_t i = 1; i < table.rows.size(); ++i) {
-    if (!names_place(table.at(i, 0), i, quotes_tell)) return false;
+    if (!labels_position(table.at(i, 0), i, quotes_tell)) return false;
   }
   return true;
 }
 
-bool is_labelled(const Table& table, const Wanted& wanted) {
+bool is_labelled(const Table& table, const ReadOptions& wanted) {
   const auto& expected = wanted.expected;
   const bool one_more_each_way = expected &&
                                  table.rows.size() == (*expected)[0] * wanted.stacked + 1 &&
@@ -238,14 +238,14 @@ bool is_labelled(const Table& table, const Wanted& wanted) {
   }
   if (one_more_each_way || has_text_in_margin(table)) return true;
   // A matrix of just the due size may have a blank for its first cell, and 1, 2, 3 beside it.
-  const bool is_due =
+  const bool has_expected_size =
       expected && table.columns() == (*expected)[1] &&
       (table.rows.size() == (*expected)[0] || table.rows.size() == (*expected)[0] * wanted.stacked);
-  return !is_due && has_names_in_margins(table);
+  return !has_expected_size && has_names_in_margins(table);
 }
 
 /// No labels at all rather than nothing but empty ones, or numbers that only count.
-std::vector<std::string> that_say_something(std::vector<std::string> labels) {
+std::vector<std::string> informative_labels(std::vector<std::string> labels) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (!labels[i].empty() && labels[i] != std::to_string(i + 1)) return labels;
   }
@@ -258,7 +258,7 @@ struct Margin {
   std::size_t columns = 0;
 };
 
-void read_labels(const Table& table, const Margin& margin, Written& written) {
+void read_labels(const Table& table, const Margin& margin, ParsedArray& written) {
   for (std::size_t i = margin.rows; margin.columns > 0 && i < table.rows.size(); ++i) {
     written.row_labels.push_back(csv::label_of(table.at(i, 0).text));
   }
@@ -268,8 +268,8 @@ void read_labels(const Table& table, const Margin& margin, Written& written) {
   for (const Field& name : table.names) {
     written.column_labels.push_back(csv::label_of(name.text));
   }
-  written.row_labels = that_say_something(std::move(written.row_labels));
-  written.column_labels = that_say_something(std::move(written.column_labels));
+  written.row_labels = informative_labels(std::move(written.row_labels));
+  written.column_labels = informative_labels(std::move(written.column_labels));
 }
 
 // ---------------------------------------------------------------- numbers
@@ -282,19 +282,19 @@ bool starts_like_a_word(std::string_view text) {
 /// mark.
 class CellReader {
  public:
-  CellReader(const Table& table, const std::string& where, Unreadable unreadable)
-      : table_(table), where_(where), unreadable_(unreadable) {}
+  CellReader(const Table& table, const std::string& where, OnBadCell on_bad_cell)
+      : table_(table), where_(where), on_bad_cell_(on_bad_cell) {}
 
-  Numeral read(std::size_t row, std::size_t column, Written& written) {
+  Numeral read(std::size_t row, std::size_t column, ParsedArray& written) {
     const Field& field = table_.at(row, column);
     const std::string_view text = trimmed(field.text);
     if (text.empty()) return {.value = std::nan("")};
-    const DecimalMark mark = mark_of(text);
+    const DecimalMark mark = decimal_mark_of(text);
     const NumeralResult result = parse_cell(text, mark);
-    if (unreadable_ == Unreadable::kept) {
-      return result.fault == NumeralFault::none ? result.numeral : keep_unread(written, text);
+    if (on_bad_cell_ == OnBadCell::kept) {
+      return result.fault == NumeralError::none ? result.numeral : keep_bad_cell(written, text);
     }
-    if (result.fault != NumeralFault::none) refuse(result.fault, text, row, column);
+    if (result.fault != NumeralError::none) refuse(result.fault, text, row, column);
     if (mark == DecimalMark::comma) comma_seen_ = true;
     if (text.find('.') != std::string_view::npos) point_seen_ = true;
     if (comma_seen_ && point_seen_) refuse_mixed_marks(text, row, column);
@@ -306,10 +306,10 @@ class CellReader {
     return fmt::format("{}: row {}, column {}: ", where_, table_.rows[row].line, column + 1);
   }
 
-  [[noreturn]] void refuse(NumeralFault fault, std::string_view text, std::size_t row,
+  [[noreturn]] void refuse(NumeralError fault, std::string_view text, std::size_t row,
                            std::size_t column) const {
     std::string message = place(row, column) + refusal(fault, text);
-    if (fault == NumeralFault::not_a_number) message += ", or leave the cell empty";
+    if (fault == NumeralError::not_a_number) message += ", or leave the cell empty";
     if ((row == 0 || column == 0) && starts_like_a_word(text)) {
       message += "; if the first row or column are labels, leave the first cell of the file empty";
     }
@@ -322,38 +322,38 @@ class CellReader {
         fmt::format("{}\"{}\" has a decimal {}, a cell before it a {}: write all with "
                     "points, and no mark between thousands",
                     place(row, column), printable(text),
-                    mark_of(text) == DecimalMark::comma ? "comma" : "point",
-                    mark_of(text) == DecimalMark::comma ? "point" : "comma"));
+                    decimal_mark_of(text) == DecimalMark::comma ? "comma" : "point",
+                    decimal_mark_of(text) == DecimalMark::comma ? "point" : "comma"));
   }
 
   const Table& table_;
   const std::string& where_;
-  Unreadable unreadable_;
+  OnBadCell on_bad_cell_;
   bool comma_seen_ = false;
   bool point_seen_ = false;
 };
 
-Written read_table(const Table& table, const std::string& where, const Margin& margin,
-                   Unreadable unreadable) {
+ParsedArray read_table(const Table& table, const std::string& where, const Margin& margin,
+                       OnBadCell on_bad_cell) {
   if (table.rows.size() == margin.rows || table.columns() == margin.columns) {
     throw InputError(where + ": there are labels but no numbers: write a number under each label");
   }
-  Written written;
+  ParsedArray written;
   written.shape = {table.rows.size() - margin.rows, table.columns() - margin.columns};
-  written.cells.reserve(count_of(written.shape, where));
-  CellReader reader(table, where, unreadable);
+  written.cells.reserve(element_count(written.shape, where));
+  CellReader reader(table, where, on_bad_cell);
   for (std::size_t i = margin.rows; i < table.rows.size(); ++i) {
     for (std::size_t j = margin.columns; j < table.columns(); ++j) {
       written.cells.push_back(reader.read(i, j, written));
     }
   }
-  settle_exact(written.cells);
+  resolve_precision(written.cells);
   read_labels(table, margin, written);
   return written;
 }
 
 /// A file of words is no matrix, unless it is one of the expected size.
-void refuse_words(const Written& written, const Wanted& wanted, const std::string& where) {
+void refuse_words(const ParsedArray& written, const ReadOptions& wanted, const std::string& where) {
   if (written.unread.empty()) return;
   const auto& expected = wanted.expected;
   const bool fits = expected && written.shape == Shape{(*expected)[0], (*expected)[1]};
@@ -361,11 +361,11 @@ void refuse_words(const Written& written, const Wanted& wanted, const std::strin
       written.cells, [](const Numeral& cell) { return !std::isnan(cell.value); });
   if (fits || some) return;
   throw InputError(
-      fmt::format("{}: {}", where, refusal(NumeralFault::not_a_number, written.unread.front())));
+      fmt::format("{}: {}", where, refusal(NumeralError::not_a_number, written.unread.front())));
 }
 
 /// Twice as many cells in each row as are due, parted by commas: a word about decimal commas.
-std::string remark_on(const Table& table, const Written& written, const Wanted& wanted) {
+std::string remark_on(const Table& table, const ParsedArray& written, const ReadOptions& wanted) {
   const auto& expected = wanted.expected;
   if (!expected || table.separator != ',' || written.shape[0] != (*expected)[0] ||
       written.shape[1] != 2 * (*expected)[1]) {
@@ -377,19 +377,19 @@ std::string remark_on(const Table& table, const Written& written, const Wanted& 
 
 /// A file of one column with decimal commas has the look of two columns of whole numbers; only the
 /// size tells. Nothing where it is not such a file.
-std::optional<Written> read_as_decimal_commas(const Table& table,
-                                              std::array<std::size_t, 2> expected) {
+std::optional<ParsedArray> read_as_decimal_commas(const Table& table,
+                                                  std::array<std::size_t, 2> expected) {
   if (table.separator != ',' || table.columns() != 2 || expected[1] != 1 ||
       table.rows.size() != expected[0]) {
     return std::nullopt;
   }
-  Written written;
+  ParsedArray written;
   written.shape = {expected[0], 1};
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     if (table.at(i, 0).text.empty() || table.at(i, 1).text.empty()) return std::nullopt;
     const std::string whole = fmt::format("{},{}", table.at(i, 0).text, table.at(i, 1).text);
     const NumeralResult result = parse_numeral(whole, DecimalMark::comma);
-    if (result.fault != NumeralFault::none) return std::nullopt;
+    if (result.fault != NumeralError::none) return std::nullopt;
     written.cells.push_back(result.numeral);
   }
   return written;
@@ -397,7 +397,7 @@ std::optional<Written> read_as_decimal_commas(const Table& table,
 
 /// Whether a plain matrix has a size that makes its margin labels or surplus, or its decimals a
 /// column.
-bool size_needs_care(const Shape& shape, std::array<std::size_t, 2> expected) {
+bool size_is_ambiguous(const Shape& shape, std::array<std::size_t, 2> expected) {
   const bool has_surplus = shape[0] > expected[0] || shape[1] > expected[1];
   return has_surplus || (shape[1] == 2 && expected[1] == 1);
 }
@@ -411,31 +411,32 @@ void skip_separator_line(std::string_view& text) {
 
 }  // namespace
 
-Written read_csv_for(std::string_view text, const std::string& where, const Wanted& wanted) {
+ParsedArray read_csv_with(std::string_view text, const std::string& where,
+                          const ReadOptions& wanted) {
   const auto& expected = wanted.expected;
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   skip_separator_line(text);
   if (auto plain = csv::read_plain_numbers(text, where)) {
-    if (!expected || !size_needs_care(plain->shape, *expected)) return *std::move(plain);
+    if (!expected || !size_is_ambiguous(plain->shape, *expected)) return *std::move(plain);
   }
-  const auto ruled = expected ? csv::without_rules(text) : std::nullopt;
+  const auto ruled = expected ? csv::strip_ruled_lines(text) : std::nullopt;
   Table table = csv::split(ruled ? *ruled : text, where);
-  csv::settle_rows(table, expected, wanted.stacked, where);
+  csv::normalise_table_rows(table, expected, wanted.stacked, where);
   const bool labelled = table.names.empty() && is_labelled(table, wanted);
   const Margin margin{.rows = labelled ? std::size_t{1} : 0,
                       .columns = labelled || table.row_labels_only ? std::size_t{1} : 0};
   if (expected && !labelled) {
     if (auto written = read_as_decimal_commas(table, *expected)) return *std::move(written);
   }
-  Written written = read_table(table, where, margin, wanted.unreadable);
+  ParsedArray written = read_table(table, where, margin, wanted.on_bad_cell);
   refuse_words(written, wanted, where);
   written.remark = remark_on(table, written, wanted);
   return written;
 }
 
-Written read_csv(std::string_view text, const std::string& where,
-                 std::optional<std::array<std::size_t, 2>> expected) {
-  return read_csv_for(text, where, {.expected = expected});
+ParsedArray read_csv(std::string_view text, const std::string& where,
+                     std::optional<std::array<std::size_t, 2>> expected) {
+  return read_csv_with(text, where, {.expected = expected});
 }
 
 }  // namespace qkv::inline formats

@@ -20,13 +20,14 @@ namespace qkv::inline formats {
 /// expected one either, also if they count from 1 (labels that are other numbers: in quotes).
 /// `where` opens every message. Throws InputError with row and column; a row is the line of the
 /// file it is on.
-Written read_csv(std::string_view text, const std::string& where,
-                 std::optional<std::array<std::size_t, 2>> expected = {});
+ParsedArray read_csv(std::string_view text, const std::string& where,
+                     std::optional<std::array<std::size_t, 2>> expected = {});
 
 /// The same for one who knows more of what the file should be: heading lines over plain rows, rows
 /// that only begin with names, tables ruled with |, several matrices one below the other, and cells
 /// that are no numbers, where those are to be kept.
-Written read_csv_for(std::string_view text, const std::string& where, const Wanted& wanted);
+ParsedArray read_csv_with(std::string_view text, const std::string& where,
+                          const ReadOptions& wanted);
 
 /// A matrix to be written as CSV.
 struct CsvMatrix {
@@ -61,7 +62,7 @@ namespace csv {
 
 /// Reads a file of nothing but numbers and commas in one go, many times as fast as the careful way;
 /// nothing where anything else occurs, or where the first row and column might be labels.
-std::optional<Written> read_plain_numbers(std::string_view text, const std::string& where);
+std::optional<ParsedArray> read_plain_numbers(std::string_view text, const std::string& where);
 
 /// The same where nobody asks how many digits each number had; nothing where one is nan, either.
 std::optional<Tensor> read_plain_matrix(std::string_view text, const std::string& where);

@@ -38,7 +38,7 @@ bool counts_up(std::span<const Field> fields) {
     double next = first;
     const bool all = std::ranges::all_of(fields, [&](const Field& field) {
       const NumeralResult result = parse_numeral(trimmed(field.text));
-      return result.fault == NumeralFault::none && result.numeral.value == next++;
+      return result.fault == NumeralError::none && result.numeral.value == next++;
     });
     if (all) return true;
   }
@@ -101,10 +101,11 @@ void drop_repeated_names(Table& table, std::size_t rows, std::size_t stacked) {
 
 bool is_text(const Field& field) {
   const std::string_view text = trimmed(field.text);
-  return !text.empty() && parse_cell(text, mark_of(text)).fault == NumeralFault::not_a_number;
+  return !text.empty() &&
+         parse_cell(text, decimal_mark_of(text)).fault == NumeralError::not_a_number;
 }
 
-std::optional<std::string> without_rules(std::string_view text) {
+std::optional<std::string> strip_ruled_lines(std::string_view text) {
   std::size_t lines = 0;
   std::size_t ruled = 0;
   std::string result;
@@ -140,7 +141,7 @@ std::optional<std::string> without_rules(std::string_view text) {
   return result;
 }
 
-void settle_headings(Table& table, std::array<std::size_t, 2> expected, std::size_t stacked) {
+void normalise_headings(Table& table, std::array<std::size_t, 2> expected, std::size_t stacked) {
   const std::size_t rows = expected[0] * stacked;
   if (table.rows.empty() || rows == 0) return;
   if (table.rows.size() > rows && !is_labelled(table, rows, stacked)) {
@@ -179,7 +180,7 @@ void drop_last_blank_rows(Table& table, std::size_t rows_to_keep) {
 
 /// In a file of one column an empty line can be a blank cell. The expected number of rows decides;
 /// without it, only those between two numbers are cells.
-void settle_blank_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected) {
+void resolve_blank_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected) {
   const auto is_blank = [&table](const Row& row) { return is_blank_row(table, row); };
   const auto blank_rows =
       static_cast<std::size_t>(std::count_if(table.rows.begin(), table.rows.end(), is_blank));
@@ -262,12 +263,12 @@ void refuse_ragged_rows(const Table& table, std::optional<std::array<std::size_t
 
 }  // namespace
 
-void settle_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected,
-                 std::size_t stacked, const std::string& where) {
-  settle_blank_rows(table, expected);
+void normalise_table_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected,
+                          std::size_t stacked, const std::string& where) {
+  resolve_blank_rows(table, expected);
   if (expected) {
     drop_surplus(table, *expected);
-    settle_headings(table, *expected, stacked);
+    normalise_headings(table, *expected, stacked);
     drop_surplus(table, *expected);
   }
   refuse_empty_table(table, where);
@@ -283,8 +284,8 @@ constexpr std::array starts = {"="sv,  "+"sv,  "-"sv,  "@"sv,  "\t"sv, "\r"sv,
 
 // Blanks of every kind, and what is not seen: controls, marks of direction, soft hyphens, zero
 // widths. A spreadsheet may pass over them.
-bool is_passed_over(Code code) {
-  return code != bad_byte && (is_unseen(code) || category_group(code) == 'Z');
+bool is_skipped(CodePoint code) {
+  return code != bad_byte && (is_invisible(code) || category_group(code) == 'Z');
 }
 
 bool starts_formula(std::string_view text) {
@@ -297,8 +298,8 @@ bool starts_formula(std::string_view text) {
 bool needs_guard(std::string_view label) {
   label.remove_prefix(std::min(label.find_first_not_of('\''), label.size()));
   while (!label.empty() && !starts_formula(label)) {
-    const Decoded first = decoded(label, 0);
-    if (!is_passed_over(first.code)) return false;
+    const DecodedCodePoint first = decode_code_point(label, 0);
+    if (!is_skipped(first.code)) return false;
     label.remove_prefix(first.bytes);
   }
   return !label.empty();
@@ -332,28 +333,29 @@ constexpr std::string_view separators = "\t;,";  // the likeliest first, where a
 // ---------------------------------------------------------------- which separator
 
 /// How often one separator stands in the lines of a file.
-struct Tally {
+struct SeparatorCount {
   std::size_t in_first_line = 0;
   std::size_t in_this_line = 0;
-  std::size_t lines_with = 0;
+  std::size_t line_count = 0;
   bool even = true;  ///< as often in every line as in the first
 };
 
-using Tallies = std::array<Tally, separators.size()>;
+using SeparatorCounts = std::array<SeparatorCount, separators.size()>;
 
-void close_line(Tallies& tallies, bool first_line) {
-  for (Tally& tally : tallies) {
-    if (first_line) tally.in_first_line = tally.in_this_line;
-    tally.even = tally.even && tally.in_this_line == tally.in_first_line;
-    tally.lines_with += tally.in_this_line > 0 ? 1 : 0;
-    tally.in_this_line = 0;
+void close_line(SeparatorCounts& separator_counts, bool first_line) {
+  for (SeparatorCount& separator_count : separator_counts) {
+    if (first_line) separator_count.in_first_line = separator_count.in_this_line;
+    separator_count.even =
+        separator_count.even && separator_count.in_this_line == separator_count.in_first_line;
+    separator_count.line_count += separator_count.in_this_line > 0 ? 1 : 0;
+    separator_count.in_this_line = 0;
   }
 }
 
 /// Counts what stands outside quotes. The start of a long file says enough about all of it.
-Tallies count_separators(std::string_view text) {
+SeparatorCounts count_separators(std::string_view text) {
   constexpr std::size_t enough = 1 << 16;
-  Tallies tallies;
+  SeparatorCounts separator_counts;
   bool quoted = false;
   bool blank_line = true;
   bool first_line = true;
@@ -361,31 +363,32 @@ Tallies count_separators(std::string_view text) {
     const char c = text[i];
     if (c == '"') quoted = !quoted;
     if (!quoted && (c == '\n' || c == '\r')) {
-      if (!blank_line) close_line(tallies, first_line);
+      if (!blank_line) close_line(separator_counts, first_line);
       first_line = first_line && blank_line;
       blank_line = true;
-      if (i > enough) return tallies;
+      if (i > enough) return separator_counts;
       continue;
     }
     if (c != ' ') blank_line = false;
     const std::size_t kind = separators.find(c);
-    if (!quoted && kind != std::string_view::npos) ++tallies[kind].in_this_line;
+    if (!quoted && kind != std::string_view::npos) ++separator_counts[kind].in_this_line;
   }
-  if (!blank_line) close_line(tallies, first_line);
-  return tallies;
+  if (!blank_line) close_line(separator_counts, first_line);
+  return separator_counts;
 }
 
 /// The separator that parts every line alike; else the one found in most lines.
 char separator_of(std::string_view text) {
-  const Tallies tallies = count_separators(text);
+  const SeparatorCounts separator_counts = count_separators(text);
   for (std::size_t kind = 0; kind < separators.size(); ++kind) {
-    if (tallies[kind].even && tallies[kind].in_first_line > 0) return separators[kind];
+    if (separator_counts[kind].even && separator_counts[kind].in_first_line > 0)
+      return separators[kind];
   }
-  const auto most =
-      std::max_element(tallies.begin(), tallies.end(),
-                       [](const Tally& a, const Tally& b) { return a.lines_with < b.lines_with; });
-  if (most->lines_with == 0) return blanks;
-  return separators[static_cast<std::size_t>(most - tallies.begin())];
+  const auto most = std::max_element(
+      separator_counts.begin(), separator_counts.end(),
+      [](const SeparatorCount& a, const SeparatorCount& b) { return a.line_count < b.line_count; });
+  if (most->line_count == 0) return blanks;
+  return separators[static_cast<std::size_t>(most - separator_counts.begin())];
 }
 
 // ---------------------------------------------------------------- text → table of fields

@@ -48,12 +48,12 @@ bool is_text(const Field& field);
 
 /// The text of a table that is ruled with |, as Markdown and people write it ("the | -0.5 -0.5"),
 /// with tabs between its cells and its lines where they were; nothing where it is none.
-std::optional<std::string> without_rules(std::string_view text);
+std::optional<std::string> strip_ruled_lines(std::string_view text);
 
 /// Takes lines that are no rows out of a table of `stacked` matrices of the `expected` size: a
 /// title over them all or over each, and names over plain rows, which become labels. Rows that
 /// begin with a name and have no names over them are marked so.
-void settle_headings(Table& table, std::array<std::size_t, 2> expected, std::size_t stacked);
+void normalise_headings(Table& table, std::array<std::size_t, 2> expected, std::size_t stacked);
 
 /// What to do where commas are decimal marks and part the cells, too.
 inline constexpr std::string_view decimal_commas_hint =
@@ -62,8 +62,8 @@ inline constexpr std::string_view decimal_commas_hint =
 /// Drops the rows that are no cells, blank ones and headings, and makes sure that the others are
 /// there and equally long; `expected` is the size of the matrix, of which `stacked` may stand one
 /// below the other. Throws InputError.
-void settle_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected,
-                 std::size_t stacked, const std::string& where);
+void normalise_table_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected,
+                          std::size_t stacked, const std::string& where);
 
 /// A label as a cell: in quotes where RFC 4180 asks for it, and where a reader might take a mark
 /// inside for a separator or drop a blank at the ends; after an apostrophe where a spreadsheet

@@ -13,11 +13,11 @@ namespace {
 
 /// The room that a cell and the mark behind it want.
 std::size_t widest_cell(const CsvOptions& options) {
-  if (!options.digits) return longest_shortest + 1;
-  return longest_fixed(*options.digits) + 1;
+  if (!options.digits) return max_shortest_length + 1;
+  return max_fixed_length(*options.digits) + 1;
 }
 
-void refuse_misfits(const CsvMatrix& matrix, const CsvOptions& options) {
+void refuse_mismatched_sizes(const CsvMatrix& matrix, const CsvOptions& options) {
   const auto fits = [](const auto& labels, std::size_t size) {
     return labels.empty() || labels.size() == size;
   };
@@ -31,7 +31,7 @@ void refuse_misfits(const CsvMatrix& matrix, const CsvOptions& options) {
 /// A label that is a number, but not that of its place, stands in quotes: so a reader that does not
 /// know the size tells it from a cell.
 std::string label_at(std::string_view label, std::size_t place) {
-  const bool is_number = parse_cell(label, mark_of(label)).fault == NumeralFault::none;
+  const bool is_number = parse_cell(label, decimal_mark_of(label)).fault == NumeralError::none;
   if (!is_number || label == std::to_string(place + 1)) return csv::label_cell(label);
   const std::string text = csv::label_cell(label);
   return text.starts_with('"') || text.starts_with('\'') ? text : '"' + text + '"';
@@ -58,7 +58,7 @@ void append_cells(std::string& text, std::span<const double> cells, const CsvOpt
       out = start;
     }
     if (options.blanks == CsvBlanks::as_nan || !std::isnan(value)) {
-      out = options.digits ? put_fixed(out, value, *options.digits) : put_shortest(out, value);
+      out = options.digits ? write_fixed(out, value, *options.digits) : write_shortest(out, value);
     }
     *out++ = ',';
   }
@@ -78,9 +78,9 @@ std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::s
   constexpr std::size_t room_size = 1 << 14;
   std::vector<char> room(std::max(room_size, widest_cell(options)));
   const bool labelled = is_labelled(matrix, options);
-  constexpr std::size_t usual_cell = 21;  // a sign, 17 digits, a point and a comma
+  constexpr std::size_t typical_cell_bytes = 21;  // a sign, 17 digits, a point and a comma
   std::string text;
-  text.reserve(usual_cell * (end - begin) * (matrix.columns + 1));
+  text.reserve(typical_cell_bytes * (end - begin) * (matrix.columns + 1));
   for (std::size_t i = begin; i < end; ++i) {
     if (labelled && !matrix.row_labels.empty()) text += label_at(matrix.row_labels[i], i);
     if (labelled) text += ',';
@@ -93,7 +93,7 @@ std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::s
 
 // Pieces of rows become text side by side, and go to the sink in their order.
 void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& sink) {
-  refuse_misfits(matrix, options);
+  refuse_mismatched_sizes(matrix, options);
   if (is_labelled(matrix, options)) {
     std::string labels;
     append_column_labels(labels, matrix);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view root_sign = "\u221A";
 constexpr std::string_view minus_sign = "\u2212";  // what typeset pages print for a minus
-constexpr NumeralResult no_number = {.fault = NumeralFault::not_a_number};
+constexpr NumeralResult no_number = {.fault = NumeralError::not_a_number};
 
 bool take(std::string_view& text, std::string_view what) {
   if (!text.starts_with(what)) return false;
@@ -31,7 +31,7 @@ std::optional<double> plain(std::string_view text, DecimalMark mark) {
   const bool has_digit_first =
       !text.empty() && (text[0] == '.' || text[0] == ',' || (text[0] >= '0' && text[0] <= '9'));
   const NumeralResult result = parse_numeral(text, mark);
-  if (!has_digit_first || result.fault != NumeralFault::none) return {};
+  if (!has_digit_first || result.fault != NumeralError::none) return {};
   return result.numeral.value;
 }
 
@@ -65,7 +65,7 @@ NumeralResult exactly(double value) {
 
 NumeralResult percentage(std::string_view text, DecimalMark mark) {
   NumeralResult result = parse_numeral(trimmed(text), mark);
-  if (result.fault != NumeralFault::none) return result;
+  if (result.fault != NumeralError::none) return result;
   if (!std::isfinite(result.numeral.value)) return no_number;
   result.numeral.value /= 100;
   result.numeral.decimals += 2;
@@ -98,7 +98,7 @@ std::string in_plain_characters(std::string_view text) {
   std::string plain;
   bool blank = false;
   for (std::size_t at = 0; at < text.size();) {
-    const auto [code, bytes] = decoded(text, at);
+    const auto [code, bytes] = decode_code_point(text, at);
     const bool is_dash = code >= 0x2010 && code <= 0x2013;
     const char group = code == bad_byte ? 'S' : category_group(code);
     if (group == 'Z' || group == 'C') {
@@ -115,7 +115,7 @@ std::string in_plain_characters(std::string_view text) {
 
 NumeralResult read_in_any_way(std::string_view text, DecimalMark mark) {
   const NumeralResult plain = parse_numeral(text, mark);
-  if (plain.fault != NumeralFault::not_a_number || text.empty()) return plain;
+  if (plain.fault != NumeralError::not_a_number || text.empty()) return plain;
   if (text.ends_with('%')) return percentage(text.substr(0, text.size() - 1), mark);
   return fraction_or_root(text, mark);
 }
@@ -129,16 +129,16 @@ bool is_without_decimals(const Numeral& cell) {
 NumeralResult parse_cell(std::string_view text, DecimalMark mark) {
   const NumeralResult result = read_in_any_way(text, mark);
   const bool is_ascii = std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0; });
-  if (result.fault != NumeralFault::not_a_number || is_ascii) return result;
+  if (result.fault != NumeralError::not_a_number || is_ascii) return result;
   const std::string plain = in_plain_characters(text);
   return plain == text ? result : read_in_any_way(plain, mark);
 }
 
-DecimalMark mark_of(std::string_view cell) {
+DecimalMark decimal_mark_of(std::string_view cell) {
   return cell.find(',') == std::string_view::npos ? DecimalMark::point : DecimalMark::comma;
 }
 
-void settle_exact(std::span<Numeral> cells) {
+void resolve_precision(std::span<Numeral> cells) {
   if (std::ranges::none_of(cells, is_without_decimals)) return;
   std::int16_t most = 0;
   for (const Numeral& cell : cells) {
@@ -154,7 +154,7 @@ void settle_exact(std::span<Numeral> cells) {
   }
 }
 
-Numeral keep_unread(Written& written, std::string_view text) {
+Numeral keep_bad_cell(ParsedArray& written, std::string_view text) {
   constexpr std::size_t most = 1000;
   if (written.unread.size() < most) written.unread.push_back(printable(text));
   return {.value = std::numeric_limits<double>::quiet_NaN(),
@@ -164,7 +164,7 @@ Numeral keep_unread(Written& written, std::string_view text) {
 namespace {
 
 constexpr std::string_view infinity_sign = "\u221e";
-constexpr long largest_exponent = 1'000'000;  // far outside a double, far inside an int
+constexpr long max_exponent = 1'000'000;  // far outside a double, far inside an int
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -215,7 +215,7 @@ std::optional<long> read_exponent(std::string_view text) {
   const bool minus = take_sign(text);
   if (text.empty() || digits_from(text, 0) != text.size()) return std::nullopt;
   long exponent = 0;
-  for (const char c : text) exponent = std::min(exponent * 10 + (c - '0'), largest_exponent);
+  for (const char c : text) exponent = std::min(exponent * 10 + (c - '0'), max_exponent);
   return minus ? -exponent : exponent;
 }
 
@@ -282,7 +282,7 @@ std::int16_t decimals_of(const Parts& parts) {
   return static_cast<std::int16_t>(std::clamp(fraction - parts.exponent, -most, most));
 }
 
-constexpr std::size_t fewest_rounded_digits = 16;  // 2^53 has as many
+constexpr std::size_t min_rounded_digits = 16;  // 2^53 has as many
 
 /// The fewest digits that tell a whole number's double, without zeros behind them.
 std::string short_digits(double value) {
@@ -304,9 +304,9 @@ bool is_control(std::string_view character) {
 
 }  // namespace
 
-bool is_held(std::string_view digits, double value) {
+bool is_representable(std::string_view digits, double value) {
   digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
-  if (digits.size() < fewest_rounded_digits || fmt::format("{:.0f}", value) == digits) return true;
+  if (digits.size() < min_rounded_digits || fmt::format("{:.0f}", value) == digits) return true;
   const std::string shortest = short_digits(value);
   return digits.starts_with(shortest) &&
          digits.find_first_not_of('0', shortest.size()) == std::string_view::npos;
@@ -319,22 +319,22 @@ NumeralResult parse_numeral(std::string_view token, DecimalMark mark) {
     return {.numeral = {.value = minus ? -*value : *value}};
   }
   const auto parts = split_parts(text, mark == DecimalMark::comma ? ',' : '.');
-  if (!parts) return {.fault = NumeralFault::not_a_number};
+  if (!parts) return {.fault = NumeralError::not_a_number};
   const auto value = digits_value(text, *parts, mark);
-  if (!value) return {.fault = NumeralFault::too_large};
+  if (!value) return {.fault = NumeralError::too_large};
   const bool is_whole = !parts->scientific && parts->digits_end == parts->whole_digits;
-  if (is_whole && !is_held(text, *value)) return {.fault = NumeralFault::rounded};
+  if (is_whole && !is_representable(text, *value)) return {.fault = NumeralError::rounded};
   return {.numeral = {.value = minus ? -*value : *value,
                       .decimals = decimals_of(*parts),
                       .scientific = parts->scientific}};
 }
 
-std::string refusal(NumeralFault fault, std::string_view token) {
+std::string refusal(NumeralError fault, std::string_view token) {
   const std::string shown = "\"" + printable(token) + "\"";
-  if (fault == NumeralFault::too_large) {
+  if (fault == NumeralError::too_large) {
     return shown + " is too large: a number goes up to 1.79e308; for infinity write inf";
   }
-  if (fault == NumeralFault::rounded) {
+  if (fault == NumeralError::rounded) {
     return shown +
            " is a whole number that no double holds: if it may be rounded, write it with a point";
   }

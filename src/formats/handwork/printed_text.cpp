@@ -19,7 +19,7 @@
 
 namespace qkv::inline formats {
 
-namespace pasted {
+namespace printed_text {
 namespace {
 
 inline constexpr auto npos = std::string_view::npos;
@@ -32,7 +32,8 @@ inline constexpr std::string_view fit_example = "paste numbers, such as [[1, 2],
 struct Source {
   std::string_view text;
   const std::string& where;
-  Written* unread = nullptr;  ///< keeps the texts of cells that are no numbers, where they are kept
+  ParsedArray* unread =
+      nullptr;  ///< keeps the texts of cells that are no numbers, where they are kept
 
   [[noreturn]] void refuse(std::size_t pos, std::string_view why) const;
 };
@@ -62,23 +63,23 @@ Numeral read_number(std::string_view token, const Source& source, std::size_t po
   if (token == "True" || token == "true") return {.value = 1};
   if (token == "False" || token == "false") return {.value = 0};
   const NumeralResult result = parse_cell(token);
-  if (result.fault == NumeralFault::none) return result.numeral;
+  if (result.fault == NumeralError::none) return result.numeral;
   if (source.unread == nullptr) source.refuse(pos, refusal(result.fault, token));
-  return keep_unread(*source.unread, token);
+  return keep_bad_cell(*source.unread, token);
 }
 
-constexpr std::size_t deepest = 32;  // as many axes as NumPy 1 has
+constexpr std::size_t max_depth = 32;  // as many axes as NumPy 1 has
 
 /// Reads nested lists of numbers, and checks that lists of one level are of one size.
 class BracketReader {
  public:
   BracketReader(const Source& source, std::size_t start) : source_(source), pos_(start) {}
 
-  Written read() {
+  ParsedArray read() {
     do {
       step();
     } while (!open_.empty());
-    Written written;
+    ParsedArray written;
     written.shape = sizes_;
     written.cells = std::move(cells_);
     return written;
@@ -123,9 +124,9 @@ class BracketReader {
   }
 
   void deepen() {
-    if (open_.size() == deepest) {
+    if (open_.size() == max_depth) {
       source_.refuse(pos_,
-                     fmt::format("brackets nest more than {} deep: {}", deepest, fit_example));
+                     fmt::format("brackets nest more than {} deep: {}", max_depth, fit_example));
     }
     open_.push_back(0);
     open_start_.push_back(pos_);
@@ -144,8 +145,8 @@ class BracketReader {
     const bool of_numbers = depth + 1 == sizes_.size();
     const std::string_view what = of_numbers ? "number" : "list";
     source_.refuse(pos, fmt::format("this {} has {}, the first has {}: give all the same number",
-                                    of_numbers ? "row" : "list", counted(size, what),
-                                    counted(sizes_[depth], what)));
+                                    of_numbers ? "row" : "list", pluralise(size, what),
+                                    pluralise(sizes_[depth], what)));
   }
 
   /// A list without lists in it: one row, or with semicolons MATLAB's rows.
@@ -294,9 +295,9 @@ std::optional<std::size_t> opening_bracket(std::string_view text) {
 /// Reads the nested lists that open at `start`, as NumPy, PyTorch, Python and MATLAB write them,
 /// and checks that lists of one level are of one size. After them there may be what ends a call,
 /// and nothing that could change the numbers. Throws InputError with the line.
-Written read_brackets(const Source& source, std::size_t start) {
+ParsedArray read_brackets(const Source& source, std::size_t start) {
   BracketReader reader(source, start);
-  Written written = reader.read();
+  ParsedArray written = reader.read();
   refuse_rest(source, reader.end());
   return written;
 }
@@ -307,7 +308,7 @@ class DisplayReader {
  public:
   explicit DisplayReader(const Source& source) : source_(source) {}
 
-  Written read() {
+  ParsedArray read() {
     for (std::size_t start = 0; start < source_.text.size();) {
       const std::size_t end = std::min(source_.text.find('\n', start), source_.text.size());
       read_line({.start = start, .end = end});
@@ -374,7 +375,7 @@ class DisplayReader {
     const bool has_digits = std::isfinite(plain.value) && !plain.scientific;
     if (factor_exponent_ == 0 || !has_digits) return plain;
     const NumeralResult result = parse_numeral(fmt::format("{}e{}", token, factor_exponent_));
-    if (result.fault != NumeralFault::none) source_.refuse(pos, refusal(result.fault, token));
+    if (result.fault != NumeralError::none) source_.refuse(pos, refusal(result.fault, token));
     Numeral numeral = result.numeral;
     numeral.scientific = false;  // the digits of all cells end at the same place
     return numeral;
@@ -385,7 +386,7 @@ class DisplayReader {
       if (later_block_) {
         source_.refuse(pos, fmt::format("this block of columns has more than the first's {}: paste "
                                         "all of every block",
-                                        counted(rows_.size(), "row")));
+                                        pluralise(rows_.size(), "row")));
       }
       rows_.emplace_back();
       row_places_.push_back(pos);
@@ -405,21 +406,21 @@ class DisplayReader {
       source_.refuse(
           source_.text.size(),
           fmt::format("a block of columns has {}, the first has {}: paste all of every block",
-                      counted(row_, "row"), counted(rows_.size(), "row")));
+                      pluralise(row_, "row"), pluralise(rows_.size(), "row")));
     }
     row_ = 0;
     later_block_ = true;
   }
 
-  Written joined() const {
-    Written written;
+  ParsedArray joined() const {
+    ParsedArray written;
     written.shape = {rows_.size(), rows_.front().size()};
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (rows_[i].size() != rows_.front().size()) {
         source_.refuse(row_places_[i],
                        fmt::format("this row has {}, the first has {}: give all the same number",
-                                   counted(rows_[i].size(), "number"),
-                                   counted(rows_.front().size(), "number")));
+                                   pluralise(rows_[i].size(), "number"),
+                                   pluralise(rows_.front().size(), "number")));
       }
       written.cells.insert(written.cells.end(), rows_[i].begin(), rows_[i].end());
     }
@@ -450,18 +451,18 @@ bool has_display_lines(std::string_view text) {
 
 /// Reads what MATLAB and Octave display: rows that stand under "A =", under a common factor such as
 /// "1.0e+03 *", or in blocks under "Columns 1 through 8". Throws InputError with the line.
-Written read_display(const Source& source) { return DisplayReader(source).read(); }
+ParsedArray read_display(const Source& source) { return DisplayReader(source).read(); }
 
 }  // namespace
-}  // namespace pasted
+}  // namespace printed_text
 
 namespace {
 
-using pasted::fit_example;
-using pasted::npos;
-using pasted::Source;
+using printed_text::fit_example;
+using printed_text::npos;
+using printed_text::Source;
 
-void refuse_shortened(const Source& source) {
+void refuse_abbreviated(const Source& source) {
   const std::size_t dots = std::min(source.text.find("..."), source.text.find("…"));
   if (dots == npos) return;
   source.refuse(dots,
@@ -471,12 +472,12 @@ void refuse_shortened(const Source& source) {
 }
 
 /// Whether the first cell is empty or quoted: then it is CSV, where "..." may be a label.
-bool opens_like_csv(std::string_view text) {
+bool looks_like_csv(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   return first != npos && std::string_view(",;\t\"").find(text[first]) != npos;
 }
 
-void refuse_numberless(const Source& source) {
+void refuse_without_numbers(const Source& source) {
   const std::string small = ascii_lowercase(std::string(source.text));
   for (const std::string_view sign : {"inf", "nan", "∞", "true", "false"}) {
     if (small.find(sign) != npos) return;
@@ -487,29 +488,31 @@ void refuse_numberless(const Source& source) {
 
 }  // namespace
 
-Written read_pasted_for(std::string_view text, const std::string& where, const Wanted& wanted) {
+ParsedArray read_printed_text_with(std::string_view text, const std::string& where,
+                                   const ReadOptions& wanted) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-  Written unread;  // for the texts of cells that are no numbers
+  ParsedArray unread;  // for the texts of cells that are no numbers
   const Source source{.text = text,
                       .where = where,
-                      .unread = wanted.unreadable == Unreadable::kept ? &unread : nullptr};
-  if (opens_like_csv(text)) return read_csv_for(text, where, wanted);
-  refuse_shortened(source);
-  const auto start = pasted::opening_bracket(text);
+                      .unread = wanted.on_bad_cell == OnBadCell::kept ? &unread : nullptr};
+  if (looks_like_csv(text)) return read_csv_with(text, where, wanted);
+  refuse_abbreviated(source);
+  const auto start = printed_text::opening_bracket(text);
   if (!start) {
-    refuse_numberless(source);
-    if (!pasted::has_display_lines(text)) return read_csv_for(text, where, wanted);
+    refuse_without_numbers(source);
+    if (!printed_text::has_display_lines(text)) return read_csv_with(text, where, wanted);
   }
-  Written written = start ? pasted::read_brackets(source, *start) : pasted::read_display(source);
-  settle_exact(written.cells);
+  ParsedArray written =
+      start ? printed_text::read_brackets(source, *start) : printed_text::read_display(source);
+  resolve_precision(written.cells);
   written.unread = std::move(unread.unread);
   return written;
 }
 
-Written read_pasted(std::string_view text, const std::string& where,
-                    std::optional<std::array<std::size_t, 2>> expected) {
-  return read_pasted_for(text, where, {.expected = expected});
+ParsedArray read_printed_text(std::string_view text, const std::string& where,
+                              std::optional<std::array<std::size_t, 2>> expected) {
+  return read_printed_text_with(text, where, {.expected = expected});
 }
 
 }  // namespace qkv::inline formats

@@ -74,14 +74,14 @@ const OptionRule* rule_of(const StepRecipe& step, std::string_view key) {
 // true, 0.5, [1, 4] or a word.
 OptionValue value_in(std::string_view text) {
   if (text == "true" || text == "false") return text == "true";
-  if (const auto number = number_in<double>(text)) return *number;
+  if (const auto number = parse_number<double>(text)) return *number;
   if (text.starts_with('[') && text.ends_with(']')) {
     const std::string_view inside = text.substr(1, text.size() - 2);
     const std::size_t comma = inside.find(',');
-    const auto from = number_in<double>(trimmed(inside.substr(0, comma)));
+    const auto from = parse_number<double>(trimmed(inside.substr(0, comma)));
     const auto to = comma == std::string_view::npos
                         ? std::nullopt
-                        : number_in<double>(trimmed(inside.substr(comma + 1)));
+                        : parse_number<double>(trimmed(inside.substr(comma + 1)));
     if (from && to) return OptionSpan{*from, *to};
   }
   const bool is_quoted = text.size() >= 2 && text.starts_with('"') && text.ends_with('"');
@@ -96,7 +96,7 @@ OptionValue value_in(std::string_view text) {
 }
 
 void set_value(StepRecipe& step, const OptionRule& rule, std::string_view text,
-               Convention convention) {
+               TokenLayout token_layout) {
   OptionValue value = value_in(text);
   const std::string wrong =
       rule.file ? fmt::format("{} is a file of the lesson's", rule.name) : complaint(rule, value);
@@ -105,7 +105,7 @@ void set_value(StepRecipe& step, const OptionRule& rule, std::string_view text,
   }
   Options written;
   written.set(std::string(rule.name), std::move(value));
-  const Options inside = step.operation->turned(std::move(written), convention);
+  const Options inside = step.operation->turned(std::move(written), token_layout);
   for (const auto& [name, one] : inside.all()) step.options.set(name, one);
 }
 
@@ -140,7 +140,7 @@ void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
         "lesson's file",
         printable(step.name)));
   }
-  step.of = step.operation->turned(std::move(of), recipe.convention);
+  step.of = step.operation->turned(std::move(of), recipe.token_layout);
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ bool set_option(Recipe& recipe, std::string_view change) {
     if (!rule && is_pattern && !has_operands) continue;
     if (!rule && !has_operands) refuse_key(step, wanted->key);
     if (rule) {
-      set_value(step, *rule, wanted->value, recipe.convention);
+      set_value(step, *rule, wanted->value, recipe.token_layout);
     } else {
       set_operands(recipe, step, wanted->value);
     }
@@ -204,7 +204,7 @@ bool is_other_work(const Step& step, const Trace& own) {
 
 }  // namespace
 
-Lesson with_true_words(Lesson lesson, const Trace& own, const Trace& now) {
+Lesson without_stale_prose(Lesson lesson, const Trace& own, const Trace& now) {
   lesson.changed = true;
   const auto is_own = [&](const std::string& name) { return !is_changed(name, own, now); };
   for (const Step& step : now.steps) {
@@ -229,10 +229,10 @@ namespace {
 
 double set_value(const std::string& change, std::string_view written) {
   const std::string_view text = trimmed(written);
-  const NumeralResult result = parse_cell(text, mark_of(text));
-  if (result.fault != NumeralFault::none || std::isnan(result.numeral.value)) {
+  const NumeralResult result = parse_cell(text, decimal_mark_of(text));
+  if (result.fault != NumeralError::none || std::isnan(result.numeral.value)) {
     const bool is_in_digits =
-        result.fault == NumeralFault::too_large || result.fault == NumeralFault::rounded;
+        result.fault == NumeralError::too_large || result.fault == NumeralError::rounded;
     throw InputError(fmt::format(
         "--set {}: {}", change,
         is_in_digits
@@ -251,7 +251,7 @@ double set_value(const std::string& change, std::string_view written) {
   for (const StepRecipe& step : recipe.steps) {
     if (has_steps) names.push_back(step.name);
   }
-  const std::string all = names.empty() ? "nothing in this lesson" : some_of(names);
+  const std::string all = names.empty() ? "nothing in this lesson" : abbreviated_list(names);
   throw InputError(fmt::format(
       "{} {} is not given; {}", option, name.empty() ? "\"\"" : printable(name),
       did_you_mean(
@@ -353,7 +353,7 @@ void set_all(Recipe& recipe, const std::vector<std::string>& changes, const Trac
 }
 
 Trace with_set(const Trace& trace, const std::vector<std::string>& changes) {
-  Recipe recipe{.convention = trace.convention,
+  Recipe recipe{.token_layout = trace.token_layout,
                 .environment = trace.environment,
                 .tokens = {},
                 .givens = trace.givens,
@@ -375,7 +375,7 @@ void patch_matrix(Recipe& recipe, const std::string& change, const Trace& named)
                             named, Settable::givens_and_steps)
                        .tensor;
   const std::string file = change.substr(equals + 1);
-  const Written written = read_written(file);
+  const ParsedArray written = read_array(file);
   if (written.shape != tensor.shape()) {
     throw InputError(fmt::format("--patch {}: {} is {}, and {} has {}", printable(change),
                                  change.substr(0, equals), shape_text(tensor.shape()),

@@ -52,6 +52,6 @@ std::string_view set_name(const Recipe& recipe, std::string_view change);
 /// that it is made of has other numbers, labels or another size, and where its prose has a live
 /// number of such a matrix; where nothing is left, its operation's words stand there. A `general`
 /// step keeps its title. What it asks at its end stays. `changed` is set in any case.
-Lesson with_true_words(Lesson lesson, const Trace& own, const Trace& now);
+Lesson without_stale_prose(Lesson lesson, const Trace& own, const Trace& now);
 
 }  // namespace qkv::inline lesson

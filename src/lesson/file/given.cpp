@@ -89,7 +89,7 @@ struct Table {
   void fault(std::string message) const { reader.fault(node(), std::move(message)); }
 };
 
-std::optional<Numbers> from_written(const Written& written, std::string_view where) {
+std::optional<Numbers> from_written(const ParsedArray& written, std::string_view where) {
   Numbers source;
   std::vector<double> values;
   values.reserve(written.cells.size());
@@ -110,7 +110,7 @@ std::optional<Numbers> from_written(const Written& written, std::string_view whe
 
 std::optional<Numbers> read_value(const Table& given) {
   const auto* text = given.node().as_string();
-  const auto written = text ? std::optional(read_pasted(text->get(), "value"))
+  const auto written = text ? std::optional(read_printed_text(text->get(), "value"))
                             : given.reader.numbers(given.node(), given.key);
   return written ? from_written(*written, "value") : std::nullopt;
 }
@@ -120,7 +120,7 @@ std::optional<Numbers> read_from_file(const Table& given) {
   if (!file) return {};
   const std::filesystem::path path = file_of_lesson(given.context.directory, *file);
   const auto key_in_file = given.reader.text(given.table, "key");
-  if (is_changed(path)) {
+  if (is_modified(path)) {
     throw InputError(fmt::format(
         "{}: this is not the file that {} beside it lists: it was changed after the export; export "
         "again or, if the change is meant, remove that list",
@@ -130,7 +130,7 @@ std::optional<Numbers> read_from_file(const Table& given) {
   if (!key_in_file && format && format->read_numbers) {
     if (auto numbers = format->read_numbers(path)) return Numbers{*std::move(numbers)};
   }
-  return from_written(read_written(path, key_in_file), *file);
+  return from_written(read_array(path, key_in_file), *file);
 }
 
 // 1 where `is_one(row, column)` says so, else 0.
@@ -142,7 +142,7 @@ std::optional<Numbers> square_of(const Table& given, bool (*is_one)(std::size_t,
     return {};
   }
   const std::size_t n = sizes->front();
-  std::vector<double> values(count_of({n, n}, given.key));
+  std::vector<double> values(element_count({n, n}, given.key));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = is_one(i / n, i % n) ? 1 : 0;
   return Numbers{tensor_of({n, n}, std::move(values))};
 }
@@ -150,7 +150,7 @@ std::optional<Numbers> square_of(const Table& given, bool (*is_one)(std::size_t,
 std::optional<Numbers> filled(const Table& given, double value) {
   const auto shape = given.shape();
   if (!shape) return {};
-  return Numbers{tensor_of(*shape, std::vector<double>(count_of(*shape, given.key), value))};
+  return Numbers{tensor_of(*shape, std::vector<double>(element_count(*shape, given.key), value))};
 }
 
 // The stream to draw from, started again where the given has a seed of its own.
@@ -174,7 +174,7 @@ std::optional<Numbers> draw(const Table& given, void (RandomStream::*draws)(std:
   const auto shape = given.shape();
   RandomStream* stream = stream_for(given);
   if (!shape || !stream) return {};
-  Values numbers = Values::unwritten(count_of(*shape, given.key));
+  Values numbers = Values::uninitialised(element_count(*shape, given.key));
   (stream->*draws)(numbers.write());
   return Numbers{tensor_of(*shape, std::move(numbers))};
 }
@@ -320,7 +320,7 @@ std::optional<Given> read_given(const toml::table& table, GivenContext& context,
       return {};
     }
     context.budget.add(tensor, kind->key);
-    if (context.convention == Convention::columns) tensor = transposed(tensor);
+    if (context.token_layout == TokenLayout::columns) tensor = transposed(tensor);
     return Given{name, std::move(tensor)};
   } catch (const InputError& error) {
     reader.fault(*table.get(kind->key), fmt::format("{}: {}", name, error.what()));

@@ -14,7 +14,7 @@ namespace qkv::inline lesson {
 /// What the [[given]] tables of one lesson share while they are read in file order.
 struct GivenContext {
   std::filesystem::path directory;
-  Convention convention = Convention::rows;
+  TokenLayout token_layout = TokenLayout::rows;
   std::optional<Generator> generator;
   std::optional<RandomStream> stream;
   MemoryBudget budget;  ///< the numbers given so far

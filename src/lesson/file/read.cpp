@@ -24,7 +24,7 @@ constexpr std::string_view lesson_keys[] = {
 // Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
 class LessonFile {
  public:
-  LessonFile(const toml::table& document, const LessonFiles& files, LessonReading& result)
+  LessonFile(const toml::table& document, const LessonFiles& files, ParsedLesson& result)
       : document_(document), files_(files), lesson_(result.lesson), reader_(result.faults) {
     context_.directory = files.directory;
   }
@@ -36,12 +36,12 @@ class LessonFile {
     read_convention();
     read_random(document_, context_, reader_);
     read_model();
-    names_.foresee(document_);
+    names_.declare(document_);
     each("given", [this](const toml::table& table) { read_one_given(table); });
     // What is said of a model that could not be read can't be understood.
     if (document_.contains("model") && model_steps_ == 0) return;
     each("step", [this](const toml::table& table) { read_step(table); });
-    go_back();
+    build_backward();
     each("expect", [this](const toml::table& table) {
       auto expectation = read_expectation(table, names_, reader_);
       if (expectation) lesson_.expectations.push_back(*std::move(expectation));
@@ -78,15 +78,15 @@ class LessonFile {
   }
 
   void read_convention() {
-    const auto convention = reader_.text(document_, "convention");
-    if (!convention || *convention == "rows") return;
-    if (*convention == "columns") {
-      lesson_.recipe.convention = Convention::columns;
-      context_.convention = Convention::columns;
+    const auto token_layout = reader_.text(document_, "convention");
+    if (!token_layout || *token_layout == "rows") return;
+    if (*token_layout == "columns") {
+      lesson_.recipe.token_layout = TokenLayout::columns;
+      context_.token_layout = TokenLayout::columns;
       return;
     }
     reader_.fault(*document_.get("convention"),
-                  fmt::format("convention is \"rows\" or \"columns\", not \"{}\"", *convention));
+                  fmt::format("convention is \"rows\" or \"columns\", not \"{}\"", *token_layout));
   }
 
   void read_model() {
@@ -178,18 +178,18 @@ class LessonFile {
       of = std::move(*several);
     }
     if (std::ranges::any_of(of, [&](const std::string& name) { return may_be_gradient(name); })) {
-      go_back();
+      build_backward();
     }
     for (const std::string& name : of) names_.require(*node, name, reader_);
     return of;
   }
 
   bool may_be_gradient(const std::string& name) const {
-    return name.starts_with(gradient_name("")) && !names_.is_met(name);
+    return name.starts_with(gradient_name("")) && !names_.is_defined(name);
   }
 
   // The gradients come after the steps that do without them.
-  void go_back() {
+  void build_backward() {
     const toml::node* node = std::exchange(backward_, nullptr);
     if (!node) return;
     if (!node->is_table()) {
@@ -217,7 +217,7 @@ class LessonFile {
   bool read_words_of_made(const toml::table& table) {
     const std::string name = table["name"].value_or(std::string());
     if (table.contains("op") || name.empty()) return false;
-    if (may_be_gradient(name)) go_back();
+    if (may_be_gradient(name)) build_backward();
     if (!made_.contains(name)) return false;
     constexpr std::string_view keys[] = {"name", "title", "say",     "notice", "try",
                                          "cell", "show",  "general", "marks"};
@@ -242,7 +242,7 @@ class LessonFile {
     if (name && goes_back) read_step_back(table, *name, std::move(of));
     if (!name || !operation) return;
     lesson_.recipe.steps.push_back({*name, operation,
-                                    operation->turned(std::move(of), context_.convention),
+                                    operation->turned(std::move(of), context_.token_layout),
                                     read_step_options(table, *operation, context_, reader_)});
     lesson_.texts.push_back(read_step_text(table, reader_));
   }
@@ -268,13 +268,13 @@ class LessonFile {
 
 }  // namespace
 
-LessonReading read_lesson(std::string_view toml, const std::string& where,
-                          const LessonFiles& files) {
-  LessonReading result;
+ParsedLesson read_lesson(std::string_view toml, const std::string& where,
+                         const LessonFiles& files) {
+  ParsedLesson result;
   result.lesson.where = where;
   result.lesson.asked = shell_word(where);
   result.lesson.name = std::filesystem::path(where).stem().string();
-  if (auto fault = unreadable(toml)) {
+  if (auto fault = prescreen_toml(toml)) {
     result.faults.push_back(*std::move(fault));
     return result;
   }

@@ -42,9 +42,9 @@ std::optional<std::vector<std::pair<std::string, std::string>>> read_from(const 
 
 }  // namespace
 
-std::optional<Backward> read_backward(const toml::table& table, TomlReader& reader) {
+std::optional<BackwardSpec> read_backward(const toml::table& table, TomlReader& reader) {
   reader.refuse_unknown_keys(table, backward_keys, "[backward]");
-  Backward backward;
+  BackwardSpec backward;
   if (table.contains("of")) {
     const auto of = reader.text(table, "of");
     if (!of) return {};
@@ -118,7 +118,7 @@ std::optional<Expectation> read_expectation(const toml::table& table, const Less
     reader.fault(table, "an [[expect]] needs of = \"scores\" and value = \"\"\"[[…]]\"\"\"");
     return {};
   }
-  if (!names.is_foreseen(*of)) {
+  if (!names.is_declared(*of)) {
     names.require(*table.get("of"), *of, reader);
     return {};
   }
@@ -128,7 +128,7 @@ std::optional<Expectation> read_expectation(const toml::table& table, const Less
                           .place = TomlReader::place(*value)};
   try {
     const auto* text = value->as_string();
-    auto numbers = text ? read_pasted(text->get(), "value") : reader.numbers(*value, "value");
+    auto numbers = text ? read_printed_text(text->get(), "value") : reader.numbers(*value, "value");
     if (!numbers) return {};
     expectation.value = *std::move(numbers);
     return expectation;
@@ -139,8 +139,8 @@ std::optional<Expectation> read_expectation(const toml::table& table, const Less
 }
 
 std::string disagreement(const Expectation& expectation, const Trace& trace) {
-  const Tensor tensor = as_shown(trace.at(expectation.of), trace.convention);
-  const Written& printed = expectation.value;
+  const Tensor tensor = as_shown(trace.at(expectation.of), trace.token_layout);
+  const ParsedArray& printed = expectation.value;
   if (without_leading_ones(printed.shape) != without_leading_ones(tensor.shape())) {
     return fmt::format("{} is {}, but {} was published{}", expectation.of,
                        shape_text(tensor.shape()), shape_text(printed.shape),
@@ -156,7 +156,7 @@ std::string disagreement(const Expectation& expectation, const Trace& trace) {
     if (agrees(printed.cells[i], tensor.values[i], decimals, exact)) continue;
     const CellReference cell = cell_at(expectation.of, tensor, i);
     return fmt::format("{} is {}, published as {}{}",
-                       reference_text(cell, tensor, Convention::rows), tensor.values[i],
+                       reference_text(cell, tensor, TokenLayout::rows), tensor.values[i],
                        printed.cells[i].value,
                        expectation.source.empty() ? "" : " (" + expectation.source + ")");
   }
@@ -225,7 +225,7 @@ Options read_step_options(const toml::table& table, const Operation& operation,
     }
     options.set(name, std::move(*value));
   }
-  return operation.turned(std::move(options), context.convention);
+  return operation.turned(std::move(options), context.token_layout);
 }
 
 namespace {
@@ -273,7 +273,7 @@ StepText read_step_text(const toml::table& table, TomlReader& reader) {
           .questions = reader.prose(table, "try")};
 }
 
-void LessonNames::foresee(const toml::table& document) {
+void LessonNames::declare(const toml::table& document) {
   for (const std::string_view key : {"given", "step"}) {
     const toml::array* tables = document.get(key) ? document.get(key)->as_array() : nullptr;
     for (std::size_t i = 0; tables && i < tables->size(); ++i) {
@@ -321,8 +321,8 @@ void LessonNames::require(const toml::node& at, const std::string& name, TomlRea
                                  name));
     return;
   }
-  const std::string otherwise =
-      met_.all().empty() ? "write it as a [[given]] first" : "there are " + some_of(met_.all());
+  const std::string otherwise = met_.all().empty() ? "write it as a [[given]] first"
+                                                   : "there are " + abbreviated_list(met_.all());
   reader.fault(at, fmt::format("nothing is named \"{}\"; {}", name,
                                did_you_mean(name, met_.all(), otherwise)));
 }

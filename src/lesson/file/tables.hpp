@@ -18,7 +18,7 @@ namespace qkv::inline lesson {
 class LessonNames {
  public:
   /// Takes note of every name of the file, so that a step can be told what comes too late.
-  void foresee(const toml::table& document);
+  void declare(const toml::table& document);
 
   /// One that the file does not say itself: a model's.
   void add(const std::string& name);
@@ -30,16 +30,16 @@ class LessonNames {
   /// A fault where nothing above has the name.
   void require(const toml::node& at, const std::string& name, TomlReader& reader) const;
 
-  bool is_met(const std::string& name) const { return met_.contains(name); }
-  bool is_foreseen(const std::string& name) const { return all_.contains(name); }
+  bool is_defined(const std::string& name) const { return met_.contains(name); }
+  bool is_declared(const std::string& name) const { return all_.contains(name); }
 
  private:
-  Names all_;
-  Names met_;
+  NameIndex all_;
+  NameIndex met_;
 };
 
 /// A lesson's [backward]; nothing, and faults, where it can't be understood.
-std::optional<Backward> read_backward(const toml::table& table, TomlReader& reader);
+std::optional<BackwardSpec> read_backward(const toml::table& table, TomlReader& reader);
 
 /// A step that goes back through another by itself: op = "backward" with of, through and to.
 /// Nothing, and a fault, where it can't.

@@ -40,7 +40,7 @@ Place place_of(std::string_view toml, std::size_t at) {
   const std::string_view before = toml.substr(0, at);
   const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
   return {.line = 1 + static_cast<std::size_t>(std::ranges::count(before, '\n')),
-          .column = 1 + characters_in(before.substr(line_start))};
+          .column = 1 + code_point_count(before.substr(line_start))};
 }
 
 std::optional<Fault> bad_byte_in(std::string_view toml) {
@@ -74,14 +74,14 @@ std::optional<Fault> too_deep_key_in(std::string_view toml) {
 
 }  // namespace
 
-std::optional<Fault> unreadable(std::string_view toml) {
+std::optional<Fault> prescreen_toml(std::string_view toml) {
   const auto bad = bad_byte_in(toml);
   return bad ? bad : too_deep_key_in(toml);
 }
 
 namespace {
 
-std::optional<double> number_in(const toml::node& node) {
+std::optional<double> parse_number(const toml::node& node) {
   if (const auto* real = node.as_floating_point()) return real->get();
   if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
   return {};
@@ -174,7 +174,7 @@ std::optional<Shape> TomlReader::shape(const toml::table& table, std::string_vie
     return {};
   }
   try {
-    count_of(shape, key);
+    element_count(shape, key);
   } catch (const InputError& error) {
     fault(*node, error.what());
     return {};
@@ -194,17 +194,17 @@ Prose TomlReader::prose(const toml::table& table, std::string_view key) {
   return {*written, begins_below ? Place{source.begin.line + 1, 1} : place(node)};
 }
 
-bool TomlReader::collect(const toml::node& node, std::size_t depth, Written& into,
+bool TomlReader::collect(const toml::node& node, std::size_t depth, ParsedArray& into,
                          std::string_view name) {
   const toml::array* array = node.as_array();
   if (!array) {
     const auto* whole = node.as_integer();
-    if (whole != nullptr && is_rounded(whole->get())) {
+    if (whole != nullptr && loses_precision(whole->get())) {
       fault(node, fmt::format("{}: {}", name,
-                              refusal(NumeralFault::rounded, fmt::to_string(whole->get()))));
+                              refusal(NumeralError::rounded, fmt::to_string(whole->get()))));
       return false;
     }
-    const auto value = number_in(node);
+    const auto value = parse_number(node);
     if (!value || std::isnan(*value)) {
       fault(node, fmt::format("{}: this is not a number", name));
       return false;
@@ -232,8 +232,8 @@ bool TomlReader::collect(const toml::node& node, std::size_t depth, Written& int
   return true;
 }
 
-std::optional<Written> TomlReader::numbers(const toml::node& node, std::string_view name) {
-  Written result;
+std::optional<ParsedArray> TomlReader::numbers(const toml::node& node, std::string_view name) {
+  ParsedArray result;
   const toml::node* first = &node;
   while (const toml::array* array = first->as_array()) {
     result.shape.push_back(array->size());

@@ -61,12 +61,12 @@ class TomlReader {
 
   /// Nested arrays of numbers as they stand, each with its shortest digits. A fault where rows
   /// differ in length, and where something is no number.
-  std::optional<Written> numbers(const toml::node& node, std::string_view name);
+  std::optional<ParsedArray> numbers(const toml::node& node, std::string_view name);
 
  private:
   template <class Value>
   std::optional<Value> one(const toml::table& table, std::string_view key, std::string_view wanted);
-  bool collect(const toml::node& node, std::size_t depth, Written& into, std::string_view name);
+  bool collect(const toml::node& node, std::size_t depth, ParsedArray& into, std::string_view name);
   void mismatch(const toml::table& table, std::string_view key, std::string_view wanted);
 
   std::vector<Fault>& faults_;
@@ -75,6 +75,6 @@ class TomlReader {
 /// What toml++ is not handed, since it would not say so, not in the right place or not at all:
 /// bytes that are no UTF-8, and keys of very many parts (a.b.c has three), each of which is a table
 /// in a table, so that taking half a million of them apart would overflow the stack.
-std::optional<Fault> unreadable(std::string_view toml);
+std::optional<Fault> prescreen_toml(std::string_view toml);
 
 }  // namespace qkv::inline lesson

@@ -34,7 +34,7 @@ std::string about_groups(const LessonSizes& sizes) {
   return fmt::format(
       " There {} {} of keys for {{h}} heads of queries: {} heads of queries share one. That is "
       "called grouped-query attention, and there is less to keep.",
-      sizes.key_heads == 1 ? "is" : "are", counted(sizes.key_heads, "head"),
+      sizes.key_heads == 1 ? "is" : "are", pluralise(sizes.key_heads, "head"),
       sizes.heads / sizes.key_heads);
 }
 
@@ -45,10 +45,10 @@ std::string about_sharing(const LessonSizes& sizes) {
                      sizes.key_heads == 1 ? "" : ", the next heads the next one");
 }
 
-Marks marks_of(const NewLesson& wishes, const NewStyle& style, const LessonSizes& sizes,
+Marks marks_of(const NewLesson& request, const NewStyle& style, const LessonSizes& sizes,
                const std::vector<std::string>& tokens) {
   const bool has_heads = sizes.heads > 1;
-  const bool causal = wishes.causal || wishes.style == LessonStyle::llama;
+  const bool causal = request.causal || request.style == LessonStyle::llama;
   const std::string head = has_heads ? "head 1," : "";
   std::string sum;
   for (std::size_t j = 1; j <= sizes.d_k; ++j) {
@@ -70,7 +70,7 @@ Marks marks_of(const NewLesson& wishes, const NewStyle& style, const LessonSizes
           {"<grouped>", about_groups(sizes)},
           {"<sharing>", about_sharing(sizes)},
           {"<further pairs>", sizes.d_k > 4 ? ", 16^(−4/{d_k}) for the third" : ""},
-          {"<file>", wishes.file}};
+          {"<file>", request.file}};
 }
 
 std::string filled_in(std::string_view text, const Marks& marks) {
@@ -151,14 +151,14 @@ std::string option_toml(const OptionValue& value) {
   return fmt::format("\"{}\"", std::get<std::string>(value));
 }
 
-const Said& said_of(const NewStyle& style, std::string_view step) {
-  const auto own = std::ranges::find(style.words, step, &Said::step);
+const StepProse& prose_of(const NewStyle& style, std::string_view step) {
+  const auto own = std::ranges::find(style.words, step, &StepProse::step);
   return own != style.words.end() ? *own
-                                  : *std::ranges::find(classic_style.words, step, &Said::step);
+                                  : *std::ranges::find(classic_style.words, step, &StepProse::step);
 }
 
 std::string step_toml(const StepRecipe& step, const NewStyle& style, const Marks& marks) {
-  const Said& said = said_of(style, step.name);
+  const StepProse& said = prose_of(style, step.name);
   std::string text = fmt::format("\n[[step]]\nname    = \"{}\"\nop      = \"{}\"\nof      = {}\n",
                                  step.name, step.operation->name, quoted_list(step.of));
   for (const auto& [name, value] : step.options.all()) {
@@ -194,25 +194,25 @@ constexpr std::string_view about_steps = R"(
 )";
 
 // The command that draws the lesson again.
-std::string own_command(const NewLesson& wishes, const LessonSizes& sizes) {
-  const bool is_llama = wishes.style == LessonStyle::llama;
+std::string own_command(const NewLesson& request, const LessonSizes& sizes) {
+  const bool is_llama = request.style == LessonStyle::llama;
   return fmt::format("qkv new{} --seed {} --tokens {} --d-model {} --heads {}{}{}",
-                     is_llama ? " --style llama" : "", wishes.seed, wishes.tokens, wishes.d_model,
-                     wishes.heads,
+                     is_llama ? " --style llama" : "", request.seed, request.tokens,
+                     request.d_model, request.heads,
                      is_llama ? fmt::format(" --kv-heads {}", sizes.key_heads) : std::string(),
-                     wishes.causal && !is_llama ? " --causal" : "");
+                     request.causal && !is_llama ? " --causal" : "");
 }
 
-std::string title_of(const NewLesson& wishes, const NewStyle& style, const LessonSizes& sizes) {
-  const bool is_llama = wishes.style == LessonStyle::llama;
+std::string title_of(const NewLesson& request, const NewStyle& style, const LessonSizes& sizes) {
+  const bool is_llama = request.style == LessonStyle::llama;
   return fmt::format("{}: {}{}, {} tokens", style.title,
                      sizes.heads == 1 ? "one head" : fmt::format("{} heads", sizes.heads),
-                     wishes.causal && !is_llama ? ", looking back only" : "", sizes.n);
+                     request.causal && !is_llama ? ", looking back only" : "", sizes.n);
 }
 
 /// A drawn recipe as a lesson file: with comments for the person who is going to change it, words
 /// for every step, and questions at the end.
-std::string lesson_text(const NewLesson& wishes, const NewStyle& style, const LessonSizes& sizes,
+std::string lesson_text(const NewLesson& request, const NewStyle& style, const LessonSizes& sizes,
                         const Recipe& recipe) {
   std::string text(how_it_is_written);
   text += fmt::format(
@@ -221,7 +221,7 @@ std::string lesson_text(const NewLesson& wishes, const NewStyle& style, const Le
       "source  = \"Drawn by {}.\"\n"
       "# The names of the rows of X, and of all that has a row for each token.\n"
       "tokens  = {}\n",
-      title_of(wishes, style, sizes), style.summary, own_command(wishes, sizes),
+      title_of(request, style, sizes), style.summary, own_command(request, sizes),
       quoted_list(recipe.tokens));
   text += about_givens;
   for (const Given& given : recipe.givens) {
@@ -230,7 +230,7 @@ std::string lesson_text(const NewLesson& wishes, const NewStyle& style, const Le
                         value_toml(given.tensor));
   }
   text += about_steps;
-  const Marks marks = marks_of(wishes, style, sizes, recipe.tokens);
+  const Marks marks = marks_of(request, style, sizes, recipe.tokens);
   for (const StepRecipe& step : recipe.steps) {
     const std::string table = step_toml(step, style, marks);
     text += &step == recipe.steps.data() ? table.substr(1) : table;
@@ -250,9 +250,9 @@ void fill_empty_rows(std::span<double> cells, std::size_t columns) {
 
 Tensor drawn_weight(const Shape& shape, Dice& dice) {
   constexpr std::array<double, 4> likely = {-1, 1, 1, 2};
-  Tensor tensor = tensor_of(shape, std::vector<double>(count_of(shape, "a weight")));
+  Tensor tensor = tensor_of(shape, std::vector<double>(element_count(shape, "a weight")));
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    const std::span<double> cells = tensor.write_cells(m);
+    const std::span<double> cells = tensor.mutable_cells(m);
     for (std::size_t j = 0; j < tensor.columns(); ++j) {
       const std::size_t terms = 2 + dice.below(2);
       for (std::size_t t = 0; t < terms; ++t) {
@@ -357,37 +357,37 @@ std::size_t always_hidden(const Recipe& recipe, Dice& dice, const CountHidden& h
 // A draw, and what speaks against it.
 struct Drawn {
   Recipe recipe;
-  std::size_t nuisances = 1'000'000, hidden = 0;
+  std::size_t penalty = 1'000'000, hidden = 0;
 
-  std::size_t faults() const { return nuisances + 10 * hidden; }  // one that hides weighs more
+  std::size_t faults() const { return penalty + 10 * hidden; }  // one that hides weighs more
 };
 
 // The longer it takes, the more nuisances are put up with, but no mistake that hides.
-Recipe best_draw(const NewLesson& wishes, const NewStyle& style, const LessonSizes& sizes,
+Recipe best_draw(const NewLesson& request, const NewStyle& style, const LessonSizes& sizes,
                  const CountHidden& hidden) {
-  Dice dice(wishes.seed);
-  Dice others(wishes.seed);
-  const std::size_t always = always_hidden(style.draw(wishes, sizes, others), others, hidden);
+  Dice dice(request.seed);
+  Dice others(request.seed);
+  const std::size_t always = always_hidden(style.draw(request, sizes, others), others, hidden);
   Drawn best;
   const auto is_good = [&](std::size_t draws) {
-    return best.hidden <= always && best.nuisances <= draws / style.patience;
+    return best.hidden <= always && best.penalty <= draws / style.draws_per_penalty;
   };
   for (std::size_t k = 0; k < style.most_draws && !is_good(k); ++k) {
-    Drawn one{style.draw(wishes, sizes, dice)};
+    Drawn one{style.draw(request, sizes, dice)};
     const Evaluation evaluation = evaluate_all(one.recipe);
     if (!evaluation.faults.empty()) continue;  // a row of zeros that a norm would divide by 0
-    one.nuisances = style.nuisances(evaluation.trace);
+    one.penalty = style.penalty(evaluation.trace);
     if (one.faults() < best.faults()) one.hidden = hidden(evaluation.trace);
     if (one.faults() < best.faults()) best = std::move(one);
   }
   return std::move(best.recipe);
 }
 
-void refuse_sizes(const NewLesson& wishes) {
-  const bool good = wishes.tokens >= fewest_tokens && wishes.tokens <= most_tokens &&
-                    wishes.d_model >= smallest_d_model && wishes.d_model <= largest_d_model &&
-                    wishes.heads >= 1 && wishes.heads <= most_heads &&
-                    (wishes.key_heads == 0 || wishes.heads % wishes.key_heads == 0);
+void refuse_sizes(const NewLesson& request) {
+  const bool good = request.tokens >= fewest_tokens && request.tokens <= most_tokens &&
+                    request.d_model >= smallest_d_model && request.d_model <= largest_d_model &&
+                    request.heads >= 1 && request.heads <= most_heads &&
+                    (request.key_heads == 0 || request.heads % request.key_heads == 0);
   if (!good) throw std::logic_error("new_lesson: a size is out of bounds");
 }
 
@@ -403,16 +403,16 @@ Options option(const std::string& name, OptionValue value) {
   return options;
 }
 
-NewLesson usual_lesson(LessonStyle style) {
+NewLesson default_lesson(LessonStyle style) {
   if (style == LessonStyle::classic) return {};
   return {.style = style, .tokens = 3, .d_model = 6, .heads = 2, .causal = true};
 }
 
-std::string new_lesson(const NewLesson& wishes, const CountHidden& hidden) {
-  refuse_sizes(wishes);
-  const NewStyle& style = wishes.style == LessonStyle::llama ? llama_style : classic_style;
-  const LessonSizes sizes = style.sizes(wishes);
-  return lesson_text(wishes, style, sizes, best_draw(wishes, style, sizes, hidden));
+std::string new_lesson(const NewLesson& request, const CountHidden& hidden) {
+  refuse_sizes(request);
+  const NewStyle& style = request.style == LessonStyle::llama ? llama_style : classic_style;
+  const LessonSizes sizes = style.sizes(request);
+  return lesson_text(request, style, sizes, best_draw(request, style, sizes, hidden));
 }
 
 }  // namespace qkv::inline lesson

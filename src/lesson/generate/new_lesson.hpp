@@ -30,7 +30,7 @@ inline constexpr std::size_t smallest_d_model = 2, largest_d_model = 16;
 inline constexpr std::size_t most_heads = 8;
 
 /// The sizes of a style where nothing else is wished for.
-NewLesson usual_lesson(LessonStyle style);
+NewLesson default_lesson(LessonStyle style);
 
 /// How many known mistakes can't be told on these numbers.
 using CountHidden = std::function<std::size_t(const Trace&)>;
@@ -40,6 +40,6 @@ using CountHidden = std::function<std::size_t(const Trace&)>;
 /// show (else the best of many draws stays). The same wishes give the same text on every machine.
 /// Throws std::logic_error for sizes beyond those above, or heads of keys that do not divide the
 /// heads.
-std::string new_lesson(const NewLesson& wishes, const CountHidden& hidden);
+std::string new_lesson(const NewLesson& request, const CountHidden& hidden);
 
 }  // namespace qkv::inline lesson

@@ -53,7 +53,7 @@ struct LessonSizes {
 };
 
 /// What is said of a step. Braces are live numbers; what stands in <> is put in by the writer.
-struct Said {
+struct StepProse {
   std::string_view step, say, notice;
   std::string_view questions = {};  ///< as they stand, not filled into lines
 };
@@ -64,10 +64,10 @@ struct NewStyle {
   LessonSizes (*sizes)(const NewLesson&);
   Recipe (*draw)(const NewLesson&, const LessonSizes&, Dice&);
   /// How much of a draw a person would rather not work with, or could not learn from.
-  std::size_t (*nuisances)(const Trace&);
-  std::span<const Said> words;       ///< of its own steps; the others have those of the classic
+  std::size_t (*penalty)(const Trace&);
+  std::span<const StepProse> words;  ///< of its own steps; the others have those of the classic
   std::string_view query, key;       ///< the steps whose rows are multiplied to scores
-  std::size_t most_draws, patience;  ///< after how many draws one nuisance more will do
+  std::size_t most_draws, draws_per_penalty;  ///< after how many draws one nuisance more will do
 };
 
 extern const NewStyle classic_style, llama_style;

@@ -13,11 +13,11 @@ namespace {
 
 // The queries' width: what the heads share of d_model, but such that dividing by √d_k, by d_k and
 // by √d_model are three different things, and a weight's shape shows which way round it is.
-LessonSizes sizes_of(const NewLesson& wishes) {
-  const std::size_t share = wishes.d_model / std::max<std::size_t>(wishes.heads, 2);
+LessonSizes sizes_of(const NewLesson& request) {
+  const std::size_t share = request.d_model / std::max<std::size_t>(request.heads, 2);
   std::size_t d_k = std::max<std::size_t>(2, share);
-  while (d_k == wishes.d_model || d_k * d_k == wishes.d_model) ++d_k;
-  return {wishes.tokens, wishes.d_model, wishes.heads, wishes.heads, d_k};
+  while (d_k == request.d_model || d_k * d_k == request.d_model) ++d_k;
+  return {request.tokens, request.d_model, request.heads, request.heads, d_k};
 }
 
 Tensor embeddings(const LessonSizes& sizes, Dice& dice) {
@@ -27,7 +27,7 @@ Tensor embeddings(const LessonSizes& sizes, Dice& dice) {
   return tensor_of({sizes.n, sizes.d_model}, std::move(values));
 }
 
-Recipe draw(const NewLesson& wishes, const LessonSizes& sizes, Dice& dice) {
+Recipe draw(const NewLesson& request, const LessonSizes& sizes, Dice& dice) {
   const auto shape = [&](std::size_t rows, std::size_t columns) {
     return sizes.heads == 1 ? Shape{rows, columns} : Shape{sizes.heads, rows, columns};
   };
@@ -45,7 +45,7 @@ Recipe draw(const NewLesson& wishes, const LessonSizes& sizes, Dice& dice) {
       {"scores", &score_operation, {"Q", "K"}, {}},
       {"scaled_scores", &scale_operation, {"scores"}, option("by", "sqrt(d_k)")},
   };
-  if (wishes.causal) {
+  if (request.causal) {
     recipe.steps.push_back(
         {"masked_scores", &mask_operation, {"scaled_scores"}, option("kind", "causal")});
   }
@@ -58,7 +58,7 @@ Recipe draw(const NewLesson& wishes, const LessonSizes& sizes, Dice& dice) {
 
 // Numbers that a person can work with: scores of a few units, rows that differ, and weights in
 // which more than one key has a say. What the words take for their example is not 0.
-std::size_t nuisances(const Trace& trace) {
+std::size_t penalty(const Trace& trace) {
   constexpr double largest_score = 12;
   std::size_t count = equal_pairs(trace.at("context")) + zero_rows(transposed(trace.at("X"))) +
                       larger_than(trace.at("scores"), largest_score) +
@@ -72,7 +72,7 @@ std::size_t nuisances(const Trace& trace) {
   return count;
 }
 
-constexpr Said words[] = {
+constexpr StepProse words[] = {
     {"Q",
      "Each token asks a question. Its row of X times W_Q is its query, {d_k} numbers. For "
      "\"<own>\"<in head> the first of them is {Q[<at>1]}.<of heads>",
@@ -135,12 +135,12 @@ constinit const NewStyle classic_style{
         "shows.",
     .sizes = sizes_of,
     .draw = draw,
-    .nuisances = nuisances,
+    .penalty = penalty,
     .words = words,
     .query = "Q",
     .key = "K",
     .most_draws = 3000,
-    .patience = 3000,
+    .draws_per_penalty = 3000,
 };
 
 namespace {
@@ -149,9 +149,9 @@ inline constexpr std::size_t llama_words_count = 16;
 
 /// What a new lesson of LLaMA's kind says of the steps that the classic one has not, or has other
 /// operands for.
-extern const Said llama_words[llama_words_count];
+extern const StepProse llama_words[llama_words_count];
 
-constinit const Said llama_words[llama_words_count] = {
+constinit const StepProse llama_words[llama_words_count] = {
     {"norm1",
      "A block is what a transformer repeats: attention, then a small network for each token by "
      "itself. First, each token's row is brought to one size: square its numbers, take their mean "
@@ -241,16 +241,16 @@ std::size_t width_of_queries(std::size_t n, std::size_t d_model) {
   return d_k;
 }
 
-LessonSizes llama_sizes(const NewLesson& wishes) {
-  const std::size_t key_heads = wishes.key_heads != 0   ? wishes.key_heads
-                                : wishes.heads % 2 == 0 ? wishes.heads / 2
-                                                        : 1;
-  return {.n = wishes.tokens,
-          .d_model = wishes.d_model,
-          .heads = wishes.heads,
+LessonSizes llama_sizes(const NewLesson& request) {
+  const std::size_t key_heads = request.key_heads != 0   ? request.key_heads
+                                : request.heads % 2 == 0 ? request.heads / 2
+                                                         : 1;
+  return {.n = request.tokens,
+          .d_model = request.d_model,
+          .heads = request.heads,
           .key_heads = key_heads,
-          .d_k = width_of_queries(wishes.tokens, wishes.d_model),
-          .d_ff = wishes.d_model == 3 ? std::size_t{4} : std::size_t{3}};
+          .d_k = width_of_queries(request.tokens, request.d_model),
+          .d_ff = request.d_model == 3 ? std::size_t{4} : std::size_t{3}};
 }
 
 // The root of a row's mean square is a whole number or ends in a half.
@@ -372,12 +372,12 @@ constinit const NewStyle llama_style{
         "paper, chosen so that a slip shows.",
     .sizes = llama_sizes,
     .draw = draw_llama,
-    .nuisances = llama_nuisances,
+    .penalty = llama_nuisances,
     .words = llama_words,
     .query = "Q_rope",
     .key = "K_rope",
     .most_draws = 1000,
-    .patience = 10,
+    .draws_per_penalty = 10,
 };
 
 }  // namespace qkv::inline lesson

@@ -15,13 +15,13 @@
 namespace qkv::inline lesson {
 namespace {
 
-constexpr HabitMeasure measures[] = {
-    {"entropy", "how widely it looks, in nats", &HeadHabit::entropy},
-    {"largest", "a row's largest weight", &HeadHabit::largest},
-    {"previous", "weight of the token before", &HeadHabit::previous},
-    {"first", "weight of the first token", &HeadHabit::first},
-    {"itself", "weight of the token itself", &HeadHabit::itself},
-    {"helps", "how much the loss would grow without it, to first order", &HeadHabit::helps},
+constexpr HeadMeasure measures[] = {
+    {"entropy", "how widely it looks, in nats", &HeadStats::entropy},
+    {"largest", "a row's largest weight", &HeadStats::largest},
+    {"previous", "weight of the token before", &HeadStats::previous},
+    {"first", "weight of the first token", &HeadStats::first},
+    {"itself", "weight of the token itself", &HeadStats::itself},
+    {"helps", "how much the loss would grow without it, to first order", &HeadStats::helps},
 };
 
 bool is_attention(const Step& step) {
@@ -54,56 +54,56 @@ double helps(const Contribution& of, std::size_t matrix) {
   return -std::inner_product(context.begin(), context.end(), gradient.begin(), 0.0);
 }
 
-HeadHabit habit_of(const Step& step, std::size_t matrix) {
+HeadStats head_stats_of(const Step& step, std::size_t matrix) {
   const Tensor& weights = step.output;
   const std::size_t n = weights.rows();
-  HeadHabit habit{.step = step.name, .matrix = matrix, .head = head_of(weights, matrix)};
+  HeadStats stats{.step = step.name, .matrix = matrix, .head = head_of(weights, matrix)};
   const Statistic& entropy = *find_statistic("entropy");
   const std::size_t begin = n > 1 ? 1 : 0;
   const double share = 1 / static_cast<double>(n - begin);
   for (std::size_t i = begin; i < n; ++i) {
     const std::span<const double> row = weights.cells(matrix).subspan(i * n, n);
-    habit.entropy += share * entropy.of(row);
-    habit.largest += share * *std::ranges::max_element(row);
-    habit.previous += i > 0 ? share * row[i - 1] : 0;
-    habit.first += share * row[0];
-    habit.itself += share * row[i];
+    stats.entropy += share * entropy.of(row);
+    stats.largest += share * *std::ranges::max_element(row);
+    stats.previous += i > 0 ? share * row[i - 1] : 0;
+    stats.first += share * row[0];
+    stats.itself += share * row[i];
   }
-  return habit;
+  return stats;
 }
 
 }  // namespace
 
-std::span<const HabitMeasure> habit_measures() { return measures; }
+std::span<const HeadMeasure> head_measures() { return measures; }
 
-std::span<const HabitMeasure> habit_measures(const Trace& trace) {
+std::span<const HeadMeasure> head_measures(const Trace& trace) {
   const bool has_gradients = std::ranges::any_of(trace.steps, [&](const Step& step) {
     return is_attention(step) && contribution_of(step, trace);
   });
-  return habit_measures().first(std::size(measures) - (has_gradients ? 0 : 1));
+  return head_measures().first(std::size(measures) - (has_gradients ? 0 : 1));
 }
 
-std::vector<HeadHabit> head_habits(const Trace& trace) {
-  std::vector<HeadHabit> habits;
+std::vector<HeadStats> head_stats(const Trace& trace) {
+  std::vector<HeadStats> habits;
   for (const Step& step : trace.steps) {
     if (!is_attention(step)) continue;
     const auto contribution = contribution_of(step, trace);
     for (std::size_t m = 0; m < step.output.matrices(); ++m) {
-      habits.push_back(habit_of(step, m));
+      habits.push_back(head_stats_of(step, m));
       if (contribution) habits.back().helps = helps(*contribution, m);
     }
   }
   return habits;
 }
 
-std::string_view habit_words(const HeadHabit& habit) {
+std::string_view head_summary(const HeadStats& stats) {
   struct Words {
     double share;
     std::string_view says;
   };
-  const Words all[] = {{habit.previous, "mostly the token before"},
-                       {habit.itself, "mostly itself"},
-                       {habit.first, "mostly the first token"}};
+  const Words all[] = {{stats.previous, "mostly the token before"},
+                       {stats.itself, "mostly itself"},
+                       {stats.first, "mostly the first token"}};
   const Words& most = *std::ranges::max_element(all, {}, &Words::share);
   return most.share > 0.5 ? most.says : "";
 }
@@ -114,10 +114,10 @@ constexpr std::string_view readout = "probabilities";
 
 Ablation without(const LoadedLesson& loaded, const Step& step, std::size_t matrix,
                  std::size_t answer) {
-  Recipe recipe = recipe_behind(loaded, step);
+  Recipe recipe = recipe_after(loaded, step);
   Tensor& context = recipe.givens.back().tensor;
-  std::ranges::fill(context.write_cells(matrix), 0.0);
-  WantedSteps wanted = {std::string(readout)};
+  std::ranges::fill(context.mutable_cells(matrix), 0.0);
+  RequestedSteps wanted = {std::string(readout)};
   const auto& backward = loaded.lesson.backward;
   if (backward) wanted.push_back(backward->of);
   const Trace trace = evaluate(std::move(recipe), wanted);
@@ -127,7 +127,7 @@ Ablation without(const LoadedLesson& loaded, const Step& step, std::size_t matri
           .head = head_of(step.output, matrix),
           .share = shares.values[last + answer],
           .loss = backward ? std::optional(trace.at(backward->of).values[0]) : std::nullopt,
-          .guess = likeliest_of(shares, 1).front()};
+          .prediction = top_tokens(shares, 1).front()};
 }
 
 // The steps from the last norm to the probabilities: each is made of the one before it.
@@ -152,7 +152,7 @@ bool ends_a_layer(const Step& step) { return step.name.ends_with(".residual2"); 
 
 }  // namespace
 
-Recipe recipe_behind(const LoadedLesson& loaded, const Step& step) {
+Recipe recipe_after(const LoadedLesson& loaded, const Step& step) {
   const Trace& trace = loaded.trace;
   Recipe recipe = loaded.lesson.recipe;
   recipe.givens = trace.givens;
@@ -171,7 +171,7 @@ std::vector<Ablation> ablations(const LoadedLesson& loaded) {
         "--ablate: nothing here ends in probabilities, which the heads could change; it is for "
         "models");
   }
-  const std::size_t answer = likeliest_of(shares->output, 1).front().id;
+  const std::size_t answer = top_tokens(shares->output, 1).front().id;
   std::vector<Ablation> all;
   for (const Step& step : loaded.trace.steps) {
     if (step.operation != &weighted_sum_operation || step.number > shares->number) continue;
@@ -182,13 +182,13 @@ std::vector<Ablation> ablations(const LoadedLesson& loaded) {
   return all;
 }
 
-std::vector<Glimpse> glimpses(const LoadedLesson& loaded, std::size_t count) {
+std::vector<LayerPrediction> logit_lens(const LoadedLesson& loaded, std::size_t count) {
   const std::vector<StepRecipe> chain = readout_steps(loaded.lesson.recipe);
   Recipe recipe = loaded.lesson.recipe;
   recipe.givens = loaded.trace.givens;
   recipe.steps.clear();
-  std::vector<Glimpse> all;
-  WantedSteps wanted;
+  std::vector<LayerPrediction> all;
+  RequestedSteps wanted;
   for (const Step& layer : loaded.trace.steps) {
     if (!ends_a_layer(layer)) continue;
     recipe.givens.push_back({layer.name, layer.output});
@@ -199,11 +199,11 @@ std::vector<Glimpse> glimpses(const LoadedLesson& loaded, std::size_t count) {
       recipe.steps.push_back(std::move(step));
     }
     wanted.push_back(before);
-    all.push_back({.step = layer.name, .guesses = {}});
+    all.push_back({.step = layer.name, .predictions = {}});
   }
   const Trace trace = evaluate(std::move(recipe), wanted);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].guesses = likeliest_of(trace.at(wanted[i]), count);
+    all[i].predictions = top_tokens(trace.at(wanted[i]), count);
   }
   return all;
 }

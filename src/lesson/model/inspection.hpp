@@ -15,7 +15,7 @@ namespace qkv::inline lesson {
 
 /// What comes after a step, to be worked out again: all that the lesson has up to the step are
 /// givens, the step's own numbers the last of them.
-Recipe recipe_behind(const LoadedLesson& loaded, const Step& step);
+Recipe recipe_after(const LoadedLesson& loaded, const Step& step);
 
 /// What becomes of the answer, the likeliest token after the whole text, without one head.
 struct Ablation {
@@ -23,7 +23,7 @@ struct Ablation {
   std::optional<std::size_t> head;  ///< from 0; nothing where the step has no heads
   double share = 0;                 ///< of the answer
   std::optional<double> loss = {};  ///< where the model has targets
-  Guess guess;                      ///< the likeliest then
+  Prediction prediction;            ///< the likeliest then
 };
 
 /// Each head of each context switched off, one at a time, and all that follows worked out again.
@@ -31,18 +31,18 @@ struct Ablation {
 std::vector<Ablation> ablations(const LoadedLesson& loaded);
 
 /// What the model would guess after a layer, if that were its last.
-struct Glimpse {
+struct LayerPrediction {
   std::string step;  ///< "h0.residual2"
-  std::vector<Guess> guesses;
+  std::vector<Prediction> predictions;
 };
 
 /// Each layer's stream through the last norm and the table of the logits (the logit lens). Throws
 /// InputError where the lesson is no model whose `probabilities` are made of a normed stream.
-std::vector<Glimpse> glimpses(const LoadedLesson& loaded, std::size_t count);
+std::vector<LayerPrediction> logit_lens(const LoadedLesson& loaded, std::size_t count);
 
 /// Where one head looks, over all tokens of a text but the first, which may have nothing else to
 /// look at: means over the rows of its weights.
-struct HeadHabit {
+struct HeadStats {
   std::string step;                 ///< "h0.attention_weights"
   std::size_t matrix = 0;           ///< which of the step's matrices
   std::optional<std::size_t> head;  ///< from 0; nothing where the step has no heads
@@ -58,22 +58,22 @@ struct HeadHabit {
 
 /// One way to sort heads: the measure's name and where it stands in a habit; those first that have
 /// most of it (of entropy, least).
-struct HabitMeasure {
+struct HeadMeasure {
   std::string_view name;
   std::string_view says;
-  double HeadHabit::*value;
+  double HeadStats::*value;
 };
-std::span<const HabitMeasure> habit_measures();
+std::span<const HeadMeasure> head_measures();
 
 /// Those that can be told of a trace: what needs the loss's gradients only where they are.
-std::span<const HabitMeasure> habit_measures(const Trace& trace);
+std::span<const HeadMeasure> head_measures(const Trace& trace);
 
 /// The habits of all heads of all attention weights in the trace, in its order. A step counts whose
 /// operation makes weights and whose matrices are queries by keys.
-std::vector<HeadHabit> head_habits(const Trace& trace);
+std::vector<HeadStats> head_stats(const Trace& trace);
 
 /// What the head does with more than half of its attention, in words: "mostly the token before";
 /// empty where it is nothing simple.
-std::string_view habit_words(const HeadHabit& habit);
+std::string_view head_summary(const HeadStats& stats);
 
 }  // namespace qkv::inline lesson

@@ -138,12 +138,12 @@ Tensor targets_after(const Tensor& ids) {
           .values = Values(all.begin() + 1, all.end())};
 }
 
-Tensor targets_as_written(const CutText& cut, const Tensor& ids) {
+Tensor targets_as_written(const TokenisedText& cut, const Tensor& ids) {
   const std::size_t n = ids.values.size();
   if (cut.ids.size() != n) {
     throw InputError(
         fmt::format("--targets: the text has {}, so write {}, not {}; or --targets next",
-                    counted(n, "token"), counted(n, "target"), cut.ids.size()));
+                    pluralise(n, "token"), pluralise(n, "target"), cut.ids.size()));
   }
   return {.axes = {Axis{"token", n, AxisLabels(cut.words)}}, .values = Values(cut.ids)};
 }
@@ -165,9 +165,9 @@ std::string name_of_logits(const Lesson& lesson) { return lesson.recipe.steps.ba
 
 }  // namespace
 
-CutText cut_text(const std::vector<std::size_t>& ids, std::size_t vocabulary,
-                 const AxisLabels& tokens, std::string_view option) {
-  CutText cut;
+TokenisedText tokenised_text(const std::vector<std::size_t>& ids, std::size_t vocabulary,
+                             const AxisLabels& tokens, std::string_view option) {
+  TokenisedText cut;
   for (const std::size_t id : ids) {
     if (id >= vocabulary) {
       throw InputError(fmt::format("{}: there is no id {}; the model's ids are 0 to {}", option, id,
@@ -182,29 +182,30 @@ CutText cut_text(const std::vector<std::size_t>& ids, std::size_t vocabulary,
 void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
               const AxisLabels& tokens) {
   const Tensor ids = read_ids(lesson);
-  Tensor due = targets.are_next ? targets_after(ids)
-                                : targets_as_written(
-                                      cut_text(targets.ids, vocabulary, tokens, "--targets"), ids);
+  Tensor expected =
+      targets.next_tokens
+          ? targets_after(ids)
+          : targets_as_written(tokenised_text(targets.ids, vocabulary, tokens, "--targets"), ids);
   std::string logits = name_of_logits(lesson);
-  if (targets.are_next) {
+  if (targets.next_tokens) {
     Options rows;
-    rows.set("rows", OptionSpan{1, static_cast<double>(due.values.size())});
+    rows.set("rows", OptionSpan{1, static_cast<double>(expected.values.size())});
     add_step(lesson,
              {"shift_logits", &take_operation, {std::exchange(logits, "shift_logits")}, rows},
              words_of_shift);
   }
-  lesson.recipe.givens.push_back({"targets", std::move(due)});
+  lesson.recipe.givens.push_back({"targets", std::move(expected)});
   lesson.given_places.emplace_back();
   add_step(lesson, {"loss", &cross_entropy_operation, {std::move(logits), "targets"}, {}},
            words_of_loss);
-  lesson.backward = Backward{.of = "loss"};
+  lesson.backward = BackwardSpec{.of = "loss"};
   for (StepRecipe& step : backward_steps(lesson.recipe, *lesson.backward)) {
     lesson.recipe.steps.push_back(std::move(step));
     lesson.texts.emplace_back().is_made = true;
   }
 }
 
-void go_back_again(Recipe& recipe, const Lesson& own) {
+void rebuild_backward(Recipe& recipe, const Lesson& own) {
   const auto has_step = [&](const std::string& name) {
     return std::ranges::find(recipe.steps, name, &StepRecipe::name) != recipe.steps.end();
   };
@@ -280,7 +281,7 @@ void add_model(Lesson& lesson, Model model, Place place) {
                             .otherwise = words,
                             .questions = {}});
   }
-  lesson.recipe.beyond = model.recipe.beyond;
+  lesson.recipe.omitted_steps = model.recipe.omitted_steps;
   lesson.recipe.environment.vocabulary = std::move(model.recipe.environment.vocabulary);
 }
 
@@ -302,7 +303,7 @@ Lesson lesson_of_model(const std::string& path, const ModelInput& input,
   lesson.source = model.source;
   if (input.ids) {
     lesson.recipe.environment.cut =
-        cut_text(*input.ids, model.architecture.vocabulary, model.tokens, "--ids");
+        tokenised_text(*input.ids, model.architecture.vocabulary, model.tokens, "--ids");
   } else {
     lesson.recipe.environment.texts = {input.text.value_or("")};
   }

@@ -13,7 +13,7 @@ namespace qkv::inline lesson {
 
 /// What a model is to say after each token of its text.
 struct Targets {
-  bool are_next = false;              ///< the token that follows; after the last one nothing is due
+  bool next_tokens = false;           ///< the token that follows; after the last one nothing is due
   std::vector<std::size_t> ids = {};  ///< else an id for each token
 
   bool operator==(const Targets&) const = default;
@@ -21,8 +21,8 @@ struct Targets {
 
 /// Ids with what they stand for. One that no text leads to has its number. `option` opens messages.
 /// Throws InputError for an id that the model has not.
-CutText cut_text(const std::vector<std::size_t>& ids, std::size_t vocabulary,
-                 const AxisLabels& tokens, std::string_view option);
+TokenisedText tokenised_text(const std::vector<std::size_t>& ids, std::size_t vocabulary,
+                             const AxisLabels& tokens, std::string_view option);
 
 /// Puts the given `targets`, the step `loss` and all gradients behind a model's steps. Where the
 /// next tokens are the targets, the last row has none: `shift_logits` is all rows but that, as
@@ -33,7 +33,7 @@ void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
 
 /// The gradients again, where steps of the model's recipe have become givens: nothing flows through
 /// those to what they were made of.
-void go_back_again(Recipe& recipe, const Lesson& own);
+void rebuild_backward(Recipe& recipe, const Lesson& own);
 
 /// What is said of a model beside its file, where the file doesn't tell.
 struct ModelSettings {
@@ -41,7 +41,7 @@ struct ModelSettings {
   std::optional<std::size_t> heads;
   std::vector<std::string> vocabulary;
   std::optional<std::string> tokenizer;
-  std::size_t further = 0;              ///< so many tokens the model adds to the text
+  std::size_t new_tokens = 0;           ///< so many tokens the model adds to the text
   std::optional<Targets> targets = {};  ///< of its loss; without them it has none
 
   bool operator==(const ModelSettings&) const = default;

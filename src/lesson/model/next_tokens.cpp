@@ -30,7 +30,7 @@ std::string word_of(std::string_view label, std::size_t id) {
   return label.empty() ? fmt::format("<{}>", id) : std::string(label);
 }
 
-std::vector<Guess> likeliest_of(const Tensor& probabilities, std::size_t count) {
+std::vector<Prediction> top_tokens(const Tensor& probabilities, std::size_t count) {
   const std::size_t width = std::min(probabilities.columns(), probabilities.values.size());
   const std::size_t last = probabilities.values.size() - width;
   std::vector<std::size_t> ids(width);
@@ -43,20 +43,20 @@ std::vector<Guess> likeliest_of(const Tensor& probabilities, std::size_t count) 
   std::partial_sort(ids.begin(), end, ids.end(), [&](std::size_t a, std::size_t b) {
     return share(a) != share(b) ? share(a) > share(b) : a < b;
   });
-  std::vector<Guess> guesses;
+  std::vector<Prediction> predictions;
   for (auto id = ids.begin(); id != end; ++id) {
-    guesses.push_back({.word = word_of(probabilities.axes.back().label(*id, 0), *id),
-                       .id = *id,
-                       .share = probabilities.values[last + *id]});
+    predictions.push_back({.word = word_of(probabilities.axes.back().label(*id, 0), *id),
+                           .id = *id,
+                           .share = probabilities.values[last + *id]});
   }
-  return guesses;
+  return predictions;
 }
 
-std::string likeliest_text(const Tensor& probabilities, std::size_t count) {
+std::string top_tokens_text(const Tensor& probabilities, std::size_t count) {
   std::string text;
-  for (const Guess& guess : likeliest_of(probabilities, count)) {
-    text += fmt::format("{}{} ({:.1f} %)", text.empty() ? "" : ", ", with_its_blanks(guess.word),
-                        100 * guess.share);
+  for (const Prediction& prediction : top_tokens(probabilities, count)) {
+    text += fmt::format("{}{} ({:.1f} %)", text.empty() ? "" : ", ",
+                        with_its_blanks(prediction.word), 100 * prediction.share);
   }
   return text;
 }
@@ -64,13 +64,13 @@ std::string likeliest_text(const Tensor& probabilities, std::size_t count) {
 namespace {
 
 /// What a model needs to write on: keys and values of all tokens so far, so that one token more
-/// costs the work of one row. Example: `Writing writing(recipe, trace); writing.after(7)` is the
-/// last row of probabilities that the longer text would have.
-class Writing {
+/// costs the work of one row. Example: `IncrementalDecoder writing(recipe, trace);
+/// writing.after(7)` is the last row of probabilities that the longer text would have.
+class IncrementalDecoder {
  public:
   /// `trace` has the model's givens, and of the recipe's steps at least those of `cached_steps`
   /// and `probabilities`; it must outlive this.
-  Writing(const Recipe& recipe, const Trace& trace);
+  IncrementalDecoder(const Recipe& recipe, const Trace& trace);
 
   /// The row of probabilities behind the text and this token, which belongs to the text from here
   /// on. Throws InputError where the text is longer than the model has positions.
@@ -104,9 +104,9 @@ Tensor appended(const Tensor& past, const Tensor& row) {
   std::vector<Axis> axes = past.axes;
   Axis& tokens = axes[axes.size() - 2];
   tokens = {.name = tokens.name, .size = tokens.size + 1};
-  Tensor longer = unwritten(std::move(axes));
+  Tensor longer = uninitialised(std::move(axes));
   for (std::size_t m = 0; m < longer.matrices(); ++m) {
-    const auto end = std::ranges::copy(past.cells(m), longer.write_cells(m).begin()).out;
+    const auto end = std::ranges::copy(past.cells(m), longer.mutable_cells(m).begin()).out;
     std::ranges::copy(row.cells(m), end);
   }
   return longer;
@@ -122,7 +122,7 @@ std::vector<std::string> cached_steps(const Recipe& recipe) {
 }
 
 /// The likeliest of the last row; of several as likely the first.
-std::size_t likeliest(const Tensor& probabilities) {
+std::size_t argmax_last_row(const Tensor& probabilities) {
   const std::size_t width = probabilities.columns();
   const std::size_t last = probabilities.values.size() - width;
   std::size_t best = 0;
@@ -132,9 +132,9 @@ std::size_t likeliest(const Tensor& probabilities) {
   return best;
 }
 
-Writing::Writing(const Recipe& recipe, const Trace& trace)
+IncrementalDecoder::IncrementalDecoder(const Recipe& recipe, const Trace& trace)
     : trace_(trace), environment_(trace.environment), position_(trace.at("token_ids").columns()) {
-  const std::vector<bool> needed = Looks(recipe, {"probabilities"}).needed;
+  const std::vector<bool> needed = Liveness(recipe, {"probabilities"}).needed;
   for (std::size_t s = 0; s < needed.size(); ++s) {
     if (!needed[s]) continue;
     const StepRecipe& step = steps_.emplace_back(recipe.steps[s]);
@@ -142,13 +142,13 @@ Writing::Writing(const Recipe& recipe, const Trace& trace)
   }
 }
 
-const Tensor& Writing::after(double id) {
+const Tensor& IncrementalDecoder::after(double id) {
   for (const StepRecipe& step : steps_) rows_[step.name] = row_of(step, id);
   ++position_;
   return rows_.at("probabilities");
 }
 
-Tensor Writing::row_of(const StepRecipe& step, double id) {
+Tensor IncrementalDecoder::row_of(const StepRecipe& step, double id) {
   if (step.operation == &tokenise_operation) {
     return {.axes = {{.name = "token", .size = 1}}, .values = std::vector<double>{id}};
   }
@@ -163,7 +163,7 @@ Tensor Writing::row_of(const StepRecipe& step, double id) {
             .names = {},
             .options = &options,
             .environment = &environment_,
-            .convention = trace_.convention};
+            .token_layout = trace_.token_layout};
   for (std::size_t k = 0; k < step.of.size(); ++k) {
     const bool is_past = k == 1 && meets_the_past(step);
     call.inputs.push_back(is_past ? &with_past(step.of[k]) : &operand(step.of[k]));
@@ -172,14 +172,14 @@ Tensor Writing::row_of(const StepRecipe& step, double id) {
   return result_of(*step.operation, call);
 }
 
-Tensor Writing::position_row(const StepRecipe& step) const {
+Tensor IncrementalDecoder::position_row(const StepRecipe& step) const {
   const Tensor& table = operand(step.of[1]);
   if (position_ >= table.rows()) {
     throw InputError(fmt::format(
         "--continue: {} has rows for {} positions only; take fewer tokens, or a shorter text",
         step.of[1], table.rows()));
   }
-  Tensor row = unwritten({{.name = "token", .size = 1}, table.axes.back()});
+  Tensor row = uninitialised({{.name = "token", .size = 1}, table.axes.back()});
   const std::size_t width = table.columns();
   for (std::size_t j = 0; j < width; ++j) {
     row.values.write()[j] = table.values[position_ * width + j];
@@ -187,12 +187,12 @@ Tensor Writing::position_row(const StepRecipe& step) const {
   return row;
 }
 
-const Tensor& Writing::operand(const std::string& name) const {
+const Tensor& IncrementalDecoder::operand(const std::string& name) const {
   const auto row = rows_.find(name);
   return row == rows_.end() ? trace_.at(name) : row->second;
 }
 
-const Tensor& Writing::with_past(const std::string& name) {
+const Tensor& IncrementalDecoder::with_past(const std::string& name) {
   Tensor& past = past_.at(name);
   past = appended(past, rows_.at(name));
   return past;
@@ -200,18 +200,20 @@ const Tensor& Writing::with_past(const std::string& name) {
 
 // The likeliest tokens after the text, one after the other: the whole text is read once, and then
 // each token by itself.
-std::vector<std::size_t> written_on(const Recipe& recipe, const Trace& trace, std::size_t count) {
+std::vector<std::size_t> decode_greedily(const Recipe& recipe, const Trace& trace,
+                                         std::size_t count) {
   std::vector<std::size_t> ids;
   for (const double id : trace.at("token_ids").values) ids.push_back(static_cast<std::size_t>(id));
-  Writing writing(recipe, trace);
-  ids.push_back(likeliest(trace.at("probabilities")));
-  while (--count > 0) ids.push_back(likeliest(writing.after(static_cast<double>(ids.back()))));
+  IncrementalDecoder writing(recipe, trace);
+  ids.push_back(argmax_last_row(trace.at("probabilities")));
+  while (--count > 0)
+    ids.push_back(argmax_last_row(writing.after(static_cast<double>(ids.back()))));
   return ids;
 }
 
 // Whether no key can be kept: each token more turns those of all others anew, or a step is a given
 // now, with a row for each token of this text.
-bool is_read_anew(const LoadedLesson& loaded) {
+bool needs_full_pass(const LoadedLesson& loaded) {
   const std::vector<StepRecipe>& steps = loaded.lesson.recipe.steps;
   return (loaded.own && loaded.own->lesson.recipe.steps.size() != steps.size()) ||
          std::ranges::any_of(steps, [](const StepRecipe& step) {
@@ -228,26 +230,26 @@ void require_model(const Trace& trace) {
 
 }  // namespace
 
-ModelInput continued(const ModelInput& input, std::size_t further, const ReadInput& read) {
+ModelInput greedy_decoding(const ModelInput& input, std::size_t new_tokens, const ReadInput& read) {
   ModelInput whole = input;
-  for (std::size_t left = further; left > 0;) {
+  for (std::size_t left = new_tokens; left > 0;) {
     const LoadedLesson loaded = read(whole);
     require_model(loaded.trace);
-    const std::size_t at_once = is_read_anew(loaded) ? 1 : left;
-    whole = {.text = {}, .ids = written_on(loaded.lesson.recipe, loaded.trace, at_once)};
+    const std::size_t at_once = needs_full_pass(loaded) ? 1 : left;
+    whole = {.text = {}, .ids = decode_greedily(loaded.lesson.recipe, loaded.trace, at_once)};
     left -= at_once;
   }
   return whole;
 }
 
-WantedSteps needed_to_continue(const Recipe& recipe) {
-  WantedSteps wanted = cached_steps(recipe);
+RequestedSteps steps_for_decoding(const Recipe& recipe) {
+  RequestedSteps wanted = cached_steps(recipe);
   for (const char* name : {"token_ids", "probabilities"}) wanted.emplace_back(name);
   return wanted;
 }
 
-CutText cut_ids(const std::vector<std::size_t>& ids, const Tensor& probabilities) {
-  CutText cut;
+TokenisedText tokenised_ids(const std::vector<std::size_t>& ids, const Tensor& probabilities) {
+  TokenisedText cut;
   for (const std::size_t id : ids) {
     cut.ids.push_back(static_cast<double>(id));
     cut.words.push_back(word_of(probabilities.axes.back().label(id, 0), id));
@@ -255,15 +257,15 @@ CutText cut_ids(const std::vector<std::size_t>& ids, const Tensor& probabilities
   return cut;
 }
 
-std::string told_continuation(const ModelInput& input, const CutText& cut, std::size_t further,
-                              const Recipe& recipe) {
+std::string continuation_text(const ModelInput& input, const TokenisedText& cut,
+                              std::size_t new_tokens, const Recipe& recipe) {
   const auto cuts = std::ranges::find(recipe.steps, "token_ids", &StepRecipe::name);
   const bool has_blanks =
       cuts != recipe.steps.end() && cuts->options.word("method", "words") == "words";
   std::string before;
   std::string after;
   for (std::size_t i = 0; i < cut.ids.size(); ++i) {
-    const bool is_new = i + further >= cut.ids.size();
+    const bool is_new = i + new_tokens >= cut.ids.size();
     std::string& text = is_new ? after : before;
     if (has_blanks && (is_new || i > 0)) text += ' ';
     text += cut.words[i];

@@ -47,11 +47,11 @@ bool stay_finite(const Call& score, const Tensor& values) {
 }
 
 /// Makes weights of queries and keys, by itself: it keeps nothing of the calls.
-class Weigher {
+class FusedKernel {
  public:
-  explicit Weigher(std::span<const UnseenStep> steps)
+  explicit FusedKernel(std::span<const FusedStep> steps)
       : score_(steps.front().call), frame_(*steps.back().call.inputs[0]) {
-    for (const UnseenStep& step : steps.subspan(1, steps.size() - 3)) {
+    for (const FusedStep& step : steps.subspan(1, steps.size() - 3)) {
       works_.push_back(*step.work);
     }
     const Call& softmax = steps[steps.size() - 2].call;
@@ -61,21 +61,21 @@ class Weigher {
     for (std::size_t k = 0; k < 2; ++k) operands_.push_back(*score_.inputs[k]);
     for (std::size_t k = 0; k < 2; ++k) score_.inputs[k] = &operands_[k];
   }
-  Weigher(const Weigher&) = delete;
-  Weigher& operator=(const Weigher&) = delete;
+  FusedKernel(const FusedKernel&) = delete;
+  FusedKernel& operator=(const FusedKernel&) = delete;
 
   const Tensor& frame() const { return frame_; }
   std::size_t features() const { return operands_[0].columns(); }
 
   // The keys that one of these queries sees: they see more, and older ones less, from row to row.
-  SeenKeys seen(std::size_t first, std::size_t count) const {
+  KeyRange seen(std::size_t first, std::size_t count) const {
     if (works_.empty() || !works_.back().seen) return {0, frame_.columns()};
-    const SeenByPlace& of_query = *works_.back().seen;
+    const MaskPattern& of_query = *works_.back().seen;
     return {of_query(first).from, of_query(first + count - 1).to};
   }
 
   // The weights of `count` queries of a head for these keys, a row for each.
-  void weigh(std::size_t matrix, std::size_t first, std::size_t count, SeenKeys keys,
+  void weigh(std::size_t matrix, std::size_t first, std::size_t count, KeyRange keys,
              std::span<double> weights) const {
     const CellBase at{.call = &score_, .output = &frame_, .matrix = matrix};
     const std::size_t width = keys.to - keys.from;
@@ -86,7 +86,7 @@ class Weigher {
     for (std::size_t i = 0; i < count; ++i) {
       const std::span<double> row = weights.subspan(i * width, width);
       std::ranges::copy(row, scores.begin());
-      for (const InPlace& step : works_) step.work({matrix, first + i, keys.from, scores});
+      for (const InPlaceKernel& step : works_) step.work({matrix, first + i, keys.from, scores});
       softmax_of_long_row(scores, row);
       if (!sinks_.empty()) share_with_sink(scores, row, sinks_[matrix]);
     }
@@ -95,7 +95,7 @@ class Weigher {
   static std::span<const double> rows_of(const CellBase& at, std::size_t operand, std::size_t first,
                                          std::size_t count) {
     const Tensor& tensor = at.input(operand);
-    const std::size_t row = at.matching(operand) * tensor.rows() + first;
+    const std::size_t row = at.matrix_index(operand) * tensor.rows() + first;
     return tensor.values.part(row * tensor.columns(), count * tensor.columns());
   }
 
@@ -103,12 +103,12 @@ class Weigher {
   Call score_;
   Tensor frame_;  // of the weights: their axes alone
   std::vector<Tensor> operands_;
-  std::vector<InPlace> works_;
+  std::vector<InPlaceKernel> works_;
   std::vector<double> sinks_;  // one for each matrix, where there are some
 };
 
 // The result, a block of one head's queries at a time.
-void mix(const Weigher& weigher, const Call& sum, Tensor& result) {
+void mix(const FusedKernel& weigher, const Call& sum, Tensor& result) {
   const std::span<double> all = result.values.write();
   const std::size_t rows = weigher.frame().rows();
   const std::size_t keys = weigher.frame().columns();
@@ -116,7 +116,7 @@ void mix(const Weigher& weigher, const Call& sum, Tensor& result) {
   const std::size_t height = rows_at_a_time(keys);
   const std::size_t blocks = (rows + height - 1) / height;
   const auto mix_block = [&](std::size_t matrix, std::size_t first, std::size_t count) {
-    const SeenKeys seen = weigher.seen(first, count);
+    const KeyRange seen = weigher.seen(first, count);
     const auto out = all.subspan((matrix * rows + first) * features, count * features);
     if (seen.from >= seen.to) {
       std::ranges::fill(out, 0.0);
@@ -127,29 +127,28 @@ void mix(const Weigher& weigher, const Call& sum, Tensor& result) {
     const std::span<double> weights = scratch.of(count * width);
     weigher.weigh(matrix, first, count, seen, weights);
     const CellBase at{.call = &sum, .output = &result, .matrix = matrix};
-    multiply(weights, Weigher::rows_of(at, 1, seen.from, width), out, {count, width, features},
+    multiply(weights, FusedKernel::rows_of(at, 1, seen.from, width), out, {count, width, features},
              RightSide::as_is);
   };
   constexpr std::size_t products_a_copy = 8;
-  in_blocks(blocks * weigher.frame().matrices(), 1,
-            height * keys * (weigher.features() + features) / products_a_copy,
-            [&](std::size_t block, std::size_t end) {
-              for (; block < end; ++block) {
-                const std::size_t first = block % blocks * height;
-                mix_block(block / blocks, first, std::min(height, rows - first));
-              }
-            });
+  parallel_for(blocks * weigher.frame().matrices(), 1,
+               height * keys * (weigher.features() + features) / products_a_copy,
+               [&](std::size_t block, std::size_t end) {
+                 for (; block < end; ++block) {
+                   const std::size_t first = block % blocks * height;
+                   mix_block(block / blocks, first, std::min(height, rows - first));
+                 }
+               });
 }
 
 // The weights, row by row for those who ask.
-Values weights_on_demand(std::shared_ptr<const Weigher> weigher) {
+Values weights_on_demand(std::shared_ptr<const FusedKernel> weigher) {
   const Tensor& frame = weigher->frame();
   const auto row_of = [weigher](std::size_t line, std::span<double> cells) {
     const std::size_t rows = weigher->frame().rows();
     weigher->weigh(line / rows, line % rows, 1, {0, cells.size()}, cells);
   };
-  return Values::recomputed(frame.matrices() * frame.rows() * frame.columns(), frame.columns(),
-                            row_of);
+  return Values::lazy(frame.matrices() * frame.rows() * frame.columns(), frame.columns(), row_of);
 }
 
 }  // namespace
@@ -161,35 +160,35 @@ AttentionPart attention_part(const Operation& operation) {
   return operation.in_place ? AttentionPart::between : AttentionPart::none;
 }
 
-std::optional<InPlace> unseen_step(const Operation& operation, const Call& call) {
+std::optional<InPlaceKernel> fused_step(const Operation& operation, const Call& call) {
   switch (attention_part(operation)) {
     case AttentionPart::scores: {
       Tensor frame = frame_of(call, operation.form(call));
       frame.dot_width = call.inputs[0]->columns();
       if (count_of_numbers(frame) < worth_it) return {};
-      return InPlace{std::move(frame), {}};
+      return InPlaceKernel{std::move(frame), {}};
     }
     case AttentionPart::between: {
-      std::optional<InPlace> rows = operation.in_place(call);
+      std::optional<InPlaceKernel> rows = operation.in_place(call);
       if (!rows || !rows->cell_by_cell) return {};
       return rows;
     }
     case AttentionPart::weights:
-      if (goes_down(call)) return {};
+      if (is_columnwise(call)) return {};
       if (has_sinks(call)) check_sinks(call);
-      return InPlace{frame_of(call, operation.form(call)), {}};
+      return InPlaceKernel{frame_of(call, operation.form(call)), {}};
     default: return {};
   }
 }
 
-std::optional<UnseenAttention> unseen_attention(std::span<const UnseenStep> steps) {
+std::optional<FusedAttention> fused_attention(std::span<const FusedStep> steps) {
   const Call& sum = steps.back().call;
   if (!stay_finite(steps.front().call, *sum.inputs[1])) return {};
   Tensor result = output_of(sum, steps.back().operation->form(sum));
-  const auto weigher = std::make_shared<const Weigher>(steps);
+  const auto weigher = std::make_shared<const FusedKernel>(steps);
   if (result.matrices() != weigher->frame().matrices()) return {};
   mix(*weigher, sum, result);
-  return UnseenAttention{std::move(result), weights_on_demand(weigher)};
+  return FusedAttention{std::move(result), weights_on_demand(weigher)};
 }
 
 }  // namespace qkv::inline ops

@@ -16,20 +16,20 @@ AttentionPart attention_part(const Operation& operation);
 
 /// One step of an attention of which only the last one's result is looked at. What the one before
 /// it made, its first operand, has axes but no numbers.
-struct UnseenStep {
+struct FusedStep {
   const Operation* operation = nullptr;
   Call call;
-  const InPlace* work = nullptr;  ///< of one in between: as `unseen_step` gave it
+  const InPlaceKernel* work = nullptr;  ///< of one in between: as `fused_step` gave it
 };
 
 /// The result of such a step without its numbers, and of one in between how it makes them of the
 /// step before. Nothing where it is none, or where there are so few numbers that they may as well
 /// be kept. Throws InputError where the shapes do not fit.
-std::optional<InPlace> unseen_step(const Operation& operation, const Call& call);
+std::optional<InPlaceKernel> fused_step(const Operation& operation, const Call& call);
 
 /// What comes of it: the last step's result, and the weights for those who ask after all, a row at
 /// a time.
-struct UnseenAttention {
+struct FusedAttention {
   Tensor result;
   Values weights;
 };
@@ -38,6 +38,6 @@ struct UnseenAttention {
 /// the n × m numbers of a head are never there (as in Dao and others, 2022, FlashAttention, though
 /// whole rows fit here). Keys that a mask hides from all of these queries are left out. Nothing
 /// where the scores may become infinite.
-std::optional<UnseenAttention> unseen_attention(std::span<const UnseenStep> steps);
+std::optional<FusedAttention> fused_attention(std::span<const FusedStep> steps);
 
 }  // namespace qkv::inline ops

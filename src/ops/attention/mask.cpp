@@ -27,13 +27,13 @@ namespace {
 std::string_view mask_kind(const Call& call);
 
 /// Whether the mask hides the cell.
-bool is_hidden(const CellBase& c);
+bool is_masked(const CellBase& c);
 
 /// What a given mask or padding hides, asked once for all heads that share it, and where it has one
 /// row for all queries, once for these.
-class HiddenCells {
+class MaskedCells {
  public:
-  HiddenCells(const Call& call, const Tensor& result);
+  MaskedCells(const Call& call, const Tensor& result);
 
   /// Minus infinity where the row is hidden.
   void hide(const RowPart& at) const;
@@ -41,7 +41,7 @@ class HiddenCells {
  private:
   std::size_t rows_ = 1;
   std::vector<std::size_t> mask_of_;  // by matrix
-  std::map<std::size_t, Flags> masks_;
+  std::map<std::size_t, BoolMatrix> masks_;
 };
 
 std::size_t sentence_of(const CellBase& c) {
@@ -53,7 +53,7 @@ std::size_t sentence_of(const CellBase& c) {
 double deciding(const CellBase& c, std::string_view kind) {
   const Tensor& numbers = c.input(1);
   if (kind == "padding") return numbers.at(0, sentence_of(c), c.column);
-  return numbers.at(c.matching(1), numbers.rows() == 1 ? 0 : c.row, c.column);
+  return numbers.at(c.matrix_index(1), numbers.rows() == 1 ? 0 : c.row, c.column);
 }
 
 // Whether the key is padding: its id is the pad's, or its token is.
@@ -64,16 +64,16 @@ bool is_padding(const CellBase& c) {
   return c.input(1).axes.back().label(c.column, sentence_of(c)) == word;
 }
 
-bool is_hidden(const CellBase& c, std::string_view kind) {
-  if (goes_by_place(kind)) return !seen_by_place(*c.call, kind)(c.row).has(c.column);
+bool is_masked(const CellBase& c, std::string_view kind) {
+  if (is_positional_mask(kind)) return !mask_pattern_of(*c.call, kind)(c.row).has(c.column);
   return kind == "padding" ? is_padding(c) : deciding(c, kind) == 0;
 }
 
 // Where one matrix of the result is such, in its first rows.
 template <class Is>
-Flags cells_that(CellBase at, std::size_t rows, const Is& is) {
+BoolMatrix cells_that(CellBase at, std::size_t rows, const Is& is) {
   const std::string_view kind = mask_kind(*at.call);
-  Flags cells = xt::zeros<bool>({rows, at.output->columns()});
+  BoolMatrix cells = xt::zeros<bool>({rows, at.output->columns()});
   for (at.row = 0; at.row < rows; ++at.row) {
     for (at.column = 0; at.column < at.output->columns(); ++at.column) {
       cells(at.row, at.column) = is(at, kind);
@@ -82,52 +82,52 @@ Flags cells_that(CellBase at, std::size_t rows, const Is& is) {
   return cells;
 }
 
-Flags cells_hidden(const CellBase& at, std::size_t rows) {
+BoolMatrix cells_hidden(const CellBase& at, std::size_t rows) {
   return cells_that(at, rows,
-                    [](const CellBase& c, std::string_view kind) { return is_hidden(c, kind); });
+                    [](const CellBase& c, std::string_view kind) { return is_masked(c, kind); });
 }
 
 std::string_view mask_kind(const Call& call) {
   return call.options->word("kind", call.inputs.size() == 2 ? "given" : "causal");
 }
 
-bool is_hidden(const CellBase& c) { return is_hidden(c, mask_kind(*c.call)); }
+bool is_masked(const CellBase& c) { return is_masked(c, mask_kind(*c.call)); }
 
 /// What it hides of one matrix.
-Flags hidden_by_mask(const CellBase& at) {
+BoolMatrix masked_cells(const CellBase& at) {
   const std::string_view kind = mask_kind(*at.call);
-  if (!goes_by_place(kind)) {
+  if (!is_positional_mask(kind)) {
     return cells_hidden(at, at.output->rows());
   }
-  const SeenByPlace seen = seen_by_place(*at.call, kind);
-  Flags hidden = xt::ones<bool>({at.output->rows(), at.output->columns()});
+  const MaskPattern seen = mask_pattern_of(*at.call, kind);
+  BoolMatrix hidden = xt::ones<bool>({at.output->rows(), at.output->columns()});
   for (std::size_t i = 0; i < at.output->rows(); ++i) {
-    const SeenKeys keys = seen(i);
+    const KeyRange keys = seen(i);
     for (std::size_t j = keys.from; j < keys.to; ++j) hidden(i, j) = false;
   }
   return hidden;
 }
 
 /// Where what decides is no number, so that nothing tells what is hidden.
-Flags undecided_cells(const CellBase& at) {
+BoolMatrix undecided_cells(const CellBase& at) {
   return cells_that(at, at.output->rows(), [](const CellBase& c, std::string_view kind) {
     return std::isnan(deciding(c, kind));
   });
 }
 
-HiddenCells::HiddenCells(const Call& call, const Tensor& result) {
+MaskedCells::MaskedCells(const Call& call, const Tensor& result) {
   const bool by_sentence = mask_kind(call) == "padding";
   rows_ = by_sentence || call.inputs[1]->rows() == 1 ? 1 : result.rows();
   CellBase at{.call = &call, .output = &result};
   for (; at.matrix < result.matrices(); ++at.matrix) {
-    const std::size_t mask = by_sentence ? sentence_of(at) : at.matching(1);
+    const std::size_t mask = by_sentence ? sentence_of(at) : at.matrix_index(1);
     mask_of_.push_back(mask);
     if (!masks_.contains(mask)) masks_.emplace(mask, cells_hidden(at, rows_));
   }
 }
 
-void HiddenCells::hide(const RowPart& at) const {
-  const Flags& hidden = masks_.at(mask_of_[at.matrix]);
+void MaskedCells::hide(const RowPart& at) const {
+  const BoolMatrix& hidden = masks_.at(mask_of_[at.matrix]);
   const std::size_t row = rows_ == 1 ? 0 : at.row;
   for (std::size_t j = 0; j < at.cells.size(); ++j) {
     if (hidden(row, at.first + j)) at.cells[j] = -infinity;
@@ -140,31 +140,31 @@ inline constexpr std::size_t mask_mistakes_count = 11;
 extern const Mistake mask_mistakes[mask_mistakes_count];
 
 // What a formula makes of each matrix of scores and of the cells that are hidden in it.
-template <Matrix (*formula)(const MatrixView& scores, const Flags& hidden)>
-std::vector<Tensor> with(const Source& step) {
+template <Matrix (*formula)(const MatrixView& scores, const BoolMatrix& hidden)>
+std::vector<Tensor> with(const StepView& step) {
   const Call call = call_of(step);
-  return {by_operands(call, unwritten_like(mask_operation.compute(call)),
-                      [](const Operands& of) { return formula(of(0), hidden_by_mask(of.at())); })};
+  return {by_operands(call, uninitialised_like(mask_operation.compute(call)),
+                      [](const Operands& of) { return formula(of(0), masked_cells(of.at())); })};
 }
 
-Matrix skipped(const MatrixView& s, const Flags&) { return s; }
+Matrix skipped(const MatrixView& s, const BoolMatrix&) { return s; }
 
-Matrix zero(const MatrixView& s, const Flags& hidden) { return xt::where(hidden, 0.0, s); }
+Matrix zero(const MatrixView& s, const BoolMatrix& hidden) { return xt::where(hidden, 0.0, s); }
 
-Matrix inverted(const MatrixView& s, const Flags& hidden) {
+Matrix inverted(const MatrixView& s, const BoolMatrix& hidden) {
   return xt::where(hidden, s, -infinity);
 }
 
-std::string_view kind_of(const Source& step) {
+std::string_view kind_of(const StepView& step) {
   return step.options->word("kind", step.inputs.size() == 2 ? "given" : "causal");
 }
 
 // Each matrix of the scores with other keys seen than the mask by places shows.
-Tensor with_seen(const Source& step, const SeenByPlace& seen) {
+Tensor with_seen(const StepView& step, const MaskPattern& seen) {
   return by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
     Matrix masked = s;
     for (std::size_t i = 0; i < s.shape(0); ++i) {
-      const SeenKeys keys = seen(i);
+      const KeyRange keys = seen(i);
       for (std::size_t j = 0; j < s.shape(1); ++j) {
         if (!keys.has(j)) masked(i, j) = -infinity;
       }
@@ -175,112 +175,114 @@ Tensor with_seen(const Source& step, const SeenByPlace& seen) {
 
 // The same with a change to what it shows; nothing where the mask goes by something else.
 template <class Change>
-std::vector<Tensor> with_change(const Source& step, Change change) {
-  if (!goes_by_place(kind_of(step))) return {};
-  SeenByPlace seen = seen_by_place(call_of(step), kind_of(step));
+std::vector<Tensor> with_change(const StepView& step, Change change) {
+  if (!is_positional_mask(kind_of(step))) return {};
+  MaskPattern seen = mask_pattern_of(call_of(step), kind_of(step));
   return change(seen) ? std::vector<Tensor>{with_seen(step, seen)} : std::vector<Tensor>();
 }
 
 // The token's own key, wherever it stands.
-std::vector<Tensor> diagonal(const Source& step) {
+std::vector<Tensor> diagonal(const StepView& step) {
   const Call call = call_of(step);
-  const int first = goes_by_place(kind_of(step)) ? static_cast<int>(first_query(call)) : 0;
-  return {by_operands(call, unwritten_like(mask_operation.compute(call)),
+  const int first = is_positional_mask(kind_of(step)) ? static_cast<int>(first_query(call)) : 0;
+  return {by_operands(call, uninitialised_like(mask_operation.compute(call)),
                       [&](const Operands& of) -> Matrix {
                         const MatrixView s = of(0);
-                        const Flags own = xt::eye<bool>({s.shape(0), s.shape(1)}, first);
-                        return xt::where(hidden_by_mask(of.at()) || own, -infinity, s);
+                        const BoolMatrix own = xt::eye<bool>({s.shape(0), s.shape(1)}, first);
+                        return xt::where(masked_cells(of.at()) || own, -infinity, s);
                       })};
 }
 
-std::vector<Tensor> wrong_triangle(const Source& step) {
+std::vector<Tensor> wrong_triangle(const StepView& step) {
   if (kind_of(step) != "causal") return {};
   const int before = static_cast<int>(first_query(call_of(step))) - 1;
   return {by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
-    return xt::where(seen_up_to(s, before), -infinity, s);
+    return xt::where(causal_pattern(s, before), -infinity, s);
   })};
 }
 
 // The key after a query's own stays to be seen, too.
-std::vector<Tensor> one_ahead(const Source& step) {
+std::vector<Tensor> one_ahead(const StepView& step) {
   if (kind_of(step) == "causal") {
     const int ahead = static_cast<int>(first_query(call_of(step))) + 1;
     return {by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
-      return xt::where(seen_up_to(s, ahead), s, -infinity);
+      return xt::where(causal_pattern(s, ahead), s, -infinity);
     })};
   }
-  return with_change(step, [](SeenByPlace& seen) {
+  return with_change(step, [](MaskPattern& seen) {
     ++seen.first;
     ++seen.width;
     return !seen.both;
   });
 }
 
-std::vector<Tensor> off_by_one(const Source& step) {
+std::vector<Tensor> off_by_one(const StepView& step) {
   if (kind_of(step) != "sliding_window") return {};
-  std::vector<Tensor> results = with_change(step, [](SeenByPlace& seen) { return ++seen.width; });
-  for (Tensor& narrow : with_change(step, [](SeenByPlace& seen) { return --seen.width; })) {
+  std::vector<Tensor> results = with_change(step, [](MaskPattern& seen) { return ++seen.width; });
+  for (Tensor& narrow : with_change(step, [](MaskPattern& seen) { return --seen.width; })) {
     results.push_back(std::move(narrow));
   }
   return results;
 }
 
 // All of the past, as under a causal mask.
-std::vector<Tensor> without_window(const Source& step) {
+std::vector<Tensor> without_window(const StepView& step) {
   if (kind_of(step) != "sliding_window") return {};
-  return with_change(step, [](SeenByPlace& seen) {
-    seen.kind = SeenByPlace::Kind::causal;
+  return with_change(step, [](MaskPattern& seen) {
+    seen.kind = MaskPattern::Kind::causal;
     return !seen.both;
   });
 }
 
-std::vector<Tensor> not_causal(const Source& step) {
+std::vector<Tensor> not_causal(const StepView& step) {
   if (kind_of(step) != "sliding_window") return {};
-  return with_change(step, [](SeenByPlace& seen) { return !std::exchange(seen.both, true); });
+  return with_change(step, [](MaskPattern& seen) { return !std::exchange(seen.both, true); });
 }
 
-std::vector<Tensor> as_first_rows(const Source& step) {
-  return with_change(step, [](SeenByPlace& seen) { return std::exchange(seen.first, 0) > 0; });
+std::vector<Tensor> as_first_rows(const StepView& step) {
+  return with_change(step, [](MaskPattern& seen) { return std::exchange(seen.first, 0) > 0; });
 }
 
 // The mask as numbers, either way round: 1 keeps, or 1 hides.
-Matrix kept_added(const MatrixView& s, const Flags& hidden) { return xt::where(hidden, s, s + 1); }
+Matrix kept_added(const MatrixView& s, const BoolMatrix& hidden) {
+  return xt::where(hidden, s, s + 1);
+}
 
-Matrix hidden_added(const MatrixView& s, const Flags& hidden) {
+Matrix hidden_added(const MatrixView& s, const BoolMatrix& hidden) {
   return xt::where(hidden, s + 1, s);
 }
 
-std::vector<Tensor> added(const Source& step) {
+std::vector<Tensor> added(const StepView& step) {
   return {with<kept_added>(step).front(), with<hidden_added>(step).front()};
 }
 
 constinit const Mistake mask_mistakes[mask_mistakes_count] = {
     {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", with<skipped>,
-     of_hiding},
+     masking_evidence},
     {"mask.zero", "The hidden cells were set to 0 instead of -inf.",
-     "e to the power of 0 is 1: a 0 would still get weight.", with<zero>, of_hiding},
+     "e to the power of 0 is 1: a 0 would still get weight.", with<zero>, masking_evidence},
     {"mask.wrong-triangle", "The other triangle was hidden: the past instead of the future.",
-     "A token may look back, not ahead.", wrong_triangle, of_hiding},
+     "A token may look back, not ahead.", wrong_triangle, masking_evidence},
     {"mask.diagonal", "The token itself was hidden too.", "A token may look at itself.", diagonal,
-     of_hiding},
+     masking_evidence},
     {"mask.one-ahead", "The next token can be seen as well.", "A token may not look ahead.",
-     one_ahead, of_hiding},
+     one_ahead, masking_evidence},
     {"mask.added", "The 0/1 mask was added to the scores.",
-     "Hidden cells become -inf; the others stay as they are.", added, of_hiding},
+     "Hidden cells become -inf; the others stay as they are.", added, masking_evidence},
     {"mask.inverted", "What is to be kept was hidden, and the rest kept.",
-     "Which cells does the mask keep?", with<inverted>, of_hiding},
+     "Which cells does the mask keep?", with<inverted>, masking_evidence},
     {"window.off-by-one", "The window shows one key too many or too few.",
-     "It is as wide as it says, the token's own key among them.", off_by_one, of_hiding},
+     "It is as wide as it says, the token's own key among them.", off_by_one, masking_evidence},
     {"window.skipped", "The window was forgotten: all of the past can be seen.",
-     "It shows the newest keys of the past alone.", without_window, of_hiding},
+     "It shows the newest keys of the past alone.", without_window, masking_evidence},
     {"window.no-causal", "The window was laid to both sides.",
-     "It shows the newest keys of the past, no later ones.", not_causal, of_hiding},
+     "It shows the newest keys of the past, no later ones.", not_causal, masking_evidence},
     {"cache.masked-first-row", "The queries were masked as if they were the first tokens.",
-     "They are the last ones, and see all that came before.", as_first_rows, of_hiding},
+     "They are the last ones, and see all that came before.", as_first_rows, masking_evidence},
 };
 
 // What was hidden sends nothing back. The masked scores tell what was, whatever the kind.
-struct MaskBack {
+struct MaskBackward {
   static Form form(const Call&) {
     return {{"query key", "query key", "query key"}, "query key", "{0}, 0 where {2} is -inf"};
   }
@@ -288,22 +290,22 @@ struct MaskBack {
   template <class N>
   static N cell(const Cell<N>& c) {
     const bool hidden =
-        c.input(first_need).at(c.matching(first_need), c.row, c.column) == -infinity;
-    return hidden ? N(0.0) : c(arriving)(c.row, c.column);
+        c.input(first_saved).at(c.matrix_index(first_saved), c.row, c.column) == -infinity;
+    return hidden ? N(0.0) : c(grad_output)(c.row, c.column);
   }
 
   static Tensor compute(const Call& call, Tensor whole) {
     return by_rows(call, std::move(whole), 2, [&](const Operands& of, std::span<double> cells) {
       thread_local Scratch changes, scores;
-      std::ranges::transform(of.row(arriving, changes), of.row(first_need, scores), cells.begin(),
-                             unless_hidden);
+      std::ranges::transform(of.row(grad_output, changes), of.row(first_saved, scores),
+                             cells.begin(), unless_hidden);
     });
   }
 
-  static std::optional<InPlace> in_place(const Call& call) {
-    const Tensor& masked = *call.inputs[first_need];
-    const Tensor& own = *call.inputs[own_operand];
-    if (own.shape() != masked.shape() || call.inputs[arriving]->shape() != masked.shape())
+  static std::optional<InPlaceKernel> in_place(const Call& call) {
+    const Tensor& masked = *call.inputs[first_saved];
+    const Tensor& own = *call.inputs[self];
+    if (own.shape() != masked.shape() || call.inputs[grad_output]->shape() != masked.shape())
       return {};
     const auto work = [scores = masked.values, rows = masked.rows(),
                        columns = masked.columns()](const RowPart& row) {
@@ -311,7 +313,7 @@ struct MaskBack {
       const auto line = scores.read((row.matrix * rows + row.row) * columns, columns, scratch);
       std::ranges::transform(row.cells, line.subspan(row.first), row.cells.begin(), unless_hidden);
     };
-    return InPlace{{.axes = own.axes, .values = {}}, work, true};
+    return InPlaceKernel{{.axes = own.axes, .values = {}}, work, true};
   }
 
   static double unless_hidden(double change, double score) {
@@ -319,26 +321,27 @@ struct MaskBack {
   }
 };
 
-std::vector<Tensor> unmasked_gradient(const Source& step) { return {step.operand()}; }
+std::vector<Tensor> unmasked_gradient(const StepView& step) { return {step.operand()}; }
 
-constexpr Mistake mask_back_mistakes[] = {
+constexpr Mistake mask_backward_mistakes[] = {
     {"mask.skipped", "The gradient went back to what was hidden, too.",
-     "A hidden score has no part in the loss: its gradient is 0.", unmasked_gradient, of_hiding},
+     "A hidden score has no part in the loss: its gradient is 0.", unmasked_gradient,
+     masking_evidence},
 };
 
-constinit const Operation mask_back = gradient_of<Gradient<MaskBack>>({
+constinit const Operation mask_gradient = gradient_of<Gradient<MaskBackward>>({
     .title = "Back through the mask",
     .says = "A score that was hidden has no part in what came after: its gradient is 0. The others "
             "pass as they are.",
     .notice = "The zeros stand where the mask was.",
-    .mistakes = mask_back_mistakes,
-    .in_place = MaskBack::in_place,
+    .mistakes = mask_backward_mistakes,
+    .in_place = MaskBackward::in_place,
 });
 
 /// The way back through a mask, to the scores that it left as they were.
-WayBack back_through_mask(const Use& use) {
+BackwardRule mask_backward(const OperandRef& use) {
   if (use.operand == 1) return {};  // what is hidden is no number of the loss
-  return {&mask_back, {WayBack::result}};
+  return {&mask_gradient, {BackwardRule::result}};
 }
 
 constexpr std::string_view kinds[] = {"causal", "sliding_window", "prefix", "padding", "given"};
@@ -368,15 +371,15 @@ std::string place_text(std::string_view what, const Axis& axis, std::size_t i, s
 }
 
 std::string why_hidden(const CellBase& c) {
-  if (!is_hidden(c)) return {};
+  if (!is_masked(c)) return {};
   const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
   const std::size_t batch = index.empty() ? 0 : index.front();
   const std::string key = place_text("key", c.output->axes.back(), c.column, batch);
   const std::string_view kind = mask_kind(*c.call);
   if (kind == "padding") return fmt::format("hidden: {} is padding", key);
   const std::string query = place_text("query", c.output->row_axis(), c.row, batch);
-  if (goes_by_place(kind)) {
-    const bool is_older = c.column < seen_by_place(*c.call, kind)(c.row).from;
+  if (is_positional_mask(kind)) {
+    const bool is_older = c.column < mask_pattern_of(*c.call, kind)(c.row).from;
     return fmt::format("hidden: {} {} {}", key, is_older ? "is too far behind" : "comes after",
                        query);
   }
@@ -385,7 +388,7 @@ std::string why_hidden(const CellBase& c) {
 
 void check_operands(const Call& call) {
   const std::string_view kind = mask_kind(call);
-  const std::size_t wanted = goes_by_place(kind) ? 1 : 2;
+  const std::size_t wanted = is_positional_mask(kind) ? 1 : 2;
   if (call.inputs.size() == wanted) return;
   refuse(call,
          fmt::format("a {} mask takes {}", kind,
@@ -413,7 +416,7 @@ void check_padding(const Call& call) {
 
 std::string form_by_place(const Call& call, std::string_view kind) {
   if (kind == "causal") return "{0}, later keys hidden";
-  const SeenByPlace seen = seen_by_place(call, kind);
+  const MaskPattern seen = mask_pattern_of(call, kind);
   if (kind == "prefix") {
     return fmt::format("{{0}}, later keys hidden but for the first {}", seen.prefix);
   }
@@ -424,7 +427,7 @@ std::string form_by_place(const Call& call, std::string_view kind) {
 struct Mask {
   static Form form(const Call& call) {
     const std::string_view kind = mask_kind(call);
-    if (goes_by_place(kind)) return {{"query key"}, "query key", form_by_place(call, kind)};
+    if (is_positional_mask(kind)) return {{"query key"}, "query key", form_by_place(call, kind)};
     if (kind == "padding") {
       return {{"query key", "sentence key"}, "query key", "{0}, hidden where {1} is padding"};
     }
@@ -435,7 +438,7 @@ struct Mask {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    if (is_hidden(c)) return -infinity;
+    if (is_masked(c)) return -infinity;
     return c(0)(c.row, c.column);
   }
 
@@ -453,21 +456,21 @@ struct Mask {
 
   static std::string remark(const CellBase& c) { return why_hidden(c); }
 
-  static std::optional<InPlace> in_place(const Call& call) {
+  static std::optional<InPlaceKernel> in_place(const Call& call) {
     Tensor result = frame(call);
     if (result.shape() != call.inputs[0]->shape()) return {};  // one operand's rows, several masks
-    if (goes_by_place(mask_kind(call))) {
-      const SeenByPlace seen = seen_by_place(call, mask_kind(call));
+    if (is_positional_mask(mask_kind(call))) {
+      const MaskPattern seen = mask_pattern_of(call, mask_kind(call));
       const auto hide = [seen](const RowPart& at) { hide_outside(seen(at.row), at); };
-      return InPlace{std::move(result), hide, true, seen};
+      return InPlaceKernel{std::move(result), hide, true, seen};
     }
-    const auto hide = [hidden = std::make_shared<const HiddenCells>(call, result)](
+    const auto hide = [hidden = std::make_shared<const MaskedCells>(call, result)](
                           const RowPart& row) { hidden->hide(row); };
-    return InPlace{std::move(result), hide, true};
+    return InPlaceKernel{std::move(result), hide, true};
   }
 
   // All the keys that are not seen, without asking one by one.
-  static void hide_outside(const SeenKeys& seen, const RowPart& at) {
+  static void hide_outside(const KeyRange& seen, const RowPart& at) {
     const auto place = [&](std::size_t key) {
       return std::clamp(key, at.first, at.first + at.cells.size()) - at.first;
     };
@@ -476,9 +479,9 @@ struct Mask {
   }
 
   static Tensor compute(const Call& call) {
-    Tensor masked = unwritten_like(frame(call));
-    if (goes_by_place(mask_kind(call))) {
-      const SeenByPlace seen = seen_by_place(call, mask_kind(call));
+    Tensor masked = uninitialised_like(frame(call));
+    if (is_positional_mask(mask_kind(call))) {
+      const MaskPattern seen = mask_pattern_of(call, mask_kind(call));
       return by_rows(call, std::move(masked), 1, [&](const Operands& of, std::span<double> cells) {
         std::ranges::copy(of.row(0), cells.begin());
         hide_outside(seen(of.at().row), {of.at().matrix, of.at().row, 0, cells});
@@ -486,7 +489,7 @@ struct Mask {
     }
     return by_operands(call, std::move(masked), [](const Operands& of) -> Matrix {
       return xt::where(undecided_cells(of.at()), std::nan(""),
-                       xt::where(hidden_by_mask(of.at()), -infinity, of(0)));
+                       xt::where(masked_cells(of.at()), -infinity, of(0)));
     });
   }
 };
@@ -506,7 +509,7 @@ constinit const Operation mask_operation = operation_of<Mask>({
     .options = mask_options,
     .hides = true,
     .mistakes = mask_mistakes,
-    .way_back = back_through_mask,
+    .backward = mask_backward,
 });
 
 }  // namespace qkv::inline ops

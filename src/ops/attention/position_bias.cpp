@@ -30,13 +30,13 @@ constexpr OptionRule relative_bias_options[] = {
 
 // Raffel and others (2020), T5: half of the buckets hold one distance each, the others ever more,
 // up to the largest.
-struct Buckets {
+struct PositionBuckets {
   std::size_t count;  // for one direction
   bool both;
   double most;
   std::size_t first;  // the key that belongs to the first query
 
-  explicit Buckets(const Call& call)
+  explicit PositionBuckets(const Call& call)
       : count(call.inputs[1]->rows()),
         both(call.options->flag("bidirectional", false)),
         most(call.options->number("max_distance", 128)),
@@ -63,15 +63,15 @@ struct Buckets {
 
 void check_table(const Call& call) {
   const Tensor& table = *call.inputs[1];
-  const std::size_t heads = heads_of(*call.inputs[0]);
+  const std::size_t heads = head_count(*call.inputs[0]);
   const std::size_t least = call.options->flag("bidirectional", false) ? 4 : 2;
   if (table.rank() != 2 || table.columns() != heads || table.rows() < least) {
     refuse(call, fmt::format("{} must have a row for each bucket, at least {}, and a column for "
                              "each of the {} heads of {}",
                              operand_text(call, 1), least, heads, operand_text(call, 0)));
   }
-  const auto exact = static_cast<double>(Buckets(call).count / 2);
-  if (Buckets(call).most <= exact) {
+  const auto exact = static_cast<double>(PositionBuckets(call).count / 2);
+  if (PositionBuckets(call).most <= exact) {
     refuse(call,
            fmt::format("max_distance must be above {}, the buckets of one distance each", exact));
   }
@@ -82,8 +82,8 @@ void check_table(const Call& call) {
 class Worth {
  public:
   explicit Worth(const Call& call)
-      : rows_(call.inputs[0]->rows()), heads_(heads_of(*call.inputs[0])), lines_(heads_) {
-    const Buckets buckets(call);
+      : rows_(call.inputs[0]->rows()), heads_(head_count(*call.inputs[0])), lines_(heads_) {
+    const PositionBuckets buckets(call);
     const MatrixView table = call.inputs[1]->matrix(0);
     const std::size_t keys = call.inputs[0]->columns();
     for (std::size_t h = 0; h < heads_ && rows_ > 0; ++h) {
@@ -112,8 +112,8 @@ struct RelativeBias {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const std::size_t bucket = Buckets(*c.call).of(c.row, c.column);
-    return c(0)(c.row, c.column) + c.of(1, 0)(bucket, c.matrix % heads_of(c.input(0)));
+    const std::size_t bucket = PositionBuckets(*c.call).of(c.row, c.column);
+    return c(0)(c.row, c.column) + c.of(1, 0)(bucket, c.matrix % head_count(c.input(0)));
   }
 
   static Tensor frame(const Call& call) {
@@ -131,12 +131,12 @@ struct RelativeBias {
     };
   }
 
-  static std::optional<InPlace> in_place(const Call& call) {
-    return InPlace{frame(call), worth(call), true};
+  static std::optional<InPlaceKernel> in_place(const Call& call) {
+    return InPlaceKernel{frame(call), worth(call), true};
   }
 
   static Tensor compute(const Call& call) {
-    Tensor result = unwritten_like(frame(call));
+    Tensor result = uninitialised_like(frame(call));
     const auto work = worth(call);
     return by_rows(call, std::move(result), 2, [&](const Operands& of, std::span<double> cells) {
       std::ranges::copy(of.row(0), cells.begin());
@@ -146,7 +146,7 @@ struct RelativeBias {
 };
 
 // Each number of the table gets the gradients of all scores that it was added to.
-struct ToBuckets {
+struct GradBuckets {
   static Form form(const Call&) {
     return {{"query key", "bucket head", "query key"},
             "bucket head",
@@ -156,10 +156,10 @@ struct ToBuckets {
   template <class N>
   static N cell(const Cell<N>& c) {
     Call there = *c.call;
-    there.inputs = {c.call->inputs[first_need], c.call->inputs[own_operand]};
-    const Buckets buckets(there);
-    const Tensor& change = c.input(arriving);
-    const std::size_t heads = heads_of(*there.inputs[0]);
+    there.inputs = {c.call->inputs[first_saved], c.call->inputs[self]};
+    const PositionBuckets buckets(there);
+    const Tensor& change = c.input(grad_output);
+    const std::size_t heads = head_count(*there.inputs[0]);
     std::vector<CellBase> places;
     CellBase at{.call = c.call, .output = &change};
     for (at.matrix = c.column; at.matrix < change.matrices(); at.matrix += heads) {
@@ -170,32 +170,32 @@ struct ToBuckets {
       }
     }
     return sum<N>(places.size(), [&](std::size_t t) {
-      return c.of(arriving, places[t].matrix)(places[t].row, places[t].column);
+      return c.of(grad_output, places[t].matrix)(places[t].row, places[t].column);
     });
   }
 
   static Tensor compute(const Call& call) {
-    require_arriving(call, call.inputs[first_need]->shape());
-    return cell_by_cell(call, gradient_frame(call), cell<double>);
+    require_grad_shape(call, call.inputs[first_saved]->shape());
+    return cell_by_cell(call, empty_gradient(call), cell<double>);
   }
 };
 
-constinit const Operation bias_to_scores = gradient_of<Gradient<PassBack>>({
+constinit const Operation bias_grad_scores = gradient_of<Gradient<IdentityBackward>>({
     .title = "Back to the scores before the bias",
     .says = "What was added does not depend on the score: the gradient passes.",
     .notice = "The same numbers.",
 });
 
-constinit const Operation bias_to_table = gradient_of<ToBuckets>({
+constinit const Operation bias_grad_table = gradient_of<GradBuckets>({
     .title = "Back to the table of distances",
     .says = "A number of the table was added to all scores of its distance: their gradients are "
             "added up.",
     .notice = "Distances that the text does not have get 0.",
 });
 
-WayBack back_through_bias(const Use& use) {
-  if (use.operand == 0) return {&bias_to_scores};
-  return {&bias_to_table, {0}};
+BackwardRule relative_bias_backward(const OperandRef& use) {
+  if (use.operand == 0) return {&bias_grad_scores};
+  return {&bias_grad_table, {0}};
 }
 
 }  // namespace
@@ -210,7 +210,7 @@ constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
     .fewest = 2,
     .most = 2,
     .options = relative_bias_options,
-    .way_back = back_through_bias,
+    .backward = relative_bias_backward,
 });
 
 namespace {
@@ -261,7 +261,7 @@ struct Distance {
 
 // Each head's slope.
 std::vector<double> slopes_of(const Call& call) {
-  const std::size_t heads = heads_of(*call.inputs[0]);
+  const std::size_t heads = head_count(*call.inputs[0]);
   std::vector<double> slopes;
   for (std::size_t k = 0; k < heads; ++k) {
     slopes.push_back(are_given(call) ? call.inputs[1]->values[k] : slope_power(k, heads).value());
@@ -270,7 +270,7 @@ std::vector<double> slopes_of(const Call& call) {
 }
 
 void check_slopes(const Call& call) {
-  const std::size_t heads = heads_of(*call.inputs[0]);
+  const std::size_t heads = head_count(*call.inputs[0]);
   if (!are_given(call) || call.inputs[1]->values.size() == heads) return;
   refuse(call, fmt::format("{} must be a vector of {} slopes, one for each head of {}",
                            operand_text(call, 1), heads, operand_text(call, 0)));
@@ -287,7 +287,7 @@ struct Alibi {
   // Press, Smith and Lewis (2022): a penalty that grows with the distance, steeper in some heads.
   template <class N>
   static N cell(const Cell<N>& c) {
-    const std::size_t heads = heads_of(c.input(0));
+    const std::size_t heads = head_count(c.input(0));
     const std::size_t head = c.matrix % heads;
     const N far = Distance(*c.call)(c.row, c.column);
     const N score = c(0)(c.row, c.column);
@@ -317,12 +317,12 @@ struct Alibi {
     };
   }
 
-  static std::optional<InPlace> in_place(const Call& call) {
-    return InPlace{frame(call), penalty(call), true};
+  static std::optional<InPlaceKernel> in_place(const Call& call) {
+    return InPlaceKernel{frame(call), penalty(call), true};
   }
 
   static Tensor compute(const Call& call) {
-    Tensor result = unwritten_like(frame(call));
+    Tensor result = uninitialised_like(frame(call));
     const auto work = penalty(call);
     return by_rows(call, std::move(result), 2, [&](const Operands& of, std::span<double> cells) {
       std::ranges::copy(of.row(0), cells.begin());
@@ -332,7 +332,7 @@ struct Alibi {
 };
 
 // The step with other slopes, or another sign.
-Tensor with_slopes(const Source& step, const std::vector<double>& slopes) {
+Tensor with_slopes(const StepView& step, const std::vector<double>& slopes) {
   const Tensor given = tensor_of({slopes.size()}, Values(slopes));
   Call call = call_of(step);
   call.inputs = {call.inputs[0], &given};
@@ -341,7 +341,7 @@ Tensor with_slopes(const Source& step, const std::vector<double>& slopes) {
 }
 
 template <class Slope>
-Tensor with_each(const Source& step, Slope slope) {
+Tensor with_each(const StepView& step, Slope slope) {
   std::vector<double> slopes = slopes_of(call_of(step));
   for (std::size_t k = 0; k < slopes.size(); ++k) {
     slopes[k] = slope(static_cast<double>(k), slopes[k]);
@@ -349,17 +349,17 @@ Tensor with_each(const Source& step, Slope slope) {
   return with_slopes(step, slopes);
 }
 
-std::vector<Tensor> other_sign(const Source& step) {
+std::vector<Tensor> other_sign(const StepView& step) {
   return {with_each(step, [](double, double slope) { return -slope; })};
 }
 
-std::vector<Tensor> other_slopes(const Source& step) {
-  const auto heads = static_cast<double>(heads_of(step.operand()));
+std::vector<Tensor> other_slopes(const StepView& step) {
+  const auto heads = static_cast<double>(head_count(step.operand()));
   std::vector<Tensor> results = {with_each(step, [](double, double) { return 1.0; })};
   if (step.inputs.size() == 2) return results;
   results.push_back(with_each(step, [&](double k, double) { return std::exp2(-8 * k / heads); }));
   results.push_back(with_each(step, [](double k, double) { return std::exp2(-(k + 1)); }));
-  if (!std::has_single_bit(heads_of(step.operand()))) {
+  if (!std::has_single_bit(head_count(step.operand()))) {
     results.push_back(
         with_each(step, [&](double k, double) { return std::exp2(-8 * (k + 1) / heads); }));
   }
@@ -374,7 +374,7 @@ constexpr Mistake alibi_mistakes[] = {
 };
 
 // Each slope loses what its head's scores would gain, by their distances.
-struct ToSlopes {
+struct GradSlopes {
   static Form form(const Call&) {
     return {
         {"query key", "1 inner", "query key"}, "1 inner", "−the sum of {0} ∘ distance, by head"};
@@ -383,43 +383,43 @@ struct ToSlopes {
   template <class N>
   static N cell(const Cell<N>& c) {
     Call there = *c.call;
-    there.inputs = {c.call->inputs[first_need]};
+    there.inputs = {c.call->inputs[first_saved]};
     const Distance distance(there);
-    const Tensor& change = c.input(arriving);
-    const std::size_t heads = heads_of(*there.inputs[0]);
+    const Tensor& change = c.input(grad_output);
+    const std::size_t heads = head_count(*there.inputs[0]);
     const std::size_t columns = change.columns();
     const std::size_t size = change.rows() * columns;
     const std::size_t batches = change.matrices() / heads;
-    const std::size_t head = number_in_order(c);
+    const std::size_t head = flat_index(c);
     return N(0.0) - sum<N>(batches * size, [&](std::size_t t) {
              const std::size_t i = t % size / columns;
              const std::size_t j = t % columns;
-             return c.of(arriving, t / size * heads + head)(i, j) * N(distance(i, j));
+             return c.of(grad_output, t / size * heads + head)(i, j) * N(distance(i, j));
            });
   }
 
   static Tensor compute(const Call& call) {
-    require_arriving(call, call.inputs[first_need]->shape());
-    return cell_by_cell(call, gradient_frame(call), cell<double>);
+    require_grad_shape(call, call.inputs[first_saved]->shape());
+    return cell_by_cell(call, empty_gradient(call), cell<double>);
   }
 };
 
-constinit const Operation alibi_to_scores = gradient_of<Gradient<PassBack>>({
+constinit const Operation alibi_grad_scores = gradient_of<Gradient<IdentityBackward>>({
     .title = "Back to the scores before the penalty",
     .says = "The penalty does not depend on the score: the gradient passes.",
     .notice = "The same numbers.",
 });
 
-constinit const Operation alibi_to_slopes = gradient_of<ToSlopes>({
+constinit const Operation alibi_grad_slopes = gradient_of<GradSlopes>({
     .title = "Back to the slopes",
     .says = "A steeper slope takes more from every score of its head, the further apart the two "
             "tokens are: the gradients times the distances are added up, with the other sign.",
     .notice = "One number for each head.",
 });
 
-WayBack back_through_alibi(const Use& use) {
-  if (use.operand == 0) return {&alibi_to_scores};
-  return {&alibi_to_slopes, {0}};
+BackwardRule alibi_backward(const OperandRef& use) {
+  if (use.operand == 0) return {&alibi_grad_scores};
+  return {&alibi_grad_slopes, {0}};
 }
 
 }  // namespace
@@ -435,7 +435,7 @@ constinit const Operation alibi_operation = operation_of<Alibi>({
     .most = 2,
     .options = alibi_options,
     .mistakes = alibi_mistakes,
-    .way_back = back_through_alibi,
+    .backward = alibi_backward,
 });
 
 }  // namespace qkv::inline ops

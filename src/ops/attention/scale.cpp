@@ -50,11 +50,11 @@ struct Softcap {
     return result;
   }
 
-  static std::optional<InPlace> in_place(const Call& call) {
+  static std::optional<InPlaceKernel> in_place(const Call& call) {
     const auto work = [cap = cap_of(call)](const RowPart& row) {
       for (double& cell : row.cells) cell = capped(cell, cap);
     };
-    return InPlace{frame(call), work, true};
+    return InPlaceKernel{frame(call), work, true};
   }
 
   static Tensor compute(const Call& call) {
@@ -63,19 +63,20 @@ struct Softcap {
   }
 };
 
-std::vector<Tensor> softcap_skipped(const Source& step) { return {step.operand()}; }
+std::vector<Tensor> softcap_skipped(const StepView& step) { return {step.operand()}; }
 
-std::vector<Tensor> clipped(const Source& step) {
+std::vector<Tensor> clipped(const StepView& step) {
   const double cap = cap_of(call_of(step));
   return {with_numbers(step.operand(), xt::clip(step.operand().array(), -cap, cap))};
 }
 
 // Scores that a later mask hides, hidden too early: then minus infinity becomes −cap.
-std::vector<Tensor> after_mask(const Source& step) {
+std::vector<Tensor> after_mask(const StepView& step) {
   std::vector<Tensor> results;
   const double cap = cap_of(call_of(step));
-  for (const Source& later : step.all) {
-    if (later.operation != &mask_operation || behind(&later, softcap_operation) != &step) continue;
+  for (const StepView& later : step.all) {
+    if (later.operation != &mask_operation || upstream(&later, softcap_operation) != &step)
+      continue;
     if (!later.tensor || later.tensor->shape() != step.tensor->shape()) continue;
     const Tensor right = Softcap::compute(call_of(step));
     results.push_back(
@@ -93,23 +94,23 @@ constexpr Mistake softcap_mistakes[] = {
 };
 
 // dX = dY ∘ (1 − (Y / cap)²).
-struct SoftcapBack {
+struct SoftcapBackward {
   static Form form(const Call& call) {
     return {{"row column"}, "row column", fmt::format("{{0}} ∘ (1 − ({{2}} / {})²)", cap_of(call))};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const N share = c(first_need)(c.row, c.column) / N(cap_of(*c.call));
+    const N share = c(first_saved)(c.row, c.column) / N(cap_of(*c.call));
     if constexpr (std::is_same_v<N, Interval>) {
-      return c(arriving)(c.row, c.column) * (N(1.0) - square(share));
+      return c(grad_output)(c.row, c.column) * (N(1.0) - square(share));
     } else {
-      return c(arriving)(c.row, c.column) * (N(1.0) - share * share);
+      return c(grad_output)(c.row, c.column) * (N(1.0) - share * share);
     }
   }
 };
 
-constinit const Operation softcap_back = gradient_of<Gradient<SoftcapBack>>({
+constinit const Operation softcap_gradient = gradient_of<Gradient<SoftcapBackward>>({
     .title = "Back through the cap",
     .says =
         "Near 0 a score passes nearly as it is, and so does its gradient; the nearer it came to "
@@ -117,7 +118,9 @@ constinit const Operation softcap_back = gradient_of<Gradient<SoftcapBack>>({
     .notice = "No number is further from 0 than what arrived.",
 });
 
-WayBack back_through_softcap(const Use&) { return {&softcap_back, {WayBack::result}}; }
+BackwardRule softcap_backward(const OperandRef&) {
+  return {&softcap_gradient, {BackwardRule::result}};
+}
 
 }  // namespace
 
@@ -130,7 +133,7 @@ constinit const Operation softcap_operation = operation_of<Softcap>({
     .operands = R"(["scores"])",
     .options = softcap_options,
     .mistakes = softcap_mistakes,
-    .way_back = back_through_softcap,
+    .backward = softcap_backward,
 });
 
 namespace {
@@ -211,11 +214,11 @@ struct Scale {
     return result;
   }
 
-  static std::optional<InPlace> in_place(const Call& call) {
+  static std::optional<InPlaceKernel> in_place(const Call& call) {
     const auto divide = [divisor = divisor_of(call).value()](const RowPart& row) {
       for (double& cell : row.cells) cell /= divisor;
     };
-    return InPlace{frame(call), divide, true};
+    return InPlaceKernel{frame(call), divide, true};
   }
 
   static Tensor compute(const Call& call) {
@@ -232,28 +235,28 @@ struct Scale {
   }
 };
 
-std::vector<Tensor> multiplied_by(const Source& step, double factor) {
+std::vector<Tensor> multiplied_by(const StepView& step, double factor) {
   return {with_numbers(step.operand(), step.operand().array() * factor)};
 }
 
-std::vector<Tensor> skipped(const Source& step) { return multiplied_by(step, 1); }
+std::vector<Tensor> skipped(const StepView& step) { return multiplied_by(step, 1); }
 
-std::vector<Tensor> multiplied(const Source& step) {
+std::vector<Tensor> multiplied(const StepView& step) {
   return multiplied_by(step, divisor_of(call_of(step)).value());
 }
 
-std::vector<Tensor> by_d(const Source& step) {
+std::vector<Tensor> by_d(const StepView& step) {
   const Tensor& scores = step.operand();
   const std::size_t d_k = scores.dot_width != 0 ? scores.dot_width : scores.columns();
   return multiplied_by(step, 1 / static_cast<double>(d_k));
 }
 
-std::vector<Tensor> by_root_of(const Source& step, std::size_t number) {
+std::vector<Tensor> by_root_of(const StepView& step, std::size_t number) {
   return multiplied_by(step, 1 / std::sqrt(static_cast<double>(number)));
 }
 
-std::vector<Tensor> by_sqrt_d_model(const Source& step) {
-  const Source* queries = behind(step.inputs[0], project_operation);
+std::vector<Tensor> by_sqrt_d_model(const StepView& step) {
+  const StepView* queries = upstream(step.inputs[0], project_operation);
   const Tensor& scores = step.operand();
   // Where no weight made the queries, one head has no other width than d_k.
   if (!queries && scores.matrices() == 1) return {};
@@ -263,7 +266,7 @@ std::vector<Tensor> by_sqrt_d_model(const Source& step) {
 }
 
 // By the root of the number of keys or of queries.
-std::vector<Tensor> by_sqrt_n(const Source& step) {
+std::vector<Tensor> by_sqrt_n(const StepView& step) {
   const Tensor& scores = step.operand();
   std::vector<Tensor> results = by_root_of(step, scores.columns());
   if (scores.rows() != scores.columns()) {
@@ -294,18 +297,18 @@ Options by_number(double divisor) {
   return options;
 }
 
-constexpr Elsewhere on_the_queries{
-    .behind = before_scores,
+constexpr EquivalentPlacement on_the_queries{
+    .upstream = before_scores,
     .there = [](const Call& call) { return by_number(divisor_of(call).value()); },
     .here = [] { return by_number(1); },
 };
 
 // S / c: dS is divided by the same.
-struct ScaleBack {
+struct ScaleBackward {
   static Divisor divisor(const Call& call) {
     Call forward = call;
-    forward.inputs = {call.inputs[own_operand]};
-    forward.names = {call.names[own_operand]};
+    forward.inputs = {call.inputs[self]};
+    forward.names = {call.names[self]};
     return divisor_of(forward);
   }
 
@@ -321,31 +324,31 @@ struct ScaleBack {
     using std::sqrt;
     const Divisor by = divisor(*c.call);
     const N inside = by.inside;
-    return c(arriving)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
+    return c(grad_output)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
   }
 
   static Tensor compute(const Call& call, Tensor whole) {
     const double by = divisor(call).value();
     return by_rows(call, std::move(whole), 1, [&](const Operands& of, std::span<double> cells) {
       thread_local Scratch scratch;
-      std::ranges::transform(of.row(arriving, scratch), cells.begin(),
+      std::ranges::transform(of.row(grad_output, scratch), cells.begin(),
                              [&](double change) { return change / by; });
     });
   }
 };
 
-std::vector<Tensor> scale_skipped_back(const Source& step) { return multiplied_by(step, 1); }
+std::vector<Tensor> scale_skipped_back(const StepView& step) { return multiplied_by(step, 1); }
 
-std::vector<Tensor> scaled_twice_back(const Source& step) {
-  const double by = ScaleBack::divisor(call_of(step)).value();
+std::vector<Tensor> scaled_twice_back(const StepView& step) {
+  const double by = ScaleBackward::divisor(call_of(step)).value();
   return multiplied_by(step, 1 / (by * by));
 }
 
-std::vector<Tensor> scale_multiplied_back(const Source& step) {
-  return multiplied_by(step, ScaleBack::divisor(call_of(step)).value());
+std::vector<Tensor> scale_multiplied_back(const StepView& step) {
+  return multiplied_by(step, ScaleBackward::divisor(call_of(step)).value());
 }
 
-constexpr Mistake scale_back_mistakes[] = {
+constexpr Mistake scale_backward_mistakes[] = {
     {"backward.scale-skipped", "The gradient was not divided as the scores were.",
      "The scores were divided on the way there; so is their gradient.", scale_skipped_back},
     {"backward.scale-twice", "The gradient was divided twice.",
@@ -354,15 +357,15 @@ constexpr Mistake scale_back_mistakes[] = {
      "The scores were divided; so is their gradient.", scale_multiplied_back},
 };
 
-constinit const Operation scale_back = gradient_of<Gradient<ScaleBack>>({
+constinit const Operation scale_gradient = gradient_of<Gradient<ScaleBackward>>({
     .title = "Back through the scale",
     .says = "The scores were divided by a number, so that a change of them counts for less by just "
             "as much: the gradient is divided by it, too.",
     .notice = "It is divided by the same number as on the way there.",
-    .mistakes = scale_back_mistakes,
+    .mistakes = scale_backward_mistakes,
 });
 
-WayBack back_through_scale(const Use&) { return {&scale_back}; }
+BackwardRule scale_backward(const OperandRef&) { return {&scale_gradient}; }
 
 }  // namespace
 
@@ -376,9 +379,9 @@ constinit const Operation scale_operation = operation_of<Scale>({
     .notice = "The order within each row has not changed, only the distances have.",
     .operands = R"(["scores"])",
     .options = scale_options,
-    .elsewhere = on_the_queries,
+    .equivalent_placement = on_the_queries,
     .mistakes = scale_mistakes,
-    .way_back = back_through_scale,
+    .backward = scale_backward,
 });
 
 }  // namespace qkv::inline ops

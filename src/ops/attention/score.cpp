@@ -12,7 +12,7 @@ namespace qkv::inline ops {
 namespace {
 
 // The result of one link of the chain with another first operand.
-Tensor again(const Source& link, const Tensor& first) {
+Tensor again(const StepView& link, const Tensor& first) {
   Call call = call_of(link);
   call.inputs[0] = &first;
   return link.operation->compute(call);
@@ -20,10 +20,10 @@ Tensor again(const Source& link, const Tensor& first) {
 
 }  // namespace
 
-std::vector<Tensor> without(const Source& step, const Operation& skipped) {
-  std::vector<const Source*> links = {&step};
+std::vector<Tensor> without(const StepView& step, const Operation& skipped) {
+  std::vector<const StepView*> links = {&step};
   while (links.back()->operation != &skipped) {
-    const Source& link = *links.back();
+    const StepView& link = *links.back();
     if (link.inputs.empty() || link.operation == &score_operation) return {};
     links.push_back(link.inputs[0]);
   }
@@ -34,11 +34,11 @@ std::vector<Tensor> without(const Source& step, const Operation& skipped) {
   return {std::move(result)};
 }
 
-std::vector<Tensor> unscaled(const Source& step) { return without(step, scale_operation); }
-std::vector<Tensor> unmasked(const Source& step) { return without(step, mask_operation); }
+std::vector<Tensor> unscaled(const StepView& step) { return without(step, scale_operation); }
+std::vector<Tensor> unmasked(const StepView& step) { return without(step, mask_operation); }
 
-std::vector<Tensor> hidden_afterwards(const Source& step) {
-  const Source* masked = behind(&step, mask_operation);
+std::vector<Tensor> masked_afterwards(const StepView& step) {
+  const StepView* masked = upstream(&step, mask_operation);
   std::vector<Tensor> results = without(step, mask_operation);
   for (Tensor& result : results) {  // a mask for each head makes several of one matrix
     Call call = call_of(step);
@@ -50,29 +50,29 @@ std::vector<Tensor> hidden_afterwards(const Source& step) {
   return results;
 }
 
-Flags seen_up_to(const MatrixView& scores, int ahead) {
+BoolMatrix causal_pattern(const MatrixView& scores, int ahead) {
   return xt::tril(xt::ones<bool>({scores.shape(0), scores.shape(1)}), ahead);
 }
 
-Tensor hidden_ahead(const Tensor& scores, std::size_t first) {
+Tensor causally_masked(const Tensor& scores, std::size_t first) {
   return by_matrix(scores, [&](const MatrixView& s) -> Matrix {
-    return xt::where(seen_up_to(s, static_cast<int>(first)), s, -infinity);
+    return xt::where(causal_pattern(s, static_cast<int>(first)), s, -infinity);
   });
 }
 
-std::vector<Tensor> hidden_ahead_either_way(const Tensor& scores) {
-  std::vector<Tensor> results = {hidden_ahead(scores, 0)};
+std::vector<Tensor> causally_masked_either_way(const Tensor& scores) {
+  std::vector<Tensor> results = {causally_masked(scores, 0)};
   if (1 < scores.rows() && scores.rows() < scores.columns()) {
-    results.push_back(hidden_ahead(scores, scores.columns() - scores.rows()));
+    results.push_back(causally_masked(scores, scores.columns() - scores.rows()));
   }
   return results;
 }
 
-std::vector<Tensor> hidden_for_nothing(const Source& step) {
-  return hidden_ahead_either_way(*step.tensor);
+std::vector<Tensor> needless_causal_mask(const StepView& step) {
+  return causally_masked_either_way(*step.tensor);
 }
 
-std::vector<Tensor> along_other_axis(const Source& step) {
+std::vector<Tensor> along_other_axis(const StepView& step) {
   Call call = call_of(step);
   Options turned = *call.options;
   const bool down = turned.word("axis", "rows") == "columns";
@@ -100,23 +100,23 @@ struct Score : ProductMaths<RightSide::transposed> {
   }
 };
 
-std::vector<Tensor> not_transposed(const Source& step) {
+std::vector<Tensor> not_transposed(const StepView& step) {
   if (step.operand(0).columns() != step.operand(1).rows()) return {};
   return {matmul_operation.compute(call_of(step))};
 }
 
-std::vector<Tensor> swapped(const Source& step) {
-  const std::size_t heads = heads_of(step.operand(0));
-  const bool are_shared = heads > heads_of(step.operand(1)) && heads_of(step.operand(1)) > 1;
-  const Tensor keys = are_shared ? dealt_in_group(step.operand(1), heads) : step.operand(1);
+std::vector<Tensor> swapped(const StepView& step) {
+  const std::size_t heads = head_count(step.operand(0));
+  const bool are_shared = heads > head_count(step.operand(1)) && head_count(step.operand(1)) > 1;
+  const Tensor keys = are_shared ? repeat_interleaved(step.operand(1), heads) : step.operand(1);
   Call call = call_of(step);
   call.inputs = {&keys, call.inputs[0]};
   return {Score::compute(call)};
 }
 
-std::vector<Tensor> unprojected(const Source& step) {
-  const Source* q = behind(step.inputs[0], project_operation);
-  const Source* k = behind(step.inputs[1], project_operation);
+std::vector<Tensor> unprojected(const StepView& step) {
+  const StepView* q = upstream(step.inputs[0], project_operation);
+  const StepView* k = upstream(step.inputs[1], project_operation);
   if (!q || !k) return {};
   Call call = call_of(step);
   call.inputs = {&q->operand(), &k->operand()};
@@ -143,24 +143,24 @@ constexpr Mistake score_mistakes[] = {
 };
 
 // S = Q·Kᵀ: dQ = dS·K, dK = dSᵀ·Q.
-struct ToQueries {
+struct GradQueries {
   static constexpr std::string_view axes[] = {"query key", "query d_k", "key d_k"};
-  static constexpr Factor left{arriving, false}, right{first_need, false};
+  static constexpr Factor left{grad_output, false}, right{first_saved, false};
 };
 
-struct ToKeys {
+struct GradKeys {
   static constexpr std::string_view axes[] = {"query key", "key d_k", "query d_k"};
-  static constexpr Factor left{arriving, true}, right{first_need, false};
+  static constexpr Factor left{grad_output, true}, right{first_saved, false};
 };
 
-constinit const Operation score_to_queries = product_gradient<ToQueries>({
+constinit const Operation score_grad_queries = product_gradient<GradQueries>({
     .title = "Back to the queries",
     .says = "A query met every key. So its gradient is all keys added up, each as often as the "
             "gradient of the score between the two says.",
     .notice = "A query whose scores have no gradient learns nothing.",
 });
 
-constinit const Operation score_to_keys = product_gradient<ToKeys>({
+constinit const Operation score_grad_keys = product_gradient<GradKeys>({
     .title = "Back to the keys",
     .says = "A key met every query. So its gradient is all queries added up, each as often as the "
             "gradient of the score between the two says: the gradients of the scores are turned "
@@ -168,9 +168,9 @@ constinit const Operation score_to_keys = product_gradient<ToKeys>({
     .notice = "A key that is hidden from every query gets 0.",
 });
 
-WayBack back_through_score(const Use& use) {
-  if (use.operand == 0) return {&score_to_queries, {1}};
-  return {&score_to_keys, {0}};
+BackwardRule score_backward(const OperandRef& use) {
+  if (use.operand == 0) return {&score_grad_queries, {1}};
+  return {&score_grad_keys, {0}};
 }
 
 }  // namespace
@@ -186,7 +186,7 @@ constinit const Operation score_operation = operation_of<Score>({
     .fewest = 2,
     .most = 2,
     .mistakes = score_mistakes,
-    .way_back = back_through_score,
+    .backward = score_backward,
 });
 
 }  // namespace qkv::inline ops

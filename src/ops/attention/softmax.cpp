@@ -28,8 +28,8 @@ double share_left(double most, double top, double sink) {
 
 // For each matrix of the scores a line's share that its sink leaves.
 Matrix shares_left(const MatrixView& scores, const MatrixView& weights, double sink, Along along) {
-  const Matrix top = tops(scores, along);
-  const Matrix most = tops(weights, along);
+  const Matrix top = maxima(scores, along);
+  const Matrix most = maxima(weights, along);
   Matrix left = top;
   for (std::size_t i = 0; i < left.size(); ++i) {
     left.storage()[i] =
@@ -38,7 +38,7 @@ Matrix shares_left(const MatrixView& scores, const MatrixView& weights, double s
   return left;
 }
 
-Tensor right_weights(const Source& step) { return softmax_operation.compute(call_of(step)); }
+Tensor right_weights(const StepView& step) { return softmax_operation.compute(call_of(step)); }
 
 // What each line of the weights gives to its sink.
 Matrix given_away(const MatrixView& weights, Along along) {
@@ -51,11 +51,11 @@ enum class At { front, back };
 Tensor with_column(const Tensor& weights, At at) {
   std::vector<Axis> axes = weights.axes;
   axes.back() = {.name = axes.back().name, .size = axes.back().size + 1};
-  Tensor wider = unwritten(std::move(axes));
+  Tensor wider = uninitialised(std::move(axes));
   const std::size_t first = at == At::front ? 1 : 0;
   const std::size_t sink = at == At::front ? 0 : weights.columns();
   for (std::size_t m = 0; !wider.values.empty() && m < wider.matrices(); ++m) {
-    MatrixToWrite to = wider.write_matrix(m);
+    MutableMatrixView to = wider.mutable_matrix(m);
     xt::view(to, xt::all(), xt::range(first, first + weights.columns())) = weights.matrix(m);
     xt::view(to, xt::all(), xt::range(sink, sink + 1)) = given_away(weights.matrix(m), Along::rows);
   }
@@ -67,18 +67,18 @@ Tensor with_column(const Tensor& weights, At at) {
 bool has_sinks(const Call& call) { return call.inputs.size() == 2; }
 
 double sink_of(const Call& call, std::size_t matrix) {
-  return call.inputs[1]->values[matrix % heads_of(*call.inputs[0])];
+  return call.inputs[1]->values[matrix % head_count(*call.inputs[0])];
 }
 
 void share_with_sink(std::span<const double> scores, std::span<double> weights, double sink) {
-  const double top = top_of(scores);
+  const double top = max_of(scores);
   if (top == -infinity) return;
-  const double left = share_left(top_of(weights), top, sink);
+  const double left = share_left(max_of(weights), top, sink);
   for (double& weight : weights) weight *= left;
 }
 
 void check_sinks(const Call& call) {
-  const std::size_t heads = heads_of(*call.inputs[0]);
+  const std::size_t heads = head_count(*call.inputs[0]);
   if (call.inputs[1]->values.size() == heads) return;
   refuse(call, fmt::format("{} must be a vector of {} sinks, one for each head of {}",
                            operand_text(call, 1), heads, operand_text(call, 0)));
@@ -89,12 +89,12 @@ Tensor with_sinks(const Call& call, Tensor weights) {
     const Matrix alone = weights.matrix(m);
     const Matrix left =
         shares_left(call.inputs[0]->matrix(m), weights.matrix(m), sink_of(call, m), along_of(call));
-    xt::noalias(weights.write_matrix(m)) = alone * left;
+    xt::noalias(weights.mutable_matrix(m)) = alone * left;
   }
   return weights;
 }
 
-std::vector<Tensor> sinks_skipped(const Source& step) {
+std::vector<Tensor> sinks_skipped(const StepView& step) {
   if (step.inputs.size() < 2) return {};
   Call call = call_of(step);
   call.inputs.resize(1);
@@ -102,7 +102,7 @@ std::vector<Tensor> sinks_skipped(const Source& step) {
   return {softmax_operation.compute(call)};
 }
 
-std::vector<Tensor> sinks_scaled(const Source& step) {
+std::vector<Tensor> sinks_scaled(const StepView& step) {
   const std::size_t d_k = step.operand().dot_width;
   if (step.inputs.size() < 2 || d_k == 0) return {};
   const Tensor scaled =
@@ -113,21 +113,21 @@ std::vector<Tensor> sinks_scaled(const Source& step) {
 }
 
 // As a column before or behind the others; or before them, and the last one cut off.
-std::vector<Tensor> sinks_kept(const Source& step) {
-  if (step.inputs.size() < 2 || goes_down(call_of(step))) return {};
+std::vector<Tensor> sinks_kept(const StepView& step) {
+  if (step.inputs.size() < 2 || is_columnwise(call_of(step))) return {};
   const Tensor weights = right_weights(step);
   const Tensor before = with_column(weights, At::front);
   Tensor moved = by_matrix(weights, [](const MatrixView& w) -> Matrix { return w; });
   for (std::size_t m = 0; !moved.values.empty() && m < moved.matrices(); ++m) {
-    xt::noalias(moved.write_matrix(m)) =
+    xt::noalias(moved.mutable_matrix(m)) =
         xt::view(before.matrix(m), xt::all(), xt::range(std::size_t{0}, weights.columns()));
   }
   return {with_column(weights, At::back), before, std::move(moved)};
 }
 
-std::vector<Tensor> sinks_in_values(const Source& step) {
-  const Source* weights = behind(step.inputs[0], softmax_operation);
-  if (!weights || weights->inputs.size() < 2 || goes_down(call_of(*weights))) return {};
+std::vector<Tensor> sinks_in_values(const StepView& step) {
+  const StepView* weights = upstream(step.inputs[0], softmax_operation);
+  if (!weights || weights->inputs.size() < 2 || is_columnwise(call_of(*weights))) return {};
   const std::size_t keys = step.operand().columns();
   std::vector<Tensor> results;
   for (const std::size_t key : {std::size_t{0}, keys - 1}) {
@@ -152,7 +152,7 @@ using Sink = std::optional<N>;
 template <class N>
 Sink<N> sink_of(const Cell<N>& c) {
   if (!has_sinks(*c.call)) return {};
-  return c.of(1, 0)(0, c.matrix % heads_of(c.input(0)));
+  return c.of(1, 0)(0, c.matrix % head_count(c.input(0)));
 }
 
 // e^(x_i - top) / Σ_j e^(x_j - top), the top being the line's largest number: any other gives the
@@ -160,8 +160,8 @@ Sink<N> sink_of(const Cell<N>& c) {
 template <class N>
 N weight(const Line<N>& line, std::size_t i, const Sink<N>& sink) {
   N top = largest(line);
-  if (number_of(top) == -infinity) return 0.0;
-  if (sink && number_of(*sink) > number_of(top)) top = *sink;
+  if (as_double(top) == -infinity) return 0.0;
+  if (sink && as_double(*sink) > as_double(top)) top = *sink;
   return power(line(i), top) / sum<N>(line.size() + (sink ? 1 : 0), [&](std::size_t j) {
            return power(j < line.size() ? line(j) : *sink, top);
          });
@@ -187,8 +187,8 @@ Interval weight(const Line<Interval>& line, std::size_t i, const Sink<Interval>&
 constexpr double (*power_of)(double, double) = power;
 void softmax_of_line(std::span<const double> scores, std::span<double> weights) {
   const std::array size = {scores.size()};
-  auto line = seen_as<1>(weights, size);
-  xt::noalias(line) = xt::vectorize(power_of)(seen_as<1>(scores, size), top_of(scores));
+  auto line = view_as<1>(weights, size);
+  xt::noalias(line) = xt::vectorize(power_of)(view_as<1>(scores, size), max_of(scores));
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
   if (total != 0) line /= total;
 }
@@ -219,11 +219,11 @@ Tensor softmax_of_long_rows(const Call& call, Tensor weights) {
 // The same two corners for a whole matrix, each e^x worked out once. Where all vanish beside the
 // top, the number itself is all that there is, or can be nothing.
 MatrixRange softmax_range(const MatrixRange& scores, Along along) {
-  const Matrix top = tops(scores.high, along);
+  const Matrix top = maxima(scores.high, along);
   const Matrix low = xt::vectorize(power_of)(scores.low, top);
   const Matrix high = xt::vectorize(power_of)(scores.high, top);
-  const Matrix least = low + sums_of_others(high, along);
-  const Matrix most = high + sums_of_others(low, along);
+  const Matrix least = low + leave_one_out_sums(high, along);
+  const Matrix most = high + leave_one_out_sums(low, along);
   const Matrix all = xt::where(xt::equal(top, -infinity), 0.0, 1.0);
   return {xt::where(xt::equal(least, 0.0), 0.0, low / least),
           xt::where(xt::equal(most, 0.0), all, high / most)};
@@ -241,7 +241,7 @@ struct Softmax {
   template <class N>
   static N cell(const Cell<N>& c) {
     const Line<N> line = line_of(c);
-    const std::size_t i = place_in_line(c);
+    const std::size_t i = index_in_line(c);
     const Sink<N> sink = sink_of(c);
     if constexpr (std::is_same_v<N, Decimal>) {
       if (line(i).value() == -infinity) return 0.0;  // whatever the sum is
@@ -263,8 +263,8 @@ struct Softmax {
 
   static Tensor without_sinks(const Call& call) {
     Tensor weights = output_of(call, form(call));
-    const bool is_large = weights.values.size() > teaching_numbers;
-    if (!is_large && goes_down(call)) {
+    const bool is_large = weights.values.size() > small_tensor_limit;
+    if (!is_large && is_columnwise(call)) {
       return by_operands(call, std::move(weights), [](const Operands& of) -> Matrix {
         return softmax(of(0), Along::columns);
       });
@@ -275,7 +275,7 @@ struct Softmax {
           call, std::move(weights), operations,
           [](const Operands& of, std::span<double> cells) { softmax_of_line(of.row(0), cells); });
     }
-    if (!goes_down(call)) return softmax_of_long_rows(call, std::move(weights));
+    if (!is_columnwise(call)) return softmax_of_long_rows(call, std::move(weights));
     const Tensor turned = transposed(*call.inputs[0]);
     Call of_turned = call;
     of_turned.inputs = {&turned};
@@ -297,7 +297,7 @@ struct Softmax {
   }
 
   // The three strides of a softmax by hand, as their own operations take them.
-  static std::vector<Part> parts(const Call& call) {
+  static std::vector<Intermediate> parts(const Call& call) {
     if (has_sinks(call)) return {};  // what is shared out is more than the powers
     Call stride = call;
     Tensor shifted = result_of(shift_operation, stride);
@@ -318,10 +318,10 @@ Matrix no_exp(const Matrix& s, Along along) { return shares(finite(s), along); }
 Matrix powers(const Matrix& s, Along) { return xt::exp(s); }
 
 Matrix powers_below_top(const Matrix& s, Along along) {
-  return xt::vectorize(power_of)(s, tops(s, along));
+  return xt::vectorize(power_of)(s, maxima(s, along));
 }
 
-std::vector<Tensor> not_normalised(const Source& step) {
+std::vector<Tensor> not_normalised(const StepView& step) {
   return {with_lines<powers>(step).front(), with_lines<powers_below_top>(step).front()};
 }
 
@@ -335,7 +335,7 @@ Matrix negative(const Matrix& s, Along along) {
 }
 
 // The powers of all heads in a cell, divided by their sum.
-std::vector<Tensor> over_heads(const Source& step) {
+std::vector<Tensor> over_heads(const StepView& step) {
   const Tensor& scores = step.operand();
   const std::size_t heads =
       scores.leading_axes() == 0 ? 1 : scores.axes[scores.leading_axes() - 1].size;
@@ -344,9 +344,9 @@ std::vector<Tensor> over_heads(const Source& step) {
 }
 
 // A causal mask where the lesson has none.
-std::vector<Tensor> masked(const Source& step) {
-  if (behind(&step, mask_operation)) return {};
-  std::vector<Tensor> results = hidden_ahead_either_way(step.operand());
+std::vector<Tensor> masked(const StepView& step) {
+  if (upstream(&step, mask_operation)) return {};
+  std::vector<Tensor> results = causally_masked_either_way(step.operand());
   for (Tensor& result : results) {
     const Tensor hidden = std::move(result);
     Call call = call_of(step);
@@ -373,7 +373,7 @@ constexpr Mistake softmax_mistakes[] = {
      "Softmax takes the scaled scores.", unscaled},
     {"softmax.unmasked", "The mask was ignored.", "Hidden keys get weight 0.", unmasked},
     {"softmax.mask-after", "Weights were set to 0 after softmax, so the rows no longer sum to 1.",
-     "Hide first, then softmax.", hidden_afterwards},
+     "Hide first, then softmax.", masked_afterwards},
     {"softmax.heads", "Softmax went over the heads.",
      "The weights of one query sum to 1 in each head.", over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
@@ -393,7 +393,7 @@ constexpr Mistake softmax_mistakes[] = {
 void softmax_of_long_row(std::span<const double> scores, std::span<double> weights) {
   if (softmax_row(scores, weights)) return;
   const std::array size = {std::size_t{1}, scores.size()};
-  seen_as<2>(weights, size) = softmax(seen_as<2>(scores, size), Along::rows);
+  view_as<2>(weights, size) = softmax(view_as<2>(scores, size), Along::rows);
 }
 
 constinit const Operation softmax_operation = operation_of<Softmax>({
@@ -408,7 +408,7 @@ constinit const Operation softmax_operation = operation_of<Softmax>({
     .options = line_options,
     .makes_weights = true,
     .mistakes = softmax_mistakes,
-    .way_back = back_through_softmax,
+    .backward = softmax_backward,
 });
 
 }  // namespace qkv::inline ops

@@ -26,12 +26,12 @@ void share_with_sink(std::span<const double> scores, std::span<double> weights, 
 Tensor with_sinks(const Call& call, Tensor weights);
 
 /// What learners make of them.
-std::vector<Tensor> sinks_skipped(const Source& step);
-std::vector<Tensor> sinks_scaled(const Source& step);
-std::vector<Tensor> sinks_kept(const Source& step);
+std::vector<Tensor> sinks_skipped(const StepView& step);
+std::vector<Tensor> sinks_scaled(const StepView& step);
+std::vector<Tensor> sinks_kept(const StepView& step);
 
 /// At the weighted sum: the sink's share given to a value.
-std::vector<Tensor> sinks_in_values(const Source& step);
+std::vector<Tensor> sinks_in_values(const StepView& step);
 
 /// The softmax of a row of a large tensor, which is never checked digit by digit; zeros where
 /// everything is hidden.

@@ -13,15 +13,15 @@ namespace {
 // The line of operand k that holds the cell.
 template <class N>
 Line<N> line_of_operand(const Cell<N>& c, std::size_t k) {
-  const bool down = goes_down(*c.call);
+  const bool down = is_columnwise(*c.call);
   return {c(k), down ? c.column : c.row, down};
 }
 
-Form form_of_back(const Call& call, const char* rows, const char* columns) {
+Form form_of_gradient(const Call& call, const char* rows, const char* columns) {
   return {{"row column"},
           "row column",
-          goes_down(call) ? columns : rows,
-          goes_down(call) ? rows : columns};
+          is_columnwise(call) ? columns : rows,
+          is_columnwise(call) ? rows : columns};
 }
 
 // a · (d − d · a − rest), the rest being what the others of the line add: linear in the rest and in
@@ -43,17 +43,17 @@ Interval share_of_change(Interval a, Interval d, Interval rest) {
 }
 
 // A being the softmax of S, dS = A ∘ (dA − the sums of A ∘ dA along each row).
-struct SoftmaxBack {
+struct SoftmaxBackward {
   static Form form(const Call& call) {
-    return form_of_back(call, "{2} ∘ ({0} − row sums of {2} ∘ {0})",
-                        "{2} ∘ ({0} − column sums of {2} ∘ {0})");
+    return form_of_gradient(call, "{2} ∘ ({0} − row sums of {2} ∘ {0})",
+                            "{2} ∘ ({0} − column sums of {2} ∘ {0})");
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Line<N> change = line_of_operand(c, arriving);
-    const Line<N> weights = line_of_operand(c, first_need);
-    const std::size_t i = place_in_line(c);
+    const Line<N> change = line_of_operand(c, grad_output);
+    const Line<N> weights = line_of_operand(c, first_saved);
+    const std::size_t i = index_in_line(c);
     if constexpr (std::is_same_v<N, Interval>) {
       Interval rest = 0.0;
       for (std::size_t j = 0; j < weights.size(); ++j) {
@@ -66,40 +66,42 @@ struct SoftmaxBack {
   }
 
   static Tensor compute(const Call& call, Tensor whole) {
-    if (goes_down(call)) {
+    if (is_columnwise(call)) {
       return by_operands(call, std::move(whole), [](const Operands& of) -> Matrix {
-        return worked(of(arriving), of(first_need), Along::columns);
+        return worked(of(grad_output), of(first_saved), Along::columns);
       });
     }
     constexpr std::size_t operations = 4;
     return by_rows(call, std::move(whole), operations,
                    [](const Operands& of, std::span<double> cells) {
                      thread_local Scratch scratch;
-                     row_back(of.row(arriving, scratch), of.row(first_need), cells);
+                     row_gradient(of.row(grad_output, scratch), of.row(first_saved), cells);
                    });
   }
 
   // An infinite gradient would make nan beside a weight of 0, which is looked for in what is
   // stored.
-  static std::optional<InPlace> in_place(const Call& call) {
-    const Tensor& weights = *call.inputs[first_need];
-    const Tensor& own = *call.inputs[own_operand];
-    const Tensor& change = *call.inputs[arriving];
-    if (goes_down(call) || own.shape() != weights.shape() || change.shape() != weights.shape() ||
-        !change.values.are_stored() || !all_finite(change.values)) {
+  static std::optional<InPlaceKernel> in_place(const Call& call) {
+    const Tensor& weights = *call.inputs[first_saved];
+    const Tensor& own = *call.inputs[self];
+    const Tensor& change = *call.inputs[grad_output];
+    if (is_columnwise(call) || own.shape() != weights.shape() ||
+        change.shape() != weights.shape() || !change.values.are_stored() ||
+        !all_finite(change.values)) {
       return {};
     }
     const auto work = [weights = weights.values, rows = weights.rows(),
                        columns = weights.columns()](const RowPart& row) {
       thread_local Scratch scratch;
-      row_back(row.cells, weights.read((row.matrix * rows + row.row) * columns, columns, scratch),
-               row.cells);
+      row_gradient(row.cells,
+                   weights.read((row.matrix * rows + row.row) * columns, columns, scratch),
+                   row.cells);
     };
-    return InPlace{{.axes = own.axes, .values = {}}, work};
+    return InPlaceKernel{{.axes = own.axes, .values = {}}, work};
   }
 
-  static void row_back(std::span<const double> change, std::span<const double> weights,
-                       std::span<double> cells) {
+  static void row_gradient(std::span<const double> change, std::span<const double> weights,
+                           std::span<double> cells) {
     double all = 0;
     for (std::size_t j = 0; j < cells.size(); ++j) all += weights[j] * change[j];
     for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = weights[j] * (change[j] - all);
@@ -113,12 +115,13 @@ struct SoftmaxBack {
 // The gradient by a formula of the two matrices, on the step's own axis.
 using OfTwo = Matrix (*)(const Matrix& change, const Matrix& weights, Along along);
 template <OfTwo formula>
-std::vector<Tensor> softmax_back_by(const Source& step) {
+std::vector<Tensor> softmax_gradient_by(const StepView& step) {
   const Call call = call_of(step);
-  return {added_up(
-      call, by_operands(call, whole_frame(call, SoftmaxBack::form(call)), [&](const Operands& of) {
-        return formula(of(arriving), of(first_need), along_of(call));
-      }))};
+  return {unbroadcast(call, by_operands(call, broadcast_frame(call, SoftmaxBackward::form(call)),
+                                        [&](const Operands& of) {
+                                          return formula(of(grad_output), of(first_saved),
+                                                         along_of(call));
+                                        }))};
 }
 
 Matrix elementwise(const Matrix& change, const Matrix& weights, Along) {
@@ -128,22 +131,23 @@ Matrix elementwise(const Matrix& change, const Matrix& weights, Along) {
 Matrix no_sum(const Matrix& change, const Matrix& weights, Along) { return weights * change; }
 
 Matrix other_axis(const Matrix& change, const Matrix& weights, Along along) {
-  return SoftmaxBack::worked(change, weights, along == Along::rows ? Along::columns : Along::rows);
+  return SoftmaxBackward::worked(change, weights,
+                                 along == Along::rows ? Along::columns : Along::rows);
 }
 
-constexpr Mistake softmax_back_mistakes[] = {
+constexpr Mistake softmax_backward_mistakes[] = {
     {"softmax-backward.elementwise",
      "Each weight was taken by itself: A(1 − A) · dA, as of a sigmoid.",
      "A score moves every weight of its row: subtract the row's sum of A · dA.",
-     softmax_back_by<elementwise>},
+     softmax_gradient_by<elementwise>},
     {"softmax-backward.no-sum", "The row's sum was not subtracted: A · dA alone.",
-     "From each dA the row's sum of A · dA is subtracted first.", softmax_back_by<no_sum>},
+     "From each dA the row's sum of A · dA is subtracted first.", softmax_gradient_by<no_sum>},
     {"softmax-backward.columns", "The sums were taken along the wrong axis.",
      "The weights of one query sum to 1: its row is what belongs together.",
-     softmax_back_by<other_axis>},
+     softmax_gradient_by<other_axis>},
 };
 
-constinit const Operation softmax_back = gradient_of<Gradient<SoftmaxBack>>({
+constinit const Operation softmax_gradient = gradient_of<Gradient<SoftmaxBackward>>({
     .title = "Back through softmax",
     .says = "A score that grows raises its own weight and lowers all others of its row, since "
             "they sum to 1. So the row's mean of the weights' gradients, each counted as often as "
@@ -151,32 +155,32 @@ constinit const Operation softmax_back = gradient_of<Gradient<SoftmaxBack>>({
             "weight.",
     .notice = "Each row sums to 0, but where a sink has its share: what one score gains, the "
               "others lose.",
-    .mistakes = softmax_back_mistakes,
-    .in_place = SoftmaxBack::in_place,
+    .mistakes = softmax_backward_mistakes,
+    .in_place = SoftmaxBackward::in_place,
 });
 
 // Y being A divided by its sums, dA = (dY − the sums of Y ∘ dY) / the sums of A.
-struct NormaliseBack {
+struct NormaliseBackward {
   static Form form(const Call& call) {
-    return form_of_back(call, "({0} − row sums of {2} ∘ {0}) / row sums of {1}",
-                        "({0} − column sums of {2} ∘ {0}) / column sums of {1}");
+    return form_of_gradient(call, "({0} − row sums of {2} ∘ {0}) / row sums of {1}",
+                            "({0} − column sums of {2} ∘ {0}) / column sums of {1}");
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Line<N> change = line_of_operand(c, arriving);
-    const Line<N> numbers = line_of_operand(c, own_operand);
-    const Line<N> shares = line_of_operand(c, first_need);
+    const Line<N> change = line_of_operand(c, grad_output);
+    const Line<N> numbers = line_of_operand(c, self);
+    const Line<N> shares = line_of_operand(c, first_saved);
     const N total = sum<N>(numbers.size(), [&](std::size_t j) { return numbers(j); });
     if constexpr (!std::is_same_v<N, Interval>) {
-      if (number_of(total) == 0) return 0.0;  // there are no shares of nothing
+      if (as_double(total) == 0) return 0.0;  // there are no shares of nothing
     }
     const N mean = sum<N>(shares.size(), [&](std::size_t j) { return shares(j) * change(j); });
-    return (change(place_in_line(c)) - mean) / total;
+    return (change(index_in_line(c)) - mean) / total;
   }
 };
 
-constinit const Operation normalise_back = gradient_of<Gradient<NormaliseBack>>({
+constinit const Operation normalise_gradient = gradient_of<Gradient<NormaliseBackward>>({
     .title = "Back through the division by the sum",
     .says = "A number that grows raises its own share and lowers all others of its row. So the "
             "row's mean of the gradients, each counted as often as its share says, is subtracted "
@@ -186,7 +190,7 @@ constinit const Operation normalise_back = gradient_of<Gradient<NormaliseBack>>(
 });
 
 // A sink joined the sum of each line of its head: it takes from them what they would keep.
-struct ToSinks {
+struct GradSinks {
   static Form form(const Call&) {
     return {{"query key", "1 inner", "query key"},
             "1 inner",
@@ -195,16 +199,16 @@ struct ToSinks {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Tensor& weights = c.input(first_need);
-    const bool down = goes_down(*c.call);
+    const Tensor& weights = c.input(first_saved);
+    const bool down = is_columnwise(*c.call);
     const std::size_t lines = down ? weights.columns() : weights.rows();
-    const std::size_t heads = heads_of(weights);
+    const std::size_t heads = head_count(weights);
     const std::size_t batches = weights.matrices() / heads;
-    const std::size_t head = number_in_order(c);
+    const std::size_t head = flat_index(c);
     return N(0.0) - sum<N>(batches * lines, [&](std::size_t t) {
              const std::size_t m = t / lines * heads + head;
-             const Line<N> line{c.of(first_need, m), t % lines, down};
-             const Line<N> change{c.of(arriving, m), t % lines, down};
+             const Line<N> line{c.of(first_saved, m), t % lines, down};
+             const Line<N> change{c.of(grad_output, m), t % lines, down};
              const N kept = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
              const N all = sum<N>(line.size(), [&](std::size_t j) { return line(j) * change(j); });
              return (N(1.0) - kept) * all;
@@ -212,12 +216,12 @@ struct ToSinks {
   }
 
   static Tensor compute(const Call& call) {
-    require_arriving(call, call.inputs[first_need]->shape());
-    return cell_by_cell(call, gradient_frame(call), cell<double>);
+    require_grad_shape(call, call.inputs[first_saved]->shape());
+    return cell_by_cell(call, empty_gradient(call), cell<double>);
   }
 };
 
-constinit const Operation softmax_to_sinks = gradient_of<ToSinks>({
+constinit const Operation softmax_grad_sinks = gradient_of<GradSinks>({
     .title = "Back to the sinks",
     .says = "A larger sink takes weight from all keys of its head's rows. So in each row the "
             "gradients of the weights, each counted as often as its weight says, are added up and "
@@ -226,49 +230,50 @@ constinit const Operation softmax_to_sinks = gradient_of<ToSinks>({
 });
 
 // A divided by sums that are given: dA = dY / sums, and each sum loses Y ∘ dY / sums.
-struct ToShared {
+struct GradShared {
   static Form form(const Call& call) {
-    return {{"row column", "row column", axes_that_repeat(*call.inputs[first_need])},
+    return {{"row column", "row column", axes_that_repeat(*call.inputs[first_saved])},
             "row column",
             "{0} / {2}"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const N total = repeated(c(first_need), c);
+    const N total = repeated(c(first_saved), c);
     if constexpr (!std::is_same_v<N, Interval>) {
-      if (number_of(total) == 0) return 0.0;  // there are no shares of nothing
+      if (as_double(total) == 0) return 0.0;  // there are no shares of nothing
     }
-    return c(arriving)(c.row, c.column) / total;
+    return c(grad_output)(c.row, c.column) / total;
   }
 };
 
-struct ToSums {
+struct GradSums {
   static Form form(const Call& call) {
-    return {{"row column", axes_that_repeat(*call.inputs[own_operand]), "row column"},
-            "row column",
-            goes_down(call) ? "−column sums of {0} ∘ {2} / {1}" : "−row sums of {0} ∘ {2} / {1}",
-            goes_down(call) ? "−row sums of {0} ∘ {2} / {1}" : "−column sums of {0} ∘ {2} / {1}"};
+    return {
+        {"row column", axes_that_repeat(*call.inputs[self]), "row column"},
+        "row column",
+        is_columnwise(call) ? "−column sums of {0} ∘ {2} / {1}" : "−row sums of {0} ∘ {2} / {1}",
+        is_columnwise(call) ? "−row sums of {0} ∘ {2} / {1}" : "−column sums of {0} ∘ {2} / {1}"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const N total = repeated(c(own_operand), c);
+    const N total = repeated(c(self), c);
     if constexpr (!std::is_same_v<N, Interval>) {
-      if (number_of(total) == 0) return 0.0;
+      if (as_double(total) == 0) return 0.0;
     }
-    return N(0.0) - c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column) / total;
+    return N(0.0) - c(grad_output)(c.row, c.column) * c(first_saved)(c.row, c.column) / total;
   }
 };
 
-constinit const Operation normalise_to_shared = gradient_of<Gradient<ToShared>>({
+constinit const Operation normalise_grad_shared = gradient_of<Gradient<GradShared>>({
     .title = "Back to what was divided",
     .says = "What is divided by a number changes the quotient by so much less: the gradient is "
             "divided, too.",
     .notice = "Divided by the same sums.",
 });
 
-constinit const Operation normalise_to_sums = gradient_of<Gradient<ToSums>>({
+constinit const Operation normalise_grad_sums = gradient_of<Gradient<GradSums>>({
     .title = "Back to the sums",
     .says = "A larger sum makes every quotient of its row smaller: the gradients times the "
             "quotients are added up and divided by the sum, with the other sign.",
@@ -277,14 +282,14 @@ constinit const Operation normalise_to_sums = gradient_of<Gradient<ToSums>>({
 
 }  // namespace
 
-WayBack back_through_softmax(const Use& use) {
-  return {use.operand == 0 ? &softmax_back : &softmax_to_sinks, {WayBack::result}};
+BackwardRule softmax_backward(const OperandRef& use) {
+  return {use.operand == 0 ? &softmax_gradient : &softmax_grad_sinks, {BackwardRule::result}};
 }
 
-WayBack back_through_normalise(const Use& use) {
-  if (use.operands == 1) return {&normalise_back, {WayBack::result}};
-  if (use.operand == 0) return {&normalise_to_shared, {1}};
-  return {&normalise_to_sums, {WayBack::result}};
+BackwardRule normalise_backward(const OperandRef& use) {
+  if (use.operands == 1) return {&normalise_gradient, {BackwardRule::result}};
+  if (use.operand == 0) return {&normalise_grad_shared, {1}};
+  return {&normalise_grad_sums, {BackwardRule::result}};
 }
 
 }  // namespace qkv::inline ops

@@ -5,9 +5,9 @@
 namespace qkv::inline ops {
 
 /// The way back through a softmax, to its scores.
-WayBack back_through_softmax(const Use& use);
+BackwardRule softmax_backward(const OperandRef& use);
 
 /// The way back through shares: to the numbers, or to their sums where those are an operand.
-WayBack back_through_normalise(const Use& use);
+BackwardRule normalise_backward(const OperandRef& use);
 
 }  // namespace qkv::inline ops

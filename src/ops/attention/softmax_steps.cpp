@@ -25,7 +25,7 @@ struct Shift {
   template <class N>
   static N cell(const Cell<N>& c) {
     const Line<N> line = line_of(c);
-    const std::size_t i = place_in_line(c);
+    const std::size_t i = index_in_line(c);
     if constexpr (std::is_same_v<N, double>) {
       return below(line(i), largest(line));
     } else if constexpr (std::is_same_v<N, Interval>) {
@@ -63,26 +63,26 @@ struct Shift {
   }
 
   static Matrix tops_of_others(const Matrix& x, Along along) {
-    const Matrix first = tops(x, along);
+    const Matrix first = maxima(x, along);
     const Matrix rest = xt::where(xt::equal(x, first), -infinity, x);
     const Matrix count = sums(xt::where(xt::equal(x, first), 1.0, 0.0), along);
-    return xt::where(xt::equal(x, first) && xt::equal(count, 1.0), tops(rest, along), first);
+    return xt::where(xt::equal(x, first) && xt::equal(count, 1.0), maxima(rest, along), first);
   }
 
-  static std::optional<InPlace> in_place(const Call& call) {
-    if (goes_down(call)) return {};
+  static std::optional<InPlaceKernel> in_place(const Call& call) {
+    if (is_columnwise(call)) return {};
     const auto work = [](const RowPart& row) {
       const std::span<double> cells = row.cells;
       if (cells.empty()) return;
       const double top = *std::max_element(cells.begin(), cells.end());
       for (double& cell : cells) cell = below(cell, top);
     };
-    return InPlace{frame_of(call, form(call)), work};
+    return InPlaceKernel{frame_of(call, form(call)), work};
   }
 
   static Tensor compute(const Call& call) {
     return by_operands(call, form(call), [&](const Operands& of) -> Matrix {
-      return xt::vectorize(below)(of(0), tops(of(0), along_of(call)));
+      return xt::vectorize(below)(of(0), maxima(of(0), along_of(call)));
     });
   }
 
@@ -90,7 +90,7 @@ struct Shift {
 };
 
 Matrix of_whole(const Matrix& x, Along) {
-  return xt::vectorize(below)(x, tops(tops(x), Along::columns));
+  return xt::vectorize(below)(x, maxima(maxima(x), Along::columns));
 }
 
 constexpr Mistake shift_mistakes[] = {
@@ -104,26 +104,26 @@ constexpr Mistake shift_mistakes[] = {
 };
 
 // What all numbers of a line lose goes to its largest: shared, where several are that.
-struct ShiftBack {
+struct ShiftBackward {
   static Form form(const Call& call) {
     return {{"row column"},
             "row column",
-            goes_down(call) ? "{0} − its column sum, where {1} is largest"
-                            : "{0} − its row sum, where {1} is largest"};
+            is_columnwise(call) ? "{0} − its column sum, where {1} is largest"
+                                : "{0} − its row sum, where {1} is largest"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const bool down = goes_down(*c.call);
-    const Line<N> change{c(arriving), down ? c.column : c.row, down};
-    const Tensor& numbers = c.input(own_operand);
+    const bool down = is_columnwise(*c.call);
+    const Line<N> change{c(grad_output), down ? c.column : c.row, down};
+    const Tensor& numbers = c.input(self);
     const auto number = [&](std::size_t j) {
-      return numbers.at(c.matching(own_operand), down ? j : c.row, down ? c.column : j);
+      return numbers.at(c.matrix_index(self), down ? j : c.row, down ? c.column : j);
     };
-    const std::size_t i = place_in_line(c);
+    const std::size_t i = index_in_line(c);
     const N all = sum<N>(change.size(), [&](std::size_t j) { return change(j); });
     if constexpr (std::is_same_v<N, Interval>) {
-      const Line<N> own{c(own_operand), change.index, down};
+      const Line<N> own{c(self), change.index, down};
       double low = -infinity;  // what the largest of the others may be
       double high = -infinity;
       for (std::size_t j = 0; j < own.size(); ++j) {
@@ -144,14 +144,14 @@ struct ShiftBack {
   }
 };
 
-constinit const Operation shift_back = gradient_of<Gradient<ShiftBack>>({
+constinit const Operation shift_gradient = gradient_of<Gradient<ShiftBackward>>({
     .title = "Back through the subtraction of the largest",
     .says = "The largest number was subtracted from its whole row, itself too: the sum of the "
             "row's gradients is subtracted from its own.",
     .notice = "Where a softmax followed, the row's gradients sum to 0, and nothing changes here.",
 });
 
-WayBack back_through_shift(const Use&) { return {&shift_back}; }
+BackwardRule shift_backward(const OperandRef&) { return {&shift_gradient}; }
 
 }  // namespace
 
@@ -165,7 +165,7 @@ constinit const Operation shift_operation = operation_of<Shift>({
     .operands = R"(["scores"])",
     .options = line_options,
     .mistakes = shift_mistakes,
-    .way_back = back_through_shift,
+    .backward = shift_backward,
 });
 
 namespace {
@@ -179,11 +179,11 @@ struct Exp {
     return exp(c(0)(c.row, c.column));
   }
 
-  static std::optional<InPlace> in_place(const Call& call) {
+  static std::optional<InPlaceKernel> in_place(const Call& call) {
     const auto work = [](const RowPart& row) {
       for (double& cell : row.cells) cell = std::exp(cell);
     };
-    return InPlace{frame_of(call, form(call)), work, true};
+    return InPlaceKernel{frame_of(call, form(call)), work, true};
   }
 
   static Tensor compute(const Call& call) {
@@ -191,18 +191,18 @@ struct Exp {
   }
 };
 
-std::vector<Tensor> base_2(const Source& step) {
+std::vector<Tensor> base_2(const StepView& step) {
   return {with_numbers(step.operand(), xt::exp2(step.operand().array()))};
 }
 
-std::vector<Tensor> base_10(const Source& step) {
+std::vector<Tensor> base_10(const StepView& step) {
   return {with_numbers(step.operand(), xt::pow(10.0, step.operand().array()))};
 }
 
-std::vector<Tensor> no_exp(const Source& step) { return {by_matrix(step.operand(), finite)}; }
+std::vector<Tensor> no_exp(const StepView& step) { return {by_matrix(step.operand(), finite)}; }
 
 // What is hidden stays so.
-std::vector<Tensor> negative(const Source& step) {
+std::vector<Tensor> negative(const StepView& step) {
   const auto x = step.operand().array();
   return {with_numbers(step.operand(), xt::where(xt::isinf(x), 0.0, xt::exp(-x)))};
 }
@@ -220,22 +220,22 @@ constexpr Mistake exp_mistakes[] = {
 };
 
 // The slope of e^x is e^x, which the step made.
-struct ExpBack {
+struct ExpBackward {
   static Form form(const Call&) { return {{"row column"}, "row column", "{0} ∘ {2}"}; }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column);
+    return c(grad_output)(c.row, c.column) * c(first_saved)(c.row, c.column);
   }
 };
 
-constinit const Operation exp_back = gradient_of<Gradient<ExpBack>>({
+constinit const Operation exp_gradient = gradient_of<Gradient<ExpBackward>>({
     .title = "Back through e^x",
     .says = "e^x climbs as steeply as it is high: the gradient is multiplied by e^x itself.",
     .notice = "What became 0 sends nothing back.",
 });
 
-WayBack back_through_exp(const Use&) { return {&exp_back, {WayBack::result}}; }
+BackwardRule exp_backward(const OperandRef&) { return {&exp_gradient, {BackwardRule::result}}; }
 
 }  // namespace
 
@@ -249,7 +249,7 @@ constinit const Operation exp_operation = operation_of<Exp>({
     .operands = R"(["shifted"])",
     .least = 0,
     .mistakes = exp_mistakes,
-    .way_back = back_through_exp,
+    .backward = exp_backward,
 });
 
 namespace {
@@ -260,7 +260,7 @@ bool has_sums(const Call& call) { return call.inputs.size() == 2; }
 struct Normalise {
   static Form form(const Call& call) {
     if (!has_sums(call)) return form_of_lines(call, "{0} / the sum of ", "");
-    return {{"row column", goes_down(call) ? "1 column" : "row 1"}, "row column", "{0} / {1}"};
+    return {{"row column", is_columnwise(call) ? "1 column" : "row 1"}, "row column", "{0} / {1}"};
   }
 
   template <class N>
@@ -271,7 +271,7 @@ struct Normalise {
   template <class N>
   static N by_sums(const Cell<N>& c) {
     const N own = c(0)(c.row, c.column);
-    const N total = goes_down(*c.call) ? c(1)(0, c.column) : c(1)(c.row, 0);
+    const N total = is_columnwise(*c.call) ? c(1)(0, c.column) : c(1)(c.row, 0);
     if constexpr (std::is_same_v<N, double>) {
       return share(own, total);
     } else if constexpr (std::is_same_v<N, Interval>) {
@@ -286,7 +286,7 @@ struct Normalise {
   template <class N>
   static N by_line(const Cell<N>& c) {
     const Line<N> line = line_of(c);
-    const std::size_t i = place_in_line(c);
+    const std::size_t i = index_in_line(c);
     if constexpr (std::is_same_v<N, Interval>) {
       Interval rest = 0.0;
       for (std::size_t j = 0; j < line.size(); ++j) {
@@ -300,7 +300,7 @@ struct Normalise {
       }
       const N total = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
       if constexpr (std::is_same_v<N, double>) return share(line(i), total);
-      if (number_of(total) == 0 && number_of(line(i)) == 0) return line(i);  // as share() has it
+      if (as_double(total) == 0 && as_double(line(i)) == 0) return line(i);  // as share() has it
       return line(i) / total;
     }
   }
@@ -321,8 +321,8 @@ struct Normalise {
   }
 
   static MatrixRange bounds(const MatrixRange& x, Along along) {
-    const Matrix low = sums_of_others(x.low, along);
-    const Matrix high = sums_of_others(x.high, along);
+    const Matrix low = leave_one_out_sums(x.low, along);
+    const Matrix high = leave_one_out_sums(x.high, along);
     MatrixRange cells{x.low, x.high};
     for (std::size_t i = 0; i < low.size(); ++i) {
       const auto at = [&](const Matrix& m) { return m.data()[i]; };
@@ -349,18 +349,18 @@ struct Normalise {
 
 Matrix whole(const Matrix& x, Along) { return x / total(x); }
 
-std::vector<Tensor> not_normalised(const Source& step) {
+std::vector<Tensor> not_normalised(const StepView& step) {
   return has_sums(call_of(step)) ? std::vector<Tensor>() : std::vector{step.operand()};
 }
 
-std::vector<Tensor> not_divided(const Source& step) {
+std::vector<Tensor> not_divided(const StepView& step) {
   return has_sums(call_of(step)) ? std::vector{step.operand()} : std::vector<Tensor>();
 }
 
 // Shares of what a formula makes of the exponents.
 template <Matrix (*formula)(const Matrix& exponents)>
-std::vector<Tensor> shares_of(const Source& step) {
-  const Source* raised = behind(step.inputs[0], exp_operation);
+std::vector<Tensor> shares_of(const StepView& step) {
+  const StepView* raised = upstream(step.inputs[0], exp_operation);
   if (!raised) return {};
   const Along along = along_of(call_of(step));
   return {
@@ -373,8 +373,8 @@ Matrix base_10(const Matrix& x) { return xt::pow(10.0, x); }
 Matrix negative(const Matrix& x) { return xt::where(xt::isinf(x), 0.0, xt::exp(-x)); }
 
 // Each cell is divided by the sum of that cell in all heads.
-std::vector<Tensor> over_heads(const Source& step) {
-  const std::size_t heads = heads_of(step.operand());
+std::vector<Tensor> over_heads(const StepView& step) {
+  const std::size_t heads = head_count(step.operand());
   if (heads < 2) return {};
   return {by_heads(step.operand(), heads, [](const Matrix& x) -> Matrix {
     const Matrix totals = sums(x, Along::columns);
@@ -383,8 +383,8 @@ std::vector<Tensor> over_heads(const Source& step) {
 }
 
 // A causal mask where the lesson has none.
-std::vector<Tensor> masked(const Source& step) {
-  if (behind(&step, mask_operation)) return {};
+std::vector<Tensor> masked(const StepView& step) {
+  if (upstream(&step, mask_operation)) return {};
   const Along along = along_of(call_of(step));
   return {by_matrix(*step.inputs[0]->tensor,
                     [&](const MatrixView& x) { return shares(xt::tril(Matrix(x)), along); })};
@@ -413,7 +413,7 @@ constexpr Mistake normalise_mistakes[] = {
     {"softmax.unmasked", "The mask was ignored.", "Hidden keys get weight 0.", unmasked},
     {"softmax.mask-after",
      "Weights were set to 0 after the sum was taken, so the rows no longer sum to 1.",
-     "Hide first, then divide.", hidden_afterwards},
+     "Hide first, then divide.", masked_afterwards},
     needless_mask(masked),
 };
 
@@ -431,7 +431,7 @@ constinit const Operation normalise_operation = operation_of<Normalise>({
     .options = line_options,
     .makes_weights = true,
     .mistakes = normalise_mistakes,
-    .way_back = back_through_normalise,
+    .backward = normalise_backward,
 });
 
 }  // namespace qkv::inline ops

@@ -11,13 +11,13 @@ namespace {
 
 struct KindName {
   std::string_view name;
-  SeenByPlace::Kind kind;
+  MaskPattern::Kind kind;
 };
 
 constexpr KindName kinds[] = {
-    {"causal", SeenByPlace::Kind::causal},
-    {"sliding_window", SeenByPlace::Kind::sliding_window},
-    {"prefix", SeenByPlace::Kind::prefix},
+    {"causal", MaskPattern::Kind::causal},
+    {"sliding_window", MaskPattern::Kind::sliding_window},
+    {"prefix", MaskPattern::Kind::prefix},
 };
 
 // A count of keys that a kind can't do without.
@@ -38,7 +38,7 @@ std::size_t first_query(const Call& call) {
   return at_end && scores.columns() > scores.rows() ? scores.columns() - scores.rows() : 0;
 }
 
-SeenKeys SeenByPlace::operator()(std::size_t query) const {
+KeyRange MaskPattern::operator()(std::size_t query) const {
   const std::size_t own = query + first;
   const std::size_t before = kind == Kind::sliding_window ? own + 1 - std::min(width, own + 1) : 0;
   std::size_t to = own + 1;
@@ -47,19 +47,19 @@ SeenKeys SeenByPlace::operator()(std::size_t query) const {
   return {std::min(before, keys), std::min(to, keys)};
 }
 
-bool goes_by_place(std::string_view kind) {
+bool is_positional_mask(std::string_view kind) {
   return std::ranges::find(kinds, kind, &KindName::name) != std::end(kinds);
 }
 
-SeenByPlace seen_by_place(const Call& call, std::string_view kind) {
-  SeenByPlace seen{.kind = std::ranges::find(kinds, kind, &KindName::name)->kind,
+MaskPattern mask_pattern_of(const Call& call, std::string_view kind) {
+  MaskPattern seen{.kind = std::ranges::find(kinds, kind, &KindName::name)->kind,
                    .first = first_query(call),
                    .keys = call.inputs[0]->columns()};
-  if (seen.kind == SeenByPlace::Kind::sliding_window) {
+  if (seen.kind == MaskPattern::Kind::sliding_window) {
     seen.width = needed(call, "width", 1, kind);
     seen.both = call.options->flag("both", false);
   }
-  if (seen.kind == SeenByPlace::Kind::prefix) seen.prefix = needed(call, "prefix", 0, kind);
+  if (seen.kind == MaskPattern::Kind::prefix) seen.prefix = needed(call, "prefix", 0, kind);
   return seen;
 }
 

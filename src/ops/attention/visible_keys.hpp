@@ -18,7 +18,7 @@ inline constexpr OptionRule align_option{
 std::size_t first_query(const Call& call);
 
 /// The keys that one query sees, those from `from` to before `to`.
-struct SeenKeys {
+struct KeyRange {
   std::size_t from = 0;
   std::size_t to = 0;
 
@@ -26,7 +26,7 @@ struct SeenKeys {
 };
 
 /// What a mask shows by places alone.
-struct SeenByPlace {
+struct MaskPattern {
   enum class Kind { causal, sliding_window, prefix };
 
   Kind kind = Kind::causal;
@@ -36,13 +36,13 @@ struct SeenByPlace {
   bool both = false;       ///< also those that follow
   std::size_t prefix = 0;  ///< so many keys are for all
 
-  SeenKeys operator()(std::size_t query) const;
+  KeyRange operator()(std::size_t query) const;
 };
 
 /// Whether the mask of that kind goes by places.
-bool goes_by_place(std::string_view kind);
+bool is_positional_mask(std::string_view kind);
 
 /// Of a step of op mask. Throws InputError where an option is missing.
-SeenByPlace seen_by_place(const Call& call, std::string_view kind);
+MaskPattern mask_pattern_of(const Call& call, std::string_view kind);
 
 }  // namespace qkv::inline ops

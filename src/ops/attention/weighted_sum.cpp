@@ -21,34 +21,34 @@ struct WeightedSum : ProductMaths<RightSide::as_is> {
   }
 };
 
-std::vector<Tensor> with_operands(const Source& step, const Tensor& a, const Tensor& v) {
+std::vector<Tensor> with_operands(const StepView& step, const Tensor& a, const Tensor& v) {
   if (a.columns() != v.rows()) return {};
   Call call = call_of(step);
   call.inputs = {&a, &v};
   return {WeightedSum::compute(call)};
 }
 
-std::vector<Tensor> transposed_weights(const Source& step) {
+std::vector<Tensor> transposed_weights(const StepView& step) {
   return with_operands(step, transposed(step.operand()), step.operand(1));
 }
 
-std::vector<Tensor> keys(const Source& step) {
-  const Source* scores = behind(step.inputs[0], score_operation);
+std::vector<Tensor> keys(const StepView& step) {
+  const StepView* scores = upstream(step.inputs[0], score_operation);
   if (!scores) return {};
   return with_operands(step, step.operand(), scores->operand(1));
 }
 
-std::vector<Tensor> embeddings(const Source& step) {
-  const Source* values = behind(step.inputs[1], project_operation);
+std::vector<Tensor> embeddings(const StepView& step) {
+  const StepView* values = upstream(step.inputs[1], project_operation);
   if (!values) return {};
   return with_operands(step, step.operand(), values->operand());
 }
 
 // Any of the score matrices on the way to the weights.
-std::vector<Tensor> scores_instead(const Source& step) {
+std::vector<Tensor> scores_instead(const StepView& step) {
   std::vector<Tensor> results;
-  const Source* scores = behind(step.inputs[0], score_operation);
-  const Source* at = step.inputs[0];
+  const StepView* scores = upstream(step.inputs[0], score_operation);
+  const StepView* at = step.inputs[0];
   while (scores && at != scores && !at->inputs.empty()) {
     at = at->inputs[0];
     for (Tensor& result : with_operands(step, *at->tensor, step.operand(1))) {
@@ -59,9 +59,9 @@ std::vector<Tensor> scores_instead(const Source& step) {
 }
 
 // The values turned as the keys are.
-std::vector<Tensor> values_turned(const Source& step) {
-  const Source* scores = behind(step.inputs[0], score_operation);
-  const Source* keys = scores ? behind(scores->inputs[1], rope_operation) : nullptr;
+std::vector<Tensor> values_turned(const StepView& step) {
+  const StepView* scores = upstream(step.inputs[0], score_operation);
+  const StepView* keys = scores ? upstream(scores->inputs[1], rope_operation) : nullptr;
   if (!keys) return {};
   Call call = call_of(*keys);
   call.inputs[0] = &step.operand(1);
@@ -88,33 +88,33 @@ constexpr Mistake weighted_sum_mistakes[] = {
 };
 
 // C = A·V: dA = dC·Vᵀ, dV = Aᵀ·dC.
-struct ToWeights {
+struct GradWeights {
   static constexpr std::string_view axes[] = {"query d_v", "query key", "key d_v"};
-  static constexpr Factor left{arriving, false}, right{first_need, true};
+  static constexpr Factor left{grad_output, false}, right{first_saved, true};
 };
 
-struct ToValues {
+struct GradValues {
   static constexpr std::string_view axes[] = {"query d_v", "key d_v", "query key"};
-  static constexpr Factor left{first_need, true}, right{arriving, false};
+  static constexpr Factor left{first_saved, true}, right{grad_output, false};
 };
 
-constinit const Operation weighted_sum_to_weights = product_gradient<ToWeights>({
+constinit const Operation weighted_sum_grad_weights = product_gradient<GradWeights>({
     .title = "Back to the weights",
     .says = "How much the loss would change if a query took more of a value: the gradient of its "
             "context times that value, feature by feature, added up.",
     .notice = "Which key should each query have taken less of?",
 });
 
-constinit const Operation weighted_sum_to_values = product_gradient<ToValues>({
+constinit const Operation weighted_sum_grad_values = product_gradient<GradValues>({
     .title = "Back to the values",
     .says = "A value went to every query, as often as its weight said. The gradients come back by "
             "the same weights and are added up.",
     .notice = "A value that no query looked at gets 0.",
 });
 
-WayBack back_through_weighted_sum(const Use& use) {
-  if (use.operand == 0) return {&weighted_sum_to_weights, {1}};
-  return {&weighted_sum_to_values, {0}};
+BackwardRule weighted_sum_backward(const OperandRef& use) {
+  if (use.operand == 0) return {&weighted_sum_grad_weights, {1}};
+  return {&weighted_sum_grad_values, {0}};
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
     .fewest = 2,
     .most = 2,
     .mistakes = weighted_sum_mistakes,
-    .way_back = back_through_weighted_sum,
+    .backward = weighted_sum_backward,
 });
 
 }  // namespace qkv::inline ops

@@ -11,46 +11,46 @@ namespace qkv::inline ops {
 namespace {
 
 struct Subtract {
-  static Form form(const Call& call) { return form_of_pairs(call, "{0} − {1}"); }
+  static Form form(const Call& call) { return pairwise_form(call, "{0} − {1}"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
     if constexpr (std::is_same_v<N, Interval>) {
-      if (is_with_itself(c)) return 0.0;
+      if (has_equal_operands(c)) return 0.0;
     }
     return c(0)(c.row, c.column) - beside(c);
   }
 
-  static Tensor compute(const Call& call) { return by_pairs(call, form(call), std::minus<>()); }
+  static Tensor compute(const Call& call) { return pairwise(call, form(call), std::minus<>()); }
 };
 
 // C = A − B: dB is −dC.
-struct NegativeBack {
+struct NegativeBackward {
   static Form form(const Call& call) { return cellwise_form(call, "−{0}"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return N(0.0) - c(arriving)(c.row, c.column);
+    return N(0.0) - c(grad_output)(c.row, c.column);
   }
 };
 
-constinit const Operation subtract_to_first = gradient_of<Gradient<PassBack>>({
+constinit const Operation subtract_grad_first = gradient_of<Gradient<IdentityBackward>>({
     .title = "Back to what was subtracted from",
     .says = "It changes the difference by as much as it changes itself: the gradient passes.",
     .notice = "The same numbers.",
-    .mistakes = cellwise_back_mistakes<PassBack>,
+    .mistakes = cellwise_backward_mistakes<IdentityBackward>,
 });
 
-constinit const Operation subtract_to_second = gradient_of<Gradient<NegativeBack>>({
+constinit const Operation subtract_grad_second = gradient_of<Gradient<NegativeBackward>>({
     .title = "Back to what was subtracted",
     .says =
         "The more is subtracted, the less is left: the gradient comes back with the other sign.",
     .notice = "Every sign is turned.",
-    .mistakes = cellwise_back_mistakes<NegativeBack>,
+    .mistakes = cellwise_backward_mistakes<NegativeBackward>,
 });
 
-WayBack back_through_subtract(const Use& use) {
-  return {use.operand == 0 ? &subtract_to_first : &subtract_to_second};
+BackwardRule subtract_backward(const OperandRef& use) {
+  return {use.operand == 0 ? &subtract_grad_first : &subtract_grad_second};
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ constinit const Operation subtract_operation = operation_of<Subtract>({
     .operands = R"(["A", "B"])",
     .fewest = 2,
     .most = 2,
-    .way_back = back_through_subtract,
+    .backward = subtract_backward,
 });
 
 namespace {
@@ -73,7 +73,7 @@ namespace {
 double quotient(double a, double b) { return b == 0 ? std::nan("") : a / b; }
 
 struct Divide {
-  static Form form(const Call& call) { return form_of_pairs(call, "{0} / {1}, cell by cell"); }
+  static Form form(const Call& call) { return pairwise_form(call, "{0} / {1}, cell by cell"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
@@ -82,55 +82,55 @@ struct Divide {
     if constexpr (std::is_same_v<N, double>) {
       return quotient(a, b);
     } else if constexpr (std::is_same_v<N, Interval>) {
-      const bool is_one = is_with_itself(c) && (b.low > 0 || b.high < 0);
+      const bool is_one = has_equal_operands(c) && (b.low > 0 || b.high < 0);
       return is_one ? Interval(1.0) : a / b;
     } else {
       return a / b;
     }
   }
 
-  static Tensor compute(const Call& call) { return by_pairs(call, form(call), quotient); }
+  static Tensor compute(const Call& call) { return pairwise(call, form(call), quotient); }
 };
 
 // C = A / B: dA = dC / B, dB = −dC ∘ C / B.
-struct ToNumerator {
+struct GradNumerator {
   static Form form(const Call& call) { return cellwise_form(call, "{0} / {2}"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column) / repeated(c(first_need), c);
+    return c(grad_output)(c.row, c.column) / repeated(c(first_saved), c);
   }
 };
 
-struct ToDivisor {
+struct GradDivisor {
   static Form form(const Call& call) { return cellwise_form(call, "−{0} ∘ {2} / {1}"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return N(0.0) - c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column) /
-                        repeated(c(own_operand), c);
+    return N(0.0) -
+           c(grad_output)(c.row, c.column) * c(first_saved)(c.row, c.column) / repeated(c(self), c);
   }
 };
 
-constinit const Operation divide_to_numerator = gradient_of<Gradient<ToNumerator>>({
+constinit const Operation divide_grad_numerator = gradient_of<Gradient<GradNumerator>>({
     .title = "Back to what was divided",
     .says = "What is divided by a number changes the quotient by so much less: the gradient is "
             "divided, too.",
     .notice = "Divided by the same numbers.",
-    .mistakes = cellwise_back_mistakes<ToNumerator>,
+    .mistakes = cellwise_backward_mistakes<GradNumerator>,
 });
 
-constinit const Operation divide_to_divisor = gradient_of<Gradient<ToDivisor>>({
+constinit const Operation divide_grad_divisor = gradient_of<Gradient<GradDivisor>>({
     .title = "Back to what it was divided by",
     .says = "A larger divisor makes the quotient smaller: the gradient is multiplied by the "
             "quotient, divided by the divisor, and gets the other sign.",
     .notice = "The larger the divisor, the less a change of it counts.",
-    .mistakes = cellwise_back_mistakes<ToDivisor>,
+    .mistakes = cellwise_backward_mistakes<GradDivisor>,
 });
 
-WayBack back_through_divide(const Use& use) {
-  if (use.operand == 0) return {&divide_to_numerator, {1}};
-  return {&divide_to_divisor, {WayBack::result}};
+BackwardRule divide_backward(const OperandRef& use) {
+  if (use.operand == 0) return {&divide_grad_numerator, {1}};
+  return {&divide_grad_divisor, {BackwardRule::result}};
 }
 
 }  // namespace
@@ -145,47 +145,49 @@ constinit const Operation divide_operation = operation_of<Divide>({
     .fewest = 2,
     .most = 2,
     .undefined = "a number was divided by 0; look for zeros in the second operand",
-    .way_back = back_through_divide,
+    .backward = divide_backward,
 });
 
 namespace {
 
 struct Maximum {
-  static Form form(const Call& call) { return form_of_pairs(call, "max({0}, {1}), cell by cell"); }
+  static Form form(const Call& call) { return pairwise_form(call, "max({0}, {1}), cell by cell"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return largest_of<N>(2,
+    return nan_max_of<N>(2,
                          [&](std::size_t k) { return k == 0 ? c(0)(c.row, c.column) : beside(c); });
   }
 
   static Tensor compute(const Call& call) {
-    return by_pairs(call, form(call), [](double a, double b) { return larger(a, b); });
+    return pairwise(call, form(call), [](double a, double b) { return nan_max(a, b); });
   }
 };
 
 // The larger one gets the gradient; of two equal ones each gets half.
-struct MaximumBack {
+struct MaximumBackward {
   static Form form(const Call& call) { return cellwise_form(call, "{0}, where {1} > {2}"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const N change = c(arriving)(c.row, c.column);
-    const N own = repeated(c(own_operand), c);
-    const N other = repeated(c(first_need), c);
-    return change_of_larger(change, own, other);
+    const N change = c(grad_output)(c.row, c.column);
+    const N own = repeated(c(self), c);
+    const N other = repeated(c(first_saved), c);
+    return max_backward(change, own, other);
   }
 };
 
-constinit const Operation maximum_back = gradient_of<Gradient<MaximumBack>>({
+constinit const Operation maximum_gradient = gradient_of<Gradient<MaximumBackward>>({
     .title = "Back to the larger of two",
     .says = "Only the larger of the two is seen in the result: it gets the gradient, and the other "
             "gets 0. Two that are equal share it.",
     .notice = "A cell that was not the larger one learns nothing.",
-    .mistakes = cellwise_back_mistakes<MaximumBack>,
+    .mistakes = cellwise_backward_mistakes<MaximumBackward>,
 });
 
-WayBack back_through_maximum(const Use& use) { return {&maximum_back, {1 - use.operand}}; }
+BackwardRule maximum_backward(const OperandRef& use) {
+  return {&maximum_gradient, {1 - use.operand}};
+}
 
 }  // namespace
 
@@ -198,7 +200,7 @@ constinit const Operation maximum_operation = operation_of<Maximum>({
     .operands = R"(["A", "B"])",
     .fewest = 2,
     .most = 2,
-    .way_back = back_through_maximum,
+    .backward = maximum_backward,
 });
 
 namespace {
@@ -223,14 +225,14 @@ struct GradientStep {
   }
 };
 
-std::vector<Tensor> moved_by(const Source& step, double factor) {
+std::vector<Tensor> moved_by(const StepView& step, double factor) {
   return {by_operands(call_of(step), *step.tensor,
                       [&](const Operands& of) -> Matrix { return of(0) + factor * of(1); })};
 }
 
-std::vector<Tensor> upwards(const Source& step) { return moved_by(step, rate_of(call_of(step))); }
-std::vector<Tensor> whole(const Source& step) { return moved_by(step, -1); }
-std::vector<Tensor> divided(const Source& step) {
+std::vector<Tensor> upwards(const StepView& step) { return moved_by(step, rate_of(call_of(step))); }
+std::vector<Tensor> whole(const StepView& step) { return moved_by(step, -1); }
+std::vector<Tensor> divided(const StepView& step) {
   return moved_by(step, -1 / rate_of(call_of(step)));
 }
 
@@ -251,24 +253,24 @@ struct ByRate {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return N(-rate_of(*c.call)) * c(arriving)(c.row, c.column);
+    return N(-rate_of(*c.call)) * c(grad_output)(c.row, c.column);
   }
 };
 
-constinit const Operation step_to_weight = gradient_of<Gradient<PassBack>>({
+constinit const Operation step_grad_weight = gradient_of<Gradient<IdentityBackward>>({
     .title = "Back to the weight before the step",
     .says = "The step moves the weight by what does not depend on it: the gradient passes.",
     .notice = "The same numbers.",
 });
 
-constinit const Operation step_to_gradient = gradient_of<Gradient<ByRate>>({
+constinit const Operation step_grad_gradient = gradient_of<Gradient<ByRate>>({
     .title = "Back to the gradient of the step",
     .says = "The step goes against the gradient, by the rate.",
     .notice = "The sign is turned.",
 });
 
-WayBack back_through_step(const Use& use) {
-  return {use.operand == 0 ? &step_to_weight : &step_to_gradient};
+BackwardRule gradient_step_backward(const OperandRef& use) {
+  return {use.operand == 0 ? &step_grad_weight : &step_grad_gradient};
 }
 
 }  // namespace
@@ -284,43 +286,43 @@ constinit const Operation gradient_step_operation = operation_of<GradientStep>({
     .most = 2,
     .options = gradient_step_options,
     .mistakes = gradient_step_mistakes,
-    .way_back = back_through_step,
+    .backward = gradient_step_backward,
 });
 
 namespace {
 
 struct Add {
-  static Form form(const Call& call) { return form_of_pairs(call, "{0} + {1}"); }
+  static Form form(const Call& call) { return pairwise_form(call, "{0} + {1}"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
     return c(0)(c.row, c.column) + beside(c);
   }
 
-  static Tensor compute(const Call& call) { return by_pairs(call, form(call), std::plus<>()); }
+  static Tensor compute(const Call& call) { return pairwise(call, form(call), std::plus<>()); }
 };
 
-std::vector<Tensor> skipped(const Source& step) {
+std::vector<Tensor> skipped(const StepView& step) {
   const Call call = call_of(step);
   const Form sum = Add::form(call);
-  return {by_pairs(call, sum, [](double a, double) { return a; }),
-          by_pairs(call, sum, [](double, double b) { return b; })};
+  return {pairwise(call, sum, [](double a, double) { return a; }),
+          pairwise(call, sum, [](double, double b) { return b; })};
 }
 
 constexpr Mistake add_mistakes[] = {
     {"add.skipped", "One of the two was not added.", "Both matrices go into the sum.", skipped},
 };
 
-constinit const Operation add_back = gradient_of<Gradient<PassBack>>({
+constinit const Operation add_gradient = gradient_of<Gradient<IdentityBackward>>({
     .title = "Back through a sum",
     .says =
         "What was added changes the sum by as much as it changes itself: the gradient passes as "
         "it is. Where one row stood for many, theirs are added up.",
     .notice = "A residual is a road on which no gradient gets lost.",
-    .mistakes = cellwise_back_mistakes<PassBack>,
+    .mistakes = cellwise_backward_mistakes<IdentityBackward>,
 });
 
-WayBack back_through_add(const Use&) { return {&add_back}; }
+BackwardRule add_backward(const OperandRef&) { return {&add_gradient}; }
 
 }  // namespace
 
@@ -334,7 +336,7 @@ constinit const Operation add_operation = operation_of<Add>({
     .fewest = 2,
     .most = 2,
     .mistakes = add_mistakes,
-    .way_back = back_through_add,
+    .backward = add_backward,
 });
 
 }  // namespace qkv::inline ops

@@ -32,33 +32,33 @@ struct Relu {
 };
 
 // dX is dY where x was above 0.
-struct ReluBack {
+struct ReluBackward {
   static Form form(const Call&) { return {{"row column"}, "row column", "{0}, 0 where {1} ≤ 0"}; }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const N change = c(arriving)(c.row, c.column);
+    const N change = c(grad_output)(c.row, c.column);
     if constexpr (std::is_same_v<N, Interval>) {
-      const Interval x = c(own_operand)(c.row, c.column);
+      const Interval x = c(self)(c.row, c.column);
       return x.low > 0 ? change : x.high <= 0 ? Interval(0.0) : hull(0.0, change);
     } else if constexpr (std::is_same_v<N, Decimal>) {
-      const Decimal x = c(own_operand)(c.row, c.column);
+      const Decimal x = c(self)(c.row, c.column);
       if (!x.is_exact()) return x;
       return x.value() > 0 ? change : Decimal(0.0);
     } else {
-      const double x = c.input(own_operand).at(c.matching(own_operand), c.row, c.column);
+      const double x = c.input(self).at(c.matrix_index(self), c.row, c.column);
       return std::isnan(x) ? N(x) : x > 0 ? change : N(0.0);
     }
   }
 };
 
-constinit const Operation relu_back = gradient_of<Gradient<ReluBack>>({
+constinit const Operation relu_gradient = gradient_of<Gradient<ReluBackward>>({
     .title = "Back through ReLU",
     .says = "Where the number was kept, its gradient passes; where it became 0, nothing does.",
     .notice = "A neuron that is off for every token learns nothing.",
 });
 
-WayBack back_through_relu(const Use&) { return {&relu_back}; }
+BackwardRule relu_backward(const OperandRef&) { return {&relu_gradient}; }
 
 }  // namespace
 
@@ -68,7 +68,7 @@ constinit const Operation relu_operation = operation_of<Relu>({
     .says = "Negative numbers become 0, the others stay as they are.",
     .notice = "How many numbers are left?",
     .operands = R"(["H"])",
-    .way_back = back_through_relu,
+    .backward = relu_backward,
 });
 
 namespace {
@@ -130,7 +130,7 @@ struct Gelu {
   static Tensor compute(const Call& call) {
     Tensor result = output_of(call, form(call));
     const bool exact = is_exact(call);
-    const bool is_large = !exact && result.values.size() > teaching_numbers;
+    const bool is_large = !exact && result.values.size() > small_tensor_limit;
     return by_rows(call, std::move(result), is_large ? 8 : 32,
                    [&](const Operands& of, std::span<double> cells) {
                      if (is_large) return gelu_long_row(of.row(0), cells);
@@ -168,7 +168,7 @@ Interval slope_range(Interval x, bool exact) {
   return found;
 }
 
-struct GeluBack {
+struct GeluBackward {
   static Form form(const Call& call) {
     return {{"row column"},
             "row column",
@@ -177,11 +177,11 @@ struct GeluBack {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const N x = c(own_operand)(c.row, c.column);
+    const N x = c(self)(c.row, c.column);
     if constexpr (std::is_same_v<N, Interval>) {
-      return c(arriving)(c.row, c.column) * slope_range(x, is_exact(*c.call));
+      return c(grad_output)(c.row, c.column) * slope_range(x, is_exact(*c.call));
     } else {
-      return c(arriving)(c.row, c.column) * slope(x, is_exact(*c.call));
+      return c(grad_output)(c.row, c.column) * slope(x, is_exact(*c.call));
     }
   }
 
@@ -193,16 +193,16 @@ struct GeluBack {
           const auto times_slope = [&](double change, double x) {
             return change * slope(x, exact);
           };
-          std::ranges::transform(of.row(arriving), of.row(own_operand), cells.begin(), times_slope);
+          std::ranges::transform(of.row(grad_output), of.row(self), cells.begin(), times_slope);
         });
   }
 };
 
 // The slope of the one form with the other's parts, and the other form's whole.
-std::vector<Tensor> mixed_forms(const Source& step) {
+std::vector<Tensor> mixed_forms(const StepView& step) {
   const Call call = call_of(step);
-  const Tensor& x = step.operand(own_operand);
-  const Tensor& change = step.operand(arriving);
+  const Tensor& x = step.operand(self);
+  const Tensor& change = step.operand(grad_output);
   Tensor other = change;
   Tensor mixed = change;
   Tensor mixed_too = change;
@@ -219,20 +219,20 @@ std::vector<Tensor> mixed_forms(const Source& step) {
   return {other, mixed, mixed_too};
 }
 
-constexpr Mistake gelu_back_mistakes[] = {
+constexpr Mistake gelu_backward_mistakes[] = {
     {"gelu-backward.mixed-forms", "The slope is that of GELU's other form, or of both in part.",
      "Take the derivative of the form that the step has: tanh or erf.", mixed_forms},
 };
 
-constinit const Operation gelu_back = gradient_of<Gradient<GeluBack>>({
+constinit const Operation gelu_gradient = gradient_of<Gradient<GeluBackward>>({
     .title = "Back through GELU",
     .says = "The gradient is multiplied by how steeply GELU climbs at each number: nearly 1 far "
             "to the right, nearly 0 far to the left, and a little below 0 on the way there.",
     .notice = "Where is the slope negative?",
-    .mistakes = gelu_back_mistakes,
+    .mistakes = gelu_backward_mistakes,
 });
 
-WayBack back_through_gelu(const Use&) { return {&gelu_back}; }
+BackwardRule gelu_backward(const OperandRef&) { return {&gelu_gradient}; }
 
 }  // namespace
 
@@ -244,7 +244,7 @@ constinit const Operation gelu_operation = operation_of<Gelu>({
     .notice = "Compare with ReLU: small negative numbers leave a little behind.",
     .operands = R"(["H"])",
     .options = gelu_options,
-    .way_back = back_through_gelu,
+    .backward = gelu_backward,
 });
 
 namespace {
@@ -313,74 +313,76 @@ Interval share_slope(Interval y) {
   return ends;
 }
 
-struct LogBack {
+struct LogBackward {
   static Form form(const Call&) { return {{"row column"}, "row column", "{0} / {1}"}; }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column) / c(own_operand)(c.row, c.column);
+    return c(grad_output)(c.row, c.column) / c(self)(c.row, c.column);
   }
 };
 
-struct SqrtBack {
+struct SqrtBackward {
   static Form form(const Call&) { return {{"row column"}, "row column", "{0} / (2 · {2})"}; }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column) / (N(2.0) * c(first_need)(c.row, c.column));
+    return c(grad_output)(c.row, c.column) / (N(2.0) * c(first_saved)(c.row, c.column));
   }
 };
 
-struct SigmoidBack {
+struct SigmoidBackward {
   static Form form(const Call&) { return {{"row column"}, "row column", "{0} ∘ {2} ∘ (1 − {2})"}; }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column) * share_slope(c(first_need)(c.row, c.column));
+    return c(grad_output)(c.row, c.column) * share_slope(c(first_saved)(c.row, c.column));
   }
 };
 
-struct TanhBack {
+struct TanhBackward {
   static Form form(const Call&) { return {{"row column"}, "row column", "{0} ∘ (1 − {2} ∘ {2})"}; }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column) * (N(1.0) - squared(c(first_need)(c.row, c.column)));
+    return c(grad_output)(c.row, c.column) * (N(1.0) - squared(c(first_saved)(c.row, c.column)));
   }
 };
 
-constinit const Operation log_back = gradient_of<Gradient<LogBack>>({
+constinit const Operation log_gradient = gradient_of<Gradient<LogBackward>>({
     .title = "Back through the logarithm",
     .says = "A logarithm climbs the less steeply the larger its number is: the gradient is divided "
             "by the number.",
     .notice = "Small numbers get large gradients.",
 });
 
-constinit const Operation sqrt_back = gradient_of<Gradient<SqrtBack>>({
+constinit const Operation sqrt_gradient = gradient_of<Gradient<SqrtBackward>>({
     .title = "Back through the root",
     .says = "A root climbs the less steeply the larger it is: the gradient is divided by twice the "
             "root.",
     .notice = "Small numbers get large gradients.",
 });
 
-constinit const Operation sigmoid_back = gradient_of<Gradient<SigmoidBack>>({
+constinit const Operation sigmoid_gradient = gradient_of<Gradient<SigmoidBackward>>({
     .title = "Back through the sigmoid",
     .says = "The sigmoid climbs most steeply where it is a half, and hardly near 0 and 1: the "
             "gradient is multiplied by the sigmoid and by 1 less the sigmoid.",
     .notice = "No number is further from 0 than a quarter of what arrived.",
 });
 
-constinit const Operation tanh_back = gradient_of<Gradient<TanhBack>>({
+constinit const Operation tanh_gradient = gradient_of<Gradient<TanhBackward>>({
     .title = "Back through tanh",
     .says = "tanh climbs most steeply at 0, and hardly where it is near 1 or -1: the gradient is "
             "multiplied by 1 less the square of tanh.",
     .notice = "No number is further from 0 than what arrived.",
 });
 
-WayBack back_through_log(const Use&) { return {&log_back}; }
-WayBack back_through_sqrt(const Use&) { return {&sqrt_back, {WayBack::result}}; }
-WayBack back_through_sigmoid(const Use&) { return {&sigmoid_back, {WayBack::result}}; }
-WayBack back_through_tanh(const Use&) { return {&tanh_back, {WayBack::result}}; }
+BackwardRule log_backward(const OperandRef&) { return {&log_gradient}; }
+BackwardRule sqrt_backward(const OperandRef&) { return {&sqrt_gradient, {BackwardRule::result}}; }
+BackwardRule sigmoid_backward(const OperandRef&) {
+  return {&sigmoid_gradient, {BackwardRule::result}};
+}
+BackwardRule tanh_backward(const OperandRef&) { return {&tanh_gradient, {BackwardRule::result}}; }
 
 }  // namespace
 
@@ -392,7 +394,7 @@ constinit const Operation log_operation = operation_of<Log>({
     .notice = "Ten times as large is 2.3026 more.",
     .operands = R"(["A"])",
     .undefined = "only numbers above 0 have a logarithm",
-    .way_back = back_through_log,
+    .backward = log_backward,
 });
 
 constinit const Operation sqrt_operation = operation_of<Sqrt>({
@@ -403,7 +405,7 @@ constinit const Operation sqrt_operation = operation_of<Sqrt>({
     .notice = "Four times as large is twice as large here.",
     .operands = R"(["A"])",
     .undefined = "only numbers from 0 up have a square root",
-    .way_back = back_through_sqrt,
+    .backward = sqrt_backward,
 });
 
 constinit const Operation sigmoid_operation = operation_of<Sigmoid>({
@@ -413,7 +415,7 @@ constinit const Operation sigmoid_operation = operation_of<Sigmoid>({
             "is in the middle.",
     .notice = "A number and its negative make 1 together.",
     .operands = R"(["A"])",
-    .way_back = back_through_sigmoid,
+    .backward = sigmoid_backward,
 });
 
 constinit const Operation tanh_operation = operation_of<Tanh>({
@@ -423,7 +425,7 @@ constinit const Operation tanh_operation = operation_of<Tanh>({
             "to 1 or -1.",
     .notice = "The sign stays.",
     .operands = R"(["A"])",
-    .way_back = back_through_tanh,
+    .backward = tanh_backward,
 });
 
 }  // namespace qkv::inline ops

@@ -59,7 +59,7 @@ struct Embed {
     if (axes.size() == 2) axes.front().name = "batch";
     axes.push_back(call.inputs[1]->axes.back());
     if (axes.back().name.empty()) axes.back().name = "d_model";
-    Tensor result = unwritten(std::move(axes));
+    Tensor result = uninitialised(std::move(axes));
     const Values& table = call.inputs[1]->values;
     const std::size_t width = result.columns();
     double* row = result.values.write().data();
@@ -73,7 +73,7 @@ struct Embed {
 };
 
 // Each token's gradient goes back to the row that it fetched; a row fetched twice gets both.
-struct EmbedBack {
+struct EmbedBackward {
   static Form form(const Call&) {
     return {{"token d_model", "id d_model", "1 token"},
             "id d_model",
@@ -82,28 +82,28 @@ struct EmbedBack {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Values& ids = c.input(first_need).values;
-    const std::size_t length = c.input(arriving).rows();
+    const Values& ids = c.input(first_saved).values;
+    const std::size_t length = c.input(grad_output).rows();
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] == static_cast<double>(c.row)) places.push_back(i);
     }
     return sum<N>(places.size(), [&](std::size_t t) {
-      return c.of(arriving, places[t] / length)(places[t] % length, c.column);
+      return c.of(grad_output, places[t] / length)(places[t] % length, c.column);
     });
   }
 
   static Tensor compute(const Call& call) {
-    Shape due = call.inputs[first_need]->shape();
-    due.push_back(call.inputs[own_operand]->columns());
-    require_arriving(call, due);
-    Tensor result = gradient_frame(call);
+    Shape expected = call.inputs[first_saved]->shape();
+    expected.push_back(call.inputs[self]->columns());
+    require_grad_shape(call, expected);
+    Tensor result = empty_gradient(call);
     const std::span<double> cells = result.values.write();
     std::ranges::fill(cells, 0.0);
     const std::size_t width = result.columns();
-    const std::span<const double> rows(call.inputs[arriving]->values);
+    const std::span<const double> rows(call.inputs[grad_output]->values);
     std::size_t from = 0;
-    for (const double id : call.inputs[first_need]->values) {
+    for (const double id : call.inputs[first_saved]->values) {
       if (!has_row(result, id)) refuse(call, "an id has no row in the table");
       double* to = cells.data() + static_cast<std::size_t>(id) * width;
       for (std::size_t j = 0; j < width; ++j) to[j] += rows[from++];
@@ -112,7 +112,7 @@ struct EmbedBack {
   }
 };
 
-constinit const Operation embed_back = gradient_of<EmbedBack>({
+constinit const Operation embed_gradient = gradient_of<EmbedBackward>({
     .title = "Back to the table",
     .says =
         "Each token's gradient goes to the row of the table that it fetched. A word that stands "
@@ -120,9 +120,9 @@ constinit const Operation embed_back = gradient_of<EmbedBack>({
     .notice = "The rows of words that are not in the text get 0.",
 });
 
-WayBack back_through_embed(const Use& use) {
+BackwardRule embed_backward(const OperandRef& use) {
   if (use.operand == 0) return {};  // ids name a row, they are no numbers
-  return {&embed_back, {0}};
+  return {&embed_gradient, {0}};
 }
 
 }  // namespace
@@ -137,8 +137,8 @@ constinit const Operation embed_operation = operation_of<Embed>({
     .operands = R"(["token_ids", "table"])",
     .fewest = 2,
     .most = 2,
-    .by_ids = true,
-    .way_back = back_through_embed,
+    .takes_ids = true,
+    .backward = embed_backward,
 });
 
 namespace {
@@ -188,22 +188,22 @@ Vector pairs(std::size_t width) { return xt::floor(columns(width) / 2); }
 
 // What a table of waves goes by: position p stands for p + first; column j is the sine, or the
 // cosine, of position / base^(exponent / width).
-struct Wave {
+struct Sinusoid {
   double base = 10000;
   double first = 0;
   Vector exponents;
   xt::xtensor<bool, 1> is_cosine;
 };
 
-Wave due_wave(const Call& call, std::size_t width) {
-  Wave wave;
+Sinusoid right_sinusoid(const Call& call, std::size_t width) {
+  Sinusoid wave;
   wave.base = call.options->number("base", 10000);
   wave.exponents = 2 * pairs(width);
   wave.is_cosine = xt::not_equal(columns(width), wave.exponents);
   return wave;
 }
 
-Matrix waves(std::size_t rows, const Wave& wave) {
+Matrix waves(std::size_t rows, const Sinusoid& wave) {
   const Vector positions = wave.first + xt::arange(static_cast<double>(rows));
   const Vector slowness =
       xt::pow(wave.base, wave.exponents / static_cast<double>(wave.exponents.size()));
@@ -254,45 +254,45 @@ struct Positions {
     Axis rows = tokens.row_axis();
     if (tokens.rank() < 2) rows.name = "token";
     if (rows.labels.size() > rows.size) rows.labels = {};  // the sentences' words are not shared
-    Tensor result = unwritten({std::move(rows), tokens.axes.back()});
+    Tensor result = uninitialised({std::move(rows), tokens.axes.back()});
     if (result.values.empty()) return result;
-    xt::noalias(result.write_matrix(0)) =
+    xt::noalias(result.mutable_matrix(0)) =
         is_learned(call) ? rows_of(*call.inputs[1], 0, result.rows())
-                         : waves(result.rows(), due_wave(call, result.columns()));
+                         : waves(result.rows(), right_sinusoid(call, result.columns()));
     return result;
   }
 };
 
 // The step's table with something wrong about its waves; nothing where it is a learned one.
 template <class Change>
-std::vector<Tensor> with_wave(const Source& step, Change change) {
+std::vector<Tensor> with_sinusoid(const StepView& step, Change change) {
   const Call call = call_of(step);
   if (is_learned(call)) return {};
   const Tensor right = Positions::compute(call);
-  Wave wave = due_wave(call, right.columns());
+  Sinusoid wave = right_sinusoid(call, right.columns());
   change(wave);
   return {by_matrix(right, [&](const MatrixView& m) { return waves(m.shape(0), wave); })};
 }
 
-std::vector<Tensor> from_one(const Source& step) {
+std::vector<Tensor> from_one(const StepView& step) {
   const Call call = call_of(step);
-  if (!is_learned(call)) return with_wave(step, [](Wave& wave) { wave.first = 1; });
+  if (!is_learned(call)) return with_sinusoid(step, [](Sinusoid& wave) { wave.first = 1; });
   const Tensor& table = *call.inputs[1];
   const Tensor right = Positions::compute(call);
   if (table.rows() < right.rows() + 1) return {};
   return {by_matrix(right, [&](const MatrixView& m) { return rows_of(table, 1, m.shape(0)); })};
 }
 
-std::vector<Tensor> sin_cos_swapped(const Source& step) {
-  return with_wave(step, [](Wave& wave) { wave.is_cosine = !wave.is_cosine; });
+std::vector<Tensor> sin_cos_swapped(const StepView& step) {
+  return with_sinusoid(step, [](Sinusoid& wave) { wave.is_cosine = !wave.is_cosine; });
 }
 
 // i, j, 2j or 4i where 2i belongs, j being the column and i the pair of columns.
-std::vector<Tensor> exponent(const Source& step) {
+std::vector<Tensor> exponent(const StepView& step) {
   std::vector<Tensor> results;
   const auto add = [&](Vector (*wrong)(std::size_t width)) {
     std::ranges::move(
-        with_wave(step, [&](Wave& wave) { wave.exponents = wrong(wave.exponents.size()); }),
+        with_sinusoid(step, [&](Sinusoid& wave) { wave.exponents = wrong(wave.exponents.size()); }),
         std::back_inserter(results));
   };
   add(pairs);
@@ -302,8 +302,8 @@ std::vector<Tensor> exponent(const Source& step) {
   return results;
 }
 
-std::vector<Tensor> halves(const Source& step) {
-  return with_wave(step, [](Wave& wave) {
+std::vector<Tensor> halves(const StepView& step) {
+  return with_sinusoid(step, [](Sinusoid& wave) {
     const std::size_t width = wave.exponents.size();
     const auto sines = static_cast<double>((width + 1) / 2);
     const Vector j = columns(width);
@@ -324,7 +324,7 @@ constexpr Mistake positions_mistakes[] = {
 };
 
 // A learned table gets the gradients of its first rows; its other rows were not used.
-struct PositionsBack {
+struct PositionsBackward {
   static Form form(const Call&) {
     return {{"token d_model", "position d_model"},
             "position d_model",
@@ -334,27 +334,26 @@ struct PositionsBack {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const auto change = c.of(arriving, 0);
+    const auto change = c.of(grad_output, 0);
     return c.row < change.rows ? change(c.row, c.column) : N(0.0);
   }
 
   static Tensor compute(const Call& call) {
-    const std::size_t rows =
-        std::min(call.inputs[arriving]->rows(), call.inputs[own_operand]->rows());
-    require_arriving(call, {rows, call.inputs[own_operand]->columns()});
-    return cell_by_cell(call, gradient_frame(call), cell<double>);
+    const std::size_t rows = std::min(call.inputs[grad_output]->rows(), call.inputs[self]->rows());
+    require_grad_shape(call, {rows, call.inputs[self]->columns()});
+    return cell_by_cell(call, empty_gradient(call), cell<double>);
   }
 };
 
-constinit const Operation positions_back = gradient_of<PositionsBack>({
+constinit const Operation positions_gradient = gradient_of<PositionsBackward>({
     .title = "Back to the table of positions",
     .says = "Each position's gradient goes to its own row of the table.",
     .notice = "Rows beyond the text's length get 0.",
 });
 
-WayBack back_through_positions(const Use& use) {
+BackwardRule positions_backward(const OperandRef& use) {
   if (use.operand == 0) return {};  // only how many rows there are was of use
-  return {&positions_back};
+  return {&positions_gradient};
 }
 
 }  // namespace
@@ -369,9 +368,9 @@ constinit const Operation positions_operation = operation_of<Positions>({
     .fewest = 1,
     .most = 2,
     .options = positions_options,
-    .by_shape = true,
+    .shape_only = true,
     .mistakes = positions_mistakes,
-    .way_back = back_through_positions,
+    .backward = positions_backward,
 });
 
 }  // namespace qkv::inline ops

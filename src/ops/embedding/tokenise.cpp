@@ -123,7 +123,7 @@ double id_of(const std::string& token, const Vocabulary& known, const Call& call
   const Tokens& vocabulary = known.tokens;
   constexpr std::size_t shown = 24;
   const std::size_t count = std::min(shown, vocabulary.size());
-  const std::string near = nearest(token, std::span<const std::string>(vocabulary));
+  const std::string near = suggest(token, std::span<const std::string>(vocabulary));
   refuse(call,
          fmt::format("\"{0}\" is not in the vocabulary ({1}{2}); {3}write the text in these words, "
                      "or add \"{0}\" to vocabulary = […] in the lesson's file (with --model: to "
@@ -234,7 +234,7 @@ constinit const Operation tokenise_operation = operation_of<Tokenise>({
     .fewest = 0,
     .most = 0,
     .options = tokenise_options,
-    .way_back = no_way_back,
+    .backward = no_backward,
 });
 
 }  // namespace qkv::inline ops

@@ -45,25 +45,25 @@ struct RepeatKv {
   static Tensor compute(const Call& call) {
     refuse_without_heads(call, " to repeat");
     const std::size_t times = times_of(call);
-    return with_repeated_heads(*call.inputs[0], heads_of(*call.inputs[0]) * times,
+    return with_repeated_heads(*call.inputs[0], head_count(*call.inputs[0]) * times,
                                [&](std::size_t head) { return head / times; });
   }
 };
 
 // The step with other heads in the places of the right ones.
-std::vector<Tensor> taken_by(const Source& step, const Dealing& dealing) {
+std::vector<Tensor> taken_by(const StepView& step, const HeadSharing& dealing) {
   const Tensor& k = step.operand();
-  const std::size_t heads = heads_of(k);
+  const std::size_t heads = head_count(k);
   const std::size_t times = times_of(call_of(step));
   if (heads < 2 || times < 2) return {};
   return {dealing(k, heads * times)};
 }
 
-std::vector<Tensor> tiled(const Source& step) { return taken_by(step, dealt_in_turn); }
-std::vector<Tensor> first_only(const Source& step) { return taken_by(step, all_the_first); }
+std::vector<Tensor> tiled(const StepView& step) { return taken_by(step, tile_heads); }
+std::vector<Tensor> first_only(const StepView& step) { return taken_by(step, first_head_repeated); }
 
-std::vector<Tensor> tokens_repeated(const Source& step) {
-  std::vector<Tensor> results = taken_by(step, counted_off_tokens);
+std::vector<Tensor> tokens_repeated(const StepView& step) {
+  std::vector<Tensor> results = taken_by(step, reshaped_tokens);
   const std::size_t times = times_of(call_of(step));
   if (times > 1) results.push_back(with_tokens_repeated(step.operand(), times));
   return results;
@@ -77,7 +77,7 @@ constexpr Mistake repeat_mistakes[] = {
 };
 
 // Each head gets what all its copies send back.
-struct RepeatBack {
+struct RepeatBackward {
   static Form form(const Call&) {
     return {{"row column"}, "row column", "the sums of {0} over each group of heads"};
   }
@@ -86,45 +86,46 @@ struct RepeatBack {
   static N cell(const Cell<N>& c) {
     const std::size_t times = times_of(*c.call);
     return sum<N>(times, [&](std::size_t t) {
-      return c.of(arriving, c.matrix * times + t)(c.row, c.column);
+      return c.of(grad_output, c.matrix * times + t)(c.row, c.column);
     });
   }
 
   static Tensor compute(const Call& call) {
-    Shape due = call.inputs[own_operand]->shape();
-    due[due.size() - 3] *= times_of(call);
-    require_arriving(call, due);
-    return cell_by_cell(call, gradient_frame(call), cell<double>);
+    Shape expected = call.inputs[self]->shape();
+    expected[expected.size() - 3] *= times_of(call);
+    require_grad_shape(call, expected);
+    return cell_by_cell(call, empty_gradient(call), cell<double>);
   }
 };
 
-std::vector<Tensor> one_copy_only(const Source& step) {
+std::vector<Tensor> one_copy_only(const StepView& step) {
   const Call call = call_of(step);
   const std::size_t times = times_of(call);
   std::vector<Tensor> results;
   for (std::size_t t = 0; times > 1 && t < times; ++t) {
-    Tensor one = gradient_frame(call);
+    Tensor one = empty_gradient(call);
     for (std::size_t m = 0; m < one.matrices(); ++m) {
-      std::ranges::copy(step.operand(arriving).cells(m * times + t), one.write_cells(m).begin());
+      std::ranges::copy(step.operand(grad_output).cells(m * times + t),
+                        one.mutable_cells(m).begin());
     }
     results.push_back(std::move(one));
   }
   return results;
 }
 
-constexpr Mistake repeat_back_mistakes[] = {
+constexpr Mistake repeat_backward_mistakes[] = {
     {"backward.heads-not-summed", "One copy's gradient stands for the whole group.",
      "Each query head of the group sends a gradient back: add them up.", one_copy_only},
 };
 
-constinit const Operation repeat_back = gradient_of<RepeatBack>({
+constinit const Operation repeat_gradient = gradient_of<RepeatBackward>({
     .title = "Back to the head that a group shares",
     .says = "Every copy of a head sends a gradient back: those of a group are added up.",
     .notice = "There are as many heads as before they were repeated.",
-    .mistakes = repeat_back_mistakes,
+    .mistakes = repeat_backward_mistakes,
 });
 
-WayBack back_through_repeat(const Use&) { return {&repeat_back}; }
+BackwardRule repeat_kv_backward(const OperandRef&) { return {&repeat_gradient}; }
 
 }  // namespace
 
@@ -137,16 +138,16 @@ constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
     .operands = R"(["K"])",
     .options = repeat_options,
     .mistakes = repeat_mistakes,
-    .way_back = back_through_repeat,
+    .backward = repeat_kv_backward,
 });
 
 namespace {
 
 // The step with its second operand's heads dealt out one for each of the first's.
-std::vector<Tensor> with_dealing(const Source& step, Dealing dealing) {
+std::vector<Tensor> with_sharing(const StepView& step, HeadSharing dealing) {
   const Tensor& shared = step.operand(1);
-  const std::size_t heads = heads_of(step.operand(0));
-  const std::size_t few = heads_of(shared);
+  const std::size_t heads = head_count(step.operand(0));
+  const std::size_t few = head_count(shared);
   if (few < 2 || heads <= few || heads % few != 0) return {};
   const Tensor dealt = dealing(shared, heads);
   Call call = call_of(step);
@@ -158,44 +159,44 @@ std::vector<Tensor> with_dealing(const Source& step, Dealing dealing) {
 
 Tensor with_repeated_heads(const Tensor& tensor, std::size_t heads,
                            const std::function<std::size_t(std::size_t head)>& taken) {
-  const std::size_t few = heads_of(tensor);
+  const std::size_t few = head_count(tensor);
   std::vector<Axis> axes = tensor.axes;
   axes[axes.size() - 3].size = heads;
-  Tensor result = unwritten(std::move(axes));
+  Tensor result = uninitialised(std::move(axes));
   for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
     std::ranges::copy(tensor.cells(m / heads * few + taken(m % heads)),
-                      result.write_cells(m).begin());
+                      result.mutable_cells(m).begin());
   }
   return result;
 }
 
-Tensor dealt_in_group(const Tensor& shared, std::size_t heads) {
-  const std::size_t times = heads / heads_of(shared);
+Tensor repeat_interleaved(const Tensor& shared, std::size_t heads) {
+  const std::size_t times = heads / head_count(shared);
   return with_repeated_heads(shared, heads, [&](std::size_t head) { return head / times; });
 }
 
-Tensor dealt_in_turn(const Tensor& shared, std::size_t heads) {
-  const std::size_t few = heads_of(shared);
+Tensor tile_heads(const Tensor& shared, std::size_t heads) {
+  const std::size_t few = head_count(shared);
   return with_repeated_heads(shared, heads, [&](std::size_t head) { return head % few; });
 }
 
-Tensor all_the_first(const Tensor& shared, std::size_t heads) {
+Tensor first_head_repeated(const Tensor& shared, std::size_t heads) {
   return with_repeated_heads(shared, heads, [](std::size_t) { return std::size_t{0}; });
 }
 
-Tensor counted_off_tokens(const Tensor& shared, std::size_t heads) {
-  const Tensor longer = with_tokens_repeated(shared, heads / heads_of(shared));
-  return counted_off(longer, dealt_in_turn(shared, heads));
+Tensor reshaped_tokens(const Tensor& shared, std::size_t heads) {
+  const Tensor longer = with_tokens_repeated(shared, heads / head_count(shared));
+  return reshape_only(longer, tile_heads(shared, heads));
 }
 
 Tensor with_tokens_repeated(const Tensor& tensor, std::size_t times) {
   std::vector<Axis> axes = as_matrix(tensor).axes;
   Axis& tokens = axes[axes.size() - 2];
   tokens = {.name = tokens.name, .size = tokens.size * times};
-  Tensor result = unwritten(std::move(axes));
+  Tensor result = uninitialised(std::move(axes));
   for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
     const MatrixView rows = tensor.matrix(m);
-    MatrixToWrite longer = result.write_matrix(m);
+    MutableMatrixView longer = result.mutable_matrix(m);
     for (std::size_t i = 0; i < result.rows(); ++i) {
       xt::view(longer, i, xt::all()) = xt::view(rows, i / times, xt::all());
     }
@@ -203,14 +204,14 @@ Tensor with_tokens_repeated(const Tensor& tensor, std::size_t times) {
   return result;
 }
 
-std::vector<Tensor> tiled_groups(const Source& step) { return with_dealing(step, dealt_in_turn); }
+std::vector<Tensor> tiled_groups(const StepView& step) { return with_sharing(step, tile_heads); }
 
-std::vector<Tensor> first_head_of_groups(const Source& step) {
-  return with_dealing(step, all_the_first);
+std::vector<Tensor> first_head_of_groups(const StepView& step) {
+  return with_sharing(step, first_head_repeated);
 }
 
-std::vector<Tensor> tokens_of_groups(const Source& step) {
-  return with_dealing(step, counted_off_tokens);
+std::vector<Tensor> tokens_of_groups(const StepView& step) {
+  return with_sharing(step, reshaped_tokens);
 }
 
 }  // namespace qkv::inline ops

@@ -16,20 +16,20 @@ Tensor with_repeated_heads(const Tensor& tensor, std::size_t heads,
                            const std::function<std::size_t(std::size_t head)>& taken);
 
 /// A way to make so many heads of fewer.
-using Dealing = Tensor (*)(const Tensor& shared, std::size_t heads);
-Tensor dealt_in_group(const Tensor& shared, std::size_t heads);      ///< 1, 1, 2, 2: the right one
-Tensor dealt_in_turn(const Tensor& shared, std::size_t heads);       ///< 1, 2, 1, 2
-Tensor all_the_first(const Tensor& shared, std::size_t heads);       ///< 1, 1, 1, 1
-Tensor counted_off_tokens(const Tensor& shared, std::size_t heads);  ///< tokens repeated for heads
+using HeadSharing = Tensor (*)(const Tensor& shared, std::size_t heads);
+Tensor repeat_interleaved(const Tensor& shared, std::size_t heads);   ///< 1, 1, 2, 2: the right one
+Tensor tile_heads(const Tensor& shared, std::size_t heads);           ///< 1, 2, 1, 2
+Tensor first_head_repeated(const Tensor& shared, std::size_t heads);  ///< 1, 1, 1, 1
+Tensor reshaped_tokens(const Tensor& shared, std::size_t heads);      ///< tokens repeated for heads
 
 /// Each row so many times in a row.
 Tensor with_tokens_repeated(const Tensor& tensor, std::size_t times);
 
 /// The product whose second operand has fewer heads than its first, with that one's heads dealt in
 /// another way; nothing where the heads are not grouped.
-std::vector<Tensor> tiled_groups(const Source& step);
-std::vector<Tensor> first_head_of_groups(const Source& step);
-std::vector<Tensor> tokens_of_groups(const Source& step);
+std::vector<Tensor> tiled_groups(const StepView& step);
+std::vector<Tensor> first_head_of_groups(const StepView& step);
+std::vector<Tensor> tokens_of_groups(const StepView& step);
 
 inline constexpr Mistake tiled_heads{
     "gqa.tiled", "The shared heads were dealt out in turn: 1, 2, 1, 2.",

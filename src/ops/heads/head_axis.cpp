@@ -19,7 +19,7 @@ struct SumHeads {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const std::size_t heads = heads_of(c.input(0));
+    const std::size_t heads = head_count(c.input(0));
     return sum<N>(heads,
                   [&](std::size_t h) { return c.of(0, c.matrix * heads + h)(c.row, c.column); });
   }
@@ -27,12 +27,12 @@ struct SumHeads {
   static Tensor compute(const Call& call) {
     refuse_without_heads(call, " to add over");
     const Tensor& all = *call.inputs[0];
-    const std::size_t heads = heads_of(all);
+    const std::size_t heads = head_count(all);
     std::vector<Axis> axes = all.axes;
     axes.erase(axes.end() - 3);
-    Tensor result = unwritten(std::move(axes));
+    Tensor result = uninitialised(std::move(axes));
     for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
-      MatrixToWrite total = result.write_matrix(m);
+      MutableMatrixView total = result.mutable_matrix(m);
       total.fill(0);
       for (std::size_t head = 0; head < heads; ++head) total += all.matrix(m * heads + head);
     }
@@ -40,9 +40,9 @@ struct SumHeads {
   }
 };
 
-std::vector<Tensor> averaged(const Source& step) {
+std::vector<Tensor> averaged(const StepView& step) {
   const Tensor summed = SumHeads::compute(call_of(step));
-  return {with_numbers(summed, summed.array() / static_cast<double>(heads_of(step.operand())))};
+  return {with_numbers(summed, summed.array() / static_cast<double>(head_count(step.operand())))};
 }
 
 constexpr Mistake sum_heads_mistakes[] = {
@@ -51,31 +51,31 @@ constexpr Mistake sum_heads_mistakes[] = {
 };
 
 // Every head was added, so each gets the whole gradient.
-struct SumHeadsBack {
+struct SumHeadsBackward {
   static Form form(const Call&) {
     return {{"row column"}, "row column", "{0}, the same for each head"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c.of(arriving, c.matrix / heads_of(c.input(own_operand)))(c.row, c.column);
+    return c.of(grad_output, c.matrix / head_count(c.input(self)))(c.row, c.column);
   }
 
   static Tensor compute(const Call& call) {
-    Shape due = call.inputs[own_operand]->shape();
-    due.erase(due.end() - 3);
-    require_arriving(call, due);
-    return cell_by_cell(call, gradient_frame(call), cell<double>);
+    Shape expected = call.inputs[self]->shape();
+    expected.erase(expected.end() - 3);
+    require_grad_shape(call, expected);
+    return cell_by_cell(call, empty_gradient(call), cell<double>);
   }
 };
 
-constinit const Operation sum_heads_back = gradient_of<SumHeadsBack>({
+constinit const Operation sum_heads_gradient = gradient_of<SumHeadsBackward>({
     .title = "Back to each head",
     .says = "Every head's numbers were added: each gets the gradient of the sum, whole.",
     .notice = "All heads get the same.",
 });
 
-WayBack back_through_sum_heads(const Use&) { return {&sum_heads_back}; }
+BackwardRule sum_heads_backward(const OperandRef&) { return {&sum_heads_gradient}; }
 
 }  // namespace
 
@@ -86,7 +86,7 @@ constinit const Operation sum_heads_operation = operation_of<SumHeads>({
     .notice = "The same as joining the heads and multiplying with the whole of W_O.",
     .operands = R"(["changes"])",
     .mistakes = sum_heads_mistakes,
-    .way_back = back_through_sum_heads,
+    .backward = sum_heads_backward,
 });
 
 namespace {
@@ -105,7 +105,7 @@ struct SwitchOff {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const auto head = static_cast<double>(c.matrix % heads_of(c.input(0)) + 1);
+    const auto head = static_cast<double>(c.matrix % head_count(c.input(0)) + 1);
     return head == head_of(*c.call) ? N(0.0) : c(0)(c.row, c.column);
   }
 
@@ -113,11 +113,11 @@ struct SwitchOff {
     refuse_without_heads(call, " to switch one off");
     const Tensor& all = *call.inputs[0];
     const double head = head_of(call);
-    if (head < 1 || head > static_cast<double>(heads_of(all))) {
+    if (head < 1 || head > static_cast<double>(head_count(all))) {
       refuse(call, fmt::format("there is no head {} in {}; its heads are 1 to {}", head,
-                               call.names[0], heads_of(all)));
+                               call.names[0], head_count(all)));
     }
-    return cell_by_cell(call, unwritten(all.axes), cell<double>);
+    return cell_by_cell(call, uninitialised(all.axes), cell<double>);
   }
 
  private:
@@ -125,24 +125,24 @@ struct SwitchOff {
 };
 
 // What was switched off has no part in what came after.
-struct SwitchOffBack : SwitchOff {
+struct SwitchOffBackward : SwitchOff {
   static Form form(const Call&) {
     return {{"row column"}, "row column", "{0}, with 0 in the head that is off"};
   }
 
   static Tensor compute(const Call& call) {
-    require_arriving(call, call.inputs[own_operand]->shape());
+    require_grad_shape(call, call.inputs[self]->shape());
     return SwitchOff::compute(call);
   }
 };
 
-constinit const Operation switch_off_back = gradient_of<SwitchOffBack>({
+constinit const Operation switch_off_gradient = gradient_of<SwitchOffBackward>({
     .title = "Back to the heads that are on",
     .says = "The head that was switched off has no part in the loss: its gradient is 0.",
     .notice = "The gradients of the other heads pass as they are.",
 });
 
-WayBack back_through_switch_off(const Use&) { return {&switch_off_back}; }
+BackwardRule switch_off_backward(const OperandRef&) { return {&switch_off_gradient}; }
 
 }  // namespace
 
@@ -155,7 +155,7 @@ constinit const Operation switch_off_operation = operation_of<SwitchOff>({
     .notice = "Only one head has changed.",
     .operands = R"(["context"])",
     .options = switch_off_options,
-    .way_back = back_through_switch_off,
+    .backward = switch_off_backward,
 });
 
 bool has_heads(const Tensor& tensor) {
@@ -163,7 +163,7 @@ bool has_heads(const Tensor& tensor) {
   return leading > 0 && tensor.axes[leading - 1].name != "batch";
 }
 
-std::size_t heads_of(const Tensor& tensor) {
+std::size_t head_count(const Tensor& tensor) {
   return has_heads(tensor) ? tensor.axes[tensor.leading_axes() - 1].size : 1;
 }
 
@@ -173,32 +173,32 @@ void refuse_without_heads(const Call& call, std::string_view what) {
 }
 
 Tensor with_heads(const Tensor& tensor, const std::function<std::size_t(std::size_t head)>& taken) {
-  const std::size_t heads = heads_of(tensor);
-  Tensor result = unwritten_like(tensor);
+  const std::size_t heads = head_count(tensor);
+  Tensor result = uninitialised_like(tensor);
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    xt::noalias(result.write_matrix(m)) = tensor.matrix(m - m % heads + taken(m % heads));
+    xt::noalias(result.mutable_matrix(m)) = tensor.matrix(m - m % heads + taken(m % heads));
   }
   return result;
 }
 
 Tensor by_heads(const Tensor& tensor, std::size_t heads, Matrix (*formula)(const Matrix&)) {
-  Tensor result = unwritten_like(tensor);
+  Tensor result = uninitialised_like(tensor);
   const std::size_t size = heads * tensor.rows() * tensor.columns();
   const std::array shape = {heads, tensor.rows() * tensor.columns()};
   for (std::size_t first = 0; first < tensor.values.size(); first += size) {
-    xt::noalias(seen_as<2>(result.values.write().subspan(first, size), shape)) =
-        formula(seen_as<2>(tensor.values.part(first, size), shape));
+    xt::noalias(view_as<2>(result.values.write().subspan(first, size), shape)) =
+        formula(view_as<2>(tensor.values.part(first, size), shape));
   }
   return result;
 }
 
-std::vector<Tensor> with_other_heads(const Source& step) {
+std::vector<Tensor> with_other_heads(const StepView& step) {
   constexpr std::size_t many_numbers = std::size_t{1} << 18;  // then only the first one is tried
   std::vector<Tensor> results;
   const Call right = call_of(step);
   for (std::size_t k = 0; k < right.inputs.size(); ++k) {
     const Tensor& operand = *right.inputs[k];
-    const std::size_t heads = heads_of(operand);
+    const std::size_t heads = head_count(operand);
     if (heads < 2 || heads > most_other_heads || operand.values.empty()) continue;
     const auto add = [&](const std::function<std::size_t(std::size_t)>& taken) {
       const Tensor other = with_heads(operand, taken);
@@ -215,7 +215,7 @@ std::vector<Tensor> with_other_heads(const Source& step) {
   return results;
 }
 
-Tensor counted_off(const Tensor& numbers, Tensor shape) {
+Tensor reshape_only(const Tensor& numbers, Tensor shape) {
   shape.values = numbers.values;
   return shape;
 }

@@ -13,7 +13,7 @@ namespace qkv::inline ops {
 bool has_heads(const Tensor& tensor);
 
 /// How many heads the tensor has; 1 where it has no axis of them.
-std::size_t heads_of(const Tensor& tensor);
+std::size_t head_count(const Tensor& tensor);
 
 /// Throws InputError where operand 0 has no axis of heads to do `what` with.
 void refuse_without_heads(const Call& call, std::string_view what);
@@ -30,7 +30,7 @@ inline constexpr std::size_t most_other_heads = 16;
 
 /// The step where an operand's heads are taken for each other: all are one of them, or each is the
 /// one beside it. Nothing where no operand has several heads.
-std::vector<Tensor> with_other_heads(const Source& step);
+std::vector<Tensor> with_other_heads(const StepView& step);
 
 inline constexpr Mistake other_heads{
     "heads.other", "Another head's numbers were taken: each head works on its own.",
@@ -39,7 +39,7 @@ inline constexpr Mistake other_heads{
 /// The commonest slip of a program that cuts features into heads, `x.view(heads, n, d_k)`, or joins
 /// them: the numbers in their order are counted off into another shape, where axes should change
 /// places. `shape` is the right result.
-Tensor counted_off(const Tensor& numbers, Tensor shape);
+Tensor reshape_only(const Tensor& numbers, Tensor shape);
 
 /// What is said of it where heads are cut, and what to do.
 inline constexpr std::string_view only_reshaped_into_heads =

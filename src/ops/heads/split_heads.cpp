@@ -19,7 +19,7 @@ constexpr OptionRule concat_options[] = {
 bool joins_one_tensor(const Call& call) { return call.inputs.size() == 1; }
 
 std::size_t heads_in(const Call& call) {
-  return joins_one_tensor(call) ? heads_of(*call.inputs[0]) : call.inputs.size();
+  return joins_one_tensor(call) ? head_count(*call.inputs[0]) : call.inputs.size();
 }
 
 void check_operands(const Call& call) {
@@ -69,7 +69,7 @@ struct ConcatHeads {
     if (joins_one_tensor(*c.call)) {
       const Tensor& heads = c.input(0);
       const std::size_t head = c.column / heads.columns();
-      return c.of(0, c.matrix * heads_of(heads) + head)(c.row, c.column % heads.columns());
+      return c.of(0, c.matrix * head_count(heads) + head)(c.row, c.column % heads.columns());
     }
     std::size_t column = c.column;
     std::size_t k = 0;
@@ -84,20 +84,20 @@ struct ConcatHeads {
     axes.back() = {.name = "h·" + axes.back().name, .size = 0};
     if (joins_one_tensor(call)) {
       axes.erase(axes.end() - 3);
-      axes.back().size = heads_of(first) * first.columns();
-      Tensor joined = unwritten(std::move(axes));
+      axes.back().size = head_count(first) * first.columns();
+      Tensor joined = uninitialised(std::move(axes));
       put(xt::transpose(first.array<4>(), {0, 2, 1, 3}), joined.values.write());
       return joined;
     }
     for (const Tensor* head : call.inputs) axes.back().size += head->columns();
     axes.back().labels = joined_labels(call);
-    Tensor joined = unwritten(std::move(axes));
+    Tensor joined = uninitialised(std::move(axes));
     put_side_by_side(call.inputs, joined);
     return joined;
   }
 
   static void put_side_by_side(const std::vector<const Tensor*>& parts, Tensor& joined) {
-    ArrayToWrite<3> whole = joined.write_array();
+    MutableArrayView<3> whole = joined.mutable_array();
     std::size_t from = 0;
     for (const Tensor* part : parts) {
       const std::size_t to = from + part->columns();
@@ -109,7 +109,7 @@ struct ConcatHeads {
 };
 
 // Column j of head k is number j · heads + k of its row.
-std::vector<Tensor> joined_interleaved(const Source& step) {
+std::vector<Tensor> joined_interleaved(const StepView& step) {
   const Call call = call_of(step);
   if (!joins_one_tensor(call)) return {};
   Tensor joined = ConcatHeads::compute(call);
@@ -118,13 +118,13 @@ std::vector<Tensor> joined_interleaved(const Source& step) {
 }
 
 // x.reshape(n, h·d_v) in one go: the rows of head 1 fill the first tokens' rows.
-std::vector<Tensor> joined_by_reshape(const Source& step) {
+std::vector<Tensor> joined_by_reshape(const StepView& step) {
   const Call call = call_of(step);
   if (!joins_one_tensor(call)) return {};
-  return {counted_off(*call.inputs[0], ConcatHeads::compute(call))};
+  return {reshape_only(*call.inputs[0], ConcatHeads::compute(call))};
 }
 
-std::vector<Tensor> joined_in_reverse(const Source& step) {
+std::vector<Tensor> joined_in_reverse(const StepView& step) {
   Call call = call_of(step);
   std::reverse(call.inputs.begin(), call.inputs.end());
   if (!joins_one_tensor(call)) return {ConcatHeads::compute(call)};
@@ -134,7 +134,7 @@ std::vector<Tensor> joined_in_reverse(const Source& step) {
   return {ConcatHeads::compute(call)};
 }
 
-std::vector<Tensor> summed(const Source& step) {
+std::vector<Tensor> summed(const StepView& step) {
   const Call call = call_of(step);
   if (joins_one_tensor(call)) return {sum_heads_operation.compute(call)};
   Tensor sum = *call.inputs[0];
@@ -145,7 +145,7 @@ std::vector<Tensor> summed(const Source& step) {
   return {std::move(sum)};
 }
 
-std::vector<Tensor> averaged(const Source& step) {
+std::vector<Tensor> averaged(const StepView& step) {
   const auto heads = static_cast<double>(heads_in(call_of(step)));
   std::vector<Tensor> results = summed(step);
   for (Tensor& sum : results) sum = with_numbers(sum, sum.array() / heads);
@@ -170,7 +170,7 @@ constexpr Mistake concat_heads_mistakes[] = {
 };
 
 // Each head gets its own columns back.
-struct ConcatHeadsBack {
+struct ConcatHeadsBackward {
   static Form form(const Call&) {
     return {{"row column"},
             "row column",
@@ -182,32 +182,32 @@ struct ConcatHeadsBack {
   // matrices that stand before it.
   static std::size_t first_column(const CellBase& c) {
     std::size_t first = 0;
-    for (std::size_t k = first_need; k < c.call->inputs.size(); ++k) first += c.input(k).columns();
+    for (std::size_t k = first_saved; k < c.call->inputs.size(); ++k) first += c.input(k).columns();
     return first;
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Tensor& joined = c.input(arriving);
+    const Tensor& joined = c.input(grad_output);
     const std::size_t heads = joined.matrices() == 0 ? 1 : c.output->matrices() / joined.matrices();
     const std::size_t head = c.matrix % heads;
-    return c.of(arriving, c.matrix / heads)(
+    return c.of(grad_output, c.matrix / heads)(
         c.row, first_column(c) + head * c.output->columns() + c.column);
   }
 
   // One tensor's heads were joined, or several matrices: then others may stand behind this one.
   static Tensor compute(const Call& call) {
-    Tensor whole = gradient_frame(call);
-    const Tensor& joined = *call.inputs[arriving];
-    Shape due = whole.shape();
+    Tensor whole = empty_gradient(call);
+    const Tensor& joined = *call.inputs[grad_output];
+    Shape expected = whole.shape();
     if (joined.leading_axes() < whole.leading_axes()) {
-      due.back() *= due[due.size() - 3];
-      due.erase(due.end() - 3);
+      expected.back() *= expected[expected.size() - 3];
+      expected.erase(expected.end() - 3);
     } else {
       const std::size_t first = first_column({.call = &call, .output = &whole});
-      due.back() = std::max(joined.columns(), first + due.back());
+      expected.back() = std::max(joined.columns(), first + expected.back());
     }
-    require_arriving(call, due);
+    require_grad_shape(call, expected);
     const std::size_t heads = joined.matrices() == 0 ? 1 : whole.matrices() / joined.matrices();
     return by_rows(call, std::move(whole), 1, [&](const Operands& of, std::span<double> cells) {
       const CellBase& at = of.at();
@@ -218,16 +218,16 @@ struct ConcatHeadsBack {
   }
 };
 
-constinit const Operation concat_heads_back = gradient_of<ConcatHeadsBack>({
+constinit const Operation concat_heads_gradient = gradient_of<ConcatHeadsBackward>({
     .title = "Back to the heads",
     .says = "The heads stood side by side: each gets the gradients of its own columns.",
     .notice = "No number changes; only where it stands.",
 });
 
 // The matrices before it tell where its columns begin.
-WayBack back_through_concat_heads(const Use& use) {
-  WayBack way{&concat_heads_back};
-  for (std::size_t k = 0; k < use.operand; ++k) way.needs.push_back(k);
+BackwardRule concat_heads_backward(const OperandRef& use) {
+  BackwardRule way{&concat_heads_gradient};
+  for (std::size_t k = 0; k < use.operand; ++k) way.saved.push_back(k);
   return way;
 }
 
@@ -244,7 +244,7 @@ constinit const Operation concat_heads_operation = operation_of<ConcatHeads>({
     .most = 1024,
     .options = concat_options,
     .mistakes = concat_heads_mistakes,
-    .way_back = back_through_concat_heads,
+    .backward = concat_heads_backward,
 });
 
 namespace {
@@ -285,7 +285,7 @@ struct SplitHeads {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const std::size_t heads = heads_of(*c.output);
+    const std::size_t heads = head_count(*c.output);
     const std::size_t head = c.matrix % heads;
     const auto whole = c.of(0, c.matrix / heads);
     return cuts_rows(*c.call) ? whole(head * c.output->rows() + c.row, c.column)
@@ -299,41 +299,41 @@ struct SplitHeads {
     // The labels of the cut axis go on only where every head has the same ones, so they go.
     cut = {.name = cut.name, .size = cut.size / heads};
     axes.insert(axes.end() - 2, Axis{.name = "head", .size = heads});
-    Tensor parts = unwritten(std::move(axes));
-    if (cuts_rows(call)) return counted_off(*call.inputs[0], std::move(parts));
+    Tensor parts = uninitialised(std::move(axes));
+    if (cuts_rows(call)) return reshape_only(*call.inputs[0], std::move(parts));
     const auto [batch, h, n, d] = parts.array<4>().shape();
-    put(xt::transpose(seen_as<4>(call.inputs[0]->values, {batch, n, h, d}), {0, 2, 1, 3}),
+    put(xt::transpose(view_as<4>(call.inputs[0]->values, {batch, n, h, d}), {0, 2, 1, 3}),
         parts.values.write());
     return parts;
   }
 };
 
 // Feature j of head k is column j · heads + k; row i of head k is row i · heads + k.
-std::vector<Tensor> interleaved(const Source& step) {
+std::vector<Tensor> interleaved(const StepView& step) {
   const Tensor right = SplitHeads::compute(call_of(step));
   const auto [batch, h, n, d] = right.array<4>().shape();
   const Values& whole = step.operand().values;
   if (cuts_rows(call_of(step))) {
-    return {with_numbers(right, xt::transpose(seen_as<4>(whole, {batch, n, h, d}), {0, 2, 1, 3}))};
+    return {with_numbers(right, xt::transpose(view_as<4>(whole, {batch, n, h, d}), {0, 2, 1, 3}))};
   }
-  return {with_numbers(right, xt::transpose(seen_as<4>(whole, {batch, n, d, h}), {0, 3, 1, 2}))};
+  return {with_numbers(right, xt::transpose(view_as<4>(whole, {batch, n, d, h}), {0, 3, 1, 2}))};
 }
 
-std::vector<Tensor> reversed(const Source& step) {
+std::vector<Tensor> reversed(const StepView& step) {
   const Tensor right = SplitHeads::compute(call_of(step));
   return {with_numbers(right, xt::flip(right.array<4>(), 1))};
 }
 
-std::vector<Tensor> only_reshaped(const Source& step) {
+std::vector<Tensor> only_reshaped(const StepView& step) {
   const Call call = call_of(step);
   if (cuts_rows(call)) return {};  // is right so
-  return {counted_off(step.operand(), SplitHeads::compute(call))};
+  return {reshape_only(step.operand(), SplitHeads::compute(call))};
 }
 
 // Every head is one of them, or the one after it.
-std::vector<Tensor> another_head(const Source& step) {
+std::vector<Tensor> another_head(const StepView& step) {
   const Tensor right = SplitHeads::compute(call_of(step));
-  const std::size_t heads = heads_of(right);
+  const std::size_t heads = head_count(right);
   if (heads < 2 || heads > most_other_heads || right.values.empty()) return {};
   std::vector<Tensor> results;
   for (std::size_t head = 0; head < heads; ++head) {
@@ -355,29 +355,29 @@ constexpr Mistake split_heads_mistakes[] = {
 };
 
 // The gradients of the heads, put together again as they were cut.
-struct SplitHeadsBack {
+struct SplitHeadsBackward {
   static Form form(const Call&) {
     return {{"row column"}, "row column", "the heads of {0}, put together"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Tensor& parts = c.input(arriving);
-    const std::size_t heads = heads_of(parts);
+    const Tensor& parts = c.input(grad_output);
+    const std::size_t heads = head_count(parts);
     const bool rows = cuts_rows(*c.call);
     const std::size_t head = rows ? c.row / parts.rows() : c.column / parts.columns();
-    const auto part = c.of(arriving, c.matrix * heads + head);
+    const auto part = c.of(grad_output, c.matrix * heads + head);
     return rows ? part(c.row % parts.rows(), c.column) : part(c.row, c.column % parts.columns());
   }
 
   static Tensor compute(const Call& call) {
-    Tensor whole = gradient_frame(call);
+    Tensor whole = empty_gradient(call);
     const auto heads = static_cast<std::size_t>(call.options->number("heads", 1));
-    Shape due = whole.shape();
-    due[due.size() - (cuts_rows(call) ? 2 : 1)] /= heads;
-    due.insert(due.end() - 2, heads);
-    require_arriving(call, due);
-    const Tensor& parts = *call.inputs[arriving];
+    Shape expected = whole.shape();
+    expected[expected.size() - (cuts_rows(call) ? 2 : 1)] /= heads;
+    expected.insert(expected.end() - 2, heads);
+    require_grad_shape(call, expected);
+    const Tensor& parts = *call.inputs[grad_output];
     const bool rows = cuts_rows(call);
     return by_rows(call, std::move(whole), 1, [&](const Operands& of, std::span<double> cells) {
       const CellBase& at = of.at();
@@ -391,13 +391,13 @@ struct SplitHeadsBack {
   }
 };
 
-constinit const Operation split_heads_back = gradient_of<SplitHeadsBack>({
+constinit const Operation split_heads_gradient = gradient_of<SplitHeadsBackward>({
     .title = "Back from the heads",
     .says = "Each head's gradient goes to the features that the head was cut from.",
     .notice = "No number changes; only where it stands.",
 });
 
-WayBack back_through_split_heads(const Use&) { return {&split_heads_back}; }
+BackwardRule split_heads_backward(const OperandRef&) { return {&split_heads_gradient}; }
 
 }  // namespace
 
@@ -411,7 +411,7 @@ constinit const Operation split_heads_operation = operation_of<SplitHeads>({
     .operands = R"(["Q_all"])",
     .options = split_options,
     .mistakes = split_heads_mistakes,
-    .way_back = back_through_split_heads,
+    .backward = split_heads_backward,
 });
 
 }  // namespace qkv::inline ops

@@ -7,7 +7,7 @@
 
 namespace qkv::inline ops {
 
-Form form_of_pairs(const Call& call, std::string_view formula) {
+Form pairwise_form(const Call& call, std::string_view formula) {
   const Tensor& a = *call.inputs[0];
   const Tensor& b = *call.inputs[1];
   const bool one_row = b.rows() == 1 && a.rows() != 1;
@@ -32,8 +32,8 @@ Form cellwise_form(const Call& call, std::string formula) {
   return form;
 }
 
-Tensor PassBack::compute(const Call& call, Tensor whole) {
-  const Values& change = call.inputs[arriving]->values;
+Tensor IdentityBackward::compute(const Call& call, Tensor whole) {
+  const Values& change = call.inputs[grad_output]->values;
   if (change.size() != whole.values.size()) {
     return cell_by_cell(call, std::move(whole), cell<double>);
   }
@@ -42,9 +42,9 @@ Tensor PassBack::compute(const Call& call, Tensor whole) {
 }
 
 Tensor by_matrix(const Tensor& tensor, const std::function<Matrix(const MatrixView&)>& formula) {
-  Tensor result = unwritten_like(tensor);
+  Tensor result = uninitialised_like(tensor);
   for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
-    xt::noalias(result.write_matrix(m)) = formula(tensor.matrix(m));
+    xt::noalias(result.mutable_matrix(m)) = formula(tensor.matrix(m));
   }
   return result;
 }
@@ -52,7 +52,7 @@ Tensor by_matrix(const Tensor& tensor, const std::function<Matrix(const MatrixVi
 std::size_t Operands::first_of_row(std::size_t k) const {
   const Tensor& operand = at_.input(k);
   const std::size_t row = operand.rows() == 1 ? 0 : at_.row;
-  return (at_.matching(k) * operand.rows() + row) * operand.columns();
+  return (at_.matrix_index(k) * operand.rows() + row) * operand.columns();
 }
 
 std::span<const double> Operands::row(std::size_t k) const {
@@ -67,7 +67,7 @@ Tensor by_operands(const Call& call, Tensor result,
                    const std::function<Matrix(const Operands&)>& formula) {
   CellBase at{.call = &call, .output = &result};
   for (; !result.values.empty() && at.matrix < result.matrices(); ++at.matrix) {
-    xt::noalias(result.write_matrix(at.matrix)) = formula(Operands(at));
+    xt::noalias(result.mutable_matrix(at.matrix)) = formula(Operands(at));
   }
   return result;
 }
@@ -85,14 +85,14 @@ Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
   constexpr std::size_t numbers_at_a_time = std::size_t{1} << 14;
   const std::size_t block = std::max<std::size_t>(1, numbers_at_a_time / columns);
   const std::span<double> all = result.values.write();
-  in_blocks(all.size() / columns, block, operations * columns,
-            [&](std::size_t line, std::size_t end) {
-              for (; line < end; ++line) {
-                const CellBase at{
-                    .call = &call, .output = &result, .matrix = line / rows, .row = line % rows};
-                fill(Operands(at), all.subspan(line * columns, columns));
-              }
-            });
+  parallel_for(all.size() / columns, block, operations * columns,
+               [&](std::size_t line, std::size_t end) {
+                 for (; line < end; ++line) {
+                   const CellBase at{
+                       .call = &call, .output = &result, .matrix = line / rows, .row = line % rows};
+                   fill(Operands(at), all.subspan(line * columns, columns));
+                 }
+               });
   return result;
 }
 

@@ -16,9 +16,9 @@ namespace qkv::inline ops {
 /// Example: `with_numbers(scores, scores.array() / 8)`
 template <class Formula>
 Tensor with_numbers(const Tensor& like, const xt::xexpression<Formula>& formula) {
-  Tensor result = unwritten_like(like);
+  Tensor result = uninitialised_like(like);
   if (result.values.empty()) return result;
-  xt::noalias(result.write_array<std::tuple_size_v<typename Formula::shape_type>>()) =
+  xt::noalias(result.mutable_array<std::tuple_size_v<typename Formula::shape_type>>()) =
       formula.derived_cast();
   return result;
 }
@@ -35,7 +35,7 @@ class Operands {
   const CellBase& at() const { return at_; }
 
   /// The matrix of operand `k`, counted from 0.
-  MatrixView operator()(std::size_t k) const { return at_.input(k).matrix(at_.matching(k)); }
+  MatrixView operator()(std::size_t k) const { return at_.input(k).matrix(at_.matrix_index(k)); }
 
   /// Its row; read in `scratch` where its numbers are recomputed and need not be kept.
   std::span<const double> row(std::size_t k) const;
@@ -63,7 +63,7 @@ Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
 
 /// The form of an operation that works cell by cell on two operands: the second has the size of the
 /// first, or is one row, one column or one number, which repeats.
-Form form_of_pairs(const Call& call, std::string_view formula);
+Form pairwise_form(const Call& call, std::string_view formula);
 
 /// The second operand's number for a cell.
 template <class N>
@@ -73,12 +73,12 @@ N beside(const Cell<N>& c) {
 }
 
 /// Whether the two operands are one matrix: what is known of a number then holds of both.
-inline bool is_with_itself(const CellBase& c) { return c.call->inputs[0] == c.call->inputs[1]; }
+inline bool has_equal_operands(const CellBase& c) { return c.call->inputs[0] == c.call->inputs[1]; }
 
 /// `function` of each number of the first operand and of what stands beside it.
-/// Example: `by_pairs(call, form(call), std::plus<>())`
+/// Example: `pairwise(call, form(call), std::plus<>())`
 template <class Function>
-Tensor by_pairs(const Call& call, const Form& form, Function function) {
+Tensor pairwise(const Call& call, const Form& form, Function function) {
   return by_rows(call, output_of(call, form), 1, [&](const Operands& of, std::span<double> cells) {
     const std::span<const double> a = of.row(0);
     const std::span<const double> b = of.row(1);
@@ -96,7 +96,7 @@ std::string_view axes_that_repeat(const Tensor& operand);
 /// The number of an operand that belongs to a cell: of one row, one column or one number the one
 /// that repeats.
 template <class N>
-N repeated(const MatrixOf<N>& operand, const CellBase& c) {
+N repeated(const OperandMatrix<N>& operand, const CellBase& c) {
   return operand(operand.rows == 1 ? 0 : c.row, operand.columns == 1 ? 0 : c.column);
 }
 
@@ -104,12 +104,12 @@ N repeated(const MatrixOf<N>& operand, const CellBase& c) {
 Form cellwise_form(const Call& call, std::string formula);
 
 /// The gradient that arrives, as it is: through a sum, to either operand.
-struct PassBack {
+struct IdentityBackward {
   static Form form(const Call& call) { return cellwise_form(call, "{0}"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column);
+    return c(grad_output)(c.row, c.column);
   }
 
   static Tensor compute(const Call& call, Tensor whole);
@@ -117,7 +117,7 @@ struct PassBack {
 
 /// What learners forget where a row or a head is repeated in such a gradient.
 template <class Maths>
-inline constexpr Mistake cellwise_back_mistakes[] = {heads_not_summed<Maths>,
-                                                     rows_not_summed<Maths>};
+inline constexpr Mistake cellwise_backward_mistakes[] = {heads_not_summed<Maths>,
+                                                         rows_not_summed<Maths>};
 
 }  // namespace qkv::inline ops

@@ -8,7 +8,7 @@ namespace qkv::inline ops {
 namespace {
 
 // The loss by itself.
-struct Seed {
+struct GradSeed {
   static Form form(const Call&) { return {{"row column"}, "row column", "∂{0}/∂{0}"}; }
 
   template <class N>
@@ -17,7 +17,7 @@ struct Seed {
   }
 
   static Tensor compute(const Call& call) {
-    Tensor one = unwritten(as_matrix({.axes = call.inputs[0]->axes, .values = {}}).axes);
+    Tensor one = uninitialised(as_matrix({.axes = call.inputs[0]->axes, .values = {}}).axes);
     if (one.values.size() != 1) {
       refuse(call, operand_text(call, 0) +
                        " is no single number; write from = { output = \"d_output\" } with the "
@@ -29,7 +29,7 @@ struct Seed {
 };
 
 // What comes back through each of its uses, added up.
-struct SumOfUses {
+struct AccumulateGrad {
   static Form form(const Call& call) {
     std::string formula = "{0}";
     for (std::size_t k = 1; k < call.inputs.size(); ++k)
@@ -48,7 +48,7 @@ struct SumOfUses {
 
   template <class Is>
   static Tensor sum_of(const Call& call, const Is& is_added) {
-    Tensor total = unwritten(call.inputs[0]->axes);
+    Tensor total = uninitialised(call.inputs[0]->axes);
     const std::span<double> cells = total.values.write();
     std::ranges::fill(cells, 0.0);
     for (std::size_t k = 0; k < call.inputs.size(); ++k) {
@@ -62,32 +62,32 @@ struct SumOfUses {
   }
 };
 
-bool passes_a_residual(const Source& use) {
-  return use.operation && use.operation == add_operation.way_back({}).operation;
+bool passes_a_residual(const StepView& use) {
+  return use.operation && use.operation == add_operation.backward({}).operation;
 }
 
 // Without one of the uses, which are residuals or are none.
 template <bool residuals>
-std::vector<Tensor> without_one(const Source& step) {
+std::vector<Tensor> without_one(const StepView& step) {
   std::vector<Tensor> results;
   const Call call = call_of(step);
   for (std::size_t skipped = 0; skipped < step.inputs.size(); ++skipped) {
     if (passes_a_residual(*step.inputs[skipped]) != residuals) continue;
-    results.push_back(SumOfUses::sum_of(call, [&](std::size_t k) { return k != skipped; }));
+    results.push_back(AccumulateGrad::sum_of(call, [&](std::size_t k) { return k != skipped; }));
   }
   return results;
 }
 
-std::vector<Tensor> one_path(const Source& step) {
+std::vector<Tensor> one_path(const StepView& step) {
   std::vector<Tensor> results = without_one<false>(step);
   const Call call = call_of(step);
   for (std::size_t only = 0; step.inputs.size() > 2 && only < step.inputs.size(); ++only) {
-    results.push_back(SumOfUses::sum_of(call, [&](std::size_t k) { return k == only; }));
+    results.push_back(AccumulateGrad::sum_of(call, [&](std::size_t k) { return k == only; }));
   }
   return results;
 }
 
-constexpr Mistake sum_of_uses_mistakes[] = {
+constexpr Mistake accumulate_grad_mistakes[] = {
     {"backward.residual-skipped", "What comes back along the residual was left out.",
      "Past the block goes a road of its own: its gradient is added.", without_one<true>},
     {"backward.one-path", "One of several uses was left out.",
@@ -96,14 +96,14 @@ constexpr Mistake sum_of_uses_mistakes[] = {
 
 }  // namespace
 
-constinit const Operation seed_operation = operation_of<Seed>({
+constinit const Operation grad_seed_operation = operation_of<GradSeed>({
     .name = backward_name,
     .title = "Where the way back begins",
     .says = "If the loss grows by something, it grows by just that: its gradient by itself is 1.",
     .notice = "From here on each gradient is worked out from the one before.",
 });
 
-constinit const Operation sum_of_uses_operation = operation_of<SumOfUses>({
+constinit const Operation accumulate_grad_operation = operation_of<AccumulateGrad>({
     .name = backward_name,
     .title = "Add up what comes back",
     .says = "What was used more than once gets a gradient through each of its uses. They are "
@@ -111,7 +111,7 @@ constinit const Operation sum_of_uses_operation = operation_of<SumOfUses>({
     .notice = "Which of the uses sends back the most?",
     .fewest = 1,
     .most = 1024,
-    .mistakes = sum_of_uses_mistakes,
+    .mistakes = accumulate_grad_mistakes,
 });
 
 namespace {
@@ -119,14 +119,14 @@ namespace {
 bool repeats_along(std::size_t own, std::size_t whole) { return own == 1 && whole != 1; }
 
 // Calls `use` with each cell of the whole gradient and its place in the operand's.
-template <class Use>
-void each_place(const Call& call, const Tensor& whole, const Tensor& own, const Use& use) {
+template <class OperandRef>
+void each_place(const Call& call, const Tensor& whole, const Tensor& own, const OperandRef& use) {
   CellBase at{.call = &call, .output = &whole};
   const bool one_row = repeats_along(own.rows(), whole.rows());
   const bool one_column = repeats_along(own.columns(), whole.columns());
   std::size_t from = 0;
   for (; at.matrix < whole.matrices(); ++at.matrix) {
-    const std::size_t matrix = at.matching(own_operand);
+    const std::size_t matrix = at.matrix_index(self);
     for (at.row = 0; at.row < whole.rows(); ++at.row) {
       const std::size_t row = matrix * own.rows() + (one_row ? 0 : at.row);
       for (at.column = 0; at.column < whole.columns(); ++at.column) {
@@ -138,7 +138,7 @@ void each_place(const Call& call, const Tensor& whole, const Tensor& own, const 
 
 // The operand's gradient with `taken`-th of the cells that should be added up for each cell.
 Tensor only(const Call& call, const Tensor& whole, std::size_t taken) {
-  Tensor result = gradient_frame(call);
+  Tensor result = empty_gradient(call);
   const std::span<double> cells = result.values.write();
   std::vector<std::size_t> met(cells.size());
   const std::span<const double> all(whole.values);
@@ -150,8 +150,8 @@ Tensor only(const Call& call, const Tensor& whole, std::size_t taken) {
 
 // Each operand's leading axes are the gradient's, or repeat along them; fewer heads are shared.
 void require_leading_axes(const Call& call) {
-  const Tensor& gradient = *call.inputs[arriving];
-  for (std::size_t k = own_operand; k < call.inputs.size(); ++k) {
+  const Tensor& gradient = *call.inputs[grad_output];
+  for (std::size_t k = self; k < call.inputs.size(); ++k) {
     const Tensor& operand = *call.inputs[k];
     bool fits = operand.leading_axes() <= gradient.leading_axes();
     for (std::size_t a = 0; fits && a < operand.leading_axes(); ++a) {
@@ -161,15 +161,15 @@ void require_leading_axes(const Call& call) {
       fits = size == all || (size > 0 && all % size == 0);
     }
     if (fits) continue;
-    refuse(call,
-           operand_text(call, k) + " has not the leading axes of " + operand_text(call, arriving));
+    refuse(call, operand_text(call, k) + " has not the leading axes of " +
+                     operand_text(call, grad_output));
   }
 }
 
 // The whole gradient's axes alone: a cell needs no more of it.
 Tensor axes_of_whole(const Call& call, const Form& form) {
   const Bindings bound = bind(call, form);
-  const Tensor& gradient = *call.inputs[arriving];
+  const Tensor& gradient = *call.inputs[grad_output];
   require_leading_axes(call);
   std::vector<Axis> axes(gradient.axes.begin(),
                          gradient.axes.begin() + static_cast<long>(gradient.leading_axes()));
@@ -182,28 +182,29 @@ Tensor axes_of_whole(const Call& call, const Form& form) {
 
 }  // namespace
 
-WayBack no_way_back(const Use&) { return {}; }
+BackwardRule no_backward(const OperandRef&) { return {}; }
 
-Tensor gradient_frame(const Call& call) {
-  return unwritten(as_matrix({.axes = call.inputs[own_operand]->axes, .values = {}}).axes);
+Tensor empty_gradient(const Call& call) {
+  return uninitialised(as_matrix({.axes = call.inputs[self]->axes, .values = {}}).axes);
 }
 
-void require_arriving(const Call& call, const Shape& due) {
-  if (as_matrix({.axes = call.inputs[arriving]->axes, .values = {}}).shape() == due) return;
-  refuse(call, operand_text(call, arriving) + " must be " + shape_text(due));
+void require_grad_shape(const Call& call, const Shape& expected) {
+  if (as_matrix({.axes = call.inputs[grad_output]->axes, .values = {}}).shape() == expected) return;
+  refuse(call, operand_text(call, grad_output) + " must be " + shape_text(expected));
 }
 
-Tensor whole_frame(const Call& call, const Form& form) {
-  return unwritten(axes_of_whole(call, form).axes);
+Tensor broadcast_frame(const Call& call, const Form& form) {
+  return uninitialised(axes_of_whole(call, form).axes);
 }
 
-Repeats::Repeats(const CellBase& cell, const Form& form) : whole_(axes_of_whole(*cell.call, form)) {
+BroadcastCells::BroadcastCells(const CellBase& cell, const Form& form)
+    : whole_(axes_of_whole(*cell.call, form)) {
   const Tensor& own = *cell.output;
   CellBase at{.call = cell.call, .output = &whole_};
   const bool one_row = repeats_along(own.rows(), whole_.rows());
   const bool one_column = repeats_along(own.columns(), whole_.columns());
   for (; at.matrix < whole_.matrices(); ++at.matrix) {
-    if (at.matching(own_operand) != cell.matrix) continue;
+    if (at.matrix_index(self) != cell.matrix) continue;
     for (std::size_t row = 0; row < (one_row ? whole_.rows() : 1); ++row) {
       for (std::size_t column = 0; column < (one_column ? whole_.columns() : 1); ++column) {
         at.row = one_row ? row : cell.row;
@@ -214,8 +215,8 @@ Repeats::Repeats(const CellBase& cell, const Form& form) : whole_(axes_of_whole(
   }
 }
 
-Tensor added_up(const Call& call, Tensor whole) {
-  Tensor result = gradient_frame(call);
+Tensor unbroadcast(const Call& call, Tensor whole) {
+  Tensor result = empty_gradient(call);
   if (whole.values.size() == result.values.size()) {
     result.values = std::move(whole.values);
     return result;
@@ -229,17 +230,17 @@ Tensor added_up(const Call& call, Tensor whole) {
 }
 
 std::vector<Tensor> only_one_head(const Call& call, const Tensor& whole) {
-  const std::size_t own = call.inputs[own_operand]->matrices();
+  const std::size_t own = call.inputs[self]->matrices();
   const std::size_t times = own == 0 ? 0 : whole.matrices() / own;
   std::vector<Tensor> results;
   constexpr std::size_t most = 16;  // heads that are told apart
-  if (times < 2 || times > most || call.inputs[own_operand]->rows() != whole.rows()) return {};
+  if (times < 2 || times > most || call.inputs[self]->rows() != whole.rows()) return {};
   for (std::size_t t = 0; t < times; ++t) results.push_back(only(call, whole, t));
   return results;
 }
 
 std::vector<Tensor> only_one_row(const Call& call, const Tensor& whole) {
-  const Tensor& own = *call.inputs[own_operand];
+  const Tensor& own = *call.inputs[self];
   if (!repeats_along(own.rows(), whole.rows()) || whole.rows() == 0) return {};
   std::vector<Tensor> results;
   for (const std::size_t row : {std::size_t{0}, whole.rows() - 1}) {

@@ -8,31 +8,31 @@ namespace qkv::inline ops {
 
 /// What an operation of the way back takes first: the gradient that arrives, then the operand that
 /// it goes to, then what else it needs.
-inline constexpr std::size_t arriving = 0;
-inline constexpr std::size_t own_operand = 1;
-inline constexpr std::size_t first_need = 2;
+inline constexpr std::size_t grad_output = 0;
+inline constexpr std::size_t self = 1;
+inline constexpr std::size_t first_saved = 2;
 
 /// The operand's gradient before its cells are written: its own axes; of a vector a row.
-Tensor gradient_frame(const Call& call);
+Tensor empty_gradient(const Call& call);
 
 /// Throws InputError where the gradient that arrives has not that shape.
-void require_arriving(const Call& call, const Shape& due);
+void require_grad_shape(const Call& call, const Shape& expected);
 
 /// Where a cell stands among the numbers of the operand, whatever shape they have: which head's.
-inline std::size_t number_in_order(const CellBase& cell) {
+inline std::size_t flat_index(const CellBase& cell) {
   const Tensor& made = *cell.output;
   return (cell.matrix * made.rows() + cell.row) * made.columns() + cell.column;
 }
 
 /// The gradient as it is before what belongs to one cell of the operand is added up: with the
 /// leading axes of the gradient that arrives. Throws InputError where the shapes do not fit.
-Tensor whole_frame(const Call& call, const Form& form);
+Tensor broadcast_frame(const Call& call, const Form& form);
 
 /// The cells of the whole gradient that add up to one of the operand's: it was repeated for each,
 /// over heads, a batch, rows or columns.
-class Repeats {
+class BroadcastCells {
  public:
-  Repeats(const CellBase& cell, const Form& form);
+  BroadcastCells(const CellBase& cell, const Form& form);
   std::size_t size() const { return places_.size(); }
 
   template <class N>
@@ -51,7 +51,7 @@ class Repeats {
 };
 
 /// The whole gradient added up to the operand's axes.
-Tensor added_up(const Call& call, Tensor whole);
+Tensor unbroadcast(const Call& call, Tensor whole);
 
 /// One head's part, or one row's, where several add up to the operand's gradient.
 std::vector<Tensor> only_one_head(const Call& call, const Tensor& whole);
@@ -65,27 +65,27 @@ struct Gradient {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Repeats repeats(c, form(*c.call));
+    const BroadcastCells repeats(c, form(*c.call));
     return sum<N>(repeats.size(),
                   [&](std::size_t place) { return Maths::cell(repeats.at(c, place)); });
   }
 
   static Tensor whole(const Call& call) {
     if constexpr (requires { Maths::compute; }) {
-      return Maths::compute(call, whole_frame(call, form(call)));
+      return Maths::compute(call, broadcast_frame(call, form(call)));
     } else {
-      return cell_by_cell(call, whole_frame(call, form(call)), Maths::template cell<double>);
+      return cell_by_cell(call, broadcast_frame(call, form(call)), Maths::template cell<double>);
     }
   }
 
-  static Tensor compute(const Call& call) { return added_up(call, whole(call)); }
+  static Tensor compute(const Call& call) { return unbroadcast(call, whole(call)); }
 
-  static std::vector<Tensor> heads_not_summed(const Source& step) {
+  static std::vector<Tensor> heads_not_summed(const StepView& step) {
     const Call call = call_of(step);
     return only_one_head(call, whole(call));
   }
 
-  static std::vector<Tensor> rows_not_summed(const Source& step) {
+  static std::vector<Tensor> rows_not_summed(const StepView& step) {
     const Call call = call_of(step);
     return only_one_row(call, whole(call));
   }

@@ -12,10 +12,10 @@ Form form_of_lines(const Call& call, std::string_view before, std::string_view a
   const auto along = [&](bool down) {
     return fmt::format("{}each {}{}", before, down ? "column" : "row", after);
   };
-  return {{"row column"}, "row column", along(goes_down(call)), along(!goes_down(call))};
+  return {{"row column"}, "row column", along(is_columnwise(call)), along(!is_columnwise(call))};
 }
 
-bool goes_down(const Call& call) { return call.options->word("axis", "rows") == "columns"; }
+bool is_columnwise(const Call& call) { return call.options->word("axis", "rows") == "columns"; }
 
 double share(double x, double total) {
   if (std::isinf(total)) return std::nan("");
@@ -25,9 +25,9 @@ double share(double x, double total) {
 bool is_alone(const Cell<Decimal>& cell, double nothing) {
   const Tensor& numbers = cell.input(0);
   const std::size_t place = cell.row * numbers.columns() + cell.column;
-  if (numbers.cells(cell.matching(0))[place] == nothing) return false;
+  if (numbers.cells(cell.matrix_index(0))[place] == nothing) return false;
   const Line<Decimal> line = line_of(cell);
-  const std::size_t own = place_in_line(cell);
+  const std::size_t own = index_in_line(cell);
   for (std::size_t j = 0; j < line.size(); ++j) {
     if (j != own && line(j).value() != nothing) return false;  // what is not known is nan
   }
@@ -42,19 +42,19 @@ Matrix finite(const Matrix& numbers) { return xt::where(xt::isinf(numbers), 0.0,
 
 Range range_by_lines(const Call& call, const Bounds& operand, const Tensor& result,
                      MatrixRange (*formula)(const MatrixRange&, Along along)) {
-  Range range{unwritten(result.axes), unwritten(result.axes)};
+  Range range{uninitialised(result.axes), uninitialised(result.axes)};
   for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
     const MatrixRange found =
         formula({operand.low->matrix(m), operand.high->matrix(m)}, along_of(call));
-    xt::noalias(range.low.write_matrix(m)) = found.low;
-    xt::noalias(range.high.write_matrix(m)) = found.high;
+    xt::noalias(range.low.mutable_matrix(m)) = found.low;
+    xt::noalias(range.high.mutable_matrix(m)) = found.high;
   }
   return range;
 }
 
-Matrix sums_of_others(const Matrix& matrix, Along along) {
+Matrix leave_one_out_sums(const Matrix& matrix, Along along) {
   if (along == Along::columns) {
-    return xt::transpose(sums_of_others(xt::transpose(matrix), Along::rows));
+    return xt::transpose(leave_one_out_sums(xt::transpose(matrix), Along::rows));
   }
   Matrix others = xt::zeros_like(matrix);
   for (std::size_t i = 0; i < matrix.shape(0); ++i) {

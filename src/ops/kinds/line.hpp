@@ -12,7 +12,7 @@ namespace qkv::inline ops {
 /// The row of an operand that a cell is in, or its column where the step goes down the columns.
 template <class N>
 struct Line {
-  MatrixOf<N> matrix;
+  OperandMatrix<N> matrix;
   std::size_t index;
   bool down;
 
@@ -33,28 +33,30 @@ inline constexpr OptionRule line_options[] = {
 Form form_of_lines(const Call& call, std::string_view before, std::string_view after);
 
 /// Whether the step goes down the columns (`axis = "columns"`) instead of along the rows.
-bool goes_down(const Call& call);
+bool is_columnwise(const Call& call);
 
 /// The same for a formula.
-inline Along along_of(const Call& call) { return goes_down(call) ? Along::columns : Along::rows; }
+inline Along along_of(const Call& call) {
+  return is_columnwise(call) ? Along::columns : Along::rows;
+}
 
 /// The line of the first operand that holds the cell.
 template <class N>
 Line<N> line_of(const Cell<N>& cell) {
-  const bool down = goes_down(*cell.call);
+  const bool down = is_columnwise(*cell.call);
   return {cell(0), down ? cell.column : cell.row, down};
 }
 
 /// Where in its line the cell is.
 template <class N>
-std::size_t place_in_line(const Cell<N>& cell) {
-  return goes_down(*cell.call) ? cell.row : cell.column;
+std::size_t index_in_line(const Cell<N>& cell) {
+  return is_columnwise(*cell.call) ? cell.row : cell.column;
 }
 
 /// A reading's number; NaN where it is not exact.
-inline double number_of(double x) { return x; }
-inline double number_of(const Expression& x) { return x.value(); }
-inline double number_of(const Decimal& x) { return x.value(); }
+inline double as_double(double x) { return x; }
+inline double as_double(const Expression& x) { return x.value(); }
+inline double as_double(const Decimal& x) { return x.value(); }
 
 /// x / total, as shares have it: nothing of nothing is nothing, and of a total that is too large
 /// for a double no share is known.
@@ -88,7 +90,7 @@ std::optional<Range> range_of_lines(const Call& call, std::span<const Bounds> op
 
 /// For each number the sum of all others in its row or column, without subtracting: nothing
 /// cancels.
-Matrix sums_of_others(const Matrix& matrix, Along along);
+Matrix leave_one_out_sums(const Matrix& matrix, Along along);
 
 /// The largest number of a line (as a term: the cell that holds it). In intervals: of the lowest
 /// and of the highest values.
@@ -101,7 +103,7 @@ N largest(const Line<N>& line) {
       top = {std::max(top.low, next.low), std::max(top.high, next.high)};
     } else if constexpr (std::is_same_v<N, Decimal>) {  // what is not known may be the largest
       if (!next.is_exact() || (top.is_exact() && next.value() > top.value())) top = next;
-    } else if (number_of(next) > number_of(top)) {
+    } else if (as_double(next) > as_double(top)) {
       top = next;
     }
   }
@@ -117,7 +119,7 @@ N largest(const Line<N>& line) {
 /// The mistake's numbers from each matrix of the first operand, along the step's own rows or
 /// columns. Example: `with_lines<softmax>`
 template <Matrix (*formula)(const Matrix& numbers, Along along)>
-std::vector<Tensor> with_lines(const Source& step) {
+std::vector<Tensor> with_lines(const StepView& step) {
   const Along along = along_of(call_of(step));
   return {by_matrix(step.operand(), [&](const MatrixView& x) { return formula(x, along); })};
 }
@@ -125,13 +127,13 @@ std::vector<Tensor> with_lines(const Source& step) {
 /// What comes back to one of two numbers of which the larger was taken: the whole change, nothing,
 /// or, where they are equal, half.
 template <class N>
-N change_of_larger(const N& change, const N& own, const N& other) {
+N max_backward(const N& change, const N& own, const N& other) {
   if constexpr (std::is_same_v<N, Interval>) {
     if (own.low > other.high) return change;
     return own.high < other.low ? Interval(0.0) : hull(0.0, change);
   } else {
-    const double x = number_of(own);
-    const double y = number_of(other);
+    const double x = as_double(own);
+    const double y = as_double(other);
     if (std::isnan(x) || std::isnan(y)) return x + y;  // nothing tells which
     return x > y ? change : x < y ? N(0.0) : change / N(2.0);
   }
@@ -140,20 +142,20 @@ N change_of_larger(const N& change, const N& own, const N& other) {
 /// What comes back to number `i` of a line whose largest was taken: the change, shared where
 /// several are as large.
 template <class N>
-N change_of_largest(const N& change, const Line<N>& line, std::size_t i) {
+N line_max_backward(const N& change, const Line<N>& line, std::size_t i) {
   if constexpr (std::is_same_v<N, Interval>) {
     Interval others{-infinity, -infinity};
     for (std::size_t j = 0; j < line.size(); ++j) {
       if (j == i) continue;
       others = {std::max(others.low, line(j).low), std::max(others.high, line(j).high)};
     }
-    return change_of_larger(change, line(i), others);
+    return max_backward(change, line(i), others);
   } else {
     double as_large = 1;
-    const double own = number_of(line(i));
+    const double own = as_double(line(i));
     for (std::size_t j = 0; j < line.size(); ++j) {
       if (j == i) continue;
-      const double other = number_of(line(j));
+      const double other = as_double(line(j));
       if (std::isnan(own) || std::isnan(other)) return own + other;
       if (other > own) return 0.0;
       as_large += other == own ? 1 : 0;

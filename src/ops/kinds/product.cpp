@@ -16,19 +16,19 @@ std::string text_of(Factor factor) {
   return fmt::format("{{{}}}{}", factor.operand, factor.turned ? "ᵀ" : "");
 }
 
-struct Side {
+struct FactorMatrix {
   std::size_t rows, columns;
 };
 
-Side side_of(const Call& call, Factor factor) {
+FactorMatrix factor_matrix(const Call& call, Factor factor) {
   const Tensor& operand = *call.inputs[factor.operand];
-  return factor.turned ? Side{operand.columns(), operand.rows()}
-                       : Side{operand.rows(), operand.columns()};
+  return factor.turned ? FactorMatrix{operand.columns(), operand.rows()}
+                       : FactorMatrix{operand.rows(), operand.columns()};
 }
 
 bool fits(const Call& call, const Tensor& whole, Factor left, Factor right) {
-  const Side a = side_of(call, left);
-  const Side b = side_of(call, right);
+  const FactorMatrix a = factor_matrix(call, left);
+  const FactorMatrix b = factor_matrix(call, right);
   return a.columns == b.rows && a.rows == whole.rows() && b.columns == whole.columns();
 }
 
@@ -37,46 +37,46 @@ void multiply_turned(const CellBase& at, Factor left, Factor right, ProductSize 
                      Tensor& whole) {
   const Tensor& a = at.input(left.operand);
   const Tensor& b = at.input(right.operand);
-  const Matrix lines = xt::transpose(b.matrix(at.matching(right.operand)));
+  const Matrix lines = xt::transpose(b.matrix(at.matrix_index(right.operand)));
   Matrix turned = Matrix::from_shape({size.columns, size.rows});
   multiply({lines.data(), lines.size()}, a.values,
-           at.matching(left.operand) * a.rows() * a.columns(), {turned.data(), turned.size()},
+           at.matrix_index(left.operand) * a.rows() * a.columns(), {turned.data(), turned.size()},
            {size.columns, size.inner, size.rows}, RightSide::as_is);
-  xt::noalias(whole.write_matrix(at.matrix)) = xt::transpose(turned);
+  xt::noalias(whole.mutable_matrix(at.matrix)) = xt::transpose(turned);
 }
 
 }  // namespace
 
 Form product_form(std::vector<std::string_view> operands, Factor left, Factor right) {
-  const std::string_view output = operands[own_operand];
+  const std::string_view output = operands[self];
   return {std::move(operands), output, text_of(left) + " · " + text_of(right),
           text_of(right) + " · " + text_of(left)};
 }
 
-Tensor product_back(const Call& call, Tensor whole, Factor left, Factor right) {
+Tensor product_gradient_of(const Call& call, Tensor whole, Factor left, Factor right) {
   const Tensor& a = *call.inputs[left.operand];
   const Tensor& b = *call.inputs[right.operand];
-  const ProductSize size{whole.rows(), side_of(call, left).columns, whole.columns()};
-  multiply_each(whole.matrices(), size, [&](std::size_t m) {
+  const ProductSize size{whole.rows(), factor_matrix(call, left).columns, whole.columns()};
+  for_each_product(whole.matrices(), size, [&](std::size_t m) {
     const CellBase at{.call = &call, .output = &whole, .matrix = m};
-    const bool is_large = a.rows() * a.columns() > teaching_numbers && b.columns() < a.columns();
+    const bool is_large = a.rows() * a.columns() > small_tensor_limit && b.columns() < a.columns();
     if (left.turned && !right.turned && is_large) {
       return multiply_turned(at, left, right, size, whole);
     }
-    const std::size_t from = at.matching(left.operand);
+    const std::size_t from = at.matrix_index(left.operand);
     const Matrix upright = left.turned ? Matrix(xt::transpose(a.matrix(from))) : Matrix();
     const std::span<const double> lines =
         left.turned ? std::span<const double>(upright.data(), upright.size()) : a.cells(from);
-    multiply(lines, b.values, at.matching(right.operand) * b.rows() * b.columns(),
-             whole.write_cells(m), size, right.turned ? RightSide::transposed : RightSide::as_is);
+    multiply(lines, b.values, at.matrix_index(right.operand) * b.rows() * b.columns(),
+             whole.mutable_cells(m), size, right.turned ? RightSide::transposed : RightSide::as_is);
   });
   return whole;
 }
 
-std::vector<Tensor> turned_products(const Source& step, const Form& form, Factor left,
-                                    Factor right) {
+std::vector<Tensor> transposed_products(const StepView& step, const Form& form, Factor left,
+                                        Factor right) {
   const Call call = call_of(step);
-  const Tensor whole = whole_frame(call, form);
+  const Tensor whole = broadcast_frame(call, form);
   std::vector<Tensor> results;
   for (const bool left_turned : {false, true}) {
     for (const bool right_turned : {false, true}) {
@@ -84,26 +84,26 @@ std::vector<Tensor> turned_products(const Source& step, const Form& form, Factor
       const Factor b{right.operand, right_turned};
       const bool is_due = left_turned == left.turned && right_turned == right.turned;
       if (is_due || !fits(call, whole, a, b)) continue;
-      results.push_back(added_up(call, product_back(call, whole, a, b)));
+      results.push_back(unbroadcast(call, product_gradient_of(call, whole, a, b)));
     }
   }
   return results;
 }
 
-std::vector<Tensor> products_of_others(const Source& step, const Form& form, Factor left,
-                                       Factor right) {
-  const Call due = call_of(step);
-  const Tensor whole = whole_frame(due, form);
+std::vector<Tensor> products_with_others(const StepView& step, const Form& form, Factor left,
+                                         Factor right) {
+  const Call expected = call_of(step);
+  const Tensor whole = broadcast_frame(expected, form);
   std::vector<Tensor> results;
-  for (const Source& source : step.all) {
+  for (const StepView& source : step.all) {
     const bool goes_back = source.operation && is_gradient(*source.operation);
     for (const std::size_t k : {left.operand, right.operand}) {
-      if (!source.tensor || source.tensor == due.inputs[k]) continue;
-      const bool is_of_its_kind = goes_back == (k == arriving);
-      if (!is_of_its_kind || source.tensor->shape() != due.inputs[k]->shape()) continue;
-      Call call = due;
+      if (!source.tensor || source.tensor == expected.inputs[k]) continue;
+      const bool is_of_its_kind = goes_back == (k == grad_output);
+      if (!is_of_its_kind || source.tensor->shape() != expected.inputs[k]->shape()) continue;
+      Call call = expected;
       call.inputs[k] = source.tensor;
-      results.push_back(added_up(call, product_back(call, whole, left, right)));
+      results.push_back(unbroadcast(call, product_gradient_of(call, whole, left, right)));
     }
   }
   return results;
@@ -141,12 +141,12 @@ Tensor product(const Call& call, const Form& form, RightSide right) {
   const Tensor& a = *call.inputs[0];
   const Values& b = call.inputs[1]->values;
   const ProductSize size{result.rows(), a.columns(), result.columns()};
-  multiply_each(result.matrices(), size, [&](std::size_t m) {
+  for_each_product(result.matrices(), size, [&](std::size_t m) {
     const CellBase at{.call = &call, .output = &result, .matrix = m};
-    const std::span<double> cells = result.write_cells(m);
-    multiply(a.cells(at.matching(0)), b, at.matching(1) * size.inner * size.columns, cells, size,
-             right);
-    if (call.inputs.size() == 3) add_to_each_row(cells, call.inputs[2]->cells(at.matching(2)));
+    const std::span<double> cells = result.mutable_cells(m);
+    multiply(a.cells(at.matrix_index(0)), b, at.matrix_index(1) * size.inner * size.columns, cells,
+             size, right);
+    if (call.inputs.size() == 3) add_to_each_row(cells, call.inputs[2]->cells(at.matrix_index(2)));
   });
   return result;
 }
@@ -157,13 +157,13 @@ std::optional<Range> product_range(const Call& call, std::span<const Bounds> ope
   const MidRadius b(operands[1]);
   if (!a.finite || !b.finite) return {};
   const ProductSize size{result.rows(), a.middle.columns(), result.columns()};
-  Range range{unwritten(result.axes), unwritten(result.axes)};
+  Range range{uninitialised(result.axes), uninitialised(result.axes)};
   CellBase at{.call = &call, .output = &result};
   for (; at.matrix < result.matrices(); ++at.matrix) {
     const auto times = [&](const Tensor& left, const Tensor& other) {
       Matrix out = Matrix::from_shape({size.rows, size.columns});
-      multiply(left.cells(at.matching(0)), other.cells(at.matching(1)), std::span(out.storage()),
-               size, right);
+      multiply(left.cells(at.matrix_index(0)), other.cells(at.matrix_index(1)),
+               std::span(out.storage()), size, right);
       return out;
     };
     const Matrix middle = times(a.middle, b.middle);
@@ -171,12 +171,12 @@ std::optional<Range> product_range(const Call& call, std::span<const Bounds> ope
     if (!b.exact) radius += times(a.size, b.radius);
     if (!a.exact) radius += times(a.radius, b.size);
     if (!a.exact && !b.exact) radius += times(a.radius, b.radius);
-    xt::noalias(range.low.write_matrix(at.matrix)) = middle - radius;
-    xt::noalias(range.high.write_matrix(at.matrix)) = middle + radius;
+    xt::noalias(range.low.mutable_matrix(at.matrix)) = middle - radius;
+    xt::noalias(range.high.mutable_matrix(at.matrix)) = middle + radius;
     if (call.inputs.size() < 3) continue;
-    const std::size_t bias = at.matching(2);
-    add_to_each_row(range.low.write_cells(at.matrix), operands[2].low->cells(bias));
-    add_to_each_row(range.high.write_cells(at.matrix), operands[2].high->cells(bias));
+    const std::size_t bias = at.matrix_index(2);
+    add_to_each_row(range.low.mutable_cells(at.matrix), operands[2].low->cells(bias));
+    add_to_each_row(range.high.mutable_cells(at.matrix), operands[2].high->cells(bias));
   }
   return range;
 }

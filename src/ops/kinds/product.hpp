@@ -52,20 +52,20 @@ struct Factor {
 /// "{0} · {2}ᵀ", and the same with tokens as columns.
 Form product_form(std::vector<std::string_view> operands, Factor left, Factor right);
 
-Tensor product_back(const Call& call, Tensor whole, Factor left, Factor right);
+Tensor product_gradient_of(const Call& call, Tensor whole, Factor left, Factor right);
 
 /// The product with other matrices turned over, as far as the sizes allow it.
-std::vector<Tensor> turned_products(const Source& step, const Form& form, Factor left,
-                                    Factor right);
+std::vector<Tensor> transposed_products(const StepView& step, const Form& form, Factor left,
+                                        Factor right);
 
 /// The product with another matrix of the lesson in the place of the one that is due.
-std::vector<Tensor> products_of_others(const Source& step, const Form& form, Factor left,
-                                       Factor right);
+std::vector<Tensor> products_with_others(const StepView& step, const Form& form, Factor left,
+                                         Factor right);
 
 /// The gradient through a matrix product, which is one again. `Own` says which: `axes` of the
 /// gradient that arrives, of the operand and of the other one, `left` and `right`.
 template <class Own>
-struct ProductBack {
+struct ProductBackward {
   static Form form(const Call&) {
     return product_form({std::begin(Own::axes), std::end(Own::axes)}, Own::left, Own::right);
   }
@@ -81,34 +81,34 @@ struct ProductBack {
   }
 
   static Tensor compute(const Call& call, Tensor whole) {
-    return product_back(call, std::move(whole), Own::left, Own::right);
+    return product_gradient_of(call, std::move(whole), Own::left, Own::right);
   }
 
-  static std::vector<Tensor> turned(const Source& step) {
-    return turned_products(step, form(call_of(step)), Own::left, Own::right);
+  static std::vector<Tensor> turned(const StepView& step) {
+    return transposed_products(step, form(call_of(step)), Own::left, Own::right);
   }
 
-  static std::vector<Tensor> of_others(const Source& step) {
-    return products_of_others(step, form(call_of(step)), Own::left, Own::right);
+  static std::vector<Tensor> of_others(const StepView& step) {
+    return products_with_others(step, form(call_of(step)), Own::left, Own::right);
   }
 };
 
 /// What learners make of such a gradient.
 template <class Own>
-inline constexpr Mistake product_back_mistakes[] = {
+inline constexpr Mistake product_backward_mistakes[] = {
     {"backward.transposed", "A matrix of the product was turned over where it should not be.",
      "The gradient has its operand's shape: which side of which matrix meets which?",
-     ProductBack<Own>::turned},
+     ProductBackward<Own>::turned},
     {"backward.wrong-operand", "The gradient was multiplied by another matrix.",
-     "The gradient of one operand is made with the other one.", ProductBack<Own>::of_others},
-    heads_not_summed<ProductBack<Own>>,
+     "The gradient of one operand is made with the other one.", ProductBackward<Own>::of_others},
+    heads_not_summed<ProductBackward<Own>>,
 };
 
 /// The operation: `Own` says which product, `words` what is told of it.
 template <class Own>
 constexpr Operation product_gradient(Operation words) {
-  words.mistakes = product_back_mistakes<Own>;
-  return gradient_of<Gradient<ProductBack<Own>>>(words);
+  words.mistakes = product_backward_mistakes<Own>;
+  return gradient_of<Gradient<ProductBackward<Own>>>(words);
 }
 
 }  // namespace qkv::inline ops

@@ -44,9 +44,9 @@ bool are_in_a_column(const Call& call) { return call.inputs[1]->rank() >= call.i
 std::size_t id_of(const CellBase& c, std::size_t row) {
   const Tensor& targets = c.input(1);
   const std::size_t rows = c.input(0).rows();
-  const std::size_t first = are_in_a_column(*c.call)        ? c.matching(1) * rows
+  const std::size_t first = are_in_a_column(*c.call)        ? c.matrix_index(1) * rows
                             : targets.values.size() == rows ? 0
-                                                            : c.matching(0) * rows;
+                                                            : c.matrix_index(0) * rows;
   return static_cast<std::size_t>(targets.values[first + row]);
 }
 
@@ -58,7 +58,7 @@ std::string_view axes_of_targets(const Call& call) {
 }
 
 /// The step's own numbers, each times a factor.
-std::vector<Tensor> scaled(const Source& step, double factor) {
+std::vector<Tensor> scaled(const StepView& step, double factor) {
   return {with_numbers(*step.tensor, step.tensor->array() * factor)};
 }
 
@@ -66,10 +66,10 @@ std::vector<Tensor> scaled(const Source& step, double factor) {
 /// targets are shares, the mean of that by the shares.
 template <class N>
 struct RowLoss {
-  MatrixOf<N> logits;
+  OperandMatrix<N> logits;
   std::size_t row = 0;
-  std::size_t id = 0;                   ///< the target, counted from 0
-  const MatrixOf<N>* shares = nullptr;  ///< of each target, where they are given instead
+  std::size_t id = 0;                        ///< the target, counted from 0
+  const OperandMatrix<N>* shares = nullptr;  ///< of each target, where they are given instead
 
   N value() const;
 };
@@ -83,7 +83,7 @@ struct LogSum {
 };
 
 LogSum log_sum(std::span<const double> logits) {
-  const double top = top_of(logits);
+  const double top = max_of(logits);
   if (std::isinf(top)) return {top, 0};
   double total = 0;
   for (const double x : logits) total += power(x, top);
@@ -100,7 +100,7 @@ double loss_of(std::span<const double> logits, std::span<const double> shares) {
   return loss;
 }
 
-std::vector<double> row_of(const MatrixOf<Interval>& matrix, std::size_t row, bool high) {
+std::vector<double> row_of(const OperandMatrix<Interval>& matrix, std::size_t row, bool high) {
   std::vector<double> numbers(matrix.columns);
   for (std::size_t k = 0; k < numbers.size(); ++k) {
     numbers[k] = high ? matrix(row, k).high : matrix(row, k).low;
@@ -204,17 +204,15 @@ Decimal RowLoss<Decimal>::value() const {
 }
 
 // d logits = (softmax − target) · dL, and by the number of rows where the loss is their mean.
-struct CrossEntropyBack {
+struct CrossEntropyBackward {
   static Call forward(const Call& call) {
     Call there = call;
-    there.inputs = {call.inputs[own_operand], call.inputs[first_need]};
-    there.names = {call.names[own_operand], call.names[first_need]};
+    there.inputs = {call.inputs[self], call.inputs[first_saved]};
+    there.names = {call.names[self], call.names[first_saved]};
     return there;
   }
 
-  static double rows_of(const Call& call) {
-    return static_cast<double>(call.inputs[own_operand]->rows());
-  }
+  static double rows_of(const Call& call) { return static_cast<double>(call.inputs[self]->rows()); }
 
   static Form form(const Call& call) {
     const Call there = forward(call);
@@ -230,7 +228,7 @@ struct CrossEntropyBack {
   static N cell(const Cell<N>& c) {
     const Call there = forward(*c.call);
     const N difference = share_of_column(c) - target_of(c, there);
-    const N change = c(arriving)(reduction_of(*c.call) == "none" ? c.row : 0, 0);
+    const N change = c(grad_output)(reduction_of(*c.call) == "none" ? c.row : 0, 0);
     const N result = difference * change;
     return reduction_of(*c.call) == "mean" ? result / N(rows_of(*c.call)) : result;
   }
@@ -239,17 +237,17 @@ struct CrossEntropyBack {
     const Call there = forward(call);
     const bool with_ids = are_ids(there);
     const double by = reduction_of(call) == "mean" ? rows_of(call) : 1;
-    const bool is_large = whole.values.size() > teaching_numbers;
+    const bool is_large = whole.values.size() > small_tensor_limit;
     constexpr std::size_t operations = 16;
     return by_rows(
         call, std::move(whole), operations, [&](const Operands& of, std::span<double> cells) {
-          shares_of(of.row(own_operand), cells, is_large);
-          const double change = of.row(arriving)[0];
+          shares_of(of.row(self), cells, is_large);
+          const double change = of.row(grad_output)[0];
           const CellBase at{.call = &there, .output = of.at().output, .matrix = of.at().matrix};
           const std::size_t id = with_ids ? id_of(at, of.at().row) : 0;
           for (std::size_t j = 0; j < cells.size(); ++j) {
-            const double due = with_ids ? (j == id ? 1 : 0) : of.row(first_need)[j];
-            cells[j] = (cells[j] - due) * change / by;
+            const double expected = with_ids ? (j == id ? 1 : 0) : of.row(first_saved)[j];
+            cells[j] = (cells[j] - expected) * change / by;
           }
         });
   }
@@ -265,7 +263,7 @@ struct CrossEntropyBack {
   // The softmax of the row, at the column.
   template <class N>
   static N share_of_column(const Cell<N>& c) {
-    const Line<N> row{c(own_operand), c.row, false};
+    const Line<N> row{c(self), c.row, false};
     if constexpr (std::is_same_v<N, Interval>) {
       return {corner(row, c.column, false), corner(row, c.column, true)};
     } else {
@@ -281,7 +279,7 @@ struct CrossEntropyBack {
     for (std::size_t j = 0; j < logits.size(); ++j) {
       logits[j] = (j == own) == high ? row(j).high : row(j).low;
     }
-    const double top = top_of(logits);
+    const double top = max_of(logits);
     double all = 0;
     for (const double logit : logits) all += power(logit, top);
     return power(logits[own], top) / all;
@@ -289,33 +287,33 @@ struct CrossEntropyBack {
 
   template <class N>
   static N target_of(const Cell<N>& c, const Call& there) {
-    if (!are_ids(there)) return c(first_need)(c.row, c.column);
+    if (!are_ids(there)) return c(first_saved)(c.row, c.column);
     const CellBase at{.call = &there, .output = c.output, .matrix = c.matrix};
     return id_of(at, c.row) == c.column ? 1.0 : 0.0;
   }
 };
 
-std::vector<Tensor> other_sign(const Source& step) { return scaled(step, -1); }
+std::vector<Tensor> other_sign(const StepView& step) { return scaled(step, -1); }
 
 // The softmax alone, as if there were no target.
-std::vector<Tensor> no_target(const Source& step) {
+std::vector<Tensor> no_target(const StepView& step) {
   const Call call = call_of(step);
-  const double by = reduction_of(call) == "mean" ? CrossEntropyBack::rows_of(call) : 1;
-  const Tensor& logits = step.operand(own_operand);
+  const double by = reduction_of(call) == "mean" ? CrossEntropyBackward::rows_of(call) : 1;
+  const Tensor& logits = step.operand(self);
   return {by_matrix(logits, [&](const MatrixView& x) -> Matrix {
-    const Matrix powers = xt::exp(x - tops(x));
+    const Matrix powers = xt::exp(x - maxima(x));
     return powers / sums(powers) / by;
   })};
 }
 
 // The rows' gradients as they are, where the loss is their mean.
-std::vector<Tensor> not_averaged(const Source& step) {
+std::vector<Tensor> not_averaged(const StepView& step) {
   const Call call = call_of(step);
-  const bool is_mean = reduction_of(call) == "mean" && CrossEntropyBack::rows_of(call) > 1;
-  return is_mean ? scaled(step, CrossEntropyBack::rows_of(call)) : std::vector<Tensor>();
+  const bool is_mean = reduction_of(call) == "mean" && CrossEntropyBackward::rows_of(call) > 1;
+  return is_mean ? scaled(step, CrossEntropyBackward::rows_of(call)) : std::vector<Tensor>();
 }
 
-constexpr Mistake cross_entropy_back_mistakes[] = {
+constexpr Mistake cross_entropy_backward_mistakes[] = {
     {"cross-entropy-backward.sign", "The sign is turned: target − softmax.",
      "The logit of the target should grow: its gradient is negative.", other_sign},
     {"cross-entropy-backward.no-target", "The softmax stands there without the target taken off.",
@@ -324,19 +322,19 @@ constexpr Mistake cross_entropy_back_mistakes[] = {
      "Divide by the number of rows.", not_averaged},
 };
 
-constinit const Operation cross_entropy_back = gradient_of<Gradient<CrossEntropyBack>>({
+constinit const Operation cross_entropy_gradient = gradient_of<Gradient<CrossEntropyBackward>>({
     .title = "Back from the loss to the logits",
     .says = "The probability that softmax gives, less what was due: 1 at the target, 0 elsewhere. "
             "Where the loss is the mean of the rows, this is divided by their number.",
     .notice = "Each row sums to 0. A minus stands where a larger logit would make the loss "
               "smaller.",
-    .mistakes = cross_entropy_back_mistakes,
+    .mistakes = cross_entropy_backward_mistakes,
 });
 
 /// The way back through a loss, to its logits.
-WayBack back_through_loss(const Use& use) {
+BackwardRule cross_entropy_backward(const OperandRef& use) {
   if (use.operand == 1) return {};  // targets are what is due, not what was made
-  return {&cross_entropy_back, {1}};
+  return {&cross_entropy_gradient, {1}};
 }
 
 constexpr std::string_view reductions[] = {"mean", "sum", "none"};
@@ -395,7 +393,7 @@ N loss_of(const Cell<N>& c, std::size_t row) {
     loss.id = id_of(c, row);
     return loss.value();
   }
-  const MatrixOf<N> shares = c(1);
+  const OperandMatrix<N> shares = c(1);
   loss.shares = &shares;
   return loss.value();
 }
@@ -429,16 +427,16 @@ struct CrossEntropy {
   }
 };
 
-std::vector<Tensor> no_minus(const Source& step) { return scaled(step, -1); }
-std::vector<Tensor> base_2(const Source& step) { return scaled(step, std::numbers::log2e); }
+std::vector<Tensor> no_minus(const StepView& step) { return scaled(step, -1); }
+std::vector<Tensor> base_2(const StepView& step) { return scaled(step, std::numbers::log2e); }
 
-std::vector<Tensor> added_up(const Source& step) {
+std::vector<Tensor> unbroadcast(const StepView& step) {
   const auto rows = static_cast<double>(step.operand().rows());
   const bool is_mean = reduction_of(call_of(step)) == "mean";
   return is_mean && rows > 1 ? scaled(step, rows) : std::vector<Tensor>();
 }
 
-std::vector<Tensor> averaged(const Source& step) {
+std::vector<Tensor> averaged(const StepView& step) {
   const auto rows = static_cast<double>(step.operand().rows());
   const bool is_sum = reduction_of(call_of(step)) == "sum";
   return is_sum && rows > 1 ? scaled(step, 1 / rows) : std::vector<Tensor>();
@@ -450,7 +448,7 @@ constexpr Mistake cross_entropy_mistakes[] = {
     {"cross-entropy.base-2", "The logarithm to base 2 was taken.", "ln, the logarithm to base e.",
      base_2},
     {"cross-entropy.sum", "The losses of the rows were added up, not averaged.",
-     "Divide by the number of rows.", added_up},
+     "Divide by the number of rows.", unbroadcast},
     {"cross-entropy.sum", "The losses of the rows were averaged, not added up.",
      "The lesson asks for their sum.", averaged},
 };
@@ -469,7 +467,7 @@ constinit const Operation cross_entropy_operation = operation_of<CrossEntropy>({
     .most = 2,
     .options = cross_entropy_options,
     .mistakes = cross_entropy_mistakes,
-    .way_back = back_through_loss,
+    .backward = cross_entropy_backward,
 });
 
 }  // namespace qkv::inline ops

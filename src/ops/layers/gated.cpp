@@ -67,14 +67,14 @@ struct Silu {
 
 // What stands before the step: one of the forms of a gate.
 template <std::vector<Tensor> (*gate)(const Tensor&)>
-std::vector<Tensor> silu_by_gate(const Source& step) {
+std::vector<Tensor> silu_by_gate(const StepView& step) {
   return gate(step.operand());
 }
 
 // SiLU of what the result is multiplied by later.
-std::vector<Tensor> silu_of_other_factor(const Source& step) {
+std::vector<Tensor> silu_of_other_factor(const StepView& step) {
   std::vector<Tensor> versions;
-  for (const Source& later : step.all) {
+  for (const StepView& later : step.all) {
     if (later.operation != &multiply_operation) continue;
     for (std::size_t k = 0; k < 2; ++k) {
       if (later.inputs[k] != &step) continue;
@@ -113,14 +113,14 @@ Interval slope(Interval x) {
   return found;
 }
 
-struct SiluBack {
+struct SiluBackward {
   static Form form(const Call&) {
     return {{"row column"}, "row column", "{0} ∘ σ({1}) · (1 + {1} · (1 − σ({1})))"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column) * slope(c(own_operand)(c.row, c.column));
+    return c(grad_output)(c.row, c.column) * slope(c(self)(c.row, c.column));
   }
 
   static Tensor compute(const Call& call, Tensor whole) {
@@ -128,19 +128,19 @@ struct SiluBack {
     return by_rows(
         call, std::move(whole), operations, [](const Operands& of, std::span<double> cells) {
           const auto times_slope = [](double change, double x) { return change * slope(x); };
-          std::ranges::transform(of.row(arriving), of.row(own_operand), cells.begin(), times_slope);
+          std::ranges::transform(of.row(grad_output), of.row(self), cells.begin(), times_slope);
         });
   }
 };
 
-constinit const Operation silu_back = gradient_of<Gradient<SiluBack>>({
+constinit const Operation silu_gradient = gradient_of<Gradient<SiluBackward>>({
     .title = "Back through SiLU",
     .says = "The gradient is multiplied by how steeply SiLU climbs at each number, σ(x) being "
             "1 / (1 + e^(−x)).",
     .notice = "Where is the slope negative?",
 });
 
-WayBack back_through_silu(const Use&) { return {&silu_back}; }
+BackwardRule silu_backward(const OperandRef&) { return {&silu_gradient}; }
 
 }  // namespace
 
@@ -152,28 +152,28 @@ constinit const Operation silu_operation = operation_of<Silu>({
     .notice = "The lowest that a number can become is -0.2785, at x = -1.2785.",
     .operands = R"(["gate"])",
     .mistakes = silu_mistakes,
-    .way_back = back_through_silu,
+    .backward = silu_backward,
 });
 
 namespace {
 
 struct Multiply {
-  static Form form(const Call& call) { return form_of_pairs(call, "{0} · {1}, cell by cell"); }
+  static Form form(const Call& call) { return pairwise_form(call, "{0} · {1}, cell by cell"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
     if constexpr (std::is_same_v<N, Interval>) {
-      if (is_with_itself(c)) return square(c(0)(c.row, c.column));
+      if (has_equal_operands(c)) return square(c(0)(c.row, c.column));
     }
     return c(0)(c.row, c.column) * beside(c);
   }
 
   static Tensor compute(const Call& call) {
-    return by_pairs(call, form(call), std::multiplies<>());
+    return pairwise(call, form(call), std::multiplies<>());
   }
 };
 
-Tensor product(const Source& step, const Tensor& a, const Tensor& b) {
+Tensor product(const StepView& step, const Tensor& a, const Tensor& b) {
   Call call = call_of(step);
   const bool repeats_first = a.values.size() < b.values.size();
   call.inputs = {repeats_first ? &b : &a, repeats_first ? &a : &b};
@@ -187,10 +187,10 @@ struct Gated {
 };
 
 // Each reading of the product as SwiGLU's: none where neither factor is a SiLU.
-std::vector<Gated> gated(const Source& step) {
+std::vector<Gated> gated(const StepView& step) {
   std::vector<Gated> found;
   for (std::size_t k = 0; k < 2; ++k) {
-    const Source& factor = *step.inputs[k];
+    const StepView& factor = *step.inputs[k];
     if (factor.operation == &silu_operation) {
       found.push_back({&factor.operand(), &step.operand(1 - k)});
     }
@@ -200,7 +200,7 @@ std::vector<Gated> gated(const Source& step) {
 
 // The product with another gate in SiLU's place.
 template <std::vector<Tensor> (*gate)(const Tensor&)>
-std::vector<Tensor> by_gate(const Source& step) {
+std::vector<Tensor> by_gate(const StepView& step) {
   std::vector<Tensor> versions;
   for (const Gated& one : gated(step)) {
     for (const Tensor& let : gate(*one.gate)) versions.push_back(product(step, let, *one.up));
@@ -208,7 +208,7 @@ std::vector<Tensor> by_gate(const Source& step) {
   return versions;
 }
 
-std::vector<Tensor> swapped(const Source& step) {
+std::vector<Tensor> swapped(const StepView& step) {
   std::vector<Tensor> versions;
   for (const Gated& one : gated(step)) {
     versions.push_back(product(step, *one.gate, gated_by_silu(*one.up).front()));
@@ -216,7 +216,7 @@ std::vector<Tensor> swapped(const Source& step) {
   return versions;
 }
 
-std::vector<Tensor> of_product(const Source& step) {
+std::vector<Tensor> of_product(const StepView& step) {
   std::vector<Tensor> versions;
   for (const Gated& one : gated(step)) {
     versions.push_back(gated_by_silu(product(step, *one.gate, *one.up)).front());
@@ -224,7 +224,7 @@ std::vector<Tensor> of_product(const Source& step) {
   return versions;
 }
 
-std::vector<Tensor> added(const Source& step) { return {add_operation.compute(call_of(step))}; }
+std::vector<Tensor> added(const StepView& step) { return {add_operation.compute(call_of(step))}; }
 
 constexpr Mistake multiply_mistakes[] = {
     {"swiglu.swapped", "SiLU was taken of the other factor.", "SiLU goes over the gate.", swapped},
@@ -240,34 +240,36 @@ constexpr Mistake multiply_mistakes[] = {
 };
 
 // C = A ∘ B: dA = dC ∘ B, and the same the other way round.
-struct MultiplyBack {
+struct MultiplyBackward {
   static Form form(const Call& call) { return cellwise_form(call, "{0} ∘ {2}"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column) * repeated(c(first_need), c);
+    return c(grad_output)(c.row, c.column) * repeated(c(first_saved), c);
   }
 
   static Tensor compute(const Call& call, Tensor whole) {
     return by_rows(call, std::move(whole), 2, [](const Operands& of, std::span<double> cells) {
-      const std::span<const double> change = of.row(arriving);
-      const std::span<const double> other = of.row(first_need);
+      const std::span<const double> change = of.row(grad_output);
+      const std::span<const double> other = of.row(first_saved);
       const std::size_t step = other.size() == 1 ? 0 : 1;
       for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = change[j] * other[j * step];
     });
   }
 };
 
-constinit const Operation multiply_back = gradient_of<Gradient<MultiplyBack>>({
+constinit const Operation multiply_gradient = gradient_of<Gradient<MultiplyBackward>>({
     .title = "Back through a product, cell by cell",
     .says = "A number that was multiplied changes the product by as much as the other factor is: "
             "the gradient is multiplied by the other factor. Where one number stood for many, "
             "theirs are added up.",
     .notice = "Where the other factor is 0, nothing comes back.",
-    .mistakes = cellwise_back_mistakes<MultiplyBack>,
+    .mistakes = cellwise_backward_mistakes<MultiplyBackward>,
 });
 
-WayBack back_through_multiply(const Use& use) { return {&multiply_back, {1 - use.operand}}; }
+BackwardRule multiply_backward(const OperandRef& use) {
+  return {&multiply_gradient, {1 - use.operand}};
+}
 
 }  // namespace
 
@@ -282,7 +284,7 @@ constinit const Operation multiply_operation = operation_of<Multiply>({
     .fewest = 2,
     .most = 2,
     .mistakes = multiply_mistakes,
-    .way_back = back_through_multiply,
+    .backward = multiply_backward,
 });
 
 }  // namespace qkv::inline ops

@@ -18,9 +18,9 @@ namespace {
 /// of `middle`. Interval arithmetic would take the mean and the variance for strangers to x and
 /// come out many times too wide. The mean value theorem does not: the cell moves by at most the sum
 /// of |slope| · radius, the slopes being ∂cell_i/∂x_j = (δ_ij - 1/n - cell_i · cell_j / n) / √(…).
-class NormedBox {
+class LayerNormBounds {
  public:
-  NormedBox(std::vector<Interval> row, double eps);
+  LayerNormBounds(std::vector<Interval> row, double eps);
   Interval range(std::size_t i) const;
 
  private:
@@ -28,8 +28,8 @@ class NormedBox {
   double cell(const std::vector<double>& x, std::size_t i) const;
   Interval cell_bounds(std::size_t i) const;
   Interval slope(std::size_t i, std::size_t j) const;
-  Interval climbed(std::size_t i) const;
-  double summit(std::size_t i, double way) const;
+  Interval search_range(std::size_t i) const;
+  double extreme_value(std::size_t i, double way) const;
   double moved(std::vector<double>& x, std::size_t i, std::size_t j, double way,
                double height) const;
 
@@ -58,7 +58,8 @@ double deviation(const std::vector<double>& x, double eps) {
   return std::sqrt(variance + eps);
 }
 
-NormedBox::NormedBox(std::vector<Interval> row, double eps) : row_(std::move(row)), eps_(eps) {
+LayerNormBounds::LayerNormBounds(std::vector<Interval> row, double eps)
+    : row_(std::move(row)), eps_(eps) {
   double squares = 0;
   for (const Interval& x : row_) {
     middle_.push_back(x.low + (x.high - x.low) / 2);
@@ -74,7 +75,7 @@ NormedBox::NormedBox(std::vector<Interval> row, double eps) : row_(std::move(row
   for (std::size_t j = 0; j < row_.size(); ++j) cells_.push_back(cell_bounds(j));
 }
 
-Interval NormedBox::range(std::size_t i) const {
+Interval LayerNormBounds::range(std::size_t i) const {
   if (!std::isfinite(root_.high) || root_.low <= 0) return cells_[i];
   double most = 0;
   double least = 0;
@@ -87,15 +88,15 @@ Interval NormedBox::range(std::size_t i) const {
   Interval safe = meet(cells_[i], {centre - most, centre + most});
   constexpr double near = 1.4;  // of what is allowed, 1.5
   if (most <= near * least) return safe;
-  return meet(safe, climbed(i));
+  return meet(safe, search_range(i));
 }
 
-double NormedBox::cell(const std::vector<double>& x, std::size_t i) const {
+double LayerNormBounds::cell(const std::vector<double>& x, std::size_t i) const {
   return (x[i] - mean_of(x)) / deviation(x, eps_);
 }
 
 // No cell is farther from 0 than √(n - 1).
-Interval NormedBox::cell_bounds(std::size_t i) const {
+Interval LayerNormBounds::cell_bounds(std::size_t i) const {
   const Interval own = row_[i];
   const Interval others{sum_.low - own.low, sum_.high - own.high};
   const double n = width();
@@ -105,22 +106,22 @@ Interval NormedBox::cell_bounds(std::size_t i) const {
   return meet(above / root_, {-most, most});
 }
 
-Interval NormedBox::slope(std::size_t i, std::size_t j) const {
+Interval LayerNormBounds::slope(std::size_t i, std::size_t j) const {
   const Interval own = (i == j ? 1.0 : 0.0) - 1 / width();
   return (own - cells_[i] * cells_[j] / width()) / root_;
 }
 
 // For boxes so wide that slopes change their signs: climbs from the middle to where no number can
 // be moved for the better, and adds a fifth for the hills that it may have missed.
-Interval NormedBox::climbed(std::size_t i) const {
+Interval LayerNormBounds::search_range(std::size_t i) const {
   const double centre = cell(middle_, i);
-  const double up = summit(i, 1) - centre;
-  const double down = centre - summit(i, -1);
+  const double up = extreme_value(i, 1) - centre;
+  const double down = centre - extreme_value(i, -1);
   constexpr double to_be_safe = 1.2;
   return {centre - to_be_safe * down, centre + to_be_safe * up};
 }
 
-double NormedBox::summit(std::size_t i, double way) const {
+double LayerNormBounds::extreme_value(std::size_t i, double way) const {
   constexpr int most_rounds = 30;
   double best = way * cell(middle_, i);
   for (const bool from_corner : {false, true}) {
@@ -140,8 +141,8 @@ double NormedBox::summit(std::size_t i, double way) const {
 }
 
 // x_j at whichever end or middle is best.
-double NormedBox::moved(std::vector<double>& x, std::size_t i, std::size_t j, double way,
-                        double height) const {
+double LayerNormBounds::moved(std::vector<double>& x, std::size_t i, std::size_t j, double way,
+                              double height) const {
   double best = x[j];
   for (const double tried : {row_[j].low, row_[j].high, middle_[j]}) {
     x[j] = tried;
@@ -200,7 +201,7 @@ struct LayerNorm {
            c(2)(0, c.column);
   }
 
-  static NormedBox box_of_row(const Cell<Interval>& c) {
+  static LayerNormBounds box_of_row(const Cell<Interval>& c) {
     const auto x = c(0);
     std::vector<Interval> cells;
     for (std::size_t j = 0; j < x.columns; ++j) cells.push_back(x(c.row, j));
@@ -210,15 +211,15 @@ struct LayerNorm {
   // A box for each row, not for each cell.
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
-    Range range{unwritten(result.axes), unwritten(result.axes)};
+    Range range{uninitialised(result.axes), uninitialised(result.axes)};
     Cell<Interval> c{{.call = &call, .output = &result}, operands};
     for (; c.matrix < result.matrices(); ++c.matrix) {
-      MatrixToWrite low = range.low.write_matrix(c.matrix);
-      MatrixToWrite high = range.high.write_matrix(c.matrix);
+      MutableMatrixView low = range.low.mutable_matrix(c.matrix);
+      MutableMatrixView high = range.high.mutable_matrix(c.matrix);
       const auto gain = c(1);
       const auto bias = c(2);
       for (c.row = 0; c.row < result.rows(); ++c.row) {
-        const NormedBox box = box_of_row(c);
+        const LayerNormBounds box = box_of_row(c);
         for (std::size_t j = 0; j < result.columns(); ++j) {
           const Interval cell = box.range(j) * gain(0, j) + bias(0, j);
           low(c.row, j) = cell.low;
@@ -235,12 +236,12 @@ struct LayerNorm {
     return by_rows(call, output_of(call, form(call)), operations,
                    [&](const Operands& of, std::span<double> cells) {
                      const std::array width = {cells.size()};
-                     const auto x = seen_as<1>(of.row(0), width);
+                     const auto x = view_as<1>(of.row(0), width);
                      const double mean = mean_of(x);
                      const double root = root_of(variance_of(x, mean) + eps);
-                     auto normed = seen_as<1>(cells, width);
-                     xt::noalias(normed) = (x - mean) / root * seen_as<1>(of.row(1), width) +
-                                           seen_as<1>(of.row(2), width);
+                     auto normed = view_as<1>(cells, width);
+                     xt::noalias(normed) = (x - mean) / root * view_as<1>(of.row(1), width) +
+                                           view_as<1>(of.row(2), width);
                    });
   }
 };
@@ -250,7 +251,7 @@ struct LayerNorm {
 using Divisor = Matrix (*)(const Matrix& variance, double eps);
 Matrix by_root(const Matrix& variance, double eps) { return xt::sqrt(variance + eps); }
 
-struct Habit {
+struct NormVariant {
   double less = 0;  // 1: the variance is divided by n - 1
   Along along = Along::rows;
   Divisor divisor = by_root;
@@ -258,7 +259,7 @@ struct Habit {
   bool bias = true;
 };
 
-Tensor with_habit(const Source& step, const Habit& habit) {
+Tensor with_variant(const StepView& step, const NormVariant& habit) {
   const Call call = call_of(step);
   const double eps = eps_of(call);
   return by_operands(call, LayerNorm::form(call), [&](const Operands& of) {
@@ -271,28 +272,28 @@ Tensor with_habit(const Source& step, const Habit& habit) {
   });
 }
 
-std::vector<Tensor> sample_variance(const Source& step) {
+std::vector<Tensor> sample_variance(const StepView& step) {
   if (step.operand().columns() < 2) return {};
-  return {with_habit(step, {.less = 1})};
+  return {with_variant(step, {.less = 1})};
 }
 
-std::vector<Tensor> columns(const Source& step) {
-  return {with_habit(step, {.along = Along::columns})};
+std::vector<Tensor> columns(const StepView& step) {
+  return {with_variant(step, {.along = Along::columns})};
 }
 
-std::vector<Tensor> no_gain(const Source& step) {
-  return {with_habit(step, {.gain = false}), with_habit(step, {.gain = false, .bias = false})};
+std::vector<Tensor> no_gain(const StepView& step) {
+  return {with_variant(step, {.gain = false}), with_variant(step, {.gain = false, .bias = false})};
 }
 
-std::vector<Tensor> standard_deviation(const Source& step) {
+std::vector<Tensor> standard_deviation(const StepView& step) {
   constexpr Divisor by_variance = [](const Matrix& v, double eps) -> Matrix { return v + eps; };
   constexpr Divisor by_bare_variance = [](const Matrix& v, double) -> Matrix { return v; };
   constexpr Divisor by_root_plus_eps = [](const Matrix& v, double eps) -> Matrix {
     return xt::sqrt(v) + eps;
   };
-  return {with_habit(step, {.divisor = by_variance}),
-          with_habit(step, {.divisor = by_bare_variance}),
-          with_habit(step, {.divisor = by_root_plus_eps})};
+  return {with_variant(step, {.divisor = by_variance}),
+          with_variant(step, {.divisor = by_bare_variance}),
+          with_variant(step, {.divisor = by_root_plus_eps})};
 }
 
 constexpr Mistake layer_norm_mistakes[] = {
@@ -319,9 +320,9 @@ constinit const Operation layer_norm_operation = operation_of<LayerNorm>({
     .fewest = 3,
     .most = 3,
     .options = layer_norm_options,
-    .against_zero = "a row whose numbers are all the same needs an eps above 0",
+    .zero_division_hint = "a row whose numbers are all the same needs an eps above 0",
     .mistakes = layer_norm_mistakes,
-    .way_back = back_through_layer_norm,
+    .backward = layer_norm_backward,
 });
 
 }  // namespace qkv::inline ops

@@ -16,38 +16,41 @@ namespace {
 /// A number that is worked out from several others, each known within an interval: its range, safe
 /// but wide where one of them enters more than once, and how steeply it climbs with each of them.
 /// `+ - * /` and sqrt are defined for it, so that a template that takes doubles takes climbs, too.
-class Climb {
+class DualInterval {
  public:
-  Climb(double exact) : value_(exact) {}  // NOLINT: a number is a climb that stays where it is
-  static Climb of_input(Interval range, std::size_t input, std::size_t inputs);
+  DualInterval(double exact)
+      : value_(exact) {}  // NOLINT: a number is a climb that stays where it is
+  static DualInterval of_input(Interval range, std::size_t input, std::size_t inputs);
 
   Interval value() const { return value_; }
   Interval slope(std::size_t input) const { return slopes_.empty() ? 0.0 : slopes_[input]; }
 
-  friend Climb operator+(const Climb& a, const Climb& b);
-  friend Climb operator-(const Climb& a, const Climb& b);
-  friend Climb operator*(const Climb& a, const Climb& b);
-  friend Climb operator/(const Climb& a, const Climb& b);
-  friend Climb sqrt(const Climb& x);
+  friend DualInterval operator+(const DualInterval& a, const DualInterval& b);
+  friend DualInterval operator-(const DualInterval& a, const DualInterval& b);
+  friend DualInterval operator*(const DualInterval& a, const DualInterval& b);
+  friend DualInterval operator/(const DualInterval& a, const DualInterval& b);
+  friend DualInterval sqrt(const DualInterval& x);
 
  private:
   // a's slopes times `of_a` and b's times `of_b`.
-  static Climb made(Interval value, const Climb& a, Interval of_a, const Climb& b, Interval of_b);
+  static DualInterval made(Interval value, const DualInterval& a, Interval of_a,
+                           const DualInterval& b, Interval of_b);
 
   Interval value_;
   std::vector<Interval> slopes_;
 };
 
-Climb Climb::of_input(Interval range, std::size_t input, std::size_t inputs) {
-  Climb climb(0);
-  climb.value_ = range;
-  climb.slopes_.assign(inputs, 0.0);
-  climb.slopes_[input] = 1.0;
-  return climb;
+DualInterval DualInterval::of_input(Interval range, std::size_t input, std::size_t inputs) {
+  DualInterval dual(0);
+  dual.value_ = range;
+  dual.slopes_.assign(inputs, 0.0);
+  dual.slopes_[input] = 1.0;
+  return dual;
 }
 
-Climb Climb::made(Interval value, const Climb& a, Interval of_a, const Climb& b, Interval of_b) {
-  Climb result(0);
+DualInterval DualInterval::made(Interval value, const DualInterval& a, Interval of_a,
+                                const DualInterval& b, Interval of_b) {
+  DualInterval result(0);
   result.value_ = value;
   result.slopes_.resize(std::max(a.slopes_.size(), b.slopes_.size()));
   for (std::size_t k = 0; k < result.slopes_.size(); ++k) {
@@ -56,41 +59,43 @@ Climb Climb::made(Interval value, const Climb& a, Interval of_a, const Climb& b,
   return result;
 }
 
-Climb operator+(const Climb& a, const Climb& b) {
-  return Climb::made(a.value_ + b.value_, a, 1.0, b, 1.0);
+DualInterval operator+(const DualInterval& a, const DualInterval& b) {
+  return DualInterval::made(a.value_ + b.value_, a, 1.0, b, 1.0);
 }
 
-Climb operator-(const Climb& a, const Climb& b) {
-  return Climb::made(a.value_ - b.value_, a, 1.0, b, -1.0);
+DualInterval operator-(const DualInterval& a, const DualInterval& b) {
+  return DualInterval::made(a.value_ - b.value_, a, 1.0, b, -1.0);
 }
 
-Climb operator*(const Climb& a, const Climb& b) {
+DualInterval operator*(const DualInterval& a, const DualInterval& b) {
   const Interval value = &a == &b ? square(a.value_) : a.value_ * b.value_;
-  return Climb::made(value, a, b.value_, b, a.value_);
+  return DualInterval::made(value, a, b.value_, b, a.value_);
 }
 
-Climb operator/(const Climb& a, const Climb& b) {
+DualInterval operator/(const DualInterval& a, const DualInterval& b) {
   const Interval value = a.value_ / b.value_;
-  return Climb::made(value, a, Interval(1.0) / b.value_, b, Interval(0.0) - value / b.value_);
+  return DualInterval::made(value, a, Interval(1.0) / b.value_, b,
+                            Interval(0.0) - value / b.value_);
 }
 
-Climb sqrt(const Climb& x) {
+DualInterval sqrt(const DualInterval& x) {
   const Interval value = sqrt(x.value_);
-  return Climb::made(value, x, Interval(0.5) / value, x, 0.0);
+  return DualInterval::made(value, x, Interval(0.5) / value, x, 0.0);
 }
 
 /// The range of a cell over a box of inputs, by the mean value theorem: what it is in the middle,
 /// and at most each slope times how far that input may be from there.
-Interval mean_value_range(const std::vector<Interval>& inputs,
-                          const std::function<double(const std::vector<double>&)>& number,
-                          const std::function<Climb(const std::vector<Climb>&)>& climb) {
+Interval mean_value_bounds(
+    const std::vector<Interval>& inputs,
+    const std::function<double(const std::vector<double>&)>& number,
+    const std::function<DualInterval(const std::vector<DualInterval>&)>& dual) {
   std::vector<double> middle;
-  std::vector<Climb> climbs;
+  std::vector<DualInterval> climbs;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     middle.push_back(inputs[k].low + (inputs[k].high - inputs[k].low) / 2);
-    climbs.push_back(Climb::of_input(inputs[k], k, inputs.size()));
+    climbs.push_back(DualInterval::of_input(inputs[k], k, inputs.size()));
   }
-  const Climb whole = climb(climbs);
+  const DualInterval whole = dual(climbs);
   Interval range = number(middle);
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     range = range + whole.slope(k) * (inputs[k] - Interval(middle[k]));
@@ -143,7 +148,7 @@ N norm_gradient(const std::vector<N>& x, const std::vector<N>& t, std::size_t i,
 }
 
 template <class N>
-std::vector<N> row_of(const MatrixOf<N>& matrix, std::size_t row) {
+std::vector<N> row_of(const OperandMatrix<N>& matrix, std::size_t row) {
   std::vector<N> cells;
   for (std::size_t j = 0; j < matrix.columns; ++j) cells.push_back(matrix(row, j));
   return cells;
@@ -155,8 +160,8 @@ double offset_of(const Call& call) { return call.options->flag("unit_offset", fa
 // The gradient that arrives times the gain, cell by cell of a row.
 template <class N>
 std::vector<N> by_gain(const Cell<N>& c) {
-  const auto change = c(arriving);
-  const auto gain = c(first_need);
+  const auto change = c(grad_output);
+  const auto gain = c(first_saved);
   const double offset = offset_of(*c.call);
   std::vector<N> cells;
   for (std::size_t j = 0; j < change.columns; ++j) {
@@ -175,11 +180,11 @@ Interval norm_range(const std::vector<Interval>& x, const std::vector<Interval>&
     return norm_gradient(std::vector(all.begin(), half), std::vector(half, all.end()), i, norm,
                          eps);
   };
-  return mean_value_range(inputs, at, at);
+  return mean_value_bounds(inputs, at, at);
 }
 
 template <Norm norm>
-struct ToRow {
+struct GradRow {
   static Form form(const Call& call) {
     const std::string t = offset_of(call) == 0 ? "{0} · {2}" : "{0} · (1 + {2})";
     const std::string means = norm == Norm::layer ? "t − its row mean − x̂ · the row mean of t ∘ x̂"
@@ -191,7 +196,7 @@ struct ToRow {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const std::vector<N> x = row_of(c(own_operand), c.row);
+    const std::vector<N> x = row_of(c(self), c.row);
     const std::vector<N> t = by_gain(c);
     if constexpr (std::is_same_v<N, Interval>) {
       return norm_range(x, t, c.column, norm, eps_of(*c.call));
@@ -210,9 +215,9 @@ struct ToRow {
 
   static void gradient_of_row(const Operands& of, double offset, double eps,
                               std::span<double> cells) {
-    const auto change = of.row(arriving);
-    const auto x = of.row(own_operand);
-    const auto gain = of.row(first_need);
+    const auto change = of.row(grad_output);
+    const auto x = of.row(self);
+    const auto gain = of.row(first_saved);
     const NormedRow<double> row({x.begin(), x.end()}, norm, eps);
     const auto width = static_cast<double>(cells.size());
     double mean = 0;
@@ -232,7 +237,7 @@ struct ToRow {
 
 // The gain meets each row as it was normalised: dY ∘ x̂, added up over the rows.
 template <Norm norm>
-struct ToGain {
+struct GradGain {
   static Form form(const Call&) {
     return {{"row column", "1 column", "row column"},
             "row column",
@@ -242,15 +247,16 @@ struct ToGain {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const std::vector<N> x = row_of(c(first_need), c.row);
+    const std::vector<N> x = row_of(c(first_saved), c.row);
     if constexpr (std::is_same_v<N, Interval>) {
       const auto at = [&](const auto& all) {
         using Number = typename std::decay_t<decltype(all)>::value_type;
         return NormedRow<Number>(all, norm, eps_of(*c.call)).cells[c.column];
       };
-      return c(arriving)(c.row, c.column) * mean_value_range(x, at, at);
+      return c(grad_output)(c.row, c.column) * mean_value_bounds(x, at, at);
     } else {
-      return c(arriving)(c.row, c.column) * NormedRow<N>(x, norm, eps_of(*c.call)).cells[c.column];
+      return c(grad_output)(c.row, c.column) *
+             NormedRow<N>(x, norm, eps_of(*c.call)).cells[c.column];
     }
   }
 
@@ -258,9 +264,9 @@ struct ToGain {
     constexpr std::size_t operations = 16;
     return by_rows(call, std::move(whole), operations,
                    [&](const Operands& of, std::span<double> cells) {
-                     const auto x = of.row(first_need);
+                     const auto x = of.row(first_saved);
                      const NormedRow<double> row({x.begin(), x.end()}, norm, eps_of(call));
-                     const auto change = of.row(arriving);
+                     const auto change = of.row(grad_output);
                      for (std::size_t j = 0; j < cells.size(); ++j) {
                        cells[j] = change[j] * row.cells[j];
                      }
@@ -268,7 +274,7 @@ struct ToGain {
   }
 };
 
-struct ToBiasOfNorm : PassBack {
+struct GradBiasOfNorm : IdentityBackward {
   static Form form(const Call&) {
     return {
         {"row column", "1 column"}, "row column", "the column sums of {0}", "the row sums of {0}"};
@@ -277,70 +283,70 @@ struct ToBiasOfNorm : PassBack {
 
 // The gain alone, as if the root and the mean were no part of x.
 template <Norm norm>
-std::vector<Tensor> gain_only(const Source& step) {
+std::vector<Tensor> gain_only(const StepView& step) {
   const Call call = call_of(step);
   const double eps = eps_of(call);
   std::vector<Tensor> results;
   for (const bool divided : {true, false}) {
     results.push_back(
-        added_up(call, by_rows(call, whole_frame(call, ToRow<norm>::form(call)), 8,
-                               [&](const Operands& of, std::span<double> cells) {
-                                 const auto x = of.row(own_operand);
-                                 const NormedRow<double> row({x.begin(), x.end()}, norm, eps);
-                                 for (std::size_t j = 0; j < cells.size(); ++j) {
-                                   cells[j] = of.row(arriving)[j] *
-                                              (offset_of(call) + of.row(first_need)[j]) /
-                                              (divided ? row.root : 1);
-                                 }
-                               })));
+        unbroadcast(call, by_rows(call, broadcast_frame(call, GradRow<norm>::form(call)), 8,
+                                  [&](const Operands& of, std::span<double> cells) {
+                                    const auto x = of.row(self);
+                                    const NormedRow<double> row({x.begin(), x.end()}, norm, eps);
+                                    for (std::size_t j = 0; j < cells.size(); ++j) {
+                                      cells[j] = of.row(grad_output)[j] *
+                                                 (offset_of(call) + of.row(first_saved)[j]) /
+                                                 (divided ? row.root : 1);
+                                    }
+                                  })));
   }
   return results;
 }
 
 template <Norm norm>
-constexpr Mistake norm_back_mistakes[] = {
+constexpr Mistake norm_backward_mistakes[] = {
     {"layer-norm-backward.gain-only",
      "Only the gain was taken back, as if the mean and the root did not move with x.",
      "x is in the mean and in the root, too: both send something back.", gain_only<norm>},
 };
 
 template <Norm norm>
-constexpr Operation norm_to_rows = gradient_of<Gradient<ToRow<norm>>>({
+constexpr Operation norm_grad_rows = gradient_of<Gradient<GradRow<norm>>>({
     .title = "Back through the norm",
     .says = "A number of a row also moves the root that the whole row is divided by, and the mean "
             "where that is subtracted. So the part of the gradients that only makes the whole row "
             "larger, or moves all of it, is taken out.",
     .notice = "A change that makes the whole row larger counts for nothing.",
-    .mistakes = norm_back_mistakes<norm>,
+    .mistakes = norm_backward_mistakes<norm>,
 });
 
 template <Norm norm>
-constexpr Operation norm_to_gain = gradient_of<Gradient<ToGain<norm>>>({
+constexpr Operation norm_grad_gain = gradient_of<Gradient<GradGain<norm>>>({
     .title = "Back to the gain",
     .says = "The gain met every row as it was normalised: the gradients times those numbers are "
             "added up over the rows.",
     .notice = "One number for each feature.",
-    .mistakes = cellwise_back_mistakes<ToGain<norm>>,
+    .mistakes = cellwise_backward_mistakes<GradGain<norm>>,
 });
 
-constinit const Operation norm_to_bias = gradient_of<Gradient<ToBiasOfNorm>>({
+constinit const Operation norm_grad_bias = gradient_of<Gradient<GradBiasOfNorm>>({
     .title = "Back to the bias",
     .says = "The bias was added to every row, so its gradient is the sum of all rows'.",
     .notice = "One number for each feature.",
-    .mistakes = cellwise_back_mistakes<ToBiasOfNorm>,
+    .mistakes = cellwise_backward_mistakes<GradBiasOfNorm>,
 });
 
 }  // namespace
 
-WayBack back_through_layer_norm(const Use& use) {
-  if (use.operand == 0) return {&norm_to_rows<Norm::layer>, {1}};
-  if (use.operand == 1) return {&norm_to_gain<Norm::layer>, {0}};
-  return {&norm_to_bias};
+BackwardRule layer_norm_backward(const OperandRef& use) {
+  if (use.operand == 0) return {&norm_grad_rows<Norm::layer>, {1}};
+  if (use.operand == 1) return {&norm_grad_gain<Norm::layer>, {0}};
+  return {&norm_grad_bias};
 }
 
-WayBack back_through_rms_norm(const Use& use) {
-  if (use.operand == 0) return {&norm_to_rows<Norm::rms>, {1}};
-  return {&norm_to_gain<Norm::rms>, {0}};
+BackwardRule rms_norm_backward(const OperandRef& use) {
+  if (use.operand == 0) return {&norm_grad_rows<Norm::rms>, {1}};
+  return {&norm_grad_gain<Norm::rms>, {0}};
 }
 
 }  // namespace qkv::inline ops

@@ -5,9 +5,9 @@
 namespace qkv::inline ops {
 
 /// The way back through layer norm: to its rows, its gain and its bias.
-WayBack back_through_layer_norm(const Use& use);
+BackwardRule layer_norm_backward(const OperandRef& use);
 
 /// The same through RMS norm, which has no bias.
-WayBack back_through_rms_norm(const Use& use);
+BackwardRule rms_norm_backward(const OperandRef& use);
 
 }  // namespace qkv::inline ops

@@ -8,25 +8,25 @@ namespace qkv::inline ops {
 namespace {
 
 // Y = X·W: dX = dY·Wᵀ, dW = Xᵀ·dY.
-struct ToRows {
+struct GradRows {
   static constexpr std::string_view axes[] = {"row column", "row inner", "inner column"};
-  static constexpr Factor left{arriving, false}, right{first_need, true};
+  static constexpr Factor left{grad_output, false}, right{first_saved, true};
 };
 
-struct ToWeight {
+struct GradWeight {
   static constexpr std::string_view axes[] = {"row column", "inner column", "row inner"};
-  static constexpr Factor left{first_need, true}, right{arriving, false};
+  static constexpr Factor left{first_saved, true}, right{grad_output, false};
 };
 
 // Y = X·Wᵀ, the weight being stored out × in: dX = dY·W, dW = dYᵀ·X.
-struct ToRowsOutIn {
+struct GradRowsOutIn {
   static constexpr std::string_view axes[] = {"row column", "row inner", "column inner"};
-  static constexpr Factor left{arriving, false}, right{first_need, false};
+  static constexpr Factor left{grad_output, false}, right{first_saved, false};
 };
 
-struct ToWeightOutIn {
+struct GradWeightOutIn {
   static constexpr std::string_view axes[] = {"row column", "column inner", "row inner"};
-  static constexpr Factor left{arriving, true}, right{first_need, false};
+  static constexpr Factor left{grad_output, true}, right{first_saved, false};
 };
 
 constexpr Operation words_of_rows{
@@ -45,12 +45,12 @@ constexpr Operation words_of_weight{
     .notice = "It has the weight's own shape. One step of training subtracts a little of it.",
 };
 
-constinit const Operation to_rows = product_gradient<ToRows>(words_of_rows);
-constinit const Operation to_rows_out_in = product_gradient<ToRowsOutIn>(words_of_rows);
-constinit const Operation to_weight = product_gradient<ToWeight>(words_of_weight);
-constinit const Operation to_weight_out_in = product_gradient<ToWeightOutIn>(words_of_weight);
+constinit const Operation grad_rows = product_gradient<GradRows>(words_of_rows);
+constinit const Operation grad_rows_out_in = product_gradient<GradRowsOutIn>(words_of_rows);
+constinit const Operation grad_weight = product_gradient<GradWeight>(words_of_weight);
+constinit const Operation grad_weight_out_in = product_gradient<GradWeightOutIn>(words_of_weight);
 
-struct ToBias : PassBack {
+struct GradBias : IdentityBackward {
   static Form form(const Call&) {
     return {{"row column", "1 column"},
             "row column",
@@ -59,19 +59,19 @@ struct ToBias : PassBack {
   }
 };
 
-constinit const Operation to_bias = gradient_of<Gradient<ToBias>>({
+constinit const Operation grad_bias = gradient_of<Gradient<GradBias>>({
     .title = "Back to the bias",
     .says = "The bias was added to every token's row, so its gradient is the sum of all rows'.",
     .notice = "One number for each feature.",
-    .mistakes = cellwise_back_mistakes<ToBias>,
+    .mistakes = cellwise_backward_mistakes<GradBias>,
 });
 
 /// The way back through a projection: to its rows, to its weight in either layout, to its bias.
-WayBack back_through_project(const Use& use) {
+BackwardRule project_backward(const OperandRef& use) {
   const bool out_in = use.options->word("layout", "in-out") == "out-in";
-  if (use.operand == 0) return {out_in ? &to_rows_out_in : &to_rows, {1}};
-  if (use.operand == 1) return {out_in ? &to_weight_out_in : &to_weight, {0}};
-  return {&to_bias};
+  if (use.operand == 0) return {out_in ? &grad_rows_out_in : &grad_rows, {1}};
+  if (use.operand == 1) return {out_in ? &grad_weight_out_in : &grad_weight, {0}};
+  return {&grad_bias};
 }
 
 constexpr std::string_view layouts[] = {"in-out", "out-in"};
@@ -118,23 +118,23 @@ struct Project {
 };
 
 // The step with another weight and, where there is one to go with it, another bias.
-Tensor with_weight(const Source& step, const Tensor& weight, const Tensor* bias = nullptr) {
+Tensor with_weight(const StepView& step, const Tensor& weight, const Tensor* bias = nullptr) {
   Call call = call_of(step);
   call.inputs[1] = &weight;
   if (bias) call.inputs[2] = bias;
   return Project::compute(call);
 }
 
-std::vector<Tensor> transposed_weight(const Source& step) {
+std::vector<Tensor> transposed_weight(const StepView& step) {
   const Tensor& w = step.operand(1);
   if (w.rows() != w.columns()) return {};
   return {with_weight(step, transposed(w))};
 }
 
 // Any other matrix of the same size that is used as a weight somewhere, with this step's bias.
-void add_other_weights(const Source& step, std::vector<Tensor>& results) {
-  const Source& own = *step.inputs[1];
-  for (const Source& other : step.all) {
+void add_other_weights(const StepView& step, std::vector<Tensor>& results) {
+  const StepView& own = *step.inputs[1];
+  for (const StepView& other : step.all) {
     const bool is_weight = !other.operation && other.tensor->rank() >= 2 &&
                            other.name != own.name && &other != step.inputs[0];
     if (!is_weight || other.tensor->shape() != own.tensor->shape()) continue;
@@ -143,8 +143,8 @@ void add_other_weights(const Source& step, std::vector<Tensor>& results) {
 }
 
 // The weight and the bias of another projection.
-void add_other_projections(const Source& step, std::vector<Tensor>& results) {
-  for (const Source& other : step.all) {
+void add_other_projections(const StepView& step, std::vector<Tensor>& results) {
+  for (const StepView& other : step.all) {
     if (other.operation != step.operation || other.name == step.name) continue;
     if (step.inputs.size() < 3 || other.inputs.size() < 3) continue;
     const auto is_alike = [&](std::size_t k) {
@@ -157,7 +157,7 @@ void add_other_projections(const Source& step, std::vector<Tensor>& results) {
 }
 
 // The weight of another head.
-void add_other_heads(const Source& step, std::vector<Tensor>& results) {
+void add_wrong_heads(const StepView& step, std::vector<Tensor>& results) {
   const Tensor& weight = step.operand(1);
   if (weight.matrices() < 2 || weight.matrices() > most_other_heads) return;
   for (std::size_t head = 0; head < weight.matrices(); ++head) {
@@ -172,15 +172,15 @@ void add_other_heads(const Source& step, std::vector<Tensor>& results) {
   }
 }
 
-std::vector<Tensor> wrong_weight(const Source& step) {
+std::vector<Tensor> wrong_weight(const StepView& step) {
   std::vector<Tensor> results;
   add_other_weights(step, results);
   add_other_projections(step, results);
-  add_other_heads(step, results);
+  add_wrong_heads(step, results);
   return results;
 }
 
-std::vector<Tensor> missing_bias(const Source& step) {
+std::vector<Tensor> missing_bias(const StepView& step) {
   if (step.inputs.size() < 3) return {};
   Call call = call_of(step);
   call.inputs.resize(2);
@@ -189,29 +189,29 @@ std::vector<Tensor> missing_bias(const Source& step) {
 }
 
 // Only the projection behind the weighted sum is the output's.
-std::vector<Tensor> output_skipped(const Source& step) {
+std::vector<Tensor> output_skipped(const StepView& step) {
   for (const Operation* joined : {&weighted_sum_operation, &concat_heads_operation}) {
-    if (behind(step.inputs[0], *joined)) return {*step.inputs[0]->tensor};
+    if (upstream(step.inputs[0], *joined)) return {*step.inputs[0]->tensor};
   }
   return {};
 }
 
 // Where the weights make the heads, a program makes them all in one product and cuts that.
-std::vector<Tensor> only_reshaped(const Source& step) {
+std::vector<Tensor> only_reshaped(const StepView& step) {
   if (step.operand(1).matrices() < 2) return {};
   Call call = call_of(step);
   const Tensor heads = Project::compute(call);
   if (heads.matrices() == call.inputs[0]->matrices()) return {};
   call.inputs = {&heads};
   call.names = {step.name};
-  return {counted_off(concat_heads_operation.compute(call), heads)};
+  return {reshape_only(concat_heads_operation.compute(call), heads)};
 }
 
 // What each column is off by, on average over the rows: a bias that is nowhere in the lesson.
-std::vector<Tensor> unknown_offset(const Source& step) {
+std::vector<Tensor> unknown_offset(const StepView& step) {
   if (!step.written || step.written->shape() != step.tensor->shape()) return {};
   if (step.tensor->rows() < 2 || step.tensor->values.empty()) return {};
-  Tensor result = unwritten(step.tensor->axes);
+  Tensor result = uninitialised(step.tensor->axes);
   for (std::size_t m = 0; m < result.matrices(); ++m) {
     const MatrixView right = step.tensor->matrix(m);
     const Matrix gaps = step.written->matrix(m) - right;
@@ -221,8 +221,8 @@ std::vector<Tensor> unknown_offset(const Source& step) {
     // One row that is off is no bias, nor is the only one that was written: in each other one the
     // column is off by about as much.
     const Matrix apart = xt::where(xt::isfinite(gaps), xt::abs(gaps - offset), 0.0);
-    const Matrix most = tops(apart, Along::columns);
-    xt::noalias(result.write_matrix(m)) =
+    const Matrix most = maxima(apart, Along::columns);
+    xt::noalias(result.mutable_matrix(m)) =
         right + xt::where(known > 1.0 && most < 0.5 * xt::abs(offset), offset, 0.0);
   }
   return {std::move(result)};
@@ -235,7 +235,7 @@ bool repeats_to(const Tensor& tensor, const Tensor& other) {
   return enough && tensor.rows() == other.rows() && tensor.columns() == other.columns();
 }
 
-Tensor sum_of(const Source& step, const Tensor& one, const Tensor& other) {
+Tensor sum_of(const StepView& step, const Tensor& one, const Tensor& other) {
   Call call = call_of(step);
   call.inputs = {&one, &other};
   return by_operands(call, *step.tensor,
@@ -243,14 +243,15 @@ Tensor sum_of(const Source& step, const Tensor& one, const Tensor& other) {
 }
 
 // What is added later, added here already; or the positions, added behind the weight.
-std::vector<Tensor> added_early(const Source& step) {
+std::vector<Tensor> added_early(const StepView& step) {
   std::vector<Tensor> results;
   const Tensor& right = *step.tensor;
-  for (const Source* behind = step.inputs[0]; behind;
-       behind = behind->inputs.empty() ? nullptr : behind->inputs.front()) {
-    if (repeats_to(*behind->tensor, right)) results.push_back(sum_of(step, right, *behind->tensor));
+  for (const StepView* upstream = step.inputs[0]; upstream;
+       upstream = upstream->inputs.empty() ? nullptr : upstream->inputs.front()) {
+    if (repeats_to(*upstream->tensor, right))
+      results.push_back(sum_of(step, right, *upstream->tensor));
   }
-  const Source& x = *step.inputs[0];
+  const StepView& x = *step.inputs[0];
   if (x.operation != &add_operation) return results;
   for (std::size_t k = 0; k < 2; ++k) {
     const Tensor& late = *x.inputs[1 - k]->tensor;
@@ -263,11 +264,11 @@ std::vector<Tensor> added_early(const Source& step) {
 }
 
 // What was projected is a sum, of which one part was forgotten: the positions, say.
-std::vector<Tensor> half_of_the_sum(const Source& step) {
-  const Source& x = *step.inputs[0];
+std::vector<Tensor> half_of_the_sum(const StepView& step) {
+  const StepView& x = *step.inputs[0];
   std::vector<Tensor> results;
   if (x.operation != &add_operation) return results;
-  for (const Source* half : x.inputs) {
+  for (const StepView* half : x.inputs) {
     if (half->tensor->shape() != x.tensor->shape()) continue;
     Call call = call_of(step);
     call.inputs[0] = half->tensor;
@@ -311,7 +312,7 @@ constinit const Operation project_operation = operation_of<Project>({
     .most = 3,
     .options = project_options,
     .mistakes = project_mistakes,
-    .way_back = back_through_project,
+    .backward = project_backward,
 });
 
 }  // namespace qkv::inline ops

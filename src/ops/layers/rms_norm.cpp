@@ -80,13 +80,13 @@ struct RmsNorm {
   // The squares beside a cell added up once for the whole row, not for each cell.
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
-    Range range{unwritten(result.axes), unwritten(result.axes)};
+    Range range{uninitialised(result.axes), uninitialised(result.axes)};
     Cell<Interval> c{{.call = &call, .output = &result}, operands};
     for (; c.matrix < result.matrices(); ++c.matrix) {
       const auto x = c(0);
       const MatrixRange others = squares_of_others(x);
-      MatrixToWrite low = range.low.write_matrix(c.matrix);
-      MatrixToWrite high = range.high.write_matrix(c.matrix);
+      MutableMatrixView low = range.low.mutable_matrix(c.matrix);
+      MutableMatrixView high = range.high.mutable_matrix(c.matrix);
       for (c.row = 0; c.row < x.rows; ++c.row) {
         for (c.column = 0; c.column < x.columns; ++c.column) {
           const Interval beside{others.low(c.row, c.column), others.high(c.row, c.column)};
@@ -101,7 +101,7 @@ struct RmsNorm {
     return range;
   }
 
-  static MatrixRange squares_of_others(const MatrixOf<Interval>& x) {
+  static MatrixRange squares_of_others(const OperandMatrix<Interval>& x) {
     MatrixRange squares{Matrix::from_shape({x.rows, x.columns}),
                         Matrix::from_shape({x.rows, x.columns})};
     for (std::size_t i = 0; i < x.rows; ++i) {
@@ -111,7 +111,8 @@ struct RmsNorm {
         squares.high(i, j) = one.high;
       }
     }
-    return {sums_of_others(squares.low, Along::rows), sums_of_others(squares.high, Along::rows)};
+    return {leave_one_out_sums(squares.low, Along::rows),
+            leave_one_out_sums(squares.high, Along::rows)};
   }
 
   static Tensor compute(const Call& call) {
@@ -121,11 +122,11 @@ struct RmsNorm {
     return by_rows(call, output_of(call, form(call)), operations,
                    [&](const Operands& of, std::span<double> cells) {
                      const std::array width = {cells.size()};
-                     const auto x = seen_as<1>(of.row(0), width);
+                     const auto x = view_as<1>(of.row(0), width);
                      const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
                      const double root = root_of(squares / static_cast<double>(cells.size()) + eps);
-                     auto result = seen_as<1>(cells, width);
-                     xt::noalias(result) = x / root * (offset + seen_as<1>(of.row(1), width));
+                     auto result = view_as<1>(cells, width);
+                     xt::noalias(result) = x / root * (offset + view_as<1>(of.row(1), width));
                    });
   }
 };
@@ -153,7 +154,7 @@ Matrix by_columns(const Matrix& x, double eps) {
   return x / xt::sqrt(mean_squares(x, Along::columns) + eps);
 }
 
-Tensor worked(const Source& step, Norm norm, double eps, double offset) {
+Tensor worked(const StepView& step, Norm norm, double eps, double offset) {
   const Call call = call_of(step);
   return by_operands(call, RmsNorm::form(call), [&](const Operands& of) -> Matrix {
     return norm(of(0), eps) * (of(1) + offset);
@@ -161,22 +162,22 @@ Tensor worked(const Source& step, Norm norm, double eps, double offset) {
 }
 
 template <Norm... norms>
-std::vector<Tensor> normed_by(const Source& step) {
+std::vector<Tensor> normed_by(const StepView& step) {
   const Call call = call_of(step);
   return {worked(step, norms, eps_of(call), offset_of(call))...};
 }
 
-std::vector<Tensor> no_gain(const Source& step) {
+std::vector<Tensor> no_gain(const StepView& step) {
   const double eps = eps_of(call_of(step));
   return {by_matrix(step.operand(), [&](const MatrixView& x) { return by_root(x, eps); })};
 }
 
-std::vector<Tensor> other_offset(const Source& step) {
+std::vector<Tensor> other_offset(const StepView& step) {
   const Call call = call_of(step);
   return {worked(step, by_root, eps_of(call), 1 - offset_of(call))};
 }
 
-std::vector<Tensor> other_eps(const Source& step) {
+std::vector<Tensor> other_eps(const StepView& step) {
   const Call call = call_of(step);
   std::vector<Tensor> versions = normed_by<eps_outside>(step);
   for (const double eps : {1e-5, 1e-6}) {
@@ -214,9 +215,9 @@ constinit const Operation rms_norm_operation = operation_of<RmsNorm>({
     .fewest = 2,
     .most = 2,
     .options = rms_norm_options,
-    .against_zero = "a row of zeros needs an eps above 0",
+    .zero_division_hint = "a row of zeros needs an eps above 0",
     .mistakes = rms_norm_mistakes,
-    .way_back = back_through_rms_norm,
+    .backward = rms_norm_backward,
 });
 
 }  // namespace qkv::inline ops

@@ -28,33 +28,33 @@ struct Matmul : ProductMaths<RightSide::as_is> {
 };
 
 // C = A·B: dA = dC·Bᵀ, dB = Aᵀ·dC.
-struct ToLeft {
+struct GradLeft {
   static constexpr std::string_view axes[] = {"row column", "row inner", "inner column"};
-  static constexpr Factor left{arriving, false}, right{first_need, true};
+  static constexpr Factor left{grad_output, false}, right{first_saved, true};
 };
 
-struct ToRight {
+struct GradRight {
   static constexpr std::string_view axes[] = {"row column", "inner column", "row inner"};
-  static constexpr Factor left{first_need, true}, right{arriving, false};
+  static constexpr Factor left{first_saved, true}, right{grad_output, false};
 };
 
-constinit const Operation matmul_to_left = product_gradient<ToLeft>({
+constinit const Operation matmul_grad_left = product_gradient<GradLeft>({
     .title = "Back to the left matrix",
     .says = "The gradient of a product goes back to its left matrix through the right one, turned "
             "over.",
     .notice = "It has the left matrix's own shape.",
 });
 
-constinit const Operation matmul_to_right = product_gradient<ToRight>({
+constinit const Operation matmul_grad_right = product_gradient<GradRight>({
     .title = "Back to the right matrix",
     .says = "The gradient of a product goes back to its right matrix through the left one, turned "
             "over.",
     .notice = "It has the right matrix's own shape.",
 });
 
-WayBack back_through_matmul(const Use& use) {
-  if (use.operand == 0) return {&matmul_to_left, {1}};
-  return {&matmul_to_right, {0}};
+BackwardRule matmul_backward(const OperandRef& use) {
+  if (use.operand == 0) return {&matmul_grad_left, {1}};
+  return {&matmul_grad_right, {0}};
 }
 
 }  // namespace
@@ -69,8 +69,8 @@ constinit const Operation matmul_operation = operation_of<Matmul>({
     .operands = R"(["A", "B"])",
     .fewest = 2,
     .most = 2,
-    .turns_operands = true,
-    .way_back = back_through_matmul,
+    .reverses_operands = true,
+    .backward = matmul_backward,
 });
 
 namespace {
@@ -90,22 +90,22 @@ struct Transpose {
   }
 };
 
-struct TransposeBack {
+struct TransposeBackward {
   static Form form(const Call&) { return {{"row column", "column row"}, "column row", "{0}ᵀ"}; }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.column, c.row);
+    return c(grad_output)(c.column, c.row);
   }
 };
 
-constinit const Operation transpose_back = gradient_of<Gradient<TransposeBack>>({
+constinit const Operation transpose_gradient = gradient_of<Gradient<TransposeBackward>>({
     .title = "Back through the turning over",
     .says = "The gradient is turned over as the matrix was.",
     .notice = "The same numbers, each in its operand's place.",
 });
 
-WayBack back_through_transpose(const Use&) { return {&transpose_back}; }
+BackwardRule transpose_backward(const OperandRef&) { return {&transpose_gradient}; }
 
 }  // namespace
 
@@ -115,7 +115,7 @@ constinit const Operation transpose_operation = operation_of<Transpose>({
     .says = "The matrix is turned over: its first row becomes the first column, and so on.",
     .notice = "The same numbers, each with its two indices exchanged.",
     .operands = R"(["A"])",
-    .way_back = back_through_transpose,
+    .backward = transpose_backward,
 });
 
 namespace {
@@ -123,14 +123,14 @@ namespace {
 // A row of nothing has no largest number and no mean.
 void refuse_empty(const Call& call) {
   const Tensor& numbers = *call.inputs[0];
-  if ((goes_down(call) ? numbers.rows() : numbers.columns()) > 0) return;
+  if ((is_columnwise(call) ? numbers.rows() : numbers.columns()) > 0) return;
   refuse(call, operand_text(call, 0) + " has no numbers to work with");
 }
 
 Form form_of_statistic(const Call& call, std::string_view what) {
   refuse_empty(call);
   Form form = form_of_lines(call, std::string(what) + " ", " of {0}");
-  form.output = goes_down(call) ? "1 column" : "row 1";
+  form.output = is_columnwise(call) ? "1 column" : "row 1";
   return form;
 }
 
@@ -145,12 +145,12 @@ struct RowMax {
   template <class N>
   static N cell(const Cell<N>& c) {
     const Line<N> line = line_of(c);
-    return largest_of<N>(line.size(), line);
+    return nan_max_of<N>(line.size(), line);
   }
 
   static Tensor compute(const Call& call) {
     return by_operands(call, form(call),
-                       [&](const Operands& of) { return tops(of(0), along_of(call)); });
+                       [&](const Operands& of) { return maxima(of(0), along_of(call)); });
   }
 };
 
@@ -183,70 +183,71 @@ struct RowMean {
   }
 };
 
-Form form_of_back(const Call& call, std::string formula) {
-  return {{goes_down(call) ? "1 column" : "row 1", "row column"}, "row column", std::move(formula)};
+Form form_of_gradient(const Call& call, std::string formula) {
+  return {
+      {is_columnwise(call) ? "1 column" : "row 1", "row column"}, "row column", std::move(formula)};
 }
 
-struct RowMaxBack {
-  static Form form(const Call& call) { return form_of_back(call, "{0}, where {1} is largest"); }
+struct RowMaxBackward {
+  static Form form(const Call& call) { return form_of_gradient(call, "{0}, where {1} is largest"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const bool down = goes_down(*c.call);
-    const Line<N> numbers{c(own_operand), down ? c.column : c.row, down};
-    return change_of_largest(repeated(c(arriving), c), numbers, place_in_line(c));
+    const bool down = is_columnwise(*c.call);
+    const Line<N> numbers{c(self), down ? c.column : c.row, down};
+    return line_max_backward(repeated(c(grad_output), c), numbers, index_in_line(c));
   }
 };
 
-struct RowSumBack {
-  static Form form(const Call& call) { return form_of_back(call, "{0}, the same for all"); }
+struct RowSumBackward {
+  static Form form(const Call& call) { return form_of_gradient(call, "{0}, the same for all"); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return repeated(c(arriving), c);
+    return repeated(c(grad_output), c);
   }
 };
 
-struct RowMeanBack {
+struct RowMeanBackward {
   static double count(const Call& call) {
-    const Tensor& numbers = *call.inputs[own_operand];
-    return static_cast<double>(goes_down(call) ? numbers.rows() : numbers.columns());
+    const Tensor& numbers = *call.inputs[self];
+    return static_cast<double>(is_columnwise(call) ? numbers.rows() : numbers.columns());
   }
 
   static Form form(const Call& call) {
-    return form_of_back(call, fmt::format("{{0}} / {}", count(call)));
+    return form_of_gradient(call, fmt::format("{{0}} / {}", count(call)));
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return repeated(c(arriving), c) / N(count(*c.call));
+    return repeated(c(grad_output), c) / N(count(*c.call));
   }
 };
 
-constinit const Operation row_max_back = gradient_of<Gradient<RowMaxBack>>({
+constinit const Operation row_max_gradient = gradient_of<Gradient<RowMaxBackward>>({
     .title = "Back to the largest of each row",
     .says = "Only the largest number of a row is seen in the result: it gets the gradient, and "
             "the others get 0. Several that are equally large share it.",
     .notice = "All of a row but its largest learns nothing.",
 });
 
-constinit const Operation row_sum_back = gradient_of<Gradient<RowSumBack>>({
+constinit const Operation row_sum_gradient = gradient_of<Gradient<RowSumBackward>>({
     .title = "Back to what was added up",
     .says = "Each number of a row changes the sum by as much as it changes itself: all get the "
             "sum's gradient.",
     .notice = "The same in the whole row.",
 });
 
-constinit const Operation row_mean_back = gradient_of<Gradient<RowMeanBack>>({
+constinit const Operation row_mean_gradient = gradient_of<Gradient<RowMeanBackward>>({
     .title = "Back to what the mean was taken of",
     .says = "Each number of a row has its equal share of the mean: all get that share of its "
             "gradient.",
     .notice = "The same in the whole row.",
 });
 
-WayBack back_through_row_max(const Use&) { return {&row_max_back}; }
-WayBack back_through_row_sum(const Use&) { return {&row_sum_back}; }
-WayBack back_through_row_mean(const Use&) { return {&row_mean_back}; }
+BackwardRule row_max_backward(const OperandRef&) { return {&row_max_gradient}; }
+BackwardRule row_sum_backward(const OperandRef&) { return {&row_sum_gradient}; }
+BackwardRule row_mean_backward(const OperandRef&) { return {&row_mean_gradient}; }
 
 }  // namespace
 
@@ -257,7 +258,7 @@ constinit const Operation row_max_operation = operation_of<RowMax>({
     .notice = "Which place in its row has each of them?",
     .operands = R"(["A"])",
     .options = line_options,
-    .way_back = back_through_row_max,
+    .backward = row_max_backward,
 });
 
 constinit const Operation row_sum_operation = operation_of<RowSum>({
@@ -267,7 +268,7 @@ constinit const Operation row_sum_operation = operation_of<RowSum>({
     .notice = "Dividing each row by its sum makes shares of 1.",
     .operands = R"(["A"])",
     .options = line_options,
-    .way_back = back_through_row_sum,
+    .backward = row_sum_backward,
 });
 
 constinit const Operation row_mean_operation = operation_of<RowMean>({
@@ -278,7 +279,7 @@ constinit const Operation row_mean_operation = operation_of<RowMean>({
     .notice = "Each mean lies between the smallest and the largest of its row.",
     .operands = R"(["A"])",
     .options = line_options,
-    .way_back = back_through_row_mean,
+    .backward = row_mean_backward,
 });
 
 }  // namespace qkv::inline ops

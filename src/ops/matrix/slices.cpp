@@ -45,13 +45,14 @@ struct Append {
     std::vector<Axis> axes = leading_axes(call, all);
     axes.push_back(rows_of(*call.inputs[0], *call.inputs[1]));
     axes.push_back(bind(call, all).find("column")->second);
-    Tensor result = unwritten(std::move(axes));
+    Tensor result = uninitialised(std::move(axes));
     CellBase at{.call = &call, .output = &result};
     for (; !result.values.empty() && at.matrix < result.matrices(); ++at.matrix) {
-      const std::span<double> cells = result.write_cells(at.matrix);
-      const std::span<const double> past = call.inputs[0]->cells(at.matching(0));
+      const std::span<double> cells = result.mutable_cells(at.matrix);
+      const std::span<const double> past = call.inputs[0]->cells(at.matrix_index(0));
       std::ranges::copy(past, cells.begin());
-      std::ranges::copy(call.inputs[1]->cells(at.matching(1)), cells.subspan(past.size()).begin());
+      std::ranges::copy(call.inputs[1]->cells(at.matrix_index(1)),
+                        cells.subspan(past.size()).begin());
     }
     return result;
   }
@@ -59,7 +60,7 @@ struct Append {
 
 // The result with each row from `first` on being the one that `taken` says.
 template <class Taken>
-Tensor with_rows(const Source& step, std::size_t first, Taken taken) {
+Tensor with_rows(const StepView& step, std::size_t first, Taken taken) {
   return by_matrix(Append::compute(call_of(step)), [&](const MatrixView& all) -> Matrix {
     Matrix rows = all;
     for (std::size_t t = first; t < all.shape(0); ++t) {
@@ -70,7 +71,7 @@ Tensor with_rows(const Source& step, std::size_t first, Taken taken) {
 }
 
 // Row t has the numbers of row t − 1: all of them, or the new ones alone.
-std::vector<Tensor> stale(const Source& step) {
+std::vector<Tensor> stale(const StepView& step) {
   const std::size_t past = step.operand().rows();
   const auto before = [](std::size_t t) { return t - 1; };
   std::vector<Tensor> results;
@@ -80,7 +81,7 @@ std::vector<Tensor> stale(const Source& step) {
 }
 
 // The new rows, or the newest one, left out or zeros.
-std::vector<Tensor> not_appended(const Source& step) {
+std::vector<Tensor> not_appended(const StepView& step) {
   const Tensor all = Append::compute(call_of(step));
   const std::size_t past = step.operand().rows();
   std::vector<Tensor> results;
@@ -88,12 +89,12 @@ std::vector<Tensor> not_appended(const Source& step) {
     std::vector<Axis> axes = all.axes;
     Axis& rows = axes[axes.size() - 2];
     rows = {.name = rows.name, .size = kept};
-    Tensor shorter = unwritten(std::move(axes));
+    Tensor shorter = uninitialised(std::move(axes));
     Tensor zeroed = all;
     for (std::size_t m = 0; !all.values.empty() && m < all.matrices(); ++m) {
       const std::span<const double> first = all.cells(m).first(kept * all.columns());
-      if (kept > 0) std::ranges::copy(first, shorter.write_cells(m).begin());
-      std::ranges::fill(zeroed.write_cells(m).subspan(first.size()), 0.0);
+      if (kept > 0) std::ranges::copy(first, shorter.mutable_cells(m).begin());
+      std::ranges::fill(zeroed.mutable_cells(m).subspan(first.size()), 0.0);
     }
     results.push_back(std::move(shorter));
     results.push_back(std::move(zeroed));
@@ -117,7 +118,7 @@ constexpr Mistake append_mistakes[] = {
 
 // The rows that stood first go back to the past, the others to what was new.
 template <bool is_new>
-struct AppendBack {
+struct AppendBackward {
   static Form form(const Call&) {
     return {{"token column", "row column"},
             "row column",
@@ -127,28 +128,28 @@ struct AppendBack {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const auto change = c(arriving);
-    const std::size_t first = is_new ? change.rows - c.input(own_operand).rows() : 0;
+    const auto change = c(grad_output);
+    const std::size_t first = is_new ? change.rows - c.input(self).rows() : 0;
     return change(first + c.row, c.column);
   }
 };
 
-constinit const Operation append_to_past = gradient_of<Gradient<AppendBack<false>>>({
+constinit const Operation append_grad_past = gradient_of<Gradient<AppendBackward<false>>>({
     .title = "Back to the rows of before",
     .says = "The rows stood first, as they were: they get their own gradients.",
     .notice = "No number changes.",
-    .mistakes = cellwise_back_mistakes<AppendBack<false>>,
+    .mistakes = cellwise_backward_mistakes<AppendBackward<false>>,
 });
 
-constinit const Operation append_to_new = gradient_of<Gradient<AppendBack<true>>>({
+constinit const Operation append_grad_new = gradient_of<Gradient<AppendBackward<true>>>({
     .title = "Back to the rows that were new",
     .says = "The rows stood last, as they were: they get their own gradients.",
     .notice = "No number changes.",
-    .mistakes = cellwise_back_mistakes<AppendBack<true>>,
+    .mistakes = cellwise_backward_mistakes<AppendBackward<true>>,
 });
 
-WayBack back_through_append(const Use& use) {
-  return {use.operand == 0 ? &append_to_past : &append_to_new};
+BackwardRule append_backward(const OperandRef& use) {
+  return {use.operand == 0 ? &append_grad_past : &append_grad_new};
 }
 
 }  // namespace
@@ -163,7 +164,7 @@ constinit const Operation append_operation = operation_of<Append>({
     .fewest = 2,
     .most = 2,
     .mistakes = append_mistakes,
-    .way_back = back_through_append,
+    .backward = append_backward,
 });
 
 namespace {
@@ -198,13 +199,13 @@ struct TakenPart {
   Taken heads, rows, columns;
 
   explicit TakenPart(const Call& call)
-      : heads(taken_of(call, "heads", heads_of(*call.inputs[0]))),
+      : heads(taken_of(call, "heads", head_count(*call.inputs[0]))),
         rows(taken_of(call, "rows", call.inputs[0]->rows())),
         columns(taken_of(call, "columns", call.inputs[0]->columns())) {}
 
   // The operand's matrix that one of the result is cut from.
   std::size_t matrix(const Tensor& all, std::size_t m) const {
-    return m / heads.size() * heads_of(all) + heads.from + m % heads.size();
+    return m / heads.size() * head_count(all) + heads.from + m % heads.size();
   }
 };
 
@@ -224,7 +225,7 @@ struct Take {
       const OptionValue* value = call.options->find(rule.name);
       if (!value) continue;
       const OptionSpan& span = std::get<OptionSpan>(*value);
-      const bool turns = call.convention == Convention::columns && !rule.turned_name.empty();
+      const bool turns = call.token_layout == TokenLayout::columns && !rule.turned_name.empty();
       what += fmt::format("{}{} {} to {}", what.empty() ? "" : ", ",
                           turns ? rule.turned_name : rule.name, span[0], span[1]);
     }
@@ -248,27 +249,28 @@ struct Take {
     if (!has_heads(all) && call.options->has("heads")) {
       refuse_without_heads(call, " to take some of");
     }
-    Tensor result = unwritten(std::move(axes));
+    Tensor result = uninitialised(std::move(axes));
     result.dot_width = all.dot_width;
     for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
       const MatrixView whole = all.matrix(part.matrix(all, m));
-      xt::noalias(result.write_matrix(m)) = xt::view(whole, xt::range(part.rows.from, part.rows.to),
-                                                     xt::range(part.columns.from, part.columns.to));
+      xt::noalias(result.mutable_matrix(m)) =
+          xt::view(whole, xt::range(part.rows.from, part.rows.to),
+                   xt::range(part.columns.from, part.columns.to));
     }
     return result;
   }
 };
 
 // What was taken gets its gradient, what stayed behind gets 0.
-struct TakeBack {
+struct TakeBackward {
   static Form form(const Call&) {
     return {{"row column"}, "row column", "{0} where it was taken from, else 0"};
   }
 
   static Call forward(const Call& call) {
     Call there = call;
-    there.inputs = {call.inputs[own_operand]};
-    there.names = {call.names[own_operand]};
+    there.inputs = {call.inputs[self]};
+    there.names = {call.names[self]};
     return there;
   }
 
@@ -276,7 +278,7 @@ struct TakeBack {
   static N cell(const Cell<N>& c) {
     const Call there = forward(*c.call);
     const TakenPart part(there);
-    const std::size_t heads = heads_of(*c.output);
+    const std::size_t heads = head_count(*c.output);
     const std::size_t head = c.matrix % heads;
     const auto is_in = [](const Taken& taken, std::size_t i) {
       return taken.from <= i && i < taken.to;
@@ -285,21 +287,21 @@ struct TakeBack {
       return 0.0;
     }
     const std::size_t matrix = c.matrix / heads * part.heads.size() + head - part.heads.from;
-    return c.of(arriving, matrix)(c.row - part.rows.from, c.column - part.columns.from);
+    return c.of(grad_output, matrix)(c.row - part.rows.from, c.column - part.columns.from);
   }
 
   static Tensor compute(const Call& call) {
-    Tensor whole = gradient_frame(call);
+    Tensor whole = empty_gradient(call);
     const TakenPart part(forward(call));
-    Shape due = whole.shape();
-    due.back() = part.columns.size();
-    due[due.size() - 2] = part.rows.size();
-    if (has_heads(whole)) due[due.size() - 3] = part.heads.size();
-    require_arriving(call, due);
+    Shape expected = whole.shape();
+    expected.back() = part.columns.size();
+    expected[expected.size() - 2] = part.rows.size();
+    if (has_heads(whole)) expected[expected.size() - 3] = part.heads.size();
+    require_grad_shape(call, expected);
     std::ranges::fill(whole.values.write(), 0.0);
-    const Tensor& change = *call.inputs[arriving];
+    const Tensor& change = *call.inputs[grad_output];
     for (std::size_t m = 0; !change.values.empty() && m < change.matrices(); ++m) {
-      auto to = whole.write_matrix(part.matrix(whole, m));
+      auto to = whole.mutable_matrix(part.matrix(whole, m));
       xt::noalias(xt::view(to, xt::range(part.rows.from, part.rows.to),
                            xt::range(part.columns.from, part.columns.to))) = change.matrix(m);
     }
@@ -307,14 +309,14 @@ struct TakeBack {
   }
 };
 
-constinit const Operation take_back = gradient_of<TakeBack>({
+constinit const Operation take_gradient = gradient_of<TakeBackward>({
     .title = "Back to what a part was taken of",
     .says =
         "The part that was taken gets its gradients; what stayed behind has no part in the loss.",
     .notice = "The zeros stand where nothing was taken.",
 });
 
-WayBack back_through_take(const Use&) { return {&take_back}; }
+BackwardRule take_backward(const OperandRef&) { return {&take_gradient}; }
 
 }  // namespace
 
@@ -325,7 +327,7 @@ constinit const Operation take_operation = operation_of<Take>({
     .notice = "No number changes.",
     .operands = R"(["X"])",
     .options = take_options,
-    .way_back = back_through_take,
+    .backward = take_backward,
 });
 
 }  // namespace qkv::inline ops

@@ -22,22 +22,22 @@ inline constexpr std::size_t rope_mistakes_count = 17;
 
 extern const Mistake rope_mistakes[rope_mistakes_count];
 
-Tensor right_result(const Source& step) { return rope_operation.compute(call_of(step)); }
+Tensor right_result(const StepView& step) { return rope_operation.compute(call_of(step)); }
 
 // The step's result with something wrong about its rotation.
 template <class Change>
-Tensor with_rotation(const Source& step, Change change) {
+Tensor with_rotation(const StepView& step, Change change) {
   const Call call = call_of(step);
   Rotation rotation = Rotation::of(RopeOptions::of(call));
   change(rotation);
   return turned(call, output_of(call, rope_operation.form(call)), rotation);
 }
 
-bool are_given(const Source& step) { return step.inputs.size() == 2; }
+bool are_given(const StepView& step) { return step.inputs.size() == 2; }
 
 // The same with other options; nothing where the angles are given.
 template <class Change>
-std::vector<Tensor> with_options(const Source& step, Change change) {
+std::vector<Tensor> with_options(const StepView& step, Change change) {
   if (are_given(step)) return {};
   Options options = *step.options;
   change(options);
@@ -50,46 +50,46 @@ Pairing other(Pairing pairing) {
   return pairing == Pairing::halves ? Pairing::interleaved : Pairing::halves;
 }
 
-std::vector<Tensor> other_pairing(const Source& step) {
+std::vector<Tensor> other_pairing(const StepView& step) {
   return {with_rotation(step, [](Rotation& r) { r.pairs = r.table = other(r.pairs); })};
 }
 
-std::vector<Tensor> mixed_layout(const Source& step) {
+std::vector<Tensor> mixed_layout(const StepView& step) {
   return {with_rotation(step, [](Rotation& r) { r.table = other(r.table); })};
 }
 
-std::vector<Tensor> backwards(const Source& step) {
+std::vector<Tensor> backwards(const StepView& step) {
   return {with_rotation(step, [](Rotation& r) { r.times = -1; })};
 }
 
-std::vector<Tensor> sin_cos_swapped(const Source& step) {
+std::vector<Tensor> sin_cos_swapped(const StepView& step) {
   return {with_rotation(step, [](Rotation& r) { r.sin_cos_swapped = true; })};
 }
 
 // Degrees for radians: in a calculator's wrong mode, or worked out where none are due.
-std::vector<Tensor> in_degrees(const Source& step) {
+std::vector<Tensor> in_degrees(const StepView& step) {
   constexpr double degree = std::numbers::pi / 180;
   return {with_rotation(step, [](Rotation& r) { r.times = degree; }),
           with_rotation(step, [](Rotation& r) { r.times = 1 / degree; })};
 }
 
-std::vector<Tensor> offset(const Source& step) {
+std::vector<Tensor> offset(const StepView& step) {
   if (are_given(step)) return {};
   return {with_rotation(step, [](Rotation& r) { r.first += 1; }),
           with_rotation(step, [](Rotation& r) { r.first -= 1; })};
 }
 
 // i, i + 1, 4i or 2(i + 1) where 2i belongs: each pair's own power of the base.
-std::vector<Tensor> exponent(const Source& step) {
+std::vector<Tensor> exponent(const StepView& step) {
   std::vector<Tensor> results;
   if (are_given(step)) return results;
   const RopeOptions rope = RopeOptions::of(call_of(step));
   const auto add = [&](double slope, double start) {
     results.push_back(with_rotation(step, [&](Rotation& r) {
-      for (std::size_t i = 0; i < r.speeds.size(); ++i) {
+      for (std::size_t i = 0; i < r.inv_freq.size(); ++i) {
         const double pair = static_cast<double>(i);
         const double more = slope * pair + start - 2 * pair;
-        r.speeds(i) *= std::pow(rope.base, -more / static_cast<double>(r.width));
+        r.inv_freq(i) *= std::pow(rope.base, -more / static_cast<double>(r.width));
       }
     }));
   };
@@ -100,7 +100,7 @@ std::vector<Tensor> exponent(const Source& step) {
   return results;
 }
 
-std::vector<Tensor> other_base(const Source& step) {
+std::vector<Tensor> other_base(const StepView& step) {
   std::vector<Tensor> results;
   for (const double base : {10000.0, 500000.0, 1000000.0}) {
     if (step.options->number("base", 10000) == base) continue;
@@ -110,37 +110,37 @@ std::vector<Tensor> other_base(const Source& step) {
   return results;
 }
 
-std::vector<Tensor> other_scaling(const Source& step) {
+std::vector<Tensor> other_scaling(const StepView& step) {
   if (are_given(step)) return {};
-  const RopeOptions due = RopeOptions::of(call_of(step));
-  if (due.scaling == RopeOptions::Scaling::none) return {};
-  RopeOptions plain = due;
+  const RopeOptions expected = RopeOptions::of(call_of(step));
+  if (expected.scaling == RopeOptions::Scaling::none) return {};
+  RopeOptions plain = expected;
   plain.scaling = RopeOptions::Scaling::none;
-  const Vector unscaled = Rotation::of(plain).speeds;
+  const Vector unscaled = Rotation::of(plain).inv_freq;
   std::vector<Tensor> results = {
-      with_rotation(step, [&](Rotation& r) { r.speeds = unscaled; }),
-      with_rotation(step, [&](Rotation& r) { r.speeds = unscaled * unscaled / r.speeds; })};
-  if (due.stretch() == 1) return results;
-  results.push_back(with_rotation(step, [&](Rotation& r) { r.stretch = 1; }));
+      with_rotation(step, [&](Rotation& r) { r.inv_freq = unscaled; }),
+      with_rotation(step, [&](Rotation& r) { r.inv_freq = unscaled * unscaled / r.inv_freq; })};
+  if (expected.attention_factor() == 1) return results;
+  results.push_back(with_rotation(step, [&](Rotation& r) { r.attention_factor = 1; }));
   results.push_back(with_rotation(step, [&](Rotation& r) {
-    r.stretch = 1;
-    r.speeds = unscaled;
+    r.attention_factor = 1;
+    r.inv_freq = unscaled;
   }));
   return results;
 }
 
-std::vector<Tensor> all_columns(const Source& step) {
+std::vector<Tensor> all_columns(const StepView& step) {
   if (!step.options->has("width")) return {};
   const auto width = static_cast<double>(step.operand().columns());
   return with_options(step, [&](Options& o) { o.set("width", width); });
 }
 
-std::vector<Tensor> skipped(const Source& step) {
+std::vector<Tensor> skipped(const StepView& step) {
   return {by_operands(call_of(step), right_result(step),
                       [](const Operands& of) -> Matrix { return of(0); })};
 }
 
-std::vector<Tensor> twice(const Source& step) {
+std::vector<Tensor> twice(const StepView& step) {
   const Tensor once = right_result(step);
   Call call = call_of(step);
   call.inputs[0] = &once;
@@ -148,9 +148,9 @@ std::vector<Tensor> twice(const Source& step) {
 }
 
 // All heads side by side, as they are before they are cut, turned as one row.
-std::vector<Tensor> before_split(const Source& step) {
+std::vector<Tensor> before_split(const StepView& step) {
   const Tensor& x = step.operand();
-  const std::size_t heads = heads_of(x);
+  const std::size_t heads = head_count(x);
   if (are_given(step) || heads < 2) return {};
   const auto work = [](const Operation& operation, const Tensor& on, const Options& options) {
     return operation.compute({.step = "", .inputs = {&on}, .names = {""}, .options = &options});
@@ -164,8 +164,8 @@ std::vector<Tensor> before_split(const Source& step) {
 }
 
 // The norm that queries and keys go through before they are turned, and what is done in between.
-const Source* norm_before(const Source& step, std::vector<const Source*>& between) {
-  for (const Source* at = step.inputs[0]; at->operation; at = at->inputs[0]) {
+const StepView* norm_before(const StepView& step, std::vector<const StepView*>& between) {
+  for (const StepView* at = step.inputs[0]; at->operation; at = at->inputs[0]) {
     if (at->operation == &rms_norm_operation || at->operation == &layer_norm_operation) return at;
     if (at->operation != &split_heads_operation) return nullptr;
     between.push_back(at);
@@ -173,37 +173,37 @@ const Source* norm_before(const Source& step, std::vector<const Source*>& betwee
   return nullptr;
 }
 
-Tensor again(const Source& step, const Tensor& first) {
+Tensor again(const StepView& step, const Tensor& first) {
   Call call = call_of(step);
   call.inputs[0] = &first;
   return step.operation->compute(call);
 }
 
-std::vector<Tensor> norm_skipped(const Source& step) {
-  std::vector<const Source*> between = {&step};
-  const Source* norm = norm_before(step, between);
+std::vector<Tensor> norm_skipped(const StepView& step) {
+  std::vector<const StepView*> between = {&step};
+  const StepView* norm = norm_before(step, between);
   if (!norm) return {};
   Tensor x = norm->operand();
   for (; !between.empty(); between.pop_back()) x = again(*between.back(), x);
   return {std::move(x)};
 }
 
-std::vector<Tensor> norm_after(const Source& step) {
-  std::vector<const Source*> between;
-  const Source* norm = norm_before(step, between);
+std::vector<Tensor> norm_after(const StepView& step) {
+  std::vector<const StepView*> between;
+  const StepView* norm = norm_before(step, between);
   if (!norm || !between.empty()) return {};
   return {again(*norm, again(step, norm->operand()))};
 }
 
-std::vector<Tensor> from_zero(const Source& step) {
+std::vector<Tensor> from_zero(const StepView& step) {
   if (step.options->number("first", 0) == 0) return {};
   return with_options(step, [](Options& o) { o.set("first", 0.0); });
 }
 
 // By how many rows the cache still keeps, where older ones have been dropped.
-std::vector<Tensor> by_rows_kept(const Source& step) {
+std::vector<Tensor> by_rows_kept(const StepView& step) {
   std::vector<Tensor> results;
-  for (const Source& later : step.all) {
+  for (const StepView& later : step.all) {
     if (later.operation != &append_operation) continue;
     const auto kept = static_cast<double>(later.operand().rows());
     if (kept == step.options->number("first", 0) || kept == 0) continue;
@@ -251,19 +251,19 @@ constinit const Mistake rope_mistakes[rope_mistakes_count] = {
 // The step's own call with the gradient in the rows' place: what is turned is turned back.
 Call forward(const Call& call) {
   Call there = call;
-  there.inputs = {call.inputs[arriving]};
-  there.names = {call.names[arriving]};
-  if (call.inputs.size() > first_need) {
-    there.inputs.push_back(call.inputs[first_need]);
-    there.names.push_back(call.names[first_need]);
+  there.inputs = {call.inputs[grad_output]};
+  there.names = {call.names[grad_output]};
+  if (call.inputs.size() > first_saved) {
+    there.inputs.push_back(call.inputs[first_saved]);
+    there.names.push_back(call.names[first_saved]);
   }
   return there;
 }
 
 // A rotation's transpose is the turn by the opposite angle.
-struct RopeBack {
+struct RopeBackward {
   static Form form(const Call& call) {
-    const bool are_given = call.inputs.size() > first_need;
+    const bool are_given = call.inputs.size() > first_saved;
     return {{"row column", "row column", "row inner"},
             "row column",
             are_given ? "{0}, its pairs turned back by {2}"
@@ -276,28 +276,28 @@ struct RopeBack {
   static N cell(const Cell<N>& c) {
     const Call there = forward(*c.call);
     const RopeOptions rope = RopeOptions::of(there);
-    const auto change = c(arriving);
+    const auto change = c(grad_output);
     const N own = change(c.row, c.column);
     if (c.column >= rope.width) return own;
     const PairPlace place = pair_place(rope.pairing, rope.width, c.column);
     const N partner = change(c.row, place.partner);
     if (rope.are_given()) {
-      return by_given(own, partner, c(first_need)(c.row, place.pair), place.is_first);
+      return by_given(own, partner, c(first_saved)(c.row, place.pair), place.is_first);
     }
     const double position = rope.first + static_cast<double>(c.row);
     if constexpr (std::is_same_v<N, Decimal>) {  // cosines have no last decimal but at 0
-      return position == 0 && rope.stretch() == 1 ? own : Decimal::unknown();
+      return position == 0 && rope.attention_factor() == 1 ? own : Decimal::unknown();
     } else {
       using Angle = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
       const N result =
-          turned_back(own, partner, rope.angle<Angle>(position, place.pair), place.is_first);
-      return rope.stretch() == 1 ? result : result * N(rope.stretch());
+          rotated_back(own, partner, rope.angle<Angle>(position, place.pair), place.is_first);
+      return rope.attention_factor() == 1 ? result : result * N(rope.attention_factor());
     }
   }
 
   // y₁·cos θ + y₂·sin θ, or y₂·cos θ − y₁·sin θ.
   template <class N, class Angle>
-  static N turned_back(const N& own, const N& partner, const Angle& angle, bool is_first) {
+  static N rotated_back(const N& own, const N& partner, const Angle& angle, bool is_first) {
     using std::cos;
     using std::sin;
     const N straight = own * N(cos(angle));
@@ -308,11 +308,11 @@ struct RopeBack {
   template <class N>
   static N by_given(const N& own, const N& partner, const N& angle, bool is_first) {
     if constexpr (std::is_same_v<N, Interval>) {
-      return turned_range(own, partner, angle, !is_first);
+      return rotated_range(own, partner, angle, !is_first);
     } else if constexpr (std::is_same_v<N, Decimal>) {
       return angle.value() == 0 ? own : Decimal::unknown();
     } else {
-      return turned_back(own, partner, angle, is_first);
+      return rotated_back(own, partner, angle, is_first);
     }
   }
 
@@ -325,7 +325,7 @@ struct RopeBack {
 };
 
 // Where angles are given, a pair's own moves it along its circle: dθ = dY_2 · Y_1 − dY_1 · Y_2.
-struct ToAngles {
+struct GradAngles {
   static Form form(const Call&) {
     return {{"row column", "row inner", "row column"},
             "row inner",
@@ -335,11 +335,11 @@ struct ToAngles {
   template <class N>
   static N cell(const Cell<N>& c) {
     Call there = *c.call;
-    there.inputs = {c.call->inputs[first_need], c.call->inputs[own_operand]};
-    there.names = {c.call->names[first_need], c.call->names[own_operand]};
+    there.inputs = {c.call->inputs[first_saved], c.call->inputs[self]};
+    there.names = {c.call->names[first_saved], c.call->names[self]};
     const RopeOptions rope = RopeOptions::of(there);
-    const auto change = c(arriving);
-    const auto turned = c(first_need);
+    const auto change = c(grad_output);
+    const auto turned = c(first_saved);
     const bool halves = rope.pairing == Pairing::halves;
     const std::size_t first = halves ? c.column : 2 * c.column;
     const std::size_t second = halves ? c.column + rope.width / 2 : first + 1;
@@ -348,29 +348,29 @@ struct ToAngles {
   }
 };
 
-std::vector<Tensor> not_turned(const Source& step) { return {step.operand()}; }
+std::vector<Tensor> not_turned(const StepView& step) { return {step.operand()}; }
 
-std::vector<Tensor> turned_on(const Source& step) {
+std::vector<Tensor> turned_on(const StepView& step) {
   const Call there = forward(call_of(step));
   return {turned(there, *step.tensor, Rotation::of(RopeOptions::of(there)))};
 }
 
-constexpr Mistake rope_back_mistakes[] = {
+constexpr Mistake rope_backward_mistakes[] = {
     {"rope.skipped", "The gradient was not turned back.",
      "What was turned on the way there is turned back by the same angle.", not_turned},
     {"rope.sign", "The gradient was turned on instead of back.", "Back is the other way round: −θ.",
      turned_on},
 };
 
-constinit const Operation rope_back = gradient_of<Gradient<RopeBack>>({
+constinit const Operation rope_gradient = gradient_of<Gradient<RopeBackward>>({
     .title = "Turn the gradient back",
     .says =
         "Each pair was turned by its position's angle; its gradient is turned back by the same.",
     .notice = "No pair changes its length.",
-    .mistakes = rope_back_mistakes,
+    .mistakes = rope_backward_mistakes,
 });
 
-constinit const Operation rope_to_angles = gradient_of<Gradient<ToAngles>>({
+constinit const Operation rope_grad_angles = gradient_of<Gradient<GradAngles>>({
     .title = "Back to the angles",
     .says = "A larger angle moves its pair along the circle: what the loss gains is the gradient "
             "along that way.",
@@ -379,10 +379,10 @@ constinit const Operation rope_to_angles = gradient_of<Gradient<ToAngles>>({
 });
 
 /// The way back through a turn by positions: to the rows, and to the angles where those are given.
-WayBack back_through_rope(const Use& use) {
-  if (use.operand == 1) return {&rope_to_angles, {WayBack::result}};
-  WayBack way{&rope_back};
-  if (use.operands == 2) way.needs = {1};
+BackwardRule rope_backward(const OperandRef& use) {
+  if (use.operand == 1) return {&rope_grad_angles, {BackwardRule::result}};
+  BackwardRule way{&rope_gradient};
+  if (use.operands == 2) way.saved = {1};
   return way;
 }
 
@@ -422,7 +422,7 @@ constexpr OptionRule rope_options[] = {
 
 // x₁·cos θ − x₂·sin θ, or x₂·cos θ + x₁·sin θ.
 template <class N, class Angle>
-N turned_cell(const N& own, const N& partner, const Angle& angle, bool is_first) {
+N rotated_cell(const N& own, const N& partner, const Angle& angle, bool is_first) {
   using std::cos;
   using std::sin;
   const N straight = own * N(cos(angle));
@@ -460,34 +460,34 @@ struct Rope {
   template <class N>
   static N by_given(const N& own, const N& partner, const N& angle, bool is_first) {
     if constexpr (std::is_same_v<N, Interval>) {
-      return turned_range(own, partner, angle, is_first);
+      return rotated_range(own, partner, angle, is_first);
     } else if constexpr (std::is_same_v<N, Decimal>) {
       return angle.value() == 0 ? own : Decimal::unknown();
     } else {
-      return turned_cell(own, partner, angle, is_first);
+      return rotated_cell(own, partner, angle, is_first);
     }
   }
 
   template <class N>
   static N by_position(const N& own, const N& partner, const RopeOptions& rope, double position,
                        const PairPlace& place) {
-    const double stretch = rope.stretch();
+    const double attention_factor = rope.attention_factor();
     if constexpr (std::is_same_v<N, Decimal>) {  // cosines have no last decimal but at 0
-      return position == 0 && stretch == 1 ? own : Decimal::unknown();
+      return position == 0 && attention_factor == 1 ? own : Decimal::unknown();
     } else {
       using Angle = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
       const Angle angle = rope.angle<Angle>(position, place.pair);
-      const N result = turned_cell(own, partner, angle, place.is_first);
-      return stretch == 1 ? result : result * N(stretch);
+      const N result = rotated_cell(own, partner, angle, place.is_first);
+      return attention_factor == 1 ? result : result * N(attention_factor);
     }
   }
 
-  static std::optional<InPlace> in_place(const Call& call) {
+  static std::optional<InPlaceKernel> in_place(const Call& call) {
     if (call.inputs.size() == 2) return {};
-    const auto wheel =
-        std::make_shared<const Wheel>(Rotation::of(RopeOptions::of(call)), call.inputs[0]->rows());
-    const auto turn = [wheel](const RowPart& row) { wheel->turn(row.row, row.cells); };
-    return InPlace{frame_of(call, form(call)), turn};
+    const auto rope_table = std::make_shared<const RopeTable>(Rotation::of(RopeOptions::of(call)),
+                                                              call.inputs[0]->rows());
+    const auto turn = [rope_table](const RowPart& row) { rope_table->turn(row.row, row.cells); };
+    return InPlaceKernel{frame_of(call, form(call)), turn};
   }
 
   static Tensor compute(const Call& call) {
@@ -511,7 +511,7 @@ constinit const Operation rope_operation = operation_of<Rope>({
     .most = 2,
     .options = rope_options,
     .mistakes = rope_mistakes,
-    .way_back = back_through_rope,
+    .backward = rope_backward,
 });
 
 }  // namespace qkv::inline ops

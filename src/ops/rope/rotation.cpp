@@ -107,7 +107,7 @@ RopeOptions RopeOptions::of(const Call& call) {
   return rope;
 }
 
-double RopeOptions::share_kept(std::size_t pair) const {
+double RopeOptions::kept_fraction(std::size_t pair) const {
   switch (scaling) {
     case Scaling::linear: return 0;
     case Scaling::yarn:
@@ -125,7 +125,7 @@ double RopeOptions::share_kept(std::size_t pair) const {
   return 1;
 }
 
-double RopeOptions::stretch() const {
+double RopeOptions::attention_factor() const {
   return scaling == Scaling::yarn && factor > 1 ? 0.1 * std::log(factor) + 1 : 1;
 }
 
@@ -134,11 +134,11 @@ Rotation Rotation::of(const RopeOptions& options) {
                     .pairs = options.pairing,
                     .table = options.pairing,
                     .first = options.first,
-                    .stretch = options.stretch()};
+                    .attention_factor = options.attention_factor()};
   if (options.are_given()) return rotation;
-  rotation.speeds = Vector::from_shape({options.width / 2});
+  rotation.inv_freq = Vector::from_shape({options.width / 2});
   for (std::size_t i = 0; i < options.width / 2; ++i) {
-    rotation.speeds(i) = options.angle<double>(1, i);
+    rotation.inv_freq(i) = options.angle<double>(1, i);
   }
   return rotation;
 }
@@ -151,13 +151,13 @@ void fill(const Rotation& rotation, std::span<const double> angles, std::span<do
   for (std::size_t j = 0; j < rotation.width; ++j) {
     const double angle =
         rotation.times * angles[pair_place(rotation.table, rotation.width, j).pair];
-    cosines[j] = rotation.stretch * std::cos(angle);
-    sines[j] = rotation.stretch * std::sin(angle);
+    cosines[j] = rotation.attention_factor * std::cos(angle);
+    sines[j] = rotation.attention_factor * std::sin(angle);
   }
   if (rotation.sin_cos_swapped) std::ranges::swap_ranges(cosines, sines);
 }
 
-void turn_row(const Rotation& rotation, const double* cosines, const double* sines, double* x) {
+void rotate_row(const Rotation& rotation, const double* cosines, const double* sines, double* x) {
   const std::size_t half = rotation.width / 2;
   const bool side_by_side = rotation.pairs == Pairing::interleaved;
   const std::size_t step = side_by_side ? 2 : 1;
@@ -173,48 +173,48 @@ void turn_row(const Rotation& rotation, const double* cosines, const double* sin
 }
 
 // By given angles, one for each pair.
-void turn_by(std::span<const double> angles, const Rotation& rotation, std::span<double> cells) {
+void rotate_by(std::span<const double> angles, const Rotation& rotation, std::span<double> cells) {
   std::vector<double> cosines(rotation.width);
   std::vector<double> sines(rotation.width);
   fill(rotation, angles, cosines, sines);
-  turn_row(rotation, cosines.data(), sines.data(), cells.data());
+  rotate_row(rotation, cosines.data(), sines.data(), cells.data());
 }
 
 }  // namespace
 
-Wheel::Wheel(const Rotation& rotation, std::size_t rows)
+RopeTable::RopeTable(const Rotation& rotation, std::size_t rows)
     : rotation_(rotation),
       cosines_(Matrix::from_shape({rows, rotation.width})),
       sines_(Matrix::from_shape({rows, rotation.width})) {
   std::vector<double> angles(rotation.width / 2);
   for (std::size_t p = 0; p < rows && rotation.width > 0; ++p) {
     const double position = rotation.first + static_cast<double>(p);
-    for (std::size_t i = 0; i < angles.size(); ++i) angles[i] = position * rotation.speeds(i);
+    for (std::size_t i = 0; i < angles.size(); ++i) angles[i] = position * rotation.inv_freq(i);
     fill(rotation, angles, {&cosines_(p, 0), rotation.width}, {&sines_(p, 0), rotation.width});
   }
 }
 
-void Wheel::turn(std::size_t row, std::span<double> cells) const {
+void RopeTable::turn(std::size_t row, std::span<double> cells) const {
   if (rotation_.width == 0) return;
-  turn_row(rotation_, &cosines_(row, 0), &sines_(row, 0), cells.data());
+  rotate_row(rotation_, &cosines_(row, 0), &sines_(row, 0), cells.data());
 }
 
 Tensor turned(const Call& call, Tensor result, const Rotation& rotation) {
   constexpr std::size_t operations = 4;
   const bool are_given = call.inputs.size() == 2;
-  const Wheel wheel(rotation, are_given ? 0 : result.rows());
+  const RopeTable rope_table(rotation, are_given ? 0 : result.rows());
   return by_rows(call, std::move(result), operations,
                  [&](const Operands& of, std::span<double> cells) {
                    std::ranges::copy(of.row(0), cells.begin());
                    if (are_given) {
-                     turn_by(of.row(1), rotation, cells);
+                     rotate_by(of.row(1), rotation, cells);
                    } else {
-                     wheel.turn(of.at().row, cells);
+                     rope_table.turn(of.at().row, cells);
                    }
                  });
 }
 
-Interval turned_range(Interval own, Interval partner, Interval angle, bool is_first) {
+Interval rotated_range(Interval own, Interval partner, Interval angle, bool is_first) {
   Interval range{infinity, -infinity};
   for (const double x : {own.low, own.high}) {
     for (const double y : {partner.low, partner.high}) {

@@ -42,8 +42,9 @@ struct RopeOptions {
 
   bool are_given() const { return rows == 0; }  ///< the angles, by a second operand
   /// How much of a pair's own angle is kept: 1 all, 0 none of it but what the factor leaves.
-  double share_kept(std::size_t pair) const;
-  double stretch() const;  ///< what cosine and sine are multiplied by: yarn's attention factor
+  double kept_fraction(std::size_t pair) const;
+  double attention_factor()
+      const;  ///< what cosine and sine are multiplied by: yarn's attention factor
 
   /// The angle of a pair at a position: p · base^(−2i/width), and what the scaling makes of it.
   template <class N>
@@ -51,7 +52,7 @@ struct RopeOptions {
     using std::pow;
     const N exponent = N(2.0 * static_cast<double>(pair)) / N(static_cast<double>(width));
     const N own = N(position) / pow(scaled_base<N>(), exponent);
-    const double kept = share_kept(pair);
+    const double kept = kept_fraction(pair);
     if (kept == 1) return own;
     if (kept == 0) return own / N(factor);
     return own * (N(kept) + N(1 - kept) / N(factor));
@@ -77,8 +78,8 @@ struct Rotation {
   Pairing pairs = Pairing::interleaved;  ///< which columns turn together
   Pairing table = Pairing::interleaved;  ///< in which order the angles stand over the columns
   double first = 0;
-  Vector speeds = {};  ///< the angle of each pair at position 1; none where angles are given
-  double stretch = 1;
+  Vector inv_freq = {};  ///< the angle of each pair at position 1; none where angles are given
+  double attention_factor = 1;
   double times = 1;  ///< what each angle is multiplied by: −1 turns backwards
   bool sin_cos_swapped = false;
 
@@ -86,10 +87,10 @@ struct Rotation {
 };
 
 /// What a row's columns are multiplied by: themselves by cosines, their partners by sines.
-class Wheel {
+class RopeTable {
  public:
   /// For so many positions, each with a row of its own.
-  Wheel(const Rotation& rotation, std::size_t rows);
+  RopeTable(const Rotation& rotation, std::size_t rows);
   void turn(std::size_t row, std::span<double> cells) const;
 
  private:
@@ -102,6 +103,6 @@ class Wheel {
 Tensor turned(const Call& call, Tensor result, const Rotation& rotation);
 
 /// x₁·cos θ ∓ x₂·sin θ over all angles and all numbers of two intervals.
-Interval turned_range(Interval own, Interval partner, Interval angle, bool is_first);
+Interval rotated_range(Interval own, Interval partner, Interval angle, bool is_first);
 
 }  // namespace qkv::inline ops

@@ -18,7 +18,7 @@ template <class N>
 N log_sum_exp(const Line<N>& line) {
   using std::log;
   const N top = largest(line);
-  if (number_of(top) == -infinity) return top;
+  if (as_double(top) == -infinity) return top;
   return top + log(sum<N>(line.size(), [&](std::size_t j) { return power(line(j), top); }));
 }
 
@@ -64,13 +64,13 @@ struct TopAndSum {
 
 TopAndSum top_and_sum(const Operands& of) {
   if (is_from_sums(*of.at().call)) return {of(0), of(1)};
-  const Matrix top = tops(of(0));
+  const Matrix top = maxima(of(0));
   const Matrix powers = xt::vectorize(static_cast<double (*)(double, double)>(power))(of(0), top);
   return {top, sums(powers)};
 }
 
 template <Matrix (*formula)(const TopAndSum&)>
-std::vector<Tensor> by_parts(const Source& step) {
+std::vector<Tensor> by_parts(const StepView& step) {
   return {by_operands(call_of(step), *step.tensor,
                       [](const Operands& of) { return formula(top_and_sum(of)); })};
 }
@@ -91,50 +91,50 @@ constexpr Mistake log_sum_exp_mistakes[] = {
 };
 
 // L of scores: dS is dL by their softmax, e^(S − L).
-struct ToScoresOfSum {
+struct GradScoresOfSum {
   static Form form(const Call&) {
     return {{"query 1", "query key", "query 1"}, "query key", "{0} ∘ e^({1} − {2})"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, 0) * power(c(own_operand)(c.row, c.column), c(first_need)(c.row, 0));
+    return c(grad_output)(c.row, 0) * power(c(self)(c.row, c.column), c(first_saved)(c.row, 0));
   }
 };
 
 // L = m + ln l.
-struct ToSumOfPowers {
+struct GradSumOfPowers {
   static Form form(const Call&) { return {{"query 1"}, "query 1", "{0} / {1}"}; }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, 0) / c(own_operand)(c.row, 0);
+    return c(grad_output)(c.row, 0) / c(self)(c.row, 0);
   }
 };
 
-constinit const Operation lse_to_scores = gradient_of<Gradient<ToScoresOfSum>>({
+constinit const Operation lse_grad_scores = gradient_of<Gradient<GradScoresOfSum>>({
     .title = "Back to the scores, by their softmax",
     .says = "A score that grows moves the log-sum-exp by its share of the row's powers, which is "
             "its softmax: the gradient is multiplied by that.",
     .notice = "Each row sums to what arrived.",
 });
 
-constinit const Operation lse_to_max = gradient_of<Gradient<PassBack>>({
+constinit const Operation lse_grad_max = gradient_of<Gradient<IdentityBackward>>({
     .title = "Back to the maximum",
     .says = "The maximum was added: the gradient passes.",
     .notice = "The same numbers.",
 });
 
-constinit const Operation lse_to_sum = gradient_of<Gradient<ToSumOfPowers>>({
+constinit const Operation lse_grad_sum = gradient_of<Gradient<GradSumOfPowers>>({
     .title = "Back to the sum",
     .says = "A logarithm climbs the less steeply the larger its number is: the gradient is divided "
             "by the sum.",
     .notice = "Divided by the same numbers.",
 });
 
-WayBack back_through_log_sum_exp(const Use& use) {
-  if (use.operands == 1) return {&lse_to_scores, {WayBack::result}};
-  return {use.operand == 0 ? &lse_to_max : &lse_to_sum};
+BackwardRule log_sum_exp_backward(const OperandRef& use) {
+  if (use.operands == 1) return {&lse_grad_scores, {BackwardRule::result}};
+  return {use.operand == 0 ? &lse_grad_max : &lse_grad_sum};
 }
 
 }  // namespace
@@ -149,7 +149,7 @@ constinit const Operation log_sum_exp_operation = operation_of<LogSumExp>({
     .operands = R"(["S"] or ["m", "l"])",
     .most = 2,
     .mistakes = log_sum_exp_mistakes,
-    .way_back = back_through_log_sum_exp,
+    .backward = log_sum_exp_backward,
 });
 
 namespace {
@@ -163,7 +163,7 @@ struct TileWeights {
   }
 };
 
-std::vector<Tensor> with_pairs(const Source& step, double (*formula)(double score, double top)) {
+std::vector<Tensor> with_pairs(const StepView& step, double (*formula)(double score, double top)) {
   const Call call = call_of(step);
   return {by_operands(call, *step.tensor, [&](const Operands& of) -> Matrix {
     return xt::vectorize(formula)(of(0), of(1));
@@ -171,35 +171,35 @@ std::vector<Tensor> with_pairs(const Source& step, double (*formula)(double scor
 }
 
 // The step with the maximum of the tile alone.
-std::vector<Tensor> by_own_max(const Source& step) {
-  if (!scores_behind(step).before) return {};
+std::vector<Tensor> by_own_max(const StepView& step) {
+  if (!upstream_scores(step).before) return {};
   const Tensor top = by_operands(call_of(step), *step.inputs[1]->tensor,
-                                 [](const Operands& of) { return tops(of(0)); });
+                                 [](const Operands& of) { return maxima(of(0)); });
   Call call = call_of(step);
   call.inputs[1] = &top;
   return {step.operation->compute(call)};
 }
 
-std::vector<Tensor> max_not_updated(const Source& step) {
+std::vector<Tensor> max_not_updated(const StepView& step) {
   std::vector<Tensor> versions = weights_by_old_max(step);
   for (Tensor& one : by_own_max(step)) versions.push_back(std::move(one));
   return versions;
 }
 
-std::vector<Tensor> normalised(const Source& step) {
+std::vector<Tensor> normalised(const StepView& step) {
   return {by_matrix(*step.tensor, [](const MatrixView& p) { return shares(p, Along::rows); })};
 }
 
 double power_of_2(double score, double top) {
   return score == -infinity ? 0 : std::exp2(score - top);
 }
-std::vector<Tensor> base_2(const Source& step) { return with_pairs(step, power_of_2); }
+std::vector<Tensor> base_2(const StepView& step) { return with_pairs(step, power_of_2); }
 
 double difference(double score, double top) { return score == -infinity ? 0 : score - top; }
-std::vector<Tensor> no_exp(const Source& step) { return with_pairs(step, difference); }
+std::vector<Tensor> no_exp(const StepView& step) { return with_pairs(step, difference); }
 
 double without_top(double score, double) { return std::exp(score); }
-std::vector<Tensor> unshifted(const Source& step) { return with_pairs(step, without_top); }
+std::vector<Tensor> unshifted(const StepView& step) { return with_pairs(step, without_top); }
 
 constexpr Mistake tile_weights_mistakes[] = {
     {"flash.max-not-updated", "The maximum before the tile, or that of the tile alone, was taken.",
@@ -217,16 +217,16 @@ constexpr Mistake tile_weights_mistakes[] = {
 };
 
 // P = e^(S − m): dS = dP ∘ P, and m gets what all lose.
-struct ToTileScores {
+struct GradTileScores {
   static Form form(const Call&) { return {{"query key"}, "query key", "{0} ∘ {2}"}; }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column);
+    return c(grad_output)(c.row, c.column) * c(first_saved)(c.row, c.column);
   }
 };
 
-struct ToTileMax {
+struct GradTileMax {
   static Form form(const Call&) {
     return {{"query key", "query 1", "query key"},
             "query key",
@@ -236,25 +236,25 @@ struct ToTileMax {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return N(0.0) - c(arriving)(c.row, c.column) * c(first_need)(c.row, c.column);
+    return N(0.0) - c(grad_output)(c.row, c.column) * c(first_saved)(c.row, c.column);
   }
 };
 
-constinit const Operation tile_to_scores = gradient_of<Gradient<ToTileScores>>({
+constinit const Operation tile_grad_scores = gradient_of<Gradient<GradTileScores>>({
     .title = "Back through the tile's powers",
     .says = "e^x climbs as steeply as it is high: the gradient is multiplied by the power itself.",
     .notice = "A hidden score gets 0.",
 });
 
-constinit const Operation tile_to_max = gradient_of<Gradient<ToTileMax>>({
+constinit const Operation tile_grad_max = gradient_of<Gradient<GradTileMax>>({
     .title = "Back to the maximum",
     .says = "The maximum is subtracted from all scores of its row: it gets what they get together, "
             "with the other sign.",
     .notice = "In the end the maximum cancels out: its gradients sum to 0.",
 });
 
-WayBack back_through_tile(const Use& use) {
-  return {use.operand == 0 ? &tile_to_scores : &tile_to_max, {WayBack::result}};
+BackwardRule tile_weights_backward(const OperandRef& use) {
+  return {use.operand == 0 ? &tile_grad_scores : &tile_grad_max, {BackwardRule::result}};
 }
 
 }  // namespace
@@ -271,7 +271,7 @@ constinit const Operation tile_weights_operation = operation_of<TileWeights>({
     .most = 2,
     .least = 0,
     .mistakes = tile_weights_mistakes,
-    .way_back = back_through_tile,
+    .backward = tile_weights_backward,
 });
 
 double not_rescaled(double before, double, double, double tile) { return before + tile; }
@@ -289,7 +289,7 @@ double tile_rescaled(double before, double then, double now, double tile) {
   return before + power(then, now) * tile;
 }
 
-std::vector<Tensor> combined(const Source& step, const Tensor& tile, Combination formula) {
+std::vector<Tensor> combined(const StepView& step, const Tensor& tile, Combination formula) {
   Call call = call_of(step);
   if (call.inputs.size() < 4) return {};
   call.inputs = {call.inputs[0], call.inputs[1], call.inputs[2], &tile};
@@ -298,15 +298,15 @@ std::vector<Tensor> combined(const Source& step, const Tensor& tile, Combination
   })};
 }
 
-TileScores scores_behind(const Source& weights) {
+TileScores upstream_scores(const StepView& weights) {
   if (weights.operation != &tile_weights_operation) return {};
-  const Source& top = *weights.inputs[1];
+  const StepView& top = *weights.inputs[1];
   const bool goes_on = top.operation == &running_max_operation && top.inputs.size() == 2;
   return {weights.inputs[0], goes_on ? top.inputs[0] : nullptr};
 }
 
-std::vector<Tensor> weights_by_old_max(const Source& weights) {
-  const TileScores tile = scores_behind(weights);
+std::vector<Tensor> weights_by_old_max(const StepView& weights) {
+  const TileScores tile = upstream_scores(weights);
   if (!tile.before) return {};
   Call call = call_of(weights);
   call.inputs[1] = tile.before->tensor;
@@ -326,8 +326,8 @@ struct Parts {
 template <class N>
 N merged(const Parts<N>& p) {
   const N lses[] = {p.lse_1, p.lse_2};
-  const N top = largest_of<N>(2, [&](std::size_t k) { return lses[k]; });
-  if (number_of(top) == -infinity) return 0.0;
+  const N top = nan_max_of<N>(2, [&](std::size_t k) { return lses[k]; });
+  if (as_double(top) == -infinity) return 0.0;
   const N first = power(p.lse_1, top);
   const N second = power(p.lse_2, top);
   return (first * p.output_1 + second * p.output_2) / (first + second);
@@ -377,7 +377,7 @@ struct Merge {
 using Formula = double (*)(const Parts<double>&);
 
 template <Formula formula>
-std::vector<Tensor> by_cells(const Source& step) {
+std::vector<Tensor> by_cells(const StepView& step) {
   const auto cell = [](double o_1, double l_1, double o_2, double l_2) {
     return formula({o_1, l_1, o_2, l_2});
   };
@@ -399,7 +399,7 @@ double not_divided(const Parts<double>& p) {
   return std::exp(p.lse_1) * p.output_1 + std::exp(p.lse_2) * p.output_2;
 }
 double shifted_not_divided(const Parts<double>& p) {
-  const double top = larger(p.lse_1, p.lse_2);
+  const double top = nan_max(p.lse_1, p.lse_2);
   return power(p.lse_1, top) * p.output_1 + power(p.lse_2, top) * p.output_2;
 }
 
@@ -425,7 +425,7 @@ N share_of(const N& own, const N& other) {
 }
 
 // O = s·O_1 + (1 − s)·O_2: dO_1 = s · dO.
-struct ToPart {
+struct GradPart {
   static Form form(const Call&) {
     return {{"query d_v", "query d_v", "query 1", "query 1"},
             "query d_v",
@@ -434,12 +434,12 @@ struct ToPart {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column) * share_of(c(2)(c.row, 0), c(3)(c.row, 0));
+    return c(grad_output)(c.row, c.column) * share_of(c(2)(c.row, 0), c(3)(c.row, 0));
   }
 };
 
 // The share grows by itself times what is left of 1; so dL_1 is the sum of dO ∘ s · (O_1 − O).
-struct ToShare {
+struct GradShare {
   static Form form(const Call&) {
     return {{"query d_v", "query 1", "query 1", "query d_v", "query d_v"},
             "query d_v",
@@ -449,19 +449,19 @@ struct ToShare {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column) * (c(3)(c.row, c.column) - c(4)(c.row, c.column)) *
-           share_of(c(own_operand)(c.row, 0), c(first_need)(c.row, 0));
+    return c(grad_output)(c.row, c.column) * (c(3)(c.row, c.column) - c(4)(c.row, c.column)) *
+           share_of(c(self)(c.row, 0), c(first_saved)(c.row, 0));
   }
 };
 
-constinit const Operation merge_to_part = gradient_of<Gradient<ToPart>>({
+constinit const Operation merge_grad_part = gradient_of<Gradient<GradPart>>({
     .title = "Back to a part's output",
     .says =
         "A part counts for its share of the powers: its gradient is that share of what arrives.",
     .notice = "The two parts' gradients sum to what arrived.",
 });
 
-constinit const Operation merge_to_share = gradient_of<Gradient<ToShare>>({
+constinit const Operation merge_grad_share = gradient_of<Gradient<GradShare>>({
     .title = "Back to a part's log-sum-exp",
     .says = "A larger log-sum-exp gives its part more and the other one less. How far the part's "
             "own output is from the merged one, times what arrives, is added up over the features "
@@ -469,11 +469,11 @@ constinit const Operation merge_to_share = gradient_of<Gradient<ToShare>>({
     .notice = "The two are each other's negative.",
 });
 
-WayBack back_through_merge(const Use& use) {
+BackwardRule merge_backward(const OperandRef& use) {
   const std::size_t part = use.operand / 2 * 2;  // its output, then its log-sum-exp
   const std::size_t other = 2 - part;
-  if (use.operand == part) return {&merge_to_part, {part + 1, other + 1}};
-  return {&merge_to_share, {other + 1, part, WayBack::result}};
+  if (use.operand == part) return {&merge_grad_part, {part + 1, other + 1}};
+  return {&merge_grad_share, {other + 1, part, BackwardRule::result}};
 }
 
 }  // namespace
@@ -489,7 +489,7 @@ constinit const Operation merge_operation = operation_of<Merge>({
     .fewest = 4,
     .most = 4,
     .mistakes = merge_mistakes,
-    .way_back = back_through_merge,
+    .backward = merge_backward,
 });
 
 }  // namespace qkv::inline ops

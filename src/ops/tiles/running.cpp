@@ -30,14 +30,14 @@ struct RunningMax {
   static N cell(const Cell<N>& c) {
     const std::size_t before = c.call->inputs.size() - 1;
     const auto scores = c(before);
-    return largest_of<N>(before + scores.columns, [&](std::size_t t) {
+    return nan_max_of<N>(before + scores.columns, [&](std::size_t t) {
       return t < before ? c(0)(c.row, 0) : scores(c.row, t - before);
     });
   }
 };
 
 // The maximum of before, or that of the tile alone.
-std::vector<Tensor> not_updated(const Source& step) {
+std::vector<Tensor> not_updated(const StepView& step) {
   if (step.inputs.size() < 2) return {};
   Call tile = call_of(step);
   tile.inputs.erase(tile.inputs.begin());
@@ -50,56 +50,55 @@ constexpr Mistake running_max_mistakes[] = {
 };
 
 // The largest score gets the gradient, or what was the largest before; equal ones share it.
-struct ToScoresOfMax {
+struct GradScoresOfMax {
   static Form form(const Call& call) {
     return {{"query 1", "query key", "query 1"},
             "query key",
-            call.inputs.size() > first_need ? "{0}, where {1} is largest, and above {2}"
-                                            : "{0}, where {1} is largest"};
+            call.inputs.size() > first_saved ? "{0}, where {1} is largest, and above {2}"
+                                             : "{0}, where {1} is largest"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Line<N> scores{c(own_operand), c.row, false};
-    N change = c(arriving)(c.row, 0);
-    if (c.call->inputs.size() > first_need) {
-      change =
-          change_of_larger(change, largest_of<N>(scores.size(), scores), c(first_need)(c.row, 0));
+    const Line<N> scores{c(self), c.row, false};
+    N change = c(grad_output)(c.row, 0);
+    if (c.call->inputs.size() > first_saved) {
+      change = max_backward(change, nan_max_of<N>(scores.size(), scores), c(first_saved)(c.row, 0));
     }
-    return change_of_largest(change, scores, c.column);
+    return line_max_backward(change, scores, c.column);
   }
 };
 
-struct ToMaxBefore {
+struct GradMaxBefore {
   static Form form(const Call&) {
     return {{"query 1", "query 1", "query key"}, "query 1", "{0}, where {1} is above all of {2}"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Line<N> scores{c(first_need), c.row, false};
-    return change_of_larger(c(arriving)(c.row, 0), c(own_operand)(c.row, 0),
-                            largest_of<N>(scores.size(), scores));
+    const Line<N> scores{c(first_saved), c.row, false};
+    return max_backward(c(grad_output)(c.row, 0), c(self)(c.row, 0),
+                        nan_max_of<N>(scores.size(), scores));
   }
 };
 
-constinit const Operation max_to_scores = gradient_of<Gradient<ToScoresOfMax>>({
+constinit const Operation max_grad_scores = gradient_of<Gradient<GradScoresOfMax>>({
     .title = "Back to the largest score",
     .says = "Only the largest score so far is seen in the result: if the tile has it, it gets the "
             "gradient.",
     .notice = "In the end the maximum cancels out: its gradients sum to 0.",
 });
 
-constinit const Operation max_to_before = gradient_of<Gradient<ToMaxBefore>>({
+constinit const Operation max_grad_before = gradient_of<Gradient<GradMaxBefore>>({
     .title = "Back to the maximum before",
     .says = "Where the maximum did not rise, the one from before gets the gradient.",
     .notice = "0 where the tile has a larger score.",
 });
 
-WayBack back_through_max(const Use& use) {
-  if (use.operands == 1) return {&max_to_scores};
-  if (use.operand == 0) return {&max_to_before, {1}};
-  return {&max_to_scores, {0}};
+BackwardRule running_max_backward(const OperandRef& use) {
+  if (use.operands == 1) return {&max_grad_scores};
+  if (use.operand == 0) return {&max_grad_before, {1}};
+  return {&max_grad_scores, {0}};
 }
 
 }  // namespace
@@ -113,7 +112,7 @@ constinit const Operation running_max_operation = operation_of<RunningMax>({
     .operands = R"(["S"] or ["m", "S"])",
     .most = 2,
     .mistakes = running_max_mistakes,
-    .way_back = back_through_max,
+    .backward = running_max_backward,
 });
 
 namespace {
@@ -126,20 +125,20 @@ N factor(const Cell<N>& c, std::size_t then, std::size_t now) {
 
 // X = e^(m_old − m) · X_before + what the tile adds; the axes are those of X.
 template <class Axes>
-struct ToBefore {
+struct GradBefore {
   static Form form(const Call&) {
     return {{Axes::of, Axes::of, "query 1", "query 1"}, Axes::of, "{0} ∘ e^({2} − {3})"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, c.column) * factor(c, first_need, first_need + 1);
+    return c(grad_output)(c.row, c.column) * factor(c, first_saved, first_saved + 1);
   }
 };
 
 // The maximum before it gets what its factor would gain, the new one loses that.
 template <class Axes, bool is_before>
-struct ToMaximum {
+struct GradMaximum {
   static Form form(const Call&) {
     const std::string_view rows = is_before ? "row sums of {0} ∘ {3} ∘ e^({1} − {2})"
                                             : "−row sums of {0} ∘ {3} ∘ e^({2} − {1})";
@@ -153,9 +152,8 @@ struct ToMaximum {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const N change =
-        c(arriving)(c.row, c.column) * c(first_need + 1)(c.row, c.column) *
-        (is_before ? factor(c, own_operand, first_need) : factor(c, first_need, own_operand));
+    const N change = c(grad_output)(c.row, c.column) * c(first_saved + 1)(c.row, c.column) *
+                     (is_before ? factor(c, self, first_saved) : factor(c, first_saved, self));
     return is_before ? change : N(0.0) - change;
   }
 };
@@ -169,14 +167,14 @@ struct OfOutput {
 };
 
 template <class Axes>
-constexpr Operation to_before = gradient_of<Gradient<ToBefore<Axes>>>({
+constexpr Operation grad_before = gradient_of<Gradient<GradBefore<Axes>>>({
     .title = "Back to what was found before",
     .says = "It was rescaled to the new maximum, and its gradient is, too, by the same factor.",
     .notice = "Where the maximum did not rise, the gradient passes as it is.",
 });
 
 template <class Axes>
-constexpr Operation to_maximum_before = gradient_of<Gradient<ToMaximum<Axes, true>>>({
+constexpr Operation grad_maximum_before = gradient_of<Gradient<GradMaximum<Axes, true>>>({
     .title = "Back to the maximum before",
     .says = "The factor e^(m_old − m) grows with the old maximum, as fast as it is large: the "
             "gradients times what was rescaled are added up.",
@@ -184,7 +182,7 @@ constexpr Operation to_maximum_before = gradient_of<Gradient<ToMaximum<Axes, tru
 });
 
 template <class Axes>
-constexpr Operation to_new_maximum = gradient_of<Gradient<ToMaximum<Axes, false>>>({
+constexpr Operation grad_new_maximum = gradient_of<Gradient<GradMaximum<Axes, false>>>({
     .title = "Back to the new maximum",
     .says = "The factor e^(m_old − m) shrinks with the new maximum, as fast as it is large: the "
             "gradients times what was rescaled are added up, with the other sign.",
@@ -192,42 +190,42 @@ constexpr Operation to_new_maximum = gradient_of<Gradient<ToMaximum<Axes, false>
 });
 
 // What was added up gets the sum's gradient.
-struct ToTile {
+struct GradTile {
   static Form form(const Call&) {
     return {{"query 1", "query key"}, "query key", "{0}, the same for each key"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(arriving)(c.row, 0);
+    return c(grad_output)(c.row, 0);
   }
 };
 
-constinit const Operation sum_to_tile = gradient_of<Gradient<ToTile>>({
+constinit const Operation sum_grad_tile = gradient_of<Gradient<GradTile>>({
     .title = "Back to the tile's weights",
     .says = "Each of them was added to the sum: all get its gradient.",
     .notice = "The same in the whole row.",
 });
 
 // What the tile adds to the output is P·V: dP = dO·Vᵀ, dV = Pᵀ·dO.
-struct ToWeightsOfTile {
+struct GradWeightsOfTile {
   static constexpr std::string_view axes[] = {"query d_v", "query key", "key d_v"};
-  static constexpr Factor left{arriving, false}, right{first_need, true};
+  static constexpr Factor left{grad_output, false}, right{first_saved, true};
 };
 
-struct ToValuesOfTile {
+struct GradValuesOfTile {
   static constexpr std::string_view axes[] = {"query d_v", "key d_v", "query key"};
-  static constexpr Factor left{first_need, true}, right{arriving, false};
+  static constexpr Factor left{first_saved, true}, right{grad_output, false};
 };
 
-constinit const Operation output_to_weights = product_gradient<ToWeightsOfTile>({
+constinit const Operation output_grad_weights = product_gradient<GradWeightsOfTile>({
     .title = "Back to the tile's weights",
     .says = "How much the loss would change if a query took more of a value: the gradient of its "
             "output times that value, feature by feature, added up.",
     .notice = "The tile's keys alone are needed.",
 });
 
-constinit const Operation output_to_values = product_gradient<ToValuesOfTile>({
+constinit const Operation output_grad_values = product_gradient<GradValuesOfTile>({
     .title = "Back to the tile's values",
     .says = "A value went to every query, as often as its weight said. The gradients come back by "
             "the same weights and are added up.",
@@ -236,22 +234,22 @@ constinit const Operation output_to_values = product_gradient<ToValuesOfTile>({
 
 // To what was found before, to the maximum before and to the new one: the first three operands.
 template <class Axes>
-WayBack back_through_rescaling(std::size_t operand) {
-  if (operand == 0) return {&to_before<Axes>, {1, 2}};
-  if (operand == 1) return {&to_maximum_before<Axes>, {2, 0}};
-  return {&to_new_maximum<Axes>, {1, 0}};
+BackwardRule rescaling_backward(std::size_t operand) {
+  if (operand == 0) return {&grad_before<Axes>, {1, 2}};
+  if (operand == 1) return {&grad_maximum_before<Axes>, {2, 0}};
+  return {&grad_new_maximum<Axes>, {1, 0}};
 }
 
 /// The way back through a tile's running sum and through its running output.
-WayBack back_through_running_sum(const Use& use) {
-  if (use.operand + 1 == use.operands) return {&sum_to_tile};
-  return back_through_rescaling<OfSum>(use.operand);
+BackwardRule running_sum_backward(const OperandRef& use) {
+  if (use.operand + 1 == use.operands) return {&sum_grad_tile};
+  return rescaling_backward<OfSum>(use.operand);
 }
 
-WayBack back_through_running_output(const Use& use) {
-  if (use.operand + 1 == use.operands) return {&output_to_values, {use.operands - 2}};
-  if (use.operand + 2 == use.operands) return {&output_to_weights, {use.operands - 1}};
-  return back_through_rescaling<OfOutput>(use.operand);
+BackwardRule running_output_backward(const OperandRef& use) {
+  if (use.operand + 1 == use.operands) return {&output_grad_values, {use.operands - 2}};
+  if (use.operand + 2 == use.operands) return {&output_grad_weights, {use.operands - 1}};
+  return rescaling_backward<OfOutput>(use.operand);
 }
 
 struct RunningSum {
@@ -278,22 +276,22 @@ struct RunningSum {
 
 // What the tile adds.
 Tensor sum_of(const Tensor& weights) {
-  Tensor total = unwritten_like(weights);
+  Tensor total = uninitialised_like(weights);
   total.axes.back() = {.name = "", .size = 1};
-  total = unwritten(total.axes);
+  total = uninitialised(total.axes);
   for (std::size_t m = 0; !total.values.empty() && m < total.matrices(); ++m) {
-    xt::noalias(total.write_matrix(m)) = sums(weights.matrix(m));
+    xt::noalias(total.mutable_matrix(m)) = sums(weights.matrix(m));
   }
   return total;
 }
 
 template <Combination formula>
-std::vector<Tensor> sum_with_tile(const Source& step) {
+std::vector<Tensor> sum_with_tile(const StepView& step) {
   return combined(step, sum_of(*step.inputs.back()->tensor), formula);
 }
 
 // The sum of weights that were worked from the maximum before the tile.
-std::vector<Tensor> sum_max_not_updated(const Source& step) {
+std::vector<Tensor> sum_max_not_updated(const StepView& step) {
   std::vector<Tensor> versions;
   for (const Tensor& weights : weights_by_old_max(*step.inputs.back())) {
     for (Tensor& one : combined(step, sum_of(weights), not_rescaled)) {
@@ -330,7 +328,7 @@ constinit const Operation running_sum_operation = operation_of<RunningSum>({
     .most = 4,
     .least = 0,
     .mistakes = running_sum_mistakes,
-    .way_back = back_through_running_sum,
+    .backward = running_sum_backward,
 });
 
 namespace {
@@ -361,22 +359,22 @@ struct RunningOutput {
   }
 };
 
-const Source& weights_of(const Source& step) { return *step.inputs[step.inputs.size() - 2]; }
+const StepView& weights_of(const StepView& step) { return *step.inputs[step.inputs.size() - 2]; }
 
 // The product that a tile adds, from these weights.
-Tensor tile_of(const Source& step, const Tensor& weights) {
+Tensor tile_of(const StepView& step, const Tensor& weights) {
   Call call = call_of(step);
   call.inputs = {&weights, call.inputs.back()};
   return running_output_operation.compute(call);
 }
 
 template <Combination formula>
-std::vector<Tensor> with_tile(const Source& step) {
+std::vector<Tensor> with_tile(const StepView& step) {
   return combined(step, tile_of(step, *weights_of(step).tensor), formula);
 }
 
 // The output from weights that were worked from the maximum before the tile.
-std::vector<Tensor> max_not_updated(const Source& step) {
+std::vector<Tensor> max_not_updated(const StepView& step) {
   std::vector<Tensor> versions;
   for (const Tensor& weights : weights_by_old_max(weights_of(step))) {
     for (Tensor& one : combined(step, tile_of(step, weights), not_rescaled)) {
@@ -399,8 +397,8 @@ Tensor divided(const Tensor& numbers, const Tensor& column) {
 }
 
 // The running sum of the same weights.
-const Source* sum_beside(const Source& step) {
-  for (const Source& other : step.all) {
+const StepView* sum_beside(const StepView& step) {
+  for (const StepView& other : step.all) {
     const bool is_sum = other.operation == &running_sum_operation;
     if (is_sum && other.inputs.back() == &weights_of(step)) return &other;
   }
@@ -408,21 +406,21 @@ const Source* sum_beside(const Source& step) {
 }
 
 // The tile divided by its own sum, or everything so far by the sum so far.
-std::vector<Tensor> normalised_each_tile(const Source& step) {
+std::vector<Tensor> normalised_each_tile(const StepView& step) {
   const Tensor& weights = *weights_of(step).tensor;
   const Tensor shares_of_tile =
       by_matrix(weights, [](const MatrixView& p) { return shares(p, Along::rows); });
   const Tensor tile = tile_of(step, shares_of_tile);
   std::vector<Tensor> versions = combined(step, tile, right);
   if (!goes_on(call_of(step))) versions.push_back(tile);
-  const Source* total = sum_beside(step);
+  const StepView* total = sum_beside(step);
   if (!total || !goes_on(call_of(step))) return versions;
   versions.push_back(divided(*step.tensor, *total->tensor));
   if (total->inputs.size() < 4) return versions;
   Call call = call_of(step);
   const Tensor scaled =
       by_operands(call, *step.inputs[0]->tensor, [&](const Operands& of) -> Matrix {
-        return of(0) * total->operand(0).matrix(of.at().matching(1));
+        return of(0) * total->operand(0).matrix(of.at().matrix_index(1));
       });
   call.inputs[0] = &scaled;
   versions.push_back(divided(running_output_operation.compute(call), *total->tensor));
@@ -459,7 +457,7 @@ constinit const Operation running_output_operation = operation_of<RunningOutput>
     .fewest = 2,
     .most = 5,
     .mistakes = running_output_mistakes,
-    .way_back = back_through_running_output,
+    .backward = running_output_backward,
 });
 
 }  // namespace qkv::inline ops

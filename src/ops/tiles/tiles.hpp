@@ -35,17 +35,17 @@ double tile_rescaled(double before, double then, double now, double tile);
 
 /// The numbers of a step that goes on from operands 0 to 2, with `tile` for what its last operands
 /// make; nothing where it begins.
-std::vector<Tensor> combined(const Source& step, const Tensor& tile, Combination formula);
+std::vector<Tensor> combined(const StepView& step, const Tensor& tile, Combination formula);
 
 /// The scores that the weights of a tile were made from, and the maximum before them: nothing where
 /// they are not known, or where nothing was before.
 struct TileScores {
-  const Source* scores = nullptr;
-  const Source* before = nullptr;
+  const StepView* scores = nullptr;
+  const StepView* before = nullptr;
 };
-TileScores scores_behind(const Source& weights);
+TileScores upstream_scores(const StepView& weights);
 
 /// e^(S − m_old): weights from the maximum before the tile.
-std::vector<Tensor> weights_by_old_max(const Source& weights);
+std::vector<Tensor> weights_by_old_max(const StepView& weights);
 
 }  // namespace qkv::inline ops

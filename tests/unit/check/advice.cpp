@@ -10,7 +10,7 @@ namespace {
 using namespace qkv;
 
 Lesson lesson_of(const std::string& toml) {
-  LessonReading reading = read_lesson(toml, "lesson.toml", {});
+  ParsedLesson reading = read_lesson(toml, "lesson.toml", {});
   REQUIRE(reading.faults.empty());
   return reading.lesson;
 }
@@ -25,7 +25,7 @@ std::string told(const std::vector<Fault>& faults) {
 
 std::string hidden_in(const std::string& toml) {
   const Lesson lesson = lesson_of(toml);
-  return told(hidden_mistakes(lesson, evaluate(lesson.recipe)));
+  return told(undetectable_mistakes(lesson, evaluate(lesson.recipe)));
 }
 
 std::string long_in(const std::string& toml) {

@@ -11,14 +11,14 @@ namespace {
 using namespace qkv;
 
 Trace trace_of(const std::string& toml) {
-  const LessonReading reading = read_lesson(toml, "test.toml", {});
+  const ParsedLesson reading = read_lesson(toml, "test.toml", {});
   REQUIRE(reading.faults.empty());
   return evaluate(reading.lesson.recipe);
 }
 
-bool has(const std::vector<Indistinct>& found, std::string_view step, std::string_view id,
-         std::string_view other = {}) {
-  return std::any_of(found.begin(), found.end(), [&](const Indistinct& one) {
+bool has(const std::vector<IndistinguishablePair>& found, std::string_view step,
+         std::string_view id, std::string_view other = {}) {
+  return std::any_of(found.begin(), found.end(), [&](const IndistinguishablePair& one) {
     return one.step == step && one.id == id && one.other == other;
   });
 }
@@ -82,7 +82,7 @@ op   = "scale"
 of   = ["scores"]
 )";
   // √4 for d_model is d_k itself, which is 2.
-  const auto found = indistinct_mistakes(trace_of(lesson), 0.002);
+  const auto found = indistinguishable_mistakes(trace_of(lesson), 0.002);
   CHECK(has(found, "scaled_scores", "scale.by-sqrt-d-model", "scale.by-d"));
   // And as many tokens as d_k.
   const auto invisible = invisible_mistakes(trace_of(lesson), 0.002);

@@ -72,10 +72,10 @@ TEST_CASE("where rounding may have made more than there is, that is told") {
   // By NumPy d_W is 0.005 in the first column, -0.005 in the second.
   const auto far = checked(far_from_the_loss(), {{"d_W", "0.06,-0.06\n0.06,-0.06\n"}});
   CHECK(verdicts(far, "d_W") == "rr rr");
-  CHECK(far.steps.front().leaves_room);
+  CHECK(far.steps.front().allows_rounding);
   const auto near = checked(far_from_the_loss(), {{"d_W", "0.01,-0.01\n0.00,0.00\n"}});
   CHECK(verdicts(near, "d_W") == "cc cc");
-  CHECK_FALSE(near.steps.front().leaves_room);
+  CHECK_FALSE(near.steps.front().allows_rounding);
 }
 
 TEST_CASE("numbers that round to 0 are none that dropout has dropped") {

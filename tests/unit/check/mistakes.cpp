@@ -28,10 +28,10 @@ constexpr const char* small_lessons[] = {"the-fat-cat",
                                          "cross-attention",
                                          QKV_TEST_LESSONS "/good/every-other-operation.toml"};
 
-HandedFile handed_file(const std::string& name, const Tensor& tensor, Convention convention,
-                       int decimals) {
-  const Tensor shown = as_shown(tensor, convention);
-  HandedFile file{.file = name + ".json", .name = name, .leading = {}, .written = {}};
+SubmittedFile handed_file(const std::string& name, const Tensor& tensor, TokenLayout token_layout,
+                          int decimals) {
+  const Tensor shown = as_shown(tensor, token_layout);
+  SubmittedFile file{.file = name + ".json", .name = name, .leading = {}, .written = {}};
   file.written.shape = shown.shape();
   for (const double x : shown.values) {
     file.written.cells.push_back({.value = x, .decimals = static_cast<std::int16_t>(decimals)});
@@ -43,10 +43,10 @@ HandedFile handed_file(const std::string& name, const Tensor& tensor, Convention
 Submission work_with(const LoadedLesson& loaded, const Step& step, const Tensor& numbers) {
   constexpr int all_digits = 15;
   Submission work{.name = "work", .files = {}, .notes = {}, .list = {}};
-  const Convention convention = loaded.trace.convention;
+  const TokenLayout token_layout = loaded.trace.token_layout;
   for (const Step& one : loaded.trace.steps) {
     const Tensor& tensor = &one == &step ? numbers : one.output;
-    work.files.push_back(handed_file(one.name, tensor, convention, all_digits));
+    work.files.push_back(handed_file(one.name, tensor, token_layout, all_digits));
     if (&one == &step) break;
   }
   return work;
@@ -88,8 +88,9 @@ bool is_named(const CheckReport& report, const Step& step, std::string_view id) 
 
 // Of one matrix or two, the mistake may look more like tokens that lie the other way round.
 bool is_taken_as(const CheckReport& report, std::string_view convention) {
-  return std::any_of(report.steps.begin(), report.steps.end(),
-                     [&](const StepReport& step) { return step.convention == convention; });
+  return std::any_of(report.steps.begin(), report.steps.end(), [&](const StepReport& step) {
+    return step.accepted_convention == convention;
+  });
 }
 
 // The numbers of one matrix can't tell the mistake from a convention: another layout, or as many
@@ -108,7 +109,7 @@ TEST_CASE("whoever makes a known mistake is told so") {
     for (std::size_t s = 0; s < loaded.trace.steps.size(); ++s) {
       const Step& step = loaded.trace.steps[s];
       const Hypothesis hypothesis(untouched, loaded.trace);
-      const std::vector<Source> sources = hypothesis.sources();
+      const std::vector<StepView> sources = hypothesis.sources();
       for (const Mistake& mistake : step.operation->mistakes) {
         std::vector<Tensor> versions;
         try {
@@ -120,7 +121,7 @@ TEST_CASE("whoever makes a known mistake is told so") {
           INFO(name << ": " << step.name << ": " << mistake.id);
           tried.insert(mistake.id);
           const Submission work = work_with(loaded, step, numbers);
-          const CheckReport report = check(loaded.lesson, loaded.trace, work, {});
+          const CheckReport report = check_submission(loaded.lesson, loaded.trace, work, {});
           CHECK((is_named(report, step, mistake.id) || is_taken_as_meant(report)));
         }
       }
@@ -153,12 +154,12 @@ TEST_CASE("tokens before the heads are a convention, and with --strict a transpo
       }
       INFO(name << ": " << step.name);
       const Submission work = work_with(loaded, step, numbers);
-      const CheckReport report = check(loaded.lesson, loaded.trace, work, {});
+      const CheckReport report = check_submission(loaded.lesson, loaded.trace, work, {});
       // One among others of as many heads as rows is a slip: their sizes don't tell.
       const bool taken = is_taken_as(report, "convention.heads-inside");
       CHECK((taken || (heads == right.rows() && is_named(report, step, "slip.transposed"))));
       CHECK((report.outcome == Outcome::wrong) != taken);
-      CHECK(is_named(check(loaded.lesson, loaded.trace, work, {.strict = true}), step,
+      CHECK(is_named(check_submission(loaded.lesson, loaded.trace, work, {.strict = true}), step,
                      "slip.transposed"));
       ++tried;
     }
@@ -186,10 +187,11 @@ TEST_CASE("whoever only rounds is never told wrong") {
             if (std::abs(x) < 1e9) x = habit(x * power) / power;
           }
           own.put(givens + s, numbers);
-          work.files.push_back(handed_file(step.name, numbers, loaded.trace.convention, decimals));
+          work.files.push_back(
+              handed_file(step.name, numbers, loaded.trace.token_layout, decimals));
         }
         INFO(name << " to " << decimals << " decimals");
-        CHECK(check(loaded.lesson, loaded.trace, work, {}).outcome == Outcome::correct);
+        CHECK(check_submission(loaded.lesson, loaded.trace, work, {}).outcome == Outcome::correct);
       }
     }
   }

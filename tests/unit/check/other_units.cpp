@@ -39,9 +39,9 @@ of = ["O_1", "L_1", "O_2", "L_2"]
   return task;
 }
 
-std::string convention(const qkv::CheckReport& report, std::string_view step) {
+std::string accepted_convention(const qkv::CheckReport& report, std::string_view step) {
   for (const qkv::StepReport& one : report.steps) {
-    if (one.step == step) return one.convention.value_or("none");
+    if (one.step == step) return one.accepted_convention.value_or("none");
   }
   return "not listed";
 }
@@ -55,8 +55,8 @@ TEST_CASE("log-sum-exps to base 2 are taken as they are where all are such") {
   CHECK(verdicts(report, "L_1") == "c c");
   CHECK(verdicts(report, "L_2") == "c c");
   CHECK(verdicts(report, "merged") == "c c");
-  CHECK(convention(report, "L_1") == "convention.lse-base");
-  CHECK(convention(report, "merged") == "none");
+  CHECK(accepted_convention(report, "L_1") == "convention.lse-base");
+  CHECK(accepted_convention(report, "merged") == "none");
   CHECK(verdicts(checked(two_parts(), {{"L_1", "1.895\n3.176"}}, {.strict = true}), "L_1") ==
         "w w");
 }

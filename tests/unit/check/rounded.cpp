@@ -6,10 +6,10 @@ namespace {
 
 using namespace qkv;
 
-qkv::Cells cells(std::initializer_list<double> numbers) {
+qkv::NumeralCells cells(std::initializer_list<double> numbers) {
   Numerals result;
   for (const double x : numbers) result.push_back({.value = x});
-  return Cells(std::move(result));
+  return NumeralCells(std::move(result));
 }
 
 }  // namespace

@@ -17,10 +17,10 @@ CheckReport checked_arrays(const Arrays& arrays, const Shape& shape = {2, 2},
   Texts texts;
   for (const auto& [name, numbers] : arrays) texts[name] = "0,0\n0,0\n";
   Submission work = submission_of(texts, task.trace);
-  for (HandedFile& file : work.files) {
-    file.written = written_of(shape, arrays.at(file.name), Precision::float64);
+  for (SubmittedFile& file : work.files) {
+    file.written = array_of_values(shape, arrays.at(file.name), Precision::float64);
   }
-  return check(task.lesson, task.trace, work, {});
+  return check_submission(task.lesson, task.trace, work, {});
 }
 
 TEST_CASE("a lone digit was rounded where the other matrices were, or where it is what is due") {

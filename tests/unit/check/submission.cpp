@@ -133,7 +133,7 @@ TEST_CASE("text in a cell costs no more than that cell") {
   const Directory directory(Files{{"K.csv", "2,2\n?,1\n"}, {"Q.csv", "5,two\n5,1\n"}});
   const Submission submission = read_submission(directory.path(), two_words().trace);
   REQUIRE(submission.files.size() == 2);
-  const Written& keys = submission.files[0].written;
+  const ParsedArray& keys = submission.files[0].written;
   CHECK(keys.unread == std::vector<std::string>{"?"});
   CHECK(keys.cells[2].unread == 1);
   CHECK(keys.cells[1].unread == 0);

@@ -11,7 +11,7 @@
 namespace qkv::test {
 
 Task::Task(const std::string& toml) {
-  LessonReading reading = read_lesson(toml, "test.toml", {});
+  ParsedLesson reading = read_lesson(toml, "test.toml", {});
   REQUIRE(reading.faults.empty());
   lesson = std::move(reading.lesson);
   trace = evaluate(lesson.recipe);
@@ -83,7 +83,7 @@ Submission submission_of(const Texts& texts, const Trace& trace) {
 }
 
 CheckReport checked(const Task& task, const Texts& texts, const CheckOptions& options) {
-  return check(task.lesson, task.trace, submission_of(texts, task.trace), options);
+  return check_submission(task.lesson, task.trace, submission_of(texts, task.trace), options);
 }
 
 std::string verdicts(const CheckReport& report, std::string_view step) {

@@ -35,8 +35,9 @@ TEST_CASE("a given is not copied to the next whole number") {
 
 TEST_CASE("an array of zeros is no mask") {
   Submission work = submission_of({{"context", "0,0\n0,0\n"}}, two_words().trace);
-  work.files[0].written = written_of({2, 2}, std::vector<double>(4), Precision::float32);
-  CHECK(mistakes(check(two_words().lesson, two_words().trace, work, {}), "context") == "tile.zero");
+  work.files[0].written = array_of_values({2, 2}, std::vector<double>(4), Precision::float32);
+  CHECK(mistakes(check_submission(two_words().lesson, two_words().trace, work, {}), "context") ==
+        "tile.zero");
 }
 
 TEST_CASE("a window that is forgotten under a causal mask has a name of its own") {
@@ -79,8 +80,8 @@ name = "scores"
 )");
   Submission work = submission_of({{"scores", "0,0\n"}}, shared.trace);
   const std::vector<double> by_first_keys = {1, 3, 2, 4, 3, 7, 4, 10};
-  work.files[0].written = written_of({4, 1, 2}, by_first_keys, Precision::float64);
-  const auto report = check(shared.lesson, shared.trace, work, {});
+  work.files[0].written = array_of_values({4, 1, 2}, by_first_keys, Precision::float64);
+  const auto report = check_submission(shared.lesson, shared.trace, work, {});
   CHECK_THAT(mistakes(report, "scores"), Catch::StartsWith("gqa.first-only"));
 }
 
@@ -125,7 +126,7 @@ TEST_CASE("a convention costs no marks") {
                                             {"attention_weights", "1,0\n0.009,0.991\n"},
                                             {"context", "4,10\n6.973,5.045\n"}});
   CHECK(report.outcome == Outcome::correct);
-  const Marks marks = MarkScheme(two_words().lesson, two_words().trace).of(report);
+  const Marks marks = Rubric(two_words().lesson, two_words().trace).of(report);
   CHECK(marks.total.marks == marks.total.of);
   for (const StepMarks& step : marks.steps) CHECK(step.marks == step.of);
 }

@@ -20,7 +20,7 @@ CheckReport check_two_words(const Texts& texts, const CheckOptions& options = {}
 
 std::string convention_of(const CheckReport& report, std::string_view step) {
   for (const StepReport& one : report.steps) {
-    if (one.step == step) return one.convention.value_or("none");
+    if (one.step == step) return one.accepted_convention.value_or("none");
   }
   return "not listed";
 }
@@ -94,8 +94,8 @@ TEST_CASE("one wild number does not excuse the others") {
 TEST_CASE("a wild number is explained within its own digits") {
   Submission work = submission_of({{"Q", "5,2\n5,1\n"}}, two_words().trace);
   const double wild[] = {5000.00048828125, 2, 5, 1};  // as float32 holds 5.0000005 times 1000
-  work.files[0].written = written_of({2, 2}, wild, Precision::float32);
-  const CheckReport report = check(two_words().lesson, two_words().trace, work, {});
+  work.files[0].written = array_of_values({2, 2}, wild, Precision::float32);
+  const CheckReport report = check_submission(two_words().lesson, two_words().trace, work, {});
   CHECK(verdicts(report, "Q") == "wc cc");
   CHECK(mistakes(report, "Q") == "slip.decimal-point");
 }
@@ -106,9 +106,9 @@ TEST_CASE("a program's exact numbers with few decimals excuse nothing behind the
   const double keys[] = {0.5, 1.6, 1.5, 3.3};
   const double scores[] = {5.75, 14.1, 4.1, 10.8};  // the first is 0.05 too much
   for (const Precision precision : {Precision::float32, Precision::float64}) {
-    work.files[0].written = written_of({2, 2}, keys, precision);
-    work.files[1].written = written_of({2, 2}, scores, precision);
-    const CheckReport report = check(two_words().lesson, two_words().trace, work, {});
+    work.files[0].written = array_of_values({2, 2}, keys, precision);
+    work.files[1].written = array_of_values({2, 2}, scores, precision);
+    const CheckReport report = check_submission(two_words().lesson, two_words().trace, work, {});
     CHECK(verdicts(report, "K") == "cc cc");
     CHECK(verdicts(report, "scores") == "wc cc");
   }
@@ -223,16 +223,17 @@ Submission with_arrays(const std::map<std::string, std::vector<double>>& arrays,
   Texts texts;
   for (const auto& [name, numbers] : arrays) texts[name] = "0,0\n0,0\n";
   Submission work = submission_of(texts, two_words().trace);
-  for (HandedFile& file : work.files) {
-    file.written = written_of({2, 2}, arrays.at(file.name), precision);
+  for (SubmittedFile& file : work.files) {
+    file.written = array_of_values({2, 2}, arrays.at(file.name), precision);
   }
   return work;
 }
 
 std::string verdicts_of(const std::map<std::string, std::vector<double>>& arrays,
                         Precision precision, std::string_view step) {
-  return verdicts(check(two_words().lesson, two_words().trace, with_arrays(arrays, precision), {}),
-                  step);
+  return verdicts(
+      check_submission(two_words().lesson, two_words().trace, with_arrays(arrays, precision), {}),
+      step);
 }
 
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
@@ -299,8 +300,8 @@ TEST_CASE("float32 numbers held as float64 are judged as float32") {
 
 TEST_CASE("wrong cells that fill a block are told as one") {
   const CheckReport report =
-      check(two_words().lesson, two_words().trace,
-            with_arrays({{"scores", {5.7, 0, 4.1, 0}}}, Precision::float32), {});
+      check_submission(two_words().lesson, two_words().trace,
+                       with_arrays({{"scores", {5.7, 0, 4.1, 0}}}, Precision::float32), {});
   const auto& region = report.steps.front().region;
   REQUIRE(region);
   CHECK(region->what == Region::What::zero);
@@ -311,7 +312,7 @@ TEST_CASE("wrong cells that fill a block are told as one") {
 }
 
 TEST_CASE("a matrix that is too large by one factor is told so") {
-  const CheckReport report = check(
+  const CheckReport report = check_submission(
       two_words().lesson, two_words().trace,
       with_arrays({{"scores", {5.7 * 1.3, 14.1 * 1.3, 4.1 * 1.3, 10.8 * 1.3}}}, Precision::float64),
       {});

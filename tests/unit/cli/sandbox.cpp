@@ -37,13 +37,13 @@ long version() {
 }
 
 /// The reason why `attempt` fails in a process that was confined first, or 0.
-int reason_in_confinement(FileUse use, const std::function<bool()>& attempt,
+int reason_in_confinement(FileAccess use, const std::function<bool()>& attempt,
                           const char* unconfined = nullptr) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::unsetenv("QKV_UNCONFINED");
     if (unconfined != nullptr) ::setenv("QKV_UNCONFINED", unconfined, 1);
-    confine(use);
+    enter_sandbox(use);
     errno = 0;
     ::_exit(attempt() ? 0 : errno);
   }
@@ -97,7 +97,7 @@ constexpr Change changes[] = {
 }  // namespace
 
 TEST_CASE("a command starts no program, connects to nothing and touches no other process") {
-  const FileUse use = GENERATE(FileUse::reads, FileUse::writes);
+  const FileAccess use = GENERATE(FileAccess::reads, FileAccess::writes);
   if (version() < 1) {
     WARN("this kernel has no Landlock: it confines nothing");
     return;
@@ -124,23 +124,23 @@ TEST_CASE("a command that only reads changes no file, and can read each") {
   for (const Change& change : changes) {
     INFO(change.name);
     const Place place;
-    CHECK(reason_in_confinement(FileUse::reads, [&] { return change.make(place); }) == EACCES);
-    CHECK(reason_in_confinement(FileUse::writes, [&] { return change.make(place); }) == 0);
+    CHECK(reason_in_confinement(FileAccess::reads, [&] { return change.make(place); }) == EACCES);
+    CHECK(reason_in_confinement(FileAccess::writes, [&] { return change.make(place); }) == 0);
   }
   const Place place;
   const auto reads = [&] { return ::open(place.file().c_str(), O_RDONLY) >= 0; };
-  CHECK(reason_in_confinement(FileUse::reads, reads) == 0);
+  CHECK(reason_in_confinement(FileAccess::reads, reads) == 0);
 }
 
 TEST_CASE("few commands may write files") {
   std::vector<std::string_view> writing;
   for (const Command* command : all_commands()) {
-    if (command->files == FileUse::writes) writing.push_back(command->name);
+    if (command->files == FileAccess::writes) writing.push_back(command->name);
   }
   // A walk by steps exports; one that is printed is confined to reading by itself.
   CHECK(writing == std::vector<std::string_view>{"run", "export", "report", "worksheet", "new"});
 }
 
 TEST_CASE("who wants to watch the program from inside can switch its confinement off") {
-  CHECK(reason_in_confinement(FileUse::reads, starts_a_program, "1") == 0);
+  CHECK(reason_in_confinement(FileAccess::reads, starts_a_program, "1") == 0);
 }

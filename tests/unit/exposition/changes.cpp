@@ -12,7 +12,7 @@ using namespace qkv;
 
 // relu of X, so that X shows through, with these rows and tokens.
 Trace trace_of(const std::string& x, const std::string& tokens = R"(["cat", "mat"])") {
-  const LessonReading reading =
+  const ParsedLesson reading =
       read_lesson("tokens = " + tokens + "\n[[given]]\nname = \"X\"\nvalue = " + x +
                       "\n[[step]]\nname = \"Y\"\nop = \"relu\"\nof = \"X\"\n",
                   "test.toml", {});

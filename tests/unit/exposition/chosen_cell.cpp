@@ -12,8 +12,8 @@ TEST_CASE("no cell that the course works out is hidden by a mask") {
     for (const Step& step : loaded.trace.steps) {
       if (step.output.values.empty()) continue;
       const CellReference cell = cell_of(loaded.lesson, loaded.trace, step);
-      INFO(lesson.name << ": " << reference_text(cell, step.output, loaded.trace.convention));
-      CHECK_FALSE(is_hidden(loaded.trace, step, cell));
+      INFO(lesson.name << ": " << reference_text(cell, step.output, loaded.trace.token_layout));
+      CHECK_FALSE(is_masked_cell(loaded.trace, step, cell));
     }
   }
 }

@@ -12,7 +12,7 @@ using namespace qkv;
 
 // Y = X·W is [-1.5, 1.5]; relu leaves its second row, which is the loss.
 LoadedLesson small_lesson() {
-  LessonReading reading = read_lesson(R"(
+  ParsedLesson reading = read_lesson(R"(
 [[given]]
 name  = "X"
 value = [[1, 2], [3, 0]]
@@ -37,18 +37,18 @@ of   = ["ones", "R"]
 [backward]
 of = "loss"
 )",
-                                      "test.toml", {});
+                                     "test.toml", {});
   REQUIRE(reading.faults.empty());
   Trace trace = evaluate(reading.lesson.recipe);
   return {std::move(reading.lesson), std::move(trace)};
 }
 
 std::vector<std::string> told(const LoadedLesson& loaded, const std::string& cell) {
-  const auto seen = seen_through(loaded, find_cell(cell, loaded.trace));
+  const auto seen = sensitivity_of(loaded, find_cell(cell, loaded.trace));
   REQUIRE(seen);
   std::vector<std::string> lines;
-  for (const SeenStep& step : seen->steps) {
-    lines.push_back(step.name + " " + seen_text(step, loaded.trace, 4));
+  for (const StepSensitivity& step : seen->steps) {
+    lines.push_back(step.name + " " + sensitivity_text(step, loaded.trace, 4));
   }
   return lines;
 }
@@ -70,21 +70,22 @@ TEST_CASE("a weight that moves no cell with a gradient is seen nowhere") {
 
 TEST_CASE("what is no gradient is seen through nothing") {
   const LoadedLesson loaded = small_lesson();
-  CHECK_FALSE(seen_through(loaded, find_cell("Y[1,1]", loaded.trace)));
-  CHECK_FALSE(seen_through(loaded, find_cell("W[1,1]", loaded.trace)));
-  CHECK_FALSE(seen_through(loaded, find_cell("d_loss[1,1]", loaded.trace)));
+  CHECK_FALSE(sensitivity_of(loaded, find_cell("Y[1,1]", loaded.trace)));
+  CHECK_FALSE(sensitivity_of(loaded, find_cell("W[1,1]", loaded.trace)));
+  CHECK_FALSE(sensitivity_of(loaded, find_cell("d_loss[1,1]", loaded.trace)));
 }
 
 TEST_CASE("gains times gradients add up to the gradient, at each step that all goes through") {
   const LoadedLesson loaded = load_lesson("way-back");
   const Tensor& weight = loaded.trace.at("d_W_Q");
   for (std::size_t i = 0; i < weight.values.size(); ++i) {
-    const auto seen = seen_through(loaded, cell_at("d_W_Q", weight, i));
+    const auto seen = sensitivity_of(loaded, cell_at("d_W_Q", weight, i));
     REQUIRE(seen);
-    for (const SeenStep& step : seen->steps) {
+    for (const StepSensitivity& step : seen->steps) {
       const Tensor& gradient = loaded.trace.at("d_" + step.name);
       double sum = 0;
-      for (const SeenCell& cell : step.cells) sum += cell.gain * gradient.values[cell.index];
+      for (const CellSensitivity& cell : step.cells)
+        sum += cell.derivative * gradient.values[cell.index];
       INFO(step.name << " of cell " << i);
       CHECK(sum == Approx(weight.values[i]).margin(1e-7));
     }

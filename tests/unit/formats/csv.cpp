@@ -16,13 +16,13 @@ using Values = std::vector<double>;
 using Texts = std::vector<std::string>;
 using Size = std::array<std::size_t, 2>;
 
-Values values(const Written& written) {
+Values values(const ParsedArray& written) {
   Values result;
   for (const Numeral& cell : written.cells) result.push_back(cell.value);
   return result;
 }
 
-Written read(std::string_view text) { return read_csv(text, "scores.csv"); }
+ParsedArray read(std::string_view text) { return read_csv(text, "scores.csv"); }
 
 std::string refusal_of(std::string_view text) {
   try {
@@ -34,7 +34,7 @@ std::string refusal_of(std::string_view text) {
 }
 
 TEST_CASE("a file of numbers is a matrix, with the digits as they were written") {
-  const Written written = read("1,0.50\n-2,1.2e-3\n");
+  const ParsedArray written = read("1,0.50\n-2,1.2e-3\n");
   CHECK(written.shape == Shape{2, 2});
   CHECK(values(written) == Values{1, 0.5, -2, 0.0012});
   CHECK(written.cells[1].decimals == 2);
@@ -81,7 +81,7 @@ TEST_CASE("a column of decimal commas is told from two columns by the expected s
 }
 
 TEST_CASE("an empty cell and nan are blank") {
-  const Written written = read("1,,nan\n\"\",2,3\n");
+  const ParsedArray written = read("1,,nan\n\"\",2,3\n");
   CHECK(std::isnan(written.cells[1].value));
   CHECK(std::isnan(written.cells[2].value));
   CHECK(std::isnan(written.cells[3].value));
@@ -89,7 +89,7 @@ TEST_CASE("an empty cell and nan are blank") {
 }
 
 TEST_CASE("the first row and column are labels where the first cell is empty and one is a word") {
-  const Written written = read(",the,cat\nthe,1,2\ncat,3,4\n");
+  const ParsedArray written = read(",the,cat\nthe,1,2\ncat,3,4\n");
   CHECK(written.shape == Shape{2, 2});
   CHECK(values(written) == Values{1, 2, 3, 4});
   CHECK(written.row_labels == Texts{"the", "cat"});
@@ -109,7 +109,7 @@ TEST_CASE("labels that are numbers are known by the size and the empty first cel
 }
 
 TEST_CASE("where the size is not known, numbers that count rows and columns are labels") {
-  const Written written = read(",1,2,3\n1,4,5,6\n2,7,8,9\n");
+  const ParsedArray written = read(",1,2,3\n1,4,5,6\n2,7,8,9\n");
   CHECK(written.shape == Shape{2, 3});
   CHECK(values(written) == Values{4, 5, 6, 7, 8, 9});
   CHECK(written.row_labels.empty());  // they say nothing that is not known
@@ -127,7 +127,7 @@ TEST_CASE("a label that is another number stands in quotes, so that it is no cel
                                    .row_labels = {"1984", "2"},
                                    .column_labels = {"1", "1984"}});
   CHECK(text == ",1,\"1984\"\n\"1984\",3,4\n2,5,6\n");
-  const Written written = read(text);
+  const ParsedArray written = read(text);
   CHECK(values(written) == cells);
   CHECK(written.row_labels == Texts{"1984", "2"});
   // Where all is in quotes, they tell nothing.
@@ -135,12 +135,13 @@ TEST_CASE("a label that is another number stands in quotes, so that it is no cel
 }
 
 TEST_CASE("labels may hold any mark, in quotes") {
-  const Written written = read(",\"a,b\",\"say \"\"hi\"\"\",\" x \",\"two\nlines\"\nr,1,2,3,4\n");
+  const ParsedArray written =
+      read(",\"a,b\",\"say \"\"hi\"\"\",\" x \",\"two\nlines\"\nr,1,2,3,4\n");
   CHECK(written.column_labels == Texts{"a,b", "say \"hi\"", " x ", "two\nlines"});
 }
 
 TEST_CASE("a bare semicolon may be a token") {
-  const Written written = read(",cat,;,dog\ncat,1,2,3\n");
+  const ParsedArray written = read(",cat,;,dog\ncat,1,2,3\n");
   CHECK(written.column_labels == Texts{"cat", ";", "dog"});
 }
 
@@ -333,7 +334,7 @@ TEST_CASE("a label that a spreadsheet would run as a formula can't be run") {
 TEST_CASE("labels of every kind come back as they were") {
   const Values cells = {1, 2, 3, 4, 5, 6, 7, 8};
   const std::vector<std::string_view> labels = {"=a", "'=a", "''", "a\"b", ";", ",", " the", "é\n"};
-  const Written written = read(to_csv(
+  const ParsedArray written = read(to_csv(
       {.rows = 1, .columns = 8, .values = cells, .row_labels = {"\t"}, .column_labels = labels}));
   CHECK(written.column_labels == Texts{"=a", "'=a", "''", "a\"b", ";", ",", " the", "é\n"});
   CHECK(written.row_labels == Texts{"\t"});
@@ -343,7 +344,7 @@ TEST_CASE("labels of every kind come back as they were") {
 TEST_CASE("every kind of double comes back bit for bit") {
   const Values cells = {-0.0,      5e-324, 1.7976931348623157e308,  -infinity, infinity,
                         0.1 + 0.2, 1e16,   -2.2250738585072014e-308};
-  const Written written = read(
+  const ParsedArray written = read(
       to_csv({.rows = 2, .columns = 4, .values = cells, .row_labels = {}, .column_labels = {}}));
   CHECK(values(written) == cells);
   CHECK(std::signbit(written.cells[0].value));
@@ -355,14 +356,14 @@ TEST_CASE("rows and columns in which nothing stands are no part of the matrix") 
        {"1,2\n3,4\n,\n,\n", "1,2,\n3,4,\n", ",,\n1,2,\n3,4,\n,,\n", "1,2\n3,4\n,,,,,,\n",
         "sep=;\n1;2\n3;4\n", ",a,b,\nx,1,2,\ny,3,4,\n,,,\n"}) {
     INFO(text);
-    const Written written = read_csv(text, "f.csv", expected);
+    const ParsedArray written = read_csv(text, "f.csv", expected);
     CHECK(written.shape == Shape{2, 2});
     CHECK(written.cells.back().value == 4);
   }
 }
 
 TEST_CASE("an empty row that the matrix has room for is a blank one") {
-  const Written written = read_csv("1,2\n,\n", "f.csv", std::array<std::size_t, 2>{2, 2});
+  const ParsedArray written = read_csv("1,2\n,\n", "f.csv", std::array<std::size_t, 2>{2, 2});
   CHECK(written.shape == Shape{2, 2});
   CHECK(std::isnan(written.cells.back().value));
 }
@@ -382,7 +383,7 @@ TEST_CASE("very many empty rows before the numbers take no longer than their len
 
 TEST_CASE("names over plain rows are as many as the numbers under them") {
   const std::array<std::size_t, 2> expected = {2, 2};
-  const Written blank_last = read_csv("a,b\nx,1,\ny,2,\n", "f.csv", expected);
+  const ParsedArray blank_last = read_csv("a,b\nx,1,\ny,2,\n", "f.csv", expected);
   CHECK(blank_last.shape == Shape{2, 2});
   CHECK(blank_last.row_labels == std::vector<std::string>{"x", "y"});
   CHECK(blank_last.column_labels == std::vector<std::string>{"a", "b"});

@@ -27,22 +27,22 @@ struct Scratch {
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch() { fs::remove_all(path); }
   void write(const std::string& name, std::string_view bytes) const {
-    write_whole(path / name, bytes);
+    write_atomically(path / name, bytes);
   }
   fs::path path;
 };
 
-Dump read(const Scratch& scratch) {
-  return read_dump(scratch.path, [](const std::string&) { return std::nullopt; });
+ArrayCollection read(const Scratch& scratch) {
+  return load_arrays(scratch.path, [](const std::string&) { return std::nullopt; });
 }
 
-std::vector<std::string> names_of(const Dump& dump) {
+std::vector<std::string> names_of(const ArrayCollection& dump) {
   std::vector<std::string> names;
-  for (const NamedWritten& matrix : dump.matrices) names.push_back(matrix.name);
+  for (const NamedArray& matrix : dump.matrices) names.push_back(matrix.name);
   return names;
 }
 
-std::vector<double> values_of(const Written& written) {
+std::vector<double> values_of(const ParsedArray& written) {
   std::vector<double> values;
   for (const Numeral& cell : written.cells) values.push_back(cell.value);
   return values;
@@ -64,7 +64,7 @@ TEST_CASE("heads in files of their own are one array again, in the order of thei
   scratch.write("02-scores.head-1.csv", "1,2\n");
   scratch.write("01-Q.csv", "9,9\n");
   scratch.write("03-A.csv", "8,8\n");
-  const Dump dump = read(scratch);
+  const ArrayCollection dump = read(scratch);
   CHECK(names_of(dump) == std::vector<std::string>{"Q", "scores", "A"});
   CHECK(dump.matrices[1].written.shape == Shape{2, 1, 2});
   CHECK(values_of(dump.matrices[1].written) == std::vector<double>{1, 2, 3, 4});
@@ -78,7 +78,7 @@ TEST_CASE("heads that don't make up an array are left out, and that is told") {
   scratch.write("K.head-3.csv", "1,2\n");
   scratch.write("V.head-1.csv", "1,2\n");
   scratch.write("V.head-2.csv", "1,2,3\n");
-  const Dump dump = read(scratch);
+  const ArrayCollection dump = read(scratch);
   CHECK(names_of(dump) == std::vector<std::string>{"Q"});
   CHECK(dump.notes == std::vector<std::string>{"V was left out: its files differ in shape",
                                                "K was left out: 2 of its 3 matrices have a file"});
@@ -88,7 +88,7 @@ TEST_CASE("of several forms of a matrix the first is taken") {
   const Scratch scratch;
   scratch.write("Q.csv", "1,2\n");
   scratch.write("Q.npy", to_npy(tensor_of({1, 2}, {3, 4})));
-  const Dump dump = read(scratch);
+  const ArrayCollection dump = read(scratch);
   REQUIRE(dump.matrices.size() == 1);
   CHECK(values_of(dump.matrices[0].written) == std::vector<double>{1, 2});
 }
@@ -99,7 +99,7 @@ TEST_CASE("in an export's directory only what its list names is read") {
   scratch.write("02-old.csv", "5,6\n");
   scratch.write("00-lesson.json",
                 R"({"givens": [], "steps": [{"name": "Q", "file": "01-Q.csv"}]})");
-  const Dump dump = read(scratch);
+  const ArrayCollection dump = read(scratch);
   CHECK(names_of(dump) == std::vector<std::string>{"Q"});
   CHECK(dump.whole_lesson);
   CHECK(dump.listed == std::vector<std::string>{"Q"});

@@ -13,14 +13,14 @@ namespace {
 using namespace qkv;
 using Values = std::vector<double>;
 
-Written one(const std::string& text) {
-  const std::vector<NamedWritten> matrices = read_json(text, "a.json");
+ParsedArray one(const std::string& text) {
+  const std::vector<NamedArray> matrices = read_json(text, "a.json");
   REQUIRE(matrices.size() == 1);
   CHECK(matrices[0].name.empty());
   return matrices[0].written;
 }
 
-Values values_of(const Written& written) {
+Values values_of(const ParsedArray& written) {
   Values values;
   for (const Numeral& cell : written.cells) values.push_back(cell.value);
   return values;
@@ -43,7 +43,7 @@ TEST_CASE("nested arrays of any rank are one matrix") {
 }
 
 TEST_CASE("decimals stay as they were written") {
-  const Written written = one("[0.50, -12, 1.20e-3, 7.0, 3]");
+  const ParsedArray written = one("[0.50, -12, 1.20e-3, 7.0, 3]");
   CHECK(written.cells[0].decimals == 2);
   CHECK(written.cells[1].decimals == 0);
   CHECK(written.cells[2].decimals == 5);
@@ -53,7 +53,7 @@ TEST_CASE("decimals stay as they were written") {
 }
 
 TEST_CASE("null and empty text are blank, and infinity comes in several spellings") {
-  const Written written = one(R"([null, "", "-inf", "inf", NaN, -Infinity, Infinity, "0.25"])");
+  const ParsedArray written = one(R"([null, "", "-inf", "inf", NaN, -Infinity, Infinity, "0.25"])");
   CHECK(std::isnan(written.cells[0].value));
   CHECK(std::isnan(written.cells[1].value));
   CHECK(written.cells[2].value == -infinity);
@@ -161,7 +161,7 @@ TEST_CASE("very many names take no longer than their length") {
 
 TEST_CASE("a number that no double holds costs its cell where cells may be lost") {
   const std::string text = "{\"Q\": [[1e400, 2], [-1.5E+999, 0.5e-400]], \"note\": \"3e999\"}";
-  const Written kept = read_json(text, "a.json", Unreadable::kept).front().written;
+  const ParsedArray kept = read_json(text, "a.json", OnBadCell::kept).front().written;
   CHECK(kept.unread == std::vector<std::string>{"1e400", "-1.5E+999"});
   CHECK(kept.cells[1].value == 2);
   CHECK(kept.cells[3].value == 0);
@@ -171,7 +171,7 @@ TEST_CASE("a number that no double holds costs its cell where cells may be lost"
 TEST_CASE("very many numbers that are too large take no longer than their length") {
   std::string text = "[1e999";
   for (int i = 0; i < 300'000; ++i) text += ",1e999";
-  CHECK(read_json(text + "]", "a.json", Unreadable::kept).front().written.cells.size() == 300'001);
+  CHECK(read_json(text + "]", "a.json", OnBadCell::kept).front().written.cells.size() == 300'001);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST_CASE("versions 2 and 3 have a longer header") {
 }
 
 TEST_CASE("in numbers that were handed in, NaN is a blank") {
-  const Written written = read_npy(file(header("<f4", "(1, 1)"), "\x00\x00\xc0\x7f"s), "Q.npy");
+  const ParsedArray written = read_npy(file(header("<f4", "(1, 1)"), "\x00\x00\xc0\x7f"s), "Q.npy");
   CHECK(written.shape == Shape{1, 1});
   CHECK(std::isnan(written.cells[0].value));
   CHECK(written.cells[0].decimals == 0);

@@ -76,7 +76,7 @@ std::string archive(const std::vector<Entry>& entries) {
 const std::string q = to_npy(tensor_of({1, 2}, {1, -0.5}));
 const std::string scores = to_npy(tensor_of({2, 1, 1}, {3, 4}));
 
-std::string refusal_of_archive(const std::string& bytes, std::size_t limit = largest_unpacked) {
+std::string refusal_of_archive(const std::string& bytes, std::size_t limit = max_unpacked_bytes) {
   try {
     read_npz(bytes, "all.npz", limit);
   } catch (const InputError& error) {

@@ -13,7 +13,7 @@ using namespace qkv;
 
 double value(std::string_view token) { return parse_numeral(token).numeral.value; }
 int decimals(std::string_view token) { return parse_numeral(token).numeral.decimals; }
-bool is_number(std::string_view token) { return parse_numeral(token).fault == NumeralFault::none; }
+bool is_number(std::string_view token) { return parse_numeral(token).fault == NumeralError::none; }
 
 TEST_CASE("a number is worth what its digits say") {
   CHECK(value("0.25") == 0.25);
@@ -90,14 +90,14 @@ TEST_CASE("a decimal comma is read where it is asked for, and only there") {
   CHECK(parse_numeral("0,25", DecimalMark::comma).numeral.value == 0.25);
   CHECK(parse_numeral("0,25", DecimalMark::comma).numeral.decimals == 2);
   CHECK(parse_numeral("-1,5e-2", DecimalMark::comma).numeral.value == -0.015);
-  CHECK(parse_numeral("0.25", DecimalMark::comma).fault == NumeralFault::not_a_number);
-  CHECK(parse_numeral("0,25").fault == NumeralFault::not_a_number);
+  CHECK(parse_numeral("0.25", DecimalMark::comma).fault == NumeralError::not_a_number);
+  CHECK(parse_numeral("0,25").fault == NumeralError::not_a_number);
 }
 
 TEST_CASE("too large is refused, too small is zero") {
-  CHECK(parse_numeral("1e999").fault == NumeralFault::too_large);
-  CHECK(parse_numeral("-1e999").fault == NumeralFault::too_large);
-  CHECK(parse_numeral("1e99999999999999999999").fault == NumeralFault::too_large);
+  CHECK(parse_numeral("1e999").fault == NumeralError::too_large);
+  CHECK(parse_numeral("-1e999").fault == NumeralError::too_large);
+  CHECK(parse_numeral("1e99999999999999999999").fault == NumeralError::too_large);
   CHECK(value("1e-999") == 0);
   CHECK(value("1e-99999999999999999999") == 0);
   CHECK(value("0e999") == 0);
@@ -105,9 +105,9 @@ TEST_CASE("too large is refused, too small is zero") {
 }
 
 TEST_CASE("a refusal says what to write instead") {
-  CHECK(refusal(NumeralFault::not_a_number, "1x") ==
+  CHECK(refusal(NumeralError::not_a_number, "1x") ==
         "\"1x\" is not a number: write it like 0.25 or 2.5e-3");
-  CHECK(refusal(NumeralFault::too_large, "1e999") ==
+  CHECK(refusal(NumeralError::too_large, "1e999") ==
         "\"1e999\" is too large: a number goes up to 1.79e308; for infinity write inf");
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("what a message quotes can neither break its line nor run the terminal
 TEST_CASE("a cell may be a fraction, a root or a percentage") {
   const auto number = [](std::string_view text) {
     const NumeralResult result = parse_cell(text);
-    return result.fault == NumeralFault::none ? result.numeral.value : -99;
+    return result.fault == NumeralError::none ? result.numeral.value : -99;
   };
   CHECK(number("1/3") == 1.0 / 3);
   CHECK(number("-1 / 4") == -0.25);
@@ -156,12 +156,12 @@ TEST_CASE("a percentage has its own decimals and two") {
 
 TEST_CASE("a fraction is as precise as its matrix, else as six digits") {
   Numerals among_decimals = {parse_cell("0.25").numeral, parse_cell("1/3").numeral};
-  settle_exact(among_decimals);
+  resolve_precision(among_decimals);
   CHECK(among_decimals[1].decimals == 2);
   CHECK_FALSE(among_decimals[1].scientific);
   Numerals alone = {parse_cell("1").numeral, parse_cell("1/3").numeral,
                     parse_cell("200/3").numeral};
-  settle_exact(alone);
+  resolve_precision(alone);
   CHECK(alone[1].scientific);
   CHECK(alone[1].decimals == 6);  // 3.33333e-01
   CHECK(alone[2].decimals == 4);  // 6.66667e+01

@@ -14,7 +14,7 @@ using namespace qkv;
 
 using Values = std::vector<double>;
 
-Written read(std::string_view text) { return read_pasted(text, "X"); }
+ParsedArray read(std::string_view text) { return read_printed_text(text, "X"); }
 
 Values values(std::string_view text) {
   Values result;
@@ -102,7 +102,7 @@ TEST_CASE("MATLAB's display is read") {
 }
 
 TEST_CASE("a common factor moves the point of every number, exactly") {
-  const Written written =
+  const ParsedArray written =
       read("A =\n\n   1.0e+03 *\n\n    0.0010    1.2346\n       NaN      -Inf\n");
   CHECK(written.cells[0].value == 1);
   CHECK(written.cells[1].value == 1234.6);
@@ -128,7 +128,7 @@ TEST_CASE("bare rows are read, one a line") {
 }
 
 TEST_CASE("CSV with labels is read too, whatever its labels are") {
-  const Written written = read(",[CLS],...\n=,1,2\n");
+  const ParsedArray written = read(",[CLS],...\n=,1,2\n");
   CHECK(written.shape == Shape{1, 2});
   CHECK(written.column_labels == std::vector<std::string>{"[CLS]", "..."});
 }

@@ -23,7 +23,7 @@ std::string file(const std::string& header, const std::string& data = {}) {
 
 bool all(const std::string&) { return true; }
 
-std::vector<NamedWritten> read(const std::string& bytes) {
+std::vector<NamedArray> read(const std::string& bytes) {
   return read_safetensors(bytes, "w.safetensors", all);
 }
 
@@ -36,7 +36,7 @@ std::string refusal_of(const std::string& bytes) {
   return "nothing was refused";
 }
 
-Values values_of(const Written& written) {
+Values values_of(const ParsedArray& written) {
   Values values;
   for (const Numeral& cell : written.cells) values.push_back(cell.value);
   return values;
@@ -140,7 +140,7 @@ TEST_CASE("a safetensors file cut short anywhere is refused, and no changed byte
       std::string changed = whole;
       changed[at] = static_cast<char>(changed[at] ^ flip);
       try {
-        const std::vector<NamedWritten> tensors = read(changed);
+        const std::vector<NamedArray> tensors = read(changed);
         CHECK(tensors.size() <= 2);
       } catch (const InputError&) {
       }

@@ -46,23 +46,23 @@ std::string refused_action(Action action) {
 
 TEST_CASE("a file is written whole, and nothing else is left in its directory") {
   const Scratch scratch;
-  write_whole(scratch.path / "a.csv", "1,2\n");
+  write_atomically(scratch.path / "a.csv", "1,2\n");
   CHECK(read_bytes(scratch.path / "a.csv") == "1,2\n");
   CHECK(scratch.files() == 1);
 }
 
 TEST_CASE("a file that was there is replaced") {
   const Scratch scratch;
-  write_whole(scratch.path / "a.csv", "a long text before");
-  write_whole(scratch.path / "a.csv", "new");
+  write_atomically(scratch.path / "a.csv", "a long text before");
+  write_atomically(scratch.path / "a.csv", "new");
   CHECK(read_bytes(scratch.path / "a.csv") == "new");
 }
 
 TEST_CASE("a link is replaced, and what it points to is left alone") {
   const Scratch scratch;
-  write_whole(scratch.path / "other", "precious");
+  write_atomically(scratch.path / "other", "precious");
   fs::create_symlink(scratch.path / "other", scratch.path / "a.csv");
-  write_whole(scratch.path / "a.csv", "new");
+  write_atomically(scratch.path / "a.csv", "new");
   CHECK(read_bytes(scratch.path / "other") == "precious");
   CHECK_FALSE(fs::is_symlink(scratch.path / "a.csv"));
 }
@@ -70,26 +70,26 @@ TEST_CASE("a link is replaced, and what it points to is left alone") {
 TEST_CASE("a name as long as the system allows can be written") {
   const Scratch scratch;
   const std::string name(255, 'x');
-  write_whole(scratch.path / name, "1");
+  write_atomically(scratch.path / name, "1");
   CHECK(read_bytes(scratch.path / name) == "1");
 }
 
 TEST_CASE("a device is written to, not replaced") {
-  write_whole("/dev/null", "1");
+  write_atomically("/dev/null", "1");
   CHECK(fs::is_character_file("/dev/null"));
 }
 
 TEST_CASE("a write that cannot be done says why and leaves nothing behind") {
   const Scratch scratch;
   const std::string directory = scratch.path.string();
-  CHECK(refused_action([&] { write_whole(scratch.path, "1"); }) ==
+  CHECK(refused_action([&] { write_atomically(scratch.path, "1"); }) ==
         directory + ": this is a directory: name a file in it");
-  CHECK(refused_action([&] { write_whole(scratch.path / "none" / "a.csv", "1"); }) ==
+  CHECK(refused_action([&] { write_atomically(scratch.path / "none" / "a.csv", "1"); }) ==
         directory + "/none/a.csv: its directory does not exist: make it first");
-  CHECK(refused_action([&] { write_whole(scratch.path / std::string(256, 'x'), "1"); }) ==
+  CHECK(refused_action([&] { write_atomically(scratch.path / std::string(256, 'x'), "1"); }) ==
         directory + "/" + std::string(256, 'x') +
             ": the file cannot be written: File name too long");
-  CHECK(refused_action([] { write_whole("/dev/full", "1"); }) ==
+  CHECK(refused_action([] { write_atomically("/dev/full", "1"); }) ==
         "/dev/full: the file cannot be written: No space left on device");
   CHECK(scratch.files() == 0);
 }
@@ -100,7 +100,7 @@ TEST_CASE("a signal in the middle of a write removes the temporary") {
   if (child == 0) {
     std::signal(SIGTERM, SIG_DFL);
     const std::string large(1 << 22, 'x');
-    for (;;) write_whole(scratch.path / "a.csv", large);  // until the signal comes
+    for (;;) write_atomically(scratch.path / "a.csv", large);  // until the signal comes
   }
   while (!fs::exists(scratch.path / "a.csv")) ::usleep(1000);
   ::kill(child, SIGTERM);
@@ -121,7 +121,7 @@ TEST_CASE("a directory is made with those above it, and again without complaint"
 
 TEST_CASE("a file in the way of a directory is refused") {
   const Scratch scratch;
-  write_whole(scratch.path / "a", "1");
+  write_atomically(scratch.path / "a", "1");
   const std::string remedy =
       ": a file is in the way of this directory: remove it or name another directory";
   CHECK(refused_action([&] { make_directory(scratch.path / "a"); }) ==
@@ -132,18 +132,18 @@ TEST_CASE("a file in the way of a directory is refused") {
 
 TEST_CASE("a file is read by its extension") {
   const Scratch scratch;
-  write_whole(scratch.path / "a.csv", "1;2\n");
-  write_whole(scratch.path / "b.TSV", "1\t2\n");
-  write_whole(scratch.path / "c.txt", "tensor([[1., 2.]])\n");
-  CHECK(read_written(scratch.path / "a.csv").shape == Shape{1, 2});
-  CHECK(read_written(scratch.path / "b.TSV").shape == Shape{1, 2});
-  CHECK(read_written(scratch.path / "c.txt").shape == Shape{1, 2});
+  write_atomically(scratch.path / "a.csv", "1;2\n");
+  write_atomically(scratch.path / "b.TSV", "1\t2\n");
+  write_atomically(scratch.path / "c.txt", "tensor([[1., 2.]])\n");
+  CHECK(read_array(scratch.path / "a.csv").shape == Shape{1, 2});
+  CHECK(read_array(scratch.path / "b.TSV").shape == Shape{1, 2});
+  CHECK(read_array(scratch.path / "c.txt").shape == Shape{1, 2});
 }
 
 TEST_CASE("a file that cannot be read says why") {
   const Scratch scratch;
   const std::string directory = scratch.path.string();
-  write_whole(scratch.path / "a.xlsx", "PK");
+  write_atomically(scratch.path / "a.xlsx", "PK");
   CHECK(refused_action([&] { read_bytes(scratch.path / "none.csv"); }) ==
         directory + "/none.csv: there is no such file: check the name and the directory");
   CHECK(refused_action([&] { read_bytes(scratch.path); }) ==
@@ -155,11 +155,11 @@ TEST_CASE("a file that cannot be read says why") {
 }
 
 TEST_CASE("an unknown extension is refused with those that are known") {
-  CHECK_THAT(refused_action([] { read_written("a.xlsx"); }),
+  CHECK_THAT(refused_action([] { read_array("a.xlsx"); }),
              Catch::StartsWith(
                  "a.xlsx: \".xlsx\" is not a known extension: save the numbers as one of .csv"));
   CHECK_THAT(
-      refused_action([] { read_written("scores"); }),
+      refused_action([] { read_array("scores"); }),
       Catch::StartsWith("scores: the name has no extension: save the numbers as one of .csv"));
 }
 

@@ -129,7 +129,7 @@ TEST_CASE("a product of hundreds of terms is nothing to ask for") {
 }
 
 TEST_CASE("who missed the mask is sent to the lesson on minus infinity") {
-  const auto lesson = reading_about(mask_operation, find_lesson("the-fat-cat").lesson);
+  const auto lesson = lesson_about(mask_operation, find_lesson("the-fat-cat").lesson);
   CHECK(lesson == "causal");
 }
 
@@ -164,10 +164,10 @@ TEST_CASE(
 
 TEST_CASE("who missed a step is sent to the lesson that explains it") {
   const Lesson lesson = find_lesson("the-fat-cat").lesson;
-  CHECK(reading_about(scale_operation, lesson) == "why-scale");
-  CHECK(reading_about(project_operation, lesson) == "projections");
-  CHECK(reading_about(weighted_sum_operation, lesson) == "token-mixing");
-  CHECK_FALSE(reading_about(scale_operation, find_lesson("why-scale").lesson));
+  CHECK(lesson_about(scale_operation, lesson) == "why-scale");
+  CHECK(lesson_about(project_operation, lesson) == "projections");
+  CHECK(lesson_about(weighted_sum_operation, lesson) == "token-mixing");
+  CHECK_FALSE(lesson_about(scale_operation, find_lesson("why-scale").lesson));
 }
 
 TEST_CASE("what is no number costs no try") {
@@ -185,10 +185,10 @@ TEST_CASE("a question shows every number that is needed, in a narrow window, too
   const Walkthrough walk = walkthrough(lesson, {0, 0}, 4, false);
   Quiz quiz(0);
   REQUIRE(quiz.ask(walk));
-  Showcase showcase;
-  const std::string narrow = quiz.question(walk, {.rows = 20, .columns = 40}, showcase);
+  MatrixCache matrix_cache;
+  const std::string narrow = quiz.question(walk, {.rows = 20, .columns = 40}, matrix_cache);
   CHECK(narrow.find("A[1,7] = 17.5") != std::string::npos);
-  const std::string wide = quiz.question(walk, {.rows = 20, .columns = 80}, showcase);
+  const std::string wide = quiz.question(walk, {.rows = 20, .columns = 80}, matrix_cache);
   CHECK(wide.find("A[1,7]") == std::string::npos);
   CHECK(wide.find("17.5") != std::string::npos);
 }

@@ -334,7 +334,7 @@ TEST_CASE("the smallest windows show what they can") {
       for (const char* keys : {"", "e", "\r", "\x1b[C", "?", "q", "sX[1,1]=2\r"}) {
         const Lines lines = after(machine, keys);
         CHECK(lines.size() == rows);
-        for (const std::string& line : lines) CHECK(shown_width(line) <= columns);
+        for (const std::string& line : lines) CHECK(display_width(line) <= columns);
       }
     }
   }

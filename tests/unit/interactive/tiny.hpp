@@ -13,7 +13,7 @@
 namespace qkv::test {
 
 inline LoadedLesson loaded(const std::string& toml) {
-  const LessonReading reading = read_lesson(toml, "tiny.toml", std::filesystem::path());
+  const ParsedLesson reading = read_lesson(toml, "tiny.toml", std::filesystem::path());
   return {reading.lesson, evaluate(reading.lesson.recipe)};
 }
 

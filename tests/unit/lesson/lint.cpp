@@ -44,7 +44,7 @@ std::string expected_faults(const std::string& toml) {
 
 std::string faults_of(const fs::path& file) {
   fs::current_path(file.parent_path());  // so that files are named as the lesson names them
-  const LessonReading reading = read_lesson(read_bytes(file), "lesson", {});
+  const ParsedLesson reading = read_lesson(read_bytes(file), "lesson", {});
   std::string lines;
   for (const Fault& fault : lint(reading)) {
     lines += fault_line(reading.lesson, fault).substr(std::string("lesson:").size()) + "\n";
@@ -71,7 +71,7 @@ TEST_CASE("a good lesson has no faults and reproduces NumPy's and PyTorch's numb
   for (const fs::path& file : files) {
     INFO(file.filename().string());
     CHECK(faults_of(file) == "");
-    const LessonReading reading = read_lesson(read_bytes(file), "lesson", file.parent_path());
+    const ParsedLesson reading = read_lesson(read_bytes(file), "lesson", file.parent_path());
     CHECK_FALSE(reading.lesson.expectations.empty());
   }
 }
@@ -81,7 +81,7 @@ TEST_CASE("every lesson of the course is sound") {
   for (const BuiltInLesson& lesson : built_in_lessons()) {
     INFO(lesson.name);
     std::string lines;
-    const LessonReading reading = find_lesson(std::string(lesson.name));
+    const ParsedLesson reading = find_lesson(std::string(lesson.name));
     for (const Fault& fault : lint(reading)) lines += fault_line(reading.lesson, fault) + "\n";
     CHECK(lines == "");
   }

@@ -9,8 +9,8 @@
 namespace {
 
 // Two tokens: scores [[1, 5], [2, 8]]; masked [[1, -inf], [2, 8]]; weights [[0.5, 0.5], [0, 1]].
-qkv::Trace trace(const std::string& convention = "rows") {
-  const qkv::LessonReading reading = qkv::read_lesson("convention = \"" + convention + R"("
+qkv::Trace trace(const std::string& token_layout = "rows") {
+  const qkv::ParsedLesson reading = qkv::read_lesson("convention = \"" + token_layout + R"("
 tokens = ["cat", "mat"]
 [[given]]
 name = "scores"
@@ -28,7 +28,7 @@ name = "masked"
 op = "mask"
 of = "scores"
 )",
-                                                      "lesson.toml", {});
+                                                     "lesson.toml", {});
   REQUIRE(reading.faults.empty());
   return qkv::evaluate(reading.lesson.recipe);
 }
@@ -140,7 +140,7 @@ TEST_CASE("d_k is the width of a query, whichever way round its weight is stored
         "[[given]]\nname = \"W_Q\"\nvalue = " +
         weight + "\n[[step]]\nname = \"q\"\nop = \"project\"\nof = [\"X\", \"W_Q\"]\nlayout = \"" +
         layout + "\"\n";
-    const qkv::LessonReading reading = qkv::read_lesson(toml, "lesson.toml", {});
+    const qkv::ParsedLesson reading = qkv::read_lesson(toml, "lesson.toml", {});
     return qkv::symbol(qkv::evaluate(reading.lesson.recipe), "d_k");
   };
   CHECK(width_of("[[1, 0, 2], [0, 1, 1]]", "out-in") == 2);

@@ -16,7 +16,7 @@ using Texts = std::vector<std::string>;
 namespace {
 
 // A = X·W, and two steps that have nothing to do with it; the last asks something.
-constexpr std::string_view toml = R"(title = "Two products"
+constexpr std::string_view lesson_text = R"(title = "Two products"
 tokens = ["fat", "cat"]
 [[given]]
 name = "X"
@@ -52,8 +52,8 @@ What is A?
     qkv explain two.toml 'A[1,1]'"""
 )";
 
-std::shared_ptr<const LoadedLesson> loaded(std::string_view text = toml) {
-  LessonReading reading = read_lesson(text, "two.toml", {});
+std::shared_ptr<const LoadedLesson> loaded(std::string_view text = lesson_text) {
+  ParsedLesson reading = read_lesson(text, "two.toml", {});
   Trace trace = evaluate(reading.lesson.recipe);
   return std::make_shared<const LoadedLesson>(
       LoadedLesson{std::move(reading.lesson), std::move(trace)});
@@ -86,7 +86,7 @@ TEST_CASE("title, say and notice go, what the lesson asks stays") {
 }
 
 TEST_CASE("what is marked to hold of any numbers stays, with live numbers") {
-  std::string marked(toml);
+  std::string marked(lesson_text);
   const auto put = [&](std::string_view from, std::string_view to) {
     marked.replace(marked.find(from), from.size(), to);
   };
@@ -97,17 +97,17 @@ TEST_CASE("what is marked to hold of any numbers stays, with live numbers") {
 {any}Its size: {A.shape}. {own}No more.""")");
   put(R"(notice = "A is X.")", R"(notice = "{own W}A is X.")");
   const auto own = loaded(marked);
-  CHECK(live_prose(own->lesson.texts[0].say.text, own->trace, 4) ==
+  CHECK(fill_placeholders(own->lesson.texts[0].say.text, own->trace, 4) ==
         "A[1,1] is 1. W is one. X stays.\n\nIts size: 2×2. No more.");
   const LoadedLesson other = with_cell_set(own, "W[1,1]=5");
-  CHECK(live_prose(other.lesson.texts[0].say.text, other.trace, 4) ==
+  CHECK(fill_placeholders(other.lesson.texts[0].say.text, other.trace, 4) ==
         "A[1,1] is 5. X stays.\n\nIts size: 2×2.");
   CHECK(other.lesson.texts[0].notice.text.empty());
   CHECK(other.lesson.texts[0].title.empty());
 }
 
 TEST_CASE("a step that is general keeps its title, and its words up to a mark") {
-  std::string marked(toml);
+  std::string marked(lesson_text);
   marked.replace(marked.find("op = \"matmul\""), 13, "general = true\nop = \"matmul\"");
   const StepText words = with_cell_set(loaded(marked), "W[1,1]=5").lesson.texts[0];
   CHECK(words.title == "W keeps X");
@@ -129,7 +129,7 @@ TEST_CASE("a number set to what it was changes no words") {
 TEST_CASE("other words of the same number are another text") {
   Trace other = loaded()->trace;
   other.givens[0].tensor.axes[0].labels = {"the", "mat"};
-  CHECK(said(with_true_words(loaded()->lesson, loaded()->trace, other)) ==
+  CHECK(said(without_stale_prose(loaded()->lesson, loaded()->trace, other)) ==
         Texts{"", "U stays.", "C has three; A had {A[cat,2]}."});
 }
 

@@ -25,8 +25,8 @@ class BackWork {
   BackWork(const Sample& sample, std::size_t operand, Dice& dice)
       : forward_(*sample.work), operand_(operand), inputs_{forward_.result()} {
     const Call& there = forward_.call();
-    const WayBack way =
-        forward_.operation().way_back({operand, there.inputs.size(), there.options});
+    const BackwardRule way =
+        forward_.operation().backward({operand, there.inputs.size(), there.options});
     operation_ = way.operation;
     if (!operation_) return;
     arriving_ = inputs_[0];
@@ -38,9 +38,9 @@ class BackWork {
     call_.step = "gradient";
     call_.inputs = {&arriving_, there.inputs[operand]};
     call_.names = {"dY", there.names[operand]};
-    for (const std::size_t need : way.needs) {
-      call_.inputs.push_back(need == WayBack::result ? &inputs_[0] : there.inputs[need]);
-      call_.names.push_back(need == WayBack::result ? "Y" : there.names[need]);
+    for (const std::size_t need : way.saved) {
+      call_.inputs.push_back(need == BackwardRule::result ? &inputs_[0] : there.inputs[need]);
+      call_.names.push_back(need == BackwardRule::result ? "Y" : there.names[need]);
     }
   }
   BackWork(const BackWork&) = delete;
@@ -177,7 +177,7 @@ TEST_CASE("every operation knows its way back") {
   for (const Operation* operation : catalogue()) {
     INFO(operation->name << ": write its gradients and give it a way_back (ops/way_back.hpp), or "
                             "no_way_back where none flows");
-    CHECK(operation->way_back != nullptr);
+    CHECK(operation->backward != nullptr);
   }
 }
 

@@ -132,9 +132,9 @@ TEST_CASE("two parts that were worked apart are merged into the same") {
 
 TEST_CASE("heads in tiles share what has no head axis") {
   const qkv::Tensor scores = stack({{{1, 0}}, {{0, 3}}});
-  const qkv::Tensor tops = apply("running_max", {matrix({{2}}), scores});
-  CHECK(difference(rows_of(tops, 0), {{2}}) == "");
-  CHECK(difference(rows_of(tops, 1), {{3}}) == "");
+  const qkv::Tensor maxima = apply("running_max", {matrix({{2}}), scores});
+  CHECK(difference(rows_of(maxima, 0), {{2}}) == "");
+  CHECK(difference(rows_of(maxima, 1), {{3}}) == "");
 }
 
 TEST_CASE("operands that are missing are told") {

@@ -32,7 +32,7 @@ TEST_CASE("characters are what a person counts, blanks included") {
 }
 
 TEST_CASE("without a vocabulary the ids count the distinct tokens in order of appearance") {
-  const auto ids = apply("tokenise", {}, {}, text("the fat cat sat on the mat"));
+  const auto ids = apply("tokenise", {}, {}, text_environment("the fat cat sat on the mat"));
   CHECK(ids.shape() == qkv::Shape{7});
   CHECK(ids.values == std::vector<double>{0, 1, 2, 3, 4, 0, 5});
   CHECK(ids.axes[0].name == "token");
@@ -40,24 +40,24 @@ TEST_CASE("without a vocabulary the ids count the distinct tokens in order of ap
 }
 
 TEST_CASE("with a vocabulary an id is the token's place in it, from 0") {
-  CHECK(apply("tokenise", {}, {}, text("mat the", {"the", "fat", "mat"})).values ==
+  CHECK(apply("tokenise", {}, {}, text_environment("mat the", {"the", "fat", "mat"})).values ==
         std::vector<double>{2, 0});
 }
 
 TEST_CASE("a token that the vocabulary lacks is refused by name") {
-  CHECK(refusal("tokenise", {}, {}, text("the dog", {"the", "fat", "mat"})) ==
+  CHECK(refusal("tokenise", {}, {}, text_environment("the dog", {"the", "fat", "mat"})) ==
         "step: \"dog\" is not in the vocabulary (the, fat, mat); write the text in these words, or "
         "add \"dog\" to vocabulary = […] in the lesson's file (with --model: to --vocabulary)");
   Tokens many;
   for (char c = 'a'; c <= 'z'; ++c) many.emplace_back(1, c);
-  CHECK(refusal("tokenise", {}, {}, text("dog", many)) ==
+  CHECK(refusal("tokenise", {}, {}, text_environment("dog", many)) ==
         "step: \"dog\" is not in the vocabulary (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, "
         "p, q, r, s, t, u, v, w, x, …); write the text in these words, or add \"dog\" to "
         "vocabulary = […] in the lesson's file (with --model: to --vocabulary)");
 }
 
 TEST_CASE("a slip of the keys in a token is told with the word that was meant") {
-  CHECK(refusal("tokenise", {}, {}, text("the fluffi", {"the", "fluffy", "mat"})) ==
+  CHECK(refusal("tokenise", {}, {}, text_environment("the fluffi", {"the", "fluffy", "mat"})) ==
         "step: \"fluffi\" is not in the vocabulary (the, fluffy, mat); did you mean \"fluffy\"? "
         "Else write the text in these words, or add \"fluffi\" to vocabulary = […] in the lesson's "
         "file (with --model: to --vocabulary)");
@@ -65,18 +65,20 @@ TEST_CASE("a slip of the keys in a token is told with the word that was meant") 
 
 TEST_CASE("lowercase makes capitals small before the vocabulary is asked") {
   const OptionMap lower = {{"lowercase", true}};
-  CHECK(apply("tokenise", {}, lower, text("The ÉTÉ the", {"the", "été"})).values ==
+  CHECK(apply("tokenise", {}, lower, text_environment("The ÉTÉ the", {"the", "été"})).values ==
         std::vector<double>{0, 1, 0});
-  CHECK(apply("tokenise", {}, lower, text("The the")).axes[0].labels == Tokens{"the", "the"});
+  CHECK(apply("tokenise", {}, lower, text_environment("The the")).axes[0].labels ==
+        Tokens{"the", "the"});
   CHECK(
-      refusal("tokenise", {}, {}, text("The", {"the"})) ==
+      refusal("tokenise", {}, {}, text_environment("The", {"the"})) ==
       "step: \"The\" is not in the vocabulary (the); did you mean \"the\"? Else write the text in "
       "these words, or add \"The\" to vocabulary = […] in the lesson's file (with --model: to "
       "--vocabulary)");
 }
 
 TEST_CASE("method characters makes a token of each character") {
-  const auto ids = apply("tokenise", {}, {{"method", std::string("characters")}}, text("abba"));
+  const auto ids =
+      apply("tokenise", {}, {{"method", std::string("characters")}}, text_environment("abba"));
   CHECK(ids.values == std::vector<double>{0, 1, 1, 0});
   CHECK(ids.axes[0].labels == Tokens{"a", "b", "b", "a"});
 }
@@ -109,9 +111,9 @@ TEST_CASE("the padding may be a token of the vocabulary or an id") {
 }
 
 TEST_CASE("an empty text is refused, and so is none") {
-  CHECK(refusal("tokenise", {}, {}, text("")) ==
+  CHECK(refusal("tokenise", {}, {}, text_environment("")) ==
         "step: the text is empty; give it at least one word");
-  CHECK(refusal("tokenise", {}, {}, text(" \n\t")) ==
+  CHECK(refusal("tokenise", {}, {}, text_environment(" \n\t")) ==
         "step: the text is empty; give it at least one word");
   CHECK(refusal("tokenise", {}, {}, texts({"a", ""})) ==
         "step: the text is empty; give it at least one word");
@@ -121,6 +123,6 @@ TEST_CASE("an empty text is refused, and so is none") {
 }
 
 TEST_CASE("a text that is not UTF-8 is refused") {
-  CHECK(refusal("tokenise", {}, {}, text("caf\xe9")) ==
+  CHECK(refusal("tokenise", {}, {}, text_environment("caf\xe9")) ==
         "the text is not UTF-8; save it as UTF-8 and try again");
 }

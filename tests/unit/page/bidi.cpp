@@ -11,15 +11,15 @@ TEST_CASE("a label from the right stands by itself among what runs from the left
 }
 
 TEST_CASE("in a text from the right cells and signed numbers stand by themselves") {
-  const Directed own = directed("המספר Q[החתול,1] הוא −2.");
+  const BidiText own = bidi_text("המספר Q[החתול,1] הוא −2.");
   CHECK(own.attributes == " dir=\"rtl\" lang=\"he\"");
   CHECK(own.html ==
         "המספר <bdi dir=\"ltr\">Q[<bdi>החתול</bdi>,1]</bdi> הוא <bdi dir=\"ltr\">−2.</bdi>");
 }
 
 TEST_CASE("the letters tell the language, most of them the direction") {
-  CHECK(directed("القط السمين").attributes == " dir=\"rtl\" lang=\"ar\"");
-  CHECK(directed("the word חתול in a sentence").attributes.empty());
-  CHECK(directed("12 + 3").attributes.empty());
+  CHECK(bidi_text("القط السمين").attributes == " dir=\"rtl\" lang=\"ar\"");
+  CHECK(bidi_text("the word חתול in a sentence").attributes.empty());
+  CHECK(bidi_text("12 + 3").attributes.empty());
   CHECK(html_inline("חתול") == "<bdi dir=\"rtl\" lang=\"he\">חתול</bdi>");
 }

@@ -14,19 +14,20 @@ using namespace qkv;
 namespace {
 
 // Cells of one matrix of `rows` × `columns`, with one value each.
-Pattern pattern_of_grid(std::size_t rows, std::size_t columns, const std::vector<double>& values) {
+IndexMap index_map_of_grid(std::size_t rows, std::size_t columns,
+                           const std::vector<double>& values) {
   std::vector<ShownCell> cells;
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < columns; ++j) cells.push_back({{0, i, j}, {0, i, j}});
   }
-  return pattern_of(values, cells, {1, rows, columns});
+  return index_map_of(values, cells, {1, rows, columns});
 }
 
 // Whether the program's term is the expression, parts and places and all; with tokens as columns
 // the weight of a product stands first.
-bool is_same(const ProgramForm& form, std::size_t at, const Expression& expression,
+bool is_same(const BytecodeForm& form, std::size_t at, const Expression& expression,
              const ShownCell& cell, const std::array<std::size_t, 3>& extents, bool weight_first) {
-  const ProgramTerm& term = form[at];
+  const BytecodeTerm& term = form[at];
   const auto number = [&](std::size_t i) { return value_at(term.varying[i], cell, extents); };
   if (term.kind != expression.kind() || term.parts.size() != expression.parts().size())
     return false;
@@ -46,14 +47,14 @@ bool is_same(const ProgramForm& form, std::size_t at, const Expression& expressi
 }
 
 std::size_t differing_cells(const Trace& trace, const TensorView& view) {
-  ProgramNeeds needs;
+  BytecodeInputs needs;
   const std::vector<ShownCell> cells = view.cells();
-  const CellProgram program = program_of(trace, *view.step, cells, view.extents(), needs);
+  const CellBytecode program = bytecode_of(trace, *view.step, cells, view.extents(), needs);
   std::size_t differing = 0;
   for (const ShownCell& cell : cells) {
     const Expression expression =
         expression_of(trace, *view.step, {view.name, cell.index[0], cell.index[1], cell.index[2]});
-    const ProgramForm& form =
+    const BytecodeForm& form =
         program.forms[static_cast<std::size_t>(value_at(program.which, cell, view.extents()))];
     const bool same = is_same(form, form.size() - 1, expression, cell, view.extents(),
                               writes_weight_first(trace, *view.step));
@@ -65,32 +66,32 @@ std::size_t differing_cells(const Trace& trace, const TensorView& view) {
 }  // namespace
 
 TEST_CASE("a number that grows evenly is told by where it begins and how it grows") {
-  const Pattern pattern = pattern_of_grid(2, 3, {5, 7, 9, 6, 8, 10});  // 5 + row + 2·column
+  const IndexMap pattern = index_map_of_grid(2, 3, {5, 7, 9, 6, 8, 10});  // 5 + row + 2·column
   CHECK(pattern.by == 0);
   CHECK(pattern.linear == std::array<double, 4>{5, 0, 1, 2});
 }
 
 TEST_CASE("a number that depends on the row alone takes a table of rows") {
-  const Pattern pattern = pattern_of_grid(3, 2, {4, 4, 1, 1, 9, 9});
+  const IndexMap pattern = index_map_of_grid(3, 2, {4, 4, 1, 1, 9, 9});
   CHECK(pattern.by == 2);
   CHECK(pattern.table == std::vector<double>{4, 1, 9});
 }
 
 TEST_CASE("a number with no rule at all takes a table of all cells") {
-  const Pattern pattern = pattern_of_grid(2, 2, {1, 0, 0, 0});
-  CHECK(pattern_of_grid(2, 2, {1, 0, 0, 1}).by == 6);
+  const IndexMap pattern = index_map_of_grid(2, 2, {1, 0, 0, 0});
+  CHECK(index_map_of_grid(2, 2, {1, 0, 0, 1}).by == 6);
   CHECK(pattern.by == 6);
   CHECK(pattern.table == std::vector<double>{1, 0, 0, 0});
 }
 
 TEST_CASE("zero and minus zero are two numbers, and what is no number equals itself") {
-  CHECK(pattern_of_grid(1, 2, {0.0, -0.0}).by == 4);
-  CHECK(pattern_of_grid(1, 2, {NAN, NAN}).is_same_everywhere());
+  CHECK(index_map_of_grid(1, 2, {0.0, -0.0}).by == 4);
+  CHECK(index_map_of_grid(1, 2, {NAN, NAN}).is_same_everywhere());
 }
 
 TEST_CASE("the rows behind a gap are found by their own numbers") {
   const std::vector<ShownCell> cells = {{{0, 0, 0}, {0, 0, 0}}, {{0, 503, 0}, {0, 1, 0}}};
-  CHECK(pattern_of(std::vector<double>{0, 503}, cells, {1, 2, 1}).linear ==
+  CHECK(index_map_of(std::vector<double>{0, 503}, cells, {1, 2, 1}).linear ==
         std::array<double, 4>{0, 0, 1, 0});
 }
 
@@ -108,10 +109,10 @@ TEST_CASE("a program gives the arithmetic of every cell of every lesson") {
 TEST_CASE("a causal mask has two forms, a score one") {
   const LoadedLesson loaded = load_lesson("the-fat-cat");
   for (const TensorView& view : views_of(loaded.trace)) {
-    ProgramNeeds needs;
+    BytecodeInputs needs;
     if (!view.step) continue;
     const std::size_t forms =
-        program_of(loaded.trace, *view.step, view.cells(), view.extents(), needs).forms.size();
+        bytecode_of(loaded.trace, *view.step, view.cells(), view.extents(), needs).forms.size();
     CAPTURE(view.name);
     CHECK(forms == (view.name == "masked_scores" ? 2 : 1));
   }
@@ -119,17 +120,17 @@ TEST_CASE("a causal mask has two forms, a score one") {
 
 TEST_CASE("ids and what they are made of are not to be changed, weights are") {
   const LoadedLesson loaded = load_lesson("the-fat-cat");
-  CHECK(givens_to_change(loaded.trace, views_of(loaded.trace)) ==
+  CHECK(live_inputs(loaded.trace, views_of(loaded.trace)) ==
         std::vector<std::string>{"embedding_table", "position_table", "W_Q", "W_K", "W_V", "W_O"});
 }
 
 TEST_CASE("what is on the way has its own arithmetic, and stands before what it leads to") {
   const LoadedLesson loaded = load_lesson("the-fat-cat");
-  const Trace with = with_ways(loaded.lesson, loaded.trace);
-  const std::string shifted = way_name("attention_weights", "minus the largest");
-  const std::string powers = way_name("attention_weights", "e to that power");
-  CHECK(shown_name(powers) == "e to that power");
-  CHECK(shown_name("X") == "X");
+  const Trace with = with_intermediates(loaded.lesson, loaded.trace);
+  const std::string shifted = intermediate_name("attention_weights", "minus the largest");
+  const std::string powers = intermediate_name("attention_weights", "e to that power");
+  CHECK(display_name(powers) == "e to that power");
+  CHECK(display_name("X") == "X");
   CHECK(with.step_at(powers).of == std::vector<std::string>{shifted});
   CHECK(with.steps.size() == loaded.trace.steps.size() + 2);
   CHECK(with.steps[10].name == shifted);

@@ -17,7 +17,7 @@ struct LoadedSheet {
 };
 
 LoadedSheet load(const std::string& toml) {
-  LessonReading reading = read_lesson(toml, "test.toml", {});
+  ParsedLesson reading = read_lesson(toml, "test.toml", {});
   REQUIRE(reading.faults.empty());
   Trace trace = evaluate(reading.lesson.recipe);
   return {std::move(reading.lesson), std::move(trace)};
@@ -25,7 +25,7 @@ LoadedSheet load(const std::string& toml) {
 
 std::map<std::string, std::string> files_of(const LoadedSheet& loaded) {
   std::map<std::string, std::string> files;
-  blank_sheets(loaded.trace, [&](ExportedFile file) { files[file.name] = file.bytes; });
+  blank_worksheet_files(loaded.trace, [&](ExportedFile file) { files[file.name] = file.bytes; });
   return files;
 }
 

@@ -76,7 +76,7 @@ std::string refusal(std::string_view operation, std::vector<Tensor> inputs,
   return "no error";
 }
 
-Environment text(std::string one, std::vector<std::string> vocabulary) {
+Environment text_environment(std::string one, std::vector<std::string> vocabulary) {
   return {.texts = {std::move(one)}, .batch = false, .vocabulary = std::move(vocabulary)};
 }
 

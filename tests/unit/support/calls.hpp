@@ -64,7 +64,7 @@ std::string refusal(std::string_view operation, std::vector<Tensor> inputs,
                     const OptionMap& options = {}, Environment environment = {});
 
 /// The text to tokenise, with a vocabulary or without.
-Environment text(std::string one, std::vector<std::string> vocabulary = {});
+Environment text_environment(std::string one, std::vector<std::string> vocabulary = {});
 Environment texts(std::vector<std::string> several, std::vector<std::string> vocabulary = {});
 
 /// The cell of a result that stands at `i` among its numbers, to be read as N.

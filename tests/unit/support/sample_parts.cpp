@@ -30,7 +30,7 @@ Shape with_repeats(Shape leading, Dice& dice) {
 }
 
 Tensor filled(Shape shape, Dice& dice, double (*draw)(Dice&)) {
-  std::vector<double> values(count_of(shape, "a sample"));
+  std::vector<double> values(element_count(shape, "a sample"));
   for (double& value : values) value = draw(dice);
   return tensor_of(shape, std::move(values));
 }

@@ -64,14 +64,14 @@ Made for_tokenise(Extent, Dice& dice) {
   const bool batch = chosen.size() > 1 || dice.chance(50);
   return {.inputs = {},
           .options = {{"method", std::string(dice.chance(50) ? "words" : "characters")}},
-          .environment = batch ? texts(chosen) : text(chosen.front())};
+          .environment = batch ? texts(chosen) : text_environment(chosen.front())};
 }
 
 Made for_embed(Extent extent, Dice& dice) {
   const std::size_t vocabulary = 1 + dice.below(4);
   Shape ids = {size_of(extent, dice)};
   if (dice.chance(40)) ids.insert(ids.begin(), 1 + dice.below(3));
-  std::vector<double> values(count_of(ids, "ids"));
+  std::vector<double> values(element_count(ids, "ids"));
   for (double& id : values) id = static_cast<double>(dice.below(vocabulary));
   return {.inputs = {tensor_of(ids, std::move(values)),
                      filled({vocabulary, size_of(extent, dice)}, dice, any_number)},

@@ -122,7 +122,7 @@ Made for_cross_entropy(Extent extent, Dice& dice) {
   made.options["reduction"] = std::string(reductions[dice.below(3)]);
   Shape ids = {rows};
   if (leading.size() == 1 && dice.chance(50)) ids.insert(ids.begin(), leading[0]);
-  std::vector<double> values(count_of(ids, "ids"));
+  std::vector<double> values(element_count(ids, "ids"));
   for (double& id : values) id = static_cast<double>(dice.below(columns));
   made.inputs.push_back(tensor_of(ids, std::move(values)));
   if (dice.chance(60)) return made;

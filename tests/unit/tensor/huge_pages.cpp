@@ -13,7 +13,7 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 struct Limited {
   explicit Limited(std::size_t bytes) { set_memory_limit(bytes); }
-  ~Limited() { set_memory_limit(usual_memory_limit); }
+  ~Limited() { set_memory_limit(default_memory_limit); }
 };
 
 }  // namespace

@@ -40,22 +40,22 @@ constexpr ProductSize large{.rows = 3, .inner = 1500, .columns = 800};
 }  // namespace
 
 TEST_CASE("a product with numbers made a piece at a time has all their terms") {
-  const Values made = Values::recomputed(large.inner * large.columns, large.columns,
-                                         [](std::size_t line, std::span<double> cells) {
-                                           for (std::size_t j = 0; j < cells.size(); ++j)
-                                             cells[j] = right(line, j);
-                                         });
+  const Values made = Values::lazy(large.inner * large.columns, large.columns,
+                                   [](std::size_t line, std::span<double> cells) {
+                                     for (std::size_t j = 0; j < cells.size(); ++j)
+                                       cells[j] = right(line, j);
+                                   });
   Numbers out(large.rows * large.columns, 99);
   multiply(matrix(large.rows, large.inner, left), made, 0, out, large, RightSide::as_is);
   CHECK(out == product(large));
 }
 
 TEST_CASE("a product with the transpose of numbers made a piece at a time has all columns") {
-  const Values made = Values::recomputed(large.inner * large.columns, large.inner,
-                                         [](std::size_t line, std::span<double> cells) {
-                                           for (std::size_t k = 0; k < cells.size(); ++k)
-                                             cells[k] = right(k, line);
-                                         });
+  const Values made = Values::lazy(large.inner * large.columns, large.inner,
+                                   [](std::size_t line, std::span<double> cells) {
+                                     for (std::size_t k = 0; k < cells.size(); ++k)
+                                       cells[k] = right(k, line);
+                                   });
   Numbers out(large.rows * large.columns, 99);
   multiply(matrix(large.rows, large.inner, left), made, 0, out, large, RightSide::transposed);
   CHECK(out == product(large));
@@ -67,7 +67,7 @@ TEST_CASE("the second of two matrices is multiplied with, whether it is held or 
   const Numbers second = matrix(size.inner, size.columns, right);
   both.insert(both.end(), second.begin(), second.end());
   const Values held = both;
-  const Values made = Values::recomputed(held, size.columns, [](std::size_t, std::span<double>) {});
+  const Values made = Values::lazy(held, size.columns, [](std::size_t, std::span<double>) {});
   for (const Values* numbers : {&held, &made}) {
     Numbers out(size.rows * size.columns, 99);
     multiply(matrix(size.rows, size.inner, left), *numbers, second.size(), out, size,

@@ -12,11 +12,13 @@
 
 #define qkv processor_with_avx2
 #define QKV_FOR_EACH_PROCESSOR [[gnu::target("arch=x86-64-v3")]]
+#include "tensor/row_kernels.cpp"
 #undef qkv
 #undef QKV_FOR_EACH_PROCESSOR
 
 #define qkv processor_with_avx512
 #define QKV_FOR_EACH_PROCESSOR [[gnu::target("arch=x86-64-v4")]]
+#include "tensor/row_kernels.cpp"
 #undef qkv
 #undef QKV_FOR_EACH_PROCESSOR
 

@@ -35,11 +35,11 @@ Tensor large(std::size_t heads, std::size_t rows, std::size_t columns) {
 // An operation's result on one thread and on four.
 void check_same_bits(std::string_view operation, const std::vector<Tensor>& inputs,
                      const OptionMap& options = {}) {
-  use_threads(1);
+  set_thread_limit(1);
   const Values alone = apply(operation, inputs, options).values;
-  use_threads(4);
+  set_thread_limit(4);
   const Values together = apply(operation, inputs, options).values;
-  use_threads(0);
+  set_thread_limit(0);
   CHECK(alone == together);
 }
 
@@ -47,29 +47,29 @@ void check_same_bits(std::string_view operation, const std::vector<Tensor>& inpu
 
 TEST_CASE("every index is in one block, whatever the number of threads") {
   for (const std::size_t threads : {1, 2, 7}) {
-    use_threads(threads);
+    set_thread_limit(threads);
     std::vector<int> visits(1000);
-    in_blocks(visits.size(), 7, much, [&](std::size_t begin, std::size_t end) {
+    parallel_for(visits.size(), 7, much, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) ++visits[i];
     });
     CHECK(visits == std::vector<int>(1000, 1));
   }
-  use_threads(0);
+  set_thread_limit(0);
 }
 
 TEST_CASE("what a block throws is thrown on") {
-  use_threads(3);
-  CHECK_THROWS_WITH(in_blocks(100, 1, much,
-                              [](std::size_t begin, std::size_t) {
-                                if (begin == 42) throw std::runtime_error("forty-two");
-                              }),
+  set_thread_limit(3);
+  CHECK_THROWS_WITH(parallel_for(100, 1, much,
+                                 [](std::size_t begin, std::size_t) {
+                                   if (begin == 42) throw std::runtime_error("forty-two");
+                                 }),
                     "forty-two");
-  use_threads(0);
+  set_thread_limit(0);
 }
 
 TEST_CASE("texts are used in order, one at a time, whatever the number of threads") {
   for (const std::size_t threads : {1, 2, 7}) {
-    use_threads(threads);
+    set_thread_limit(threads);
     std::string all;
     std::atomic<int> using_it = 0;
     int most_at_once = 0;
@@ -90,12 +90,12 @@ TEST_CASE("texts are used in order, one at a time, whatever the number of thread
     CHECK(all == due);
     CHECK(most_at_once == 1);
   }
-  use_threads(0);
+  set_thread_limit(0);
 }
 
 TEST_CASE("what goes wrong with a text or its use is thrown on, and nothing after it is used") {
   for (const std::size_t threads : {1, 3}) {
-    use_threads(threads);
+    set_thread_limit(threads);
     std::size_t used = 0;
     const auto use = [&](std::string_view) { ++used; };
     const auto make = [](std::size_t i) {
@@ -113,7 +113,7 @@ TEST_CASE("what goes wrong with a text or its use is thrown on, and nothing afte
                       "full");
     CHECK(used == 7);
   }
-  use_threads(0);
+  set_thread_limit(0);
 }
 
 TEST_CASE("large steps have the same bits for any number of threads") {

@@ -59,7 +59,7 @@ TEST_CASE("row labels stand on the left, headers over the right end of their col
 }
 
 TEST_CASE("indices of rows stand on the right, as numbers do") {
-  CHECK(grid(10, 1, Values{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {}, {.most_rows = 4}).text ==
+  CHECK(grid(10, 1, Values{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {}, {.max_rows = 4}).text ==
         "       1\n"
         "   1   1\n"
         "   2   2\n"
@@ -77,7 +77,7 @@ TEST_CASE("numbers align at the decimal point; what has none ends where they end
 }
 
 TEST_CASE("hidden rows of a column without any number show too") {
-  CHECK(grid(3, 2, Values{0.5, -inf, 0.5, -inf, 0.5, -inf}, {}, {.most_rows = 2}).text ==
+  CHECK(grid(3, 2, Values{0.5, -inf, 0.5, -inf, 0.5, -inf}, {}, {.max_rows = 2}).text ==
         "       1     2\n"
         "  1  0.5  -inf\n"
         "  ⋮  ⋮       ⋮\n"
@@ -194,7 +194,7 @@ TEST_CASE("two columns that do not fit show all the same") {
 }
 
 TEST_CASE("a matrix of too many rows loses its middle rows") {
-  const Grid shown = grid(1000, 2, halves(2000), {}, {.most_rows = 6});
+  const Grid shown = grid(1000, 2, halves(2000), {}, {.max_rows = 6});
   CHECK(shown.text ==
         "            1       2\n"
         "     1    0.5     1.0\n"
@@ -208,7 +208,7 @@ TEST_CASE("a matrix of too many rows loses its middle rows") {
 }
 
 TEST_CASE("a matrix too large both ways shows its corners") {
-  const Grid shown = grid(9, 9, halves(81), {}, {.width = 20, .most_rows = 3});
+  const Grid shown = grid(9, 9, halves(81), {}, {.width = 20, .max_rows = 3});
   CHECK(shown.text ==
         "        1  …     9\n"
         "  1   0.5  …   4.5\n"
@@ -219,7 +219,7 @@ TEST_CASE("a matrix too large both ways shows its corners") {
 }
 
 TEST_CASE("what is hidden still decides the style") {
-  CHECK(grid(4, 1, Values{1, 2, 2.5, 3}, {}, {.digits = 1, .most_rows = 3}).text ==
+  CHECK(grid(4, 1, Values{1, 2, 2.5, 3}, {}, {.digits = 1, .max_rows = 3}).text ==
         "       1\n"
         "  1  1.0\n"
         "  ⋮  ⋮\n"
@@ -227,8 +227,7 @@ TEST_CASE("what is hidden still decides the style") {
 }
 
 TEST_CASE("a matrix with thousands of rows and columns is shown at once") {
-  const Grid shown =
-      grid(5000, 4000, Values(20'000'000, 0.1234), {}, {.width = 40, .most_rows = 3});
+  const Grid shown = grid(5000, 4000, Values(20'000'000, 0.1234), {}, {.width = 40, .max_rows = 3});
   CHECK(shown.text ==
         "             1       2  …    4000\n"
         "     1  0.1234  0.1234  …  0.1234\n"
@@ -243,7 +242,7 @@ TEST_CASE("of a large matrix only the rows that show are asked for") {
     asked.insert(r);
     return std::span<const double>(row);
   };
-  CHECK(grid(5000, 4000, row_at, {}, {.width = 30, .most_rows = 3}).text ==
+  CHECK(grid(5000, 4000, row_at, {}, {.width = 30, .max_rows = 3}).text ==
         "          1    2  …  4000\n"
         "     1  0.5  0.5  …   0.5\n"
         "     ⋮  ⋮    ⋮    ⋱   ⋮\n"

@@ -4,11 +4,11 @@
 
 #include "text/error.hpp"
 
+using qkv::attention_cells;
 using qkv::bytes_text;
 using qkv::parameters_of;
 using qkv::params_json;
 using qkv::params_text;
-using qkv::pattern_of;
 using qkv::StackCount;
 using qkv::StackSizes;
 
@@ -44,14 +44,14 @@ TEST_CASE("values may be wider than keys, and the way up is as large as the way 
 }
 
 TEST_CASE("a pattern has a cell for each query and key, in every head of every layer") {
-  CHECK(pattern_of(3, tiny).cells == 9);
-  CHECK(pattern_of(3, tiny).all_cells == 90);
-  CHECK(pattern_of(1'048'576, gpt3).cells == 1'099'511'627'776);
-  CHECK(pattern_of(1'048'576, gpt3).all_cells == 10'133'099'161'583'616);
+  CHECK(attention_cells(3, tiny).cells == 9);
+  CHECK(attention_cells(3, tiny).all_cells == 90);
+  CHECK(attention_cells(1'048'576, gpt3).cells == 1'099'511'627'776);
+  CHECK(attention_cells(1'048'576, gpt3).all_cells == 10'133'099'161'583'616);
 }
 
 TEST_CASE("the usual contexts go from 1,024 to 1,048,576 by twos") {
-  const auto contexts = qkv::usual_contexts();
+  const auto contexts = qkv::standard_contexts();
   CHECK(contexts.size() == 11);
   CHECK(contexts.front() == 1024);
   CHECK(contexts[1] == 2048);
@@ -63,17 +63,17 @@ TEST_CASE("a count beyond 64 bits is refused, not wrapped around") {
                     "10,000,000,000 × 10,000,000,000 parameters are more than "
                     "18,446,744,073,709,551,615, the most "
                     "that qkv params counts to; use smaller sizes");
-  CHECK_THROWS_AS(pattern_of(10'000'000'000, tiny), qkv::InputError);
-  CHECK_THROWS_AS(pattern_of(4'000'000'000, tiny),
+  CHECK_THROWS_AS(attention_cells(10'000'000'000, tiny), qkv::InputError);
+  CHECK_THROWS_AS(attention_cells(4'000'000'000, tiny),
                   qkv::InputError);  // the cells fit, not all heads'
-  CHECK_THROWS_AS(qkv::bytes_of(10'000'000'000'000'000'000u, qkv::number_kinds[0]),
+  CHECK_THROWS_AS(qkv::bytes_of(10'000'000'000'000'000'000u, qkv::number_types[0]),
                   qkv::InputError);
 }
 
 TEST_CASE("a size of 0 is refused by its option's name") {
   CHECK_THROWS_WITH(parameters_of({.d_model = 4, .d_k = 2, .d_v = 2, .heads = 0}),
                     "--heads is 0; write a number of 1 or more");
-  CHECK_THROWS_WITH(pattern_of(0, tiny), "--context is 0; write a number of 1 or more");
+  CHECK_THROWS_WITH(attention_cells(0, tiny), "--context is 0; write a number of 1 or more");
 }
 
 TEST_CASE("bytes are said in powers of 1024") {
@@ -89,7 +89,7 @@ TEST_CASE("bytes are said in powers of 1024") {
 }
 
 TEST_CASE("both tables, as they are printed") {
-  CHECK(params_text(parameters_of(tiny), {pattern_of(1024, tiny)}) ==
+  CHECK(params_text(parameters_of(tiny), {attention_cells(1024, tiny)}) ==
         "Attention with d_model 4, d_k 2, d_v 3: 2 heads in a block, 5 layers\n"
         "\n"
         "  parameters              size  count    float32  float16\n"
@@ -109,7 +109,7 @@ TEST_CASE("both tables, as they are printed") {
 }
 
 TEST_CASE("JSON holds the counts in full") {
-  const std::string json = params_json(parameters_of(gpt3), {pattern_of(1'048'576, gpt3)});
+  const std::string json = params_json(parameters_of(gpt3), {attention_cells(1'048'576, gpt3)});
   CHECK(json.find("\"parameters\": 57982058496") != std::string::npos);
   CHECK(json.find("\"cells\": 1099511627776") != std::string::npos);
   CHECK(json.find("\"float16\": 20266198323167232") != std::string::npos);

@@ -19,7 +19,7 @@ struct Loaded {
 };
 
 Loaded loaded(const std::string& toml) {
-  LessonReading reading = read_lesson(toml, "small", {});
+  ParsedLesson reading = read_lesson(toml, "small", {});
   REQUIRE(reading.faults.empty());
   return {reading.lesson, evaluate(reading.lesson.recipe)};
 }
@@ -28,9 +28,9 @@ std::string walked(const Loaded& it, std::string_view step) {
   return step_text(it.lesson, it.trace, it.trace.step_at(step), {});
 }
 
-std::string arithmetic(const Loaded& it, std::string_view cell, std::size_t most_terms = 0) {
+std::string arithmetic(const Loaded& it, std::string_view cell, std::size_t max_terms = 0) {
   const CellArithmetic worked =
-      arithmetic_of(it.trace, find_cell(cell, it.trace), {.most_terms = most_terms});
+      arithmetic_of(it.trace, find_cell(cell, it.trace), {.max_terms = max_terms});
   std::string text;
   for (const std::string& line : worked.lines) text += line + "\n";
   return text + worked.remark;
@@ -96,7 +96,7 @@ TEST_CASE("a step works out the cell that the lesson chose, or the one that chan
   other.trace.givens[0].tensor.values = {1, 2, 9, 4};
   other.trace.steps[0].output.values = {1, 2, 9, 4};
   const std::string text =
-      step_text(other.lesson, other.trace, other.trace.steps[0], {.began = &own.trace});
+      step_text(other.lesson, other.trace, other.trace.steps[0], {.baseline = &own.trace});
   CHECK(text.find("  changed: 1 of 4 cells: [2,1] 3 → 9\n") != std::string::npos);
   CHECK(text.find("    Y[2,1] = ") != std::string::npos);
 }
@@ -105,8 +105,8 @@ TEST_CASE("what lies on the way to weights is shown to those who ask for it") {
   const Loaded it = loaded(R"(given = [{name = "scores", value = [[0, 0], [5, 5]]}]
 step = [{name = "A", op = "softmax", of = ["scores"]}]
 )");
-  const auto shown = [&](bool way) {
-    return step_text(it.lesson, it.trace, it.trace.steps[0], {.way = way});
+  const auto shown = [&](bool intermediates) {
+    return step_text(it.lesson, it.trace, it.trace.steps[0], {.intermediates = intermediates});
   };
   CHECK(shown(false).find("on the way: ") == std::string::npos);
   CHECK(shown(false).find("  the numbers on the way to it: qkv run small --step A --way\n") !=
@@ -133,7 +133,7 @@ of = ["scores", "keep"]
   other.trace.givens[1].tensor.values = {1, 1, 1, 1, 0, 1, 0, 0, 0};
   other.trace.steps[0].output.values.write()[4] = -std::numeric_limits<double>::infinity();
   const std::string text =
-      step_text(other.lesson, other.trace, other.trace.steps[0], {.began = &own.trace});
+      step_text(other.lesson, other.trace, other.trace.steps[0], {.baseline = &own.trace});
   CHECK(text.find("    masked[1,3] = ") != std::string::npos);
 }
 
@@ -143,14 +143,14 @@ TEST_CASE("names that take many lines leave the first place to the numbers") {
                               .lines = {"the_first_operand[1,1]·the_second_operand[1,1] + "
                                         "the_first_operand[1,2]·the_second_operand[2,1]",
                                         "1·1 + 1·2", "3"}};
-  const WalkLook narrow{.width = 30};
-  CHECK(worked_text(worked, narrow, 2, "qkv explain small 'Y[1,1]'") ==
+  const WalkStyle narrow{.width = 30};
+  CHECK(arithmetic_text(worked, narrow, 2, "qkv explain small 'Y[1,1]'") ==
         "  Y[1,1]\n"
         "  = 1·1 + 1·2\n"
         "  = 3\n"
         "  its cells by name: qkv\n"
         "  explain small 'Y[1,1]'\n");
-  CHECK(worked_text(worked, narrow, 2).starts_with("  Y[1,1] =\n"));
+  CHECK(arithmetic_text(worked, narrow, 2).starts_with("  Y[1,1] =\n"));
 }
 
 TEST_CASE("with tokens as columns a product has the weight first, as its formula does") {

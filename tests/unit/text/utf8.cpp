@@ -5,8 +5,8 @@
 using namespace qkv;
 
 TEST_CASE("characters are counted, not bytes") {
-  CHECK(characters_in("") == 0);
-  CHECK(characters_in("naïve 猫") == 7);
+  CHECK(code_point_count("") == 0);
+  CHECK(code_point_count("naïve 猫") == 7);
 }
 
 TEST_CASE("the last character begins where its first byte stands") {
@@ -19,14 +19,14 @@ TEST_CASE("the last character begins where its first byte stands") {
 
 TEST_CASE("a short line stays as it is") {
   const std::string line(1200, 'a');
-  CHECK(without_middle(line) == line);
+  CHECK(elide_middle(line) == line);
 }
 
 TEST_CASE("a long line keeps its ends and cuts no character") {
   std::string line = "begins here ";
   for (int i = 0; i < 1000; ++i) line += "猫";
   line += " and ends here";
-  const std::string shown = without_middle(line);
+  const std::string shown = elide_middle(line);
   CHECK(shown.size() < 1210);
   CHECK(shown.starts_with("begins here 猫"));
   CHECK(shown.ends_with("猫 and ends here"));

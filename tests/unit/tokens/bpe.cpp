@@ -110,13 +110,13 @@ TEST_CASE("add_prefix_space puts a blank before the text and after each added to
 }
 
 TEST_CASE("a pattern of the file's own cuts the text, as Llama 3's does") {
-  const qkv::CutPattern llama3(
+  const qkv::TokenRegex llama3(
       R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)");
   using Pieces = std::vector<std::string_view>;
   CHECK(llama3.pieces("It'S 12345 cats!\n\n  x") ==
         Pieces{"It", "'S", " ", "123", "45", " cats", "!\n\n", " ", " x"});
   CHECK(llama3.pieces("a\t\tb   ") == Pieces{"a", "\t", "\tb", "   "});
-  CHECK(qkv::CutPattern("a++b|[^a-c]").pieces("aab!") == Pieces{"aab", "!"});
+  CHECK(qkv::TokenRegex("a++b|[^a-c]").pieces("aab!") == Pieces{"aab", "!"});
 }
 
 TEST_CASE("pieces of characters have a mark for a blank, and bytes for what is not known") {

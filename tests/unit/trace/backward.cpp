@@ -11,7 +11,7 @@ using namespace qkv;
 
 // The numbers of one step of a lesson, in order.
 std::vector<double> made(const std::string& toml, const std::string& step) {
-  const LessonReading reading = read_lesson(toml, "test.toml", {});
+  const ParsedLesson reading = read_lesson(toml, "test.toml", {});
   REQUIRE(reading.faults.empty());
   const Trace trace = evaluate(reading.lesson.recipe);
   const auto& values = trace.at(step).values;

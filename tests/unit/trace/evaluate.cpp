@@ -131,7 +131,7 @@ TEST_CASE("large scaled and masked scores are not held: a cell is made when some
   CHECK(trace.at("masked").at(1, 199, 0) == 50);
   CHECK(trace.at("masked").at(1, 3, 4) == -inf);
   CHECK(trace.at("weights").at(0, 0, 0) == 1);
-  trace.release();
+  trace.drop_cache();
   CHECK(trace.at("masked").at(0, 10, 2) == 2);
 }
 
@@ -149,9 +149,9 @@ TEST_CASE("what lies on the way to a large softmax is not held either") {
   CHECK(trace.at("columns").at(1, 7, 5) == -192);  // each column at query 199
   CHECK(trace.at("raised").at(1, 7, 5) == std::exp(-5.0));
   const Step& weights = *trace.find_step("weights");
-  const std::vector<Part> parts = weights.operation->parts(trace.call(weights));
+  const std::vector<Intermediate> parts = weights.operation->parts(trace.call(weights));
   REQUIRE(parts.size() == 2);
-  for (const Part& part : parts) CHECK_FALSE(part.tensor.values.are_stored());
+  for (const Intermediate& part : parts) CHECK_FALSE(part.tensor.values.are_stored());
   CHECK(parts[1].tensor.at(1, 7, 5) == std::exp(-5.0));
 }
 
@@ -256,7 +256,7 @@ TEST_CASE("infinities that meet are told with the cell in which they do") {
 
 TEST_CASE("token labels flow from the ids to the output") {
   Steps steps;
-  steps.recipe.environment = text("the fat cat");
+  steps.recipe.environment = text_environment("the fat cat");
   steps.given("table", labelled(matrix({{1, 0}, {0, 1}, {1, 1}}), {}, {"thing", "describes"}))
       .given("W_Q", matrix({{1, 2, 3}, {4, 5, 6}}))
       .step("token_ids", "tokenise", {})
@@ -267,14 +267,14 @@ TEST_CASE("token labels flow from the ids to the output") {
       .step("context", "weighted_sum", {"A", "X"});
   const Trace trace = evaluate(steps.recipe);
   const Labels tokens = {"the", "fat", "cat"};
-  const MatrixLabels scores = own_labels(trace.at("scores"), 0, Convention::rows);
+  const MatrixLabels scores = own_labels(trace.at("scores"), 0, TokenLayout::rows);
   CHECK(scores.rows == tokens);
   CHECK(scores.columns == tokens);
-  CHECK(own_labels(trace.at("Q"), 0, Convention::rows).columns == Labels{});
-  CHECK(full_labels(trace.at("Q"), 0, Convention::rows).columns == Labels{"1", "2", "3"});
-  CHECK(own_labels(trace.at("context"), 0, Convention::rows).columns ==
+  CHECK(own_labels(trace.at("Q"), 0, TokenLayout::rows).columns == Labels{});
+  CHECK(full_labels(trace.at("Q"), 0, TokenLayout::rows).columns == Labels{"1", "2", "3"});
+  CHECK(own_labels(trace.at("context"), 0, TokenLayout::rows).columns ==
         Labels{"thing", "describes"});
-  CHECK(own_labels(trace.at("Q"), 0, Convention::columns).columns == tokens);
+  CHECK(own_labels(trace.at("Q"), 0, TokenLayout::columns).columns == tokens);
 }
 
 TEST_CASE("given tokens label whatever has a row for each of them") {
@@ -406,24 +406,24 @@ TEST_CASE("without scores n counts the tokens") {
 
 TEST_CASE("with tokens as columns everything but vectors and a batch's ids is shown turned over") {
   const Tensor x = named(matrix({{1, 2, 3}}), {"token", "d_model"});
-  CHECK(shown_shape(x, Convention::rows) == "1×3");
-  CHECK(shown_shape(x, Convention::columns) == "3×1");
-  CHECK(difference(rows_of(as_shown(x, Convention::columns)), {{1}, {2}, {3}}) == "");
-  CHECK(shown_shape(vector({1, 2}), Convention::columns) == "2");
-  CHECK(shown_shape(named(matrix({{1, 2, 3}}), {"batch", "token"}), Convention::columns) == "1×3");
+  CHECK(shown_shape(x, TokenLayout::rows) == "1×3");
+  CHECK(shown_shape(x, TokenLayout::columns) == "3×1");
+  CHECK(difference(rows_of(as_shown(x, TokenLayout::columns)), {{1}, {2}, {3}}) == "");
+  CHECK(shown_shape(vector({1, 2}), TokenLayout::columns) == "2");
+  CHECK(shown_shape(named(matrix({{1, 2, 3}}), {"batch", "token"}), TokenLayout::columns) == "1×3");
 }
 
 TEST_CASE("what the lesson has no word for is called by its number, whatever its axis counts") {
   const Tensor plain = matrix({{1, 2}});
-  CHECK(full_labels(plain, 0, Convention::rows).rows == Labels{"1"});
-  CHECK(full_labels(plain, 0, Convention::rows).columns == Labels{"1", "2"});
-  CHECK(full_labels(plain, 0, Convention::columns).rows == Labels{"1", "2"});
+  CHECK(full_labels(plain, 0, TokenLayout::rows).rows == Labels{"1"});
+  CHECK(full_labels(plain, 0, TokenLayout::rows).columns == Labels{"1", "2"});
+  CHECK(full_labels(plain, 0, TokenLayout::columns).rows == Labels{"1", "2"});
   const Tensor scores = named(plain, {"query", "key"});
-  CHECK(full_labels(scores, 0, Convention::rows).rows == Labels{"1"});
-  CHECK(full_labels(scores, 0, Convention::rows).columns == Labels{"1", "2"});
+  CHECK(full_labels(scores, 0, TokenLayout::rows).rows == Labels{"1"});
+  CHECK(full_labels(scores, 0, TokenLayout::rows).columns == Labels{"1", "2"});
   // A sentence of a batch, which has words of its own over its ids, is told as such.
   Tensor ids = named(matrix({{0, 1}, {2, 0}}), {"batch", "token"});
   ids.axes[1].labels = {"the", "cat", "a", "the"};
-  CHECK(full_labels(ids, 0, Convention::rows).rows == Labels{"batch 1", "batch 2"});
-  CHECK(full_labels(ids, 0, Convention::rows).columns == Labels{"1", "2"});
+  CHECK(full_labels(ids, 0, TokenLayout::rows).rows == Labels{"batch 1", "batch 2"});
+  CHECK(full_labels(ids, 0, TokenLayout::rows).columns == Labels{"1", "2"});
 }

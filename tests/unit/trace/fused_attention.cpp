@@ -148,7 +148,7 @@ TEST_CASE("what is wanted, or used elsewhere, is kept as it is") {
 TEST_CASE("faults are told as where everything is kept") {
   Recipe infinite = attention(1, 1).then("mask").end();
   infinite.givens[0].tensor.values.write()[8000] = std::numeric_limits<double>::infinity();
-  const auto told = [](const Recipe& recipe, const WantedSteps& wanted) {
+  const auto told = [](const Recipe& recipe, const RequestedSteps& wanted) {
     std::vector<std::string> messages;
     for (const StepFault& fault : evaluate_all(recipe, wanted).faults) {
       messages.push_back(std::to_string(fault.step) + " " + fault.message);

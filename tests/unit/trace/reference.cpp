@@ -20,9 +20,9 @@ std::string indices(std::string_view text) {
 
 /// Where a reference leads: "matrix row column", counted from 0, with a token as a row.
 std::string place(std::string_view text, const Tensor& tensor,
-                  Convention convention = Convention::rows) {
+                  TokenLayout token_layout = TokenLayout::rows) {
   try {
-    const CellReference cell = resolve_in(parse_reference(text), tensor, convention);
+    const CellReference cell = resolve_in(parse_reference(text), tensor, token_layout);
     return std::to_string(cell.matrix) + " " + std::to_string(cell.row) + " " +
            std::to_string(cell.column);
   } catch (const InputError& error) {
@@ -32,8 +32,9 @@ std::string place(std::string_view text, const Tensor& tensor,
 
 /// The reference read and written again.
 std::string again(std::string_view text, const Tensor& tensor,
-                  Convention convention = Convention::rows) {
-  return reference_text(resolve_in(parse_reference(text), tensor, convention), tensor, convention);
+                  TokenLayout token_layout = TokenLayout::rows) {
+  return reference_text(resolve_in(parse_reference(text), tensor, token_layout), tensor,
+                        token_layout);
 }
 
 Tensor words() {  // 7×2, a row for each token
@@ -166,7 +167,7 @@ TEST_CASE("a vector takes one index, or a row 1 before it") {
 }
 
 TEST_CASE("with tokens as columns the second index is the token") {
-  const Convention columns = Convention::columns;
+  const TokenLayout columns = TokenLayout::columns;
   CHECK(place("X[1,cat]", words(), columns) == "0 2 0");
   CHECK(place("X[3,1]", words(), columns) == "X[3,1]: there is no row 3; they count from 1 to 2");
   CHECK(place("S[fat,cat]", scores(), columns) == "0 2 1");
@@ -226,7 +227,7 @@ TEST_CASE("a star stands for every place along its axis") {
   CHECK_THROWS_WITH(places("W[3,*,*]"), "W[3,1,1]: there is no head 3; they count from 1 to 2");
   CHECK_THROWS_WITH(places("W[*,*]"),
                     "W[1,1]: W is 2×2×3 and takes 3 indices, as in W[head 1,1,1]");
-  trace.convention = Convention::columns;  // the same cells, by the words of the transpose
+  trace.token_layout = TokenLayout::columns;  // the same cells, by the words of the transpose
   CHECK(places("W[2,*,1]") == "100 101 102 ");
   CHECK(places("W[2,3,*]") == "102 112 ");
 }

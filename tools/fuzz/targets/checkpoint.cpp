@@ -29,7 +29,7 @@ void call(std::string_view bytes) {
   } else {
     changes.text = "a b";
   }
-  const LoadedLesson loaded = load_model(directory.path().string(), changes, {.further = 1});
+  const LoadedLesson loaded = load_model(directory.path().string(), changes, {.new_tokens = 1});
   law(!loaded.trace.steps.empty(), "a model has steps");
 }
 

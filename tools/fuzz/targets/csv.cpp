@@ -7,7 +7,7 @@ namespace {
 
 // Read as it stands, as labelled, and as a column; then written and read back.
 void call(std::string_view bytes) {
-  const Written written = read_csv(bytes, "csv");
+  const ParsedArray written = read_csv(bytes, "csv");
   sound(written);
   const std::size_t rows = written.shape[0];
   const std::size_t columns = written.shape[1];
@@ -19,7 +19,7 @@ void call(std::string_view bytes) {
                    .values = numbers,
                    .row_labels = {written.row_labels.begin(), written.row_labels.end()},
                    .column_labels = {written.column_labels.begin(), written.column_labels.end()}};
-  const Written again = read_csv(to_csv(matrix), "again", {{rows, columns}});
+  const ParsedArray again = read_csv(to_csv(matrix), "again", {{rows, columns}});
   law(same(written, again), "what is written reads back");
 }
 

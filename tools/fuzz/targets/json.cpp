@@ -6,7 +6,7 @@ namespace qkv::fuzz {
 namespace {
 
 void call(std::string_view bytes) {
-  for (const NamedWritten& matrix : read_json(bytes, "json")) {
+  for (const NamedArray& matrix : read_json(bytes, "json")) {
     sound(matrix.written);
     const Tensor tensor = tensor_of_numbers(matrix.written);
     std::string text;

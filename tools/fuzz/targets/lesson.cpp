@@ -13,11 +13,11 @@ namespace {
 void call(std::string_view bytes) {
   if (is_large(bytes)) return;
   try {
-    const LessonReading reading = read_lesson(bytes, "lesson.toml", files_of(bytes));
+    const ParsedLesson reading = read_lesson(bytes, "lesson.toml", files_of(bytes));
     for (const Fault& fault : lint(reading)) {
       law(!fault.message.empty(), "a fault says what is wrong");
       law(fault.place.line >= 1 && fault.place.column >= 1, "a fault has a place");
-      visible(fault_line(reading.lesson, fault));
+      sanitise(fault_line(reading.lesson, fault));
     }
   } catch (const InputError&) {
     law(false, "reading a lesson throws nothing");

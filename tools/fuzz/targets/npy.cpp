@@ -6,7 +6,7 @@ namespace qkv::fuzz {
 namespace {
 
 void call(std::string_view bytes) {
-  const Written written = read_npy(bytes, "npy");
+  const ParsedArray written = read_npy(bytes, "npy");
   sound(written);
   law(same(written, read_npy(to_npy(tensor_of_numbers(written)), "again")),
       "what is written reads back");

@@ -7,7 +7,7 @@ namespace qkv::fuzz {
 namespace {
 
 void call(std::string_view bytes) {
-  const Written written = read_pasted(bytes, "pasted");
+  const ParsedArray written = read_printed_text(bytes, "pasted");
   sound(written);
   // Brackets say all: nested lists of the same numbers are the same matrix.
   const Tensor tensor = tensor_of_numbers(written);

@@ -12,7 +12,7 @@ void call(std::string_view bytes) {
   const Tensor& tensor = trace.at(cell.name);
   law(cell.matrix < tensor.matrices() && cell.row < tensor.rows() && cell.column < tensor.columns(),
       "the cell is in the matrix");
-  const CellReference again = find_cell(reference_text(cell, tensor, trace.convention), trace);
+  const CellReference again = find_cell(reference_text(cell, tensor, trace.token_layout), trace);
   law(again.name == cell.name && again.matrix == cell.matrix && again.row == cell.row &&
           again.column == cell.column,
       "a cell's own name names it");

@@ -7,7 +7,7 @@ namespace {
 
 void call(std::string_view bytes) {
   const auto all = [](const std::string&) { return true; };
-  for (const NamedWritten& tensor : read_safetensors(bytes, "safetensors", all)) {
+  for (const NamedArray& tensor : read_safetensors(bytes, "safetensors", all)) {
     sound(tensor.written);
     const Tensor numbers = tensor_of_numbers(tensor.written);
     std::string file;

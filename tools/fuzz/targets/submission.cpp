@@ -15,18 +15,19 @@ namespace {
 void check_directory(const std::filesystem::path& path) {
   const LoadedLesson& lesson = *small_lesson();
   const Submission submission = read_submission(path, lesson.trace);
-  const CheckReport report = check(lesson.lesson, lesson.trace, submission, {});
+  const CheckReport report = check_submission(lesson.lesson, lesson.trace, submission, {});
   checked_text(report, {});
-  if (const auto doubt = doubt_of(path, submission.list, ExportSign::any_file)) {
-    law(!doubt->says.empty(), "a doubt has words");
+  if (const auto verification_failure =
+          verify_export(path, submission.list, ExportEvidence::any_exported_file)) {
+    law(!verification_failure->says.empty(), "a doubt has words");
   }
 }
 
 void compare_directory(const std::filesystem::path& path) {
-  const Side lesson = side_of("small", small_lesson()->trace);
-  Side side = side_of(path.string(), read_dump(path, sizes_of(lesson)));
-  take_names_of(lesson, side);
-  lay_out_as(lesson, {}, side);
+  const ComparedSide lesson = compared_side("small", small_lesson()->trace);
+  ComparedSide side = compared_side(path.string(), load_arrays(path, sizes_of(lesson)));
+  adopt_names(lesson, side);
+  match_layout(lesson, {}, side);
 }
 
 // A zip archive or a directory as it is handed in: 00-lesson.json, then the names of three files

@@ -19,8 +19,8 @@ Submission handed_in(const Trace& trace, std::size_t slip_every) {
   Submission submission{.name = "work", .files = {}, .notes = {}, .list = {}};
   std::size_t cells = 0;
   for (const Step& step : trace.steps) {
-    const Tensor shown = as_shown(step.output, trace.convention);
-    Written written{.shape = shown.shape(), .cells = {}, .row_labels = {}, .column_labels = {}};
+    const Tensor shown = as_shown(step.output, trace.token_layout);
+    ParsedArray written{.shape = shown.shape(), .cells = {}, .row_labels = {}, .column_labels = {}};
     for (const double value : shown.values) {
       const double slip = ++cells % slip_every == 0 ? 0.5 : 0;
       written.cells.push_back({.value = std::round(value * 100) / 100 + slip, .decimals = 2});
@@ -34,18 +34,18 @@ Submission handed_in(const Trace& trace, std::size_t slip_every) {
 }
 
 void walk(const LoadedLesson& loaded, std::size_t width) {
-  const WalkLook look{.width = width};
+  const WalkStyle look{.width = width};
   std::string text = lesson_heading(loaded.lesson, look);
   for (const Step& step : loaded.trace.steps) {
     text += step_text(loaded.lesson, loaded.trace, step, look);
   }
   law(text.find('\x1b') == text.npos, "without colour there are no escapes");
-  law(visible_prose(text) == text, "a walk can be shown");
+  law(sanitise_prose(text) == text, "a walk can be shown");
 }
 
 void judge_and_tell(const LoadedLesson& loaded, std::size_t slip_every) {
   const Submission submission = handed_in(loaded.trace, slip_every);
-  const CheckReport report = check(loaded.lesson, loaded.trace, submission, {});
+  const CheckReport report = check_submission(loaded.lesson, loaded.trace, submission, {});
   checked_text(report, {});
   std::vector<CheckedPath> all(1);
   all[0] = {.path = "work", .report = report, .failure = {}};
