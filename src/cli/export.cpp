@@ -11,7 +11,6 @@
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "cli/screen.hpp"
-#include "exporting/export_plan.hpp"
 #include "formats/files/manifest.hpp"
 #include "formats/files/output_directory.hpp"
 #include "text/error.hpp"

@@ -5,7 +5,7 @@
 namespace qkv::inline cli {
 namespace {
 
-constexpr Generated files[] = {
+constexpr Generated file_kinds[] = {
     {"man", man_page},
     {"complete-bash", bash_completion},
     {"complete-zsh", zsh_completion},
@@ -14,10 +14,10 @@ constexpr Generated files[] = {
 
 }  // namespace
 
-std::span<const Generated> generated_files() { return files; }
+std::span<const Generated> generated_files() { return file_kinds; }
 
 std::string generated_file(std::string_view name, const std::vector<CommandUsage>& usage) {
-  for (const Generated& file : files) {
+  for (const Generated& file : file_kinds) {
     if (file.name == name) return file.write(usage);
   }
   throw std::logic_error("no such file: " + std::string(name));

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 
 #include "text/number.hpp"

@@ -21,7 +21,7 @@ struct Ruleset {
 
 // The bits are the kernel's (linux/landlock.h), in the order in which its versions brought them.
 constexpr std::uint64_t execute = 1 << 0;
-constexpr std::uint64_t write_file = 1 << 1;
+constexpr std::uint64_t may_write_file = 1 << 1;
 constexpr std::uint64_t remove_and_make = 0x1ff0;  // directories, files, links, pipes, devices
 constexpr std::uint64_t truncate = 1 << 14;        // since version 3
 constexpr std::uint64_t all_tcp = 0b11;            // since version 4: bind and connect
@@ -29,7 +29,7 @@ constexpr std::uint64_t all_scopes = 0b11;         // since version 6: abstract 
 
 Ruleset ruleset(FileAccess use, long version) {
   Ruleset rules = {.files = execute, .network = 0, .scopes = 0};
-  if (use == FileAccess::reads) rules.files |= write_file | remove_and_make;
+  if (use == FileAccess::reads) rules.files |= may_write_file | remove_and_make;
   if (use == FileAccess::reads && version >= 3) rules.files |= truncate;
   if (version >= 4) rules.network = all_tcp;
   if (version >= 6) rules.scopes = all_scopes;

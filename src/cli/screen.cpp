@@ -12,8 +12,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
-#include <string>
-#include <string_view>
 
 #include "cli/terminal.hpp"
 #include "formats/files/write_file.hpp"
@@ -77,7 +75,8 @@ constexpr std::string_view leave_bytes =
 constexpr int escape_milliseconds = 50;
 
 // Signals that end the program. The terminal is put back first; then they do what they always do.
-constexpr int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGFPE, SIGILL};
+constexpr int ending_signals[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                  SIGABRT, SIGSEGV, SIGFPE, SIGILL};
 
 // What signal handlers look at: nothing else is safe there.
 termios found;  // the terminal as it was
@@ -85,10 +84,10 @@ volatile std::sig_atomic_t taken = 0;
 // A byte here ends the wait for keys. A signal may be handled by any thread (BLAS has some), so it
 // does not do to be interrupted.
 int notify_main_loop[2] = {-1, -1};
-struct sigaction before_ending[std::size(ending)];
+struct sigaction before_ending[std::size(ending_signals)];
 struct sigaction before_bus_error, before_stop, before_continue, before_resize;
 
-void write_all(std::string_view bytes) {
+void write_to_screen(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(STDOUT_FILENO, bytes.data(), bytes.size());
     if (written < 0 && errno == EAGAIN) {
@@ -119,12 +118,12 @@ termios disable_line_mode(termios state) {
 void take() {
   taken = 1;
   set_terminal(disable_line_mode(found));
-  write_all(enter_bytes);
+  write_to_screen(enter_bytes);
 }
 
 void restore_terminal() {
   if (!taken) return;
-  write_all(leave_bytes);
+  write_to_screen(leave_bytes);
   set_terminal(found);
   taken = 0;
 }
@@ -224,7 +223,8 @@ void install() {
   static char spare[64 * 1024];
   const stack_t stack{.ss_sp = spare, .ss_flags = 0, .ss_size = sizeof spare};
   sigaltstack(&stack, nullptr);
-  for (std::size_t i = 0; i < std::size(ending); ++i) handle(ending[i], on_end, before_ending[i]);
+  for (std::size_t i = 0; i < std::size(ending_signals); ++i)
+    handle(ending_signals[i], on_end, before_ending[i]);
   handle_bus_error();
   handle(SIGTSTP, on_stop, before_stop);
   handle(SIGCONT, on_continue, before_continue);
@@ -232,8 +232,8 @@ void install() {
 }
 
 void uninstall() {
-  for (std::size_t i = 0; i < std::size(ending); ++i) {
-    sigaction(ending[i], &before_ending[i], nullptr);
+  for (std::size_t i = 0; i < std::size(ending_signals); ++i) {
+    sigaction(ending_signals[i], &before_ending[i], nullptr);
   }
   sigaction(SIGBUS, &before_bus_error, nullptr);
   sigaction(SIGTSTP, &before_stop, nullptr);
@@ -303,7 +303,7 @@ WindowSize Screen::size() const {
 }
 
 void Screen::draw(const Frame& frame) {
-  if (taken) write_all(frame_bytes(frame, size()));  // in the background, it is the shell's
+  if (taken) write_to_screen(frame_bytes(frame, size()));  // in the background, it is the shell's
 }
 
 std::optional<Key> Screen::wait() {

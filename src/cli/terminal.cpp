@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 
 #include "formats/files/write_file.hpp"
 #include "text/error.hpp"
@@ -18,21 +17,21 @@
 namespace qkv::inline cli {
 namespace {
 
-constexpr std::size_t most = 10;
+constexpr std::size_t max_messages = 10;
 
 }  // namespace
 
 bool MessageLimit::print_error(std::string_view message) {
-  if (++count_ > most) return false;
+  if (++count_ > max_messages) return false;
   qkv::print_error(fmt::format("qkv: {}\n", sanitise(message)));
   return true;
 }
 
-std::size_t MessageLimit::suppressed() const { return count_ - std::min(count_, most); }
+std::size_t MessageLimit::suppressed() const { return count_ - std::min(count_, max_messages); }
 
 namespace {
 
-constexpr std::size_t narrowest = 20;
+constexpr std::size_t narrowest_terminal = 20;
 constexpr std::size_t widest = 10000;
 
 // What is printed and not yet written: standard output may be a pipe that takes no more for now,
@@ -48,7 +47,7 @@ std::size_t width_of_output() {
   winsize size{};
   if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
   if (width == 0) return 80;
-  return std::min(std::max(width, narrowest), widest);
+  return std::min(std::max(width, narrowest_terminal), widest);
 }
 
 bool wants_colour(ColourMode choice) {

@@ -189,7 +189,7 @@ std::string latex_characters(std::string_view latex) {
 
 namespace {
 
-constexpr int max_terms = 6;
+constexpr int max_latex_terms = 6;
 
 // \fitted{…} shrinks mathematics that is wider or higher than the page, and leaves the rest alone.
 constexpr std::string_view preamble = R"(\documentclass[a4paper]{article}
@@ -324,7 +324,7 @@ class LatexWriter {
   std::string operator()(const DocumentArithmetic& arithmetic) const {
     const CellArithmetic worked = arithmetic_of(
         trace_, arithmetic.cell,
-        {.digits = look_.digits, .max_terms = max_terms, .notation = Notation::latex});
+        {.digits = look_.digits, .max_terms = max_latex_terms, .notation = Notation::latex});
     if (worked.lines.size() < 2) return {};
     std::string lines;
     std::string start = worked.cell;

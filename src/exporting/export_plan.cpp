@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
-#include <map>
 
 #include "document/document.hpp"
 #include "formats/arrays/json.hpp"
@@ -17,7 +16,6 @@
 #include "text/error.hpp"
 #include "text/escape.hpp"
 #include "text/suggest.hpp"
-#include "trace/labels.hpp"
 
 namespace qkv::inline exporting {
 namespace {

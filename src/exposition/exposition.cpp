@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "exposition/selection.hpp"
-#include "exposition/step_words.hpp"
 #include "ops/result.hpp"
 #include "tensor/compare.hpp"
 #include "text/number.hpp"
 #include "trace/labels.hpp"
-#include "trace/reference.hpp"
 
 namespace qkv::inline exposition {
 namespace {

@@ -15,7 +15,7 @@
 namespace qkv::inline exposition {
 namespace {
 
-constexpr std::size_t max_cells = 6;
+constexpr std::size_t max_listed_cells = 6;
 // The error of a central difference of this width, and that of rounding, are some 1e-8.
 constexpr double relative_step = 0x1p-13;
 
@@ -128,14 +128,14 @@ std::string without_line_breaks(std::string cell) {
 std::string sensitivity_text(const StepSensitivity& step, const Trace& trace, int digits) {
   const Tensor& tensor = trace.at(step.name);
   std::string text = fmt::format("{} of {}: ", step.cells.size(), tensor.values.size());
-  for (std::size_t k = 0; k < std::min(step.cells.size(), max_cells); ++k) {
+  for (std::size_t k = 0; k < std::min(step.cells.size(), max_listed_cells); ++k) {
     const CellSensitivity& cell = step.cells[k];
     const CellReference place = cell_at("", tensor, cell.index);
     text += fmt::format("{}{}{}{}", k == 0 ? "" : ", ",
                         without_line_breaks(reference_text(place, tensor, trace.token_layout)),
                         no_break_space, brief(cell.derivative, digits));
   }
-  return text + (step.cells.size() > max_cells ? ", …" : "");
+  return text + (step.cells.size() > max_listed_cells ? ", …" : "");
 }
 
 }  // namespace qkv::inline exposition

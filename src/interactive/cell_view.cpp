@@ -7,15 +7,9 @@
 #include <functional>
 #include <iterator>
 #include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "exposition/arithmetic.hpp"
-#include "interactive/frame.hpp"
-#include "interactive/walkthrough.hpp"
 #include "tensor/compare.hpp"
-#include "terminal/grid.hpp"
 #include "terminal/lines.hpp"
 #include "text/escape.hpp"
 #include "text/number.hpp"

@@ -9,14 +9,12 @@
 
 #include "formats/files/read_file.hpp"
 #include "lesson/change/overrides.hpp"
-#include "lesson/lesson.hpp"
 #include "lesson/model/next_tokens.hpp"
 #include "lesson/prose.hpp"
 #include "text/error.hpp"
 #include "text/strings.hpp"
 #include "text/suggest.hpp"
 #include "text/unicode.hpp"
-#include "trace/evaluate.hpp"
 
 namespace qkv::inline lesson {
 
@@ -84,7 +82,7 @@ RequestedSteps with_words(const RequestedSteps& asked, const Recipe& recipe,
   for (const std::string& name : listed) {
     const auto is_given = [&](const Given& given) { return given.name == name; };
     if (std::ranges::any_of(recipe.givens, is_given)) continue;
-    const std::optional<std::size_t> step = find_step(recipe, name);
+    const std::optional<std::size_t> step = step_index(recipe, name);
     if (!step) return {};
     for (const Prose* prose : {&texts[*step].say, &texts[*step].notice, &texts[*step].questions}) {
       std::ranges::move(names_in(prose->text), std::back_inserter(wanted));

@@ -11,7 +11,6 @@
 #include "tensor/memory.hpp"
 #include "text/error.hpp"
 #include "text/unicode.hpp"
-#include "trace/evaluate.hpp"
 #include "trace/reference.hpp"
 
 namespace qkv::inline lesson {

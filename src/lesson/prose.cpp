@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <iterator>
 #include <utility>
-#include <vector>
 
 #include "lesson/change/overrides.hpp"
 #include "lesson/model/next_tokens.hpp"
@@ -25,7 +23,7 @@ using Numbers = std::span<const double>;
 // The numbers as a matrix of one row.
 Matrix row_of(Numbers numbers) { return view_as<2>(numbers, {std::size_t{1}, numbers.size()}); }
 
-double largest(Numbers numbers) { return maxima(row_of(numbers))(0, 0); }
+double largest_number(Numbers numbers) { return maxima(row_of(numbers))(0, 0); }
 double smallest(Numbers numbers) { return -maxima(-row_of(numbers))(0, 0); }
 double sum(Numbers numbers) { return total(row_of(numbers)); }
 double mean(Numbers numbers) { return means(row_of(numbers))(0, 0); }
@@ -45,7 +43,7 @@ double slope(Numbers weights) {
 }
 
 constexpr std::array<Statistic, 7> table = {{
-    {.name = "max", .says = "the largest number", .of = largest},
+    {.name = "max", .says = "the largest number", .of = largest_number},
     {.name = "min", .says = "the smallest number", .of = smallest},
     {.name = "sum", .says = "all of them added up", .of = sum},
     {.name = "mean", .says = "their mean", .of = mean},

@@ -18,7 +18,7 @@ namespace {
 using Storage = Family::Storage;
 using Windows = FamilyTraits::Windows;
 
-constexpr FamilyTraits llama{};
+constexpr FamilyTraits llama_traits{};
 constexpr FamilyTraits mistral{.windows = Windows::all};
 constexpr FamilyTraits qwen2{.has_biases = true, .windows = Windows::late};
 constexpr FamilyTraits qwen3{.norms_queries_and_keys = true, .windows = Windows::late};
@@ -37,7 +37,7 @@ constexpr Family known_families[] = {
     {"gpt2", "Hugging Face's GPT-2: weights in × out", Storage::in_out, "tanh"},
     {"mingpt", "minGPT: weights out × in, GELU by tanh", Storage::out_in, "tanh"},
     {"nanogpt", "nanoGPT: weights out × in, exact GELU", Storage::out_in, "erf"},
-    {"llama", "LLaMA 1 to 3", Storage::out_in, "", &llama},
+    {"llama", "LLaMA 1 to 3", Storage::out_in, "", &llama_traits},
     {"mistral", "Mistral: sliding windows", Storage::out_in, "", &mistral},
     {"qwen2", "Qwen2: biases of queries, keys and values", Storage::out_in, "", &qwen2},
     {"qwen3", "Qwen3: norms of queries and keys", Storage::out_in, "", &qwen3},

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <vector>
 
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/numeral.hpp"

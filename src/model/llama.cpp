@@ -15,30 +15,31 @@
 namespace qkv::inline model {
 namespace {
 
-constexpr std::string_view parts[] = {"input_layernorm.weight",
-                                      "self_attn.q_proj.weight",
-                                      "self_attn.q_proj.bias",
-                                      "self_attn.k_proj.weight",
-                                      "self_attn.k_proj.bias",
-                                      "self_attn.v_proj.weight",
-                                      "self_attn.v_proj.bias",
-                                      "self_attn.o_proj.weight",
-                                      "self_attn.o_proj.bias",
-                                      "self_attn.q_norm.weight",
-                                      "self_attn.k_norm.weight",
-                                      "post_attention_layernorm.weight",
-                                      "pre_feedforward_layernorm.weight",
-                                      "post_feedforward_layernorm.weight",
-                                      "mlp.gate_proj.weight",
-                                      "mlp.gate_proj.bias",
-                                      "mlp.up_proj.weight",
-                                      "mlp.up_proj.bias",
-                                      "mlp.down_proj.weight",
-                                      "mlp.down_proj.bias"};
-constexpr std::string_view buffers[] = {"self_attn.rotary_emb.inv_freq"};  // follows from the base
+constexpr std::string_view llama_tensors[] = {"input_layernorm.weight",
+                                              "self_attn.q_proj.weight",
+                                              "self_attn.q_proj.bias",
+                                              "self_attn.k_proj.weight",
+                                              "self_attn.k_proj.bias",
+                                              "self_attn.v_proj.weight",
+                                              "self_attn.v_proj.bias",
+                                              "self_attn.o_proj.weight",
+                                              "self_attn.o_proj.bias",
+                                              "self_attn.q_norm.weight",
+                                              "self_attn.k_norm.weight",
+                                              "post_attention_layernorm.weight",
+                                              "pre_feedforward_layernorm.weight",
+                                              "post_feedforward_layernorm.weight",
+                                              "mlp.gate_proj.weight",
+                                              "mlp.gate_proj.bias",
+                                              "mlp.up_proj.weight",
+                                              "mlp.up_proj.bias",
+                                              "mlp.down_proj.weight",
+                                              "mlp.down_proj.bias"};
+constexpr std::string_view llama_buffers[] = {
+    "self_attn.rotary_emb.inv_freq"};  // follows from the base
 
 // Every tensor that such a layer has, and its shape.
-std::map<std::string, Shape> shapes_of(const Architecture& model) {
+std::map<std::string, Shape> llama_shapes(const Architecture& model) {
   const FamilyTraits& traits = *model.family->traits;
   const LlamaParts& llama = *model.llama;
   const std::size_t d = model.d_model;
@@ -77,12 +78,12 @@ std::string why_none(std::string_view part, const Architecture& model) {
                      model.family->name);
 }
 
-void check_tensors(const Weights& weights, const Architecture& model) {
-  const auto shapes = shapes_of(model);
+void check_llama_tensors(const Weights& weights, const Architecture& model) {
+  const auto shapes = llama_shapes(model);
   for (std::size_t layer = 0; layer < model.layers; ++layer) {
     const std::string start = fmt::format("{}layers.{}.", model.prefix, layer);
     for (const auto& [part, shape] : shapes) weights.checked(start + part, shape);
-    for (const std::string_view part : parts) {
+    for (const std::string_view part : llama_tensors) {
       const std::string name = start + std::string(part);
       if (shapes.contains(std::string(part)) || !weights.find(name)) continue;
       throw InputError(
@@ -179,7 +180,8 @@ void count_heads(const Weights& weights, const Config& config, const Architectur
 }
 
 // What config.json says of the sizes must be what the tensors have.
-void refuse_other_sizes(const Config& config, const Weights& weights, const Architecture& model) {
+void refuse_other_llama_sizes(const Config& config, const Weights& weights,
+                              const Architecture& model) {
   const ConfigSize sizes[] = {
       {"num_hidden_layers", model.layers, model.layers == 1 ? "layer" : "layers"},
       {"hidden_size", model.d_model, "numbers a token (d_model)"},
@@ -200,16 +202,17 @@ Architecture llama_architecture(const Weights& weights, const Config& config,
   const Shape& table = matrix_of(weights, model.token_table).shape;
   model.vocabulary = table[0];
   model.d_model = table[1];
-  model.layers = count_layers(weights, prefix + "layers.", {model.family->name, parts, buffers});
+  model.layers =
+      count_layers(weights, prefix + "layers.", {model.family->name, llama_tensors, llama_buffers});
   model.d_mlp = matrix_of(weights, prefix + "layers.0.mlp.gate_proj.weight").shape[0];
-  refuse_other_sizes(config, weights, model);
+  refuse_other_llama_sizes(config, weights, model);
   model.llama = llama_parts(config, *model.family, model.layers);
   count_heads(weights, config, choice, model);
   constexpr double usual_eps = 1e-6;
   model.eps = positive_number(config, "rms_norm_eps", usual_eps);
   model.gelu = model.llama->gate;
   model.unembedding = unembedding_of(weights, config, model);
-  check_tensors(weights, model);
+  check_llama_tensors(weights, model);
   return model;
 }
 

@@ -184,7 +184,7 @@ Options rotary_options(const Config& config) {
 
 using Windows = FamilyTraits::Windows;
 
-constexpr ConfigRule rules[] = {
+constexpr ConfigRule llama_config_rules[] = {
     {"attention_bias"},
     {"attn_logit_softcapping"},
     {"final_logit_softcapping"},
@@ -322,7 +322,7 @@ std::optional<double> cap_of(const Config& config, std::string_view name, double
 
 }  // namespace
 
-std::span<const ConfigRule> llama_rules() { return rules; }
+std::span<const ConfigRule> llama_rules() { return llama_config_rules; }
 
 LlamaParts llama_parts(const Config& config, const Family& family, std::size_t layers) {
   refuse_idle_entries(config, family);

@@ -8,9 +8,7 @@
 #include <atomic>
 #include <cmath>
 #include <iterator>
-#include <set>
 
-#include "formats/files/read_file.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"

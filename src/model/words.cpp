@@ -1,7 +1,6 @@
 #include "model/words.hpp"
 
 #include <algorithm>
-#include <span>
 #include <stdexcept>
 #include <string>
 

@@ -8,7 +8,6 @@
 #include "ops/result.hpp"
 #include "ops/shape_rule.hpp"
 #include "tensor/parallel.hpp"
-#include "tensor/tensor.hpp"
 #include "text/error.hpp"
 
 namespace qkv::inline ops {

@@ -8,24 +8,23 @@
 #include "text/escape.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "text/wrapping.hpp"
 
 namespace qkv::inline page {
 namespace {
 
 // One word, number, sign or operand of a formula.
 struct FormulaToken {
-  enum class Kind { words, number, sign, operand };
-  Kind kind;
+  enum class PassageKind { words, number, sign, operand };
+  PassageKind kind;
   std::string text;
   const FormulaPiece* operand = nullptr;
 };
 
 // The signs that the operations write their formulas with; whatever else there is reads as words.
-constexpr std::string_view signs[] = {"·", "+", "−", "/", "(", ")", "|", "√", "^", "="};
+constexpr std::string_view math_signs[] = {"·", "+", "−", "/", "(", ")", "|", "√", "^", "="};
 
 std::string_view sign_at(std::string_view text) {
-  for (const std::string_view sign : signs) {
+  for (const std::string_view sign : math_signs) {
     if (text.starts_with(sign)) return sign;
   }
   return {};
@@ -39,10 +38,11 @@ bool is_number(std::string_view word) {
 void add_word(std::vector<FormulaToken>& tokens, const std::string& word) {
   if (word.empty()) return;
   const bool number = is_number(word);
-  if (!number && !tokens.empty() && tokens.back().kind == FormulaToken::Kind::words) {
+  if (!number && !tokens.empty() && tokens.back().kind == FormulaToken::PassageKind::words) {
     tokens.back().text += " " + word;
   } else {
-    tokens.push_back({number ? FormulaToken::Kind::number : FormulaToken::Kind::words, word});
+    tokens.push_back(
+        {number ? FormulaToken::PassageKind::number : FormulaToken::PassageKind::words, word});
   }
 }
 
@@ -56,7 +56,7 @@ void add_text(std::vector<FormulaToken>& tokens, std::string_view text) {
       continue;
     }
     add_word(tokens, std::exchange(word, {}));
-    if (!sign.empty()) tokens.push_back({FormulaToken::Kind::sign, std::string(sign)});
+    if (!sign.empty()) tokens.push_back({FormulaToken::PassageKind::sign, std::string(sign)});
     text.remove_prefix(sign.empty() ? 1 : sign.size());
   }
   add_word(tokens, word);
@@ -66,7 +66,7 @@ std::vector<FormulaToken> tokens_of(const std::vector<FormulaPiece>& pieces) {
   std::vector<FormulaToken> tokens;
   for (const FormulaPiece& piece : pieces) {
     if (piece.is_operand) {
-      tokens.push_back({FormulaToken::Kind::operand, piece.text, &piece});
+      tokens.push_back({FormulaToken::PassageKind::operand, piece.text, &piece});
     } else {
       add_text(tokens, piece.text);
     }
@@ -138,10 +138,12 @@ class FormulaParser {
     if (next_is("(")) return bracket();
     const FormulaToken& token = tokens_[at_++];
     switch (token.kind) {
-      case FormulaToken::Kind::operand: return operand(*token.operand, shapes);
-      case FormulaToken::Kind::number: return fmt::format("<mn>{}</mn>", html_text(token.text));
-      case FormulaToken::Kind::sign: return fmt::format("<mo>{}</mo>", html_text(token.text));
-      case FormulaToken::Kind::words: break;
+      case FormulaToken::PassageKind::operand: return operand(*token.operand, shapes);
+      case FormulaToken::PassageKind::number:
+        return fmt::format("<mn>{}</mn>", html_text(token.text));
+      case FormulaToken::PassageKind::sign:
+        return fmt::format("<mo>{}</mo>", html_text(token.text));
+      case FormulaToken::PassageKind::words: break;
     }
     // A single letter stands for a number: the ε of a layer norm.
     if (token.text == "e" || token.text == "ε") return fmt::format("<mi>{}</mi>", token.text);
@@ -158,7 +160,7 @@ class FormulaParser {
   }
 
   bool is_sign(std::size_t at, std::string_view sign) const {
-    return tokens_[at].kind == FormulaToken::Kind::sign && tokens_[at].text == sign;
+    return tokens_[at].kind == FormulaToken::PassageKind::sign && tokens_[at].text == sign;
   }
 
   std::string bracket() {
@@ -327,22 +329,22 @@ namespace {
 constexpr std::size_t widest_common_label = 14;
 constexpr std::size_t max_html_label = 80;
 
-using Kind = Passage::Kind;
+using PassageKind = Passage::Kind;
 
 // The passage behind its opening tags.
 std::string opened(const Passage& passage) {
   const std::string text = passage.as_written();
-  if (passage.kind == Kind::code) return "<pre><code>" + html_escaped(text);
+  if (passage.kind == PassageKind::code) return "<pre><code>" + html_escaped(text);
   const BidiText own = bidi_text(with_minus_signs(text));
-  const std::string_view tag = passage.kind == Kind::item ? "li" : "p";
+  const std::string_view tag = passage.kind == PassageKind::item ? "li" : "p";
   return fmt::format("<{}{}>{}", tag, own.attributes, own.html);
 }
 
-std::string_view closing(Kind kind) {
+std::string_view closing(PassageKind kind) {
   switch (kind) {
-    case Kind::paragraph: return "</p>\n";
-    case Kind::item: return "</li></ul>\n";
-    case Kind::code: return "</code></pre>\n";
+    case PassageKind::paragraph: return "</p>\n";
+    case PassageKind::item: return "</li></ul>\n";
+    case PassageKind::code: return "</code></pre>\n";
   }
   return {};
 }
@@ -386,12 +388,12 @@ std::string html_prose(const std::vector<Passage>& passages) {
   std::string text;
   const Passage* before = nullptr;
   for (const Passage& passage : passages) {
-    const bool goes_on = before && !passage.apart && before->kind == Kind::item;
-    if (goes_on && passage.kind == Kind::item) {
+    const bool goes_on = before && !passage.apart && before->kind == PassageKind::item;
+    if (goes_on && passage.kind == PassageKind::item) {
       text += "</li>\n";
     } else {
       text.append(before ? closing(before->kind) : "");
-      if (passage.kind == Kind::item) text += "<ul>";
+      if (passage.kind == PassageKind::item) text += "<ul>";
     }
     text += opened(passage);
     before = &passage;

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "page/cell_bytecode.hpp"
-#include "page/report_view.hpp"
 #include "tensor/parallel.hpp"
 #include "text/escape.hpp"
 #include "trace/reference.hpp"

@@ -20,8 +20,8 @@ namespace {
 
 // What fits on a sheet in handwriting. A larger matrix comes in several grids, so that each can be
 // kept together on a page.
-constexpr std::size_t max_columns = 10;
-constexpr std::size_t max_rows = 22;
+constexpr std::size_t max_worksheet_columns = 10;
+constexpr std::size_t max_worksheet_rows = 22;
 
 constexpr std::string_view style = R"(
 @page { margin: 14mm 12mm; @bottom-right { content: counter(page) " / " counter(pages);
@@ -125,8 +125,8 @@ std::string tensor_html(const std::string& title, const Tensor& tensor, TokenLay
                               .values = shown.cells(m),
                               .style = style_for(shown.values, digits),
                               .cells = cells};
-    for (const GridPart& rows : grid_parts(shown.rows(), max_rows)) {
-      for (const GridPart& columns : grid_parts(shown.columns(), max_columns)) {
+    for (const GridPart& rows : grid_parts(shown.rows(), max_worksheet_rows)) {
+      for (const GridPart& columns : grid_parts(shown.columns(), max_worksheet_columns)) {
         const std::string matrix = matrix_name(tensor, m);
         const std::string name = matrix.empty() ? title : fmt::format("{}, {}", title, matrix);
         text += fmt::format("<figure{}><figcaption>{}</figcaption>{}</figure>\n",

@@ -11,14 +11,11 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <new>
-#include <optional>
-#include <string>
 
 #include "tensor/huge_pages.hpp"
 #include "text/error.hpp"

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
-#include <span>
 #include <string>
 #include <utility>
 

@@ -1,6 +1,5 @@
 #include "tensor/tensor.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 namespace qkv::inline tensor {

@@ -1,6 +1,5 @@
 #include "tensor/values.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <stdexcept>

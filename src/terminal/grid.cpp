@@ -4,14 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <iterator>
 #include <map>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
-#include "exposition/selection.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
 #include "terminal/pattern_glyphs.hpp"

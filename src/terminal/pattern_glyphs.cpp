@@ -76,11 +76,11 @@ struct Size {
 };
 
 // One token of three gets the largest dot, an even share among twenty the middle one.
-constexpr Size sizes[] = {{0.3, "●"}, {0.05, "•"}, {0, "·"}};
+constexpr Size glyph_sizes[] = {{0.3, "●"}, {0.05, "•"}, {0, "·"}};
 
 std::string_view glyph_of(double weight) {
   if (weight == 0) return " ";
-  return std::find_if(std::begin(sizes), std::end(sizes) - 1,
+  return std::find_if(std::begin(glyph_sizes), std::end(glyph_sizes) - 1,
                       [&](const Size& size) { return weight >= size.from; })
       ->glyph;
 }

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
 #include "exposition/selection.hpp"
 #include "tensor/compare.hpp"
@@ -18,7 +15,6 @@
 #include "text/escape.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "text/wrapping.hpp"
 #include "trace/labels.hpp"
 #include "trace/reference.hpp"
 

@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 namespace qkv::inline text {
 namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 
 // A number, or the word for one that is not finite.
 bool begins_number(std::string_view text) {
   if (text.starts_with('.')) text.remove_prefix(1);
-  if (!text.empty() && is_digit(text.front())) return true;
+  if (!text.empty() && is_ascii_digit(text.front())) return true;
   return text.starts_with("inf") && (text.size() == 3 || !is_letter(text[3]));
 }
 

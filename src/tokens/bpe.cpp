@@ -6,10 +6,7 @@
 #include <array>
 #include <mutex>
 #include <queue>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <unordered_map>
 
 #include "text/error.hpp"
 #include "text/unicode.hpp"

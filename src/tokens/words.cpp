@@ -1,7 +1,6 @@
 #include "tokens/words.hpp"
 
 #include "text/error.hpp"
-#include "text/unicode.hpp"
 
 namespace qkv::inline tokens {
 namespace {

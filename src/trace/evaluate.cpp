@@ -320,7 +320,7 @@ Evaluation Evaluator::all() && {
 
 }  // namespace
 
-std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name_or_number) {
+std::optional<std::size_t> step_index(const Recipe& recipe, std::string_view name_or_number) {
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     if (recipe.steps[s].name == name_or_number || std::to_string(s + 1) == name_or_number) return s;
   }

@@ -24,7 +24,7 @@ struct Evaluation {
 using RequestedSteps = std::vector<std::string>;
 
 /// The index of the step of that name or number; nothing where there is none.
-std::optional<std::size_t> find_step(const Recipe& recipe, std::string_view name_or_number);
+std::optional<std::size_t> step_index(const Recipe& recipe, std::string_view name_or_number);
 
 /// Works out every step that can be worked out and says of the others what is wrong. A step that
 /// nothing wanted needs is left out where its operands are large: small ones cost nothing, and a

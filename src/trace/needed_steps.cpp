@@ -12,7 +12,7 @@ std::vector<bool> needed_steps(const Recipe& recipe, const RequestedSteps& wante
   if (wanted.empty()) return std::vector<bool>(recipe.steps.size(), true);
   std::vector<bool> needed(recipe.steps.size());
   for (const std::string& name : wanted) {
-    if (const auto step = find_step(recipe, name)) needed[*step] = true;
+    if (const auto step = step_index(recipe, name)) needed[*step] = true;
   }
   std::set<std::string_view> operands;
   for (std::size_t s = needed.size(); s-- > 0;) {
@@ -75,7 +75,7 @@ std::vector<std::size_t> attention_to(std::size_t s, const Recipe& recipe, const
 Liveness::Liveness(const Recipe& recipe, const RequestedSteps& asked)
     : needed(needed_steps(recipe, asked)), wanted(asked.begin(), asked.end()), kept(wanted) {
   for (const std::string& name : asked) {
-    const auto step = find_step(recipe, name);
+    const auto step = step_index(recipe, name);
     if (!step) continue;
     wanted.insert(recipe.steps[*step].name);
     kept.insert(recipe.steps[*step].name);

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <string>
 
-#include "check/check.hpp"
 #include "exposition/arithmetic.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "terminal/lines.hpp"

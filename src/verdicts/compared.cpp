@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <utility>
 
-#include "check/compare/compare.hpp"
 #include "check/tolerance/precision.hpp"
 #include "formats/files/manifest.hpp"
 #include "text/escape.hpp"

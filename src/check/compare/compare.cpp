@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check/compare/side.hpp"
 #include "check/intake/layout.hpp"
 #include "check/judge/masks.hpp"
 #include "check/tolerance/precision.hpp"

@@ -1,7 +1,6 @@
 #include "check/diagnose/hypothesis.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <random>
 #include <set>
 

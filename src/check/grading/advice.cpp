@@ -64,14 +64,15 @@ std::vector<Candidate> candidates_of(const StepView& step) {
   return candidates;
 }
 
-bool look_alike(const Tensor& a, const Tensor& b, double unit) {
+bool look_alike(const Tensor& a, const Tensor& b, double unit_of_hand_work) {
   if (a.values.size() != b.values.size() || a.rows() != b.rows() || a.columns() != b.columns()) {
     return false;
   }
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     const double x = a.values[i];
     const double y = b.values[i];
-    const bool alike = x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= unit;
+    const bool alike =
+        x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= unit_of_hand_work;
     if (!alike) return false;
   }
   return true;
@@ -87,7 +88,7 @@ void add_once(std::vector<IndistinguishablePair>& found, IndistinguishablePair o
 
 enum class Pairs { left_out, included };
 
-std::vector<IndistinguishablePair> find(const Trace& trace, double unit, Pairs pairs) {
+std::vector<IndistinguishablePair> find(const Trace& trace, double unit_of_hand_work, Pairs pairs) {
   const Sources sources(trace);
   std::vector<IndistinguishablePair> found;
   for (const StepView& step : sources.steps(trace)) {
@@ -95,10 +96,11 @@ std::vector<IndistinguishablePair> find(const Trace& trace, double unit, Pairs p
     const std::vector<Candidate> candidates = candidates_of(step);
     for (std::size_t v = 0; v < candidates.size(); ++v) {
       const Candidate& version = candidates[v];
-      if (look_alike(version.numbers, *step.tensor, unit)) add_once(found, {name, version.id, {}});
+      if (look_alike(version.numbers, *step.tensor, unit_of_hand_work))
+        add_once(found, {name, version.id, {}});
       for (std::size_t w = 0; pairs == Pairs::included && w < v; ++w) {
         if (candidates[w].id == version.id) continue;
-        if (!look_alike(version.numbers, candidates[w].numbers, unit)) continue;
+        if (!look_alike(version.numbers, candidates[w].numbers, unit_of_hand_work)) continue;
         add_once(found, {name, version.id, candidates[w].id});
       }
     }
@@ -108,19 +110,21 @@ std::vector<IndistinguishablePair> find(const Trace& trace, double unit, Pairs p
 
 }  // namespace
 
-std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace, double unit) {
-  return find(trace, unit, Pairs::included);
+std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace,
+                                                              double unit_of_hand_work) {
+  return find(trace, unit_of_hand_work, Pairs::included);
 }
 
-std::vector<IndistinguishablePair> invisible_mistakes(const Trace& trace, double unit) {
-  return find(trace, unit, Pairs::left_out);
+std::vector<IndistinguishablePair> invisible_mistakes(const Trace& trace,
+                                                      double unit_of_hand_work) {
+  return find(trace, unit_of_hand_work, Pairs::left_out);
 }
 
 namespace {
 
 constexpr std::size_t largest_side = 8;
 constexpr std::size_t most_matrices = 8;
-constexpr double unit = 0.001;  // of work to three decimals
+constexpr double unit_of_hand_work = 0.001;  // of work to three decimals
 
 // At most two decimals and two digits before the point, as 0.25, -12 and 1.5 are.
 bool is_short(double value) {
@@ -178,10 +182,10 @@ bool is_for_hand_work(const Trace& trace) {
 }
 
 std::vector<Fault> undetectable_mistakes(const Lesson& lesson, const Trace& trace) {
-  const std::vector<IndistinguishablePair> hidden = invisible_mistakes(trace, unit);
+  const std::vector<IndistinguishablePair> hidden = invisible_mistakes(trace, unit_of_hand_work);
   if (hidden.empty()) return {};
   const std::vector<IndistinguishablePair> always =
-      invisible_mistakes(with_other_numbers(lesson.recipe), unit);
+      invisible_mistakes(with_other_numbers(lesson.recipe), unit_of_hand_work);
   std::vector<Fault> faults;
   const auto add = [&](std::size_t s, const std::string& ids, std::string_view what) {
     if (ids.empty()) return;

@@ -7,8 +7,6 @@
 #include <map>
 #include <optional>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "text/error.hpp"
 #include "trace/trace.hpp"

@@ -6,16 +6,13 @@
 #include <cmath>
 #include <map>
 #include <span>
-#include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "check/intake/layout.hpp"
 #include "check/intake/step_names.hpp"
 #include "check/tolerance/precision.hpp"
 #include "formats/files/find_files.hpp"
-#include "formats/files/manifest.hpp"
 #include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
 #include "formats/handwork/numeral.hpp"

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <map>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "check/judge/masks.hpp"
 #include "check/tolerance/precision.hpp"
@@ -269,7 +267,7 @@ Range Ranges::of_made(std::size_t index) {
   return range;
 }
 
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_bound = std::numeric_limits<double>::quiet_NaN();
 
 bool within(double x, double y, double tolerance) {
   // Equal infinities are within anything, and NaN is right where NaN is due.
@@ -298,7 +296,7 @@ Tensor tainted_result(const Judgement& judgement, const Trace& trace, const Lear
     return node.step->operation->compute(call_with(node, trace, with_nan));
   } catch (const InputError&) {
     Tensor all = node.from_yours;
-    std::ranges::fill(all.values.write(), nothing);
+    std::ranges::fill(all.values.write(), no_bound);
     return all;
   }
 }
@@ -468,7 +466,7 @@ class Judge {
   void mark_tainted(LearnerNode& node, const Tensor& taint) {
     if (node.wrong_shape_array) {
       tainted_.push_back(node.own);
-      std::ranges::fill(tainted_.back().values.write(), nothing);
+      std::ranges::fill(tainted_.back().values.write(), no_bound);
       node.tainted = true;
       return;
     }
@@ -483,7 +481,7 @@ class Judge {
           judged ? node.verdicts[i] == Verdict::wrong || node.verdicts[i] == Verdict::carried
                  : !taint.values.empty() && std::isnan(taint.values[i]);
       if (!bad) continue;
-      planted.values.write()[i] = nothing;
+      planted.values.write()[i] = no_bound;
       node.tainted = true;
     }
     tainted_.push_back(std::move(planted));

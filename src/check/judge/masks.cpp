@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "check/tolerance/precision.hpp"
 #include "text/error.hpp"

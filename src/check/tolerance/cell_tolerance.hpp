@@ -20,7 +20,7 @@ enum class ToleranceBasis {
   float32,         ///< a program's precision
   float64,         ///< a program's precision
   copied,          ///< a given: either the lesson's number or not
-  requested            ///< the decimals that were asked for
+  requested        ///< the decimals that were asked for
 };
 
 /// The tolerance of a matrix: one unit in the last place that the learner wrote.

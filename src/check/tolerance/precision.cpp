@@ -1,6 +1,5 @@
 #include "check/tolerance/precision.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>

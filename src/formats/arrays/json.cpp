@@ -8,12 +8,8 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <unordered_set>
-#include <vector>
 
-#include "formats/handwork/numeral.hpp"
-#include "formats/parsed_array.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"

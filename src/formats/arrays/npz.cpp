@@ -26,11 +26,11 @@ namespace {
 /// The archive as messages name it.
 struct ZipPlace {
   const std::string& name;
-  const ZipMessages& words;
+  const ZipMessages& npz_messages;
 
   [[noreturn]] void refuse(std::string_view why) const { qkv::refuse(name, why); }
   [[noreturn]] void refuse_broken(std::string_view what) const {
-    refuse(fmt::format("{}: {}", what, words.again));
+    refuse(fmt::format("{}: {}", what, npz_messages.again));
   }
 };
 
@@ -57,7 +57,8 @@ std::size_t four(std::string_view bytes, std::size_t at) {
 /// Where the archive's last record begins: only a comment may follow it.
 std::size_t end_of_directory(std::string_view bytes, const ZipPlace& where) {
   if (!bytes.starts_with("PK")) {
-    where.refuse(fmt::format("this is not a {}: {}", where.words.kind, where.words.make));
+    where.refuse(
+        fmt::format("this is not a {}: {}", where.npz_messages.kind, where.npz_messages.make));
   }
   const std::size_t furthest = std::min(bytes.size(), end_size + max_comment_bytes);
   for (std::size_t back = end_size; back <= furthest; ++back) {
@@ -86,8 +87,8 @@ ZipEntry take_entry(std::string_view& directory, const ZipPlace& where) {
     where.refuse(name + " is encrypted: save it without a password");
   const std::size_t method = two(directory, 10);
   if (method != 0 && method != 8) {
-    where.refuse(
-        fmt::format("{} is packed in a way that qkv does not read: {}", name, where.words.plainly));
+    where.refuse(fmt::format("{} is packed in a way that qkv does not read: {}", name,
+                             where.npz_messages.plainly));
   }
   entry.method = static_cast<ZipMethod>(method);
   if (entry.packed == exceeds_32_bits || entry.unpacked == exceeds_32_bits ||
@@ -200,12 +201,13 @@ std::string unpack(const ZipEntry& entry, const ZipPlace& where) {
 }  // namespace
 
 std::vector<ZipEntry> zip_entries(std::string_view bytes, const std::string& where,
-                                  const ZipMessages& words) {
-  return read_directory(bytes, {.name = where, .words = words});
+                                  const ZipMessages& npz_messages) {
+  return read_directory(bytes, {.name = where, .npz_messages = npz_messages});
 }
 
-std::string unpacked(const ZipEntry& entry, const std::string& where, const ZipMessages& words) {
-  return unpack(entry, {.name = where, .words = words});
+std::string unpacked(const ZipEntry& entry, const std::string& where,
+                     const ZipMessages& npz_messages) {
+  return unpack(entry, {.name = where, .npz_messages = npz_messages});
 }
 
 namespace {
@@ -288,7 +290,7 @@ void write_npz(const std::vector<NamedTensor>& tensors, const Sink& sink) {
 
 namespace {
 
-constexpr ZipMessages words = {
+constexpr ZipMessages npz_messages = {
     .kind = ".npz file",
     .make = "save the arrays with numpy.savez",
     .again = "save the arrays again with numpy.savez",
@@ -300,7 +302,7 @@ constexpr std::string_view array_extension = ".npy";
 
 std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& where,
                                  std::size_t limit) {
-  const std::vector<ZipEntry> entries = zip_entries(bytes, where, words);
+  const std::vector<ZipEntry> entries = zip_entries(bytes, where, npz_messages);
   if (entries.empty()) refuse(where, "there are no arrays in it");
   std::size_t total = 0;
   for (const ZipEntry& entry : entries) {
@@ -318,10 +320,11 @@ std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& wher
   for (const ZipEntry& entry : entries) {
     std::string name = entry.name.substr(0, entry.name.size() - array_extension.size());
     if (!names.insert(name).second) {
-      refuse(where, fmt::format("two arrays are named {}: {}", printable(name), words.again));
+      refuse(where,
+             fmt::format("two arrays are named {}: {}", printable(name), npz_messages.again));
     }
     const std::string place = fmt::format("{}, {}", where, printable(name));
-    arrays.push_back({std::move(name), read_npy(unpacked(entry, where, words), place)});
+    arrays.push_back({std::move(name), read_npy(unpacked(entry, where, npz_messages), place)});
   }
   return arrays;
 }

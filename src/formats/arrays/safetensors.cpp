@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
-#include <string_view>
 
-#include "formats/arrays/dtype.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
 #include "text/strings.hpp"
@@ -95,7 +93,7 @@ std::string_view safetensors_signature_hint(std::string_view bytes) {
   return {};
 }
 
-constexpr std::size_t max_rank = 64;
+constexpr std::size_t max_stored_rank = 64;
 constexpr std::size_t max_metadata_bytes = 20'000;  // keys and texts; a few are usual
 
 [[noreturn]] void refuse_damaged(const std::string& where, std::string_view what) {
@@ -130,9 +128,9 @@ std::size_t header_length(std::string_view bytes, const std::string& where) {
 
 /// Listens to the JSON parser: takes each tensor's entry as soon as it is whole and lets it go, so
 /// that no header costs more memory than its tensors do.
-class HeaderReader {
+class SafetensorsHeader {
  public:
-  explicit HeaderReader(const std::string& where) : where_(where) {}
+  explicit SafetensorsHeader(const std::string& where) : where_(where) {}
 
   struct Offsets {
     std::size_t begin = 0;
@@ -176,7 +174,8 @@ class HeaderReader {
 
   void count_values(int depth) {
     if (depth == 1) broken(place() + " is no object");
-    const std::size_t most = name_ == safetensors_metadata_key ? max_metadata_bytes : max_rank + 8;
+    const std::size_t most =
+        name_ == safetensors_metadata_key ? max_metadata_bytes : max_stored_rank + 8;
     if (++values_ > most) broken(place() + " has too much in it");
   }
 
@@ -219,11 +218,11 @@ class HeaderReader {
   std::size_t values_ = 0;
 };
 
-HeaderReader read_header(std::string_view text, const std::string& where) {
+SafetensorsHeader read_header(std::string_view text, const std::string& where) {
   if (!text.starts_with('{')) {
     refuse(where, "this is not a .safetensors file: its header does not begin with {");
   }
-  HeaderReader reader(where);
+  SafetensorsHeader reader(where);
   try {
     const Json nothing_left = Json::parse(
         text.begin(), text.end(), [&](int depth, Json::parse_event_t event, const Json& parsed) {
@@ -262,7 +261,7 @@ bool fits(const SafetensorsEntry& entry) {
                           : bytes_wanted(entry.shape, 1) / 8 <= entry.data.size();
 }
 
-void locate(SafetensorsEntry& entry, HeaderReader::Offsets range, std::string_view data,
+void locate(SafetensorsEntry& entry, SafetensorsHeader::Offsets range, std::string_view data,
             const std::string& where) {
   const std::string name = printable(entry.name);
   if (range.begin > range.end || range.end > data.size()) {
@@ -281,7 +280,7 @@ void locate(SafetensorsEntry& entry, HeaderReader::Offsets range, std::string_vi
 
 /// Each byte must belong to exactly one tensor: what lies in two is how a small file fills memory,
 /// what lies in none is how something else is carried along.
-void refuse_overlaps_and_holes(const HeaderReader& header, std::size_t size,
+void refuse_overlaps_and_holes(const SafetensorsHeader& header, std::size_t size,
                                const std::string& where) {
   std::vector<std::size_t> by_place(header.tensors.size());
   for (std::size_t i = 0; i < by_place.size(); ++i) by_place[i] = i;
@@ -312,7 +311,7 @@ void refuse_overlaps_and_holes(const HeaderReader& header, std::size_t size,
 
 SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& where) {
   const std::size_t length = header_length(bytes, where);
-  HeaderReader header = read_header(bytes.substr(safetensors_length_size, length), where);
+  SafetensorsHeader header = read_header(bytes.substr(safetensors_length_size, length), where);
   const std::string_view data = bytes.substr(safetensors_length_size + length);
   for (std::size_t i = 0; i < header.tensors.size(); ++i) {
     locate(header.tensors[i], header.offsets[i], data, where);
@@ -336,7 +335,7 @@ const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& 
     refuse(place, fmt::format("dtype {} is not read: save it as F64, F32, F16 or BF16",
                               printable(entry.dtype)));
   }
-  if (entry.shape.size() > max_rank) refuse(place, "it has more axes than are read");
+  if (entry.shape.size() > max_stored_rank) refuse(place, "it has more axes than are read");
   if (std::ranges::find(entry.shape, 0U) != entry.shape.end()) {
     refuse(place, fmt::format("it holds no numbers: its shape {} has a size of 0",
                               shape_text(entry.shape)));

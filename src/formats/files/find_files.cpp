@@ -5,15 +5,12 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <system_error>
-#include <utility>
 
 #include "formats/arrays/npz.hpp"
 #include "formats/files/manifest.hpp"
 #include "formats/files/read_file.hpp"
-#include "formats/format.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "tensor/tensor.hpp"
 #include "text/error.hpp"
@@ -25,14 +22,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr ZipMessages words = {
+constexpr ZipMessages zip_messages = {
     .kind = "zip archive",
     .make = "pack the files as .zip",
     .again = "pack the files again",
     .plainly = "pack the files as a plain .zip",
 };
 constexpr std::size_t max_files = 10'000;
-constexpr int max_depth = 8;
+constexpr int max_folder_depth = 8;
 
 [[noreturn]] void refuse_many(const fs::path& place) {
   throw InputError(
@@ -56,7 +53,7 @@ std::vector<ListedFile> files_of_directory(const fs::path& directory) {
     if (++seen > max_files) refuse_many(directory);
     std::error_code ignored;  // a link that leads nowhere is no file
     const bool is_hidden = is_system_file(entry->path().filename());
-    if (is_hidden || entry.depth() >= max_depth) entry.disable_recursion_pending();
+    if (is_hidden || entry.depth() >= max_folder_depth) entry.disable_recursion_pending();
     if (!is_hidden && entry->is_regular_file(ignored)) files.push_back({.path = entry->path()});
   }
   if (error) {
@@ -69,7 +66,7 @@ std::vector<ListedFile> files_of_archive(const fs::path& archive) {
   const MappedFile mapped(archive);
   std::vector<ListedFile> files;
   std::size_t total = 0;
-  for (const ZipEntry& entry : zip_entries(mapped.bytes(), archive.string(), words)) {
+  for (const ZipEntry& entry : zip_entries(mapped.bytes(), archive.string(), zip_messages)) {
     const fs::path inside(entry.name);
     const bool is_folder = entry.name.ends_with('/');
     if (is_folder || std::ranges::any_of(inside, is_system_file)) continue;
@@ -84,7 +81,7 @@ std::vector<ListedFile> files_of_archive(const fs::path& archive) {
                                            "read",
                                            max_unpacked_bytes));
     }
-    file.bytes = unpacked(entry, archive.string(), words);
+    file.bytes = unpacked(entry, archive.string(), zip_messages);
   }
   return files;
 }

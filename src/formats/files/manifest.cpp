@@ -8,7 +8,6 @@
 #include <array>
 #include <span>
 #include <system_error>
-#include <vector>
 
 #include "formats/files/read_file.hpp"
 #include "formats/format.hpp"

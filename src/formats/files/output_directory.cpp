@@ -31,7 +31,7 @@ std::atomic<bool> fsync_enabled = true;
 constexpr auto max_lock_wait = 10s;
 constexpr auto retry_delay = 10ms;
 
-int opened(const fs::path& path) {
+int open_directory(const fs::path& path) {
   return ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
@@ -63,7 +63,7 @@ std::vector<fs::path> parents_to_change(const fs::path& path) {
 
 }  // namespace
 
-Directory::Directory(fs::path path) : path_(std::move(path)), descriptor_(opened(path_)) {
+Directory::Directory(fs::path path) : path_(std::move(path)), descriptor_(open_directory(path_)) {
   if (descriptor_ >= 0) return;
   refuse(path_.string(), fmt::format("the directory can't be opened, which it must be to lock and "
                                      "sync what is written there: {}",

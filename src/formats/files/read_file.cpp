@@ -17,7 +17,6 @@
 #include <cstring>
 
 #include "formats/files/write_file.hpp"
-#include "formats/format.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"

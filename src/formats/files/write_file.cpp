@@ -14,7 +14,6 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
-#include <string>
 #include <system_error>
 
 #include "formats/files/output_directory.hpp"
@@ -26,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view front = ".qkv-";
-constexpr std::string_view end = ".tmp";
+constexpr std::string_view temporary_suffix = ".tmp";
 constexpr mode_t permissions = 0777;
 constexpr mode_t default_file_mode = 0666;  // less what the umask takes away
 
@@ -38,7 +37,8 @@ constexpr mode_t default_file_mode = 0666;  // less what the umask takes away
 /// name, which may be as long as the system allows.
 fs::path temporary_name(const fs::path& path) {
   static std::atomic<unsigned> counter = 0;
-  return path.parent_path() / fmt::format("{}{}-{}{}", front, ::getpid(), counter++, end);
+  return path.parent_path() /
+         fmt::format("{}{}-{}{}", front, ::getpid(), counter++, temporary_suffix);
 }
 
 /// The permissions of the file that is there already, which the new one is to have.
@@ -89,9 +89,9 @@ int write_all(int descriptor, std::string_view bytes) {
 }
 
 bool is_temporary_name(std::string_view name) {
-  if (!name.starts_with(front) || !name.ends_with(end)) return false;
+  if (!name.starts_with(front) || !name.ends_with(temporary_suffix)) return false;
   const std::string_view numbers =
-      name.substr(front.size(), name.size() - front.size() - end.size());
+      name.substr(front.size(), name.size() - front.size() - temporary_suffix.size());
   return std::ranges::count(numbers, '-') == 1 &&
          numbers.find_first_not_of("0123456789-") == std::string_view::npos;
 }

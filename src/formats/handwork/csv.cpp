@@ -7,8 +7,6 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <span>
-#include <vector>
 
 #include "formats/handwork/csv_layout.hpp"
 #include "formats/handwork/numeral.hpp"

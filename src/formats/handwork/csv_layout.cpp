@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <vector>
 
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"

@@ -4,15 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "formats/handwork/csv.hpp"
 #include "formats/handwork/numeral.hpp"
-#include "formats/parsed_array.hpp"
 #include "text/error.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <vector>
 
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/numeral.hpp"

@@ -66,12 +66,12 @@ void allow_outside_files() { any_file_will_do = true; }
 
 namespace {
 
-constexpr std::string_view keys[] = {"name",  "value",     "randn",  "rand",        "eye",  "ones",
-                                     "zeros", "tril",      "linear", "linear_bias", "file", "key",
-                                     "seed",  "transpose", "rows",   "columns",     "show"};
+constexpr std::string_view given_keys[] = {
+    "name",        "value", "randn", "rand", "eye",       "ones", "zeros",   "tril", "linear",
+    "linear_bias", "file",  "key",   "seed", "transpose", "rows", "columns", "show"};
 
 // The numbers of a given before they are turned and labelled, and the labels its file had.
-struct Numbers {
+struct GivenNumbers {
   Tensor tensor;
   std::vector<std::string> rows = {};
   std::vector<std::string> columns = {};
@@ -89,8 +89,8 @@ struct Table {
   void fault(std::string message) const { reader.fault(node(), std::move(message)); }
 };
 
-std::optional<Numbers> from_written(const ParsedArray& written, std::string_view where) {
-  Numbers source;
+std::optional<GivenNumbers> from_written(const ParsedArray& written, std::string_view where) {
+  GivenNumbers source;
   std::vector<double> values;
   values.reserve(written.cells.size());
   for (std::size_t i = 0; i < written.cells.size(); ++i) {
@@ -108,14 +108,14 @@ std::optional<Numbers> from_written(const ParsedArray& written, std::string_view
   return source;
 }
 
-std::optional<Numbers> read_value(const Table& given) {
+std::optional<GivenNumbers> read_value(const Table& given) {
   const auto* text = given.node().as_string();
   const auto written = text ? std::optional(read_printed_text(text->get(), "value"))
                             : given.reader.numbers(given.node(), given.key);
   return written ? from_written(*written, "value") : std::nullopt;
 }
 
-std::optional<Numbers> read_from_file(const Table& given) {
+std::optional<GivenNumbers> read_from_file(const Table& given) {
   const auto file = given.reader.text(given.table, given.key);
   if (!file) return {};
   const std::filesystem::path path = file_of_lesson(given.context.directory, *file);
@@ -128,13 +128,14 @@ std::optional<Numbers> read_from_file(const Table& given) {
   }
   const Format* format = format_of(path);
   if (!key_in_file && format && format->read_numbers) {
-    if (auto numbers = format->read_numbers(path)) return Numbers{*std::move(numbers)};
+    if (auto numbers = format->read_numbers(path)) return GivenNumbers{*std::move(numbers)};
   }
   return from_written(read_array(path, key_in_file), *file);
 }
 
 // 1 where `is_one(row, column)` says so, else 0.
-std::optional<Numbers> square_of(const Table& given, bool (*is_one)(std::size_t, std::size_t)) {
+std::optional<GivenNumbers> square_of(const Table& given,
+                                      bool (*is_one)(std::size_t, std::size_t)) {
   const auto sizes = given.shape();
   if (!sizes) return {};
   if (sizes->size() != 1) {
@@ -144,13 +145,14 @@ std::optional<Numbers> square_of(const Table& given, bool (*is_one)(std::size_t,
   const std::size_t n = sizes->front();
   std::vector<double> values(element_count({n, n}, given.key));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = is_one(i / n, i % n) ? 1 : 0;
-  return Numbers{tensor_of({n, n}, std::move(values))};
+  return GivenNumbers{tensor_of({n, n}, std::move(values))};
 }
 
-std::optional<Numbers> filled(const Table& given, double value) {
+std::optional<GivenNumbers> filled(const Table& given, double value) {
   const auto shape = given.shape();
   if (!shape) return {};
-  return Numbers{tensor_of(*shape, std::vector<double>(element_count(*shape, given.key), value))};
+  return GivenNumbers{
+      tensor_of(*shape, std::vector<double>(element_count(*shape, given.key), value))};
 }
 
 // The stream to draw from, started again where the given has a seed of its own.
@@ -170,18 +172,19 @@ RandomStream* stream_for(const Table& given) {
   return &*context.stream;
 }
 
-std::optional<Numbers> draw(const Table& given, void (RandomStream::*draws)(std::span<double>)) {
+std::optional<GivenNumbers> draw(const Table& given,
+                                 void (RandomStream::*draws)(std::span<double>)) {
   const auto shape = given.shape();
   RandomStream* stream = stream_for(given);
   if (!shape || !stream) return {};
   Values numbers = Values::uninitialised(element_count(*shape, given.key));
   (stream->*draws)(numbers.write());
-  return Numbers{tensor_of(*shape, std::move(numbers))};
+  return GivenNumbers{tensor_of(*shape, std::move(numbers))};
 }
 
 // nn.Linear(in, out): the weight is stored out × in, the bias is a vector.
 enum class LinearPart { weight, bias };
-std::optional<Numbers> draw_linear(const Table& given, LinearPart part) {
+std::optional<GivenNumbers> draw_linear(const Table& given, LinearPart part) {
   const auto sizes = given.shape();
   RandomStream* stream = stream_for(given);
   if (!sizes || !stream) return {};
@@ -191,13 +194,13 @@ std::optional<Numbers> draw_linear(const Table& given, LinearPart part) {
   }
   const std::size_t in = (*sizes)[0];
   const std::size_t out = (*sizes)[1];
-  if (part == LinearPart::bias) return Numbers{tensor_of({out}, stream->linear_bias(in, out))};
-  return Numbers{tensor_of({out, in}, stream->linear_weight(in, out))};
+  if (part == LinearPart::bias) return GivenNumbers{tensor_of({out}, stream->linear_bias(in, out))};
+  return GivenNumbers{tensor_of({out, in}, stream->linear_weight(in, out))};
 }
 
 struct NumbersKind {
   std::string_view key;
-  std::optional<Numbers> (*read)(const Table&);
+  std::optional<GivenNumbers> (*read)(const Table&);
 };
 
 constexpr NumbersKind sources[] = {
@@ -302,12 +305,12 @@ void read_random(const toml::table& document, GivenContext& context, TomlReader&
 
 std::optional<Given> read_given(const toml::table& table, GivenContext& context,
                                 TomlReader& reader) {
-  reader.refuse_unknown_keys(table, keys, "a [[given]]");
+  reader.refuse_unknown_keys(table, given_keys, "a [[given]]");
   const std::string name = reader.text(table, "name").value_or("");
   const NumbersKind* kind = source_kind(table, name.empty() ? "this given" : name, reader);
   if (!kind) return {};
   try {
-    std::optional<Numbers> source = kind->read({table, kind->key, context, reader});
+    std::optional<GivenNumbers> source = kind->read({table, kind->key, context, reader});
     if (!source) return {};
     Tensor& tensor = source->tensor;
     if (reader.flag(table, "transpose").value_or(false)) {

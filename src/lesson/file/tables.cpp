@@ -7,7 +7,6 @@
 
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/printed_text.hpp"
-#include "lesson/file/given.hpp"
 #include "ops/backward_rule.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
@@ -244,14 +243,14 @@ std::optional<double> read_marks(const toml::table& table, TomlReader& reader) {
   return {};
 }
 
-constexpr std::string_view largest = "largest";
+constexpr std::string_view largest_keyword = "largest";
 
 // Whether the walk shows the matrix; false as well where it shows the largest of its last row.
 bool read_show(const toml::table& table, TomlReader& reader) {
   const toml::node* node = table.get("show");
   if (!node) return true;
   if (const auto flag = node->value_exact<bool>()) return *flag;
-  if (node->value_exact<std::string_view>() != largest) {
+  if (node->value_exact<std::string_view>() != largest_keyword) {
     reader.fault(*node, "show must be true, false or \"largest\", for the last row's five largest");
   }
   return false;
@@ -265,7 +264,7 @@ StepText read_step_text(const toml::table& table, TomlReader& reader) {
           .cell = reader.prose(table, "cell"),
           .works_cell = table["cell"].value_or(std::string_view(" ")) != "",
           .show = read_show(table, reader),
-          .largest = table["show"].value_or(std::string_view()) == largest,
+          .largest = table["show"].value_or(std::string_view()) == largest_keyword,
           .general = reader.flag(table, "general").value_or(false),
           .say = reader.prose(table, "say"),
           .notice = reader.prose(table, "notice"),

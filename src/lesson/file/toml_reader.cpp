@@ -81,7 +81,7 @@ std::optional<Fault> prescreen_toml(std::string_view toml) {
 
 namespace {
 
-std::optional<double> parse_number(const toml::node& node) {
+std::optional<double> toml_number(const toml::node& node) {
   if (const auto* real = node.as_floating_point()) return real->get();
   if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
   return {};
@@ -204,7 +204,7 @@ bool TomlReader::collect(const toml::node& node, std::size_t depth, ParsedArray&
                               refusal(NumeralError::rounded, fmt::to_string(whole->get()))));
       return false;
     }
-    const auto value = parse_number(node);
+    const auto value = toml_number(node);
     if (!value || std::isnan(*value)) {
       fault(node, fmt::format("{}: this is not a number", name));
       return false;

@@ -10,7 +10,6 @@
 #include <limits>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -72,7 +72,7 @@ std::size_t penalty(const Trace& trace) {
   return count;
 }
 
-constexpr StepProse words[] = {
+constexpr StepProse llama_step_prose[] = {
     {"Q",
      "Each token asks a question. Its row of X times W_Q is its query, {d_k} numbers. For "
      "\"<own>\"<in head> the first of them is {Q[<at>1]}.<of heads>",
@@ -136,7 +136,7 @@ constinit const NewStyle classic_style{
     .sizes = sizes_of,
     .draw = draw,
     .penalty = penalty,
-    .words = words,
+    .words = llama_step_prose,
     .query = "Q",
     .key = "K",
     .most_draws = 3000,

@@ -18,8 +18,8 @@
 namespace qkv::inline lesson {
 namespace {
 
-constexpr std::string_view keys[] = {"file",  "family",     "layers",
-                                     "heads", "vocabulary", "tokenizer"};
+constexpr std::string_view model_keys[] = {"file",  "family",     "layers",
+                                           "heads", "vocabulary", "tokenizer"};
 
 // A whole number above 0.
 std::optional<std::size_t> count_under(const toml::table& table, std::string_view key,
@@ -69,7 +69,7 @@ std::filesystem::path model_beside(const std::filesystem::path& directory,
 std::optional<Model> read_model_table(const toml::table& table, const LessonFiles& files,
                                       const std::vector<std::string>& vocabulary,
                                       TomlReader& reader) {
-  reader.refuse_unknown_keys(table, keys, "[model]");
+  reader.refuse_unknown_keys(table, model_keys, "[model]");
   const auto file = reader.text(table, "file");
   if (!file) {
     if (!table.contains("file")) {
@@ -212,7 +212,7 @@ void rebuild_backward(Recipe& recipe, const Lesson& own) {
   Recipe there = recipe;
   std::erase_if(there.steps, [](const StepRecipe& step) { return is_gradient(*step.operation); });
   std::erase_if(there.givens, [&](const Given& given) {  // a gradient that was set itself
-    const auto step = find_step(own.recipe, given.name);
+    const auto step = step_index(own.recipe, given.name);
     return step && is_gradient(*own.recipe.steps[*step].operation);
   });
   recipe.steps = there.steps;

@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <string>
 
 #include "ops/catalogue.hpp"
 #include "ops/result.hpp"

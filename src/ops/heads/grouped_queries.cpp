@@ -8,7 +8,6 @@
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
-#include "ops/operation.hpp"
 
 namespace qkv::inline ops {
 namespace {

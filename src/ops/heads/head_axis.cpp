@@ -6,7 +6,6 @@
 #include "ops/cell.hpp"
 #include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
-#include "ops/operation.hpp"
 #include "ops/result.hpp"
 
 namespace qkv::inline ops {

@@ -1,8 +1,5 @@
 #include "ops/kinds/formula.hpp"
 
-#include <algorithm>
-
-#include "ops/shape_rule.hpp"
 #include "tensor/parallel.hpp"
 
 namespace qkv::inline ops {

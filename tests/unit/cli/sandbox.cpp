@@ -68,14 +68,14 @@ bool signals_its_parent() { return ::kill(::getppid(), 0) == 0; }
 bool looks_into_its_parent() { return ::ptrace(PTRACE_ATTACH, ::getppid(), nullptr, nullptr) == 0; }
 
 /// A directory with one file, gone with the object.
-struct Place {
-  Place() : folder(std::filesystem::temp_directory_path() / fmt::format("qkv-{}", ::getpid())) {
+struct TriedPlace {
+  TriedPlace() : folder(std::filesystem::temp_directory_path() / fmt::format("qkv-{}", ::getpid())) {
     std::filesystem::create_directory(folder);
     ::close(::open(file().c_str(), O_WRONLY | O_CREAT, 0666));
   }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  ~Place() { std::filesystem::remove_all(folder); }
+  TriedPlace(const TriedPlace&) = delete;
+  TriedPlace& operator=(const TriedPlace&) = delete;
+  ~TriedPlace() { std::filesystem::remove_all(folder); }
   std::string file() const { return folder / "there"; }
   std::string other() const { return folder / "new"; }
   std::filesystem::path folder;
@@ -84,15 +84,15 @@ struct Place {
 /// What changes a file, each by a name of its own.
 struct Change {
   const char* name;
-  bool (*make)(const Place&);
+  bool (*make)(const TriedPlace&);
 };
 constexpr Change changes[] = {
-    {"write", [](const Place& p) { return ::open(p.file().c_str(), O_WRONLY) >= 0; }},
-    {"make", [](const Place& p) { return ::open(p.other().c_str(), O_CREAT | O_RDWR, 0666) >= 0; }},
-    {"rename", [](const Place& p) { return ::rename(p.file().c_str(), p.other().c_str()) == 0; }},
-    {"link", [](const Place& p) { return ::symlink("there", p.other().c_str()) == 0; }},
-    {"directory", [](const Place& p) { return ::mkdir(p.other().c_str(), 0777) == 0; }},
-    {"remove", [](const Place& p) { return ::unlink(p.file().c_str()) == 0; }}};
+    {"write", [](const TriedPlace& p) { return ::open(p.file().c_str(), O_WRONLY) >= 0; }},
+    {"make", [](const TriedPlace& p) { return ::open(p.other().c_str(), O_CREAT | O_RDWR, 0666) >= 0; }},
+    {"rename", [](const TriedPlace& p) { return ::rename(p.file().c_str(), p.other().c_str()) == 0; }},
+    {"link", [](const TriedPlace& p) { return ::symlink("there", p.other().c_str()) == 0; }},
+    {"directory", [](const TriedPlace& p) { return ::mkdir(p.other().c_str(), 0777) == 0; }},
+    {"remove", [](const TriedPlace& p) { return ::unlink(p.file().c_str()) == 0; }}};
 
 }  // namespace
 
@@ -123,11 +123,11 @@ TEST_CASE("a command that only reads changes no file, and can read each") {
   }
   for (const Change& change : changes) {
     INFO(change.name);
-    const Place place;
+    const TriedPlace place;
     CHECK(reason_in_confinement(FileAccess::reads, [&] { return change.make(place); }) == EACCES);
     CHECK(reason_in_confinement(FileAccess::writes, [&] { return change.make(place); }) == 0);
   }
-  const Place place;
+  const TriedPlace place;
   const auto reads = [&] { return ::open(place.file().c_str(), O_RDONLY) >= 0; };
   CHECK(reason_in_confinement(FileAccess::reads, reads) == 0);
 }
