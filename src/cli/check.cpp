@@ -189,14 +189,14 @@ std::function<int()> set_up_check(OptionList& app, const CommonOptions& common) 
   const auto options = std::make_shared<CheckCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   app.add_argument(options->paths, path_value(),
-                   "What was handed in: a directory, or a file named after its step")
+                   "The submission: a directory, or a file named after its step")
       ->required();
   app.add_option("--digits", options->rules.digits, decimals(),
                  "Judge by this many decimals, whatever was written");
   app.add_flag("--strict", options->rules.strict, "Other conventions are wrong, too");
   app.add_flag("--gradients", options->rules.gradients,
-               "The gradients, too: of a lesson without [backward] from its loss, or from the last "
-               "one handed in; both ways are told apart");
+               "Also check gradients; without [backward] they start at the loss, or at the last "
+               "submitted gradient");
   app.add_flag("--no-answers", options->no_answers, "Which cells and why, never the right value");
   app.add_flag("--watch", options->watch, "Check again at every save");
   app.add_flag_callback(
@@ -220,7 +220,7 @@ constinit const Command check_command{
     .examples =
         "  qkv check the-fat-cat my-work/             every step that is there\n"
         "  qkv check the-fat-cat scores.csv           one step\n"
-        "  qkv check the-fat-cat my-work --gradients  the way back from d_output, too\n"
+        "  qkv check the-fat-cat my-work --gradients  the gradients from d_output, too\n"
         "  qkv check the-fat-cat my-work --no-answers where to look, not what to write\n"
         "  qkv check the-fat-cat class/* --summary csv > marks.csv\n",
     .setup = set_up_check,

@@ -243,13 +243,12 @@ std::function<int()> set_up_compare(OptionList& app, const CommonOptions& common
                    "DESIRED: the same; rtol is relative to its numbers")
       ->required();
   add_tolerances(app, *options);
-  app.add_option(
-      "--map", options->maps, {.name = "THEIRS=OURS", .validate = check_name_map},
-      "What a dump calls a step, and its name here; * stands for the same on both sides");
+  app.add_option("--map", options->maps, {.name = "THEIRS=OURS", .validate = check_name_map},
+                 "Rename arrays: THEIRS=OURS; * is a wildcard");
   app.add_option("--require", options->require, {.name = "STEPS"},
                  "Steps that must be there: all, or their names with commas between");
   app.add_option("--batch", options->batch, whole_number(1, 1'000'000),
-                 "Which sentence of a batch the dump's arrays are, from 1");
+                 "The sentence of a batch that the dump's arrays belong to, from 1");
   app.add_option("--text", options->lesson.changes.text, {.name = "\"…\""},
                  "Another sentence for the lessons");
   app.add_option("--set", options->lesson.changes.set, {.name = "CELL=VALUE"},

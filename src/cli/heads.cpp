@@ -85,7 +85,7 @@ std::function<int()> set_up_heads(OptionList& app, const CommonOptions& common) 
   app.add_option("--sort", options->sort, one_of("NAME", sort_names()),
                  "By what the heads are sorted: layer, or a measure (entropy)");
   app.add_flag("--ablate", options->ablate,
-               "In place of that: each head switched off, and what the likeliest answer loses");
+               "Instead, ablate each head in turn and show what the likeliest answer loses");
   app.add_flag("--json", options->json, "As JSON, for programs");
   return [options, &common] { return run(*options, common); };
 }

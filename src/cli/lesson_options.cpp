@@ -63,9 +63,8 @@ void add_lesson_options(OptionList& app, LessonSelection& choice, LessonArgument
                  "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)");
   app.add_option(
       "--set", choice.changes.set, {.name = "CELL=VALUE"},
-      "Another value for a cell, such as 'W_Q[head 1,1,2]=0.5'; 'W_V[head 1,*,*]=0' sets "
-      "all that head 1 has; of a step what follows is worked from it; an option of a step, such as "
-      "Q_rope.pairing=halves, works it out in another way");
+      "Override a cell: 'W_Q[head 1,1,2]=0.5'; 'W_V[head 1,*,*]=0' sets all of head 1. Later "
+      "steps are recomputed. It also sets a step's option: Q_rope.pairing=halves");
   app.add_option("--patch", choice.changes.patch, {.name = "NAME=FILE"},
                  "Other numbers for all of a given or a step, from a file: context=other.npy");
   add_model_options(app, choice);
@@ -73,10 +72,10 @@ void add_lesson_options(OptionList& app, LessonSelection& choice, LessonArgument
 
 void add_model_options(OptionList& app, LessonSelection& choice) {
   app.add_option("--model", choice.model, file_value(),
-                 "In place of a lesson, a trained model: its .safetensors, index or directory");
+                 "A trained model instead of a lesson: its .safetensors, index or directory");
   app.add_option_function<std::string>(
       "--ids", [&ids = choice.changes.ids](const std::string& list) { ids = ids_in(list); },
-      {.name = "LIST", .validate = check_id_list}, "In place of a text its ids: 3,1,4");
+      {.name = "LIST", .validate = check_id_list}, "Token ids instead of a text: 3,1,4");
   app.add_option_function<std::string>(
       "--targets",
       [&targets = choice.settings.targets](const std::string& list) {
@@ -84,8 +83,8 @@ void add_model_options(OptionList& app, LessonSelection& choice) {
         targets = {next_tokens, next_tokens ? std::vector<std::size_t>() : ids_in(list)};
       },
       {.name = "LIST", .validate = check_targets},
-      "The way back, too: a loss by the id due after each token, 4,1,2 or next (the text's own "
-      "next tokens), and the gradient of every step and weight");
+      "Also run the backward pass: the target id for each token (4,1,2), or next (the text's own "
+      "next tokens); adds the loss and every gradient");
   app.add_option("--tokenizer", choice.settings.tokenizer, path_value(),
                  "The model's tokenizer.json, or the directory of vocab.json and merges.txt");
   app.add_option_function<std::vector<std::string>>(

@@ -150,6 +150,10 @@ Option* OptionList::add_flag(const std::string& names, bool& value, const std::s
               app_->add_flag(names, value, says));
 }
 
+void OptionList::add_hidden_flag(const std::string& names, bool& value) {
+  app_->add_flag(names, value)->group("");
+}
+
 Option* OptionList::add_flag_callback(const std::string& names, const std::function<void()>& given,
                                       const std::string& says) {
   return keep({.names = CLI::detail::split(names, ','), .value = {}, .says = says},

@@ -119,6 +119,8 @@ class OptionList {
   Option* add_argument(Value& value, ValueType kind, const std::string& says);
 
   Option* add_flag(const std::string& names, bool& value, const std::string& says);
+  /// An older name of a flag, which help, man page and completions leave out.
+  void add_hidden_flag(const std::string& names, bool& value);
   Option* add_flag_callback(const std::string& names, const std::function<void()>& given,
                             const std::string& says);
 

@@ -251,16 +251,16 @@ std::function<int()> set_up_run(OptionList& app, const CommonOptions& common) {
                  "Only this layer of a model; the first is 0")
       ->excludes(step);
   add_head_option(app, options->head);
-  app.add_flag("--way", options->intermediates,
-               "Also the numbers on the way to a result: softmax's differences and powers");
+  app.add_flag("--intermediates", options->intermediates,
+               "Also show intermediate matrices, such as softmax's differences and powers");
+  app.add_hidden_flag("--way", options->intermediates);
   add_digits_option(app, options->digits);
   Option* pause =
       app.add_flag("--pause", options->pause, "Go step by step, also where no terminal is");
   Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
   no_pause->excludes(pause);
-  app.add_flag(
-      "--lens", options->lens,
-      "In place of the walk: the likeliest tokens, were each of a model's layers the last");
+  app.add_flag("--lens", options->lens,
+               "Logit lens: the likeliest tokens after each layer of a model, instead of the walk");
   app.add_flag("--plain", options->plain, "Step by plain lines, as a screen reader likes them");
   Option* quiz =
       app.add_flag("--quiz", options->quiz, "Ask for one cell of each step before it is shown");

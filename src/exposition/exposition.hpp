@@ -16,9 +16,8 @@
 
 namespace qkv::inline exposition {
 
-// What a lesson is told as, piece after piece: values that know nothing of how they will look. A
-// terminal, a document, a page and a sheet of paper are writers of them: each has a word for every
-// kind of piece, and the order is not its business.
+// A lesson's content as a sequence of blocks without layout. Terminal, document, page and worksheet
+// are writers: each handles every type of block; the order is decided here.
 
 struct LessonTitle {
   std::string text;
@@ -30,39 +29,40 @@ struct StepTitle {
   std::string title;               ///< "How well each query fits each key"
 };
 
-/// Prose, and what it is there for.
+/// A block of prose and its role.
 struct ProseBlock {
   enum class Role { summary, source, token_layout, changed, explanation, notice, questions };
   Role role = Role::explanation;
   std::vector<Passage> passages;
 };
 
-/// The same with what introduces it: "Notice: …", "Try:" above questions.
+/// The passages with their introduction: "Notice: …", "Try:" above questions.
 std::vector<Passage> with_introduction(const ProseBlock& words);
 
-/// A tensor to look at. It may belong to the trace, which must outlive it.
+/// A matrix to show. The tensor may belong to the trace, which must outlive it.
 struct MatrixBlock {
   enum class Role { given, intermediate, result };
   Role role = Role::given;
-  std::string title;           ///< its name, or what lies on the way to the step's result
-  std::string shape;           ///< as people see it: "7×2"
-  const Step* step = nullptr;  ///< whose result it is, or lies on the way to
+  std::string title;           ///< its name, or an intermediate's title
+  std::string shape;           ///< as displayed: "7×2"
+  const Step* step = nullptr;  ///< the step whose result or intermediate it is; nullptr for a given
   std::shared_ptr<const Tensor> tensor;
-  std::shared_ptr<const Tensor> before = nullptr;  ///< the lesson's own, where numbers of it differ
-  std::optional<std::size_t> head = {};            ///< of many, the one to look at
+  std::shared_ptr<const Tensor> before = nullptr;  ///< the original, if numbers were changed
+  std::optional<std::size_t> head = {};            ///< the head to show, if one is chosen
 };
 
-/// Givens that a step is the first to use and that the lesson leaves out: `X (7×4), W (4×2)`.
+/// Names and shapes of givens that the step is the first to use, and that the lesson does not
+/// print: `X (7×4), W (4×2)`.
 struct HiddenGivens {
   std::string names;
 };
 
-/// What a change of the lesson did to the step: `changed: 2 of 49 cells: …`.
+/// How a change of the lesson affected the step: `changed: 2 of 49 cells: …`.
 struct ChangeNote {
   std::string text;
 };
 
-/// One cell to work out.
+/// A cell whose arithmetic is shown.
 struct WorkedCell {
   CellReference cell;
 };
@@ -71,52 +71,52 @@ using Block = std::variant<LessonTitle, StepTitle, ProseBlock, Formula, MatrixBl
                            ChangeNote, WorkedCell>;
 using Exposition = std::vector<Block>;
 
-/// What there is to tell about a step.
+/// The topics of a step.
 enum class Topic {
   title,
   formula,
-  explanation,    ///< the lesson's words, or the operation's
-  gist,           ///< the first sentence of the operation's
-  givens,         ///< that the step is the first to use
-  intermediates,  ///< to the result: softmax's exponentials
-  result,         ///< the step's own matrix
-  changes,        ///< of its numbers, where some of the lesson's were changed
-  cell,           ///< one that is worked out
+  explanation,    ///< the lesson's text, or the operation's
+  gist,           ///< the first sentence of the operation's text
+  givens,         ///< those that the step is the first to use
+  intermediates,  ///< matrices before the result, such as softmax's exponentials
+  result,         ///< the step's matrix
+  changes,        ///< to its numbers, if the lesson was changed
+  cell,           ///< one with its arithmetic
   notice,         ///< what to notice in the numbers
   questions,      ///< what to try then
 };
 
-/// The topics of a whole walk.
+/// The topics of the full walk.
 inline constexpr Topic full_walk[] = {
     Topic::title,  Topic::formula, Topic::explanation, Topic::givens, Topic::intermediates,
     Topic::result, Topic::changes, Topic::cell,        Topic::notice, Topic::questions};
 
-/// The same without what lies on the way to a result, for those who have not asked for it.
+/// full_walk without intermediates.
 inline constexpr Topic short_walk[] = {Topic::title,  Topic::formula, Topic::explanation,
                                        Topic::givens, Topic::result,  Topic::changes,
                                        Topic::cell,   Topic::notice,  Topic::questions};
 
-/// What is told, and in which order.
+/// Options: which topics, in which order, for which steps.
 struct Outline {
   std::span<const Topic> topics = full_walk;
   int digits = 4;                        ///< decimals of the numbers in prose
-  std::vector<std::string> only = {};    ///< these steps and givens, and all of them; else all
-  bool unshown = false;                  ///< also the matrices that the lesson leaves out
-  std::optional<std::size_t> head = {};  ///< of what has heads, this one
-  const Trace* baseline = nullptr;       ///< the lesson's own numbers, where some were changed
+  std::vector<std::string> only = {};    ///< names of steps and givens; empty for all
+  bool unshown = false;                  ///< include matrices that the lesson hides
+  std::optional<std::size_t> head = {};  ///< show only this head
+  const Trace* baseline = nullptr;       ///< the original trace, if numbers were changed
 };
 
-/// What stands before the first step, as far as there is such: what the lesson is about, where its
-/// numbers come from, that its tokens are columns; of a changed one, which words explain it.
+/// The introductory blocks before the first step, as far as they exist: summary, source, tokens as
+/// columns, and a notice for a changed lesson.
 inline constexpr ProseBlock::Role full_opening[] = {
     ProseBlock::Role::summary, ProseBlock::Role::source, ProseBlock::Role::token_layout,
     ProseBlock::Role::changed};
 
-/// The lesson's title and these words.
+/// Returns the lesson's title and these blocks.
 Exposition lesson_opening(const Lesson& lesson,
                           std::span<const ProseBlock::Role> roles = full_opening);
 
-/// What a writer makes of each, one behind the other.
+/// Concatenates what `writer` returns for each block.
 template <class Writer>
 std::string render(std::span<const Block> blocks, const Writer& writer) {
   std::string text;
@@ -124,20 +124,20 @@ std::string render(std::span<const Block> blocks, const Writer& writer) {
   return text;
 }
 
-/// One step. Lesson and trace must outlive what is told of them.
+/// Returns the blocks of one step. Lesson and trace must outlive them.
 Exposition describe_step(const Lesson& lesson, const Trace& trace, const Step& step,
                          const Outline& outline);
 
-/// What is said of a changed lesson before its steps.
+/// The notice before the steps of a changed lesson.
 inline constexpr std::string_view changed_notice =
     "Steps whose numbers were changed are explained in general words.";
 
-/// What a change of the lesson did to one step, in a line: how many cells, and the first of them
-/// with what they were: `changed: 2 of 49 cells: [cat,fat] 4 → 8, [cat,mat] 1 → 2`.
-/// Where the step is of another size, or belongs to other words, that is what it says.
+/// Returns how a change of the lesson affected one step, in a line: the number of cells, and the
+/// first of them with old and new values: `changed: 2 of 49 cells: [cat,fat] 4 → 8, [cat,mat] 1 →
+/// 2`. If the step's size or labels differ, it says so instead.
 std::string changes_text(const Step& step, const Trace& before, int digits);
 
-/// The cell that changed the most; none where nothing did, or where the two can't be compared.
+/// Returns the cell that changed most; nothing if no cell did, or if sizes differ.
 std::optional<CellReference> largest_change(const Step& step, const Trace& before);
 
 }  // namespace qkv::inline exposition

@@ -9,34 +9,34 @@
 
 namespace qkv::inline exposition {
 
-/// A cell between a number and the loss.
+/// How the loss depends on a number through one cell.
 struct CellSensitivity {
-  std::size_t index = 0;  ///< its place among the step's numbers
-  double derivative = 0;  ///< for every 1 that the number gains
+  std::size_t index = 0;  ///< its index in the step's values
+  double derivative = 0;  ///< of the cell with respect to the number
 };
 
-/// The cells of one step through which the loss sees a number.
+/// The cells of one step through which the number affects the loss.
 struct StepSensitivity {
   std::string name;
   std::vector<CellSensitivity> cells;
 };
 
 struct Sensitivity {
-  CellReference cell;  ///< the number
+  CellReference cell;  ///< the number's cell
   std::vector<StepSensitivity>
-      steps;                 ///< in the lesson's order; none where the loss sees it nowhere
-  std::size_t left_out = 0;  ///< how many steps in between were too large to be kept
+      steps;                 ///< in the lesson's order; empty if the loss does not depend on it
+  std::size_t left_out = 0;  ///< steps in between that were too large to keep
 };
 
-/// Through which cells the loss sees the number that `gradient` is the gradient of: those that move
-/// with it and have a gradient of their own that is not 0. What they gain is measured: all that
-/// follows is worked out again with the number a little larger and a little smaller. Nothing where
-/// the cell is no gradient of a given or a step, or where that can't be worked out again.
+/// Returns the cells through which the number of `gradient` affects the loss: those that depend on
+/// it and have a gradient that is not 0. Their derivatives are central differences: all later steps
+/// are recomputed with the number slightly larger and smaller. Nothing if the cell is not a
+/// gradient of a given or step, or if it cannot be recomputed.
 std::optional<Sensitivity> sensitivity_of(const LoadedLesson& loaded,
                                           const CellReference& gradient);
 
-/// A step's cells in words, the first few of them: "2 of 9: [fat,the] -0.5, [fat,fat] 1". Blanks
-/// at which no line may end do not break.
+/// Returns a step's first few cells as text: "2 of 9: [fat,the] -0.5, [fat,fat] 1". Blanks inside a
+/// cell's name are no-break spaces.
 std::string sensitivity_text(const StepSensitivity& step, const Trace& trace, int digits);
 
 }  // namespace qkv::inline exposition

@@ -16,21 +16,21 @@
 
 namespace qkv::inline formats {
 
-/// A kind of file that qkv reads or writes: the one place for its name and extension.
+/// A file format that qkv reads or writes, with its name and extension.
 struct Format {
-  std::string_view name;       ///< "npz", as people and --format call it
+  std::string_view name;       ///< "npz", as in --format
   std::string_view extension;  ///< ".npz"
-  /// Reads the bytes of a file, whose name opens every message; nullptr where qkv only writes such
-  /// files. Throws InputError.
+  /// Reads the bytes of a file; nullptr for formats that qkv only writes. Throws InputError, whose
+  /// messages begin with the file's name.
   std::vector<NamedArray> (*read)(std::string_view bytes, const std::string& where,
                                   const ReadOptions&) = nullptr;
-  /// Reads a file of nothing but numbers, which may be large, without a stop at what could be blank
-  /// and at the digits that were written; nothing where it has more than that. nullptr where
-  /// there is no such shorter way. Throws InputError.
+  /// Reads a large file of numbers only, faster than `read`: without blanks and without each
+  /// number's digits. Returns nothing if the file has anything else; nullptr if the format has no
+  /// such reader. Throws InputError.
   std::optional<Tensor> (*read_numbers)(const std::filesystem::path&) = nullptr;
-  bool large = false;    ///< its files are looked into, not read: few of their arrays may be wanted
-  bool several = false;  ///< its files name their matrices, and may have more than one
-  bool is_text = false;  ///< its extension is also that of notes, settings and other tables
+  bool large = false;    ///< read lazily: few of the file's arrays may be wanted
+  bool several = false;  ///< may hold several matrices, by name
+  bool is_text = false;  ///< its extension is also used for notes, settings and other tables
 };
 
 namespace file_types {
@@ -45,10 +45,10 @@ extern const Format markdown;
 extern const Format latex;
 }  // namespace file_types
 
-/// Every format, those that are read first.
+/// All formats; those that can be read come first.
 std::span<const Format* const> all_formats();
 
-/// The format that a file's extension names, in capitals or not; nullptr where there is none.
+/// The format of the file's extension, in any case; nullptr if there is none.
 const Format* format_of(const std::filesystem::path& path);
 
 }  // namespace qkv::inline formats

@@ -7,36 +7,36 @@
 
 namespace qkv::inline ops {
 
-/// One of a step's operands, whose gradient is asked for.
+/// One operand of a step, whose gradient is wanted.
 struct OperandRef {
   std::size_t operand = 0;
-  std::size_t operands = 1;  ///< how many the step has
+  std::size_t operands = 1;  ///< the step's number of operands
   const Options* options = nullptr;
 };
 
-/// How a gradient goes back through a step to one of its operands. The operation takes the gradient
-/// of the step's result, the operand itself, and what else it needs: gradient(dY, X, …).
+/// The backward rule for one operand: the gradient operation and the tensors that it takes, as in
+/// gradient(dY, X, …). These are the result's gradient, the operand itself, then `saved`.
 struct BackwardRule {
-  /// Stands among `saved` for what the step made.
+  /// The entry of `saved` that stands for the step's result.
   static constexpr std::size_t result = static_cast<std::size_t>(-1);
 
-  const Operation* operation = nullptr;  ///< none where nothing flows back: to ids, to masks
-  std::vector<std::size_t> saved = {};   ///< places among the step's operands, or `result`
+  const Operation* operation = nullptr;  ///< nullptr if no gradient flows: to ids, masks
+  std::vector<std::size_t> saved = {};   ///< indices of the step's operands, or `result`
 };
 
-/// For a step through which no gradient flows at all.
+/// Returns the rule of an operation through which no gradient flows.
 BackwardRule no_backward(const OperandRef& use);
 
-/// The name of every gradient's operation, as lessons write it.
+/// The name of every gradient operation, as lesson files write it.
 inline constexpr std::string_view backward_name = "backward";
 
-/// Whether the operation makes a gradient, or adds up several.
+/// True if the operation computes a gradient, or accumulates several.
 inline bool is_gradient(const Operation& operation) { return operation.name == backward_name; }
 
-/// The first gradient: the loss by itself, 1. Takes the loss.
+/// The gradient of the loss by itself, 1. Its operand is the loss.
 extern const Operation grad_seed_operation;
 
-/// The gradient of what several steps use: the sum of what comes back through each. Takes those.
+/// The gradient of a tensor that several steps use: the sum of its operands, one for each use.
 extern const Operation accumulate_grad_operation;
 
 }  // namespace qkv::inline ops

@@ -58,14 +58,14 @@ extern const Operation matmul_operation;
 extern const Operation append_operation;
 extern const Operation take_operation;
 
-/// Every operation that a lesson can name, in teaching order.
+/// All operations that a lesson can name, in teaching order.
 std::span<const Operation* const> catalogue();
 
-/// The operation of that name, or nullptr.
+/// Returns the operation of that name, or nullptr.
 const Operation* find_operation(std::string_view name);
 
-/// An option of op alibi that no lesson writes: "first" or "last", the end of the keys that a
-/// program counts the distances from.
+/// An option of alibi that no lesson writes. Its value, "first" or "last", is the end of the keys
+/// from which a program counts the distances.
 inline constexpr std::string_view alibi_counted = "counted";
 
 }  // namespace qkv::inline ops

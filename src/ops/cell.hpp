@@ -13,21 +13,20 @@
 
 namespace qkv::inline ops {
 
-/// The lowest and the highest that each cell of an operand can be.
+/// The lowest and highest value of each cell of an operand.
 struct Bounds {
   const Tensor* low = nullptr;
   const Tensor* high = nullptr;
 };
 
-/// An operand's matrix as one reading of a cell sees it: as numbers, as intervals, as terms to
-/// print, or as numbers to their last decimal.
+/// An operand's matrix as the number type N reads it.
 template <class N>
 struct OperandMatrix {
-  std::span<const double> values;  ///< of intervals the lowest
+  std::span<const double> values;  ///< for Interval: the lower bounds
   std::size_t rows, columns;
-  std::size_t operand = 0, matrix = 0;     ///< where it stands, for terms
-  std::span<const double> high = {};       ///< of intervals
-  std::span<const Decimal> decimals = {};  ///< none where no cell is exact
+  std::size_t operand = 0, matrix = 0;     ///< its place, for Expression
+  std::span<const double> high = {};       ///< for Interval: the upper bounds
+  std::span<const Decimal> decimals = {};  ///< for Decimal; empty if no cell is exact
 
   N operator()(std::size_t i, std::size_t j) const {
     const std::size_t at = i * columns + j;
@@ -44,38 +43,38 @@ struct OperandMatrix {
   }
 };
 
-/// What the maths of one cell may look at: which cell it is, and the operands.
+/// The place of a cell in the result, and the call that it belongs to.
 struct CellBase {
   const Call* call = nullptr;
-  const Tensor* output = nullptr;  ///< for its shape; its values may not be there yet
+  const Tensor* output = nullptr;  ///< for its shape; it may have no values yet
   std::size_t matrix = 0;
   std::size_t row = 0;
   std::size_t column = 0;
 
   const Tensor& input(std::size_t k) const { return *call->inputs[k]; }
-  /// The matrix of operand `k` that belongs to this cell's: leading axes of size 1 or missing
-  /// repeat, and of fewer heads each belongs to as many neighbours.
+  /// Returns the index of operand `k`'s matrix for this cell. Leading axes of size 1 or missing
+  /// repeat; each of fewer heads serves a group of neighbours.
   std::size_t matrix_index(std::size_t k) const;
 };
 
-/// The same for one reading, which may know more of the operands than their numbers.
+/// A cell for one number type, with what that type needs beside the operands.
 template <class N>
 struct Cell : CellBase {
-  std::span<const Bounds> bounds = {};                      ///< of each operand, for intervals
-  std::span<const std::span<const Decimal>> decimals = {};  ///< of each; none if none is exact
+  std::span<const Bounds> bounds = {};                      ///< of each operand, for Interval
+  std::span<const std::span<const Decimal>> decimals = {};  ///< of each; empty if none is exact
 
-  /// Operand `k`'s matrix that belongs to this cell's, or another one, `m`.
+  /// Return operand `k`'s matrix for this cell, and its matrix `m`.
   OperandMatrix<N> operator()(std::size_t k) const { return of(k, matrix_index(k)); }
   OperandMatrix<N> of(std::size_t k, std::size_t m) const;
 };
 
-/// Calls `use` for every cell of `first.output`, row by row, several rows at a time where they are
-/// many: `operations` is about how many additions or copies a cell costs.
+/// Calls `use` for every cell of `first.output`, row by row, in parallel if the work is large.
+/// `operations` is about how many additions or copies a cell costs.
 template <class N>
 void each_cell(const Cell<N>& first, std::size_t operations,
                const std::function<void(const Cell<N>& cell, std::size_t place)>& use);
 
-/// term(0) + term(1) + …, added from left to right.
+/// Returns term(0) + term(1) + …, added from left to right.
 template <class N, class Term>
 N sum(std::size_t count, Term term) {
   if constexpr (std::is_same_v<N, Expression>) {
@@ -88,7 +87,7 @@ N sum(std::size_t count, Term term) {
     for (std::size_t t = 0; t < count; ++t) {
       total = total + term(t);
       if constexpr (std::is_same_v<N, Decimal>) {
-        if (!total.is_exact()) break;  // whatever follows
+        if (!total.is_exact()) break;  // unknown, whatever follows
       }
     }
     return total;

@@ -13,52 +13,51 @@
 
 namespace qkv::inline ops {
 
-/// A text that is cut already: its ids, and what each stands for.
+/// A text that is tokenised already: its ids and the token of each.
 struct TokenisedText {
   std::vector<double> ids;
   std::vector<std::string> words;
 };
 
-/// What a lesson gives beside its matrices: the texts to tokenise and the vocabulary, if it has
-/// one.
+/// A lesson's inputs beside its matrices: the texts to tokenise and the vocabulary, if any.
 struct Environment {
   std::vector<std::string> texts;
   bool batch = false;  ///< the texts were written as a list
   std::vector<std::string> vocabulary;
-  std::optional<TokenisedText> cut = {};  ///< in place of the texts
+  std::optional<TokenisedText> cut = {};  ///< used instead of `texts`
 };
 
-/// One step about to be worked out: its inputs by position, what they are called, its options.
+/// A step to be evaluated: its inputs by position, their names and its options.
 struct Call {
   std::string_view step;
   std::vector<const Tensor*> inputs;
   std::vector<std::string_view> names;
   const Options* options = nullptr;
   const Environment* environment = nullptr;
-  TokenLayout token_layout = TokenLayout::rows;  ///< how its operands' shapes are told
+  TokenLayout token_layout = TokenLayout::rows;  ///< how messages print the operands' shapes
 };
 
-/// The shape rule and the formula of an operation, as they stand for one call.
+/// The operand axes, the output axes and the formula of an operation for one call.
 struct Form {
   std::vector<std::string_view> operands;  ///< the axes of each operand's matrix: "query d_k"
   std::string_view output;                 ///< the axes of the result's matrix: "query key"
-  std::string formula;                     ///< "{0} · {1}ᵀ", with the operands' names put in
-  std::string turned = {};   ///< the same with tokens as columns; empty where it reads alike
-  bool makes_heads = false;  ///< of what has none yet: a leading axis before it is a batch
-  /// The second operand may have fewer heads than the first, each shared by as many neighbours.
+  std::string formula;                     ///< "{0} · {1}ᵀ": {k} is operand k's name
+  std::string turned = {};                 ///< with tokens as columns; empty if the same
+  bool makes_heads = false;                ///< adds an axis of heads: one that is there is a batch
+  /// The second operand may have fewer heads than the first: neighbours then share one.
   bool shares_heads = false;
 };
 
-/// "Q (7×2)", of operand `k`.
+/// Returns operand `k`'s name and shape: "Q (7×2)".
 std::string operand_text(const Call& call, std::size_t k);
 
-/// Throws InputError: the step's name, and what is wrong with the call.
+/// Throws InputError with the step's name and `what` is wrong with the call.
 [[noreturn]] void refuse(const Call& call, std::string_view what);
 
 struct Operation;
 
-/// A matrix of a lesson as a learner has it, and what it was made from: enough for a mistake to
-/// look behind its own operands (which scores were masked, which weights are there besides).
+/// A step as a mistake sees it: the learner's tensor and the steps that it was computed from. Some
+/// mistakes look at those: which scores were masked, which other weights exist.
 struct StepView {
   std::string_view name;
   const Tensor* tensor = nullptr;
@@ -66,33 +65,32 @@ struct StepView {
   const Options* options = nullptr;
   const Environment* environment = nullptr;
   std::vector<const StepView*> inputs = {};
-  std::span<const StepView> all = {};  ///< the whole lesson, the givens first
-  /// What was handed in, where a mistake can only be seen from it: by how much each row is off.
+  std::span<const StepView> all = {};  ///< all steps of the lesson, the givens first
+  /// The submitted matrix, for mistakes that can only be found from it; nullptr if there is none.
   const Tensor* written = nullptr;
 
   const Tensor& operand(std::size_t k = 0) const { return *inputs[k]->tensor; }
 };
 
-/// The call of the step, its operands being the learner's.
+/// Returns the call of the step on the learner's operands.
 Call call_of(const StepView& step);
 
-/// The nearest step of that operation along the first operands, `from` included; nullptr where none
-/// is.
+/// Returns the nearest step of that operation along first operands, `from` included, or nullptr.
 const StepView* upstream(const StepView* from, const Operation& operation);
 
-/// What speaks for a mistake, beside numbers that are neither 0 nor infinite: those come of
-/// everything and nothing.
+/// What counts as evidence for a mistake, beside finite numbers other than 0: many mistakes produce
+/// zeros and infinities.
 struct Evidence {
-  bool zeros = false;  ///< it makes them
+  bool zeros = false;  ///< the mistake produces them, so they count
   bool infinities = false;
-  /// So many cells must speak for it: for one that leaves a number open, a single one says nothing.
+  /// How many cells must support it: a mistake with a free number fits any single cell.
   std::size_t least = 1;
-  bool is_fitted = false;  ///< its numbers are fitted to what was written: which bias, whose head
+  bool is_fitted = false;  ///< its numbers are fitted to the submission: which bias, whose head
 };
 inline constexpr Evidence masking_evidence{.zeros = true, .infinities = true};
 
-/// A wrong version of an operation's maths that learners are known to compute. `compute` gives what
-/// they get: nothing where the slip is impossible with these shapes, several where it has forms.
+/// A wrong version of an operation's maths that learners are known to compute. `compute` returns
+/// its results: empty if it is impossible with these shapes, several if it has variants.
 struct Mistake {
   std::string_view id;    ///< "scale.skipped"
   std::string_view says;  ///< "The scores were not divided by √d_k."
@@ -114,8 +112,8 @@ struct BackwardRule;
 template <class N>
 struct Cell;
 
-/// The maths of one cell, read four ways: a number, what rounding can make of it, the arithmetic,
-/// and whether there was anything to round.
+/// One cell's maths for four number types: its value, the interval that rounding allows, the
+/// arithmetic to print, and the exact decimal if nothing had to be rounded.
 struct Evaluators {
   double (*number)(const Cell<double>&) = nullptr;
   Interval (*interval)(const Cell<Interval>&) = nullptr;
@@ -123,76 +121,75 @@ struct Evaluators {
   Decimal (*decimal)(const Cell<Decimal>&) = nullptr;
 };
 
-/// Where else programs take a step, with the same numbers in the end: queries are scaled before
-/// they meet the keys.
+/// Another place in the graph where programs may apply a step with equal results: queries may be
+/// scaled before they meet the keys.
 struct EquivalentPlacement {
-  /// Along the first operands back to the first of these, from its first operand to the next, and
-  /// so on: the step may be taken behind the first, or behind any from the second on.
+  /// The path back along first operands: to the first of these, from there to the next, and so on.
+  /// The step may follow the first one, or any step from the second one on.
   std::span<const Operation* const> upstream;
-  Options (*there)(const Call&) = nullptr;  ///< with which it does the same wherever it is taken
-  Options (*here)() = nullptr;              ///< with which it leaves things as they are
+  Options (*there)(const Call&) = nullptr;  ///< options for the same effect at any of these places
+  Options (*here)() = nullptr;              ///< options that make the step itself change nothing
 };
 
-/// All that the program knows about one operation. To add one: a file that makes it by
+/// All that the program knows about one operation. To add one: a file that defines it with
 /// `operation_of`, and its line in the catalogue.
 struct Operation {
   std::string_view name = {};    ///< as lesson files write it: "weighted_sum"
   std::string_view title = {};   ///< "Weighted sum: mix the values"
-  std::string_view says = {};    ///< what it does and why, where a lesson says nothing
+  std::string_view says = {};    ///< what it does and why, if the lesson has no text
   std::string_view notice = {};  ///< what to look for in the result
-  /// What `of` lists in a lesson file, by example: `["Q", "K"]`; empty where it takes nothing.
+  /// An example of `of` in a lesson file: `["Q", "K"]`; empty if it takes no operands.
   std::string_view operands = {};
-  std::size_t fewest = 1;  ///< how many operands it takes, at least and at most
+  std::size_t fewest = 1;  ///< minimum and maximum number of operands
   std::size_t most = 1;
-  /// With tokens as columns `of` lists the operands the other way round: (A·B)ᵀ = Bᵀ·Aᵀ.
+  /// With tokens as columns, `of` lists the operands in reverse order: (A·B)ᵀ = Bᵀ·Aᵀ.
   bool reverses_operands = false;
   std::span<const OptionRule> options = {};
-  /// What to do where it came to divide 0 by 0.
+  /// What to do if 0 was divided by 0.
   std::string_view zero_division_hint = "look for rows of zeros in its operands";
-  /// What has no result, where that is more than 0 divided by 0, and what to do.
+  /// Which other inputs than 0 / 0 have no result, and what to do; empty if there are none.
   std::string_view undefined = {};
-  bool makes_weights = false;  ///< the result is shares of 1, line by line: shown as dots as well
-  bool takes_ids = false;      ///< the first operand holds ids: which row, not how much
-  bool shape_only = false;     ///< the first operand lends its shape, whatever its numbers are
-  bool hides = false;          ///< sets cells to -inf, for which programs write very low numbers
+  bool makes_weights = false;  ///< each line of the result sums to 1: also shown as glyphs
+  bool takes_ids = false;      ///< the first operand holds row ids, not quantities
+  bool shape_only = false;     ///< only the first operand's shape is used, not its values
+  bool hides = false;          ///< sets cells to -inf, where programs write very low numbers
   std::optional<EquivalentPlacement> equivalent_placement =
-      {};  ///< where programs may take this step as well
-  /// No result is below it, and rounding takes none there: what divides by a sum of such numbers
-  /// must not fear that the sum is 0.
+      {};  ///< where programs may also apply it
+  /// Lower bound of all results, rounded or not. A division by a sum of such numbers then need not
+  /// allow for a sum of 0.
   double least = -std::numeric_limits<double>::infinity();
   std::span<const Mistake> mistakes = {};  ///< the wrong versions that learners compute
-  /// How a gradient goes back to each of its operands (ops/backward.hpp); of an operation that is a
-  /// gradient itself none.
+  /// The backward rule of each operand (ops/backward_rule.hpp); nullptr for gradient operations.
   BackwardRule (*backward)(const OperandRef&) = nullptr;
 
-  // What follows is the maths, which `operation_of` puts in.
+  // The maths: `operation_of` sets the members below.
   Form (*form)(const Call&) = nullptr;
   Evaluators cell = {};
-  Tensor (*formula)(const Call&) = nullptr;  ///< the fast path; none: cell by cell
-  /// Where the result is cheap: large ones are then not stored, but recomputed for each reader. It
-  /// may keep nothing of the call, and makes nan of nothing else. Nothing where the result outgrows
-  /// the first operand.
+  Tensor (*formula)(const Call&) = nullptr;  ///< the fast path; nullptr: cell by cell
+  /// Set if the result is cheap: large results are then lazy, recomputed for each reader. The
+  /// kernel keeps no reference to the call, and its results are nan only for nan. Returns nothing
+  /// if the result is larger than the first operand.
   std::optional<InPlaceKernel> (*in_place)(const Call&) = nullptr;
-  /// All cells' intervals at once, for large matrices: never narrower than the cells' own, at most
-  /// 1.5 times as wide. `result` lends its axes. Nothing where only the cells can tell.
+  /// All cells' intervals at once, for large matrices: at least as wide as the cells' own and at
+  /// most 1.5 times. `result` has the axes. Returns nothing if only the cells can be evaluated.
   std::optional<Range> (*range)(const Call&, std::span<const Bounds>,
                                 const Tensor& result) = nullptr;
   std::vector<Intermediate> (*parts)(const Call&) =
-      nullptr;  ///< none where the result is one stride away
-  /// Why a cell is what it is, where its arithmetic can't say it; empty where that says it all.
+      nullptr;  ///< nullptr if the result takes one step
+  /// Returns the reason for a cell's value if the arithmetic does not show it, else an empty text.
   std::string (*remark)(const CellBase&) = nullptr;
 
-  /// A step's operands and options from what the lesson file says to what they are inside, or back:
-  /// each is the other turned over where tokens are columns.
+  /// Translate a step's operands and options between rows and `token_layout`, in either direction.
+  /// With tokens as columns, operands are reversed, and row and column options swapped.
   std::vector<std::string> turned(std::vector<std::string> of, TokenLayout token_layout) const;
   Options turned(Options options_of_step, TokenLayout token_layout) const;
 
-  /// The result. Throws InputError where the shapes do not fit.
+  /// Returns the result. Throws InputError if the shapes do not fit.
   Tensor compute(const Call& call) const;
 };
 
-/// The operation that `words` describe, with its maths: `form`, the template `cell`, and those of
-/// `compute`, `in_place`, `range`, `parts` and `remark` that `Maths` has.
+/// Returns the operation with the data of `words` and the maths of `Maths`: `form`, the template
+/// `cell`, and those of `compute`, `in_place`, `range`, `parts` and `remark` that it has.
 template <class Maths>
 constexpr Operation operation_of(Operation words) {
   words.form = Maths::form;

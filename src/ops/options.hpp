@@ -10,45 +10,45 @@
 
 namespace qkv::inline ops {
 
-/// From which to which, both included, counted from 1.
+/// The first and the last index, both included, counted from 1.
 using OptionSpan = std::array<double, 2>;
 
 using OptionValue = std::variant<bool, double, std::string, OptionSpan>;
 
-/// One option of an operation: its name, what it may be, and what it is by itself.
+/// One option of an operation: its name and its permitted values.
 struct OptionRule {
-  /// What a word written for the option may be.
+  /// Which words the option accepts.
   enum class Words { none, listed, any };
   enum class Numbers { none, any, whole, positive, not_negative };
 
   std::string_view name;
   std::string_view says;                        ///< what it chooses, for messages and help
-  std::span<const std::string_view> list = {};  ///< the words it may be, where they are listed
+  std::span<const std::string_view> list = {};  ///< the permitted words, if they are listed
   Words words = Words::none;
   Numbers numbers = Numbers::none;
-  bool turns = false;  ///< "rows" or "columns" as the file's matrices are written: Convention
+  bool turns = false;  ///< "rows" or "columns", which swap if tokens are columns
   bool flag = false;   ///< may be true or false
   bool span = false;   ///< is [from, to], counted from 1
-  /// The option that it is where tokens are columns, since it is called as the file's matrices are.
+  /// The option that it swaps with if tokens are columns: its name follows the file's matrices.
   std::string_view turned_name = {};
   bool required = false;
-  bool file = false;  ///< names a file, whose contents the operation reads
+  bool file = false;  ///< names a file that the operation reads
 };
 
-/// The options that a step was given, checked against its operation's rules.
+/// A step's options, checked against its operation's rules.
 class Options {
  public:
   void set(std::string name, OptionValue value) { values_[std::move(name)] = std::move(value); }
-  /// What `written` has under one name becomes this one's under the other; nothing becomes nothing.
+  /// Sets `to` to the value of `from` in `written`; removes `to` if `written` has no `from`.
   void rename(const Options& written, std::string_view from, std::string_view to);
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
   bool flag(std::string_view name, bool otherwise) const;
   double number(std::string_view name, double otherwise) const;
   std::string_view word(std::string_view name, std::string_view otherwise) const;
   const OptionValue* find(std::string_view name) const;
-  /// The number that is written for the option; nullptr where there is none, or a word.
+  /// Returns the option's number; nullptr if it is missing or no number.
   const double* if_number(std::string_view name) const;
-  /// What is in the file that the option names; empty where it names none.
+  /// Returns the contents of the file that the option names; empty if it names none.
   std::string_view contents(std::string_view name) const;
   void set_contents(std::string name, std::string bytes);
   const std::map<std::string, OptionValue, std::less<>>& all() const { return values_; }
@@ -58,10 +58,10 @@ class Options {
   std::map<std::string, std::shared_ptr<const std::string>, std::less<>> contents_;
 };
 
-/// What may be written for the option: `"in-out" or "out-in"`.
+/// Returns the permitted values in words: `"in-out" or "out-in"`.
 std::string choices(const OptionRule& rule);
 
-/// Says in words what is wrong with `value` for this option; empty where nothing is.
+/// Returns what is wrong with `value` for this option; empty if nothing is.
 /// Example: `layout is "in-out" or "out-in", not "inout"`.
 std::string complaint(const OptionRule& rule, const OptionValue& value);
 

@@ -10,16 +10,15 @@
 
 namespace qkv::inline ops {
 
-/// A matrix on the way from the operands to the result that is worth showing: softmax's
-/// exponentials. Each is one operation, with the step's options, of the part before it; the first
-/// of the step's operands.
+/// An intermediate matrix worth showing, such as softmax's exponentials. Its operation, with the
+/// step's options, takes the intermediate before it; the first takes the step's operands.
 struct Intermediate {
   std::string title;
   const Operation* operation;
   Tensor tensor;
 };
 
-/// Cells of one row of a tensor: those from column `first` on.
+/// Cells of one row of a tensor, from column `first` on.
 struct RowPart {
   std::size_t matrix = 0;
   std::size_t row = 0;
@@ -27,27 +26,24 @@ struct RowPart {
   std::span<double> cells;
 };
 
-/// A result of the first operand's size that costs less than fresh memory for it does: how each of
-/// its rows becomes the result's, in place.
+/// Computes each row of a result in place of the first operand's: cheaper than fresh memory.
 struct InPlaceKernel {
-  Tensor frame;  ///< the result without its numbers
+  Tensor frame;  ///< the result's axes, without values
   std::function<void(const RowPart&)> work;
-  bool cell_by_cell = false;             ///< each cell for itself, so that a part of a row will do
-  std::optional<MaskPattern> seen = {};  ///< where it is known before: all other cells become -inf
+  bool cell_by_cell = false;             ///< cells are independent: a part of a row can be computed
+  std::optional<MaskPattern> seen = {};  ///< if known in advance: all other cells become -inf
 };
 
-/// The lowest and highest that each cell of a tensor can be.
+/// The lowest and highest value of each cell of a tensor.
 struct Range {
   Tensor low;
   Tensor high;
 };
 
-/// What the operation makes of the call; where that is large and cheap, it is recomputed for each
-/// reader.
+/// Returns the operation's result; lazy, recomputed for each reader, if it is large and cheap.
 Tensor result_of(const Operation& operation, const Call& call);
 
-/// Works out every cell of `output` with the cell's own maths: the fast path of an operation whose
-/// cells each take a few operations.
+/// Returns `output`, computed cell by cell: fast enough for operations of few additions per cell.
 Tensor cell_by_cell(const Call& call, Tensor output, double (*cell)(const Cell<double>&));
 
 }  // namespace qkv::inline ops

@@ -12,7 +12,7 @@ std::string axis_text(std::string_view symbol, const Axis& axis) {
   return axis.name;
 }
 
-// Which operand brought a name first, so that an error can point at both.
+// An axis and the operand that bound its name first, so that an error can name both.
 struct Bound {
   Axis axis;
   std::size_t operand = 0;
@@ -25,7 +25,7 @@ struct Bound {
                            operand_text(call, other.operand)));
 }
 
-// Of axes called "1" the size is known.
+// An axis called "1" must have size 1.
 void refuse_several(const Call& call, std::string_view symbol, const Axis& axis,
                     std::size_t operand, std::string_view wanted) {
   if (symbol != "1" || axis.size == 1) return;
@@ -48,7 +48,7 @@ void meet(std::map<std::string, Bound, std::less<>>& bound, std::string_view sym
   if (first.name.empty()) first.name = std::move(axis.name);
 }
 
-// Whether an operand's axis of heads may be met by another one's of fewer, which are shared.
+// True if fewer heads of the second operand may be shared among all heads of the first.
 bool may_share(const Form& form, const Axis& all, const Axis& few) {
   return form.shares_heads && all.name != "batch" && few.name != "batch" && few.size > 0 &&
          few.size < all.size && all.size % few.size == 0;
@@ -121,7 +121,7 @@ Tensor frame_of(const Call& call, const Form& form) {
 
 Tensor output_of(const Call& call, const Form& form) {
   Tensor frame = frame_of(call, form);
-  element_count(frame.shape(), call.step);  // too large: its name is told
+  element_count(frame.shape(), call.step);  // throws, naming the step, if too large
   return uninitialised(std::move(frame.axes));
 }
 

@@ -9,31 +9,29 @@
 
 namespace qkv::inline ops {
 
-/// The axes that each name of a form stands for in this call.
+/// The call's axis for each axis name of a form.
 using Bindings = std::map<std::string, Axis, std::less<>>;
 
-/// Fits the operands to the form: the same axis name must have the same size everywhere. Throws
-/// InputError naming the axis, both sizes and both operands, as in
-/// `scores: d_k is 2 in Q (7×2) but 3 in K (7×3)`.
+/// Matches the operands with the form: the same axis name must have the same size everywhere.
+/// Throws InputError naming the axis, both sizes and both operands, as in
+/// `scores: d_k is 2 in Q (7×2) but 3 in K (7×3)`
 Bindings bind(const Call& call, const Form& form);
 
-/// The result of a call without its numbers: its axes as those of `output_of`.
+/// Returns the axes of a call's result as `output_of` does, without values.
 Tensor frame_of(const Call& call, const Form& form);
 
-/// A tensor with the form's output axes, its cells yet to be written: the axes' labels come from
-/// the operands, and the leading axes repeat as NumPy's do (sizes equal, 1, or missing). Throws
-/// InputError as `bind`.
+/// Returns a tensor with the form's output axes, uninitialised, with the operands' labels. Leading
+/// axes broadcast as in NumPy (sizes equal, 1, or missing). Throws InputError as `bind`.
 Tensor output_of(const Call& call, const Form& form);
 
-/// The leading axes that all operands share by NumPy's rule, and by the form's where heads may be
-/// shared. Throws InputError where they do not fit.
+/// Returns the operands' leading axes, broadcast as in NumPy, or shared if the form shares heads.
+/// Throws InputError if they do not fit.
 std::vector<Axis> leading_axes(const Call& call, const Form& form);
 
-/// The two axis names of "query d_k".
+/// Returns the two axis names of "query d_k".
 std::pair<std::string_view, std::string_view> axis_names(std::string_view matrix);
 
-/// An axis called `row`, `column` or `inner` in a form takes the name that the operand's own axis
-/// has.
+/// True for `row`, `column` and `inner`: these take the name of the operand's own axis.
 bool is_placeholder(std::string_view axis);
 
 }  // namespace qkv::inline ops

@@ -11,22 +11,22 @@
 
 namespace qkv::inline page {
 
-/// What a report says of itself beside the lesson.
+/// Options of a report.
 struct ReportOptions {
-  int digits = 4;                        ///< decimals of the numbers that people see
-  std::string command;                   ///< that makes this report, for its last line
-  std::vector<std::size_t> steps = {};   ///< only these, by their places in the trace; else all
-  std::optional<std::size_t> head = {};  ///< of what has heads, only this one
-  std::function<void()> on_step = {};    ///< told when a step is on the page
+  int digits = 4;                        ///< decimals of displayed numbers
+  std::string command;                   ///< the command that makes this report, for its last line
+  std::vector<std::size_t> steps = {};   ///< indices of steps in the trace; empty for all
+  std::optional<std::size_t> head = {};  ///< show only this head
+  std::function<void()> on_step = {};    ///< called after each step is written
 };
 
-/// The walk as one page of HTML that needs nothing else: every step with its formula (MathML), its
-/// words, its matrices as heatmaps, one cell worked out; the script that is part of it shows how
-/// any other cell comes about, and where from. Its content security policy lets nothing else run
-/// or load, so that the texts and labels of a lesson stay text.
+/// Returns the walk as one self-contained HTML page: every step with its formula (MathML), prose,
+/// heatmaps and one cell's arithmetic. The script in it shows the arithmetic and sources of any
+/// other cell. The content security policy allows nothing else to run or load, so that a lesson's
+/// texts stay text.
 std::string report_page(const Lesson& lesson, const Trace& trace, const ReportOptions& wish);
 
-/// A file of the page and its SHA-256 in hexadecimal, both put into the binary when it is built.
+/// A file of the page and its SHA-256 in hexadecimal, both embedded at build time.
 struct PageAsset {
   std::string_view text;
   std::string_view sha256;

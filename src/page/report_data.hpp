@@ -8,24 +8,24 @@
 
 namespace qkv::inline page {
 
-/// How far a cell's arithmetic is spelled out.
+/// Options of the report's data.
 struct ReportDataOptions {
   int digits = 4;
   std::size_t max_terms = 9;  ///< longer sums lose their middle, as in the walk
-  std::string asked = {};     ///< how a command names the lesson
-  bool is_whole = true;       ///< every step is there, so that what follows from a change is, too
+  std::string asked = {};     ///< the lesson as a command names it
+  bool is_whole = true;       ///< all steps are included, so that changes can be followed
 };
 
-/// What a report's script works every cell's arithmetic out from, as JSON: the numbers that are
-/// read, each step's program (see cell_program.hpp), the labels, the values of functions.
-/// `report_arithmetic.js` says at its head how it reads this.
+/// Returns the data from which a report's script computes every cell's arithmetic, as JSON:
+/// numbers, each step's bytecode (see cell_bytecode.hpp), labels, function values. The head of
+/// `report_arithmetic.js` documents how it is read.
 std::string report_data(const Trace& trace, const std::vector<TensorView>& views,
                         const ReportDataOptions& look);
 
-/// The givens whose numbers a page may change, since it can work out everything that follows: all
-/// is shown, there is as much of it as a person works out by hand, and which cells each cell is
-/// made of, and how, is the same whatever the numbers are. So no ids and no mask that is given,
-/// nothing that they are made of, and nothing that ends in a function that a browser lacks.
+/// Returns the givens that a page can edit live: everything after them can be recomputed in the
+/// browser. All of it must be shown and small enough for work by hand, and must use the same cells
+/// in the same way, whatever the numbers. This excludes ids, given masks, what they are made of,
+/// and functions that browsers lack.
 std::vector<std::string> live_inputs(const Trace& trace, const std::vector<TensorView>& views);
 
 }  // namespace qkv::inline page

@@ -7,15 +7,13 @@
 
 namespace qkv::inline page {
 
-/// A matrix of more cells than this (all heads together) is left to its CSV files: the page says
-/// so.
+/// Matrices with more cells (all heads together) are left to CSV files, and the page says so.
 inline constexpr std::size_t max_printed_cells = 4096;
 
-/// One page of HTML to print and fill in by hand, on A4 or Letter paper, in black and white: the
-/// text, then for each step its number, name, title, what it does, the formula with shapes, one
-/// cell of it in names, the givens that it is the first to use (`digits` decimals), and an empty
-/// grid with labels. Nothing in it is fetched or run. `check` is the command that checks the
-/// result.
+/// Returns a worksheet as one HTML page for A4 or Letter paper, in black and white. After the text
+/// come the steps: number, name, title, explanation, formula with shapes, one cell in names, the
+/// new givens (`digits` decimals), and an empty labelled grid. Nothing is fetched or run. `check`
+/// is the command that checks the result.
 std::string worksheet_page(const Lesson& lesson, const Trace& trace, int digits,
                            const std::string& check);
 

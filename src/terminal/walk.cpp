@@ -345,7 +345,7 @@ class WalkWriter {
   // The command that shows what lies on the way to the result, where something does.
   std::string intermediates_hint(const Step& step) const {
     if (look_.intermediates || !step.operation->parts) return {};
-    return indented(fmt::format("the numbers on the way to it: qkv run {} --step {} --way",
+    return indented(fmt::format("intermediates: qkv run {} --step {} --intermediates",
                                 sanitise(lesson_), step.name),
                     look_);
   }

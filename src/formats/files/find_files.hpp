@@ -15,66 +15,63 @@
 
 namespace qkv::inline formats {
 
-/// A file in a directory that does not read as numbers, and why.
+/// A file in a directory that could not be read as numbers, and why.
 struct UnreadableFile {
-  std::string name;  ///< of the matrix that its own name means: "scores", "README"
-  std::string why;   ///< in words, with its path
+  std::string name;  ///< the matrix that the file name stands for: "scores", "README"
+  std::string why;   ///< a message with its path
 };
 
-/// Matrices that lie in a file or in the files of a directory, by name, as a program wrote
-/// them.
+/// All matrices of a file or of a directory of files, by name.
 struct ArrayCollection {
-  std::vector<NamedArray> matrices;  ///< heads in files of their own are one array again
-  std::vector<std::string> notes;    ///< what was there but could not be used, in words
-  /// What lies among the files of numbers and is none. Whether it should have been one, only its
-  /// name can tell.
+  std::vector<NamedArray> matrices;  ///< heads in separate files are joined into one array
+  std::vector<std::string> notes;    ///< messages about what could not be used
+  /// Files that hold no numbers. Only the name tells whether one should have been a matrix.
   std::vector<UnreadableFile> unread;
-  /// Whether it is an export of a whole lesson, by its own list: what is not there is missing.
+  /// Whether the manifest lists a whole lesson: a file that is not there is missing.
   bool whole_lesson = false;
-  bool incomplete_export = false;   ///< its files are named as an export's, and have no list
-  std::vector<std::string> listed;  ///< the names in the export's list, in the lesson's order
+  bool incomplete_export = false;   ///< files are named like an export's, but there is no manifest
+  std::vector<std::string> listed;  ///< the names in the manifest, in the lesson's order
 };
 
-/// The size that a matrix of that name is to have, where that is known: see read_csv.
+/// Returns the expected size of the matrix of that name, if it is known: see read_csv.
 using ExpectedSize = std::function<std::optional<std::array<std::size_t, 2>>(const std::string&)>;
 
-/// Reads a file or a directory of them; in an export's directory only what its list names. Numbers
-/// in front of names and "given-" are dropped. Throws InputError where there is nothing, for a file
-/// that can't be read, and in a directory for one that its list or its format says holds numbers.
+/// Reads a file, or a directory of files; of an export only the files in its manifest. Leading
+/// numbers and "given-" are removed from names. Throws InputError if there is no matrix, or if a
+/// file that the manifest or its format says holds numbers cannot be read.
 ArrayCollection load_arrays(const std::filesystem::path& path, const ExpectedSize& expected);
 
-/// A file that was named, or lies in a directory or an archive that was.
+/// A file of a directory or an archive, or one that was named itself.
 struct ListedFile {
-  std::filesystem::path path;             ///< in an archive behind the archive's own
-  std::optional<std::string> bytes = {};  ///< of a file in an archive
+  std::filesystem::path path;             ///< in an archive: the archive's path and the entry's
+  std::optional<std::string> bytes = {};  ///< only for a file in an archive
 
-  /// As read_arrays.
+  /// See read_arrays.
   std::vector<NamedArray> read(const ReadOptions& wanted) const;
 };
 
-/// Whether a path names a zip archive by its extension.
+/// True if the path has the extension of a zip archive.
 bool is_archive(const std::filesystem::path& path);
 
-/// The files of a directory or a zip archive and of the folders in it, in the order of their names;
-/// what systems and editors keep there is left out, and links to directories are not followed.
-/// Throws InputError where it can't be read, and for more files than anybody hands in.
+/// Returns the files of a directory or zip archive and its subfolders, sorted by name. Files of
+/// systems and editors are skipped, and links to directories are not followed. Throws InputError if
+/// it cannot be read or has too many files.
 std::vector<ListedFile> list_files(const std::filesystem::path& place);
 
-/// A file's stem taken apart: "06-scores.batch-2.head-1" holds matrix 2, 1 of "scores".
+/// The parts of a file's stem: "06-scores.batch-2.head-1" holds matrix 2, 1 of "scores".
 struct FileStem {
   std::string name;                                         ///< of the step or given
   std::vector<std::pair<std::string, std::size_t>> places;  ///< {"batch", 2}, {"head", 1}; from 1
 };
 
-/// The number in front, "given-" and what a copy adds (" (1)", " - Copy") are dropped. Example:
-/// "given-W_Q" is {"W_Q", {}}.
+/// Parses a stem. A leading number, "given-" and the suffix of a copy (" (1)", " - Copy") are
+/// removed. Example: "given-W_Q" is {"W_Q", {}}.
 FileStem file_stem(std::string_view text);
 
-/// The stem without what a copy adds.
+/// Returns the stem without the suffix of a copy.
 std::string_view strip_copy_suffix(std::string_view stem);
 
-/// Whether a file of that name is one that systems and editors keep beside those that people save:
-/// ".Q.csv.swp", "Q.csv~", "#Q.csv#".
+/// True for a backup or lock file of an editor or system: ".Q.csv.swp", "Q.csv~", "#Q.csv#".
 bool is_editor_backup(std::string_view name);
 
 }  // namespace qkv::inline formats

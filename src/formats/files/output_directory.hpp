@@ -9,22 +9,21 @@
 
 namespace qkv::inline formats {
 
-/// A directory that is open, so that what happens in it can be synced and locked.
+/// An open directory that can be synced and locked.
 class Directory {
  public:
-  /// Throws InputError where it can't be opened: who may write into it but not read it can neither
-  /// sync nor lock it.
+  /// Throws InputError if it cannot be opened: syncing and locking need permission to read it.
   explicit Directory(std::filesystem::path path);
   Directory(const Directory&) = delete;
   Directory& operator=(const Directory&) = delete;
   ~Directory();
 
-  /// Waits until the names in it are on the disk, unless disable_fsync was called. Throws
-  /// InputError where the system fails at that.
+  /// Syncs the directory's entries to disk, unless disable_fsync was called. Throws InputError if
+  /// that fails.
   void sync() const;
 
-  /// Lets no other qkv lock it, as long as this lives. Waits a while for one that has; then throws
-  /// InputError. A file system without locks lets everyone through.
+  /// Locks the directory against other qkv processes until destruction. Waits some seconds, then
+  /// throws InputError. Does nothing on file systems without locks.
   void lock() const;
 
   const std::filesystem::path& path() const { return path_; }
@@ -34,36 +33,35 @@ class Directory {
   int descriptor_;
 };
 
-/// A directory that is to be synced; nothing where disable_fsync was called.
+/// Opens the directory for syncing; nothing if disable_fsync was called.
 std::optional<Directory> directory_to_sync(const std::filesystem::path& path);
 
-/// Waits until what was written into an open file is on the disk, likewise. `path` is for messages.
+/// Syncs an open file, unless disable_fsync was called. `path` is for messages.
 void sync_file(int descriptor, const std::filesystem::path& path);
 
-/// From now on nothing waits for the disk. It is for the person who starts the program to say, so
-/// it holds for the whole process.
+/// Disables all syncing for the whole process: the user's --no-sync.
 void disable_fsync();
 
-/// Makes a directory and those above it, if they are not there yet; their names are synced. Throws
-/// InputError where a file is in the way or nothing can be written there.
+/// Creates a directory and its missing parents, and syncs their names. Throws InputError if a file
+/// is in the way or the directory cannot be written.
 void make_directory(const std::filesystem::path& path);
 
-/// A directory for files that belong together, and a list that says so: the list goes first and
-/// comes last, and as long as this lives no other qkv writes such files there.
+/// A directory for an export. The manifest is removed first and written last; the directory stays
+/// locked against other qkv processes meanwhile.
 class OutputDirectory {
  public:
-  /// Makes it where there is none, locks it, and clears up after programs that were killed. Then
-  /// removes the list, and nothing else yet: what stands in the way of the list or of a file of
-  /// these names, such as a pipe, is refused before. Throws InputError.
+  /// Creates the directory if needed, locks it, and removes temporaries of killed programs. Then
+  /// removes the manifest. Throws InputError, before that, if something else than a file, such as a
+  /// pipe, has the name of the manifest or of one of the files.
   OutputDirectory(const std::filesystem::path& path, std::span<const std::string> names);
 
-  /// Writes a file of one of these names whole; no link, pipe or device is followed.
+  /// Writes a file of one of these names atomically; links, pipes and devices are not followed.
   void write(const std::string& name, const ContentWriter& content) const;
 
-  /// Writes the list, once all files are synced.
+  /// Writes the manifest, after all files are synced.
   void write_manifest(const ContentWriter& content) const;
 
-  /// Syncs what has no list.
+  /// Syncs an export that has no manifest.
   void finish() const { directory_.sync(); }
 
  private:

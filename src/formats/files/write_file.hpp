@@ -9,28 +9,26 @@
 
 namespace qkv::inline formats {
 
-/// Writes a file so that it appears whole or not at all, also where the power fails: into a
-/// temporary file beside it, which is synced and then takes its name; then the directory is synced
-/// (disable_fsync leaves both out). Whatever had the name is replaced, and its mode kept; a
-/// link itself, not what it points to. On failure, SIGINT, SIGTERM or SIGHUP the temporary is
-/// removed. A device, such as /dev/stdout, is written to as it is, and so is a pipe that is read.
-/// Throws InputError with the path and the reason.
+/// Writes a file atomically, also if the power fails: a temporary file beside it, a sync, a rename,
+/// a sync of the directory (disable_fsync omits both syncs). An existing file is replaced and its
+/// mode kept; a link is replaced itself. On failure, SIGINT, SIGTERM or SIGHUP the temporary file
+/// is removed. Devices such as /dev/stdout, and pipes with a reader, are written directly. Throws
+/// InputError with path and reason.
 void write_atomically(const std::filesystem::path& path, std::string_view bytes);
 
-/// The same for a file too large to have in memory. Whatever `content` throws passes through, and
-/// leaves no file.
+/// The same for a file too large for memory. Exceptions of `content` pass through and leave no
+/// file.
 void write_atomically(const std::filesystem::path& path, const ContentWriter& content);
 
-/// The same but that the directory is not synced, and that no device or pipe is written to: what
-/// has the name is replaced, whatever it is.
+/// The same without the directory's sync, and devices and pipes are replaced like files.
 void replace_atomically(const std::filesystem::path& path, const ContentWriter& content);
 
-/// Removes the temporaries in a directory that killed programs left behind; those that are still
-/// written to are left alone.
+/// Removes temporary files that killed programs left in a directory; files still being written
+/// stay.
 void remove_stale_temporaries(const std::filesystem::path& directory);
 
-/// The name of a temporary file: on SIGINT, SIGTERM or SIGHUP it is removed, as long as this lives.
-/// The program then ends as the signal ends it.
+/// Removes a temporary file on SIGINT, SIGTERM or SIGHUP while this object lives. The program then
+/// ends by that signal.
 class CleanupOnSignal {
  public:
   struct Slot;
@@ -44,31 +42,30 @@ class CleanupOnSignal {
   Slot* slot_ = nullptr;
 };
 
-/// Removes the temporary files that have a CleanupOnSignal now. For handlers of signals: it
-/// allocates nothing and never waits.
+/// Removes all files with a CleanupOnSignal. Safe in signal handlers: never allocates or waits.
 void remove_temporary_files();
 
 enum class TerminalLine { shown, gone };
 
-/// Says whether a line without an end, such as a progress bar, stands on standard error: the same
-/// signals erase it.
+/// Records whether an unfinished line (a progress bar) is on standard error: the same signals erase
+/// it.
 void set_terminal_line(TerminalLine line);
 
-/// A file being written beside the one that it is to become. It is locked as long as it is open:
-/// what no one has locked was left behind by a program that was killed.
+/// A locked temporary file next to its destination. An unlocked one was left behind by a killed
+/// program.
 class TemporaryFile {
  public:
-  /// For the file that is to stand at `path`: it gets the mode of what stands there now. Throws
-  /// InputError where none can be made.
+  /// Creates a temporary file for `path`, with the mode of the file there. Throws InputError on
+  /// failure.
   explicit TemporaryFile(const std::filesystem::path& path);
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
-  /// Removes it, unless it has taken its place.
+  /// Removes the file, unless it was committed.
   ~TemporaryFile();
 
   void append(std::string_view bytes) const;
 
-  /// Syncs it and gives it the name that it was made for.
+  /// Syncs the file and renames it to its destination.
   void commit();
 
  private:
@@ -81,11 +78,10 @@ class TemporaryFile {
   bool committed_ = false;
 };
 
-/// Writes it all to a descriptor, and waits where that takes no more for now; the reason where it
-/// fails, else 0.
+/// Writes all bytes to a descriptor, waiting when it is full. Returns 0, or errno on failure.
 int write_all(int descriptor, std::string_view bytes);
 
-/// Whether a file has the name of a temporary.
+/// True if the name is that of a temporary file.
 bool is_temporary_name(std::string_view name);
 
 }  // namespace qkv::inline formats

@@ -11,29 +11,28 @@
 
 namespace qkv::inline formats {
 
-/// What stands between the whole part of a number and its decimals.
+/// The separator between a number's integer part and its decimals.
 enum class DecimalMark { point, comma };
 
 enum class NumeralError { none, not_a_number, too_large, rounded };
 
-/// A number, or the reason why there is none.
+/// A parsed number, or why `token` is not one.
 struct NumeralResult {
   Numeral numeral = {};
   NumeralError fault = NumeralError::none;
 };
 
-/// The number that the whole of `token` spells: digits with at most one mark and one exponent, or
-/// inf, infinity, ∞ or nan in any case; the sign is +, - or U+2212. "1x", "1,000.5" and "0x1" are
-/// none; what is too small for a double becomes 0. A whole number without a point and an exponent
-/// that no double holds is refused, and not rounded: 9007199254740993. Example: "1.20e-3" →
-/// {0.0012, 5, true}.
+/// Parses the whole of `token`: digits with at most one decimal mark and one exponent, or inf,
+/// infinity, ∞ or nan in any case. The sign is +, - or U+2212. "1x", "1,000.5" and "0x1" are not
+/// numbers; what is too small for a double becomes 0. Integers without point and exponent that no
+/// double holds are refused, not rounded: 9007199254740993. Example: "1.20e-3" → {0.0012, 5, true}.
 NumeralResult parse_numeral(std::string_view token, DecimalMark mark = DecimalMark::point);
 
-/// Whether a double holds a whole number in digits whose nearest double is `value`: it is that
-/// number or, as programs write a double in short, has its first digits and zeros behind them.
+/// True if a double holds the integer in `digits`, whose nearest double is `value`. It equals
+/// `value`, or has its first digits and then zeros, as programs abbreviate a double.
 bool is_representable(std::string_view digits, double value);
 
-/// Whether a whole number of 64 bits is none that a double holds.
+/// True if no double holds the 64-bit integer.
 template <class Whole>
 bool loses_precision(Whole value) {
   const auto closest = static_cast<double>(value);
@@ -41,30 +40,30 @@ bool loses_precision(Whole value) {
   return closest >= too_large || static_cast<Whole>(closest) != value;
 }
 
-/// What to tell the writer of `token`: `"1x" is not a number: write it like 0.25 or 2.5e-3`.
+/// The error message for `token`: `"1x" is not a number: write it like 0.25 or 2.5e-3`.
 std::string refusal(NumeralError fault, std::string_view token);
 
-/// `text` fit for one line of a message: control characters and broken UTF-8 become ?, and what is
-/// longer than 40 bytes ends in an ellipsis.
+/// Makes `text` fit one line of a message: control characters and invalid UTF-8 become ?, and text
+/// beyond 40 bytes becomes an ellipsis.
 std::string printable(std::string_view text);
 
-/// The number that a person may write in a cell: what parse_numeral reads, or exactly a fraction
-/// (1/3), a root (√2, 2√3, 3/√2, √2/2) or a percentage (80%, which has its own decimals and two).
-/// Fractions and roots have no decimals of their own yet: resolve_precision gives them some.
+/// Parses a handwritten cell: a numeral, a fraction (1/3), a root (√2, 2√3, 3/√2, √2/2) or a
+/// percentage (80%, with two decimals more than written). Fractions and roots are exact and get
+/// their decimals later, from resolve_precision.
 NumeralResult parse_cell(std::string_view text, DecimalMark mark = DecimalMark::point);
 
-/// The mark that a cell in which no comma parts anything is written with.
+/// The decimal mark of a cell that has no other comma.
 DecimalMark decimal_mark_of(std::string_view cell);
 
-/// Makes fractions and roots as precise as the other numbers of their matrix, or as e-notation of
-/// six digits where those have no decimals.
+/// Gives fractions and roots the precision of the matrix's other numbers, or e-notation with six
+/// digits if those have no decimals.
 void resolve_precision(std::span<Numeral> cells);
 
-/// What a reader does with a cell that is no number: it refuses the file, or keeps the cell's text.
+/// What to do with a cell that is not a number: refuse the file, or keep the cell's text.
 enum class OnBadCell { refused, kept };
 
-/// Puts a cell that is no number in its place; throws InputError, which opens with `where`, where
-/// there are more of them than anybody would look at.
+/// Stores the text of a cell that is not a number and returns its placeholder. Throws InputError
+/// above the limit of such cells.
 Numeral keep_bad_cell(ParsedArray& written, std::string_view text);
 
 }  // namespace qkv::inline formats

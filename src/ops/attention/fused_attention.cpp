@@ -16,11 +16,10 @@
 namespace qkv::inline ops {
 namespace {
 
-// Fewer scores than these are kept: they cost little, and have the same last bits then as where
-// all is kept.
+// Fewer scores than these are stored: they cost little, and keep the last bits of the single steps.
 constexpr double worth_it = 1 << 20;
 
-// As many rows at a time as keep the scores in the cache, and a product's blocks large.
+// Few enough rows for the scores to stay in the cache, enough for large blocks of a product.
 std::size_t rows_at_a_time(std::size_t keys) {
   constexpr std::size_t numbers = std::size_t{1} << 18;
   return std::clamp<std::size_t>(numbers / std::max<std::size_t>(1, keys), 64, 256);
@@ -36,7 +35,7 @@ std::span<const double> numbers_of(const Tensor& tensor) {
   return tensor.values.part(0, tensor.values.size());
 }
 
-// Whether no score can be infinite or none, so that a hidden one need not be looked at.
+// True if no score can be infinite or nan, so that hidden ones need not be looked at.
 bool stay_finite(const Call& score, const Tensor& values) {
   constexpr double far_from_overflow = 1e300;
   const auto query = numbers_of(*score.inputs[0]);
@@ -46,7 +45,7 @@ bool stay_finite(const Call& score, const Tensor& values) {
   return largest_magnitude(query) * largest_magnitude(key) * terms < far_from_overflow;
 }
 
-/// Makes weights of queries and keys, by itself: it keeps nothing of the calls.
+/// Computes weights from queries and keys. It copies what it needs and keeps nothing of the calls.
 class FusedKernel {
  public:
   explicit FusedKernel(std::span<const FusedStep> steps)
@@ -67,14 +66,14 @@ class FusedKernel {
   const Tensor& frame() const { return frame_; }
   std::size_t features() const { return operands_[0].columns(); }
 
-  // The keys that one of these queries sees: they see more, and older ones less, from row to row.
+  // The keys that any of these queries sees: both ends of the range grow from row to row.
   KeyRange seen(std::size_t first, std::size_t count) const {
     if (works_.empty() || !works_.back().seen) return {0, frame_.columns()};
     const MaskPattern& of_query = *works_.back().seen;
     return {of_query(first).from, of_query(first + count - 1).to};
   }
 
-  // The weights of `count` queries of a head for these keys, a row for each.
+  // Computes the weights of `count` queries of a head for these keys, one row per query.
   void weigh(std::size_t matrix, std::size_t first, std::size_t count, KeyRange keys,
              std::span<double> weights) const {
     const CellBase at{.call = &score_, .output = &frame_, .matrix = matrix};
@@ -101,13 +100,13 @@ class FusedKernel {
 
  private:
   Call score_;
-  Tensor frame_;  // of the weights: their axes alone
+  Tensor frame_;  // the weights' axes, without values
   std::vector<Tensor> operands_;
   std::vector<InPlaceKernel> works_;
-  std::vector<double> sinks_;  // one for each matrix, where there are some
+  std::vector<double> sinks_;  // one for each matrix, if there are any
 };
 
-// The result, a block of one head's queries at a time.
+// Computes the result, a block of one head's queries at a time.
 void mix(const FusedKernel& weigher, const Call& sum, Tensor& result) {
   const std::span<double> all = result.values.write();
   const std::size_t rows = weigher.frame().rows();
@@ -141,7 +140,6 @@ void mix(const FusedKernel& weigher, const Call& sum, Tensor& result) {
                });
 }
 
-// The weights, row by row for those who ask.
 Values weights_on_demand(std::shared_ptr<const FusedKernel> weigher) {
   const Tensor& frame = weigher->frame();
   const auto row_of = [weigher](std::size_t line, std::span<double> cells) {

@@ -9,35 +9,32 @@
 
 namespace qkv::inline ops {
 
-/// What an operation can be in an attention: from the scores, by any steps in between, to the
-/// weights, and to the values that these mix.
+/// The role of an operation in attention; `result` is the weighted sum of the values.
 enum class AttentionPart { none, scores, between, weights, result };
 AttentionPart attention_part(const Operation& operation);
 
-/// One step of an attention of which only the last one's result is looked at. What the one before
-/// it made, its first operand, has axes but no numbers.
+/// One step of an attention block of which only the last result is needed. Its first operand, the
+/// result of the step before, has axes but no values.
 struct FusedStep {
   const Operation* operation = nullptr;
   Call call;
-  const InPlaceKernel* work = nullptr;  ///< of one in between: as `fused_step` gave it
+  const InPlaceKernel* work = nullptr;  ///< of a step in between: from `fused_step`
 };
 
-/// The result of such a step without its numbers, and of one in between how it makes them of the
-/// step before. Nothing where it is none, or where there are so few numbers that they may as well
-/// be kept. Throws InputError where the shapes do not fit.
+/// Returns the axes of such a step's result and the kernel of a step in between. Nothing if the
+/// operation has no role, or if the scores are few enough to be stored. Throws InputError if the
+/// shapes do not fit.
 std::optional<InPlaceKernel> fused_step(const Operation& operation, const Call& call);
 
-/// What comes of it: the last step's result, and the weights for those who ask after all, a row at
-/// a time.
+/// The last step's result, and the weights, recomputed a row at a time on demand.
 struct FusedAttention {
   Tensor result;
   Values weights;
 };
 
-/// Works it out, the scores and weights of some queries at a time being made, used and forgotten:
-/// the n × m numbers of a head are never there (as in Dao and others, 2022, FlashAttention, though
-/// whole rows fit here). Keys that a mask hides from all of these queries are left out. Nothing
-/// where the scores may become infinite.
+/// Computes attention some query rows at a time, without storing the scores and weights (as in Dao
+/// and others, 2022, FlashAttention, though whole rows fit here). Skips keys that a mask hides from
+/// all of these queries. Returns nothing if the scores may become infinite.
 std::optional<FusedAttention> fused_attention(std::span<const FusedStep> steps);
 
 }  // namespace qkv::inline ops

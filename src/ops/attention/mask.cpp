@@ -23,19 +23,18 @@
 namespace qkv::inline ops {
 namespace {
 
-/// The kind of a step of op mask: what it says, or what its operands make it.
+/// The kind of a mask step: its option or, without one, what its operands imply.
 std::string_view mask_kind(const Call& call);
 
-/// Whether the mask hides the cell.
 bool is_masked(const CellBase& c);
 
-/// What a given mask or padding hides, asked once for all heads that share it, and where it has one
-/// row for all queries, once for these.
+/// The cells that a given mask or padding hides, computed once for all heads that share it, and
+/// once for all queries if it has a single row.
 class MaskedCells {
  public:
   MaskedCells(const Call& call, const Tensor& result);
 
-  /// Minus infinity where the row is hidden.
+  /// Sets hidden cells of the row to minus infinity.
   void hide(const RowPart& at) const;
 
  private:
@@ -49,14 +48,14 @@ std::size_t sentence_of(const CellBase& c) {
   return c.input(1).rows() == 1 || index.empty() ? 0 : index.front();
 }
 
-// The number of the second operand that decides on the cell: its key's id, or 1 to keep it.
+// The second operand's number for the cell: its key's id, or in a given mask 0 to hide it.
 double deciding(const CellBase& c, std::string_view kind) {
   const Tensor& numbers = c.input(1);
   if (kind == "padding") return numbers.at(0, sentence_of(c), c.column);
   return numbers.at(c.matrix_index(1), numbers.rows() == 1 ? 0 : c.row, c.column);
 }
 
-// Whether the key is padding: its id is the pad's, or its token is.
+// True if the key's id, or its token, is the padding's.
 bool is_padding(const CellBase& c) {
   const double* pad = c.call->options->if_number("pad");
   if (pad) return deciding(c, "padding") == *pad;
@@ -69,7 +68,7 @@ bool is_masked(const CellBase& c, std::string_view kind) {
   return kind == "padding" ? is_padding(c) : deciding(c, kind) == 0;
 }
 
-// Where one matrix of the result is such, in its first rows.
+// The cells of one matrix of the result for which `is` holds, in its first `rows` rows.
 template <class Is>
 BoolMatrix cells_that(CellBase at, std::size_t rows, const Is& is) {
   const std::string_view kind = mask_kind(*at.call);
@@ -93,7 +92,6 @@ std::string_view mask_kind(const Call& call) {
 
 bool is_masked(const CellBase& c) { return is_masked(c, mask_kind(*c.call)); }
 
-/// What it hides of one matrix.
 BoolMatrix masked_cells(const CellBase& at) {
   const std::string_view kind = mask_kind(*at.call);
   if (!is_positional_mask(kind)) {
@@ -108,7 +106,7 @@ BoolMatrix masked_cells(const CellBase& at) {
   return hidden;
 }
 
-/// Where what decides is no number, so that nothing tells what is hidden.
+/// The cells whose number in the mask is nan: whether they are hidden is unknown.
 BoolMatrix undecided_cells(const CellBase& at) {
   return cells_that(at, at.output->rows(), [](const CellBase& c, std::string_view kind) {
     return std::isnan(deciding(c, kind));
@@ -134,12 +132,11 @@ void MaskedCells::hide(const RowPart& at) const {
   }
 }
 
-/// What learners and programs get wrong about masks.
 inline constexpr std::size_t mask_mistakes_count = 11;
 
 extern const Mistake mask_mistakes[mask_mistakes_count];
 
-// What a formula makes of each matrix of scores and of the cells that are hidden in it.
+// A formula of each matrix of scores and of its hidden cells.
 template <Matrix (*formula)(const MatrixView& scores, const BoolMatrix& hidden)>
 std::vector<Tensor> with(const StepView& step) {
   const Call call = call_of(step);
@@ -159,7 +156,7 @@ std::string_view kind_of(const StepView& step) {
   return step.options->word("kind", step.inputs.size() == 2 ? "given" : "causal");
 }
 
-// Each matrix of the scores with other keys seen than the mask by places shows.
+// The scores with another positional mask.
 Tensor with_seen(const StepView& step, const MaskPattern& seen) {
   return by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
     Matrix masked = s;
@@ -173,7 +170,7 @@ Tensor with_seen(const StepView& step, const MaskPattern& seen) {
   });
 }
 
-// The same with a change to what it shows; nothing where the mask goes by something else.
+// The same with a change to the step's own pattern; empty if the mask is not positional.
 template <class Change>
 std::vector<Tensor> with_change(const StepView& step, Change change) {
   if (!is_positional_mask(kind_of(step))) return {};
@@ -181,7 +178,7 @@ std::vector<Tensor> with_change(const StepView& step, Change change) {
   return change(seen) ? std::vector<Tensor>{with_seen(step, seen)} : std::vector<Tensor>();
 }
 
-// The token's own key, wherever it stands.
+// The token's own key is hidden, too.
 std::vector<Tensor> diagonal(const StepView& step) {
   const Call call = call_of(step);
   const int first = is_positional_mask(kind_of(step)) ? static_cast<int>(first_query(call)) : 0;
@@ -201,7 +198,7 @@ std::vector<Tensor> wrong_triangle(const StepView& step) {
   })};
 }
 
-// The key after a query's own stays to be seen, too.
+// The key after a query's own stays visible, too.
 std::vector<Tensor> one_ahead(const StepView& step) {
   if (kind_of(step) == "causal") {
     const int ahead = static_cast<int>(first_query(call_of(step))) + 1;
@@ -281,7 +278,7 @@ constinit const Mistake mask_mistakes[mask_mistakes_count] = {
      "They are the last ones, and see all that came before.", as_first_rows, masking_evidence},
 };
 
-// What was hidden sends nothing back. The masked scores tell what was, whatever the kind.
+// Hidden cells get 0. The masked scores show which those are, whatever the kind of mask.
 struct MaskBackward {
   static Form form(const Call&) {
     return {{"query key", "query key", "query key"}, "query key", "{0}, 0 where {2} is -inf"};
@@ -338,9 +335,9 @@ constinit const Operation mask_gradient = gradient_of<Gradient<MaskBackward>>({
     .in_place = MaskBackward::in_place,
 });
 
-/// The way back through a mask, to the scores that it left as they were.
+/// The backward rule of mask, to the scores that it left as they were.
 BackwardRule mask_backward(const OperandRef& use) {
-  if (use.operand == 1) return {};  // what is hidden is no number of the loss
+  if (use.operand == 1) return {};  // a mask has no gradient
   return {&mask_gradient, {BackwardRule::result}};
 }
 
@@ -363,7 +360,7 @@ constexpr OptionRule mask_options[] = {
     align_option,
 };
 
-// "key 3 (cat)", counted as people count.
+// "key 3 (cat)", counted from 1.
 std::string place_text(std::string_view what, const Axis& axis, std::size_t i, std::size_t batch) {
   const std::string_view label = axis.label(i, batch);
   return label.empty() ? fmt::format("{} {}", what, i + 1)
@@ -398,8 +395,8 @@ void check_operands(const Call& call) {
                          : "the scores and a 0/1 matrix (1 keeps): of = [\"scores\", \"keep\"]"));
 }
 
-// The ids of a batch are a matrix, sentence by token: fitted by hand, since their rows are no
-// queries.
+// A batch's ids are a matrix, sentence by token, whose rows are no queries: the shape rule cannot
+// check them.
 void check_padding(const Call& call) {
   const Tensor& scores = *call.inputs[0];
   const Tensor& ids = *call.inputs[1];
@@ -458,7 +455,7 @@ struct Mask {
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     Tensor result = frame(call);
-    if (result.shape() != call.inputs[0]->shape()) return {};  // one operand's rows, several masks
+    if (result.shape() != call.inputs[0]->shape()) return {};  // one matrix, several masks
     if (is_positional_mask(mask_kind(call))) {
       const MaskPattern seen = mask_pattern_of(call, mask_kind(call));
       const auto hide = [seen](const RowPart& at) { hide_outside(seen(at.row), at); };
@@ -469,7 +466,7 @@ struct Mask {
     return InPlaceKernel{std::move(result), hide, true};
   }
 
-  // All the keys that are not seen, without asking one by one.
+  // Hides all keys outside the range, without testing each.
   static void hide_outside(const KeyRange& seen, const RowPart& at) {
     const auto place = [&](std::size_t key) {
       return std::clamp(key, at.first, at.first + at.cells.size()) - at.first;

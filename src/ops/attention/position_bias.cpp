@@ -28,8 +28,8 @@ constexpr OptionRule relative_bias_options[] = {
      .flag = true},
 };
 
-// Raffel and others (2020), T5: half of the buckets hold one distance each, the others ever more,
-// up to the largest.
+// Raffel and others (2020), T5: half of the buckets hold one distance each. The others hold ever
+// more, up to the largest distance.
 struct PositionBuckets {
   std::size_t count;  // for one direction
   bool both;
@@ -77,8 +77,8 @@ void check_table(const Call& call) {
   }
 }
 
-// The same found once: for each head a line of what keys get, from the farthest before to the
-// farthest after a query, of which each query has its part.
+// The biases of all distances, computed once: a line per head, from the farthest key before a query
+// to the farthest after. Each query reads its part.
 class Worth {
  public:
   explicit Worth(const Call& call)
@@ -123,7 +123,7 @@ struct RelativeBias {
     return result;
   }
 
-  // What each row gets: of each key what its distance is worth to the head.
+  // Adds to each cell of a row the head's bias for the key's distance.
   static auto worth(const Call& call) {
     return [worth = std::make_shared<const Worth>(call)](const RowPart& at) {
       const std::span<const double> gets = worth->of(at.matrix, at.row, at.first, at.cells.size());
@@ -145,7 +145,7 @@ struct RelativeBias {
   }
 };
 
-// Each number of the table gets the gradients of all scores that it was added to.
+// The gradient of a table's number: the sum over all scores that it was added to.
 struct GradBuckets {
   static Form form(const Call&) {
     return {{"query key", "bucket head", "query key"},
@@ -217,8 +217,8 @@ namespace {
 
 constexpr OptionRule alibi_options[] = {align_option};
 
-// The power of 2 that is the slope of head k, from 0, of h: the paper's −8(k + 1)/h where h is a
-// power of two; else the slopes of the next lower one and, of twice as many heads, every other.
+// The exponent of 2 in head k's slope, from 0: −8(k + 1)/h as in the paper if h is a power of two.
+// Else the slopes of the next lower power, then every other one of its double.
 struct SlopePower {
   double upper, lower;
 
@@ -233,8 +233,8 @@ SlopePower slope_power(std::size_t k, std::size_t heads) {
 
 bool are_given(const Call& call) { return call.inputs.size() == 2; }
 
-// What a slope is multiplied by: how far the key is from the query; or from an end of the keys,
-// which is as good under a causal mask.
+// The factor of a slope: the distance of the key from the query. The distance from an end of the
+// keys is equivalent under a causal mask.
 struct Distance {
   enum class Counted { from_query, from_first, from_last };
 
@@ -259,7 +259,6 @@ struct Distance {
   }
 };
 
-// Each head's slope.
 std::vector<double> slopes_of(const Call& call) {
   const std::size_t heads = head_count(*call.inputs[0]);
   std::vector<double> slopes;
@@ -307,7 +306,7 @@ struct Alibi {
     return result;
   }
 
-  // What each row loses: its head's slope times how far each key is.
+  // Subtracts from each cell of a row the head's slope times the key's distance.
   static auto penalty(const Call& call) {
     return [distance = Distance(call), slopes = slopes_of(call)](const RowPart& at) {
       const double slope = slopes[at.matrix % slopes.size()];
@@ -331,7 +330,7 @@ struct Alibi {
   }
 };
 
-// The step with other slopes, or another sign.
+// The step's result with other slopes, or another sign.
 Tensor with_slopes(const StepView& step, const std::vector<double>& slopes) {
   const Tensor given = tensor_of({slopes.size()}, Values(slopes));
   Call call = call_of(step);
@@ -373,7 +372,7 @@ constexpr Mistake alibi_mistakes[] = {
      "Heads count from 1; the last one's slope is 2^(−8).", other_slopes},
 };
 
-// Each slope loses what its head's scores would gain, by their distances.
+// The gradient of a slope: minus the sum of its head's score gradients times their distances.
 struct GradSlopes {
   static Form form(const Call&) {
     return {

@@ -36,7 +36,7 @@ struct Softcap {
   static N cell(const Cell<N>& c) {
     const double cap = cap_of(*c.call);
     const N x = c(0)(c.row, c.column);
-    if constexpr (std::is_same_v<N, Interval>) {  // it rises
+    if constexpr (std::is_same_v<N, Interval>) {  // monotone
       return {capped(x.low, cap), capped(x.high, cap)};
     } else {
       using std::tanh;
@@ -70,7 +70,7 @@ std::vector<Tensor> clipped(const StepView& step) {
   return {with_numbers(step.operand(), xt::clip(step.operand().array(), -cap, cap))};
 }
 
-// Scores that a later mask hides, hidden too early: then minus infinity becomes −cap.
+// A later mask applied before the cap: minus infinity becomes −cap.
 std::vector<Tensor> after_mask(const StepView& step) {
   std::vector<Tensor> results;
   const double cap = cap_of(call_of(step));
@@ -155,7 +155,7 @@ struct Divisor {
   double value() const { return root ? std::sqrt(inside) : inside; }
 };
 
-// The N of "sqrt(N)", or of "N" written as a word.
+// Parses "sqrt(N)" or "N".
 std::optional<Divisor> written_divisor(std::string_view word) {
   const bool root = word.starts_with("sqrt(") && word.ends_with(")");
   if (root) word = word.substr(5, word.size() - 6);
@@ -166,7 +166,7 @@ std::optional<Divisor> written_divisor(std::string_view word) {
   return Divisor{value, root};
 }
 
-// The width of the queries: of those behind the scores, or of the operand where it is the queries.
+// The width of the queries behind the scores, or of the operand if it is the queries.
 double query_width(const Call& call) {
   const Tensor& scores = *call.inputs[0];
   if (scores.dot_width != 0) return static_cast<double>(scores.dot_width);
@@ -258,14 +258,13 @@ std::vector<Tensor> by_root_of(const StepView& step, std::size_t number) {
 std::vector<Tensor> by_sqrt_d_model(const StepView& step) {
   const StepView* queries = upstream(step.inputs[0], project_operation);
   const Tensor& scores = step.operand();
-  // Where no weight made the queries, one head has no other width than d_k.
+  // Without a projection of the queries, one head has no other width than d_k.
   if (!queries && scores.matrices() == 1) return {};
   const std::size_t d_model =
       queries ? queries->operand().columns() : scores.matrices() * scores.dot_width;
   return d_model == 0 ? std::vector<Tensor>() : by_root_of(step, d_model);
 }
 
-// By the root of the number of keys or of queries.
 std::vector<Tensor> by_sqrt_n(const StepView& step) {
   const Tensor& scores = step.operand();
   std::vector<Tensor> results = by_root_of(step, scores.columns());
@@ -288,7 +287,7 @@ constexpr Mistake scale_mistakes[] = {
     needless_mask(),
 };
 
-// Programs divide the queries, or what is on the way from their projection to the scores.
+// Programs may divide the queries, at any step from their projection to the scores.
 constexpr const Operation* before_scores[] = {&score_operation, &project_operation};
 
 Options by_number(double divisor) {
@@ -303,7 +302,7 @@ constexpr EquivalentPlacement on_the_queries{
     .here = [] { return by_number(1); },
 };
 
-// S / c: dS is divided by the same.
+// Y = S / c: dS = dY / c.
 struct ScaleBackward {
   static Divisor divisor(const Call& call) {
     Call forward = call;

@@ -123,7 +123,7 @@ std::vector<Tensor> unprojected(const StepView& step) {
   Tensor scores = Score::compute(call);
   const std::size_t heads = step.tensor ? step.tensor->matrices() : 1;
   if (scores.matrices() == heads || scores.matrices() != 1) return {std::move(scores)};
-  Tensor repeated = by_matrix(  // every head has the same scores then
+  Tensor repeated = by_matrix(  // either every head has the same scores
       *step.tensor, [&](const MatrixView&) -> Matrix { return scores.matrix(0); });
   return {std::move(repeated), std::move(scores)};  // or has them once, for all heads
 }

@@ -8,34 +8,32 @@
 
 namespace qkv::inline ops {
 
-/// What mistakes between the scores and the weights have in common. The chain is the step, what its
-/// first operand was made by, and so on, back to the scores.
+/// Mistakes between the scores and the weights. The chain is the step, the step that made its first
+/// operand, and so on, back to the scores.
 
-/// The step's result if the nearest `skipped` operation before it had been left out; nothing where
-/// there is none on the way.
+/// Returns the step's result without the nearest `skipped` operation of the chain; empty if none.
 std::vector<Tensor> without(const StepView& step, const Operation& skipped);
-/// That of the scale, and of the mask.
+/// The same without the scale, and without the mask.
 std::vector<Tensor> unscaled(const StepView& step);
 std::vector<Tensor> unmasked(const StepView& step);
 
-/// The step's result if nothing had been hidden before it, its hidden cells then set to 0.
+/// Returns the step's result from unmasked scores, its hidden cells then set to 0.
 std::vector<Tensor> masked_afterwards(const StepView& step);
 
 /// Flags of a matrix's cells.
 using BoolMatrix = xt::xtensor<bool, 2>;
 
-/// The keys that each query sees: those up to its own, and `ahead` more (below 0: fewer).
+/// Returns the keys that each query sees: up to its own, and `ahead` more (if negative, fewer).
 BoolMatrix causal_pattern(const MatrixView& scores, int ahead = 0);
 
-/// Scores with all other keys hidden, the first query being that of key `first`: a causal mask.
+/// Returns the scores with a causal mask; the first query is that of key `first`.
 Tensor causally_masked(const Tensor& scores, std::size_t first);
-/// The same with the queries as the first tokens and, where they are fewer than the keys, as the
-/// last ones.
+/// The same with the queries as the first tokens and, if fewer than the keys, as the last ones.
 std::vector<Tensor> causally_masked_either_way(const Tensor& scores);
-/// The scores that are the step's result with a causal mask where the lesson has none.
+/// Returns the step's result with a causal mask that the lesson does not have.
 std::vector<Tensor> needless_causal_mask(const StepView& step);
 
-/// The mistake of a mask where none is due, whose numbers `compute` makes.
+/// Returns the mistake of a mask that is not expected; `compute` gives its numbers.
 constexpr Mistake needless_mask(
     std::vector<Tensor> (*compute)(const StepView&) = needless_causal_mask) {
   return {"mask.needless",
@@ -45,7 +43,7 @@ constexpr Mistake needless_mask(
           {.infinities = true}};
 }
 
-/// The step's result along columns where it should go along rows, or the other way round.
+/// Returns the step's result along the other axis: columns for rows, or rows for columns.
 std::vector<Tensor> along_other_axis(const StepView& step);
 
 }  // namespace qkv::inline ops

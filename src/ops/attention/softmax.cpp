@@ -20,13 +20,12 @@
 namespace qkv::inline ops {
 namespace {
 
-// What is left to a line whose largest weight is `most`: e^(top − top) is 1, so its sum is 1 /
-// most.
+// The fraction of a line's weights that the sink leaves. Before it the line's sum is 1 / most,
+// where `most` is its largest weight, since e^(top − top) is 1.
 double share_left(double most, double top, double sink) {
   return 1 / (1 + most * std::exp(sink - top));
 }
 
-// For each matrix of the scores a line's share that its sink leaves.
 Matrix shares_left(const MatrixView& scores, const MatrixView& weights, double sink, Along along) {
   const Matrix top = maxima(scores, along);
   const Matrix most = maxima(weights, along);
@@ -40,13 +39,13 @@ Matrix shares_left(const MatrixView& scores, const MatrixView& weights, double s
 
 Tensor right_weights(const StepView& step) { return softmax_operation.compute(call_of(step)); }
 
-// What each line of the weights gives to its sink.
+// The weight that each line gives to its sink.
 Matrix given_away(const MatrixView& weights, Along along) {
   const Matrix total = sums(weights, along);
   return xt::where(xt::equal(total, 0.0), 0.0, 1 - total);
 }
 
-// The weights with the sink's as a column before or behind them; in columns a row above or below.
+// The weights with the sink's as the first or the last column.
 enum class At { front, back };
 Tensor with_column(const Tensor& weights, At at) {
   std::vector<Axis> axes = weights.axes;
@@ -112,7 +111,7 @@ std::vector<Tensor> sinks_scaled(const StepView& step) {
   return {softmax_operation.compute(call)};
 }
 
-// As a column before or behind the others; or before them, and the last one cut off.
+// The sink's weight as the last column, as the first, or as the first with the last one cut off.
 std::vector<Tensor> sinks_kept(const StepView& step) {
   if (step.inputs.size() < 2 || is_columnwise(call_of(step))) return {};
   const Tensor weights = right_weights(step);
@@ -145,7 +144,7 @@ std::vector<Tensor> sinks_in_values(const StepView& step) {
 
 namespace {
 
-// A number that joins the sum of each line of a head, and gets no weight of its own.
+// A number that joins the sum of each line of a head and gets no weight of its own.
 template <class N>
 using Sink = std::optional<N>;
 
@@ -155,8 +154,8 @@ Sink<N> sink_of(const Cell<N>& c) {
   return c.of(1, 0)(0, c.matrix % head_count(c.input(0)));
 }
 
-// e^(x_i - top) / Σ_j e^(x_j - top), the top being the line's largest number: any other gives the
-// same, but this one never overflows. A line in which everything is hidden has no weights: zeros.
+// e^(x_i - top) / Σ_j e^(x_j - top), where top is the line's largest number: any other gives the
+// same, but this one never overflows. A line in which everything is hidden has zeros.
 template <class N>
 N weight(const Line<N>& line, std::size_t i, const Sink<N>& sink) {
   N top = largest(line);
@@ -167,8 +166,8 @@ N weight(const Line<N>& line, std::size_t i, const Sink<N>& sink) {
          });
 }
 
-// A softmax rises with its own score and falls with every other, so its range ends where the one is
-// highest and the others lowest, and the other way round.
+// A softmax rises with its own score and falls with every other. Its extremes are at two corners:
+// own score highest and others lowest, and the reverse.
 template <>
 Interval weight(const Line<Interval>& line, std::size_t i, const Sink<Interval>& sink) {
   const auto corner = [&](bool own_high) {
@@ -183,7 +182,7 @@ Interval weight(const Line<Interval>& line, std::size_t i, const Sink<Interval>&
   return {corner(false), corner(true)};
 }
 
-// The weights of a line of scores; where everything is hidden there are none: zeros.
+// The weights of a line of scores; zeros if everything is hidden.
 constexpr double (*power_of)(double, double) = power;
 void softmax_of_line(std::span<const double> scores, std::span<double> weights) {
   const std::array size = {scores.size()};
@@ -193,8 +192,8 @@ void softmax_of_line(std::span<const double> scores, std::span<double> weights) 
   if (total != 0) line /= total;
 }
 
-// The same of each row, or each column. Line by line: a column of totals that broadcasts over the
-// rows takes twice as long.
+// The same for each row or column. Line by line: broadcasting a column of totals over the rows
+// takes twice as long.
 Matrix softmax(const Matrix& scores, Along along) {
   if (along == Along::columns) {
     return xt::transpose(softmax(xt::transpose(scores), Along::rows));
@@ -216,8 +215,8 @@ Tensor softmax_of_long_rows(const Call& call, Tensor weights) {
                  });
 }
 
-// The same two corners for a whole matrix, each e^x worked out once. Where all vanish beside the
-// top, the number itself is all that there is, or can be nothing.
+// The same two corners for a whole matrix, with each e^x computed once. If the sum vanishes beside
+// the top, the range is 0, or from 0 to 1 unless everything is hidden.
 MatrixRange softmax_range(const MatrixRange& scores, Along along) {
   const Matrix top = maxima(scores.high, along);
   const Matrix low = xt::vectorize(power_of)(scores.low, top);
@@ -288,7 +287,7 @@ struct Softmax {
     return range_by_lines(call, operands[0], result, softmax_range);
   }
 
-  // Arithmetic can't say why there is nothing to share out.
+  // The arithmetic does not show why these weights are zeros.
   static std::string remark(const CellBase& c) {
     const Line<double> line = line_of(Cell<double>{c});
     return largest(line) == -infinity
@@ -296,9 +295,9 @@ struct Softmax {
                : "";
   }
 
-  // The three strides of a softmax by hand, as their own operations take them.
+  // The three steps of a softmax by hand, each with its own operation.
   static std::vector<Intermediate> parts(const Call& call) {
-    if (has_sinks(call)) return {};  // what is shared out is more than the powers
+    if (has_sinks(call)) return {};  // the sum is of more than these powers
     Call stride = call;
     Tensor shifted = result_of(shift_operation, stride);
     stride.inputs = {&shifted};
@@ -329,12 +328,12 @@ std::vector<Tensor> not_normalised(const StepView& step) {
 Matrix base_2(const Matrix& s, Along along) { return softmax(s * std::numbers::ln2, along); }
 Matrix base_10(const Matrix& s, Along along) { return softmax(s * std::numbers::ln10, along); }
 
-// e^(−x); what is hidden stays so.
+// e^(−x); hidden cells stay hidden.
 Matrix negative(const Matrix& s, Along along) {
   return softmax(xt::where(xt::isinf(s), s, -s), along);
 }
 
-// The powers of all heads in a cell, divided by their sum.
+// The powers of a cell in all heads, divided by their sum.
 std::vector<Tensor> over_heads(const StepView& step) {
   const Tensor& scores = step.operand();
   const std::size_t heads =

@@ -10,7 +10,6 @@
 namespace qkv::inline ops {
 namespace {
 
-// The line of operand k that holds the cell.
 template <class N>
 Line<N> line_of_operand(const Cell<N>& c, std::size_t k) {
   const bool down = is_columnwise(*c.call);
@@ -24,8 +23,8 @@ Form form_of_gradient(const Call& call, const char* rows, const char* columns) {
           is_columnwise(call) ? rows : columns};
 }
 
-// a · (d − d · a − rest), the rest being what the others of the line add: linear in the rest and in
-// d, a square in a, so that it ends at a corner, or at the top of the parabola.
+// The range of a · (d − d · a − rest), where the others of the line add `rest`. It is linear in the
+// rest and in d and quadratic in a: extremes are at corners, or at the parabola's vertex.
 Interval share_of_change(Interval a, Interval d, Interval rest) {
   Interval found{infinity, -infinity};
   const auto meet = [&](double share, double change, double others) {
@@ -42,7 +41,7 @@ Interval share_of_change(Interval a, Interval d, Interval rest) {
   return found;
 }
 
-// A being the softmax of S, dS = A ∘ (dA − the sums of A ∘ dA along each row).
+// A = softmax(S): dS = A ∘ (dA − row sums of A ∘ dA).
 struct SoftmaxBackward {
   static Form form(const Call& call) {
     return form_of_gradient(call, "{2} ∘ ({0} − row sums of {2} ∘ {0})",
@@ -79,8 +78,7 @@ struct SoftmaxBackward {
                    });
   }
 
-  // An infinite gradient would make nan beside a weight of 0, which is looked for in what is
-  // stored.
+  // An infinite gradient makes nan with a weight of 0, and only stored values are searched for nan.
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     const Tensor& weights = *call.inputs[first_saved];
     const Tensor& own = *call.inputs[self];
@@ -112,7 +110,7 @@ struct SoftmaxBackward {
   }
 };
 
-// The gradient by a formula of the two matrices, on the step's own axis.
+// The gradient by a formula of both matrices, along the step's own axis.
 using OfTwo = Matrix (*)(const Matrix& change, const Matrix& weights, Along along);
 template <OfTwo formula>
 std::vector<Tensor> softmax_gradient_by(const StepView& step) {
@@ -159,7 +157,7 @@ constinit const Operation softmax_gradient = gradient_of<Gradient<SoftmaxBackwar
     .in_place = SoftmaxBackward::in_place,
 });
 
-// Y being A divided by its sums, dA = (dY − the sums of Y ∘ dY) / the sums of A.
+// Y = A / sums of A: dA = (dY − row sums of Y ∘ dY) / sums of A.
 struct NormaliseBackward {
   static Form form(const Call& call) {
     return form_of_gradient(call, "({0} − row sums of {2} ∘ {0}) / row sums of {1}",
@@ -173,7 +171,7 @@ struct NormaliseBackward {
     const Line<N> shares = line_of_operand(c, first_saved);
     const N total = sum<N>(numbers.size(), [&](std::size_t j) { return numbers(j); });
     if constexpr (!std::is_same_v<N, Interval>) {
-      if (as_double(total) == 0) return 0.0;  // there are no shares of nothing
+      if (as_double(total) == 0) return 0.0;  // a line of zeros has no shares
     }
     const N mean = sum<N>(shares.size(), [&](std::size_t j) { return shares(j) * change(j); });
     return (change(index_in_line(c)) - mean) / total;
@@ -189,7 +187,7 @@ constinit const Operation normalise_gradient = gradient_of<Gradient<NormaliseBac
               "counts for nothing.",
 });
 
-// A sink joined the sum of each line of its head: it takes from them what they would keep.
+// A sink takes weight from each line of its head; so its gradient has the opposite sign.
 struct GradSinks {
   static Form form(const Call&) {
     return {{"query key", "1 inner", "query key"},
@@ -229,7 +227,7 @@ constinit const Operation softmax_grad_sinks = gradient_of<GradSinks>({
     .notice = "One number for each head.",
 });
 
-// A divided by sums that are given: dA = dY / sums, and each sum loses Y ∘ dY / sums.
+// Y = A / given sums: dA = dY / sums, and d sums is minus the row sums of Y ∘ dY / sums.
 struct GradShared {
   static Form form(const Call& call) {
     return {{"row column", "row column", axes_that_repeat(*call.inputs[first_saved])},
@@ -241,7 +239,7 @@ struct GradShared {
   static N cell(const Cell<N>& c) {
     const N total = repeated(c(first_saved), c);
     if constexpr (!std::is_same_v<N, Interval>) {
-      if (as_double(total) == 0) return 0.0;  // there are no shares of nothing
+      if (as_double(total) == 0) return 0.0;  // a line of zeros has no shares
     }
     return c(grad_output)(c.row, c.column) / total;
   }

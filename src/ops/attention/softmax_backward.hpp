@@ -4,10 +4,10 @@
 
 namespace qkv::inline ops {
 
-/// The way back through a softmax, to its scores.
+/// Returns the backward rule of softmax, to its scores or to its sinks.
 BackwardRule softmax_backward(const OperandRef& use);
 
-/// The way back through shares: to the numbers, or to their sums where those are an operand.
+/// Returns the backward rule of normalise: to its numbers, or to their sums if given.
 BackwardRule normalise_backward(const OperandRef& use);
 
 }  // namespace qkv::inline ops

@@ -13,7 +13,7 @@
 namespace qkv::inline ops {
 namespace {
 
-// x minus the top of its line; equal infinities differ by nothing, and what is hidden stays hidden.
+// x minus the largest of its line; 0 for equal infinities, and hidden cells stay hidden.
 double below(double x, double top) {
   if (x == -infinity) return x;
   return x == top ? 0 : x - top;
@@ -32,13 +32,13 @@ struct Shift {
       return corners(line, i);
     } else if constexpr (std::is_same_v<N, Decimal>) {
       if (line(i).value() == -infinity) return line(i);
-      // The only one that is seen is the largest, whatever it was rounded to.
+      // The only visible number is the largest, however it was rounded.
       if (is_alone(c, -infinity)) return 0.0;
       return line(i).is_exact() ? line(i) - largest(line) : line(i);
     } else {
       const Expression top = largest(line);
       const Expression difference = line(i) - top;
-      // Infinity less infinity is no arithmetic: what the row makes of it stands there instead.
+      // inf − inf has no value: `below` gives the one that the row takes instead.
       return std::isnan(difference.value()) ? Expression(below(line(i).value(), top.value()))
                                             : difference;
     }
@@ -103,7 +103,7 @@ constexpr Mistake shift_mistakes[] = {
     {"softmax.unmasked", "The mask was ignored.", "What is hidden stays -inf.", unmasked},
 };
 
-// What all numbers of a line lose goes to its largest: shared, where several are that.
+// The largest of a line gets minus the sum of the line's gradients, shared if several are largest.
 struct ShiftBackward {
   static Form form(const Call& call) {
     return {{"row column"},
@@ -124,7 +124,7 @@ struct ShiftBackward {
     const N all = sum<N>(change.size(), [&](std::size_t j) { return change(j); });
     if constexpr (std::is_same_v<N, Interval>) {
       const Line<N> own{c(self), change.index, down};
-      double low = -infinity;  // what the largest of the others may be
+      double low = -infinity;  // the range of the largest of the others
       double high = -infinity;
       for (std::size_t j = 0; j < own.size(); ++j) {
         if (j == i) continue;
@@ -201,7 +201,7 @@ std::vector<Tensor> base_10(const StepView& step) {
 
 std::vector<Tensor> no_exp(const StepView& step) { return {by_matrix(step.operand(), finite)}; }
 
-// What is hidden stays so.
+// Hidden cells stay hidden.
 std::vector<Tensor> negative(const StepView& step) {
   const auto x = step.operand().array();
   return {with_numbers(step.operand(), xt::where(xt::isinf(x), 0.0, xt::exp(-x)))};
@@ -219,7 +219,7 @@ constexpr Mistake exp_mistakes[] = {
     {"softmax.unmasked", "The mask was ignored.", "e to the power of -inf is 0.", unmasked},
 };
 
-// The slope of e^x is e^x, which the step made.
+// The derivative of e^x is e^x, the step's result.
 struct ExpBackward {
   static Form form(const Call&) { return {{"row column"}, "row column", "{0} ∘ {2}"}; }
 
@@ -254,7 +254,7 @@ constinit const Operation exp_operation = operation_of<Exp>({
 
 namespace {
 
-// Whether the sums are given, too: those of all tiles.
+// True if the sums, those of all tiles, are an operand.
 bool has_sums(const Call& call) { return call.inputs.size() == 2; }
 
 struct Normalise {
@@ -295,8 +295,8 @@ struct Normalise {
       return corners(line(i), rest);
     } else {
       if constexpr (std::is_same_v<N, Decimal>) {
-        if (line(i).value() == 0) return line(i);  // of whatever the sum is
-        if (is_alone(c, 0)) return 1.0;            // all of the sum
+        if (line(i).value() == 0) return line(i);  // whatever the sum is
+        if (is_alone(c, 0)) return 1.0;            // the whole sum
       }
       const N total = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
       if constexpr (std::is_same_v<N, double>) return share(line(i), total);
@@ -307,7 +307,7 @@ struct Normalise {
 
   // x / (x + rest) is monotone in x and in the rest as long as the sum is not 0: four corners.
   static Interval corners(Interval own, Interval rest) {
-    if (own.low >= 0 && rest.low >= 0) {  // all of the sum at most
+    if (own.low >= 0 && rest.low >= 0) {  // at most the whole sum
       return {own.low == 0 ? 0 : own.low / (own.low + rest.high),
               own.high == 0 ? 0 : own.high / (own.high + rest.low)};
     }
@@ -357,7 +357,6 @@ std::vector<Tensor> not_divided(const StepView& step) {
   return has_sums(call_of(step)) ? std::vector{step.operand()} : std::vector<Tensor>();
 }
 
-// Shares of what a formula makes of the exponents.
 template <Matrix (*formula)(const Matrix& exponents)>
 std::vector<Tensor> shares_of(const StepView& step) {
   const StepView* raised = upstream(step.inputs[0], exp_operation);
@@ -369,7 +368,7 @@ std::vector<Tensor> shares_of(const StepView& step) {
 
 Matrix base_2(const Matrix& x) { return xt::exp2(x); }
 Matrix base_10(const Matrix& x) { return xt::pow(10.0, x); }
-// What is hidden stays so.
+// Hidden cells stay hidden.
 Matrix negative(const Matrix& x) { return xt::where(xt::isinf(x), 0.0, xt::exp(-x)); }
 
 // Each cell is divided by the sum of that cell in all heads.

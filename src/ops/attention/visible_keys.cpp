@@ -20,7 +20,6 @@ constexpr KindName kinds[] = {
     {"prefix", MaskPattern::Kind::prefix},
 };
 
-// A count of keys that a kind can't do without.
 std::size_t needed(const Call& call, std::string_view name, double least, std::string_view kind) {
   const double* number = call.options->if_number(name);
   if (!number) refuse(call, fmt::format("kind = \"{}\" needs {} = …", kind, name));

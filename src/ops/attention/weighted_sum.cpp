@@ -44,7 +44,7 @@ std::vector<Tensor> embeddings(const StepView& step) {
   return with_operands(step, step.operand(), values->operand());
 }
 
-// Any of the score matrices on the way to the weights.
+// Each score matrix between the scores and the weights.
 std::vector<Tensor> scores_instead(const StepView& step) {
   std::vector<Tensor> results;
   const StepView* scores = upstream(step.inputs[0], score_operation);
@@ -58,7 +58,7 @@ std::vector<Tensor> scores_instead(const StepView& step) {
   return results;
 }
 
-// The values turned as the keys are.
+// The values rotated as the keys are.
 std::vector<Tensor> values_turned(const StepView& step) {
   const StepView* scores = upstream(step.inputs[0], score_operation);
   const StepView* keys = scores ? upstream(scores->inputs[1], rope_operation) : nullptr;

@@ -24,7 +24,7 @@ struct Subtract {
   static Tensor compute(const Call& call) { return pairwise(call, form(call), std::minus<>()); }
 };
 
-// C = A − B: dB is −dC.
+// C = A − B: dB = −dC.
 struct NegativeBackward {
   static Form form(const Call& call) { return cellwise_form(call, "−{0}"); }
 
@@ -69,7 +69,7 @@ constinit const Operation subtract_operation = operation_of<Subtract>({
 
 namespace {
 
-// Nothing can be divided by 0.
+// Division by 0 has no value, not an infinite one.
 double quotient(double a, double b) { return b == 0 ? std::nan("") : a / b; }
 
 struct Divide {
@@ -245,7 +245,7 @@ constexpr Mistake gradient_step_mistakes[] = {
      "Take the rate times the gradient away.", divided},
 };
 
-// To the weight it passes; to its gradient it goes by the rate, with the other sign.
+// The gradient to the weight is unchanged; that to its gradient is times minus the rate.
 struct ByRate {
   static Form form(const Call& call) {
     return {{"row column"}, "row column", fmt::format("−{} · {{0}}", rate_of(call))};

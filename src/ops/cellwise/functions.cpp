@@ -11,12 +11,12 @@
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
 
-// Functions of one number that are no more than that.
+// Cell-wise functions of one number.
 
 namespace qkv::inline ops {
 namespace {
 
-double positive_part(double x) { return x <= 0 ? 0.0 : x; }  // what is no number stays none
+double positive_part(double x) { return x <= 0 ? 0.0 : x; }  // nan stays nan
 Interval positive_part(Interval x) { return {std::max(0.0, x.low), std::max(0.0, x.high)}; }
 Expression positive_part(const Expression& x) {
   return Expression::of(Expression::Kind::maximum, {0.0, x});
@@ -31,7 +31,7 @@ struct Relu {
   }
 };
 
-// dX is dY where x was above 0.
+// dX = dY where X > 0, else 0.
 struct ReluBackward {
   static Form form(const Call&) { return {{"row column"}, "row column", "{0}, 0 where {1} ≤ 0"}; }
 
@@ -82,7 +82,7 @@ constexpr OptionRule gelu_options[] = {
 
 bool is_exact(const Call& call) { return call.options->word("form", "tanh") == "erf"; }
 
-// x · Φ(x), Φ being the share of a normal distribution below x (Hendrycks and Gimpel, 2016, with
+// x · Φ(x), where Φ is the share of a normal distribution below x (Hendrycks and Gimpel, 2016, with
 // their approximation by tanh).
 template <class N>
 N under_tanh(const N& x) {
@@ -100,14 +100,14 @@ N gelu(const N& x, bool exact) {
   return half * x * (one + tanh(under_tanh(x)));
 }
 
-// The same of a long row: tanh of eight numbers at a time.
+// The same for a long row: tanh of eight numbers at a time.
 void gelu_long_row(std::span<const double> x, std::span<double> cells) {
   std::ranges::transform(x, cells.begin(), under_tanh<double>);
   tanh_row(cells);
   for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = 0.5 * x[j] * (1 + cells[j]);
 }
 
-// Falls down to one lowest point, then rises: the range ends at the two ends or at that point.
+// Falls to one minimum, then rises: extremes are at the ends or at the minimum.
 Interval range(Interval x, bool exact) {
   const double lowest = exact ? -0.7517915246935645 : -0.7524614220710162;
   Interval ends = hull(gelu(x.low, exact), gelu(x.high, exact));
@@ -140,7 +140,6 @@ struct Gelu {
   }
 };
 
-// The slope of GELU.
 template <class N>
 N slope(const N& x, bool exact) {
   using std::erf;
@@ -157,8 +156,7 @@ N slope(const N& x, bool exact) {
   return half * (one + t) + half * x * (one - t * t) * inner;
 }
 
-// It falls, climbs and falls again, being steepest where x² is about 2: the range ends at the ends
-// or there.
+// Falls, rises and falls again, steepest where x² is about 2: extremes are at the ends or there.
 Interval slope_range(Interval x, bool exact) {
   const double steepest = exact ? std::numbers::sqrt2 : 1.4185040087908283;
   Interval found = hull(slope(x.low, exact), slope(x.high, exact));
@@ -198,7 +196,7 @@ struct GeluBackward {
   }
 };
 
-// The slope of the one form with the other's parts, and the other form's whole.
+// The other form's derivative, and each form's with the other's share.
 std::vector<Tensor> mixed_forms(const StepView& step) {
   const Call call = call_of(step);
   const Tensor& x = step.operand(self);
@@ -249,7 +247,7 @@ constinit const Operation gelu_operation = operation_of<Gelu>({
 
 namespace {
 
-// Where there is no logarithm or root there is no number.
+// nan where there is no logarithm or root.
 double logarithm(double x) { return x > 0 ? std::log(x) : std::nan(""); }
 Interval logarithm(Interval x) { return x.high > 0 ? log(x) : everything; }
 Expression logarithm(const Expression& x) { return log(x); }
@@ -302,7 +300,7 @@ Interval squared(Interval x) { return square(x); }
 Expression squared(const Expression& x) { return x * x; }
 Decimal squared(Decimal x) { return x * x; }
 
-// y · (1 − y) of a share y, which is largest in the middle.
+// The sigmoid's derivative, y · (1 − y) of its result y, which is largest in the middle.
 template <class N>
 N share_slope(const N& y) {
   return y * (N(1.0) - y);

@@ -17,7 +17,7 @@ bool has_row(const Tensor& table, double id) {
   return id >= 0 && id < static_cast<double>(table.rows()) && id == std::floor(id);
 }
 
-// The id that a row of the result looks up: the ids count through batch and tokens alike.
+// The id of a row of the result; ids run through the batch and its tokens.
 std::size_t id_of(const CellBase& c) {
   const std::size_t place = c.matrix * c.output->rows() + c.row;
   const double id = c.input(0).values[place];
@@ -72,7 +72,7 @@ struct Embed {
   }
 };
 
-// Each token's gradient goes back to the row that it fetched; a row fetched twice gets both.
+// Each token's gradient goes to the table's row that it looked up; a repeated row gets the sum.
 struct EmbedBackward {
   static Form form(const Call&) {
     return {{"token d_model", "id d_model", "1 token"},
@@ -121,7 +121,7 @@ constinit const Operation embed_gradient = gradient_of<EmbedBackward>({
 });
 
 BackwardRule embed_backward(const OperandRef& use) {
-  if (use.operand == 0) return {};  // ids name a row, they are no numbers
+  if (use.operand == 0) return {};  // ids have no gradient
   return {&embed_gradient, {0}};
 }
 
@@ -186,8 +186,8 @@ void check_operands(const Call& call) {
 Vector columns(std::size_t width) { return xt::arange(static_cast<double>(width)); }
 Vector pairs(std::size_t width) { return xt::floor(columns(width) / 2); }
 
-// What a table of waves goes by: position p stands for p + first; column j is the sine, or the
-// cosine, of position / base^(exponent / width).
+// A sinusoidal table: row p stands for position p + first; column j is the sine, or the cosine, of
+// position / base^(exponent / width).
 struct Sinusoid {
   double base = 10000;
   double first = 0;
@@ -211,7 +211,6 @@ Matrix waves(std::size_t rows, const Sinusoid& wave) {
   return xt::where(wave.is_cosine, xt::cos(angles), xt::sin(angles));
 }
 
-// So many rows of a learned table.
 Matrix rows_of(const Tensor& table, std::size_t first, std::size_t count) {
   return xt::view(table.matrix(0), xt::range(first, first + count), xt::all());
 }
@@ -242,7 +241,7 @@ struct Positions {
     const auto even = static_cast<double>(c.column - c.column % 2);
     const double base = c.call->options->number("base", 10000);
     const auto position = static_cast<double>(c.row);
-    // Sines have no last decimal, and the places are exact: only terms are worked out as N.
+    // Sines are not exact decimals, and positions are exact: only terms are evaluated as N.
     using Number = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
     const Number angle = Number(position) / pow(Number(base), Number(even) / Number(width));
     return c.column % 2 == 0 ? sin(angle) : cos(angle);
@@ -253,7 +252,7 @@ struct Positions {
     const Tensor& tokens = *call.inputs[0];
     Axis rows = tokens.row_axis();
     if (tokens.rank() < 2) rows.name = "token";
-    if (rows.labels.size() > rows.size) rows.labels = {};  // the sentences' words are not shared
+    if (rows.labels.size() > rows.size) rows.labels = {};  // labels differ by sentence
     Tensor result = uninitialised({std::move(rows), tokens.axes.back()});
     if (result.values.empty()) return result;
     xt::noalias(result.mutable_matrix(0)) =
@@ -263,7 +262,7 @@ struct Positions {
   }
 };
 
-// The step's table with something wrong about its waves; nothing where it is a learned one.
+// The step's table with a change to its waves; empty if the table is learned.
 template <class Change>
 std::vector<Tensor> with_sinusoid(const StepView& step, Change change) {
   const Call call = call_of(step);
@@ -287,7 +286,7 @@ std::vector<Tensor> sin_cos_swapped(const StepView& step) {
   return with_sinusoid(step, [](Sinusoid& wave) { wave.is_cosine = !wave.is_cosine; });
 }
 
-// i, j, 2j or 4i where 2i belongs, j being the column and i the pair of columns.
+// i, j, 2j or 4i instead of 2i, where j is the column and i the pair of columns.
 std::vector<Tensor> exponent(const StepView& step) {
   std::vector<Tensor> results;
   const auto add = [&](Vector (*wrong)(std::size_t width)) {
@@ -323,7 +322,7 @@ constexpr Mistake positions_mistakes[] = {
      "Sines and cosines take turns.", halves},
 };
 
-// A learned table gets the gradients of its first rows; its other rows were not used.
+// The first rows of a learned table get the gradients; its other rows were not used.
 struct PositionsBackward {
   static Form form(const Call&) {
     return {{"token d_model", "position d_model"},
@@ -352,7 +351,7 @@ constinit const Operation positions_gradient = gradient_of<PositionsBackward>({
 });
 
 BackwardRule positions_backward(const OperandRef& use) {
-  if (use.operand == 0) return {};  // only how many rows there are was of use
+  if (use.operand == 0) return {};  // only the number of rows was used
   return {&positions_gradient};
 }
 

@@ -80,7 +80,6 @@ std::vector<Tokens> tokens_of(const Call& call) {
   return sentences;
 }
 
-// The token that fills up a row, as its label.
 std::string pad_label(const Call& call) {
   const bool is_number = call.options->if_number("pad") != nullptr;
   return std::string(is_number ? "<pad>" : call.options->word("pad", "<pad>"));
@@ -92,8 +91,8 @@ bool are_ragged(const std::vector<Tokens>& sentences) {
   });
 }
 
-// Tokens in the order of their ids, which are found without looking through them all. A token that
-// stands twice has its first place.
+// Tokens in the order of their ids, with fast lookup. A repeated token has the id of its first
+// place.
 struct Vocabulary {
   Tokens tokens;
   std::unordered_map<std::string, std::size_t> ids;
@@ -138,7 +137,7 @@ double pad_id(const Vocabulary& vocabulary, const Call& call) {
   return id_of(pad_label(call), vocabulary, call);
 }
 
-// A sentence's tokens with their ids, and the id that fills it up.
+// A sentence's tokens with their ids, and the id of the padding.
 struct Sentence {
   Tokens tokens;
   std::vector<double> ids;
@@ -191,12 +190,12 @@ std::vector<Sentence> sentences_of(const Call& call) {
 
 struct Tokenise {
   static Form form(const Call& call) {
-    // A model may have written on behind a text.
+    // A model may have continued a text.
     const bool is_cut = call.environment->cut && call.environment->texts.empty();
     return {{}, "1 token", is_cut ? "the ids, as they were given" : "the text, cut into tokens"};
   }
 
-  // The rule of an id is its place in the vocabulary: there is no arithmetic to show.
+  // An id is a token's place in the vocabulary: there is no arithmetic to show.
   template <class N>
   static N cell(const Cell<N>& c) {
     return compute(*c.call).values[c.row * c.output->columns() + c.column];

@@ -49,7 +49,7 @@ struct RepeatKv {
   }
 };
 
-// The step with other heads in the places of the right ones.
+// The step's result with other heads in place of the right ones.
 std::vector<Tensor> taken_by(const StepView& step, const HeadSharing& dealing) {
   const Tensor& k = step.operand();
   const std::size_t heads = head_count(k);
@@ -75,7 +75,7 @@ constexpr Mistake repeat_mistakes[] = {
     other_heads,
 };
 
-// Each head gets what all its copies send back.
+// The gradient of a head: the sum over its copies.
 struct RepeatBackward {
   static Form form(const Call&) {
     return {{"row column"}, "row column", "the sums of {0} over each group of heads"};
@@ -142,7 +142,7 @@ constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
 
 namespace {
 
-// The step with its second operand's heads dealt out one for each of the first's.
+// The step's result with the second operand's heads expanded to one for each of the first's.
 std::vector<Tensor> with_sharing(const StepView& step, HeadSharing dealing) {
   const Tensor& shared = step.operand(1);
   const std::size_t heads = head_count(step.operand(0));

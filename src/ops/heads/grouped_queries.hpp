@@ -8,25 +8,24 @@
 
 namespace qkv::inline ops {
 
-/// What is common to steps where several query heads share a head of keys or values (grouped
-/// queries): query head k of h uses the head ⌈k / (h / heads)⌉.
+/// Grouped queries: several query heads share a head of keys or values. Query head k of h uses the
+/// head ⌈k / (h / heads)⌉.
 
-/// So many heads, each the one that `taken` says.
+/// Returns `heads` heads, each of them head `taken(head)` of the tensor.
 Tensor with_repeated_heads(const Tensor& tensor, std::size_t heads,
                            const std::function<std::size_t(std::size_t head)>& taken);
 
-/// A way to make so many heads of fewer.
+/// Makes `heads` heads of fewer.
 using HeadSharing = Tensor (*)(const Tensor& shared, std::size_t heads);
 Tensor repeat_interleaved(const Tensor& shared, std::size_t heads);   ///< 1, 1, 2, 2: the right one
 Tensor tile_heads(const Tensor& shared, std::size_t heads);           ///< 1, 2, 1, 2
 Tensor first_head_repeated(const Tensor& shared, std::size_t heads);  ///< 1, 1, 1, 1
-Tensor reshaped_tokens(const Tensor& shared, std::size_t heads);      ///< tokens repeated for heads
+Tensor reshaped_tokens(const Tensor& shared, std::size_t heads);      ///< tokens repeated instead
 
-/// Each row so many times in a row.
+/// Returns the tensor with each row repeated `times` times in succession.
 Tensor with_tokens_repeated(const Tensor& tensor, std::size_t times);
 
-/// The product whose second operand has fewer heads than its first, with that one's heads dealt in
-/// another way; nothing where the heads are not grouped.
+/// Return the product with its shared heads assigned wrongly; empty if heads are not grouped.
 std::vector<Tensor> tiled_groups(const StepView& step);
 std::vector<Tensor> first_head_of_groups(const StepView& step);
 std::vector<Tensor> tokens_of_groups(const StepView& step);

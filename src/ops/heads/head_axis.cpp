@@ -123,7 +123,7 @@ struct SwitchOff {
   static double head_of(const Call& call) { return call.options->number("head", 1); }
 };
 
-// What was switched off has no part in what came after.
+// The head that is off has gradient 0.
 struct SwitchOffBackward : SwitchOff {
   static Form form(const Call&) {
     return {{"row column"}, "row column", "{0}, with 0 in the head that is off"};

@@ -43,7 +43,7 @@ void check_operands(const Call& call) {
   }
 }
 
-// The columns of several matrices keep their names where every one of them has names of its own.
+// The joined columns keep their labels if every matrix has labels.
 std::vector<std::string> joined_labels(const Call& call) {
   std::vector<std::string> labels;
   for (const Tensor* part : call.inputs) {
@@ -108,7 +108,7 @@ struct ConcatHeads {
   }
 };
 
-// Column j of head k is number j · heads + k of its row.
+// Column j of head k becomes column j · heads + k of its row.
 std::vector<Tensor> joined_interleaved(const StepView& step) {
   const Call call = call_of(step);
   if (!joins_one_tensor(call)) return {};
@@ -117,7 +117,7 @@ std::vector<Tensor> joined_interleaved(const StepView& step) {
   return {std::move(joined)};
 }
 
-// x.reshape(n, h·d_v) in one go: the rows of head 1 fill the first tokens' rows.
+// x.reshape(n, h·d_v) alone: the rows of head 1 fill the first tokens' rows.
 std::vector<Tensor> joined_by_reshape(const StepView& step) {
   const Call call = call_of(step);
   if (!joins_one_tensor(call)) return {};
@@ -169,7 +169,7 @@ constexpr Mistake concat_heads_mistakes[] = {
     other_heads,
 };
 
-// Each head gets its own columns back.
+// Each head gets the gradient of its own columns.
 struct ConcatHeadsBackward {
   static Form form(const Call&) {
     return {{"row column"},
@@ -178,8 +178,7 @@ struct ConcatHeadsBackward {
             "the rows of {0} that are {1}'s"};
   }
 
-  // Where the operand's columns begin: one tensor's heads one after the other, or behind the
-  // matrices that stand before it.
+  // The joined column at which the operand begins: after the matrices before it.
   static std::size_t first_column(const CellBase& c) {
     std::size_t first = 0;
     for (std::size_t k = first_saved; k < c.call->inputs.size(); ++k) first += c.input(k).columns();
@@ -195,7 +194,7 @@ struct ConcatHeadsBackward {
         c.row, first_column(c) + head * c.output->columns() + c.column);
   }
 
-  // One tensor's heads were joined, or several matrices: then others may stand behind this one.
+  // The operand is one tensor of heads, or one of several matrices.
   static Tensor compute(const Call& call) {
     Tensor whole = empty_gradient(call);
     const Tensor& joined = *call.inputs[grad_output];
@@ -224,7 +223,7 @@ constinit const Operation concat_heads_gradient = gradient_of<ConcatHeadsBackwar
     .notice = "No number changes; only where it stands.",
 });
 
-// The matrices before it tell where its columns begin.
+// The rule saves the matrices before the operand: they determine its first column.
 BackwardRule concat_heads_backward(const OperandRef& use) {
   BackwardRule way{&concat_heads_gradient};
   for (std::size_t k = 0; k < use.operand; ++k) way.saved.push_back(k);
@@ -296,7 +295,7 @@ struct SplitHeads {
     const std::size_t heads = count_of_heads(call);
     std::vector<Axis> axes = as_matrix(*call.inputs[0]).axes;
     Axis& cut = cuts_rows(call) ? axes[axes.size() - 2] : axes.back();
-    // The labels of the cut axis go on only where every head has the same ones, so they go.
+    // Labels are dropped: heads share the axis, but not its labels.
     cut = {.name = cut.name, .size = cut.size / heads};
     axes.insert(axes.end() - 2, Axis{.name = "head", .size = heads});
     Tensor parts = uninitialised(std::move(axes));
@@ -326,11 +325,11 @@ std::vector<Tensor> reversed(const StepView& step) {
 
 std::vector<Tensor> only_reshaped(const StepView& step) {
   const Call call = call_of(step);
-  if (cuts_rows(call)) return {};  // is right so
+  if (cuts_rows(call)) return {};  // there a reshape is right
   return {reshape_only(step.operand(), SplitHeads::compute(call))};
 }
 
-// Every head is one of them, or the one after it.
+// All heads are one of them, or each is the next one.
 std::vector<Tensor> another_head(const StepView& step) {
   const Tensor right = SplitHeads::compute(call_of(step));
   const std::size_t heads = head_count(right);
@@ -354,7 +353,7 @@ constexpr Mistake split_heads_mistakes[] = {
     {"heads.other", other_heads.says, other_heads.hint, another_head},
 };
 
-// The gradients of the heads, put together again as they were cut.
+// The gradients of the heads, joined as they were split.
 struct SplitHeadsBackward {
   static Form form(const Call&) {
     return {{"row column"}, "row column", "the heads of {0}, put together"};

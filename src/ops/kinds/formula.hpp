@@ -12,7 +12,7 @@
 
 namespace qkv::inline ops {
 
-/// `like` with other numbers: those of a formula over whole arrays of its size.
+/// Returns `like` with the numbers of a formula over whole arrays of its size.
 /// Example: `with_numbers(scores, scores.array() / 8)`
 template <class Formula>
 Tensor with_numbers(const Tensor& like, const xt::xexpression<Formula>& formula) {
@@ -23,21 +23,21 @@ Tensor with_numbers(const Tensor& like, const xt::xexpression<Formula>& formula)
   return result;
 }
 
-/// `tensor` with each of its matrices put through a formula.
+/// Returns `tensor` with a formula applied to each of its matrices.
 /// Example: `by_matrix(scores, [](const MatrixView& s) -> Matrix { return s - tops(s); })`
 Tensor by_matrix(const Tensor& tensor, const std::function<Matrix(const MatrixView&)>& formula);
 
 /// The operands of one matrix, or of one row, of a result. Leading axes of size 1 or missing
-/// repeat, and so does the row of a matrix that has only one.
+/// repeat, as does the row of a matrix that has only one.
 class Operands {
  public:
   explicit Operands(const CellBase& at) : at_(at) {}
   const CellBase& at() const { return at_; }
 
-  /// The matrix of operand `k`, counted from 0.
+  /// Returns the matrix of operand `k`, counted from 0.
   MatrixView operator()(std::size_t k) const { return at_.input(k).matrix(at_.matrix_index(k)); }
 
-  /// Its row; read in `scratch` where its numbers are recomputed and need not be kept.
+  /// Return operand `k`'s row; `scratch` receives lazy values that need not be cached.
   std::span<const double> row(std::size_t k) const;
   std::span<const double> row(std::size_t k, Scratch& scratch) const;
 
@@ -47,35 +47,35 @@ class Operands {
   const CellBase& at_;
 };
 
-/// `result` with each of its matrices written by a formula of the operands.
+/// Returns `result` with each of its matrices set by a formula of the operands.
 /// Example: `by_operands(call, result, [](const Operands& of) -> Matrix { return of(0) + of(1); })`
 Tensor by_operands(const Call& call, Tensor result,
                    const std::function<Matrix(const Operands&)>& formula);
 
-/// The same with the result that a form has.
+/// The same with the result of `form`.
 Tensor by_operands(const Call& call, const Form& form,
                    const std::function<Matrix(const Operands&)>& formula);
 
-/// `result` with each of its rows written by `fill`, several at a time where they are many:
+/// Returns `result` with each of its rows set by `fill`, in parallel if the work is large.
 /// `operations` is about how many additions or copies a cell costs.
 Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
                const std::function<void(const Operands& of, std::span<double> cells)>& fill);
 
-/// The form of an operation that works cell by cell on two operands: the second has the size of the
+/// Returns the form of a cell-by-cell operation on two operands. The second has the size of the
 /// first, or is one row, one column or one number, which repeats.
 Form pairwise_form(const Call& call, std::string_view formula);
 
-/// The second operand's number for a cell.
+/// Returns the second operand's number for a cell.
 template <class N>
 N beside(const Cell<N>& c) {
   const auto b = c(1);
   return b(b.rows == 1 ? 0 : c.row, b.columns == 1 ? 0 : c.column);
 }
 
-/// Whether the two operands are one matrix: what is known of a number then holds of both.
+/// True if both operands are one matrix: bounds of a number then hold for both.
 inline bool has_equal_operands(const CellBase& c) { return c.call->inputs[0] == c.call->inputs[1]; }
 
-/// `function` of each number of the first operand and of what stands beside it.
+/// Returns `function` of each number of the first operand and the second's for the same cell.
 /// Example: `pairwise(call, form(call), std::plus<>())`
 template <class Function>
 Tensor pairwise(const Call& call, const Form& form, Function function) {
@@ -90,20 +90,19 @@ Tensor pairwise(const Call& call, const Form& form, Function function) {
   });
 }
 
-/// The axes of an operand that may be one row, one column or one number.
+/// Returns the axes of an operand that may be one row, one column or one number.
 std::string_view axes_that_repeat(const Tensor& operand);
 
-/// The number of an operand that belongs to a cell: of one row, one column or one number the one
-/// that repeats.
+/// Returns an operand's number for a cell; one row, one column or one number repeats.
 template <class N>
 N repeated(const OperandMatrix<N>& operand, const CellBase& c) {
   return operand(operand.rows == 1 ? 0 : c.row, operand.columns == 1 ? 0 : c.column);
 }
 
-/// The form of a gradient whose cells each go back to the cell in the same place.
+/// Returns the form of a gradient whose cells each depend on the cell in the same place.
 Form cellwise_form(const Call& call, std::string formula);
 
-/// The gradient that arrives, as it is: through a sum, to either operand.
+/// The gradient of the output, unchanged: the gradient of a sum, to either operand.
 struct IdentityBackward {
   static Form form(const Call& call) { return cellwise_form(call, "{0}"); }
 
@@ -115,7 +114,7 @@ struct IdentityBackward {
   static Tensor compute(const Call& call, Tensor whole);
 };
 
-/// What learners forget where a row or a head is repeated in such a gradient.
+/// Mistakes of such a gradient if a row or a head of the operand is repeated.
 template <class Maths>
 inline constexpr Mistake cellwise_backward_mistakes[] = {heads_not_summed<Maths>,
                                                          rows_not_summed<Maths>};

@@ -7,7 +7,6 @@
 namespace qkv::inline ops {
 namespace {
 
-// The loss by itself.
 struct GradSeed {
   static Form form(const Call&) { return {{"row column"}, "row column", "∂{0}/∂{0}"}; }
 
@@ -28,7 +27,6 @@ struct GradSeed {
   }
 };
 
-// What comes back through each of its uses, added up.
 struct AccumulateGrad {
   static Form form(const Call& call) {
     std::string formula = "{0}";
@@ -66,7 +64,7 @@ bool passes_a_residual(const StepView& use) {
   return use.operation && use.operation == add_operation.backward({}).operation;
 }
 
-// Without one of the uses, which are residuals or are none.
+// The sum without one of the uses: without a residual, or without any other use.
 template <bool residuals>
 std::vector<Tensor> without_one(const StepView& step) {
   std::vector<Tensor> results;
@@ -136,7 +134,7 @@ void each_place(const Call& call, const Tensor& whole, const Tensor& own, const 
   }
 }
 
-// The operand's gradient with `taken`-th of the cells that should be added up for each cell.
+// The operand's gradient from the `taken`-th of the cells that are to be summed for each cell.
 Tensor only(const Call& call, const Tensor& whole, std::size_t taken) {
   Tensor result = empty_gradient(call);
   const std::span<double> cells = result.values.write();
@@ -148,7 +146,7 @@ Tensor only(const Call& call, const Tensor& whole, std::size_t taken) {
   return result;
 }
 
-// Each operand's leading axes are the gradient's, or repeat along them; fewer heads are shared.
+// Each operand's leading axes must be the gradient's, or repeat along them.
 void require_leading_axes(const Call& call) {
   const Tensor& gradient = *call.inputs[grad_output];
   for (std::size_t k = self; k < call.inputs.size(); ++k) {
@@ -166,7 +164,7 @@ void require_leading_axes(const Call& call) {
   }
 }
 
-// The whole gradient's axes alone: a cell needs no more of it.
+// The axes of the whole gradient, without values.
 Tensor axes_of_whole(const Call& call, const Form& form) {
   const Bindings bound = bind(call, form);
   const Tensor& gradient = *call.inputs[grad_output];
@@ -233,7 +231,7 @@ std::vector<Tensor> only_one_head(const Call& call, const Tensor& whole) {
   const std::size_t own = call.inputs[self]->matrices();
   const std::size_t times = own == 0 ? 0 : whole.matrices() / own;
   std::vector<Tensor> results;
-  constexpr std::size_t most = 16;  // heads that are told apart
+  constexpr std::size_t most = 16;  // heads that are compared
   if (times < 2 || times > most || call.inputs[self]->rows() != whole.rows()) return {};
   for (std::size_t t = 0; t < times; ++t) results.push_back(only(call, whole, t));
   return results;

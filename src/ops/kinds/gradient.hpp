@@ -6,30 +6,29 @@
 
 namespace qkv::inline ops {
 
-/// What an operation of the way back takes first: the gradient that arrives, then the operand that
-/// it goes to, then what else it needs.
+/// Operands of every gradient operation: the output's gradient, the operand itself, saved tensors.
 inline constexpr std::size_t grad_output = 0;
 inline constexpr std::size_t self = 1;
 inline constexpr std::size_t first_saved = 2;
 
-/// The operand's gradient before its cells are written: its own axes; of a vector a row.
+/// Returns the operand's gradient with uninitialised cells; a vector's is a row.
 Tensor empty_gradient(const Call& call);
 
-/// Throws InputError where the gradient that arrives has not that shape.
+/// Throws InputError if the gradient of the output has another shape.
 void require_grad_shape(const Call& call, const Shape& expected);
 
-/// Where a cell stands among the numbers of the operand, whatever shape they have: which head's.
+/// Returns a cell's index among the operand's numbers, of any shape: for sinks, the head.
 inline std::size_t flat_index(const CellBase& cell) {
   const Tensor& made = *cell.output;
   return (cell.matrix * made.rows() + cell.row) * made.columns() + cell.column;
 }
 
-/// The gradient as it is before what belongs to one cell of the operand is added up: with the
-/// leading axes of the gradient that arrives. Throws InputError where the shapes do not fit.
+/// Returns the gradient before it is summed to the operand's shape: uninitialised, with the leading
+/// axes of the output's gradient. Throws InputError if the shapes do not fit.
 Tensor broadcast_frame(const Call& call, const Form& form);
 
-/// The cells of the whole gradient that add up to one of the operand's: it was repeated for each,
-/// over heads, a batch, rows or columns.
+/// The cells of the whole gradient that are summed into one operand cell, because the operand was
+/// broadcast over heads, a batch, rows or columns.
 class BroadcastCells {
  public:
   BroadcastCells(const CellBase& cell, const Form& form);
@@ -50,15 +49,15 @@ class BroadcastCells {
   std::vector<CellBase> places_;
 };
 
-/// The whole gradient added up to the operand's axes.
+/// Returns the whole gradient summed to the operand's axes.
 Tensor unbroadcast(const Call& call, Tensor whole);
 
-/// One head's part, or one row's, where several add up to the operand's gradient.
+/// Return one head's part, or one row's, of a gradient that sums several; empty if it sums none.
 std::vector<Tensor> only_one_head(const Call& call, const Tensor& whole);
 std::vector<Tensor> only_one_row(const Call& call, const Tensor& whole);
 
-/// A gradient whose maths is that of the whole one: `form`, the template `cell`, and a `compute` if
-/// it has one.
+/// The maths of a gradient operation, from that of the whole gradient: `form`, the template `cell`,
+/// and a `compute` if it has one.
 template <class Maths>
 struct Gradient {
   static Form form(const Call& call) { return Maths::form(call); }
@@ -91,7 +90,7 @@ struct Gradient {
   }
 };
 
-/// What learners forget where gradients are added up.
+/// Mistakes of gradients that are summed over heads or rows.
 template <class Maths>
 inline constexpr Mistake heads_not_summed{
     "backward.heads-not-summed", "One head's gradient stands for all that share the operand.",
@@ -103,7 +102,7 @@ inline constexpr Mistake rows_not_summed{
     "It was used in every row: add up what each of them sends back.",
     Gradient<Maths>::rows_not_summed};
 
-/// An operation of the way back, in words and with its maths.
+/// Returns the gradient operation with the data of `words` and the maths of `Maths`.
 template <class Maths>
 constexpr Operation gradient_of(Operation words) {
   words.name = backward_name;

@@ -29,7 +29,7 @@ bool is_alone(const Cell<Decimal>& cell, double nothing) {
   const Line<Decimal> line = line_of(cell);
   const std::size_t own = index_in_line(cell);
   for (std::size_t j = 0; j < line.size(); ++j) {
-    if (j != own && line(j).value() != nothing) return false;  // what is not known is nan
+    if (j != own && line(j).value() != nothing) return false;  // unknown: nan
   }
   return true;
 }

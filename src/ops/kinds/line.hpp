@@ -9,7 +9,7 @@
 
 namespace qkv::inline ops {
 
-/// The row of an operand that a cell is in, or its column where the step goes down the columns.
+/// The row of an operand that holds a cell, or its column if the step runs down the columns.
 template <class N>
 struct Line {
   OperandMatrix<N> matrix;
@@ -20,7 +20,7 @@ struct Line {
   N operator()(std::size_t i) const { return down ? matrix(i, index) : matrix(index, i); }
 };
 
-/// The option of every operation that works along a line.
+/// The option of every operation that works along lines.
 inline constexpr std::string_view line_axes[] = {"rows", "columns"};
 inline constexpr OptionRule line_options[] = {
     {.name = "axis",
@@ -29,47 +29,46 @@ inline constexpr OptionRule line_options[] = {
      .turns = true},
 };
 
-/// The form of such a step: "each row", or "each column", stands between the two.
+/// Returns the form: "each row" or "each column" stands between `before` and `after`.
 Form form_of_lines(const Call& call, std::string_view before, std::string_view after);
 
-/// Whether the step goes down the columns (`axis = "columns"`) instead of along the rows.
+/// True if the step runs down the columns (`axis = "columns"`), not along the rows.
 bool is_columnwise(const Call& call);
 
-/// The same for a formula.
+/// The same, as formulas take it.
 inline Along along_of(const Call& call) {
   return is_columnwise(call) ? Along::columns : Along::rows;
 }
 
-/// The line of the first operand that holds the cell.
+/// Returns the line of the first operand that holds the cell.
 template <class N>
 Line<N> line_of(const Cell<N>& cell) {
   const bool down = is_columnwise(*cell.call);
   return {cell(0), down ? cell.column : cell.row, down};
 }
 
-/// Where in its line the cell is.
+/// Returns the cell's index in its line.
 template <class N>
 std::size_t index_in_line(const Cell<N>& cell) {
   return is_columnwise(*cell.call) ? cell.row : cell.column;
 }
 
-/// A reading's number; NaN where it is not exact.
+/// Returns the value as a double; NaN if it is not exact.
 inline double as_double(double x) { return x; }
 inline double as_double(const Expression& x) { return x.value(); }
 inline double as_double(const Decimal& x) { return x.value(); }
 
-/// x / total, as shares have it: nothing of nothing is nothing, and of a total that is too large
-/// for a double no share is known.
+/// Returns x / total; 0 if both are 0, NaN if the total is infinite, since no share of it is known.
 double share(double x, double total);
 
-/// Whether the first operand's number in the cell's place is not `nothing`, and all others of its
-/// line are known to be: then there is nothing to round, whatever it was rounded to itself.
+/// True if the first operand's number for the cell is not `nothing` and all others of its line are
+/// known to be. The result is then exact, however that number was rounded.
 bool is_alone(const Cell<Decimal>& cell, double nothing);
 
-/// Each number divided by the sum of its row or column.
+/// Returns each number divided by the sum of its row or column.
 Matrix shares(const Matrix& numbers, Along along);
 
-/// The matrix with 0 where it is infinite.
+/// Returns the matrix with 0 in place of infinities.
 Matrix finite(const Matrix& numbers);
 
 /// The lowest and highest values of a matrix.
@@ -77,7 +76,7 @@ struct MatrixRange {
   Matrix low, high;
 };
 
-/// The range of a step along lines from that of its first operand, matrix by matrix.
+/// Returns the range of a step along lines from its first operand's, matrix by matrix.
 Range range_by_lines(const Call& call, const Bounds& operand, const Tensor& result,
                      MatrixRange (*formula)(const MatrixRange&, Along along));
 
@@ -88,12 +87,11 @@ std::optional<Range> range_of_lines(const Call& call, std::span<const Bounds> op
   return range_by_lines(call, operands[0], result, formula);
 }
 
-/// For each number the sum of all others in its row or column, without subtracting: nothing
-/// cancels.
+/// Returns for each number the sum of all others in its line, without subtraction: nothing cancels.
 Matrix leave_one_out_sums(const Matrix& matrix, Along along);
 
-/// The largest number of a line (as a term: the cell that holds it). In intervals: of the lowest
-/// and of the highest values.
+/// Returns the largest number of a line. An Expression is the cell that holds it; an Interval spans
+/// the largest lower and the largest upper bound.
 template <class N>
 N largest(const Line<N>& line) {
   N top = line(0);
@@ -101,7 +99,7 @@ N largest(const Line<N>& line) {
     const N next = line(i);
     if constexpr (std::is_same_v<N, Interval>) {
       top = {std::max(top.low, next.low), std::max(top.high, next.high)};
-    } else if constexpr (std::is_same_v<N, Decimal>) {  // what is not known may be the largest
+    } else if constexpr (std::is_same_v<N, Decimal>) {  // an unknown one may be the largest
       if (!next.is_exact() || (top.is_exact() && next.value() > top.value())) top = next;
     } else if (as_double(next) > as_double(top)) {
       top = next;
@@ -116,16 +114,16 @@ N largest(const Line<N>& line) {
   return top;
 }
 
-/// The mistake's numbers from each matrix of the first operand, along the step's own rows or
-/// columns. Example: `with_lines<softmax>`
+/// Returns a formula of each matrix of the first operand, along the step's own rows or columns.
+/// Example: `with_lines<softmax>`
 template <Matrix (*formula)(const Matrix& numbers, Along along)>
 std::vector<Tensor> with_lines(const StepView& step) {
   const Along along = along_of(call_of(step));
   return {by_matrix(step.operand(), [&](const MatrixView& x) { return formula(x, along); })};
 }
 
-/// What comes back to one of two numbers of which the larger was taken: the whole change, nothing,
-/// or, where they are equal, half.
+/// Returns the gradient of max(own, other) to `own`: `change` if it is the larger, 0 if the
+/// smaller, half of `change` if both are equal.
 template <class N>
 N max_backward(const N& change, const N& own, const N& other) {
   if constexpr (std::is_same_v<N, Interval>) {
@@ -134,13 +132,13 @@ N max_backward(const N& change, const N& own, const N& other) {
   } else {
     const double x = as_double(own);
     const double y = as_double(other);
-    if (std::isnan(x) || std::isnan(y)) return x + y;  // nothing tells which
+    if (std::isnan(x) || std::isnan(y)) return x + y;  // NaN: the larger is unknown
     return x > y ? change : x < y ? N(0.0) : change / N(2.0);
   }
 }
 
-/// What comes back to number `i` of a line whose largest was taken: the change, shared where
-/// several are as large.
+/// Returns the gradient of a line's maximum to its number `i`: `change`, shared equally among equal
+/// maxima.
 template <class N>
 N line_max_backward(const N& change, const Line<N>& line, std::size_t i) {
   if constexpr (std::is_same_v<N, Interval>) {

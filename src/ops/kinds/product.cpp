@@ -32,7 +32,7 @@ bool fits(const Call& call, const Tensor& whole, Factor left, Factor right) {
   return a.columns == b.rows && a.rows == whole.rows() && b.columns == whole.columns();
 }
 
-// Aᵀ·B as (Bᵀ·A)ᵀ: beside a large A only what is narrow is turned over.
+// Aᵀ·B as (Bᵀ·A)ᵀ: with a large A, only the narrow matrices are transposed.
 void multiply_turned(const CellBase& at, Factor left, Factor right, ProductSize size,
                      Tensor& whole) {
   const Tensor& a = at.input(left.operand);
@@ -117,7 +117,7 @@ void add_to_each_row(std::span<double> matrix, std::span<const double> bias) {
   }
 }
 
-// Intervals as their middles, how far these are from 0, and how far the ends are from them.
+// Intervals as midpoints, the midpoints' magnitudes, and radii.
 struct MidRadius {
   Tensor middle, size, radius;
   bool exact, finite;  // no radius anywhere; nothing infinite

@@ -7,17 +7,17 @@
 
 namespace qkv::inline ops {
 
-/// First operand times second (or its transpose), matrix by matrix, on the axes of `form`; a third
-/// one is added to each row.
+/// Returns the first operand times the second (or its transpose), matrix by matrix, on the axes of
+/// `form`. A third operand is added to each row.
 Tensor product(const Call& call, const Form& form, RightSide right);
 
-/// The range of such a product, matrix by matrix, from midpoints and radii: at most 1.5 times as
-/// wide as the cells' own (Rump, "Fast and parallel interval arithmetic", 1999). Nothing where a
-/// bound is infinite.
+/// Returns the range of such a product from midpoints and radii, at most 1.5 times as wide as the
+/// cells' own (Rump, "Fast and parallel interval arithmetic", 1999). Nothing if a bound is
+/// infinite.
 std::optional<Range> product_range(const Call& call, std::span<const Bounds> operands,
                                    const Tensor& result, RightSide right);
 
-/// One cell of it: a row of the first operand times a column of the second, or a row of it.
+/// Returns one cell: a row of the first operand times a column, or a row, of the second.
 template <class N>
 N product_cell(const Cell<N>& c, RightSide right) {
   const auto a = c(0);
@@ -29,7 +29,7 @@ N product_cell(const Cell<N>& c, RightSide right) {
   return c.call->inputs.size() == 3 ? result + c(2)(0, c.column) : result;
 }
 
-/// The maths of an operation that is such a product, but for its form.
+/// The maths of such a product, without its form.
 template <RightSide right>
 struct ProductMaths {
   template <class N>
@@ -43,27 +43,27 @@ struct ProductMaths {
   }
 };
 
-/// One of the two matrices of a product: which operand of the way back, and whether its transpose.
+/// A factor of a gradient's product: which operand, and whether it is transposed.
 struct Factor {
   std::size_t operand = 0;
   bool turned = false;
 };
 
-/// "{0} · {2}ᵀ", and the same with tokens as columns.
+/// Returns the form "{0} · {2}ᵀ", with its formula for tokens as columns.
 Form product_form(std::vector<std::string_view> operands, Factor left, Factor right);
 
 Tensor product_gradient_of(const Call& call, Tensor whole, Factor left, Factor right);
 
-/// The product with other matrices turned over, as far as the sizes allow it.
+/// Returns the products with other factors transposed, where the sizes allow it.
 std::vector<Tensor> transposed_products(const StepView& step, const Form& form, Factor left,
                                         Factor right);
 
-/// The product with another matrix of the lesson in the place of the one that is due.
+/// Returns the products with another matrix of the lesson in place of a right one.
 std::vector<Tensor> products_with_others(const StepView& step, const Form& form, Factor left,
                                          Factor right);
 
-/// The gradient through a matrix product, which is one again. `Own` says which: `axes` of the
-/// gradient that arrives, of the operand and of the other one, `left` and `right`.
+/// The gradient of a matrix product, itself a product. `Own` has the `axes` of the output's
+/// gradient, of the operand and of the other one, and the factors `left` and `right`.
 template <class Own>
 struct ProductBackward {
   static Form form(const Call&) {
@@ -93,7 +93,7 @@ struct ProductBackward {
   }
 };
 
-/// What learners make of such a gradient.
+/// Mistakes of such a gradient.
 template <class Own>
 inline constexpr Mistake product_backward_mistakes[] = {
     {"backward.transposed", "A matrix of the product was turned over where it should not be.",
@@ -104,7 +104,7 @@ inline constexpr Mistake product_backward_mistakes[] = {
     heads_not_summed<ProductBackward<Own>>,
 };
 
-/// The operation: `Own` says which product, `words` what is told of it.
+/// Returns the gradient operation of the product `Own` with the data of `words`.
 template <class Own>
 constexpr Operation product_gradient(Operation words) {
   words.mistakes = product_backward_mistakes<Own>;

@@ -23,11 +23,11 @@
 namespace qkv::inline ops {
 namespace {
 
-/// What happens to the rows' losses: "mean", "sum" or "none".
+/// How the rows' losses are reduced: "mean", "sum" or "none".
 std::string_view reduction_of(const Call& call) { return call.options->word("reduction", "mean"); }
 
-/// Whether the targets, the second operand, are ids rather than shares: a vector, one vector a
-/// sentence, or one column.
+/// True if the targets, the second operand, are ids, not shares: a vector, one vector a sentence,
+/// or one column.
 bool are_ids(const Call& call) {
   const Tensor& logits = *call.inputs[0];
   const Tensor& targets = *call.inputs[1];
@@ -40,7 +40,7 @@ bool are_ids(const Call& call) {
 
 bool are_in_a_column(const Call& call) { return call.inputs[1]->rank() >= call.inputs[0]->rank(); }
 
-/// The target of a row: of all rows of a batch, or of each sentence alike.
+/// The target of a row; one vector may serve all sentences of a batch.
 std::size_t id_of(const CellBase& c, std::size_t row) {
   const Tensor& targets = c.input(1);
   const std::size_t rows = c.input(0).rows();
@@ -50,32 +50,30 @@ std::size_t id_of(const CellBase& c, std::size_t row) {
   return static_cast<std::size_t>(targets.values[first + row]);
 }
 
-/// The axes of the targets, as a form says them.
 std::string_view axes_of_targets(const Call& call) {
   if (!are_ids(call)) return "token vocabulary";
   if (are_in_a_column(call)) return "token 1";
   return call.inputs[1]->rank() < 2 ? "1 token" : "batch token";
 }
 
-/// The step's own numbers, each times a factor.
 std::vector<Tensor> scaled(const StepView& step, double factor) {
   return {with_numbers(*step.tensor, step.tensor->array() * factor)};
 }
 
-/// The loss of one row of logits: minus the logarithm of its softmax at the target, or, where
-/// targets are shares, the mean of that by the shares.
+/// The loss of one row of logits: minus the logarithm of its softmax at the target or, if targets
+/// are shares, the mean of that weighted by the shares.
 template <class N>
 struct RowLoss {
   OperandMatrix<N> logits;
   std::size_t row = 0;
   std::size_t id = 0;                        ///< the target, counted from 0
-  const OperandMatrix<N>* shares = nullptr;  ///< of each target, where they are given instead
+  const OperandMatrix<N>* shares = nullptr;  ///< of each token, if given instead of an id
 
   N value() const;
 };
 
-// A row's largest number, and ln Σ e^(x − top): added up they are ln Σ e^x, but apart they keep
-// the last digits of a loss.
+// A row's largest number and ln Σ e^(x − top). Their sum is ln Σ e^x; kept apart, they preserve the
+// last digits of a loss.
 struct LogSum {
   double top, rest;
   double whole() const { return top + rest; }
@@ -90,7 +88,7 @@ LogSum log_sum(std::span<const double> logits) {
   return {top, std::log(total)};
 }
 
-// What a share of 0 asks for does not count, however hidden it is.
+// A logit whose share is 0 does not count, even if it is hidden.
 double loss_of(std::span<const double> logits, std::span<const double> shares) {
   const LogSum all = log_sum(logits);
   double loss = 0;
@@ -108,14 +106,14 @@ std::vector<double> row_of(const OperandMatrix<Interval>& matrix, std::size_t ro
   return numbers;
 }
 
-// ln Σ e^x of a row but for one number.
+// ln Σ e^x of a row without one number.
 double log_sum_of_others(std::vector<double> logits, std::size_t own) {
   logits[own] = -infinity;
   return log_sum(logits).whole();
 }
 
-// The loss curves upwards in the logits: going down along one after the other ends at its lowest,
-// where softmax comes as near to the shares as the logits' ranges let it.
+// The loss is convex in the logits: coordinate descent ends at its lowest, where softmax is as near
+// to the shares as the logits' ranges allow.
 double lowest(const std::vector<double>& low, const std::vector<double>& high,
               const std::vector<double>& shares) {
   double all = 0;
@@ -134,7 +132,7 @@ double lowest(const std::vector<double>& low, const std::vector<double>& high,
   return loss_of(x, shares);
 }
 
-// The highest is at a corner. Of many corners only what no loss can be above is told.
+// The highest is at a corner. If there are many corners, returns an upper bound.
 double highest(const std::vector<double>& low, const std::vector<double>& high,
                const std::vector<double>& shares) {
   constexpr std::size_t few = 10;
@@ -193,7 +191,7 @@ Expression RowLoss<Expression>::value() const {
   });
 }
 
-// All but one hidden, nothing is lost.
+// If all but one are hidden, the loss is 0.
 template <>
 Decimal RowLoss<Decimal>::value() const {
   if (shares) return Decimal::unknown();
@@ -203,7 +201,7 @@ Decimal RowLoss<Decimal>::value() const {
   return logits(row, id).is_exact() ? Decimal(0.0) : Decimal::unknown();
 }
 
-// d logits = (softmax − target) · dL, and by the number of rows where the loss is their mean.
+// d logits = (softmax − target) · dL, divided by the number of rows if the loss is their mean.
 struct CrossEntropyBackward {
   static Call forward(const Call& call) {
     Call there = call;
@@ -260,7 +258,6 @@ struct CrossEntropyBackward {
     for (double& share : shares) share /= all;
   }
 
-  // The softmax of the row, at the column.
   template <class N>
   static N share_of_column(const Cell<N>& c) {
     const Line<N> row{c(self), c.row, false};
@@ -306,7 +303,7 @@ std::vector<Tensor> no_target(const StepView& step) {
   })};
 }
 
-// The rows' gradients as they are, where the loss is their mean.
+// The rows' gradients not divided by their number, though the loss is their mean.
 std::vector<Tensor> not_averaged(const StepView& step) {
   const Call call = call_of(step);
   const bool is_mean = reduction_of(call) == "mean" && CrossEntropyBackward::rows_of(call) > 1;
@@ -331,9 +328,9 @@ constinit const Operation cross_entropy_gradient = gradient_of<Gradient<CrossEnt
     .mistakes = cross_entropy_backward_mistakes,
 });
 
-/// The way back through a loss, to its logits.
+/// The backward rule of cross_entropy, to its logits.
 BackwardRule cross_entropy_backward(const OperandRef& use) {
-  if (use.operand == 1) return {};  // targets are what is due, not what was made
+  if (use.operand == 1) return {};  // targets have no gradient
   return {&cross_entropy_gradient, {1}};
 }
 
@@ -356,7 +353,7 @@ void check_ids(const Call& call) {
   }
 }
 
-// What was rounded to a digit or two need not sum to 1 exactly.
+// Shares rounded to a digit or two need not sum to 1 exactly.
 void check_shares(const Call& call) {
   constexpr double rounding = 0.05;
   const Tensor& shares = *call.inputs[1];
@@ -385,7 +382,6 @@ void check_operands(const Call& call) {
   check_ids(call);
 }
 
-// The loss of a row.
 template <class N>
 N loss_of(const Cell<N>& c, std::size_t row) {
   RowLoss<N> loss{.logits = c(0), .row = row};

@@ -19,7 +19,7 @@ Tensor made_by(const Operation& operation, const Tensor& numbers, const Options&
       {.step = operation.name, .inputs = {&numbers}, .names = {"gate"}, .options = &options});
 }
 
-/// What a gate makes of its numbers: SiLU, and what learners put in its place, each form of it.
+/// The gate of a tensor: SiLU, and what learners put in its place, each in all its forms.
 /// Example: `gated_by_sigmoid(gate)` is 1 / (1 + e^(−gate)), cell by cell
 std::vector<Tensor> gated_by_silu(const Tensor& gate) { return {made_by(silu_operation, gate)}; }
 
@@ -35,7 +35,7 @@ std::vector<Tensor> gated_by_gelu(const Tensor& gate) {
   return {made_by(gelu_operation, gate), made_by(gelu_operation, gate, exact)};
 }
 
-// x · σ(x), σ being the sigmoid (Elfwing, Uchibe and Doya, 2017; Ramachandran and others call it
+// x · σ(x), where σ is the sigmoid (Elfwing, Uchibe and Doya, 2017; Ramachandran and others call it
 // swish).
 template <class N>
 N silu(const N& x) {
@@ -43,7 +43,7 @@ N silu(const N& x) {
   return x / (N(1.0) + exp(opposite(x)));
 }
 
-// Falls down to one lowest point, then rises: the range ends at the two ends or at that point.
+// Falls to one minimum, then rises: extremes are at the ends or at the minimum.
 Interval silu(Interval x) {
   constexpr double lowest = -1.2784645427610738;
   Interval ends = hull(silu(x.low), silu(x.high));
@@ -65,13 +65,13 @@ struct Silu {
   }
 };
 
-// What stands before the step: one of the forms of a gate.
+// The step's operand through another gate.
 template <std::vector<Tensor> (*gate)(const Tensor&)>
 std::vector<Tensor> silu_by_gate(const StepView& step) {
   return gate(step.operand());
 }
 
-// SiLU of what the result is multiplied by later.
+// SiLU of the other factor of a later product.
 std::vector<Tensor> silu_of_other_factor(const StepView& step) {
   std::vector<Tensor> versions;
   for (const StepView& later : step.all) {
@@ -95,7 +95,7 @@ constexpr Mistake silu_mistakes[] = {
      silu_by_gate<gated_by_gelu>},
 };
 
-// The slope of SiLU: σ(x) · (1 + x · (1 − σ(x))).
+// The derivative of SiLU: σ(x) · (1 + x · (1 − σ(x))).
 template <class N>
 N slope(const N& x) {
   using std::exp;
@@ -103,7 +103,7 @@ N slope(const N& x) {
   return sigmoid * (N(1.0) + x * (N(1.0) - sigmoid));
 }
 
-// It falls, climbs and falls again: the range ends at the ends or where it turns.
+// Falls, rises and falls again: extremes are at the ends or at the turning points.
 Interval slope(Interval x) {
   constexpr double steepest = 2.399357280515467;
   Interval found = hull(slope(x.low), slope(x.high));
@@ -180,13 +180,13 @@ Tensor product(const StepView& step, const Tensor& a, const Tensor& b) {
   return Multiply::compute(call);
 }
 
-// SwiGLU's product (Shazeer, 2020): SiLU(gate), and what it lets through.
+// SwiGLU's product (Shazeer, 2020): SiLU(gate) ∘ up.
 struct Gated {
   const Tensor* gate;
   const Tensor* up;
 };
 
-// Each reading of the product as SwiGLU's: none where neither factor is a SiLU.
+// Each way to read the product as SwiGLU's; empty if neither factor is a SiLU.
 std::vector<Gated> gated(const StepView& step) {
   std::vector<Gated> found;
   for (std::size_t k = 0; k < 2; ++k) {
@@ -239,7 +239,7 @@ constexpr Mistake multiply_mistakes[] = {
     {"swiglu.added", "The two were added instead of multiplied.", "Multiply cell by cell.", added},
 };
 
-// C = A ∘ B: dA = dC ∘ B, and the same the other way round.
+// C = A ∘ B: dA = dC ∘ B and dB = dC ∘ A.
 struct MultiplyBackward {
   static Form form(const Call& call) { return cellwise_form(call, "{0} ∘ {2}"); }
 

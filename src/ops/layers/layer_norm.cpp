@@ -14,10 +14,10 @@
 namespace qkv::inline ops {
 namespace {
 
-/// One cell of the norm, (x_i - mean) / √(variance + ε), over a box of rows: each x within `radius`
-/// of `middle`. Interval arithmetic would take the mean and the variance for strangers to x and
-/// come out many times too wide. The mean value theorem does not: the cell moves by at most the sum
-/// of |slope| · radius, the slopes being ∂cell_i/∂x_j = (δ_ij - 1/n - cell_i · cell_j / n) / √(…).
+/// Bounds of one cell, (x_i - mean) / √(variance + ε), over a box of rows: each x within `radius`
+/// of `middle`. Interval arithmetic treats mean and variance as independent of x and is many times
+/// too wide. By the mean value theorem the cell moves by at most the sum of |slope| · radius, with
+/// the slopes ∂cell_i/∂x_j = (δ_ij - 1/n - cell_i · cell_j / n) / √(…).
 class LayerNormBounds {
  public:
   LayerNormBounds(std::vector<Interval> row, double eps);
@@ -38,7 +38,7 @@ class LayerNormBounds {
   std::vector<double> middle_, radius_;
   Interval sum_ = 0.0;
   Interval root_;                // √(variance + ε)
-  std::vector<Interval> cells_;  // of each, safe but wide
+  std::vector<Interval> cells_;  // bounds of each cell, safe but wide
 };
 
 Interval meet(Interval a, Interval b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
@@ -49,7 +49,7 @@ double mean_of(const std::vector<double>& x) {
   return mean;
 }
 
-// The root of the mean square distance from the mean, ε added below the root.
+// The square root of variance + ε.
 double deviation(const std::vector<double>& x, double eps) {
   const double mean = mean_of(x);
   double variance = 0;
@@ -82,11 +82,11 @@ Interval LayerNormBounds::range(std::size_t i) const {
   for (std::size_t j = 0; j < row_.size(); ++j) {
     const Interval s = slope(i, j);
     most += std::max(std::abs(s.low), std::abs(s.high)) * radius_[j];
-    least += std::max(s.low, -s.high) * radius_[j];  // negative where the sign is not sure
+    least += std::max(s.low, -s.high) * radius_[j];  // negative if the sign is uncertain
   }
   const double centre = cell(middle_, i);
   Interval safe = meet(cells_[i], {centre - most, centre + most});
-  constexpr double near = 1.4;  // of what is allowed, 1.5
+  constexpr double near = 1.4;  // 1.5 is allowed
   if (most <= near * least) return safe;
   return meet(safe, search_range(i));
 }
@@ -111,8 +111,8 @@ Interval LayerNormBounds::slope(std::size_t i, std::size_t j) const {
   return (own - cells_[i] * cells_[j] / width()) / root_;
 }
 
-// For boxes so wide that slopes change their signs: climbs from the middle to where no number can
-// be moved for the better, and adds a fifth for the hills that it may have missed.
+// For boxes so wide that slopes change sign: a coordinate search from the middle for a local
+// extreme, with a fifth added in case it missed a higher one.
 Interval LayerNormBounds::search_range(std::size_t i) const {
   const double centre = cell(middle_, i);
   const double up = extreme_value(i, 1) - centre;
@@ -140,7 +140,7 @@ double LayerNormBounds::extreme_value(std::size_t i, double way) const {
   return way * best;
 }
 
-// x_j at whichever end or middle is best.
+// Sets x_j to the best of its ends and its middle; returns the height there.
 double LayerNormBounds::moved(std::vector<double>& x, std::size_t i, std::size_t j, double way,
                               double height) const {
   double best = x[j];
@@ -208,7 +208,7 @@ struct LayerNorm {
     return {std::move(cells), eps_of(*c.call)};
   }
 
-  // A box for each row, not for each cell.
+  // One box per row, not per cell.
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
     Range range{uninitialised(result.axes), uninitialised(result.axes)};
@@ -246,8 +246,7 @@ struct LayerNorm {
   }
 };
 
-// The rows, or the columns, brought to mean 0 and divided by what `divisor` makes of their
-// variance.
+// The rows, or the columns, shifted to mean 0 and divided by `divisor` of their variance.
 using Divisor = Matrix (*)(const Matrix& variance, double eps);
 Matrix by_root(const Matrix& variance, double eps) { return xt::sqrt(variance + eps); }
 

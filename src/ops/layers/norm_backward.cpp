@@ -13,13 +13,12 @@
 namespace qkv::inline ops {
 namespace {
 
-/// A number that is worked out from several others, each known within an interval: its range, safe
-/// but wide where one of them enters more than once, and how steeply it climbs with each of them.
-/// `+ - * /` and sqrt are defined for it, so that a template that takes doubles takes climbs, too.
+/// An interval with interval derivatives (forward-mode differentiation): a number's range, safe but
+/// wide if an input occurs more than once, and its slope in each input. It has `+ - * /` and sqrt,
+/// so templates over doubles accept it.
 class DualInterval {
  public:
-  DualInterval(double exact)
-      : value_(exact) {}  // NOLINT: a number is a climb that stays where it is
+  DualInterval(double exact) : value_(exact) {}  // NOLINT: a number is an interval without slopes
   static DualInterval of_input(Interval range, std::size_t input, std::size_t inputs);
 
   Interval value() const { return value_; }
@@ -32,7 +31,7 @@ class DualInterval {
   friend DualInterval sqrt(const DualInterval& x);
 
  private:
-  // a's slopes times `of_a` and b's times `of_b`.
+  // The chain rule: a's slopes times `of_a` plus b's times `of_b`.
   static DualInterval made(Interval value, const DualInterval& a, Interval of_a,
                            const DualInterval& b, Interval of_b);
 
@@ -83,8 +82,8 @@ DualInterval sqrt(const DualInterval& x) {
   return DualInterval::made(value, x, Interval(0.5) / value, x, 0.0);
 }
 
-/// The range of a cell over a box of inputs, by the mean value theorem: what it is in the middle,
-/// and at most each slope times how far that input may be from there.
+/// Bounds of a cell over a box of inputs, by the mean value theorem: its value in the middle, and
+/// at most each slope times the input's distance from there.
 Interval mean_value_bounds(
     const std::vector<Interval>& inputs,
     const std::function<double(const std::vector<double>&)>& number,
@@ -109,8 +108,7 @@ enum class Norm { layer, rms };
 
 double eps_of(const Call& call) { return call.options->number("eps", 1e-5); }
 
-// A row of a norm: x less its mean (RMS norm leaves that where it is) by the root of its mean
-// square.
+// A normalised row: x less its mean (not in RMS norm), divided by the root of its mean square.
 template <class N>
 struct NormedRow {
   std::vector<N> cells;
@@ -133,7 +131,7 @@ struct NormedRow {
   }
 };
 
-// The gradient of x_i, t being the gradient that arrives times the gain:
+// The gradient of x_i, where t is the output's gradient times the gain:
 // (t_i − mean(t) − x̂_i · mean(t ∘ x̂)) / root; RMS norm has no mean(t).
 template <class N>
 N norm_gradient(const std::vector<N>& x, const std::vector<N>& t, std::size_t i, Norm norm,
@@ -154,10 +152,10 @@ std::vector<N> row_of(const OperandMatrix<N>& matrix, std::size_t row) {
   return cells;
 }
 
-// Of Gemma's RMS norm, whose gain is stored less 1.
+// 1 for Gemma's RMS norm, whose gain is stored less 1.
 double offset_of(const Call& call) { return call.options->flag("unit_offset", false) ? 1 : 0; }
 
-// The gradient that arrives times the gain, cell by cell of a row.
+// The output's gradient times the gain, for each cell of a row.
 template <class N>
 std::vector<N> by_gain(const Cell<N>& c) {
   const auto change = c(grad_output);
@@ -170,7 +168,7 @@ std::vector<N> by_gain(const Cell<N>& c) {
   return cells;
 }
 
-// Both x and t enter several times: the mean value theorem keeps the interval close.
+// x and t occur several times: the mean value theorem keeps the interval narrow.
 Interval norm_range(const std::vector<Interval>& x, const std::vector<Interval>& t, std::size_t i,
                     Norm norm, double eps) {
   std::vector<Interval> inputs = x;
@@ -235,7 +233,7 @@ struct GradRow {
   }
 };
 
-// The gain meets each row as it was normalised: dY ∘ x̂, added up over the rows.
+// The gradient of the gain: dY ∘ x̂, summed over the rows.
 template <Norm norm>
 struct GradGain {
   static Form form(const Call&) {
@@ -281,7 +279,7 @@ struct GradBiasOfNorm : IdentityBackward {
   }
 };
 
-// The gain alone, as if the root and the mean were no part of x.
+// The gain alone, as if root and mean did not depend on x.
 template <Norm norm>
 std::vector<Tensor> gain_only(const StepView& step) {
   const Call call = call_of(step);

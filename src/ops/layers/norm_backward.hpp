@@ -4,10 +4,10 @@
 
 namespace qkv::inline ops {
 
-/// The way back through layer norm: to its rows, its gain and its bias.
+/// Returns the backward rule of layer norm: to its rows, its gain and its bias.
 BackwardRule layer_norm_backward(const OperandRef& use);
 
-/// The same through RMS norm, which has no bias.
+/// Returns the backward rule of RMS norm, which has no bias.
 BackwardRule rms_norm_backward(const OperandRef& use);
 
 }  // namespace qkv::inline ops

@@ -66,7 +66,7 @@ constinit const Operation grad_bias = gradient_of<Gradient<GradBias>>({
     .mistakes = cellwise_backward_mistakes<GradBias>,
 });
 
-/// The way back through a projection: to its rows, to its weight in either layout, to its bias.
+/// The backward rule of project: to its rows, its weight in either layout, and its bias.
 BackwardRule project_backward(const OperandRef& use) {
   const bool out_in = use.options->word("layout", "in-out") == "out-in";
   if (use.operand == 0) return {out_in ? &grad_rows_out_in : &grad_rows, {1}};
@@ -117,7 +117,6 @@ struct Project {
   }
 };
 
-// The step with another weight and, where there is one to go with it, another bias.
 Tensor with_weight(const StepView& step, const Tensor& weight, const Tensor* bias = nullptr) {
   Call call = call_of(step);
   call.inputs[1] = &weight;
@@ -131,7 +130,7 @@ std::vector<Tensor> transposed_weight(const StepView& step) {
   return {with_weight(step, transposed(w))};
 }
 
-// Any other matrix of the same size that is used as a weight somewhere, with this step's bias.
+// Every other weight of the lesson that has the same size, with this step's bias.
 void add_other_weights(const StepView& step, std::vector<Tensor>& results) {
   const StepView& own = *step.inputs[1];
   for (const StepView& other : step.all) {
@@ -142,7 +141,6 @@ void add_other_weights(const StepView& step, std::vector<Tensor>& results) {
   }
 }
 
-// The weight and the bias of another projection.
 void add_other_projections(const StepView& step, std::vector<Tensor>& results) {
   for (const StepView& other : step.all) {
     if (other.operation != step.operation || other.name == step.name) continue;
@@ -156,7 +154,6 @@ void add_other_projections(const StepView& step, std::vector<Tensor>& results) {
   }
 }
 
-// The weight of another head.
 void add_wrong_heads(const StepView& step, std::vector<Tensor>& results) {
   const Tensor& weight = step.operand(1);
   if (weight.matrices() < 2 || weight.matrices() > most_other_heads) return;
@@ -188,7 +185,7 @@ std::vector<Tensor> missing_bias(const StepView& step) {
   return {Project::compute(call)};
 }
 
-// Only the projection behind the weighted sum is the output's.
+// Only the output projection follows the weighted sum.
 std::vector<Tensor> output_skipped(const StepView& step) {
   for (const Operation* joined : {&weighted_sum_operation, &concat_heads_operation}) {
     if (upstream(step.inputs[0], *joined)) return {*step.inputs[0]->tensor};
@@ -196,7 +193,7 @@ std::vector<Tensor> output_skipped(const StepView& step) {
   return {};
 }
 
-// Where the weights make the heads, a program makes them all in one product and cuts that.
+// With a weight for each head, programs compute all heads in one product and then split it.
 std::vector<Tensor> only_reshaped(const StepView& step) {
   if (step.operand(1).matrices() < 2) return {};
   Call call = call_of(step);
@@ -207,7 +204,7 @@ std::vector<Tensor> only_reshaped(const StepView& step) {
   return {reshape_only(concat_heads_operation.compute(call), heads)};
 }
 
-// What each column is off by, on average over the rows: a bias that is nowhere in the lesson.
+// A bias that is not in the lesson: how far each column is off, on average over the rows.
 std::vector<Tensor> unknown_offset(const StepView& step) {
   if (!step.written || step.written->shape() != step.tensor->shape()) return {};
   if (step.tensor->rows() < 2 || step.tensor->values.empty()) return {};
@@ -218,8 +215,8 @@ std::vector<Tensor> unknown_offset(const StepView& step) {
     const Matrix known = sums(xt::where(xt::isfinite(gaps), 1.0, 0.0), Along::columns);
     const Matrix all = sums(xt::where(xt::isfinite(gaps), gaps, 0.0), Along::columns);
     const Matrix offset = all / xt::maximum(known, 1.0);
-    // One row that is off is no bias, nor is the only one that was written: in each other one the
-    // column is off by about as much.
+    // A bias moves every row of a column by about as much: one wrong row is none, nor is the only
+    // row that was submitted.
     const Matrix apart = xt::where(xt::isfinite(gaps), xt::abs(gaps - offset), 0.0);
     const Matrix most = maxima(apart, Along::columns);
     xt::noalias(result.mutable_matrix(m)) =
@@ -228,8 +225,8 @@ std::vector<Tensor> unknown_offset(const StepView& step) {
   return {std::move(result)};
 }
 
-// Whether every matrix of a tensor is as large as those of another, and there is one for each of
-// them or one for all.
+// True if the tensor's matrices have the size of the other's, and there is one for each of them or
+// one for all.
 bool repeats_to(const Tensor& tensor, const Tensor& other) {
   const bool enough = tensor.matrices() == 1 || tensor.matrices() == other.matrices();
   return enough && tensor.rows() == other.rows() && tensor.columns() == other.columns();
@@ -242,7 +239,7 @@ Tensor sum_of(const StepView& step, const Tensor& one, const Tensor& other) {
                      [](const Operands& of) -> Matrix { return of(0) + of(1); });
 }
 
-// What is added later, added here already; or the positions, added behind the weight.
+// A later addend, added here already; or the positions, added after the projection.
 std::vector<Tensor> added_early(const StepView& step) {
   std::vector<Tensor> results;
   const Tensor& right = *step.tensor;
@@ -263,7 +260,7 @@ std::vector<Tensor> added_early(const StepView& step) {
   return results;
 }
 
-// What was projected is a sum, of which one part was forgotten: the positions, say.
+// The projection of a sum without one of its terms: without the positions, say.
 std::vector<Tensor> half_of_the_sum(const StepView& step) {
   const StepView& x = *step.inputs[0];
   std::vector<Tensor> results;

@@ -25,24 +25,23 @@ double eps_of(const Call& call) { return call.options->number("eps", 1e-5); }
 
 bool has_unit_offset(const Call& call) { return call.options->flag("unit_offset", false); }
 
-// What is added to the gain before a row is multiplied by it.
+// Added to the gain before it multiplies a row.
 double offset_of(const Call& call) { return has_unit_offset(call) ? 1 : 0; }
 
-// What a cell of the norm is multiplied by.
 template <class N>
 N factor(const Cell<N>& c) {
   const N gain = c(1)(0, c.column);
   return has_unit_offset(*c.call) ? N(1.0) + gain : gain;
 }
 
-// A cell of the norm, of its own number and the sum of the squares of the others in its row.
+// A normalised cell, from its number and the sum of the squares of the others in its row.
 double normed(double x, double others, double width, double eps) {
-  if (x == 0) return 0;  // also where the whole row may be 0 and eps is
+  if (x == 0) return 0;  // even if the whole row and eps are 0
   return x / std::sqrt((x * x + others) / width + eps);
 }
 
-// It rises with its own number, and larger squares beside it bring it nearer to 0: so each end is
-// at a corner.
+// Rises with its own number; larger squares beside it bring it nearer to 0. So each end is at a
+// corner.
 Interval normed(Interval x, Interval others, double width, double eps) {
   return {normed(x.low, x.low < 0 ? others.low : others.high, width, eps),
           normed(x.high, x.high < 0 ? others.high : others.low, width, eps)};
@@ -77,7 +76,7 @@ struct RmsNorm {
     }
   }
 
-  // The squares beside a cell added up once for the whole row, not for each cell.
+  // The sum of squares is computed once per row, not once per cell.
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
     Range range{uninitialised(result.axes), uninitialised(result.axes)};
@@ -131,7 +130,7 @@ struct RmsNorm {
   }
 };
 
-// What learners make of the rows, before the gain.
+// A wrong norm of the rows, before the gain.
 using Norm = Matrix (*)(const Matrix& x, double eps);
 
 Matrix mean_squares(const Matrix& x, Along along = Along::rows) { return means(x * x, along); }

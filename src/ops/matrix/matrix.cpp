@@ -9,7 +9,7 @@
 #include "ops/numbers/functions.hpp"
 #include "tensor/tensor.hpp"
 
-// One number for each row, or for each column: the largest, the sum, the mean.
+// Matrix product, transpose, and one number for each row or column: the largest, the sum, the mean.
 
 namespace qkv::inline ops {
 namespace {
@@ -120,7 +120,7 @@ constinit const Operation transpose_operation = operation_of<Transpose>({
 
 namespace {
 
-// A row of nothing has no largest number and no mean.
+// An empty row has no largest number and no mean.
 void refuse_empty(const Call& call) {
   const Tensor& numbers = *call.inputs[0];
   if ((is_columnwise(call) ? numbers.rows() : numbers.columns()) > 0) return;

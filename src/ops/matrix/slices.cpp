@@ -26,7 +26,7 @@ struct Append {
     return c(1)(c.row - past.rows, c.column);
   }
 
-  // The names of all rows, where each has one.
+  // The labels of all rows, if each has one.
   static Axis rows_of(const Tensor& past, const Tensor& added) {
     Axis rows = past.row_axis();
     const Axis more = added.row_axis();
@@ -58,7 +58,7 @@ struct Append {
   }
 };
 
-// The result with each row from `first` on being the one that `taken` says.
+// The result with row `taken(row)` in place of each row from `first` on.
 template <class Taken>
 Tensor with_rows(const StepView& step, std::size_t first, Taken taken) {
   return by_matrix(Append::compute(call_of(step)), [&](const MatrixView& all) -> Matrix {
@@ -70,7 +70,7 @@ Tensor with_rows(const StepView& step, std::size_t first, Taken taken) {
   });
 }
 
-// Row t has the numbers of row t − 1: all of them, or the new ones alone.
+// Row t has the numbers of row t − 1: for all rows, or only for the new ones.
 std::vector<Tensor> stale(const StepView& step) {
   const std::size_t past = step.operand().rows();
   const auto before = [](std::size_t t) { return t - 1; };
@@ -80,7 +80,7 @@ std::vector<Tensor> stale(const StepView& step) {
   return results;
 }
 
-// The new rows, or the newest one, left out or zeros.
+// The new rows, or the newest one, left out or set to 0.
 std::vector<Tensor> not_appended(const StepView& step) {
   const Tensor all = Append::compute(call_of(step));
   const std::size_t past = step.operand().rows();
@@ -116,7 +116,7 @@ constexpr Mistake append_mistakes[] = {
     other_heads,
 };
 
-// The rows that stood first go back to the past, the others to what was new.
+// The gradient of the first rows goes to the past, that of the others to the new rows.
 template <bool is_new>
 struct AppendBackward {
   static Form form(const Call&) {
@@ -175,7 +175,7 @@ constexpr OptionRule take_options[] = {
     {.name = "heads", .says = "which heads are taken", .span = true},
 };
 
-// Counted from 0, the last one not included.
+// A range counted from 0, without its end.
 struct Taken {
   std::size_t from = 0;
   std::size_t to = 0;
@@ -194,7 +194,6 @@ Taken taken_of(const Call& call, std::string_view option, std::size_t all) {
   return {static_cast<std::size_t>(span[0]) - 1, static_cast<std::size_t>(span[1])};
 }
 
-// What is taken along each axis.
 struct TakenPart {
   Taken heads, rows, columns;
 
@@ -203,13 +202,13 @@ struct TakenPart {
         rows(taken_of(call, "rows", call.inputs[0]->rows())),
         columns(taken_of(call, "columns", call.inputs[0]->columns())) {}
 
-  // The operand's matrix that one of the result is cut from.
+  // The operand's matrix from which matrix `m` of the result is taken.
   std::size_t matrix(const Tensor& all, std::size_t m) const {
     return m / heads.size() * head_count(all) + heads.from + m % heads.size();
   }
 };
 
-// The axis with the names of what is left of it; a batch's words differ by sentence and go.
+// The axis with the labels that remain; a batch's labels differ by sentence and are dropped.
 Axis cut(Axis axis, const Taken& taken) {
   if (taken.size() == axis.size) return axis;
   const bool has_names = axis.labels.size() == axis.size;
@@ -261,7 +260,7 @@ struct Take {
   }
 };
 
-// What was taken gets its gradient, what stayed behind gets 0.
+// Cells that were taken get their gradient, all others 0.
 struct TakeBackward {
   static Form form(const Call&) {
     return {{"row column"}, "row column", "{0} where it was taken from, else 0"};

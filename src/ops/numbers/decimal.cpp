@@ -18,7 +18,7 @@ constexpr auto powers = [] {
 
 std::int64_t power(int places) { return powers[static_cast<std::size_t>(places)]; }
 
-// How often `factor` divides the number, which keeps the rest.
+// Divides `number` by `factor` as often as possible, and returns how often.
 int take_out(std::int64_t& number, std::int64_t factor) {
   int times = 0;
   for (; number % factor == 0; number /= factor) ++times;
@@ -94,8 +94,8 @@ Decimal operator*(Decimal a, Decimal b) {
   return Decimal::of(digits, a.places_ + b.places_, std::max(a.most_, b.most_));
 }
 
-// What is left of the lower number without common factors must be made of twos and fives: then the
-// quotient ends, after as many decimals as it has of the one or the other.
+// The quotient is finite if the reduced divisor has no prime factors but 2 and 5. It then has as
+// many more decimals as the higher of their powers.
 Decimal operator/(Decimal a, Decimal b) {
   if (!a.is_finite() || !b.is_finite()) return Decimal(a.value() / b.value()).made_of(a).made_of(b);
   if (b.digits_ == 0) return Decimal::unknown();

@@ -7,8 +7,8 @@
 
 namespace qkv::inline ops {
 
-/// Which cell of which operand a term of the arithmetic reads, and why that one: of other numbers
-/// the largest of a line may be another.
+/// The cell that a term of the arithmetic reads, and why that one: with other numbers, the largest
+/// cell of a line may be another.
 struct CellPlace {
   enum class Chosen { by_place, largest_of_row, largest_of_column };
   std::size_t operand = 0;
@@ -18,8 +18,8 @@ struct CellPlace {
   Chosen chosen = Chosen::by_place;
 };
 
-/// The arithmetic of one cell as a tree, so that it can be printed step by step. Built by the same
-/// template that computes the cell (`N cell(...)` with N = Expression).
+/// The arithmetic of one cell as a tree, to be printed step by step. Built by the template that
+/// computes the cell (`N cell(...)` with N = Expression).
 class Expression {
  public:
   enum class Kind {
@@ -44,17 +44,16 @@ class Expression {
   Expression(double number);  // NOLINT: a number is an expression
   static Expression of_cell(CellPlace place, double value);
   static Expression of(Kind kind, std::vector<Expression> parts);
-  /// What such a term is worth whose parts are worth that; not of a number or a cell.
+  /// Returns a term's value from its parts'. Throws std::logic_error for a number or a cell.
   static double worked_out(Kind kind, std::span<const double> parts);
 
   Kind kind() const { return node_->kind; }
   double value() const { return node_->value; }
-  const CellPlace& place() const { return node_->place; }  ///< only of a cell
+  const CellPlace& place() const { return node_->place; }  ///< for cells only
   /// Empty for numbers and cells.
   const std::vector<Expression>& parts() const { return node_->parts; }
-  std::size_t strides() const { return node_->strides; }  ///< to work the term out
-  /// The same for a term and its copies, so that a part used twice can be told from two equal ones;
-  /// and whether there are copies of it at all.
+  std::size_t strides() const { return node_->strides; }  ///< to evaluate the term
+  /// Equal for copies of one term, different for two equal terms. `is_shared`: copies exist.
   const void* identity() const { return node_.get(); }
   bool is_shared() const { return node_.use_count() > 1; }
 

@@ -11,15 +11,15 @@
 
 namespace qkv::inline ops {
 
-/// e^(x − top), with the limits that a subtraction of infinities would lose: a hidden score adds
-/// nothing, also where all are hidden, and scores of +inf share the row among themselves.
+/// Returns e^(x − top), with limits where infinities are subtracted: a hidden score adds nothing,
+/// even if all are hidden, and scores of +inf share the row equally.
 inline double power(double x, double top) {
   if (x == -infinity) return 0;
   return top == infinity ? (x == infinity ? 1 : 0) : std::exp(x - top);
 }
 
 inline Expression power(const Expression& x, const Expression& top) {
-  if (x.value() == infinity) return 1.0;  // as above: infinity less infinity is no arithmetic
+  if (x.value() == infinity) return 1.0;  // as above: inf − inf has no value
   if (x.value() == -infinity && top.value() == -infinity) return 0.0;
   return Expression::of(Expression::Kind::exponential, {x - top});
 }
@@ -32,18 +32,18 @@ inline Interval power(Interval x, Interval top) {
   return {power(x.low, top.high), power(x.high, top.low)};
 }
 
-/// The larger of two numbers; what is no number makes none.
+/// Returns the larger of two numbers; NaN if either is NaN.
 inline double nan_max(double a, double b) { return a >= b || std::isnan(a) ? a : b; }
 inline Interval nan_max(Interval a, Interval b) {
   return {nan_max(a.low, b.low), nan_max(a.high, b.high)};
 }
-/// What is not known may be the largest.
+/// An unknown number may be the largest.
 inline Decimal nan_max(const Decimal& a, const Decimal& b) {
   if (!a.is_exact() || !b.is_exact()) return Decimal::unknown();
   return a.value() >= b.value() ? a : b;
 }
 
-/// The largest of term(0), term(1), …, of which there must be one.
+/// Returns the largest of term(0), term(1), …; `count` must be at least 1.
 template <class N, class Term>
 N nan_max_of(std::size_t count, Term term) {
   if constexpr (std::is_same_v<N, Expression>) {
@@ -58,13 +58,13 @@ N nan_max_of(std::size_t count, Term term) {
   }
 }
 
-/// The root that a norm divides by.
+/// Returns the root that a norm divides by.
 template <class N>
 N root_of(const N& square) {
   return sqrt(square);
 }
 
-/// Squares too large for a double leave no norm, rather than one of zeros.
+/// Squares too large for a double give NaN, not a norm of zeros.
 template <>
 inline double root_of(const double& square) {
   return std::isinf(square) ? std::nan("") : std::sqrt(square);
@@ -76,14 +76,14 @@ inline Expression opposite(const Expression& x) {
 }
 inline Decimal opposite(Decimal x) { return Decimal(0.0) - x; }
 
-/// 1 / (1 + e^(−x)), a share between 0 and 1.
+/// Returns 1 / (1 + e^(−x)), between 0 and 1.
 template <class N>
 N sigmoid(const N& x) {
   using std::exp;
   return N(1.0) / (N(1.0) + exp(opposite(x)));
 }
 
-/// It rises with x.
+/// Monotone: the ends give the range.
 inline Interval sigmoid(Interval x) { return {sigmoid(x.low), sigmoid(x.high)}; }
 
 }  // namespace qkv::inline ops

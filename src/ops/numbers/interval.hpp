@@ -6,8 +6,8 @@
 
 namespace qkv::inline ops {
 
-/// All numbers from `low` to `high`: what a cell can be when each of its inputs is only known to
-/// within a unit of its last digit.
+/// All numbers from `low` to `high`: the possible values of a cell whose inputs are known to within
+/// a unit of their last digit.
 struct Interval {
   double low = 0;
   double high = 0;
@@ -23,7 +23,7 @@ inline constexpr Interval everything{-std::numeric_limits<double>::infinity(),
 inline Interval operator+(Interval a, Interval b) { return {a.low + b.low, a.high + b.high}; }
 inline Interval operator-(Interval a, Interval b) { return {a.low - b.high, a.high - b.low}; }
 
-/// In an interval nothing times infinity is nothing: an exact zero removes what it multiplies.
+/// Here 0 · ∞ is 0: an exact zero removes its other factor.
 inline Interval operator*(Interval a, Interval b) {
   const auto times = [](double x, double y) { return x == 0 || y == 0 ? 0 : x * y; };
   const auto [low, high] = std::minmax(
@@ -31,7 +31,7 @@ inline Interval operator*(Interval a, Interval b) {
   return {low, high};
 }
 
-/// Dividing by an interval that holds zero can give anything.
+/// Returns `everything` if the divisor contains 0.
 inline Interval operator/(Interval a, Interval b) {
   if (b.low <= 0 && b.high >= 0) return everything;
   const auto [low, high] =
@@ -39,14 +39,14 @@ inline Interval operator/(Interval a, Interval b) {
   return {low, high};
 }
 
-/// x · x, which is never below 0: its two factors are one number.
+/// Returns x · x, which is never below 0 because both factors are one number.
 inline Interval square(Interval x) {
   const auto [low, high] = std::minmax({x.low * x.low, x.high * x.high});
   return {x.low < 0 && x.high > 0 ? 0 : low, high};
 }
 
 inline Interval exp(Interval x) { return {std::exp(x.low), std::exp(x.high)}; }
-/// Of what is not above 0 there is no logarithm: its range begins at minus infinity.
+/// Numbers not above 0 have no logarithm: there the range begins at minus infinity.
 inline Interval log(Interval x) {
   constexpr double bottom = -std::numeric_limits<double>::infinity();
   return {x.low > 0 ? std::log(x.low) : bottom, x.high > 0 ? std::log(x.high) : bottom};

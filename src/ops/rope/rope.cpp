@@ -17,14 +17,13 @@
 namespace qkv::inline ops {
 namespace {
 
-/// What learners and programs get wrong about rotary positions.
 inline constexpr std::size_t rope_mistakes_count = 17;
 
 extern const Mistake rope_mistakes[rope_mistakes_count];
 
 Tensor right_result(const StepView& step) { return rope_operation.compute(call_of(step)); }
 
-// The step's result with something wrong about its rotation.
+// The step's result with a change to its rotation.
 template <class Change>
 Tensor with_rotation(const StepView& step, Change change) {
   const Call call = call_of(step);
@@ -35,7 +34,7 @@ Tensor with_rotation(const StepView& step, Change change) {
 
 bool are_given(const StepView& step) { return step.inputs.size() == 2; }
 
-// The same with other options; nothing where the angles are given.
+// The same with a change to its options; empty if the angles are given.
 template <class Change>
 std::vector<Tensor> with_options(const StepView& step, Change change) {
   if (are_given(step)) return {};
@@ -66,7 +65,7 @@ std::vector<Tensor> sin_cos_swapped(const StepView& step) {
   return {with_rotation(step, [](Rotation& r) { r.sin_cos_swapped = true; })};
 }
 
-// Degrees for radians: in a calculator's wrong mode, or worked out where none are due.
+// Radians taken for degrees, as by a calculator in the wrong mode, or converted without need.
 std::vector<Tensor> in_degrees(const StepView& step) {
   constexpr double degree = std::numbers::pi / 180;
   return {with_rotation(step, [](Rotation& r) { r.times = degree; }),
@@ -79,7 +78,7 @@ std::vector<Tensor> offset(const StepView& step) {
           with_rotation(step, [](Rotation& r) { r.first -= 1; })};
 }
 
-// i, i + 1, 4i or 2(i + 1) where 2i belongs: each pair's own power of the base.
+// i, i + 1, 4i or 2(i + 1) instead of 2i: the exponent of each pair.
 std::vector<Tensor> exponent(const StepView& step) {
   std::vector<Tensor> results;
   if (are_given(step)) return results;
@@ -147,7 +146,7 @@ std::vector<Tensor> twice(const StepView& step) {
   return {rope_operation.compute(call)};
 }
 
-// All heads side by side, as they are before they are cut, turned as one row.
+// All heads side by side, as before the split, rotated as one row.
 std::vector<Tensor> before_split(const StepView& step) {
   const Tensor& x = step.operand();
   const std::size_t heads = head_count(x);
@@ -163,7 +162,7 @@ std::vector<Tensor> before_split(const StepView& step) {
                work(rope_operation, work(concat_heads_operation, x, {}), wide), cut)};
 }
 
-// The norm that queries and keys go through before they are turned, and what is done in between.
+// The norm of queries and keys before their rotation, and the steps in between; else nullptr.
 const StepView* norm_before(const StepView& step, std::vector<const StepView*>& between) {
   for (const StepView* at = step.inputs[0]; at->operation; at = at->inputs[0]) {
     if (at->operation == &rms_norm_operation || at->operation == &layer_norm_operation) return at;
@@ -200,7 +199,7 @@ std::vector<Tensor> from_zero(const StepView& step) {
   return with_options(step, [](Options& o) { o.set("first", 0.0); });
 }
 
-// By how many rows the cache still keeps, where older ones have been dropped.
+// Positions from the number of rows that the cache keeps, after older ones were dropped.
 std::vector<Tensor> by_rows_kept(const StepView& step) {
   std::vector<Tensor> results;
   for (const StepView& later : step.all) {
@@ -248,7 +247,7 @@ constinit const Mistake rope_mistakes[rope_mistakes_count] = {
      "Rows that were dropped still count: the position is the token's own.", by_rows_kept},
 };
 
-// The step's own call with the gradient in the rows' place: what is turned is turned back.
+// The forward call with the output's gradient in place of the rows.
 Call forward(const Call& call) {
   Call there = call;
   there.inputs = {call.inputs[grad_output]};
@@ -260,7 +259,7 @@ Call forward(const Call& call) {
   return there;
 }
 
-// A rotation's transpose is the turn by the opposite angle.
+// A rotation's transpose is the rotation by the opposite angle.
 struct RopeBackward {
   static Form form(const Call& call) {
     const bool are_given = call.inputs.size() > first_saved;
@@ -285,7 +284,7 @@ struct RopeBackward {
       return by_given(own, partner, c(first_saved)(c.row, place.pair), place.is_first);
     }
     const double position = rope.first + static_cast<double>(c.row);
-    if constexpr (std::is_same_v<N, Decimal>) {  // cosines have no last decimal but at 0
+    if constexpr (std::is_same_v<N, Decimal>) {  // cosines are exact only at 0
       return position == 0 && rope.attention_factor() == 1 ? own : Decimal::unknown();
     } else {
       using Angle = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
@@ -324,7 +323,7 @@ struct RopeBackward {
   }
 };
 
-// Where angles are given, a pair's own moves it along its circle: dθ = dY_2 · Y_1 − dY_1 · Y_2.
+// A given angle moves its pair along a circle: dθ = dY_2 · Y_1 − dY_1 · Y_2.
 struct GradAngles {
   static Form form(const Call&) {
     return {{"row column", "row inner", "row column"},
@@ -378,7 +377,7 @@ constinit const Operation rope_grad_angles = gradient_of<Gradient<GradAngles>>({
     .mistakes = {},
 });
 
-/// The way back through a turn by positions: to the rows, and to the angles where those are given.
+/// The backward rule of rope: to the rows, and to the angles if those are given.
 BackwardRule rope_backward(const OperandRef& use) {
   if (use.operand == 1) return {&rope_grad_angles, {BackwardRule::result}};
   BackwardRule way{&rope_gradient};
@@ -443,7 +442,7 @@ struct Rope {
         .shares_heads = true};
   }
 
-  // Su and others (2021), "RoFormer": a pair of columns is turned by its position's angle.
+  // Su and others (2021), "RoFormer": a pair of columns is rotated by its position's angle.
   template <class N>
   static N cell(const Cell<N>& c) {
     const RopeOptions rope = RopeOptions::of(*c.call);
@@ -472,7 +471,7 @@ struct Rope {
   static N by_position(const N& own, const N& partner, const RopeOptions& rope, double position,
                        const PairPlace& place) {
     const double attention_factor = rope.attention_factor();
-    if constexpr (std::is_same_v<N, Decimal>) {  // cosines have no last decimal but at 0
+    if constexpr (std::is_same_v<N, Decimal>) {  // cosines are exact only at 0
       return position == 0 && attention_factor == 1 ? own : Decimal::unknown();
     } else {
       using Angle = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;

@@ -41,20 +41,19 @@ std::size_t width_of(const Call& call) {
   return static_cast<std::size_t>(width);
 }
 
-// A number that a scaling can't do without.
 double needed(const Call& call, std::string_view name, std::string_view scaling) {
   const double* number = call.options->if_number(name);
   if (!number) refuse(call, fmt::format("scaling = \"{}\" needs {} = …", scaling, name));
   return *number;
 }
 
-// The pair that turns so many times in a text of the original length, as a fraction.
+// The index, as a fraction, of the pair with so many rotations over the original length.
 double pair_with_turns(const RopeOptions& rope, double turns) {
   return static_cast<double>(rope.width) *
          std::log(rope.original / (turns * 2 * std::numbers::pi)) / (2 * std::log(rope.base));
 }
 
-// Peng and others (2023), "YaRN": pairs that turn often are kept, those that turn seldom divided.
+// Peng and others (2023), "YaRN": fast pairs keep their angles, those of slow pairs are divided.
 void find_yarn_ramp(const Options& options, RopeOptions& rope) {
   rope.low = std::max(0.0, std::floor(pair_with_turns(rope, options.number("beta_fast", 32))));
   rope.high = std::min(static_cast<double>(rope.width) - 1,
@@ -110,7 +109,7 @@ double RopeOptions::kept_fraction(std::size_t pair) const {
     case Scaling::linear: return 0;
     case Scaling::yarn:
       return 1 - std::clamp((static_cast<double>(pair) - low) / (high - low), 0.0, 1.0);
-    case Scaling::llama3: {  // by how often the pair turns in the original text
+    case Scaling::llama3: {  // by the pair's rotations over the original text
       const double exponent = -2.0 * static_cast<double>(pair) / static_cast<double>(width);
       const double turns = original * std::pow(base, exponent) / (2 * std::numbers::pi);
       if (turns < low) return 0;
@@ -143,7 +142,6 @@ Rotation Rotation::of(const RopeOptions& options) {
 
 namespace {
 
-// Cosine and sine of one row's angles, over its columns.
 void fill(const Rotation& rotation, std::span<const double> angles, std::span<double> cosines,
           std::span<double> sines) {
   for (std::size_t j = 0; j < rotation.width; ++j) {
@@ -170,7 +168,6 @@ void rotate_row(const Rotation& rotation, const double* cosines, const double* s
   }
 }
 
-// By given angles, one for each pair.
 void rotate_by(std::span<const double> angles, const Rotation& rotation, std::span<double> cells) {
   std::vector<double> cosines(rotation.width);
   std::vector<double> sines(rotation.width);
@@ -216,7 +213,7 @@ Interval rotated_range(Interval own, Interval partner, Interval angle, bool is_f
   Interval range{infinity, -infinity};
   for (const double x : {own.low, own.high}) {
     for (const double y : {partner.low, partner.high}) {
-      // x·cos θ − y·sin θ is r·cos(θ + φ): it ends where the angle does, or at a whole turn.
+      // x·cos θ − y·sin θ is r·cos(θ + φ): extremes are at the angle's ends, or where θ + φ is k·π.
       const double other = is_first ? y : -y;
       const double size = std::hypot(x, y);
       const double phase = std::atan2(other, x);

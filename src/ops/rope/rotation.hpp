@@ -9,11 +9,11 @@
 
 namespace qkv::inline ops {
 
-/// Which columns turn together: 2i − 1 and 2i (the paper, LLaMA's own code), or i and i + width/2
+/// Which columns form a pair: 2i − 1 and 2i (the paper, LLaMA's own code), or i and i + width/2
 /// (Hugging Face, GPT-NeoX).
 enum class Pairing { interleaved, halves };
 
-/// Where a column stands among the pairs that turn.
+/// A column's place among the rotated pairs.
 struct PairPlace {
   std::size_t pair;     ///< from 0
   std::size_t partner;  ///< the other column of the pair
@@ -21,32 +21,31 @@ struct PairPlace {
 };
 PairPlace pair_place(Pairing pairing, std::size_t width, std::size_t column);
 
-/// The options of a step of op rope: which columns turn, and what is done to the angles of texts
-/// longer than the model was trained on (as `rope_scaling` of Hugging Face's transformers has it).
+/// The options of a rope step: which columns are rotated, and how angles are scaled for texts
+/// longer than in training (`rope_scaling` of Hugging Face's transformers).
 struct RopeOptions {
   enum class Scaling { none, linear, ntk, dynamic, yarn, llama3 };
 
   Pairing pairing = Pairing::interleaved;
-  std::size_t width = 0;  ///< how many columns turn, from the first on
+  std::size_t width = 0;  ///< number of rotated columns, from the first on
   double base = 10000;
   double first = 0;  ///< the position of the first row
   Scaling scaling = Scaling::none;
   double factor = 1;
-  double original = 0;  ///< how long a text the model was trained on
-  double rows = 0;      ///< how long this one is
-  double low = 0;       ///< the ramp of yarn in pairs, of llama3 in turns of the original text
+  double original = 0;  ///< length of the texts in training, in tokens
+  double rows = 0;      ///< length of this text
+  double low = 0;       ///< the ramp: yarn's in pairs, llama3's in rotations over the original text
   double high = 0;
 
-  /// Of a step that fits. Throws InputError where one does not.
+  /// Returns the options of a step. Throws InputError if they do not fit.
   static RopeOptions of(const Call& call);
 
-  bool are_given() const { return rows == 0; }  ///< the angles, by a second operand
-  /// How much of a pair's own angle is kept: 1 all, 0 none of it but what the factor leaves.
+  bool are_given() const { return rows == 0; }  ///< the angles, as a second operand
+  /// Returns the kept fraction of a pair's own angle: 1 all of it, 0 all divided by `factor`.
   double kept_fraction(std::size_t pair) const;
-  double attention_factor()
-      const;  ///< what cosine and sine are multiplied by: yarn's attention factor
+  double attention_factor() const;  ///< the factor of cosine and sine (yarn)
 
-  /// The angle of a pair at a position: p · base^(−2i/width), and what the scaling makes of it.
+  /// Returns the angle of a pair at a position, p · base^(−2i/width), with the scaling applied.
   template <class N>
   N angle(double position, std::size_t pair) const {
     using std::pow;
@@ -59,7 +58,7 @@ struct RopeOptions {
   }
 
  private:
-  // Of a single pair every base is as good: its angle is the position itself.
+  // With a single pair the base does not matter: its angle is the position itself.
   template <class N>
   N scaled_base() const {
     using std::pow;
@@ -72,24 +71,24 @@ struct RopeOptions {
   }
 };
 
-/// How rows are turned: what a step of op rope does, and what learners do in its place.
+/// How rows are rotated, by a rope step or by a mistake in its place.
 struct Rotation {
   std::size_t width = 0;
-  Pairing pairs = Pairing::interleaved;  ///< which columns turn together
-  Pairing table = Pairing::interleaved;  ///< in which order the angles stand over the columns
+  Pairing pairs = Pairing::interleaved;  ///< which columns form a pair
+  Pairing table = Pairing::interleaved;  ///< the order of the angles over the columns
   double first = 0;
-  Vector inv_freq = {};  ///< the angle of each pair at position 1; none where angles are given
+  Vector inv_freq = {};  ///< the angle of each pair at position 1; empty if angles are given
   double attention_factor = 1;
-  double times = 1;  ///< what each angle is multiplied by: −1 turns backwards
+  double times = 1;  ///< factor of each angle: −1 rotates backwards
   bool sin_cos_swapped = false;
 
   static Rotation of(const RopeOptions& options);
 };
 
-/// What a row's columns are multiplied by: themselves by cosines, their partners by sines.
+/// The factors of a row's columns: cosines for themselves, sines for their partners.
 class RopeTable {
  public:
-  /// For so many positions, each with a row of its own.
+  /// A table of `rows` positions, one row each.
   RopeTable(const Rotation& rotation, std::size_t rows);
   void turn(std::size_t row, std::span<double> cells) const;
 
@@ -98,11 +97,10 @@ class RopeTable {
   Matrix cosines_, sines_;
 };
 
-/// `result` with each row of the first operand turned; by the angles of the second, if there is
-/// one.
+/// Returns `result` with the first operand's rows rotated, by the second operand's angles if given.
 Tensor turned(const Call& call, Tensor result, const Rotation& rotation);
 
-/// x₁·cos θ ∓ x₂·sin θ over all angles and all numbers of two intervals.
+/// Returns the range of x₁·cos θ ∓ x₂·sin θ over all numbers of the intervals.
 Interval rotated_range(Interval own, Interval partner, Interval angle, bool is_first);
 
 }  // namespace qkv::inline ops

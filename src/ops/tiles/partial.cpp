@@ -22,7 +22,7 @@ N log_sum_exp(const Line<N>& line) {
   return top + log(sum<N>(line.size(), [&](std::size_t j) { return power(line(j), top); }));
 }
 
-// It rises with each of its numbers.
+// Rises with each of its numbers.
 template <>
 Interval log_sum_exp(const Line<Interval>& line) {
   const auto corner = [&](bool high) {
@@ -57,7 +57,7 @@ struct LogSumExp {
   }
 };
 
-// Maximum and sum as the step has them; of scores they are made here.
+// The step's maximum and sum, computed here if its operand is the scores.
 struct TopAndSum {
   Matrix top, sum;
 };
@@ -90,7 +90,7 @@ constexpr Mistake log_sum_exp_mistakes[] = {
      "The powers were worked with the maximum taken off; add it again.", by_parts<without_top>},
 };
 
-// L of scores: dS is dL by their softmax, e^(S − L).
+// L = ln Σ e^S: dS = dL ∘ e^(S − L), which is dL times their softmax.
 struct GradScoresOfSum {
   static Form form(const Call&) {
     return {{"query 1", "query key", "query 1"}, "query key", "{0} ∘ e^({1} − {2})"};
@@ -102,7 +102,7 @@ struct GradScoresOfSum {
   }
 };
 
-// L = m + ln l.
+// L = m + ln l: dl = dL / l.
 struct GradSumOfPowers {
   static Form form(const Call&) { return {{"query 1"}, "query 1", "{0} / {1}"}; }
 
@@ -170,7 +170,7 @@ std::vector<Tensor> with_pairs(const StepView& step, double (*formula)(double sc
   })};
 }
 
-// The step with the maximum of the tile alone.
+// The step's result with the maximum of the tile alone.
 std::vector<Tensor> by_own_max(const StepView& step) {
   if (!upstream_scores(step).before) return {};
   const Tensor top = by_operands(call_of(step), *step.inputs[1]->tensor,
@@ -216,7 +216,7 @@ constexpr Mistake tile_weights_mistakes[] = {
     {"softmax.unmasked", "The mask was ignored.", "e to the power of -inf is 0.", unmasked},
 };
 
-// P = e^(S − m): dS = dP ∘ P, and m gets what all lose.
+// P = e^(S − m): dS = dP ∘ P, and dm is minus the row sums of dS.
 struct GradTileScores {
   static Form form(const Call&) { return {{"query key"}, "query key", "{0} ∘ {2}"}; }
 
@@ -315,14 +315,14 @@ std::vector<Tensor> weights_by_old_max(const StepView& weights) {
 
 namespace {
 
-// What stands in a cell: the two partial outputs, and the log-sum-exp of each.
+// The operands of a cell: two partial outputs, and the log-sum-exp of each.
 template <class N>
 struct Parts {
   N output_1, lse_1, output_2, lse_2;
 };
 
-// (e^(L_1 − M) · O_1 + e^(L_2 − M) · O_2) / (e^(L_1 − M) + e^(L_2 − M)), M being the larger of the
-// two: any other gives the same, but this one never overflows. Where all is hidden it is 0.
+// (e^(L_1 − M) · O_1 + e^(L_2 − M) · O_2) / (e^(L_1 − M) + e^(L_2 − M)), where M is the larger of
+// the two: any other gives the same, but this one never overflows. 0 if everything is hidden.
 template <class N>
 N merged(const Parts<N>& p) {
   const N lses[] = {p.lse_1, p.lse_2};
@@ -333,12 +333,12 @@ N merged(const Parts<N>& p) {
   return (first * p.output_1 + second * p.output_2) / (first + second);
 }
 
-// The share of the first part: the larger its own log-sum-exp and the smaller the other's.
+// The share of the first part: it rises with its own log-sum-exp and falls with the other's.
 double share_of_first(double lse_1, double lse_2) {
   return merged(Parts<double>{1, lse_1, 0, lse_2});
 }
 
-// Rises with both outputs, and is in between them: the range ends where the shares do.
+// Rises with both outputs and lies between them: extremes are at the extremes of the share.
 template <>
 Interval merged(const Parts<Interval>& p) {
   if (p.lse_1.high == -infinity && p.lse_2.high == -infinity) return 0.0;
@@ -351,7 +351,7 @@ Interval merged(const Parts<Interval>& p) {
                    mixed(most, p.output_1.high, p.output_2.high))};
 }
 
-// What is alone stays as it is, whatever its share was rounded to.
+// A part that is alone stays as it is, however its share was rounded.
 template <>
 Decimal merged(const Parts<Decimal>& p) {
   if (p.lse_1.value() == -infinity) return p.output_2;
@@ -418,7 +418,6 @@ constexpr Mistake merge_mistakes[] = {
      by_cells<base_2>},
 };
 
-// What an output counts for: its share of the two.
 template <class N>
 N share_of(const N& own, const N& other) {
   return merged(Parts<N>{1.0, own, 0.0, other});
@@ -438,7 +437,7 @@ struct GradPart {
   }
 };
 
-// The share grows by itself times what is left of 1; so dL_1 is the sum of dO ∘ s · (O_1 − O).
+// s grows with L_1 by s · (1 − s), so dL_1 is the sum of dO ∘ s · (O_1 − O).
 struct GradShare {
   static Form form(const Call&) {
     return {{"query d_v", "query 1", "query 1", "query d_v", "query d_v"},

@@ -25,7 +25,7 @@ struct RunningMax {
             "the largest of {0} and each column of {1}"};
   }
 
-  // What was the largest before, then the scores of the tile.
+  // The maximum before, then the scores of the tile.
   template <class N>
   static N cell(const Cell<N>& c) {
     const std::size_t before = c.call->inputs.size() - 1;
@@ -36,7 +36,7 @@ struct RunningMax {
   }
 };
 
-// The maximum of before, or that of the tile alone.
+// The maximum before, or that of the tile alone.
 std::vector<Tensor> not_updated(const StepView& step) {
   if (step.inputs.size() < 2) return {};
   Call tile = call_of(step);
@@ -49,7 +49,7 @@ constexpr Mistake running_max_mistakes[] = {
      "The larger of the two is the maximum so far.", not_updated},
 };
 
-// The largest score gets the gradient, or what was the largest before; equal ones share it.
+// The gradient goes to the largest score or to the maximum before; equal ones share it.
 struct GradScoresOfMax {
   static Form form(const Call& call) {
     return {{"query 1", "query key", "query 1"},
@@ -123,7 +123,7 @@ N factor(const Cell<N>& c, std::size_t then, std::size_t now) {
   return power(c(then)(c.row, 0), c(now)(c.row, 0));
 }
 
-// X = e^(m_old − m) · X_before + what the tile adds; the axes are those of X.
+// X = e^(m_old − m) · X_before + what the tile adds; `Axes` are those of X.
 template <class Axes>
 struct GradBefore {
   static Form form(const Call&) {
@@ -136,7 +136,7 @@ struct GradBefore {
   }
 };
 
-// The maximum before it gets what its factor would gain, the new one loses that.
+// The maximum before gets the gradient of its factor, the new maximum minus that.
 template <class Axes, bool is_before>
 struct GradMaximum {
   static Form form(const Call&) {
@@ -189,7 +189,7 @@ constexpr Operation grad_new_maximum = gradient_of<Gradient<GradMaximum<Axes, fa
     .notice = "In the end the maximum cancels out: its gradients sum to 0.",
 });
 
-// What was added up gets the sum's gradient.
+// Each term of the sum gets the sum's gradient.
 struct GradTile {
   static Form form(const Call&) {
     return {{"query 1", "query key"}, "query key", "{0}, the same for each key"};
@@ -207,7 +207,7 @@ constinit const Operation sum_grad_tile = gradient_of<Gradient<GradTile>>({
     .notice = "The same in the whole row.",
 });
 
-// What the tile adds to the output is P·V: dP = dO·Vᵀ, dV = Pᵀ·dO.
+// The tile adds P·V to the output: dP = dO·Vᵀ, dV = Pᵀ·dO.
 struct GradWeightsOfTile {
   static constexpr std::string_view axes[] = {"query d_v", "query key", "key d_v"};
   static constexpr Factor left{grad_output, false}, right{first_saved, true};
@@ -232,7 +232,7 @@ constinit const Operation output_grad_values = product_gradient<GradValuesOfTile
     .notice = "A value that no query looked at gets 0.",
 });
 
-// To what was found before, to the maximum before and to the new one: the first three operands.
+// The backward rule to the result before, the maximum before and the new one, operands 0 to 2.
 template <class Axes>
 BackwardRule rescaling_backward(std::size_t operand) {
   if (operand == 0) return {&grad_before<Axes>, {1, 2}};
@@ -240,7 +240,7 @@ BackwardRule rescaling_backward(std::size_t operand) {
   return {&grad_new_maximum<Axes>, {1, 0}};
 }
 
-/// The way back through a tile's running sum and through its running output.
+/// The backward rules of running_sum and of running_output.
 BackwardRule running_sum_backward(const OperandRef& use) {
   if (use.operand + 1 == use.operands) return {&sum_grad_tile};
   return rescaling_backward<OfSum>(use.operand);
@@ -274,7 +274,7 @@ struct RunningSum {
   }
 };
 
-// What the tile adds.
+// The tile's part of the sum.
 Tensor sum_of(const Tensor& weights) {
   Tensor total = uninitialised_like(weights);
   total.axes.back() = {.name = "", .size = 1};
@@ -290,7 +290,7 @@ std::vector<Tensor> sum_with_tile(const StepView& step) {
   return combined(step, sum_of(*step.inputs.back()->tensor), formula);
 }
 
-// The sum of weights that were worked from the maximum before the tile.
+// The sum of weights computed with the maximum before the tile.
 std::vector<Tensor> sum_max_not_updated(const StepView& step) {
   std::vector<Tensor> versions;
   for (const Tensor& weights : weights_by_old_max(*step.inputs.back())) {
@@ -361,7 +361,7 @@ struct RunningOutput {
 
 const StepView& weights_of(const StepView& step) { return *step.inputs[step.inputs.size() - 2]; }
 
-// The product that a tile adds, from these weights.
+// What the tile adds, from these weights.
 Tensor tile_of(const StepView& step, const Tensor& weights) {
   Call call = call_of(step);
   call.inputs = {&weights, call.inputs.back()};
@@ -373,7 +373,7 @@ std::vector<Tensor> with_tile(const StepView& step) {
   return combined(step, tile_of(step, *weights_of(step).tensor), formula);
 }
 
-// The output from weights that were worked from the maximum before the tile.
+// The output from weights computed with the maximum before the tile.
 std::vector<Tensor> max_not_updated(const StepView& step) {
   std::vector<Tensor> versions;
   for (const Tensor& weights : weights_by_old_max(weights_of(step))) {
@@ -388,7 +388,6 @@ double right(double before, double then, double now, double tile) {
   return power(then, now) * before + tile;
 }
 
-// Each row divided by its number of a column.
 Tensor divided(const Tensor& numbers, const Tensor& column) {
   Call call{.step = "divided", .inputs = {&numbers, &column}, .names = {"O", "l"}};
   return by_operands(call, numbers, [](const Operands& of) -> Matrix {

@@ -109,10 +109,10 @@ step = [{name = "A", op = "softmax", of = ["scores"]}]
     return step_text(it.lesson, it.trace, it.trace.steps[0], {.intermediates = intermediates});
   };
   CHECK(shown(false).find("on the way: ") == std::string::npos);
-  CHECK(shown(false).find("  the numbers on the way to it: qkv run small --step A --way\n") !=
+  CHECK(shown(false).find("  intermediates: qkv run small --step A --intermediates\n") !=
         std::string::npos);
   CHECK(shown(true).find("  on the way: minus the largest\n") != std::string::npos);
-  CHECK(shown(true).find("--way") == std::string::npos);
+  CHECK(shown(true).find("--intermediates") == std::string::npos);
 }
 
 TEST_CASE("a hidden cell is not the one that is worked out") {
