@@ -22,7 +22,7 @@ namespace {
 constexpr int bad_input = 2;
 constexpr int internal_error = 3;
 
-// Each line of the message is a fault of its own.
+// Each line of the message is a separate fault.
 void print_error_lines(std::string_view message) {
   while (!message.empty()) {
     const std::size_t end = std::min(message.find('\n'), message.size());
@@ -34,15 +34,15 @@ void print_error_lines(std::string_view message) {
 
 std::atomic<bool> memory_ran_out = false;
 
-// What operator new calls before it gives up. The library lets some of its own functions throw
-// nothing (a directory's next entry): what ended there is no longer known when the program ends.
+// Called by operator new before it fails. Some noexcept functions of the library (a directory's
+// next entry) terminate then, without the reason.
 void note_out_of_memory() {
   memory_ran_out = true;
   throw std::bad_alloc();
 }
 
-// The last word where there is not even memory to say why, or none for what runs before main: it
-// allocates nothing. Anything else that is not caught aborts, as it would without this.
+// The last message if memory is too short to report it, or if it runs out before main: it allocates
+// nothing. Any other uncaught exception aborts as usual.
 [[noreturn]] void terminate_uncaught() {
   bool is_out_of_memory = false;
   try {
@@ -59,7 +59,7 @@ void note_out_of_memory() {
   ::_exit(bad_input);
 }
 
-// Before all others: some of the libraries' own objects allocate when they are made.
+// Runs before all other constructors: those of some libraries allocate.
 [[gnu::constructor(101)]] void install_memory_handlers() {
   std::set_new_handler(note_out_of_memory);
   std::set_terminate(terminate_uncaught);
@@ -68,8 +68,8 @@ void note_out_of_memory() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_DFL);  // a reader who has seen enough ends the program quietly
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may grow no further is a write that fails
+  std::signal(SIGPIPE, SIG_DFL);  // a closed pipe ends the program quietly
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit fails instead
   try {
     const int status = qkv::run_app(argc, argv);
     qkv::finish_output();

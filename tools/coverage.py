@@ -24,29 +24,24 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # What reads bytes that come from a stranger: the room and the file, whichever folder of the room it is in.
 READERS = {
-    "CSV, TSV and their labels": "formats/csv.cpp formats/csv_[hlprt]* formats/cell.cpp",
-    "JSON": "formats/json.cpp formats/nested_list.cpp",
-    "`.npy`, `.npz`": "formats/npy.cpp formats/dtype.* formats/npz.cpp formats/zip.cpp",
+    "CSV, TSV and their labels": "formats/csv.cpp formats/csv_layout.*",
+    "JSON": "formats/json.cpp",
+    "`.npy`, `.npz`": "formats/npy.cpp formats/dtype.* formats/npz.cpp",
     "`.safetensors`": "formats/safetensors.cpp",
-    "pasted text": "formats/pasted*",
-    "a number": "formats/numeral.cpp",
-    "files of a directory or an archive": "formats/dump.cpp formats/found_files.cpp formats/file_stem.cpp "
-                                          "formats/foreign.cpp formats/format.cpp formats/read_file.cpp",
-    "`00-lesson.json` and its sums": "formats/manifest.* formats/proof.cpp formats/sha256.cpp",
-    "a submission": "check/submission.cpp check/step_name.cpp check/arrange.* check/reading.*",
-    "a lesson's TOML": "lesson/read.cpp lesson/toml_reader.* lesson/given.cpp lesson/step_*.cpp "
-                       "lesson/expectation.cpp lesson/*_table.cpp lesson/unreadable.cpp",
-    "a lesson's prose": "lesson/prose.cpp lesson/statistic.cpp",
-    "files that a lesson names": "lesson/own_directory.cpp",
-    "a cell, `--set`, `--patch`": "trace/reference.cpp lesson/set.cpp",
-    "a model's files and index": "model/model_files.cpp model/weights.* formats/mapped_file.cpp",
-    "config.json": "model/facts.* model/*_facts.cpp model/config_rules.cpp",
-    "a model's tensors": "model/*architecture.* model/*_layout.cpp model/layout.cpp model/family.cpp "
-                         "model/tensor_names.cpp",
-    "a tokeniser's files": "tokens/bpe_files.cpp tokens/cutting_json.* model/tokeniser.cpp",
-    "how a tokeniser cuts": "tokens/bpe.* tokens/cutter.* tokens/pattern* tokens/byte_letters.cpp "
-                            "tokens/gpt2_words.cpp tokens/words.cpp",
-    "keys": "interactive/keys.cpp interactive/line_edit.cpp",
+    "pasted text": "formats/printed_text.cpp",
+    "a number, a cell": "formats/numeral.cpp",
+    "files of a directory or an archive": "formats/find_files.cpp formats/format.cpp formats/read_file.cpp",
+    "`00-lesson.json` and its sums": "formats/manifest.*",
+    "a submission": "check/submission.cpp check/step_names.cpp check/layout.* check/interpretation.cpp",
+    "a lesson's TOML": "lesson/read.cpp lesson/toml_reader.* lesson/given.cpp lesson/tables.cpp",
+    "a lesson's prose": "lesson/prose.cpp",
+    "a cell, `--set`, `--patch`": "trace/reference.cpp lesson/overrides.cpp",
+    "a model's files and index": "model/weights.*",
+    "config.json": "model/config.* model/llama_config.cpp",
+    "a model's tensors": "model/architecture.* model/gpt.cpp model/llama.cpp model/layout.cpp",
+    "a tokeniser's files": "tokens/tokenizer_files.cpp model/model.cpp",
+    "how a tokeniser cuts": "tokens/bpe.* tokens/pre_tokenizer.* tokens/regex.cpp tokens/words.cpp",
+    "keys": "interactive/keys.cpp",
 }
 
 

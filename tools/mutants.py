@@ -3,7 +3,7 @@
 
     mutants.py [--seconds N] [--seed S] [--limit N] [FILE...]
 
-FILE is a source such as src/check/judge.cpp; all of src/check and src/ops without. It works in a copy
+FILE is a source such as src/check/judge/judge.cpp; all of src/check and src/ops without. It works in a copy
 (build/mutants), builds the tests there and runs those that the room has below, and remembers in
 build/mutants/results.jsonl what it has tried: the next run goes on from there. Who survives is listed
 with its line: either a test is missing, or the change makes no difference.
@@ -150,7 +150,7 @@ def arguments():
         str(file.relative_to(ROOT)) for room in PROGRAM for file in (ROOT / "src" / room).rglob("*.cpp"))
     for file in chosen.files:
         if not (ROOT / file).is_file():
-            parser.error(f"there is no {file}: name a source, such as src/check/judge.cpp")
+            parser.error(f"there is no {file}: name a source, such as src/check/judge/judge.cpp")
     return chosen
 
 

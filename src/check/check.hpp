@@ -26,59 +26,58 @@ struct VerdictCounts {
 struct FirstWrong {
   CellReference cell;
   double given = 0;
-  std::string text = {};  ///< what stands there, where it is no number
+  std::string text = {};  ///< the cell's text, if it is not a number
   double expected = 0;
   double from_yours = 0;
-  bool is_exact = false;  ///< nothing was there to round
+  bool is_exact = false;  ///< no rounding occurs: the cell must be exact
 };
 
-/// What the check says of one matrix that was handed in.
+/// The check's result for one submitted matrix.
 struct StepReport {
   std::string step;
   Verdict verdict = Verdict::correct;
   int digits = 0;
-  ToleranceBasis basis = ToleranceBasis::decimals;  ///< what the tolerance goes by
-  double unit = 0;                                  ///< the largest one of its cells
+  ToleranceBasis basis = ToleranceBasis::decimals;  ///< what the tolerance is derived from
+  double unit = 0;                                  ///< the largest tolerance of its cells
   std::optional<std::string> accepted_convention;   ///< "convention.columns", …
   VerdictCounts cells;
   std::optional<FirstWrong> first;
-  std::optional<Region> region;  ///< where the wrong cells fill one
+  std::optional<Region> region;  ///< empty if the wrong cells form no block
   std::vector<Diagnosis> mistakes;
   Tensor written;                             ///< the learner's numbers; NaN where blank
-  std::map<std::size_t, std::string> unread;  ///< what stands in cells that are no numbers
-  std::vector<Verdict> verdicts;              ///< one a cell; empty for a wrong shape
-  Shape wrong_shape;                          ///< as handed in, for a wrong shape
+  std::map<std::size_t, std::string> unread;  ///< texts of cells that are not numbers
+  std::vector<Verdict> verdicts;              ///< one per cell; empty for a wrong shape
+  Shape wrong_shape;                          ///< as submitted; only for a wrong shape
   Shape right_shape;
-  /// Cells pass as rounded that are off by half the size of all: what was not handed in before them
-  /// leaves so much room.
+  /// Unsubmitted steps before this one leave so much room for rounding that cells count as rounding
+  /// if they are off by up to half of the largest number.
   bool allows_rounding = false;
   bool only_shape_differs =
-      false;  ///< its numbers are right and in order; no mistake explains more
+      false;  ///< the numbers and their order are right; no known mistake explains more
 };
 
 enum class Outcome { correct, wrong, incomplete };
 
-/// The steps one way, or their gradients, by themselves.
+/// The result for the forward pass alone, or for the gradients alone.
 struct PassReport {
   Outcome outcome = Outcome::correct;
   std::optional<std::string> first_wrong = {};
-  std::size_t handed_in = 0;  ///< so many matrices of it
+  std::size_t handed_in = 0;  ///< number of submitted matrices
 };
 
-/// The way there and the way back.
 struct PassReports {
   PassReport forward, backward;
 };
 
-/// What the check says of a whole submission.
+/// The check's result for a whole submission.
 struct CheckReport {
   std::string submission;
   Outcome outcome = Outcome::correct;
   std::optional<std::string> first_wrong;
   std::vector<StepReport> steps;
-  std::vector<std::string> missing;  ///< steps that were not handed in
+  std::vector<std::string> missing;  ///< steps that were not submitted
   std::vector<std::string> notes;
-  std::optional<PassReports> passes;  ///< where gradients were asked for
+  std::optional<PassReports> passes;  ///< only if gradients were requested
   Trace own;  ///< the lesson with the learner's own numbers, for the arithmetic of wrong cells
 };
 
@@ -88,23 +87,21 @@ std::string_view outcome_name(Outcome outcome);
 CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Submission& submission,
                              const CheckOptions& options);
 
-/// A number as a person types an answer, which is as they write it in a cell (formats/cell.hpp): a
-/// decimal point or comma, a fraction, a root, a percentage, inf and -inf. A fraction of whole
-/// numbers is meant exactly; another (0.5/1.41) has the decimals of its parts. Throws InputError
-/// that says how to write one.
+/// Parses a typed answer, with the same notation as a handwritten cell (formats/cell.hpp). A
+/// fraction of whole numbers is exact; another (0.5/1.41) has the decimals of its parts. Throws
+/// InputError with examples of what to write.
 Numeral parse_answer(std::string_view text);
 
-/// What the check says of one cell by itself.
+/// The check's result for one cell alone.
 struct AnswerReport {
   Verdict verdict = Verdict::correct;
-  std::vector<Diagnosis> mistakes;  ///< that make just this number, best first
+  std::vector<Diagnosis> mistakes;  ///< that produce this number, best first
 
   bool is_right() const { return verdict != Verdict::wrong; }
 };
 
-/// Judges one cell as `check` would judge a matrix with nothing but this cell in it, handed in
-/// together with the step's operands as they are shown with `digits` decimals: those are what the
-/// answer was worked from.
+/// Judges one cell as `check` judges a submission of this cell alone and the step's operands. The
+/// operands are rounded to `digits` decimals, as the learner has seen them.
 AnswerReport judge_answer(const Trace& trace, const CellReference& cell, const Numeral& answer,
                           int digits);
 

@@ -36,7 +36,7 @@ class App;
 namespace qkv::inline cli {
 namespace {
 
-// What was probably meant by an option that the command does not have; else what is said otherwise.
+// The nearest option of the command; if there is none, another hint.
 std::string option_hint(const CLI::App& app, const std::string& wanted,
                         std::string_view otherwise = {}) {
   std::vector<std::string> names;
@@ -60,13 +60,13 @@ std::string unexpected(const CLI::App& app, const std::string& word) {
   return fmt::format("{} no option \"{}\"{}", where, sanitise(word), option_hint(app, word));
 }
 
-// The command's option of that name, or qkv's own.
+// The command's option of that name, or a global one.
 const CLI::Option* option_of(const CLI::App& app, const std::string& name) {
   const CLI::Option* own = app.get_option_no_throw(name);
   return own || !app.get_parent() ? own : app.get_parent()->get_option_no_throw(name);
 }
 
-// Which sentence of the parser means what. Its first word is the name of the option.
+// What each of CLI11's error sentences means. Its first word is the option's name.
 struct Sentence {
   std::string_view contains;
   std::string (*says)(const std::string& name, const CLI::Option* option, const std::string& last);
@@ -108,7 +108,7 @@ constexpr Sentence sentences[] = {
 std::string in_our_words(const CLI::App& app, const CLI::ParseError& error) {
   const std::string what = error.what();
   const std::string line = what.substr(0, what.find('\n'));
-  if (dynamic_cast<const CLI::ValidationError*>(&error)) return line;  // our own words already
+  if (dynamic_cast<const CLI::ValidationError*>(&error)) return line;  // already our own text
   const std::string name = line.substr(0, line.find_first_of(": "));
   const std::string last = line.substr(line.rfind(' ') + 1);
   for (const Sentence& sentence : sentences) {
@@ -118,8 +118,8 @@ std::string in_our_words(const CLI::App& app, const CLI::ParseError& error) {
   return line;
 }
 
-/// What was wrong with the words of a command, in one line: what to write instead, and where the
-/// examples are.
+/// The error message for a usage error, in one line: what to write instead, and where to find
+/// examples.
 std::string usage_error(const CLI::App& root, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = root.get_subcommands();
   const CLI::App& app = chosen.empty() ? root : *chosen.front();
@@ -130,7 +130,7 @@ std::string usage_error(const CLI::App& root, const CLI::ParseError& error) {
                      app.get_name());
 }
 
-/// Throws InputError where the first word that is no option of qkv's own names no command.
+/// Throws InputError if the first word that is not a global option is not a command.
 void refuse_unknown_command(const CLI::App& root, std::span<const std::string> words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
@@ -156,10 +156,9 @@ void refuse_unknown_command(const CLI::App& root, std::span<const std::string> w
 }
 
 constexpr std::size_t help_column = 34;  // where descriptions begin
-constexpr std::size_t narrowest = 20;    // a column of text that can still be read
+constexpr std::size_t narrowest = 20;    // still readable
 
-// Lines that are too long go on below where their text begins: under the description of an option,
-// or at the margin.
+// Wraps long lines with a hanging indent: below the description of an option, or at the margin.
 std::string laid_out(const std::string& text, std::size_t column) {
   const std::size_t width = terminal(ColourMode::never).width;
   std::string result;
@@ -182,7 +181,7 @@ std::string laid_out(const std::string& text, std::size_t column) {
   return result;
 }
 
-// The options of qkv itself, which every command takes.
+// The global options, which every command takes.
 std::string common_options(const CLI::Formatter& formatter, const CLI::App& root) {
   const auto is_shown = [&](const CLI::Option* option) { return option != root.get_help_ptr(); };
   return laid_out(
@@ -190,7 +189,7 @@ std::string common_options(const CLI::Formatter& formatter, const CLI::App& root
       help_column);
 }
 
-// Examples are what people look for first.
+// Examples come first: people look for them first.
 std::string help_of(const CLI::Formatter& formatter, const CLI::App& command) {
   const auto& name = command.get_name();
   std::string text = laid_out(
@@ -201,7 +200,7 @@ std::string help_of(const CLI::Formatter& formatter, const CLI::App& command) {
   return fmt::format("Examples:\n{}\n{}", (*declared)->examples, text);
 }
 
-/// What qkv is and can do, for those who type it alone.
+/// The output of `qkv` alone.
 std::string welcome() {
   std::string text =
       "qkv walks through attention, one matrix at a time, and checks yours.\n\n"
@@ -218,7 +217,7 @@ std::string welcome() {
   return text;
 }
 
-/// The help of the command that was chosen, its examples first, or of qkv itself.
+/// The help of the chosen command, examples first, or of qkv itself.
 std::string help_text(const CLI::App& root) {
   CLI::Formatter formatter;
   formatter.column_width(help_column);
@@ -239,7 +238,7 @@ struct ColourName {
 constexpr ColourName colour_names[] = {
     {"auto", ColourMode::automatic}, {"always", ColourMode::always}, {"never", ColourMode::never}};
 
-// Empty where `text` is a size; else why not.
+// An error message, or empty if `text` is a size.
 std::string check_memory(std::string& text) {
   constexpr std::size_t least = std::size_t{16} << 20;
   const auto size = parse_size(text);
@@ -247,12 +246,12 @@ std::string check_memory(std::string& text) {
   return *size < least ? fmt::format("{} is too little to work with; 16M is the least", text) : "";
 }
 
-// The options that every command takes, and what they say.
+// Global options, with their values.
 struct GlobalOptions {
   CommonOptions common;
   std::size_t threads = 0;  ///< 0: all cores
   bool verbose = false;
-  std::string generate;  ///< the file to print
+  std::string generate;  ///< the name of a generated file
 };
 
 void declare(OptionList& app, GlobalOptions& own) {
@@ -281,7 +280,7 @@ void declare(OptionList& app, GlobalOptions& own) {
                  fmt::format("Print a file for the system: {}", fmt::join(names, ", ")));
 }
 
-// What bounds every lesson, whichever command reads it.
+// Limits for every lesson, whichever command reads it.
 void apply(const CommonOptions& common) {
   if (const auto wanted = parse_size(common.memory)) {
     set_memory_limit(*wanted, LimitSource::option);
@@ -300,8 +299,7 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
-// `--model FILE` stands for LESSON: FILE goes where a command looks for its lesson, first or (the
-// side to compare with) last.
+// `--model FILE` replaces LESSON: FILE becomes the first or (the side of compare) last argument.
 std::vector<std::string> with_model_as_lesson(std::vector<std::string> words) {
   constexpr std::string_view option = "--model";
   const auto found = std::ranges::find_if(words, [&](const std::string& word) {
@@ -324,14 +322,14 @@ std::vector<std::string> with_model_as_lesson(std::vector<std::string> words) {
   return words;
 }
 
-// Whether the command's options may be asked for; all of them take a fifth of a start.
+// Only commands that the words may request are declared: all of them take a fifth of the start-up.
 bool may_be_requested(const Command& command, const std::vector<std::string>& words) {
   return std::ranges::any_of(words, [&](const std::string& word) {
     return word == command.name || word.starts_with("--generate");
   });
 }
 
-// A command with its options, declared on the parser's own.
+// A command with its declared options.
 struct PreparedCommand {
   PreparedCommand(const Command& which, CLI::App& app, const CommonOptions& common)
       : command(which), options(app), run(which.setup(options, common)) {}
@@ -341,7 +339,7 @@ struct PreparedCommand {
   std::function<int()> run;
 };
 
-// Those that the words may ask for. A deque never moves what a command keeps of its options.
+// Declares the commands that the words may request. A deque never moves their option values.
 std::deque<PreparedCommand> set_up(CLI::App& app, const CommonOptions& common,
                                    const std::vector<std::string>& words) {
   std::deque<PreparedCommand> ready;
@@ -363,16 +361,16 @@ std::vector<CommandUsage> usage_of(const OptionList& own,
   return usage;
 }
 
-// What is printed in place of a command's work, if that is what the words ask for.
+// Returns help, version or a generated file, if the words ask for one.
 std::optional<std::string> parse(CLI::App& app, std::vector<std::string> words) {
   refuse_unknown_command(app, words);
   try {
     words = with_model_as_lesson(std::move(words));
-    std::ranges::reverse(words);  // as the parser wants them
+    std::ranges::reverse(words);  // CLI11 takes them reversed
     app.parse(std::vector<std::string>(words));
     return {};
   } catch (const CLI::CallForVersion& version) {
-    // Options after this one have no values yet.
+    // Options after the failing one have no values yet.
     const bool is_verbose = std::ranges::find(words, "--verbose") != words.end();
     return is_verbose ? std::string(sbom()) : std::string(version.what()) + "\n";
   } catch (const CLI::CallForHelp&) {

@@ -33,7 +33,7 @@ struct CheckCommandOptions {
   bool watch = false;
   Grids grids = Grids::wrong_ones;
   std::string summary;
-  double carried = 1;  ///< what a cell earns that is only carried on
+  double carried = 1;  ///< credit for a cell whose error is only carried over
 };
 
 std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const LoadedLesson& loaded) {
@@ -50,7 +50,7 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
       progress.advance(matrices);
       one.report = check_submission(loaded.lesson, loaded.trace, submission, rules);
     } catch (const InputError& error) {
-      // Nothing but a row or an entry can be said of it; without one, it is an error like others.
+      // Only a table row or JSON entry can report it; otherwise it is an ordinary error.
       const bool has_row = options.json || !options.summary.empty();
       if (options.paths.size() == 1 && !has_row) throw;
       one.failure = error.what();
@@ -72,7 +72,7 @@ void print_messages(const std::vector<CheckedPath>& all) {
   }
 }
 
-// A line each, but for those that can't be read, where that are thousands.
+// One line per submission; errors are limited, since there may be thousands.
 void print_lines(const std::vector<CheckedPath>& all, const Rubric& scheme) {
   constexpr std::size_t most = 10;
   std::size_t unreadable = 0;
@@ -116,7 +116,7 @@ int status_of(const std::vector<CheckedPath>& all) {
   return std::any_of(all.begin(), all.end(), is_wrong) ? 1 : 0;
 }
 
-// Changes whenever a file of the submissions, or the lesson's, is saved, made or removed.
+// Changes whenever a file of the submissions or the lesson is saved, created or removed.
 std::string fingerprint(const CheckCommandOptions& options) {
   std::string print;
   std::error_code ignored;
@@ -139,7 +139,7 @@ std::string fingerprint(const CheckCommandOptions& options) {
   return print;
 }
 
-// What a save has left, once it is done with: a file is often there before its contents are.
+// The fingerprint once saving is finished: a file often exists before its content.
 std::string settled_fingerprint(const CheckCommandOptions& options) {
   using namespace std::chrono_literals;
   std::string print = fingerprint(options);
@@ -157,7 +157,7 @@ LoadedLesson loaded_for(const CheckCommandOptions& options) {
   return with_gradients(std::move(loaded), options.paths);
 }
 
-// Checks again at every save, until a signal ends it.
+// Checks again after every save, until a signal ends it.
 [[noreturn]] void watch(const CheckCommandOptions& options, const CommonOptions& common) {
   const bool is_screen = isatty(STDOUT_FILENO) == 1;
   std::string seen;
@@ -169,7 +169,7 @@ LoadedLesson loaded_for(const CheckCommandOptions& options) {
     try {
       const LoadedLesson loaded = loaded_for(options);
       print_all(check_all(options, loaded), options, loaded, common);
-    } catch (const InputError& error) {  // for now not there, or not yet right
+    } catch (const InputError& error) {  // temporarily missing or invalid
       print_error(fmt::format("qkv: {}\n", sanitise(error.what())));
     }
     finish_output();

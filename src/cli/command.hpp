@@ -12,18 +12,18 @@ namespace qkv::inline cli {
 
 class OptionList;
 
-/// What every subcommand shares.
+/// Options that every command has.
 struct CommonOptions {
   ColourMode colour = ColourMode::automatic;
-  std::string memory;  ///< "8G"; empty: what suits the machine
+  std::string memory;  ///< "8G"; empty: the default for the machine
   bool outside_files = false;
 };
 
-/// Where `--model FILE` puts the model among the command's arguments.
+/// Where `--model FILE` goes among the positional arguments.
 enum class ModelArgument { nowhere, first, last };
 
-/// One subcommand: its name, a line of help, examples, `setup`, which declares its options and
-/// returns what runs it (the exit status is its result), and whether it may write files.
+/// A subcommand: name, summary, examples, and whether it may write files. `setup` declares its
+/// options and returns the function that runs it and returns the exit status.
 struct Command {
   std::string_view name;
   std::string_view summary;
@@ -46,10 +46,10 @@ extern const Command lint_command;
 extern const Command new_command;
 extern const Command params_command;
 
-/// All of them, in the order in which help lists them.
+/// Returns all commands, in the order of help.
 std::span<const Command* const> all_commands();
 
-/// Runs qkv with the arguments of main. The result is the exit status; InputError means 2.
+/// Runs qkv with main's arguments and returns the exit status; 2 for InputError.
 int run_app(int argc, char** argv);
 
 }  // namespace qkv::inline cli

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 struct CompareOptions {
   std::string actual;
   std::string desired;
-  LessonSelection lesson;  ///< the model, and what is changed in a lesson or in it
+  LessonSelection lesson;  ///< the model, and the changes to it or to a lesson
   ToleranceChoice tolerance;
   std::vector<std::string> maps;
   std::vector<std::string> tolerances;  ///< of steps: "h*.scores=1e-4"
@@ -35,8 +35,8 @@ struct CompareOptions {
   bool json = false;
 };
 
-// Whether the name means a lesson: one of the course, a model that has got a text to read, or
-// whatever is no directory and no file of numbers.
+// True if the name is a lesson of the course, a model with a text, or neither a directory nor a
+// file of numbers.
 bool is_lesson(const std::string& name, const CompareOptions& options) {
   if (!options.lesson.model.empty() && name == options.lesson.model) return true;
   const LessonChanges& changes = options.lesson.changes;
@@ -61,7 +61,7 @@ ComparedSide side_of_files(const std::string& name, const ExpectedSize& expected
 struct Sides {
   ComparedSide actual;
   ComparedSide desired;
-  std::optional<LoadedLesson> lesson;  ///< where one side is a lesson, and only one
+  std::optional<LoadedLesson> lesson;  ///< if exactly one side is a lesson
 };
 
 // "theirs=ours".
@@ -74,7 +74,7 @@ std::vector<NameMap> maps_of(const CompareOptions& options) {
   return maps;
 }
 
-// What a side's arrays are called and how they lie, as the other has it.
+// Gives one side's arrays the names and the layout of the other's.
 void align_names_and_layout(const ComparedSide& other, const CompareOptions& options,
                             ComparedSide& side) {
   map_names(maps_of(options), other, side);
@@ -82,14 +82,14 @@ void align_names_and_layout(const ComparedSide& other, const CompareOptions& opt
   match_layout(other, options.batch, side);
 }
 
-// A lesson knows its sizes, so it is read first: they tell labels from numbers in plain files.
+// A lesson is read first: its sizes tell labels from numbers in plain files.
 Sides read_sides(const CompareOptions& options) {
   Sides sides;
   const auto lesson_side = [&](const std::string& name) {
     LessonSelection choice = options.lesson;
     choice.name = name;
     if (name != choice.model) choice.model.clear();
-    if (choice.model.empty() && !is_model_file(name)) {  // what the other side reads
+    if (choice.model.empty() && !is_model_file(name)) {  // model settings are for the other side
       choice.settings = {};
       choice.changes.ids.reset();
     }
@@ -116,7 +116,7 @@ Sides read_sides(const CompareOptions& options) {
   return sides;
 }
 
-// Only a lesson can tell what went wrong in a dump.
+// Only a lesson can diagnose the errors of a dump.
 std::string check_command(const CompareOptions& options) {
   const bool actual = is_lesson(options.actual, options);
   if (actual == is_lesson(options.desired, options)) return {};
@@ -146,7 +146,7 @@ void refuse_unused_changes(const CompareOptions& options) {
                                                        : "--patch"));
 }
 
-// A number of 0 or more that has an end.
+// A finite number of 0 or more.
 std::optional<double> tolerance_in(std::string_view text) {
   const auto value = parse_number<double>(text);
   return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
@@ -197,7 +197,7 @@ int run(const CompareOptions& options, const CommonOptions& common) {
   return comparison.same() ? 0 : 1;
 }
 
-// Empty where `text` is a tolerance.
+// An error message, or empty if `text` is a tolerance.
 std::string check_tolerance(std::string& text) {
   if (tolerance_in(text)) return {};
   return fmt::format("\"{}\" is no tolerance; write a number of 0 or more, such as 1e-5", text);

@@ -5,7 +5,7 @@
 namespace qkv::inline cli {
 namespace {
 
-// In single quotes, inside which fish knows \' and \\.
+// Quotes for fish, which knows \' and \\ inside single quotes.
 std::string in_fish_quotes(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
@@ -29,7 +29,7 @@ std::string offered(const DeclaredOption& option) {
   return {};
 }
 
-// Whether a value is a file: of anything else fish is to offer no files.
+// fish completes files only if the value is a file.
 std::string_view file_flag(const DeclaredOption& option) {
   const bool files = option.value.completion == Completion::files ||
                      option.value.completion == Completion::lessons_and_files;
@@ -41,8 +41,7 @@ std::string when(const CommandUsage& command) {
                               : fmt::format(" -n '__fish_seen_subcommand_from {}'", command.name);
 }
 
-// An argument is offered in its own place among the command's arguments; one that may be repeated
-// also after it.
+// Completes an argument only at its position, or after it if it may be repeated.
 std::string argument_line(const CommandUsage& command, const DeclaredOption& argument,
                           std::size_t place) {
   return fmt::format("complete -c qkv -n '__qkv_is_argument {} {} {}'{}{}\n", command.name, place,
@@ -127,7 +126,7 @@ std::string fish_completion(const std::vector<CommandUsage>& usage) {
 
 namespace {
 
-// Text inside _arguments' own notation, which ends at brackets and colons.
+// Escapes text for _arguments' notation, which ends at brackets and colons.
 std::string plain(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -271,8 +270,8 @@ std::string kind_of(const DeclaredOption& option) {
   return option.value.name.empty() ? "flag" : "text";
 }
 
-// `--step=steps --no-pause=flag …`, and the kinds of the arguments in order; a + behind the last
-// one says that there may be more of it.
+// `--step=steps --no-pause=flag …`, and the types of the arguments in order; a + after the last one
+// means that it may be repeated.
 std::string case_of(const CommandUsage& command) {
   std::string options, arguments;
   for (const DeclaredOption& option : command.options) {

@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t min_spare_width = 20;
 constexpr std::size_t margin = 2;
 
-// Words behind a head, their further lines below the first one.
+// Wraps words after a head; further lines are indented.
 std::string hanging_indent(std::string head, const std::string& words, std::size_t indent,
                            std::size_t width) {
   std::string text;
@@ -56,8 +56,7 @@ std::string introduction(const Sensitivity& seen, const std::string& number) {
       number, seen.left_out);
 }
 
-/// Through which cells the loss sees what a gradient belongs to, a line or several for each step,
-/// broken to `width` columns.
+/// The sensitivity of the loss to a number: a line or several for each step, wrapped to `width`.
 std::string sensitivity_lines(const Sensitivity& seen, const Trace& trace, int digits,
                               std::size_t width) {
   const std::string number =
@@ -84,7 +83,7 @@ struct ExplainOptions {
   LessonSelection lesson;
   std::string cell;
   int digits = 4;
-  std::size_t terms = 0;  // 0: as many as can be read
+  std::size_t terms = 0;  // 0: as many as are readable
   bool all = false;
   bool latex = false;
   bool json = false;
@@ -94,7 +93,7 @@ std::string plain_text(const Trace& trace, CellArithmetic worked, const CellRefe
                        std::size_t width) {
   const Step* step = trace.find_step(cell.name);
   if (!step) return fmt::format("{} = {} (given)\n", sanitise(worked.cell), worked.lines.front());
-  const std::string remark = std::exchange(worked.remark, {});  // not broken into lines
+  const std::string remark = std::exchange(worked.remark, {});  // not wrapped
   std::string text = sanitise(formula_text(formula_of(trace, *step))) + "\n\n" +
                      arithmetic_text(worked, {.width = width}, 2);
   if (!remark.empty()) text += "  " + sanitise(remark) + "\n";
@@ -154,7 +153,7 @@ std::string json_text(const Lesson& lesson, const Trace& trace, const CellArithm
          "\n";
 }
 
-// A line longer than this is not read, and a sum within a sum makes one of few terms.
+// A longer line is unreadable, and nested sums make one of few terms.
 constexpr std::size_t max_line_bytes = 8000;
 
 CellArithmetic worked_out(const ExplainOptions& options, const Trace& trace,

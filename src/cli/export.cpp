@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Writes a file, and tells of its numbers as their bytes go by. Its SHA-256.
+// Writes a file, showing progress as its bytes pass. Returns its SHA-256.
 std::string write_file(const PlannedFile& file, const OutputDirectory& output, Progress& progress) {
   std::size_t left = file.cells;
   const auto pass = [&](std::size_t cells) {
@@ -79,7 +79,7 @@ void refuse_for_screen(const PlannedFile& file) {
       fmt::format("{} is no text for a screen; name a directory: -o DIR", sanitise(file.name)));
 }
 
-// Several files follow each other, each after a comment with its name: NumPy skips it.
+// Several files are printed with a comment line before each: NumPy skips it.
 void to_output(const std::vector<PlannedFile>& plan) {
   for (const PlannedFile& file : plan) {
     if (file.escape_for_terminal == nullptr) refuse_for_screen(file);
@@ -88,7 +88,7 @@ void to_output(const std::vector<PlannedFile>& plan) {
     std::string text;
     file.content([&](std::string_view bytes) { text += bytes; });
     if (plan.size() > 1) print(fmt::format("# {}\n", file.name));
-    print(file.escape_for_terminal(text));  // the screen is no place for a label's escape sequences
+    print(file.escape_for_terminal(text));  // a label may hold escape sequences
   }
 }
 
@@ -112,7 +112,7 @@ std::string formats_help() {
   return text;
 }
 
-// A list of names with commas; a shell offers single ones.
+// A comma-separated list of names; a shell completes single ones.
 ValueType formats() {
   const auto validate = [](std::string& list) -> std::string {
     try {

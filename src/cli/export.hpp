@@ -7,13 +7,13 @@
 
 namespace qkv::inline cli {
 
-/// Writes the files of an export and their list into a directory, made where there is none, and
-/// says so in words: "32 files in out". Throws InputError where one can't be written.
+/// Writes the files of an export and its manifest to a directory, created if needed. Returns a
+/// summary, "32 files in out". Throws InputError if a file cannot be written.
 std::string export_to_directory(const ExportPlan& plan, const std::filesystem::path& directory);
 
 class OptionList;
 
-/// Declares --no-sync, for a command that writes files.
+/// Declares --no-sync, for commands that write files.
 void add_sync_option(OptionList& app);
 
 }  // namespace qkv::inline cli

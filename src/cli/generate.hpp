@@ -9,24 +9,24 @@
 
 namespace qkv::inline cli {
 
-/// A command: everything that its help says, as data for man page and completions.
+/// A command's help as data, for man page and completions.
 struct CommandUsage {
   std::string name;  ///< empty for qkv itself
   std::string summary;
   std::string examples;
-  std::vector<DeclaredOption> options;  ///< those of the command alone
+  std::vector<DeclaredOption> options;  ///< without those of other commands
 };
 
-/// A file that qkv writes about itself for the system that it is installed on.
+/// A file that qkv generates: man page or completion script.
 struct Generated {
   std::string_view name;  ///< "man", "complete-bash"
   std::string (*write)(const std::vector<CommandUsage>& usage) = nullptr;
 };
 
-/// All of them: `qkv --generate NAME`.
+/// Returns all generated files: `qkv --generate NAME`.
 std::span<const Generated> generated_files();
 
-/// What the one of that name holds.
+/// Returns the content of the generated file of that name.
 std::string generated_file(std::string_view name, const std::vector<CommandUsage>& usage);
 
 std::string man_page(const std::vector<CommandUsage>& usage);
@@ -34,8 +34,8 @@ std::string bash_completion(const std::vector<CommandUsage>& usage);
 std::string zsh_completion(const std::vector<CommandUsage>& usage);
 std::string fish_completion(const std::vector<CommandUsage>& usage);
 
-/// The libraries that are linked into this program, with their versions, as an SPDX 2.3 document in
-/// its tag: value form. cmake/bill.cmake writes it.
+/// Returns the SBOM of the linked libraries, with versions, in SPDX 2.3 tag-value format.
+/// cmake/bill.cmake writes it.
 std::string_view sbom();
 
 }  // namespace qkv::inline cli

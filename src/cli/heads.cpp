@@ -27,7 +27,7 @@ std::vector<std::string> sort_names() {
   return names;
 }
 
-// Those that look at least tokens first, or those first that have most of another measure.
+// Sorts by a measure: entropy ascending, any other descending.
 void sort_by(std::vector<HeadStats>& habits, std::string_view name) {
   const auto measure = std::ranges::find(head_measures(), name, &HeadMeasure::name);
   if (measure == head_measures().end()) return;
@@ -38,7 +38,7 @@ void sort_by(std::vector<HeadStats>& habits, std::string_view name) {
   }
 }
 
-// Of a model that walks back what tells of heads alone: its weights' gradients take gigabytes.
+// For a model with gradients, only what describes heads: the weights' gradients take gigabytes.
 RequestedSteps wanted_by(const HeadsOptions& options) {
   if (!options.lesson.settings.targets || options.ablate) return {};
   return {"*.attention_weights", "*.context", "probabilities", "loss"};

@@ -14,7 +14,7 @@
 namespace qkv::inline cli {
 namespace {
 
-// Those between commas. An empty one is a token, too: it counts, and is refused where it is read.
+// Splits at commas. An empty token counts, too; it is refused when it is read.
 void add_words(std::vector<std::string>& words, std::string_view list) {
   for (;;) {
     const std::size_t comma = std::min(list.find(','), list.size());
@@ -24,7 +24,7 @@ void add_words(std::vector<std::string>& words, std::string_view list) {
   }
 }
 
-// Empty where it is a list of ids.
+// An error message, or empty if the text is a list of ids.
 std::string check_id_list(std::string& text) {
   std::vector<std::string> words;
   add_words(words, text);

@@ -9,36 +9,36 @@ namespace qkv::inline cli {
 
 class OptionList;
 
-/// Which lesson a command works on, and what is changed in it.
+/// The selected lesson or model, and its changes.
 struct LessonSelection {
   std::string name;
   LessonChanges changes;
-  std::string model;  ///< the model that is walked in place of a lesson; then `name` is the same
+  std::string model;  ///< a model file instead of a lesson; `name` is the same then
   ModelSettings settings;
 };
 
-/// LESSON, --text, --set and what goes with a model, as a person would type them.
+/// Returns LESSON, --text, --set and model options as command-line words.
 std::string shell_words(const LessonSelection& lesson);
 
-/// The lesson, or the model, changed and worked out, as far as the wanted steps need it. Throws
-/// InputError as library.hpp says.
+/// Loads and evaluates the lesson or model with its changes, as far as `wanted` needs. Throws
+/// InputError as documented in library.hpp.
 LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted = {});
 
 enum class LessonArgument { required, defaults_to_first };
 
-/// Declares LESSON, --text, --set and --model with what goes with it.
+/// Declares LESSON, --text, --set, --model and model options.
 void add_lesson_options(OptionList& app, LessonSelection& choice, LessonArgument argument);
 
-/// Declares --model and what goes with it alone.
+/// Declares --model and model options only.
 void add_model_options(OptionList& app, LessonSelection& choice);
 
-/// Declares --head, the one that is to be shown.
+/// Declares --head: the head to show.
 void add_head_option(OptionList& app, std::optional<std::size_t>& head);
 
-/// The head of that number, from 1, as an index. Throws InputError where no step has it.
+/// Returns the index of a head's number, from 1. Throws InputError if no step has it.
 std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Trace& trace);
 
-/// Declares --digits, the decimals that people see.
+/// Declares --digits: displayed decimals.
 void add_digits_option(OptionList& app, int& digits);
 
 }  // namespace qkv::inline cli

@@ -66,7 +66,7 @@ std::string steps_of(const Lesson& lesson) {
   return text;
 }
 
-// The text that a lesson starts from, and what others it could start from.
+// The lesson's initial text, and the tokens that other texts may use.
 std::string words_of(const Environment& environment, const Terminal& output) {
   std::string text;
   if (!environment.texts.empty()) {
@@ -80,7 +80,7 @@ std::string words_of(const Environment& environment, const Terminal& output) {
   return text;
 }
 
-// One lesson: what it is about, the words that its text may have, its steps.
+// One lesson: its summary, the tokens that its text may have, its steps.
 std::string about(const Lesson& lesson, const Terminal& output) {
   std::string text = sanitise(lesson.title) + "\n";
   text += paragraph(lesson.summary, output.width);
@@ -92,7 +92,7 @@ std::string about(const Lesson& lesson, const Terminal& output) {
   return text + fmt::format("\nWalk it with: qkv run {}\n", sanitise(lesson.where));
 }
 
-// One a line, for shells: the lessons of the course, or the steps of one lesson.
+// One name per line, for shells: the lessons of the course, or the steps of one lesson.
 std::string names_of(const LessonsOptions& options, const std::vector<Lesson>& lessons) {
   std::string text;
   if (options.lesson.empty()) {
@@ -103,12 +103,12 @@ std::string names_of(const LessonsOptions& options, const std::vector<Lesson>& l
   return text;
 }
 
-// The lesson's file as it was written: something to learn from, and to change.
+// The lesson's file, unchanged.
 std::string source_of(const std::string& name) {
   for (const BuiltInLesson& built_in : built_in_lessons()) {
     if (built_in.name == name) return std::string(built_in.toml);
   }
-  find_lesson(name);  // says which name was probably meant, where there is no such file either
+  find_lesson(name);  // throws with the nearest name, if there is no such file either
   throw InputError(fmt::format(
       "{} is a file of your own already; --source prints a built-in lesson", sanitise(name)));
 }
@@ -116,7 +116,7 @@ std::string source_of(const std::string& name) {
 std::vector<Lesson> wanted_lessons(const LessonsOptions& options) {
   if (!options.lesson.empty()) {
     ParsedLesson reading = find_lesson(options.lesson);
-    if (!reading.faults.empty()) load_lesson(options.lesson);  // throws them all
+    if (!reading.faults.empty()) load_lesson(options.lesson);  // throws all faults
     return {std::move(reading.lesson)};
   }
   std::vector<Lesson> lessons;

@@ -27,7 +27,7 @@ struct LintOptions {
 
 bool is_error(const Fault& fault) { return fault.kind == Fault::Kind::error; }
 
-// What would make a good lesson a better one: for hand work, or wherever it is asked for.
+// Adds advice for lessons of hand-work size; undetectable mistakes also on request.
 void add_advice(const Lesson& lesson, const LintOptions& options, std::vector<Fault>& faults) {
   const Trace trace = evaluate(lesson.recipe);
   const bool by_hand = is_for_hand_work(trace);
@@ -37,7 +37,7 @@ void add_advice(const Lesson& lesson, const LintOptions& options, std::vector<Fa
   std::ranges::stable_sort(faults, {}, &Fault::place);
 }
 
-// Prints what is wrong with one lesson; whether it is good, but for advice that is not strict.
+// Prints the faults of one lesson; true if there are none but advice that is not strict.
 bool lint_one(const std::string& file, const LintOptions& options) {
   const ParsedLesson reading = find_lesson(file);
   std::vector<Fault> faults = lint(reading);
@@ -62,7 +62,7 @@ int run(const LintOptions& options, const CommonOptions& common) {
   for (const std::string& file : options.files) {
     try {
       good = lint_one(file, options) && good;
-    } catch (const InputError& error) {  // not there, or no text: the other files are linted still
+    } catch (const InputError& error) {  // missing or not text: the other files are still checked
       failures.print_error(error.what());
       good = false;
     }

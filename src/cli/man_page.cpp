@@ -7,7 +7,7 @@
 namespace qkv::inline cli {
 namespace {
 
-// Text for roff: nothing in it is a request, and a dash is the dash that people type.
+// Escapes text for roff: no requests, and dashes stay ASCII, so that they can be copied.
 std::string roff(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {

@@ -29,13 +29,13 @@ struct NewOptions {
   bool force = false;
 };
 
-// A mistake shows where it is off by more than two units of the third decimal.
+// An error is visible if it exceeds two units of the third decimal.
 std::size_t hidden_at_three_decimals(const Trace& trace) {
   constexpr double unit = 0.002;
   return indistinguishable_mistakes(trace, unit).size();
 }
 
-// A name that a shell and a lesson file take as it stands; others keep the usual one.
+// A name that needs no quoting in shells and lesson files; others keep the default.
 bool is_plain(const std::string& file) {
   return std::all_of(file.begin(), file.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '.' || c == '_' || c == '-' || c == '/';
@@ -44,7 +44,7 @@ bool is_plain(const std::string& file) {
 
 constexpr std::string_view names_of_styles[] = {"classic", "llama"};
 
-// Each head of keys serves as many heads of queries as any other.
+// Each key head must serve equally many query heads.
 void refuse_groups(const NewOptions& options, std::size_t heads) {
   if (!options.key_heads) return;
   if (options.style != "llama") {
@@ -93,7 +93,7 @@ int run(const NewOptions& options) {
   return 0;
 }
 
-// A size that has a usual value in each style.
+// A size with a default for each style.
 void add_size(OptionList& app, const std::string& name, std::optional<std::size_t>& size,
               std::size_t NewLesson::*member, std::size_t fewest, std::size_t most,
               const std::string& says) {

@@ -181,7 +181,7 @@ Option* OptionList::keep(DeclaredOption declared, CLI::Option* option) {
   return &options_.emplace_back(std::move(declared), *option);
 }
 
-// What commands use: another type needs its line here.
+// The value types in use: another one needs a line here.
 using Name = const std::string&;
 using Words = std::vector<std::string>;
 template <class Value>

@@ -14,7 +14,7 @@ class Option;
 
 namespace qkv::inline cli {
 
-/// What a shell can offer for a value.
+/// What a shell can suggest for a value.
 enum class Completion {
   nothing,
   choices,
@@ -26,60 +26,60 @@ enum class Completion {
   directories
 };
 
-/// Says why a value is refused; empty where it is fine.
+/// Returns an error message, or empty if the value is valid.
 using ValueCheck = std::function<std::string(std::string&)>;
 
-/// What may stand as the value of an option or an argument. Help, man page, completions and
-/// messages read it.
+/// The type of an option's or argument's value: name, completion, validation. Help, man page,
+/// completions and messages use it.
 struct ValueType {
-  std::string name = {};  ///< what people call it: "FILE"
+  std::string name = {};  ///< the placeholder in help: "FILE"
   Completion completion = Completion::nothing;
-  std::vector<std::string> choices = {};  ///< where only these may be given
-  ValueCheck validate = {};               ///< none where any value will do
+  std::vector<std::string> choices = {};  ///< the only valid values, if not empty
+  ValueCheck validate = {};               ///< empty if any value is valid
 };
 
-/// One of the names; what is refused hears the nearest of them, or all.
+/// Returns the type of a value that is one of these names; the error message names the nearest, or
+/// all.
 ValueType one_of(std::string name, std::vector<std::string> choices);
 
-/// A whole number from `fewest` to `most`.
+/// An integer from `fewest` to `most`.
 ValueType whole_number(std::uint64_t fewest, std::uint64_t most);
 
-/// Decimals that a number may be shown with: as many as a double has.
+/// Displayed decimals: at most as many as a double has.
 ValueType decimals();
 
 /// A number from 0 to 1.
 ValueType fraction_value();
 
-/// Files of the user's. An empty name is refused: it is a variable that the shell has not set.
+/// Files of the user. An empty name is refused: it is an unset shell variable.
 ValueType file_value();
 ValueType directory_value();
 ValueType path_value();
 
-/// A lesson of the course or a lesson file; a step of the lesson; a cell of one of its matrices.
+/// A lesson's name or file; a step of the lesson; a cell of one of its matrices.
 ValueType lesson_value();
 ValueType step_value();
 ValueType cell_value();
 
-/// An option or an argument as its command declares it: all that help, man page and completions say
-/// of it.
+/// An option or argument as declared: the data for help, man page and completions.
 struct DeclaredOption {
-  std::vector<std::string> names;  ///< "-o", "--output"; of an argument "LESSON"
-  ValueType value;                 ///< of a flag without a name
+  std::vector<std::string> names;  ///< "-o", "--output"; for an argument "LESSON"
+  ValueType value;                 ///< of a flag: without a name
   std::string says;
   bool is_argument = false;
   bool required = false;
   bool repeats = false;
 
-  /// The last of its names, the long one where there is one.
+  /// Returns the last name, which is the long one if there is one.
   std::string_view preferred_name() const { return names.back(); }
 
-  /// The first line of what it says: lists of choices stand below it.
+  /// Returns the first line of the help text, without the list of choices below it.
   std::string_view first_help_line() const {
     return std::string_view(says).substr(0, says.find('\n'));
   }
 };
 
-/// A handle on a declared option. Each call says one thing more of it.
+/// A declared option. Its methods add constraints.
 class Option {
  public:
   Option(DeclaredOption declared, CLI::Option& option);
@@ -96,45 +96,45 @@ class Option {
   CLI::Option* option_;
 };
 
-/// The options of one command. CLI11 is behind it, in option_list.cpp: its header costs five
-/// seconds wherever it is included.
+/// Declares a command's options. Wraps CLI11, whose header costs five seconds per file that
+/// includes it.
 class OptionList {
  public:
   explicit OptionList(CLI::App& app) : app_(&app) {}
 
-  /// An option ("-o,--output") whose value goes where `value` is. The types that it may have are
-  /// listed at the end of option_list.cpp; a vector's option may be given several times.
+  /// Declares an option ("-o,--output") that sets `value`. The supported types are listed at the
+  /// end of option_list.cpp; the option of a vector may be repeated.
   template <class Value>
   Option* add_option(const std::string& names, Value& value, ValueType kind,
                      const std::string& says);
 
-  /// The same, handed to a function: a std::string, or a std::vector of them.
+  /// Declares an option with a callback, for std::string or a std::vector of them.
   template <class Value>
   Option* add_option_function(const std::string& names,
                               const std::function<void(const Value&)>& read, ValueType kind,
                               const std::string& says);
 
-  /// An argument, which is called what its value is. A vector takes all that follow.
+  /// Declares an argument, named after its value type. A vector takes all remaining ones.
   template <class Value>
   Option* add_argument(Value& value, ValueType kind, const std::string& says);
 
   Option* add_flag(const std::string& names, bool& value, const std::string& says);
-  /// An older name of a flag, which help, man page and completions leave out.
+  /// Declares an older name of a flag, which help, man page and completions leave out.
   void add_hidden_flag(const std::string& names, bool& value);
   Option* add_flag_callback(const std::string& names, const std::function<void()>& given,
                             const std::string& says);
 
-  /// What any program has; they go before the command's other options.
+  /// Declares --help and --version, before the command's other options.
   void add_help_and_version(const std::string& version);
 
-  /// All of them, the arguments first.
+  /// Returns all declared options, arguments first.
   std::vector<DeclaredOption> declared() const;
 
  private:
   Option* keep(DeclaredOption declared, CLI::Option* option);
 
   CLI::App* app_;
-  std::deque<Option> options_;  // a deque never moves them
+  std::deque<Option> options_;  // a deque never moves its elements
 };
 
 }  // namespace qkv::inline cli

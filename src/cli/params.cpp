@@ -20,7 +20,7 @@ struct ParamsOptions {
   bool json = false;
 };
 
-// Where only the width of the model is said, the heads share it out, as most models have it.
+// If only the model's width is given, the heads divide it equally, as in most models.
 void derive_missing_sizes(StackSizes& sizes, bool d_k_given, bool d_v_given) {
   if (!d_k_given) {
     if (sizes.d_model % sizes.heads != 0) {

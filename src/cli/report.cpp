@@ -33,10 +33,10 @@ struct ReportCommandOptions {
 
 namespace fs = std::filesystem;
 
-// A page says what made it in its head, behind a description of any length.
+// The head of a page names its generator, after a description of any length.
 constexpr std::size_t max_head = 65536;
 
-// Whether a file begins as a page of qkv's own does.
+// True if the file begins like a page of qkv's own.
 bool is_report(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string start(max_head, '\0');
@@ -46,7 +46,7 @@ bool is_report(const std::string& file) {
          start.find("<meta name=\"generator\" content=\"qkv ") != std::string::npos;
 }
 
-// An older page makes room for a newer one, and nothing else does unless that is asked for.
+// An older page is replaced by a newer one; other files only on request.
 void refuse_to_replace(const ReportCommandOptions& options) {
   std::error_code ignored;
   if (!fs::is_regular_file(options.file, ignored)) return;
@@ -70,7 +70,7 @@ std::string command_of(const ReportCommandOptions& options, const Lesson& lesson
   return words + " -o " + (options.file == "-" ? "-" : shell_word(options.file));
 }
 
-// The places of the steps that were asked for, which are shown whatever the lesson says.
+// The indices of the requested steps, which are shown even if the lesson hides them.
 std::vector<std::size_t> places_of(const std::vector<std::string>& steps, LoadedLesson& loaded) {
   std::vector<std::size_t> places;
   for (const std::string& step : steps) {
@@ -80,7 +80,7 @@ std::vector<std::size_t> places_of(const std::vector<std::string>& steps, Loaded
   return places;
 }
 
-// A page brings the numbers along that its cells are made of.
+// A page embeds the numbers from which its cells are computed.
 void refuse_too_many(const Trace& trace, const std::vector<std::size_t>& steps) {
   constexpr std::size_t most = 200'000'000;
   const std::size_t count = numbers_of(trace, steps);

@@ -32,18 +32,18 @@
 namespace qkv::inline cli {
 namespace {
 
-/// How a person walks a lesson step by step.
+/// How a lesson is stepped through interactively.
 struct InteractiveOptions {
-  bool plain = false;                           ///< lines only: nothing is drawn over
+  bool plain = false;                           ///< line-based: nothing is redrawn
   std::optional<std::uint32_t> quiz_seed = {};  ///< asks before it shows
-  std::string options = {};                     ///< words that the command to go on with keeps
+  std::string options = {};  ///< command-line words that the resume command keeps
 };
 
 std::string export_all(const LoadedLesson& loaded, const std::string& directory) {
   return export_to_directory(export_plan(loaded.lesson, loaded.trace, {}), directory);
 }
 
-// A line of standard input, without its end; nothing at the end of the input.
+// A line of standard input, without its end; nothing at the end of input.
 std::optional<std::string> read_line() {
   char* bytes = nullptr;
   std::size_t size = 0;
@@ -55,8 +55,8 @@ std::optional<std::string> read_line() {
   return line;
 }
 
-// What is typed is seen on a terminal; from a pipe it is put beside its prompt, so that the output
-// reads as if it had been typed.
+// A terminal echoes its input; input from a pipe is printed after its prompt, so that the output
+// reads the same.
 void run_plain(Walkthrough walk, std::optional<Quiz> quiz, const std::string& options,
                std::size_t columns) {
   PlainStepper stepper(std::move(walk), std::move(quiz), export_all, columns);
@@ -82,7 +82,7 @@ void run_full_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::stri
       if (size != window) stepper.resize(window = size);
       screen.draw(stepper.frame());
       stepper.prefetch();
-      // Keys that come faster than frames are pressed before the next one is drawn.
+      // Keys that arrive faster than frames are all pressed before the next frame.
       for (auto key = screen.wait(); key && !stepper.is_over(); key = screen.next()) {
         stepper.press(*key);
       }
@@ -92,8 +92,7 @@ void run_full_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::stri
   print_error(resume_command(stepper.walk(), stepper.quiz(), options));
 }
 
-/// Walks on until the person quits, on the whole screen where the terminal can do that, by lines
-/// elsewhere.
+/// Runs an interactive session, full-screen if the terminal can, else line by line.
 void run_interactive(Walkthrough walk, const InteractiveOptions& choice, std::size_t columns) {
   std::optional<Quiz> quiz;
   if (choice.quiz_seed) quiz.emplace(*choice.quiz_seed);
@@ -110,7 +109,7 @@ struct RunOptions {
   std::vector<std::string> steps;
   std::string from;
   std::string to;
-  std::optional<std::size_t> layer;  ///< from 0, as a model's weights count
+  std::optional<std::size_t> layer;  ///< from 0, as in a model's weight names
   std::optional<std::size_t> head;   ///< from 1
   bool pause = false;
   bool no_pause = false;
@@ -138,13 +137,13 @@ StepRange layer_of(const Trace& trace, std::size_t layer) {
                   : fmt::format("--layer {}: the layers count from 0 to {}", layer, layers - 1));
 }
 
-// What the walk needs, where that is clear beforehand.
+// The steps that the walk needs, if they are known in advance.
 RequestedSteps wanted_by(const RunOptions& options) {
   if (options.layer) return {fmt::format("h{}.*", *options.layer)};
   return options.steps;
 }
 
-// The steps that were asked for by name, in the lesson's order.
+// The steps requested by name, in the lesson's order.
 StepRange range_of_names(const Trace& trace, const std::vector<std::string>& names) {
   std::set<std::size_t> places;
   for (const std::string& name : names) places.insert(step_index(trace, name));
@@ -164,7 +163,7 @@ StepRange requested_range(const Trace& trace, const RunOptions& options) {
   return step_range;
 }
 
-// A reader at a terminal turns the pages; one who asks for one step wants just that one.
+// Pauses are for a terminal; a request for one step prints just that step.
 bool pauses(const RunOptions& options) {
   if (options.pause || options.quiz) return true;
   return !options.no_pause && options.steps.empty() && is_terminal();
@@ -193,7 +192,7 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
   }
 }
 
-// The words of the command line that go on to the one that resumes the walk.
+// The command-line words to keep when the session is resumed.
 std::string kept_options(const RunOptions& options) {
   std::string words;
   if (options.plain) words += " --plain";
@@ -204,7 +203,7 @@ std::string kept_options(const RunOptions& options) {
   return words;
 }
 
-// In place of the walk: what each layer would guess.
+// Logit lens, instead of the walk.
 int print_logit_lens(const RunOptions& options) {
   constexpr std::size_t guesses = 5;
   const LoadedLesson loaded = load(options.lesson);
@@ -214,7 +213,7 @@ int print_logit_lens(const RunOptions& options) {
 
 int run(const RunOptions& options, const CommonOptions& common) {
   if (options.lens || !pauses(options))
-    enter_sandbox(FileAccess::reads);  // only who steps can export
+    enter_sandbox(FileAccess::reads);  // only an interactive session can export
   if (options.lens) return print_logit_lens(options);
   LoadedLesson loaded = load(options.lesson, wanted_by(options));
   for (const std::string& step : options.steps) {
@@ -234,7 +233,7 @@ int run(const RunOptions& options, const CommonOptions& common) {
   Walkthrough walk = walkthrough(std::move(loaded), step_range, options.digits, shades);
   walk.head = head;
   walk.intermediates = options.intermediates;
-  if (options.plain) walk.picture = Picture::numbers;  // dots are noise to a screen reader
+  if (options.plain) walk.picture = Picture::numbers;  // glyphs are noise to a screen reader
   run_interactive(std::move(walk), choice, output.width);
   return 0;
 }

@@ -12,14 +12,14 @@ namespace {
 
 #ifdef SYS_landlock_create_ruleset
 
-// The kernel's own description, of which the system's header may know an older and shorter form.
+// The kernel's structure: the system's header may have an older and shorter one.
 struct Ruleset {
   std::uint64_t files;
   std::uint64_t network;
   std::uint64_t scopes;
 };
 
-// The bits are the kernel's (linux/landlock.h), in the order in which its versions brought them.
+// The kernel's bits (linux/landlock.h), by the version that introduced them.
 constexpr std::uint64_t execute = 1 << 0;
 constexpr std::uint64_t may_write_file = 1 << 1;
 constexpr std::uint64_t remove_and_make = 0x1ff0;  // directories, files, links, pipes, devices
@@ -36,7 +36,7 @@ Ruleset ruleset(FileAccess use, long version) {
   return rules;
 }
 
-// What the rules handle is refused everywhere, since no place is excepted.
+// Handled rights are refused everywhere, since there are no exceptions.
 void refuse_by_kernel(FileAccess use) {
   constexpr unsigned ask_version = 1;
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, ask_version);

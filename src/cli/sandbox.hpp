@@ -2,15 +2,14 @@
 
 namespace qkv::inline cli {
 
-/// What a command does to files.
+/// How a command may use files.
 enum class FileAccess { reads, writes };
 
-/// Has the kernel refuse this process, from now on, what qkv never does: start another program,
-/// open a TCP connection, send a signal to or look into a process that was there before; and where
-/// it only `reads`, also make, change, rename or remove any file, except through what is open
-/// already. Whatever a hostile file brings about, it cannot go beyond that. Linux's Landlock does
-/// it: a kernel that has none, or less of it, does what it can, and nothing is said. The
-/// environment's QKV_UNCONFINED switches it off, for tools that write what they saw at the end.
+/// Restricts this process with Linux's Landlock, so that a hostile file can do little harm. It may
+/// not start programs, open TCP connections, or signal or inspect older processes. With
+/// FileAccess::reads it may also not create, change, rename or remove files, except through open
+/// descriptors. Older kernels enforce what they can, without a message. The environment variable
+/// QKV_UNCONFINED disables it, for tools that write at exit.
 void enter_sandbox(FileAccess use);
 
 }  // namespace qkv::inline cli

@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 500ms;  // what takes no longer needs no bar
+constexpr auto patience = 500ms;  // shorter work needs no bar
 constexpr auto between = 100ms;
 constexpr std::size_t cells = 20;
 
@@ -65,24 +65,24 @@ void Progress::draw(Clock::time_point now) {
 
 namespace {
 
-// The alternate screen, no wrapping at the right edge (what measures wrongly is cut, not wrapped),
-// and marks around what is pasted.
+// The alternate screen, no wrapping at the right edge (a line of wrong width is cut, not wrapped),
+// and bracketed paste.
 constexpr std::string_view enter_bytes = "\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[2J";
 constexpr std::string_view leave_bytes =
     "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[0m\x1b[?25h\x1b[?1049l";
 
-// An arrow key's bytes come at once, over a slow line nearly so: a lone Esc is one after this long.
+// An arrow key's bytes arrive together, even over slow lines: after this time an Esc is a key.
 constexpr int escape_milliseconds = 50;
 
-// Signals that end the program. The terminal is put back first; then they do what they always do.
+// Signals that end the program. The terminal is restored first; then their default action follows.
 constexpr int ending_signals[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
                                   SIGABRT, SIGSEGV, SIGFPE, SIGILL};
 
-// What signal handlers look at: nothing else is safe there.
-termios found;  // the terminal as it was
+// State for signal handlers: nothing else is safe there.
+termios found;  // the terminal's original state
 volatile std::sig_atomic_t taken = 0;
-// A byte here ends the wait for keys. A signal may be handled by any thread (BLAS has some), so it
-// does not do to be interrupted.
+// A byte here ends the wait for keys. EINTR would not do: any thread (BLAS has some) may get the
+// signal.
 int notify_main_loop[2] = {-1, -1};
 struct sigaction before_ending[std::size(ending_signals)];
 struct sigaction before_bus_error, before_stop, before_continue, before_resize;
@@ -105,7 +105,7 @@ void set_terminal(const termios& state) {
   }
 }
 
-// Keys one by one and unseen; Ctrl-C and Ctrl-Z still send their signals.
+// Keys one by one, without echo; Ctrl-C and Ctrl-Z still send their signals.
 termios disable_line_mode(termios state) {
   state.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ECHONL | IEXTEN);
   state.c_iflag &= ~static_cast<tcflag_t>(ICRNL | INLCR | IGNCR | IXON | ISTRIP);
@@ -114,7 +114,7 @@ termios disable_line_mode(termios state) {
   return state;
 }
 
-// A signal may come at any point between: to give back twice does no harm, never to does.
+// A signal may come at any point: restoring twice does no harm, never restoring does.
 void take() {
   taken = 1;
   set_terminal(disable_line_mode(found));
@@ -131,7 +131,7 @@ void restore_terminal() {
 void ask_for_redraw() {
   const char byte = 0;
   (void)!write(notify_main_loop[1], &byte,
-               1);  // where the pipe is full, the wait has ended already
+               1);  // if the pipe is full, the wait has ended already
 }
 
 void unblock(int signal) {
@@ -149,8 +149,8 @@ void on_end(int signal) {
   raise(signal);
 }
 
-// A mapped file that was cut short says so itself (formats/mapped_file.hpp), on the terminal as it
-// was.
+// A truncated mapped file prints its own error (formats/files/read_file.cpp), on the restored
+// terminal.
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   restore_terminal();
   const bool has_handler = (before_bus_error.sa_flags & SA_SIGINFO) != 0;
@@ -167,9 +167,9 @@ void on_stop(int signal) {
   plain.sa_handler = SIG_DFL;
   sigaction(signal, &plain, &own);
   raise(signal);
-  unblock(signal);  // here the program stands still until it is continued
+  unblock(signal);  // the program stops here until it is continued
   sigaction(signal, &own, nullptr);
-  // Where no shell would continue the program, it is never stopped: nothing announces its return.
+  // Without a shell to continue it, the program is never stopped, and nothing announces its return.
   if (!taken && is_in_front()) {
     take();
     ask_for_redraw();
@@ -177,8 +177,8 @@ void on_stop(int signal) {
   errno = saved;
 }
 
-// After Ctrl-Z and fg, and after a stop that was not announced. In the background the terminal is
-// the shell's: fg says when it is ours again.
+// After Ctrl-Z and fg, and after a stop without a signal. In the background the terminal is the
+// shell's: fg sends a signal when it is ours again.
 void on_continue(int) {
   const int saved = errno;
   if (is_in_front()) {
@@ -202,7 +202,7 @@ void on_terminate() {
 void handle(int signal, void (*handler)(int), struct sigaction& before) {
   struct sigaction action {};
   action.sa_handler = handler;
-  action.sa_flags = SA_ONSTACK;  // a stack that overflowed has no room for a handler
+  action.sa_flags = SA_ONSTACK;  // after a stack overflow a handler needs its own stack
   sigfillset(&action.sa_mask);   // one handler at a time
   sigaction(signal, &action, &before);
 }
@@ -290,7 +290,7 @@ Screen::Screen() {
 Screen::~Screen() {
   restore_terminal();
   uninstall();
-  restore_terminal();  // where the program was continued just then
+  restore_terminal();  // if the program was continued just then
 }
 
 WindowSize Screen::size() const {
@@ -303,7 +303,7 @@ WindowSize Screen::size() const {
 }
 
 void Screen::draw(const Frame& frame) {
-  if (taken) write_to_screen(frame_bytes(frame, size()));  // in the background, it is the shell's
+  if (taken) write_to_screen(frame_bytes(frame, size()));  // in the background it is the shell's
 }
 
 std::optional<Key> Screen::wait() {

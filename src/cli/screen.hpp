@@ -11,11 +11,10 @@
 
 namespace qkv::inline cli {
 
-/// Takes over the terminal on standard input and output while it lives: keys come one by one, and
-/// frames are drawn on the alternate screen, so that the scrollback stays as it was. The terminal
-/// is put back as it was found when the object goes, and also when the program is ended by a
-/// signal, stopped by Ctrl-Z, or crashes. There can be one at a time. Throws InputError where the
-/// terminal can't be taken over.
+/// Takes over the terminal on standard input and output while it lives: keys are read one by one,
+/// and frames go to the alternate screen, so that the scrollback stays. The terminal is restored on
+/// destruction, and also if a signal ends the program, Ctrl-Z stops it, or it crashes. Only one at
+/// a time. Throws InputError if the terminal cannot be taken over.
 class Screen {
  public:
   Screen();
@@ -26,24 +25,23 @@ class Screen {
   WindowSize size() const;
   void draw(const Frame& frame);
 
-  /// Waits for the next key. Nothing where the window has changed (another size, back from a stop)
-  /// and must be drawn anew.
+  /// Waits for the next key. Nothing if the window must be redrawn: it was resized, or the program
+  /// resumed.
   std::optional<Key> wait();
 
-  /// A key that has come already; nothing where none has.
+  /// Returns a key that has already arrived; nothing if there is none.
   std::optional<Key> next() { return decoder_.next(); }
 
  private:
   KeyDecoder decoder_;
 };
 
-/// Whether standard input and output are terminals that know how to be drawn on: not TERM=dumb.
+/// True if standard input and output are terminals. can_draw also requires that TERM is not dumb.
 bool is_terminal();
 bool can_draw();
 
-/// A bar on standard error that tells how far long work is. It shows up only on a terminal, once
-/// the work has taken half a second, and is erased at the end of its life and by a signal that ends
-/// the program.
+/// A progress bar on standard error, only on a terminal and after half a second. It is erased on
+/// destruction, and by a signal that ends the program.
 ///
 ///     exporting [#########...........] 45%
 class Progress {
@@ -53,7 +51,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// So much more of the total is done.
+  /// Adds `done` to the finished part of the total.
   void advance(std::size_t done);
 
  private:
@@ -66,7 +64,7 @@ class Progress {
   std::size_t done_ = 0;
   bool on_terminal_;
   bool drawn_ = false;
-  Clock::time_point next_;  ///< before this nothing is drawn
+  Clock::time_point next_;  ///< the earliest time of the next redraw
 };
 
 }  // namespace qkv::inline cli

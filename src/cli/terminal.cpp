@@ -34,11 +34,10 @@ namespace {
 constexpr std::size_t narrowest_terminal = 20;
 constexpr std::size_t widest = 10000;
 
-// What is printed and not yet written: standard output may be a pipe that takes no more for now,
-// which stdio would call a failure.
+// Output not yet written: a pipe may be full for now, which stdio would take for an error.
 std::string pending;
 
-// Why the first failed write failed, which is told when the output is finished.
+// The errno of the first failed write, reported by finish_output.
 int first_failure = 0;
 
 std::size_t width_of_output() {
@@ -81,7 +80,7 @@ void print_error(std::string_view text) {
 
 void finish_output() {
   flush_output();
-  if (first_failure == 0 || first_failure == EPIPE) return;  // its reader has gone: no failure
+  if (first_failure == 0 || first_failure == EPIPE) return;  // the pipe was closed: not an error
   throw InputError(
       fmt::format("the output could not be written: {}", std::strerror(first_failure)));
 }

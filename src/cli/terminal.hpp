@@ -8,37 +8,36 @@ namespace qkv::inline cli {
 
 enum class ColourMode { automatic, always, never };
 
-/// What qkv is writing to.
+/// The properties of standard output.
 struct Terminal {
   std::size_t width = 80;  ///< from COLUMNS, else the terminal's own, else 80
   bool colour = false;
 };
 
-/// Looks at standard output and the environment: --color, then NO_COLOR, then whether it is a
-/// terminal that knows colours.
+/// Returns the properties of standard output. --color decides on colour, then NO_COLOR, then
+/// whether standard output is a terminal with colours.
 Terminal terminal(ColourMode choice);
 
-/// Writes results to standard output; a pipe that takes no more for now is waited for.
+/// Writes results to standard output; waits if a pipe is full.
 void print(std::string_view text);
 
-/// Hands what was printed so far to the system.
+/// Flushes standard output.
 void flush_output();
 
-/// Writes a message to standard error, after all results so far. Its reader may have gone:
-/// what cannot be written is lost.
+/// Writes a message to standard error, after flushing standard output. Write errors are ignored.
 void print_error(std::string_view text);
 
-/// Flushes standard output. Throws InputError where something could not be written, so that a full
-/// disk does not pass for success.
+/// Flushes standard output. Throws InputError on failure, so that a full disk is not taken for
+/// success.
 void finish_output();
 
-/// Messages of a kind that may come by the thousand: the first ones are told, the others counted.
+/// Prints the first messages of a kind that may come by the thousand, and counts the rest.
 class MessageLimit {
  public:
-  /// A line of standard error, unless there were many already; whether it was told.
+  /// Prints a line to standard error, unless the limit is reached; true if printed.
   bool print_error(std::string_view message);
 
-  /// How many were not told; 0 at first.
+  /// Returns how many messages were suppressed.
   std::size_t suppressed() const;
 
  private:

@@ -30,7 +30,7 @@ struct WorksheetOptions {
   bool force = false;
 };
 
-// Whether numbers were written into the file; what can't be read may well be a learner's work.
+// True if numbers were written into the file; an unreadable one may well be a learner's work.
 bool is_filled_in(const fs::path& path, std::string_view blank) {
   std::error_code ignored;
   if (!fs::exists(path, ignored) || fs::is_fifo(path, ignored)) return false;
@@ -58,7 +58,7 @@ void refuse_filled_in(const fs::path& directory, const std::vector<ExportedFile>
       filled.size() == 1 ? "" : fmt::format(", and so do {} more files", filled.size() - 1)));
 }
 
-// Another lesson's sheets in the same directory would be checked with this one's.
+// Worksheets of another lesson in the same directory would be checked with this one's.
 void refuse_unknown_tensors(const fs::path& directory, const std::vector<ExportedFile>& files) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(directory, ignored)) {
@@ -73,7 +73,7 @@ void refuse_unknown_tensors(const fs::path& directory, const std::vector<Exporte
   }
 }
 
-// A worksheet has no list, since it is there to be changed; an export's would no longer be true.
+// A worksheet has no manifest: its files are meant to change, and an export's would become wrong.
 void write_all(const std::vector<ExportedFile>& files, const fs::path& directory) {
   std::vector<std::string> names;
   for (const ExportedFile& file : files) names.push_back(file.name);
@@ -84,7 +84,7 @@ void write_all(const std::vector<ExportedFile>& files, const fs::path& directory
   output.finish();
 }
 
-// What is filled in by hand, and printed, is small.
+// Worksheets are filled in by hand and printed, so they are small.
 void refuse_too_many(const Trace& trace) {
   constexpr std::size_t most = 10'000'000;
   const std::size_t count = numbers_of(trace);

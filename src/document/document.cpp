@@ -16,8 +16,8 @@ namespace {
 
 constexpr int max_terms = 9;
 
-// Text in which no character means anything but itself. CommonMark lets every ASCII mark stand
-// after a backslash; pandoc also reads $, ^, ~ and @.
+// Escapes Markdown. CommonMark allows a backslash before every ASCII mark; pandoc also reads $, ^,
+// ~ and @.
 std::string escaped(std::string_view text) {
   constexpr std::string_view marks = "\\`*_{}[]<>#|!~$^@&";
   std::string result;
@@ -28,7 +28,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-// The same where a line begins: there "-", "+", "1." and "===" mean something as well.
+// The same at the start of a line, where "-", "+", "1." and "===" are special, too.
 std::string escaped_line(std::string_view text) {
   std::string result = escaped(text);
   const std::size_t digits = std::min(result.find_first_not_of("0123456789"), result.size());
@@ -41,7 +41,7 @@ std::string escaped_line(std::string_view text) {
   return result;
 }
 
-// Lines that stand as they are, whatever is in them.
+// A code block.
 std::string code(std::string_view lines) {
   std::string text = "    ";
   for (const char c : lines) {
@@ -137,7 +137,7 @@ std::string markdown_document(const Lesson& lesson, const Trace& trace, const Do
     const std::string block = std::visit(writer, part);
     if (block.empty()) continue;
     const bool item = is_item(part);
-    if (!text.empty() && !(after_item && item)) text += '\n';  // a blank line parts blocks
+    if (!text.empty() && !(after_item && item)) text += '\n';  // a blank line separates blocks
     // Code right after a list would belong to its last item.
     if (after_item && block.starts_with("    ")) text += "<!-- -->\n\n";
     text += block;
@@ -179,7 +179,7 @@ DocumentTable table_of(std::size_t rows, std::size_t columns, std::span<const do
   return table;
 }
 
-// The ids of a batch, each sentence under its own words.
+// The ids of a batch, each sentence under its own tokens.
 void add_sentences(Parts& parts, const Tensor& ids, const DocumentStyle& look) {
   for (std::size_t b = 0; b < ids.rows(); ++b) {
     const auto row = std::span(ids.values).subspan(b * ids.columns(), ids.columns());
@@ -208,7 +208,7 @@ void add_tensor(Parts& parts, const Tensor& tensor, TokenLayout token_layout,
   }
 }
 
-// Adds what is told to a document.
+// Adds blocks to a document.
 class DocumentWriter {
  public:
   DocumentWriter(Parts& parts, const Trace& trace, const DocumentStyle& look)

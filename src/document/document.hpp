@@ -41,7 +41,7 @@ struct DocumentArithmetic {
 using DocumentBlock =
     std::variant<DocumentHeading, Passage, DocumentFormula, DocumentTable, DocumentArithmetic>;
 
-/// Larger tensors are replaced by a note: other formats are made for them.
+/// The largest number of cells in a table. A note replaces larger tensors: other formats suit them.
 inline constexpr std::size_t max_document_cells = 4096;
 
 /// Returns the lesson as the blocks that both formats share: headings, passages and tables.

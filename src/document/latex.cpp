@@ -42,7 +42,7 @@ constexpr Replacement marks[] = {
     {"!", "!{}"},
 };
 
-// What lessons and formulas are written with.
+// The symbols of lessons and formulas.
 constexpr Replacement symbols[] = {
     {"·", "$\\cdot$"},
     {"×", "$\\times$"},
@@ -123,7 +123,7 @@ char32_t code_point(std::string_view character) {
   return code;
 }
 
-// Letters that LaTeX makes from ASCII letters and an accent, whatever the font.
+// Letters that LaTeX composes from ASCII letters and an accent in any font.
 bool is_accented(char32_t code) {
   constexpr std::u32string_view without = U"ÐÞðþĄąĐđĘęĦħĮįĸĿŀŉŊŋŦŧŲųſ";
   return code >= U'À' && code <= U'ž' && without.find(code) == std::u32string_view::npos;
@@ -191,7 +191,7 @@ namespace {
 
 constexpr int max_latex_terms = 6;
 
-// \fitted{…} shrinks mathematics that is wider or higher than the page, and leaves the rest alone.
+// \fitted{…} shrinks mathematics that is wider or higher than the page.
 constexpr std::string_view preamble = R"(\documentclass[a4paper]{article}
 \usepackage{amsmath}
 \usepackage{graphicx}
@@ -224,7 +224,7 @@ std::string number_text(double value, const NumberStyle& style) {
   return fmt::format("{} \\cdot 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
 }
 
-// TeX knows no lengths above 16383pt: a block of a table must stay below, whatever its labels.
+// TeX has no lengths above 16383pt: a table block must stay below, whatever its labels.
 constexpr std::size_t max_label_width = 24;
 constexpr std::size_t max_columns = 16;
 constexpr std::size_t max_rows = 40;
@@ -234,7 +234,7 @@ std::string label_text(const std::string& label) {
   return fmt::format("\\text{{{}}}", latex_text(shortened(label, max_label_width)));
 }
 
-// A part of a table: these rows and columns, as many as fit a page.
+// A part of a table that fits a page.
 struct TableBlock {
   std::size_t row, rows, column, columns;
 };
@@ -247,7 +247,7 @@ std::string row_text(const DocumentTable& table, std::size_t row, const TableBlo
   return text + " \\\\\n";
 }
 
-// The numbers alone.
+// The numbers without labels.
 std::string bracketed(const DocumentTable& table, const TableBlock& block) {
   std::string text = fmt::format("\\left[\\begin{{array}}{{*{{{}}}{{r}}}}\n", block.columns);
   for (std::size_t i = block.row; i < block.row + block.rows; ++i) {
@@ -256,7 +256,7 @@ std::string bracketed(const DocumentTable& table, const TableBlock& block) {
   return text + "\\end{array}\\right]";
 }
 
-// The numbers between their labels.
+// The numbers with labels.
 std::string labelled(const DocumentTable& table, const TableBlock& block) {
   std::string text = fmt::format("\\begin{{array}}{{l|*{{{}}}{{r}}}}\n", block.columns);
   for (std::size_t j = block.column; j < block.column + block.columns; ++j) {
@@ -269,7 +269,7 @@ std::string labelled(const DocumentTable& table, const TableBlock& block) {
   return text + "\\end{array}";
 }
 
-// The table in blocks, each after what it shows where there are several.
+// The table in blocks; if there are several, each has a heading.
 std::string blocks_text(const DocumentTable& table) {
   const std::size_t columns = table.rows.front().size();
   const bool one = table.rows.size() <= max_rows && columns <= max_columns;
@@ -338,7 +338,7 @@ class LatexWriter {
   }
 
  private:
-  // Commands to type: every blank stays, and no dashes are made of minus signs.
+  // Commands to type: every blank stays, and minus signs do not become dashes.
   static std::string code(const std::string& lines) {
     std::string text = "{\\ttfamily\\frenchspacing\\obeylines\\obeyspaces%\n";
     return text + latex_text(lines) + "\\par}\n";

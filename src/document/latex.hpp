@@ -10,7 +10,7 @@ namespace qkv::inline document {
 /// the document defines.
 std::string latex_text(std::string_view text);
 
-/// The same for prose and headings, with straight quotes as `` and ''.
+/// Escapes prose and headings as latex_text does, with straight quotes as `` and ''.
 std::string latex_prose(std::string_view text);
 
 /// Replaces non-ASCII characters in LaTeX code, such as a cell's arithmetic, and ASCII that the

@@ -20,7 +20,7 @@
 namespace qkv::inline exporting {
 namespace {
 
-/// A job's tensors as people see them. Only those that are turned over are copied.
+/// A file's tensors in display layout. Only transposed ones are copied.
 class Shown {
  public:
   explicit Shown(const FileContext& job) {
@@ -41,7 +41,7 @@ class Shown {
   std::vector<NamedTensor> tensors_;
 };
 
-/// One matrix of a tensor, turned over.
+/// One transposed matrix of a tensor.
 Tensor turned_matrix(const Tensor& tensor, std::size_t index) {
   const auto values = tensor.cells(index);
   return transposed(tensor_of({tensor.rows(), tensor.columns()}, {values.begin(), values.end()}));
@@ -203,8 +203,8 @@ void blank_worksheet_files(const Trace& trace, const std::function<void(Exported
 
 namespace {
 
-// An object is made as one: what becomes it at its first key is left broken where no memory is
-// left.
+// Objects are created as such: a null that becomes one at its first key is left broken if memory
+// runs out.
 using Json = nlohmann::ordered_json;
 
 // ---------------------------------------------------------------- which files
@@ -221,7 +221,7 @@ std::vector<ExportEntry> all_entries(const Trace& trace) {
 }
 
 std::vector<ExportEntry> wanted_entries(const Trace& trace, const std::vector<std::string>& only) {
-  for (const std::string& name : only) trace.at(name);  // refuses what is not there
+  for (const std::string& name : only) trace.at(name);  // throws for unknown names
   std::vector<ExportEntry> entries = all_entries(trace);
   std::erase_if(entries, [&](const ExportEntry& entry) {
     return !only.empty() && std::find(only.begin(), only.end(), entry.name) == only.end();
@@ -229,7 +229,7 @@ std::vector<ExportEntry> wanted_entries(const Trace& trace, const std::vector<st
   return entries;
 }
 
-// One file of a job.
+// One file of a FileContext.
 PlannedFile planned(const std::string& stem, const ExportFormat& format, FileContext job) {
   PlannedFile file{.name = stem + std::string(format.format->extension), .content = {}};
   file.escape_for_terminal = format.escape_for_terminal;
@@ -259,13 +259,13 @@ void plan_entry(const ExportEntry& entry, const ExportFormat& format, FileContex
   }
 }
 
-// ---------------------------------------------------------------- the list of them
+// ---------------------------------------------------------------- manifest
 
 Json labels_json(const std::vector<std::string>& labels) {
   return labels.empty() ? Json(nullptr) : Json(labels);
 }
 
-// Of each given and step the files that hold it.
+// The files that hold each given and step.
 using Holders = std::map<std::string_view, std::vector<std::string_view>>;
 
 Holders holders_of(const std::vector<PlannedFile>& plan) {
@@ -276,7 +276,7 @@ Holders holders_of(const std::vector<PlannedFile>& plan) {
   return holders;
 }
 
-// The files that hold it: none, a name, or a list.
+// The files as JSON: null, a name, or a list.
 Json files_json(const std::string& name, const Holders& holders) {
   const auto found = holders.find(name);
   if (found == holders.end()) return nullptr;
@@ -301,7 +301,7 @@ Json option_json(const OptionValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
-// A large step that is not wanted is not there: its shape is not known.
+// A large step that is not wanted was not computed: its shape is unknown.
 Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
                const Holders& holders) {
   Json entry{{"number", number},
@@ -318,7 +318,7 @@ Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
   return entry;
 }
 
-// All that is known before the files are written.
+// The part of the manifest that is known before the files are written.
 Json list_of(const Lesson& lesson, const Trace& trace,
              const std::vector<const ExportFormat*>& formats,
              const std::vector<PlannedFile>& plan) {
@@ -349,7 +349,7 @@ Json list_of(const Lesson& lesson, const Trace& trace,
   return json;
 }
 
-// The whole list: what is known of the files once they are written comes last.
+// The whole manifest, with the checksums of the written files at the end.
 std::string list_text(Json json, const Checksums& sums) {
   json["sha256"] = sums;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// How tightly an operation binds its parts: a part that binds less needs brackets.
+// Operator precedence: a part with a lower one needs brackets.
 int binding(Kind kind) {
   switch (kind) {
     case Kind::sum:
@@ -73,7 +73,7 @@ class Writer {
  private:
   bool in_latex() const { return look_.notation == Notation::latex; }
 
-  // A number of the maths itself, such as 10000, with all its digits.
+  // A constant of the formula, such as 10000, with all its digits.
   std::string constant(double x) const {
     const bool is_long = std::isfinite(x) && x == std::trunc(x) && std::abs(x) >= 1e5;
     return finite_or_sign(x, is_long ? brief(x, 0) : fmt::format("{}", x));
@@ -82,7 +82,7 @@ class Writer {
 
   std::string finite_or_sign(double x, std::string text) const {
     if (!in_latex()) return text.starts_with('-') ? with_sign(text) : text;
-    // A comma between digits would get the blank of a list.
+    // LaTeX would set a comma between digits with the space of a list.
     for (std::size_t at = text.find(','); at != std::string::npos; at = text.find(',', at + 3)) {
       text.replace(at, 1, "{,}");
     }
@@ -102,8 +102,8 @@ class Writer {
     return stage_ > term.strides() || term.kind() == Kind::number;
   }
 
-  // A part in brackets where it binds less than `least`; after an operator, what begins with a sign
-  // has it in brackets: 2·3 + (-1)·4, 2 − (-8) / 4.
+  // A part, in brackets if its precedence is below `least`. After an operator, so is what begins
+  // with a sign: 2·3 + (-1)·4, 2 − (-8) / 4.
   std::string part(const Expression& term, std::size_t i, int least) const {
     const Expression& part = term.parts()[i];
     const std::string text = write(part);
@@ -133,7 +133,7 @@ class Writer {
                   minimum_as_factor(term.parts()[1]));
   }
 
-  // On a line a quotient has brackets, (a / b)·c, as c might be below the stroke, too.
+  // In text a quotient needs brackets, (a / b)·c: c might be read as part of the denominator.
   int minimum_as_factor(const Expression& factor) const {
     return !in_latex() && factor.kind() == Kind::quotient ? 4 : 3;
   }
@@ -147,8 +147,8 @@ class Writer {
     return text;
   }
 
-  // Of a list that is cut the ends stay, fewer of one inside another: what is left out is always
-  // more than what the words for it take.
+  // Shortens a list to its ends, with fewer terms in nested lists. More is left out than the note
+  // takes.
   template <class Write>
   std::string listed(const Expression& term, std::string_view sign, std::size_t kept,
                      Write write) const {
@@ -199,7 +199,7 @@ class Writer {
   }
 
   std::size_t stage_;
-  mutable int depth_ = 0;  // of sums within sums: the inner ones are cut shorter
+  mutable int depth_ = 0;  // nesting of sums: inner ones are shorter
   const ArithmeticStyle& look_;
   const CellNotation& notation_;
 };

@@ -21,7 +21,7 @@ struct ArithmeticStyle {
   std::string_view minus = "-";  ///< the sign of a negative number; typeset_minus in print
 };
 
-/// How the arithmetic of a step's cells is written.
+/// Options for writing the arithmetic of a step's cells.
 struct CellNotation {
   const ArithmeticStyle& look;
   bool weight_first = false;  ///< a product of two cells prints its second factor first: W·x

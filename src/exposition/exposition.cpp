@@ -15,9 +15,9 @@ namespace qkv::inline exposition {
 namespace {
 
 constexpr std::size_t max_cells = 6;
-constexpr int max_digits = 17;  // that tell any two doubles apart
+constexpr int max_digits = 17;  // enough to distinguish any two doubles
 
-// "1 → 1.00004": with more decimals where the wanted ones show no change.
+// "1 → 1.00004": with more decimals if the wanted ones show no change.
 std::string change_text(double then, double now, int digits) {
   std::string before = brief(then, digits);
   std::string after = brief(now, digits);
@@ -63,7 +63,7 @@ std::optional<CellReference> largest_change(const Step& step, const Trace& befor
   double most = 0;
   for (std::size_t i = 0; i < now.values.size(); ++i) {
     const double change = std::abs(now.values[i] - own->output.values[i]);
-    const bool shows = std::isfinite(now.values[i]);  // what is hidden by now is not worked out
+    const bool shows = std::isfinite(now.values[i]);  // masked cells have no arithmetic
     if (!shows || !differs(now.values[i], own->output.values[i]) || !(change > most)) continue;
     at = i;
     most = change;
@@ -74,17 +74,17 @@ std::optional<CellReference> largest_change(const Step& step, const Trace& befor
 
 namespace {
 
-// A tensor of the trace's own.
+// A shared_ptr to a tensor that the trace owns.
 std::shared_ptr<const Tensor> non_owning(const Tensor& tensor) {
   return {std::shared_ptr<void>(), &tensor};
 }
 
-// The lesson's own numbers, where any of them differ and can be compared.
+// True if the original numbers are comparable and differ.
 bool differs_from(const Tensor* before, const Tensor& now) {
   return before && comparable(now, *before) && differs(now, *before);
 }
 
-// What lies on the way to the step's result, in a trace that may lack the step.
+// The step's intermediates; the trace may lack the step.
 std::vector<Intermediate> parts_of(const Trace& trace, const std::string& name) {
   const Step* step = trace.find_step(name);
   if (!step || !step->operation->parts) return {};
@@ -96,7 +96,7 @@ std::string first_sentence(std::string_view says) {
   return std::string(end == std::string_view::npos ? says : says.substr(0, end + 1));
 }
 
-// The passages with a line of its own above them.
+// The passages with a line above them.
 std::vector<Passage> below(std::string_view line, std::vector<Passage> passages) {
   if (!passages.empty()) passages.front().apart = true;
   passages.insert(passages.begin(), {.lines = {std::string(line)}});
@@ -158,13 +158,13 @@ class StepDescriber {
                   .title = title_of(lesson_, step_)});
   }
 
-  // Where the matrix is left out, there is nothing to notice but what the lesson says.
+  // If the matrix is hidden, only the lesson's own notice applies.
   void notice() {
     if (!view_ && lesson_.texts[step_.number - 1].notice.text.empty()) return;
     words(ProseBlock::Role::notice, notice_of(lesson_, trace_, step_, outline_.digits));
   }
 
-  // Those that the lesson leaves out are only named, unless all are asked for.
+  // Hidden givens are only named, unless all are requested.
   void givens() {
     std::string unshown;
     for (const Given* given : new_givens_of(trace_, step_)) {
@@ -210,7 +210,7 @@ class StepDescriber {
     }
   }
 
-  // Of many heads the way of one will do: the one that the worked cell is in.
+  // Of many heads, one's intermediates suffice: those of the explained cell's head.
   std::optional<std::size_t> head_of_intermediates() const {
     constexpr std::size_t many = 3;
     if (outline_.head || step_.output.matrices() < many) return outline_.head;
@@ -238,7 +238,7 @@ class StepDescriber {
     }
   }
 
-  // Where numbers were changed, the one that this changed most; else the lesson's own choice.
+  // If numbers were changed, the cell that changed most; else the lesson's choice.
   void cell() {
     const bool is_wanted = lesson_.texts[step_.number - 1].works_cell;
     if (!view_ || !is_wanted || step_.output.values.empty()) return;

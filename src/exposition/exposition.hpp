@@ -36,7 +36,7 @@ struct ProseBlock {
   std::vector<Passage> passages;
 };
 
-/// The passages with their introduction: "Notice: …", "Try:" above questions.
+/// Returns the passages with their introduction: "Notice: …", "Try:" above questions.
 std::vector<Passage> with_introduction(const ProseBlock& words);
 
 /// A matrix to show. The tensor may belong to the trace, which must outlive it.
@@ -51,8 +51,7 @@ struct MatrixBlock {
   std::optional<std::size_t> head = {};            ///< the head to show, if one is chosen
 };
 
-/// Names and shapes of givens that the step is the first to use, and that the lesson does not
-/// print: `X (7×4), W (4×2)`.
+/// Givens that the step is the first to use, hidden by the lesson: `X (7×4), W (4×2)`.
 struct HiddenGivens {
   std::string names;
 };
@@ -112,7 +111,7 @@ inline constexpr ProseBlock::Role full_opening[] = {
     ProseBlock::Role::summary, ProseBlock::Role::source, ProseBlock::Role::token_layout,
     ProseBlock::Role::changed};
 
-/// Returns the lesson's title and these blocks.
+/// Returns the lesson's title and its introductory blocks with these roles.
 Exposition lesson_opening(const Lesson& lesson,
                           std::span<const ProseBlock::Role> roles = full_opening);
 
@@ -132,9 +131,9 @@ Exposition describe_step(const Lesson& lesson, const Trace& trace, const Step& s
 inline constexpr std::string_view changed_notice =
     "Steps whose numbers were changed are explained in general words.";
 
-/// Returns how a change of the lesson affected one step, in a line: the number of cells, and the
-/// first of them with old and new values: `changed: 2 of 49 cells: [cat,fat] 4 → 8, [cat,mat] 1 →
-/// 2`. If the step's size or labels differ, it says so instead.
+/// Returns a line on how a change affected one step: the number of cells, and the first of them
+/// with old and new values. Example: `changed: 2 of 49 cells: [cat,fat] 4 → 8, [cat,mat] 1 → 2`.
+/// If the step's size or labels differ, it says so instead.
 std::string changes_text(const Step& step, const Trace& before, int digits);
 
 /// Returns the cell that changed most; nothing if no cell did, or if sizes differ.

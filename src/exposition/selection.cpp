@@ -19,7 +19,7 @@ bool shows(const Tensor& tensor, std::size_t row) {
   return false;
 }
 
-// The third row, or the next after it that a mask has left a number; the third where none has one.
+// The first row from the third on with an unmasked number; else the third.
 std::size_t unmasked_row(const Tensor& tensor) {
   const std::size_t third = std::min<std::size_t>(2, tensor.rows() - 1);
   for (std::size_t i = 0; i < tensor.rows(); ++i) {
@@ -37,7 +37,7 @@ CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step
   try {
     const CellReference cell = find_cell(chosen, trace);
     return is_masked_cell(trace, step, cell) ? representative_cell(step) : cell;
-  } catch (const InputError&) {  // another text may not have its words
+  } catch (const InputError&) {  // another text may lack its tokens
     return representative_cell(step);
   }
 }

@@ -29,13 +29,13 @@ struct Selection {
   }
 };
 
-/// Names the hidden ones: "rows 3–7", "row 3", with `to` between first and last; empty if none is.
+/// Returns the hidden ones as text: "rows 3–7", "row 3"; `to` is the dash. Empty if none is.
 std::string hidden_text(std::string_view what, const Selection& selection, std::string_view to);
 
-/// Selects `shown` of them, from both ends.
+/// Selects `shown` of `count`, from both ends.
 Selection selected(std::size_t shown, std::size_t count);
 
-/// Selects `shown` of them: the first ones, and the last.
+/// Selects `shown` of `count`: the first ones, and the last.
 Selection first_and_last(std::size_t shown, std::size_t count);
 
 /// Selects `shown` consecutive ones from `first`.
@@ -51,7 +51,7 @@ Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most);
 /// none or it is masked.
 CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step);
 
-/// Returns the third row's largest number, or another row's if that row is masked.
+/// Returns the cell of the third row's largest number, or of another row's if that is masked.
 CellReference representative_cell(const Step& step);
 
 /// True if a mask hides the cell, or the score behind it.

@@ -16,10 +16,10 @@ namespace qkv::inline exposition {
 namespace {
 
 constexpr std::size_t max_listed_cells = 6;
-// The error of a central difference of this width, and that of rounding, are some 1e-8.
+// Truncation and rounding errors of a central difference of this width are about 1e-8.
 constexpr double relative_step = 0x1p-13;
 
-// What the step is the gradient of; empty where it is none, or that of one use among several.
+// The name of what the step is the gradient of; empty if none, or if of one use among several.
 std::string differentiated_name(const Trace& trace, const Step& step) {
   const std::string prefix = gradient_name("");
   if (!is_gradient(*step.operation) || !step.name.starts_with(prefix)) return {};
@@ -28,7 +28,7 @@ std::string differentiated_name(const Trace& trace, const Step& step) {
   return tensor && tensor->values.size() == step.output.values.size() ? name : "";
 }
 
-// Steps after `name` that have a gradient, and those among them that are there no more.
+// Steps after `name` that have a gradient, and how many of them were not kept.
 struct StepsBetween {
   RequestedSteps steps;
   std::size_t left_out = 0;
@@ -52,7 +52,7 @@ StepsBetween between(const LoadedLesson& loaded, const std::string& name) {
   return found;
 }
 
-// All that follows from a given or a step whose number at `index` is larger by so much.
+// The recomputed trace after adding to the number at `index` of a given or step.
 std::optional<Trace> perturbed_trace(const LoadedLesson& loaded, const std::string& name,
                                      std::size_t index, double by, const RequestedSteps& wanted) {
   const Step* step = loaded.trace.find_step(name);
@@ -66,7 +66,7 @@ std::optional<Trace> perturbed_trace(const LoadedLesson& loaded, const std::stri
   return std::move(again.trace);
 }
 
-// What rounding left of a whole or short number.
+// Rounds off the error of integers and short fractions.
 double rounded_derivative(double derivative) { return std::round(derivative * 0x1p30) * 0x1p-30; }
 
 StepSensitivity step_sensitivity(const std::string& name, const Trace& trace, const Trace& above,
@@ -115,7 +115,7 @@ std::optional<Sensitivity> sensitivity_of(const LoadedLesson& loaded,
 
 namespace {
 
-// "[head 1,the,fat]", in which no line may end.
+// "[head 1,the,fat]" with no-break spaces.
 std::string without_line_breaks(std::string cell) {
   for (auto at = cell.find(' '); at != std::string::npos; at = cell.find(' ', at)) {
     cell.replace(at, 1, no_break_space);

@@ -71,7 +71,7 @@ bool uses(const Step& step, std::string_view name) {
   return std::find(step.of.begin(), step.of.end(), name) != step.of.end();
 }
 
-// The first step that is still there to take the matrix: the very first may have been let go.
+// The first kept step that uses the matrix: the very first may have been released.
 std::string_view first_user(const Trace& trace, std::string_view name) {
   const auto known = trace.first_consumers.find(name);
   if (known != trace.first_consumers.end() && trace.find_step(known->second)) return known->second;
@@ -80,7 +80,7 @@ std::string_view first_user(const Trace& trace, std::string_view name) {
   return first == trace.steps.end() ? std::string_view() : first->name;
 }
 
-// Decimals that the lesson asks for all stand, so that lists line up: 1.0000 is a number rounded.
+// Requested decimals are padded, so that lists line up: 1.0000 is a rounded number.
 std::string number_in_prose(double value, std::optional<int> wanted, int digits) {
   const std::string text = brief(value, wanted.value_or(digits));
   const bool plain = text.find_first_of("e,n") == std::string::npos && value != 0;

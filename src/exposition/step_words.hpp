@@ -13,8 +13,8 @@ namespace qkv::inline exposition {
 std::string title_of(const Lesson& lesson, const Step& step);
 std::string title_of(const StepText& words, const Operation& operation);
 
-/// The texts before a step's matrix, after it (what to notice) and of questions to try, with
-/// numbers filled in: the lesson's, or else the operation's. Questions are empty for most steps.
+/// Return the texts before a step's matrix, after it (what to notice) and of questions to try. They
+/// are the lesson's or else the operation's, with numbers filled in. Most steps have no questions.
 std::string explanation_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
 std::string notice_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
 std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
@@ -42,7 +42,7 @@ struct FormulaPiece {
   std::string shape = {};   ///< as displayed: "7×2"; of Kᵀ the transposed shape
 };
 
-/// The formula of a step with its operands' names. Operation and lesson wrote the texts: not
+/// The formula of a step with its operands' names. The texts of operation and lesson are not
 /// sanitised. Example: {Q (7×2)}, " · ", {K, transposed (2×7)}; scores, 7×7.
 struct Formula {
   std::vector<FormulaPiece> pieces;
@@ -51,7 +51,7 @@ struct Formula {
 };
 Formula formula_of(const Trace& trace, const Step& step);
 
-/// `Q (7×2) · Kᵀ (2×7) → scores (7×7)`.
+/// Returns the formula as text: `Q (7×2) · Kᵀ (2×7) → scores (7×7)`.
 std::string formula_text(const Formula& formula);
 
 }  // namespace qkv::inline exposition

@@ -48,7 +48,7 @@ Matrices from_npy(std::string_view bytes, const std::string& where, const ReadOp
   return unnamed(read_npy(bytes, where));
 }
 
-/// Those that are wanted; what has no name is always taken.
+/// The wanted matrices; one without a name is always included.
 Matrices only(Matrices matrices, const ReadOptions& wanted) {
   if (!wanted.accepts) return matrices;
   std::erase_if(matrices, [&](const NamedArray& matrix) {

@@ -20,10 +20,10 @@
 namespace qkv::inline interactive {
 namespace {
 
-/// A cell's row and column as people see the matrix.
+/// A cell's row and column in display layout.
 using CellPosition = std::pair<std::size_t, std::size_t>;
 
-/// One matrix that a view shows, and which of its cells are marked, as people see it.
+/// A matrix to show and its highlighted cells, in display layout.
 struct MarkedMatrix {
   std::string name;
   std::size_t matrix = 0;
@@ -32,28 +32,28 @@ struct MarkedMatrix {
   std::set<CellPosition> marked = {};
 };
 
-/// It as lines, to stand beside others.
+/// Its lines, to be placed side by side with others.
 struct MatrixPane {
   std::vector<std::string> lines;
   bool hides_columns = false;
-  CellPosition first = {0, 0}, last = {0, 0};  // the corners of what shows
+  CellPosition first = {0, 0}, last = {0, 0};  // the corners of the shown part
 };
 
 CellPosition displayed_position(const Tensor& tensor, TokenLayout token_layout, std::size_t row,
                                 std::size_t column);
 
-/// The matrix with the lesson's own numbers; nullptr where they are the same, or can't be compared.
+/// The original matrix; nullptr if it is unchanged or has another shape.
 const Tensor* baseline_matrix(const Walkthrough& walk, const std::string& name);
 
-/// A matrix with its caption in so many columns and rows of the window.
+/// A matrix with its caption, in at most `columns` and `rows` of the window.
 MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns,
                    std::size_t rows, MatrixCache& matrix_cache);
 
 constexpr std::size_t gap = 3;
 constexpr std::size_t most_block_rows = 40;
-constexpr std::size_t wide_window = 120;  // two large matrices fit beside each other
+constexpr std::size_t wide_window = 120;  // two large matrices fit side by side
 
-// Those that show: ", rows 3–7 of 9"; nothing where all do.
+// The shown part: ", rows 3–7 of 9"; empty if all are shown.
 std::string span_text(std::string_view what, const Selection& shown) {
   if (shown.hidden() == 0) return {};
   return fmt::format(", {}s {}–{} of {}", what, shown.indices.front() + 1, shown.indices.back() + 1,
@@ -83,7 +83,7 @@ std::string caption_of(const Walkthrough& walk, const MarkedMatrix& one, const G
                      span_text("column", lines.columns));
 }
 
-// A matrix that is too wide in any case leaves room for another one where the window is wide.
+// A matrix that is always too wide leaves room for another one in a wide window.
 std::size_t columns_for(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns,
                         MatrixCache& matrix_cache) {
   if (columns < wide_window) return columns;
@@ -146,7 +146,7 @@ std::vector<std::string> panes_side_by_side(const std::vector<MatrixPane>& block
   return side_by_side(lines, gap, columns);
 }
 
-/// The matrices with as many rows of each as fit into the room; nothing where not even a few do.
+/// The matrices with as many rows as fit; empty if even a few do not fit.
 std::vector<std::string> fit_matrices(const Walkthrough& walk,
                                       const std::vector<MarkedMatrix>& matrices, WindowSize room,
                                       MatrixCache& matrix_cache) {
@@ -160,7 +160,7 @@ std::vector<std::string> fit_matrices(const Walkthrough& walk,
         panes_of(walk, matrices, room.columns, rows, matrix_cache), room.columns);
     if (lines.size() <= room.rows) return lines;
     if (rows <= fewest) return {};
-    // So many lines are too many: no need to try each number of rows.
+    // Skip row counts that cannot fit either.
     const std::size_t over = lines.size() - room.rows;
     const std::size_t step = over / (matrices.size() + 1);
     rows -= std::min(step, rows - fewest - 1);
@@ -191,8 +191,7 @@ const NumberFormat& MatrixCache::measure(const Walkthrough& walk, const std::str
   invalidate_if_changed(walk);
   const auto found = measures_.find({name, matrix});
   if (found != measures_.end()) return found->second;
-  const Tensor& tensor =
-      walk.trace().at(name);  // turning a matrix over changes none of its numbers
+  const Tensor& tensor = walk.trace().at(name);  // transposing does not change the numbers
   return measures_
       .emplace(std::pair(name, matrix), number_format_of(tensor.cells(matrix), walk.digits))
       .first->second;
@@ -200,16 +199,16 @@ const NumberFormat& MatrixCache::measure(const Walkthrough& walk, const std::str
 
 namespace {
 
-constexpr std::size_t max_rows = 40;        // of the cell's matrix where the window is small
+constexpr std::size_t max_rows = 40;        // of the cell's matrix in a small window
 constexpr std::size_t max_rows_below = 12;  // of an operand there
-constexpr std::size_t max_operands = 6;     // one for each head, of many
+constexpr std::size_t max_operands = 6;     // of many heads, one per head
 
 void collect(const Expression& term, std::vector<CellPlace>& places) {
   if (term.kind() == Expression::Kind::cell) places.push_back(term.place());
   for (const Expression& part : term.parts()) collect(part, places);
 }
 
-// The operands' matrices that the cell is made of, and which of their cells.
+// The operands' matrices, and which of their cells are used.
 std::vector<MarkedMatrix> used_by(const Trace& trace, const CellReference& cell) {
   const Step& step = trace.step_at(cell.name);
   std::vector<CellPlace> places;
@@ -260,7 +259,7 @@ void append(std::vector<std::string>& lines, std::vector<std::string> more) {
   std::move(more.begin(), more.end(), std::back_inserter(lines));
 }
 
-// The marked numbers by their names, where the window is too narrow for all of them to show.
+// The highlighted numbers by name, if the window is too narrow to show all of them.
 std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMatrix& one,
                                         const MatrixPane& block, std::size_t columns) {
   const auto shows = [&](const CellPosition& spot) {

@@ -12,8 +12,7 @@
 
 namespace qkv::inline interactive {
 
-/// A lesson's matrices as people see them, ready to be shown again and again: those turned over are
-/// turned once, and what all of a matrix's numbers decide is looked for once.
+/// Caches the display form (transposed if needed) and the number format of a lesson's matrices.
 class MatrixCache {
  public:
   const Tensor& shown(const Walkthrough& walk, const std::string& name);
@@ -28,25 +27,25 @@ class MatrixCache {
   std::map<std::pair<std::string, std::size_t>, NumberFormat> measures_;
 };
 
-/// A cell of a step with the cell picked in its matrix, the cells it is made of marked in theirs,
-/// and its arithmetic. Only what is around the cell is looked at, however large the matrices are.
-/// Where the window is small, the operands come last, below its end.
+/// Returns a cell with its arithmetic, its matrix and its operands; the cells used are highlighted.
+/// Formats only the surroundings of the cell, however large the matrices are. In a small window,
+/// the operands come last, below its end.
 std::vector<std::string> cell_view(const Walkthrough& walk, const CellReference& cell,
                                    WindowSize window, MatrixCache& matrix_cache);
 
-/// The operands of a cell with their labels, without telling which of their numbers it is made of;
-/// those that the window has no room for follow by name.
+/// Returns the labelled operands of a cell without highlights (for the quiz); those that do not fit
+/// in the window follow by name.
 std::vector<std::string> operands_view(const Walkthrough& walk, const CellReference& cell,
                                        WindowSize window, MatrixCache& matrix_cache);
 
-/// How far a move goes, as people see the matrix: rows down, columns to the right, matrices on.
+/// A move in display layout: rows down, columns right, matrices forward.
 struct CellMove {
   long rows = 0;
   long columns = 0;
   long matrices = 0;
 };
 
-/// The cell after the move; it stops at the edges, and matrices go round.
+/// Returns the cell after the move; rows and columns stop at the edges, matrices wrap around.
 CellReference moved(const Walkthrough& walk, CellReference cell, const CellMove& move);
 
 }  // namespace qkv::inline interactive

@@ -14,12 +14,12 @@
 #include "text/wrapping.hpp"
 #include "trace/labels.hpp"
 
-// What the stepper puts on the screen.
+// The stepper's frames.
 
 namespace qkv::inline interactive {
 namespace {
 
-constexpr std::size_t room_to_type = 16;  // that a prompt leaves
+constexpr std::size_t room_to_type = 16;  // that a prompt leaves for input
 
 std::string longest_fitting(const std::vector<std::string_view>& texts, std::size_t columns) {
   const auto fits = [&](std::string_view text) { return width(text) <= columns; };
@@ -98,7 +98,7 @@ std::vector<std::string> Stepper::body(std::size_t rows) {
   return lines;
 }
 
-// The cell that is asked for, which the page names in any case.
+// The cell in question, which the page always names.
 std::string Stepper::answer_label() const {
   const std::string label = sanitise(quiz_->prompt(walk_));
   return width(label) + room_to_type <= window_.columns ? label : "answer: ";
@@ -116,7 +116,7 @@ std::string Stepper::prompt_label() const {
   return {};
 }
 
-// What helps to fill in the prompt.
+// Help for filling in the prompt.
 std::vector<std::string> Stepper::hint() const {
   const auto joined = [](const std::vector<std::string>& names) {
     return fmt::format("{}", fmt::join(names, " "));
@@ -150,7 +150,7 @@ std::vector<std::string> Stepper::notes(std::size_t most) const {
   std::vector<std::string> lines = broken_lines(sanitise_prose(message_), window_.columns);
   if (prompt_ != Prompt::nothing) {
     std::vector<std::string> help = hint();
-    // What is wrong with a line that was typed goes before how to write one.
+    // An error in the typed line goes before how to write one.
     if (!lines.empty() && lines.size() + help.size() > most) {
       help.clear();
       most = std::max(most, window_.rows - std::min<std::size_t>(window_.rows, 2));
@@ -164,7 +164,7 @@ std::vector<std::string> Stepper::notes(std::size_t most) const {
   return lines;
 }
 
-// What stands in place of "Enter next" on the last step.
+// Replaces "Enter next" on the last step.
 std::string_view Stepper::at_end() const {
   if (next_step_index(walk_)) return {};
   return quiz_ ? "Enter result" : "last step";
@@ -193,7 +193,7 @@ std::string Stepper::status(std::size_t hidden) const {
   return walk_.colour ? fmt::format("\x1b[7m{}\x1b[0m", padded_right(line, window_.columns)) : line;
 }
 
-// What is being typed; what does not fit scrolls out on the left.
+// The input line; what does not fit scrolls out on the left.
 void Stepper::add_prompt(Frame& frame) const {
   const std::size_t columns = window_.columns;
   const std::string label =
@@ -227,8 +227,7 @@ Frame Stepper::frame() {
 
 namespace {
 
-// Terminals that know synchronised updates show the frame at once; the others skip what they don't
-// know.
+// Synchronised updates: terminals without them ignore the sequences.
 constexpr std::string_view begin_update = "\x1b[?2026h";
 constexpr std::string_view end_update = "\x1b[?2026l";
 constexpr std::string_view hide_cursor = "\x1b[?25l";
@@ -246,7 +245,7 @@ std::vector<std::string> broken_lines(std::string_view text, std::size_t columns
 }
 
 std::vector<std::string> page_lines(std::string_view text, std::size_t columns) {
-  constexpr std::size_t fewest = 12;  // columns that are worth it
+  constexpr std::size_t fewest = 12;  // columns that are worth using
   std::vector<std::string> lines;
   for (std::string& line : lines_of(text)) {
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
@@ -279,7 +278,7 @@ std::string truncated_line(std::string_view line, std::size_t columns) {
     const std::size_t end = std::min(line.find('\x1b', at), line.size());
     const std::string_view words = line.substr(at, end - at);
     if (used + width(words) >= columns) {
-      // Room for the … is kept: what follows is cut in any case.
+      // Keep room for the …: the line is truncated in any case.
       text += shortened(std::string(words) + "……", columns - used);
       break;
     }
@@ -296,7 +295,7 @@ std::string frame_bytes(const Frame& frame, WindowSize size) {
     const std::string_view line =
         row < frame.lines.size() ? std::string_view(frame.lines[row]) : std::string_view();
     bytes += fmt::format("\x1b[{};1H{}", row + 1, line);
-    // Erasing from behind the last column would take the last character with it.
+    // Erasing after the last column would erase the last character, too.
     if (display_width(line) < size.columns) bytes += "\x1b[0m\x1b[K";
   }
   if (frame.cursor) {

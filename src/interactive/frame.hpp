@@ -16,30 +16,30 @@ struct WindowSize {
   bool operator==(const WindowSize&) const = default;
 };
 
-/// Where the cursor stands while a line is typed, from 0.
+/// The cursor's position while a line is typed, from 0.
 struct CursorPlace {
   std::size_t row = 0;
   std::size_t column = 0;
 };
 
-/// All that a window shows: at most its rows, none wider than its columns.
+/// The content of a window: at most its rows, none wider than its columns.
 struct Frame {
   std::vector<std::string> lines;
-  std::optional<CursorPlace> cursor = {};  ///< hidden where there is none
+  std::optional<CursorPlace> cursor = {};  ///< if unset, the cursor is hidden
 };
 
-/// Each line of a text broken to so many columns, cells' names in one piece.
+/// Wraps each line to `columns`; cell names stay whole.
 std::vector<std::string> broken_lines(std::string_view text, std::size_t columns);
 
-/// The lines of a page for so many columns. What is wider, as commands are, goes on further in on
-/// the next line; lines in colour stay as they are.
+/// Returns the lines of a page, wrapped to `columns`. Continuation lines of wide ones, such as
+/// commands, are indented; coloured lines are not wrapped.
 std::vector<std::string> page_lines(std::string_view text, std::size_t columns);
 
-/// The line cut to so many columns, its end replaced by `…`; its colours end with it.
+/// Truncates a line to `columns` and ends it with `…`; colours end there, too.
 std::string truncated_line(std::string_view line, std::size_t columns);
 
-/// The bytes that put a frame on a terminal, where the last one was, without flicker: they neither
-/// clear the window first nor end a line behind its last column.
+/// Returns the escape sequence that draws a frame over the last one. To avoid flicker, it neither
+/// clears the window first nor writes a line break after the last column.
 std::string frame_bytes(const Frame& frame, WindowSize size);
 
 }  // namespace qkv::inline interactive

@@ -21,7 +21,7 @@ std::size_t after(const LineEdit& line) {
   return line.cursor + (characters.empty() ? 0 : characters.front().size());
 }
 
-// Blanks, then the word before them.
+// The start of the word before the cursor, and of the blanks after it.
 std::size_t word_before(const LineEdit& line) {
   std::size_t at = line.cursor;
   while (at > 0 && line.text[at - 1] == ' ') --at;
@@ -36,7 +36,7 @@ LineEdit without(LineEdit line, std::size_t from, std::size_t to) {
 }
 
 LineEdit with(LineEdit line, const std::string& text) {
-  std::string typed;  // without control characters and bytes that are no UTF-8
+  std::string typed;  // without control characters and invalid UTF-8
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = utf8_length(std::string_view(text).substr(at));
     const auto first = static_cast<unsigned char>(text[at]);
@@ -70,7 +70,7 @@ LineEdit controlled(LineEdit line, char letter) {
   }
 }
 
-// What is left of a selected line for the key to work on.
+// Removes the selection before the key is applied.
 LineEdit unselected(LineEdit line, const Key& key) {
   constexpr Key::Kind replacing[] = {Key::Kind::text, Key::Kind::paste, Key::Kind::backspace,
                                      Key::Kind::erase};
@@ -104,7 +104,7 @@ using Kind = Key::Kind;
 
 constexpr std::string_view paste_begins = "\x1b[200~";
 constexpr std::string_view paste_ends = "\x1b[201~";
-// What claims to be a sequence and is longer than this is noise.
+// Longer sequences are noise.
 constexpr std::size_t max_sequence_bytes = 32;
 constexpr std::size_t max_paste_bytes = std::size_t{1} << 20;
 
@@ -113,7 +113,7 @@ struct Known {
   Kind kind;
 };
 
-// As xterm, the Linux console, rxvt, tmux and screen send them, in both cursor key modes.
+// Sequences of xterm, the Linux console, rxvt, tmux and screen, in both cursor key modes.
 constexpr Known known[] = {
     {"[A", Kind::up},       {"OA", Kind::up},         {"[B", Kind::down},   {"OB", Kind::down},
     {"[C", Kind::right},    {"OC", Kind::right},      {"[D", Kind::left},   {"OD", Kind::left},
@@ -135,7 +135,7 @@ constexpr Control controls[] = {{'\r', Kind::enter},
 
 bool is_final(char c) { return c >= '@' && c <= '~'; }
 
-// How long the sequence after Esc is; 0 where its end is not there yet.
+// The length of the sequence after Esc; 0 if it is incomplete.
 std::size_t sequence_length(std::string_view after) {
   if (after.empty()) return 0;
   if (after[0] == 'O') return after.size() < 2 ? 0 : 2;
@@ -143,13 +143,13 @@ std::size_t sequence_length(std::string_view after) {
   std::size_t i = 1;
   if (i < after.size() && after[i] == '[') return after.size() < 3 ? 0 : 3;  // Linux: F1 is [[A
   while (i < after.size() && !is_final(after[i])) {
-    if (after[i] < ' ' || i > max_sequence_bytes) return i;  // broken off
+    if (after[i] < ' ' || i > max_sequence_bytes) return i;  // interrupted
     ++i;
   }
   return i < after.size() ? i + 1 : 0;
 }
 
-// Shift, Ctrl and Alt with an arrow are the arrow: "[1;5C" is "[C".
+// Arrows with Shift, Ctrl or Alt are plain arrows: "[1;5C" is "[C".
 std::string without_modifiers(std::string_view sequence) {
   const std::size_t semicolon = sequence.find(';');
   if (semicolon == std::string_view::npos) return std::string(sequence);
@@ -172,7 +172,7 @@ std::optional<Key> KeyDecoder::next() {
   return character();
 }
 
-// Half a character, or half of what is pasted, is still on its way, however long that takes.
+// False for half a character or half a paste: the rest is coming, however long that takes.
 bool KeyDecoder::is_waiting() const {
   return waiting_.starts_with('\x1b') && !waiting_.starts_with(paste_begins);
 }
@@ -198,7 +198,7 @@ std::optional<Key> KeyDecoder::pasted() {
   const std::size_t end = waiting_.find(paste_ends);
   if (end == std::string::npos) {
     if (waiting_.size() < max_paste_bytes) return {};
-    return taken(waiting_.size(), {Kind::unknown});  // its end got lost
+    return taken(waiting_.size(), {Kind::unknown});  // its end was lost
   }
   Key key{Kind::paste, waiting_.substr(paste_begins.size(), end - paste_begins.size())};
   return taken(end + paste_ends.size(), std::move(key));
@@ -214,7 +214,7 @@ std::optional<Key> KeyDecoder::character() {
   }
   const std::size_t length = utf8_length(waiting_);
   if (length > 0) return taken(length, {Kind::text, waiting_.substr(0, length)});
-  // The rest of the character may still come; a byte that can't begin one never gets better.
+  // The rest of the character may still come; an invalid first byte never becomes valid.
   const auto lead = static_cast<unsigned char>(first);
   const bool may_grow = lead >= 0xC2 && lead <= 0xF4 && waiting_.size() < 4 &&
                         std::all_of(waiting_.begin() + 1, waiting_.end(), is_continuation_byte);

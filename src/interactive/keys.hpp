@@ -7,7 +7,7 @@
 
 namespace qkv::inline interactive {
 
-/// What was pressed.
+/// A key press.
 struct Key {
   enum class Kind {
     text,  ///< one character, in UTF-8
@@ -26,7 +26,7 @@ struct Key {
     page_down,
     home,
     end,
-    control,  ///< Ctrl and the letter in `text`
+    control,  ///< Ctrl with the letter in `text`
     unknown,
     end_of_input,
   };
@@ -36,23 +36,23 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-/// The key of one character: `key('b')`.
+/// Returns the key of one character: `key('b')`.
 inline Key key(char letter) { return {Key::Kind::text, std::string(1, letter)}; }
 
-/// Turns the bytes that a terminal sends into keys, however they are cut into pieces. A lone Esc
-/// looks like the beginning of an arrow key: it counts once `flush` says that nothing follows.
-/// What is pasted between the marks of bracketed paste is one key, so that it can't press any.
+/// Decodes a terminal's bytes into keys; the bytes may arrive in any pieces. A lone Esc looks like
+/// the start of an arrow key, so it becomes a key only on `flush`. A bracketed paste is one key, so
+/// that pasted text cannot press keys.
 class KeyDecoder {
  public:
   void feed(std::string_view bytes) { waiting_ += bytes; }
 
-  /// The next whole key; nothing where there is none yet.
+  /// Returns the next complete key; nothing if there is none yet.
   std::optional<Key> next();
 
-  /// Whether there is an Esc that may be the beginning of a longer sequence.
+  /// True if there is an Esc that may start a longer sequence.
   bool is_waiting() const;
 
-  /// The beginning was all of it: Esc by itself, or something unknown.
+  /// Treats the incomplete input as a key: Esc, or unknown.
   std::optional<Key> flush();
 
  private:
@@ -64,19 +64,19 @@ class KeyDecoder {
   std::string waiting_;
 };
 
-/// A line that is being typed; the cursor is a byte between two characters.
+/// A line being edited; the cursor is a byte offset between two characters.
 struct LineEdit {
   std::string text = {};
   std::size_t cursor = 0;
-  bool selected = false;  ///< all of it: what is typed next takes its place
+  bool selected = false;  ///< all of it: the next input replaces it
 
   bool operator==(const LineEdit&) const = default;
 };
 
-/// The line after a key: characters, a paste (its control characters left out), the arrows, Home,
-/// End, Backspace, Delete, and Ctrl with a, e, b, f, d, h, k, u, w as in a shell. Other keys change
-/// nothing. What is selected gives way to characters and a paste, goes with Backspace and Delete,
-/// and is no longer selected after any other key.
+/// Returns the line after a key: characters, a paste (without control characters), the arrows,
+/// Home, End, Backspace or Delete. Ctrl with a, e, b, f, d, h, k, u, w acts as in a shell. Other
+/// keys change nothing. Characters and a paste replace a selection, Backspace and Delete remove it;
+/// every other key ends it.
 LineEdit edited(LineEdit line, const Key& key);
 
 }  // namespace qkv::inline interactive

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int usual_digits = 4;
 
-// The steps that are left: all from here on, or those that were asked for.
+// The remaining steps: all from here on, or the requested ones.
 std::string steps_left(const Walkthrough& walk) {
   if (walk.step_range.only.empty()) return walk.at == 0 ? "" : " --from " + walk.step().name;
   std::string words;
@@ -41,14 +41,14 @@ std::string resume_command(const Walkthrough& walk, const std::optional<Quiz>& q
 
 namespace {
 
-// A cell of the step that there is.
+// A cell that exists in this step.
 std::string example_cell(const Walkthrough& walk) {
   const Tensor& output = walk.step().output;
   if (output.values.empty()) return {};
   return reference_text(resolve_cell(walk, ""), output, walk.trace().token_layout);
 }
 
-// A letter or a word, what it does, and an example of what follows it.
+// A letter or word, its action, and an example of its argument.
 struct Command {
   std::string_view letter;
   std::string_view word;
@@ -135,7 +135,7 @@ std::string PlainStepper::shown() const {
          "\n";
 }
 
-// The question of the step, or the step. A quiz asks so often that it needs no other pauses.
+// The step's question, or the step. A quiz asks so often that it needs no other pauses.
 std::string PlainStepper::arrive() {
   if (quiz_ && quiz_->ask(walk_)) {
     return quiz_->question(walk_, {.rows = 60, .columns = columns_}, matrix_cache_);
@@ -143,7 +143,7 @@ std::string PlainStepper::arrive() {
   return quiz_ ? step_then_next() : shown();
 }
 
-// Of two operands of +, either may be worked out first: what moves on must come by itself.
+// The operands of + are evaluated in any order: the one that moves on needs its own statement.
 std::string PlainStepper::step_then_next() {
   std::string text = shown();
   return text += next({});

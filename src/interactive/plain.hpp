@@ -10,22 +10,22 @@
 
 namespace qkv::inline interactive {
 
-/// Stepping through a lesson by lines: what is typed goes in, what is to be printed comes out.
-/// Nothing is drawn over, so it works on any terminal, with a screen reader, and on pipes.
+/// Line-based stepping: input lines in, output text out. Nothing is redrawn, so it works on any
+/// terminal, with screen readers, and in pipes.
 class PlainStepper {
  public:
   PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all, std::size_t columns);
 
-  /// What comes first: the first step, or its question.
+  /// Returns the initial output: the first step, or its question.
   std::string begin();
 
-  /// What to ask at the end of the output.
+  /// Returns the prompt that ends the output.
   std::string prompt() const;
 
-  /// What comes of a line.
+  /// Returns the output for an input line.
   std::string answer(std::string_view line);
 
-  /// What comes of the input's end: nothing, or what a quiz has come to.
+  /// Returns the output at the end of input: empty, or the quiz's summary.
   std::string end();
 
   bool is_over() const { return over_; }
@@ -64,10 +64,10 @@ class PlainStepper {
   bool over_ = false;
 };
 
-/// The command that goes on where the reader stood, with all that they have set, as a line to
-/// paste into a shell; empty where there is nothing to go on with: they never left the first step,
-/// or have come to the end, and changed nothing. `options` are words of the command line that it
-/// keeps. Example: `To go on from here: qkv run the-fat-cat --set 'X[1,1]=2' --from scores`.
+/// Returns the command that resumes the session with all its settings, to paste into a shell. It is
+/// empty if nothing would be lost: no changes, and still at the first step, or at the end.
+/// `options` are command-line words to keep. Example: `To go on from here: qkv run the-fat-cat
+/// --set 'X[1,1]=2' --from scores`.
 std::string resume_command(const Walkthrough& walk, const std::optional<Quiz>& quiz,
                            std::string_view options);
 

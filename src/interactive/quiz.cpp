@@ -22,7 +22,7 @@
 namespace qkv::inline interactive {
 namespace {
 
-constexpr std::size_t max_cells = 16;  // that a person combines by hand
+constexpr std::size_t max_cells = 16;  // that can be combined by hand
 constexpr std::size_t max_tries = 500;
 
 using CellSet = std::set<std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>>;
@@ -37,7 +37,7 @@ void collect(const Expression& term, CellSet& cells) {
   }
 }
 
-// Nothing to work out: hidden, nothing, or all.
+// Nothing to compute: masked, 0 or 1.
 bool is_trivial_value(double value) {
   return !std::isfinite(value) || std::abs(value) < 1e-9 || std::abs(value - 1) < 1e-9;
 }
@@ -45,7 +45,7 @@ bool is_trivial_value(double value) {
 bool is_good_question(const Trace& trace, const Step& step, const CellReference& cell) {
   if (is_trivial_value(step.output.at(cell.matrix, cell.row, cell.column))) return false;
   const Expression expression = expression_of(trace, step, cell);
-  if (expression.parts().empty()) return false;  // taken over as it is
+  if (expression.parts().empty()) return false;  // copied unchanged
   CellSet cells;
   collect(expression, cells);
   return !cells.empty() && cells.size() <= max_cells;
@@ -58,7 +58,7 @@ std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
   const Tensor& tensor = step.output;
   if (tensor.values.empty()) return {};
   std::mt19937 engine(seed * 1000003U + static_cast<std::uint32_t>(step.number));
-  // From a random cell on, in strides that visit every cell: they share no divisor with the count.
+  // Visits every cell once from a random one: the stride and the count are coprime.
   const std::size_t count = tensor.values.size();
   const std::size_t start = engine() % count;
   std::size_t stride = count > 2 ? 1 + engine() % (count - 1) : 1;
@@ -88,7 +88,7 @@ namespace {
 constexpr int tries = 2;
 constexpr std::size_t max_terms = 16;
 
-// So many columns behind an indent, and a few in the narrowest window.
+// The columns after an indent, with a minimum for very narrow windows.
 std::size_t room_for_words(std::size_t columns, std::size_t indent) {
   return std::max<std::size_t>(columns, indent + 8) - indent;
 }
@@ -97,8 +97,8 @@ CellArithmetic worked_cell(const Walkthrough& walk, const CellReference& cell) {
   return arithmetic_of(walk.trace(), cell, {.digits = walk.digits, .max_terms = max_terms});
 }
 
-// The known mistakes that make the number, those of the operation before slips of the pen: of one
-// number alone, a slip is told only where nothing else makes it.
+// The known mistakes that give the number; those of the operation come first. For a single number,
+// a slip of the pen is reported only if nothing else gives it.
 std::vector<Diagnosis> likely(std::vector<Diagnosis> mistakes) {
   const std::vector<std::string_view> slips = slip_ids();
   const auto is_own = [&](const Diagnosis& d) {
@@ -111,7 +111,7 @@ std::vector<Diagnosis> likely(std::vector<Diagnosis> mistakes) {
   return mistakes;
 }
 
-// One number is little to go by: where several mistakes make it, each is one that it could be.
+// One number is little evidence: if several mistakes give it, each is only possible.
 bool is_sure(const std::vector<Diagnosis>& all) { return all.size() == 1 && all.front().sure; }
 
 std::string mistake_text(const std::vector<Diagnosis>& mistakes, bool sure) {
@@ -149,7 +149,7 @@ std::string Quiz::question(const Walkthrough& walk, WindowSize window,
   const Step& step = walk.step();
   const WalkStyle look = style_of(walk, window.columns);
   const std::string number = fmt::format("{}/{}", step.number, walk.now->trace.length);
-  // The question goes first: of a page that is too long for the window, the end is hidden.
+  // The question goes first: if a page is too long for the window, its end is hidden.
   constexpr std::size_t min_rows_for_title = 12;
   std::string text =
       window.rows < min_rows_for_title
@@ -206,7 +206,7 @@ QuizReply Quiz::evaluate_answer(const Walkthrough& walk, std::string_view text) 
 
 QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const std::string& why) {
   ++tries_;
-  results_.back().outcome = Outcome::missed;  // unless the next try is right
+  results_.back().outcome = Outcome::missed;  // unless the next try is correct
   if (tries_ < tries) {
     const CellArithmetic worked = worked_cell(walk, *cell_);
     return {fmt::format("Not {}.{}\nOnce more: {} = {}", written, why, worked.cell,

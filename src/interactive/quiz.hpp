@@ -14,10 +14,10 @@
 
 namespace qkv::inline interactive {
 
-/// What to say to an answer.
+/// The reply to an answer.
 struct QuizReply {
   std::string says;
-  std::optional<CellReference> worked = {};  ///< whose arithmetic is due
+  std::optional<CellReference> worked = {};  ///< the cell whose arithmetic is to be shown
 };
 
 /// Asks for one cell of each step before the step is shown. Two tries, then the arithmetic.
@@ -25,28 +25,28 @@ class Quiz {
  public:
   explicit Quiz(std::uint32_t seed) : seed_(seed) {}
 
-  /// Opens the question of the walk's step; false where the step has been asked already or has no
-  /// cell worth asking for.
+  /// Asks the question of the current step; false if the step was asked already or has no cell
+  /// worth asking for.
   bool ask(const Walkthrough& walk);
   bool is_open() const { return cell_.has_value(); }
 
-  /// How many questions have been tried or skipped.
+  /// Returns how many questions were tried or skipped.
   std::size_t answered() const { return tried().size(); }
 
-  /// What is asked, and what is needed to work it out: the formula and the operands.
+  /// Returns the question with what is needed to answer it: the formula and the operands.
   std::string question(const Walkthrough& walk, WindowSize window, MatrixCache& matrix_cache) const;
 
-  /// What to type at: `scores[cat,fat] = `.
+  /// Returns the input prompt: `scores[cat,fat] = `.
   std::string prompt(const Walkthrough& walk) const;
 
-  /// What was said to the last answer, while the question is open; empty before the first.
+  /// Returns the reply to the last answer of the open question; empty before the first.
   const std::string& last_reply() const { return last_reply_; }
 
-  /// Judges an answer. "s" skips; a blank one costs nothing. The question closes when it is
-  /// answered right, skipped, or answered wrong twice.
+  /// Evaluates an answer. "s" skips; a blank one does not count. The question closes when it is
+  /// answered correctly, skipped, or answered wrong twice.
   QuizReply answer(const Walkthrough& walk, std::string_view text);
 
-  /// What was right, step by step, and where to read again about what was missed. `columns` wide.
+  /// Returns the results by step, and which lessons explain what was missed, wrapped to `columns`.
   std::string summary(const Walkthrough& walk, std::size_t columns) const;
 
  private:
@@ -56,13 +56,13 @@ class Quiz {
     std::string cell;
     const Operation* operation = nullptr;
     Outcome outcome = Outcome::skipped;
-    std::string mistake = {};  ///< the known mistake that was made, in words
+    std::string mistake = {};  ///< the known mistake that was made, as text
   };
 
   std::string name(const Walkthrough& walk) const;
   QuizReply evaluate_answer(const Walkthrough& walk, std::string_view text);
   QuizReply missed(const Walkthrough& walk, std::string_view written, const std::string& why);
-  std::span<const Result> tried() const;  ///< those that were tried
+  std::span<const Result> tried() const;  ///< without an untouched open question
   void close(Outcome outcome);
   std::string where_to_read(const Walkthrough& walk) const;
 
@@ -73,14 +73,13 @@ class Quiz {
   std::vector<Result> results_;
 };
 
-/// A cell of the step that is worth asking for: worked out rather than taken over, from few enough
-/// cells for work by hand, and neither hidden nor 0 or 1. The same seed asks for the same cell.
-/// Nothing where the step has no such cell.
+/// Returns a cell worth asking for: computed from few cells rather than copied, not masked, and not
+/// 0 or 1. Deterministic for a seed. Nothing if the step has no such cell.
 std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
                                            std::uint32_t seed);
 
-/// The built-in lesson to read about an operation: the one that says that it explains it. Nothing
-/// where none does, or `lesson` itself is the one.
+/// Returns the built-in lesson that explains an operation; nothing if there is none, or if it is
+/// `lesson`.
 std::optional<std::string> lesson_about(const Operation& operation, const Lesson& lesson);
 
 }  // namespace qkv::inline interactive

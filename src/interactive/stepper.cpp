@@ -16,7 +16,7 @@ const Key end_of_input{Key::Kind::control, "d"};  // Ctrl-D
 constexpr long any_width = 1L << 40;              // more columns than any matrix has
 constexpr long far = 10;                          // rows that PgUp and PgDn move a cell
 
-// The beginning that all of the names share.
+// The longest common prefix of the names.
 std::string common_beginning(const std::vector<std::string>& names) {
   std::string common = names.empty() ? "" : names.front();
   for (const std::string& name : names) {
@@ -46,7 +46,7 @@ void Stepper::press(const Key& key) {
     handle(key);
   } catch (const InputError& error) {
     message_ = error.what();
-    line_.selected = !line_.text.empty();  // there to be mended, or to be typed over
+    line_.selected = !line_.text.empty();  // to be edited, or to be replaced by typing
   }
   const bool is_long =
       broken_lines(sanitise_prose(message_), window_.columns).size() > window_.rows / 2;
@@ -62,13 +62,13 @@ void Stepper::handle(const Key& key) {
   if (does) (this->*does)();
 }
 
-// The keys, or a message that the window has no room for below the page.
+// Shows the help, or a message for which the window has no room below the page.
 void Stepper::open_overlay(View what) {
   before_ = std::exchange(view_, what);
   scroll_before_help_ = std::exchange(scroll_, 0);
 }
 
-// The scrolling keys scroll, as long as there is something to scroll.
+// Scrolling keys scroll while there is something to scroll; others close.
 void Stepper::press_in_overlay(const Key& key) {
   const auto does = StepperKeys::action(key, false);
   if (does == &Stepper::quit) return quit();
@@ -83,7 +83,7 @@ void Stepper::press_in_overlay(const Key& key) {
 
 void Stepper::picture() {
   message_ = next_picture(walk_);
-  // A cell is explained in numbers.
+  // A cell is explained with numbers, not glyphs.
   if (view_ == View::cell && walk_.picture == Picture::glyphs) message_ = next_picture(walk_);
 }
 
@@ -122,7 +122,7 @@ void Stepper::previous_step() {
 }
 
 void Stepper::scroll_up() { scroll_ -= std::min<std::size_t>(scroll_, 1); }
-void Stepper::scroll_down() { ++scroll_; }  // no further than the end: the frame sees to it
+void Stepper::scroll_down() { ++scroll_; }  // the frame limits it to the end
 void Stepper::page_up() { scroll_ -= std::min(scroll_, std::max<std::size_t>(shown_rows_, 2) - 1); }
 void Stepper::page_down() { scroll_ += std::max<std::size_t>(shown_rows_, 2) - 1; }
 void Stepper::to_top() { scroll_ = 0; }
@@ -134,7 +134,7 @@ void Stepper::leave_cell() {
   scroll_ = scroll_before_cell_;
 }
 
-// The head, say, of the cell that was explained last of this step.
+// The matrix (such as a head) of this step's last explained cell.
 std::size_t Stepper::last_matrix() const {
   return left_ && left_->name == walk_.step().name ? left_->matrix : 0;
 }
@@ -166,7 +166,7 @@ void Stepper::ask(Prompt what) {
   line_ = {};
 }
 
-// The arrows go on from the cell that Enter alone would take, before another is typed.
+// Before another cell is typed, the arrows start from the default cell.
 bool Stepper::picks_cell(const Key& key) {
   constexpr Key::Kind arrows[] = {Key::Kind::up, Key::Kind::down, Key::Kind::left,
                                   Key::Kind::right};
@@ -195,7 +195,7 @@ void Stepper::press_in_prompt(const Key& key) {
       return;
     default: break;
   }
-  // Ctrl-D on an empty line ends the input, as everywhere.
+  // Ctrl-D on an empty line ends the input, as in a shell.
   if (key == end_of_input && line_.text.empty()) return quit();
   line_ = edited(line_, key);
 }

@@ -14,11 +14,11 @@
 
 namespace qkv::inline interactive {
 
-/// Writes every matrix of the lesson to a directory and says what it did; throws InputError.
+/// Writes every matrix of the lesson to a directory and returns a message; throws InputError.
 using WriteAll = std::function<std::string(const LoadedLesson&, const std::string& directory)>;
 
-/// Stepping through a lesson on a screen, as a machine without a terminal: keys go in, frames come
-/// out. The same keys give the same frames.
+/// Full-screen stepping as a state machine without a terminal: keys in, frames out. The same keys
+/// give the same frames.
 class Stepper {
  public:
   Stepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all);
@@ -27,7 +27,7 @@ class Stepper {
   void press(const Key& key);
   Frame frame();
 
-  /// Makes ready what the next key will probably ask for, while none is pressed.
+  /// Prepares the page that is probably needed next, while no key is pressed.
   void prefetch();
 
   bool is_over() const { return over_; }
@@ -36,12 +36,12 @@ class Stepper {
   const std::optional<Quiz>& quiz() const { return quiz_; }
 
  private:
-  friend struct StepperKeys;  // the table of keys, which the help is made from
+  friend struct StepperKeys;  // has the table of keys, from which the help is generated
 
   enum class Prompt { nothing, step, cell, change, directory, answer };
   enum class View { step, cell, keys, message, summary };
 
-  // What keys do.
+  // The actions of keys.
   void read_on();
   void next_step();
   void previous_step();
@@ -98,7 +98,7 @@ class Stepper {
   std::string answer_label() const;
   void add_prompt(Frame& frame) const;
 
-  // What a page is made from.
+  // The inputs of a page.
   struct PageKey {
     std::shared_ptr<const LoadedLesson> lesson;
     std::size_t at = 0, columns = 0, rows = 0;
@@ -106,8 +106,8 @@ class Stepper {
     Picture picture = Picture::heatmap;
     View shows = View::step;
     bool question = false;
-    bool opens = false;           // the lesson's title stands above it
-    std::string last_reply = {};  // a long message, or what was said to a wrong answer
+    bool opens = false;           // the lesson's title comes first
+    std::string last_reply = {};  // a long message, or the reply to a wrong answer
     std::size_t answered = 0;
     bool operator==(const PageKey&) const = default;
   };
@@ -128,14 +128,14 @@ class Stepper {
   Prompt prompt_ = Prompt::nothing;
   LineEdit line_;
   std::optional<CellReference> cell_;
-  std::optional<CellReference> left_;  // the cell that was explained last
+  std::optional<CellReference> left_;  // the last cell that was explained
   std::string message_;
   std::size_t scroll_ = 0;
-  std::size_t scroll_before_cell_ = 0, scroll_before_help_ = 0;  // where to scroll back to
-  View before_ = View::step;    // what stands below the keys, or a message
+  std::size_t scroll_before_cell_ = 0, scroll_before_help_ = 0;  // scroll positions to return to
+  View before_ = View::step;    // the view below the help or a message
   std::size_t shown_rows_ = 0;  // lines above the messages
   bool over_ = false;
-  std::deque<CachedPage> pages_;  // the latest first
+  std::deque<CachedPage> pages_;  // most recently used first
 };
 
 }  // namespace qkv::inline interactive

@@ -11,7 +11,7 @@
 
 namespace qkv::inline interactive {
 
-// A key, as the decoder gives it: a letter, or a kind.
+// A key of the decoder: a letter, or a kind.
 struct Press {
   Key::Kind kind = Key::Kind::unknown;
   char letter = 0;
@@ -33,9 +33,9 @@ bool is(const Press& press, const Key& key) {
 struct StepperKeys::Binding {
   std::array<Press, 3> presses;
   Action does = nullptr;
-  std::string_view keys = {};   // as the help writes them; empty where the row above tells it
-  std::string_view says = {};   // what they do
-  std::string_view brief = {};  // for the last line of the screen
+  std::string_view keys = {};   // in the help; empty if the row above covers it
+  std::string_view says = {};   // the help's description
+  std::string_view brief = {};  // for the status line
 };
 
 std::span<const StepperKeys::Binding> StepperKeys::of_step() {
@@ -140,7 +140,7 @@ std::string StepperKeys::help(std::size_t columns) {
       {"", of_both()},
       {"While a cell is explained", of_cell()},
       {"While typing: Enter takes it, Esc leaves it, Tab completes names", {}}};
-  // In a narrow window what a key does stands below it.
+  // In a narrow window the description goes below the key.
   const bool narrow = columns < widest + 24;
   const std::string before(narrow ? 4 : widest + 4, ' ');
   const std::size_t room = std::max(columns, before.size() + 8) - before.size();
@@ -176,7 +176,7 @@ std::string StepperKeys::status(const StatusLine& what, std::size_t columns) {
   }
   if (!what.in_cell && !what.at_end.empty()) own.front() = what.at_end;
   if (!what.in_cell && what.hidden > 0) own.front() = "Enter more";
-  // In the order in which they get room: how to go on, how to find out more, how to end.
+  // In order of importance: how to go on, how to get help, how to quit.
   std::vector<std::string_view> wanted = {own[0], common[0], common[1]};
   wanted.insert(wanted.end(), own.begin() + 1, own.end());
   wanted.insert(wanted.end(), common.begin() + 2, common.end());

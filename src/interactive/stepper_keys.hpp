@@ -8,29 +8,27 @@
 
 namespace qkv::inline interactive {
 
-/// What the last line of the screen tells.
+/// The content of the status line.
 struct StatusLine {
   std::string_view number;  ///< "6/15"
-  std::string_view name;    ///< of the step; gives way where there is little room
+  std::string_view name;    ///< of the step; dropped first if there is little room
   std::size_t hidden = 0;   ///< lines below the window
   bool in_cell = false;
-  std::string_view at_end = {};  ///< in place of "Enter next", where there is no next step
-  bool has_heads = false;        ///< there are matrices for Tab to go to
+  std::string_view at_end = {};  ///< replaces "Enter next" on the last step
+  bool has_heads = false;        ///< Tab can go to other matrices
 };
 
-/// What the keys of a stepper do: one table for the keys themselves, the help and the last line of
-/// the screen.
+/// The key bindings of a stepper: one table for the keys, the help and the status line.
 struct StepperKeys {
   using Action = void (Stepper::*)();
 
-  /// nullptr where the key does nothing.
+  /// Returns the action of a key; nullptr if the key does nothing.
   static Action action(const Key& key, bool in_cell);
 
-  /// All keys and what they do, for so many columns.
+  /// Returns the help on all keys, wrapped to `columns`.
   static std::string help(std::size_t columns);
 
-  /// The last line of the screen: where one is, how much is hidden, the keys that there is room
-  /// for.
+  /// Returns the status line: position, hidden lines, and as many keys as fit.
   static std::string status(const StatusLine& what, std::size_t columns);
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int max_digits = 17;
 
-// Steps keep their numbers of the whole lesson, of which the trace may lack some.
+// Steps keep their numbers in the whole lesson, though the trace may lack some.
 std::size_t step_index_of_number(const Trace& trace, std::size_t number) {
   const auto found = std::find_if(trace.steps.begin(), trace.steps.end(),
                                   [&](const Step& step) { return step.number == number; });
@@ -29,7 +29,7 @@ std::size_t step_index_of_number(const Trace& trace, std::size_t number) {
   return static_cast<std::size_t>(found - trace.steps.begin());
 }
 
-// The message without the --set that was not typed.
+// Removes --set from the message, since the user did not type it.
 [[noreturn]] void rethrow_as_input_error(const InputError& error) {
   std::string_view message = error.what();
   constexpr std::string_view option = "--set ";
@@ -57,7 +57,7 @@ std::string told(const std::vector<std::string>& steps) {
   return text;
 }
 
-// The cell that is written out; where the heads are left out, that of the given matrix.
+// The cell named in full; if it has no head, that of the given matrix.
 CellReference resolve_in_matrix(const std::string& written, const Walkthrough& walk,
                                 std::size_t matrix) {
   ReferenceText text = parse_reference(written);
@@ -72,8 +72,7 @@ CellReference resolve_in_matrix(const std::string& written, const Walkthrough& w
   return resolve(text, walk.trace());
 }
 
-// Of vectors and of a batch's sentences, which have words for each row, it is not known whether
-// they are the numbers of words.
+// False for vectors and a batch's sentences: they may be token ids.
 bool may_be_edited(const Tensor& tensor) {
   return tensor.rank() >= 2 && !tensor.values.empty() &&
          tensor.axes.back().labels.size() <= tensor.columns();
@@ -130,7 +129,7 @@ bool step_back(Walkthrough& walk) {
   const std::vector<std::size_t>& only = walk.step_range.only;
   const auto here = std::ranges::lower_bound(only, walk.at);
   walk.at = here == only.begin() ? walk.at - 1 : *(here - 1);
-  // Who goes back from where they began wants to see what led there.
+  // Going back before the start extends the range.
   walk.step_range.first = std::min(walk.step_range.first, walk.at);
   return true;
 }
@@ -153,7 +152,7 @@ std::vector<std::string> givens_with_prefix(const Walkthrough& walk, std::string
 
 std::string go_to(Walkthrough& walk, std::string_view step) {
   const std::size_t place = step_index(walk.trace(), step);
-  // Who asks for a step outside the stretch wants to see it.
+  // A step outside the range extends it.
   walk.step_range.first = std::min(walk.step_range.first, place);
   walk.step_range.last = std::max(walk.step_range.last, place);
   walk.at = place;

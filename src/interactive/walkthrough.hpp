@@ -11,75 +11,74 @@
 
 namespace qkv::inline interactive {
 
-/// The steps to show, by their place in the trace.
+/// The steps to show, by their index in the trace.
 struct StepRange {
   std::size_t first = 0;
   std::size_t last = 0;
-  std::vector<std::size_t> only = {};  ///< of these those alone, in order; empty: all
+  std::vector<std::size_t> only = {};  ///< if not empty, only these of them, in order
 };
 
-/// The place of the step that `text` names, or numbers as the walk does. Throws InputError with the
-/// nearest name, or the numbers that there are.
+/// Returns the index of the step with that name or number (as the walk prints it). Throws
+/// InputError with the nearest name, or the valid numbers.
 std::size_t step_index(const Trace& trace, std::string_view text);
 
-/// Where a reader stands who steps through a lesson, and what they have changed in it. The lesson
-/// and its matrices are shared: copying is cheap.
+/// The state of an interactive session: lesson, changes, current step, display options. Lesson and
+/// matrices are shared: copying is cheap.
 struct Walkthrough {
   std::shared_ptr<const LoadedLesson> baseline;
   std::shared_ptr<const LoadedLesson> now;
-  std::vector<std::string> set = {};  ///< what was set since it began
+  std::vector<std::string> set = {};  ///< changes since the start
   StepRange step_range = {};
-  std::size_t at = 0;        ///< the step, by its place in the trace
-  std::size_t start_at = 0;  ///< where it stood at first
+  std::size_t at = 0;        ///< index of the current step
+  std::size_t start_at = 0;  ///< index of the first step shown
   int digits = 4;
   Picture picture = Picture::heatmap;
   bool colour = false;
-  std::optional<std::size_t> head = {};  ///< of what has heads, only this one is shown
-  bool intermediates = false;            ///< also the matrices on the way to a result
+  std::optional<std::size_t> head = {};  ///< show only this head
+  bool intermediates = false;            ///< show intermediate matrices, too
 
   const Trace& trace() const { return now->trace; }
-  /// The lesson's own numbers, where some were changed: before it began, or since; else nullptr.
+  /// Returns the original trace if numbers were changed, before the start or since; else nullptr.
   const Trace* own() const { return now->own ? &now->own->trace : nullptr; }
   const Step& step() const { return now->trace.steps[at]; }
 };
 
-/// A walk from the stretch's first step.
+/// Starts a session at the range's first step.
 Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, int digits, bool colour);
 
-/// The lesson's title and what it is about.
+/// Returns the lesson's title and summary.
 std::string lesson_intro(const Walkthrough& walk, std::size_t width);
 
-/// How the walk looks on so many columns.
+/// Returns the walk's display options for `width` columns.
 WalkStyle style_of(const Walkthrough& walk, std::size_t width);
 
-/// The place of the step that comes next; nothing on the last one of the stretch.
+/// Returns the index of the next step; nothing at the end of the range.
 std::optional<std::size_t> next_step_index(const Walkthrough& walk);
-/// Goes to the step before, also where the stretch begins only here; false on the first of all.
+/// Goes to the previous step, even before the range; false at the lesson's first step.
 bool step_back(Walkthrough& walk);
 
-/// The names of the steps that begin with `prefix`, in their order.
+/// Returns the names of the steps that begin with `prefix`, in order.
 std::vector<std::string> steps_with_prefix(const Walkthrough& walk, std::string_view prefix);
-/// The names of the givens that begin with `prefix`.
+/// Returns the names of the givens that begin with `prefix`.
 std::vector<std::string> givens_with_prefix(const Walkthrough& walk, std::string_view prefix);
 
-/// Each of these does what a key asks for and returns what to tell about it. They throw InputError
-/// where it can't be done; then nothing has changed.
+/// Actions on a session. They return a message, or throw InputError and change nothing.
 std::string go_to(Walkthrough& walk, std::string_view step);
 std::string set_cell(Walkthrough& walk, const std::string& change);
 std::string undo(Walkthrough& walk);
 std::string more_digits(Walkthrough& walk, int more);
 std::string next_picture(Walkthrough& walk);
 
-/// The steps whose numbers differ between two states of a lesson.
+/// Returns the names of steps whose numbers differ.
 std::vector<std::string> changed_steps(const Trace& before, const Trace& after);
 
-/// The cell that is meant at this step: `scores[3,2]`, or only `3,2`; the one that the walk
-/// works out where the text is blank. It may be another step's. Where the heads are left out, that
-/// of `matrix` is meant. Throws InputError where there is none.
+/// Resolves a typed cell relative to the current step: `scores[3,2]`, also of another step, or
+/// `3,2`. Blank text means the step's explained cell. Without a head, it is that of `matrix`.
+/// Throws InputError if there is no such cell.
 CellReference resolve_cell(const Walkthrough& walk, std::string_view text, std::size_t matrix = 0);
 
-/// How to set a cell of what this step is given, or else the lesson: `W_Q[head 1,1,2]=0.5`; empty
-/// where nothing is given.
+/// Returns an example of setting a given of this step, or else of the lesson: `W_Q[head
+/// 1,1,2]=0.5`. Empty if there are no givens.
 std::string example_change(const Walkthrough& walk);
 
 }  // namespace qkv::inline interactive

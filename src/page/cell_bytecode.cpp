@@ -14,7 +14,7 @@ namespace {
 
 using Extents = std::array<std::size_t, 3>;
 
-// NaN equals itself here, and 0 is not -0: the page must show the very number.
+// NaN equals NaN here, and 0 is not -0: the page must show exactly the same number.
 bool same(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
@@ -33,7 +33,7 @@ std::size_t size_of_table(unsigned by, const Extents& extents) {
   return size;
 }
 
-// How the values grow along one direction, by the first two cells that differ in it alone.
+// The slope along one index, from the first two cells that differ in it alone.
 double slope(std::size_t d, std::span<const double> values, std::span<const ShownCell> cells,
              const Extents& extents) {
   const unsigned others = 7U & ~(1U << d);
@@ -121,7 +121,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// Sums, products, quotients and roots are the same to the last bit in every browser.
+// Sums, products, quotients and roots are identical in every browser, to the last bit.
 bool rounds_alike(Kind kind) {
   switch (kind) {
     case Kind::exponential:
@@ -135,14 +135,14 @@ bool rounds_alike(Kind kind) {
   }
 }
 
-// One cell's arithmetic laid out flat: what it has in common with other cells, and its own numbers.
+// One cell's arithmetic, flattened: the structure shared with other cells, and its own numbers.
 struct FlatExpression {
   std::vector<std::uint32_t>
-      skeleton;                 // of each term: kind, operand and why, how many parts, the parts
-  std::vector<double> numbers;  // of each cell matrix, row, column; of each number its value
+      skeleton;                 // per term: kind, operand and reason, number of parts, the parts
+  std::vector<double> numbers;  // per cell: matrix, row, column; per number: its value
 };
 
-// The operand and why this cell of it, in one number.
+// The operand, and why this cell of it, as one number.
 constexpr std::uint32_t reasons = 3;
 std::uint32_t source_of(const CellPlace& place) {
   return static_cast<std::uint32_t>(place.operand) * reasons +
@@ -170,14 +170,14 @@ class ExpressionFlattener {
   }
 
  private:
-  // Few terms are used twice, and only they need be remembered.
+  // Few terms are used twice, and only they are remembered.
   std::uint32_t place_of(const Expression& term) {
     const bool shared = term.is_shared();
     if (shared) {
       const auto known = shared_.find(term.identity());
       if (known != shared_.end()) return known->second;
     }
-    const std::size_t before = parts_.size();  // the parts of the terms around this one
+    const std::size_t before = parts_.size();  // the parts of enclosing terms
     for (const Expression& part : term.parts()) parts_.push_back(place_of(part));
     if (weight_first_ && is_product_of_cells(term)) std::swap(parts_[before], parts_[before + 1]);
     add(term, std::span(parts_).subspan(before));
@@ -222,11 +222,11 @@ class ExpressionFlattener {
   FlatExpression flat_;
   std::vector<std::uint32_t> parts_;
   std::unordered_map<const void*, std::uint32_t> shared_;
-  std::uint32_t count_ = 0;  // of the terms laid out so far
+  std::uint32_t count_ = 0;  // of flattened terms
 };
 
-// The cells that share a form, and their numbers: those of the first number for each cell, then
-// those of the second, and so on.
+// Cells that share a form, and their numbers: the first number of each cell, then the second of
+// each, and so on.
 struct CellGroup {
   std::vector<std::uint32_t> skeleton;
   std::vector<ShownCell> cells;
@@ -275,7 +275,7 @@ CellBytecode bytecode_of(const Trace& trace, const Step& step, const std::vector
   ExpressionFlattener flattener(trace, step, needs);
   std::vector<CellGroup> groups;
   std::vector<double> which;
-  std::size_t last = 0;  // most often the next cell has the same form
+  std::size_t last = 0;  // the next cell mostly has the same form
   for (const ShownCell& cell : cells) {
     const CellReference reference{step.name, cell.index[0], cell.index[1], cell.index[2]};
     const FlatExpression& flat = flattener.flatten(expression_of(trace, step, reference));

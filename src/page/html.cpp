@@ -20,7 +20,7 @@ struct FormulaToken {
   const FormulaPiece* operand = nullptr;
 };
 
-// The signs that the operations write their formulas with; whatever else there is reads as words.
+// The signs in operations' formulas; anything else is read as words.
 constexpr std::string_view math_signs[] = {"·", "+", "−", "/", "(", ")", "|", "√", "^", "="};
 
 std::string_view sign_at(std::string_view text) {
@@ -76,7 +76,7 @@ std::vector<FormulaToken> tokens_of(const std::vector<FormulaPiece>& pieces) {
 
 std::string row(const std::string& inside) { return "<mrow>" + inside + "</mrow>"; }
 
-// W_Q as a W with a small Q; a name of several letters stays as it is.
+// W_Q as W with subscript Q; a name of several letters stays as it is.
 std::string name_mathml(std::string_view name) {
   const bool letter_with_index = name.size() >= 3 && name[1] == '_';
   if (!letter_with_index) {
@@ -96,8 +96,8 @@ enum class Shapes { shown, left_out };
 constexpr std::string_view bracket_opens = "<mrow><mo>(</mo>";
 constexpr std::string_view bracket_closes = "<mo>)</mo></mrow>";
 
-// Reads tokens as mathematics: a root reaches over what follows it, a power too, and a stroke
-// between two single things is a fraction.
+// Parses tokens as mathematics: a root or a power applies to what follows it, and a stroke between
+// two single items is a fraction.
 class FormulaParser {
  public:
   explicit FormulaParser(const std::vector<FormulaToken>& tokens) : tokens_(tokens) {}
@@ -145,12 +145,12 @@ class FormulaParser {
         return fmt::format("<mo>{}</mo>", html_text(token.text));
       case FormulaToken::PassageKind::words: break;
     }
-    // A single letter stands for a number: the ε of a layer norm.
+    // A single letter is a number: the ε of a layer norm.
     if (token.text == "e" || token.text == "ε") return fmt::format("<mi>{}</mi>", token.text);
     return words(token.text);
   }
 
-  // MathML takes away blanks at the ends of words: those that are to stay don't break.
+  // MathML trims words: blanks to keep become no-break spaces.
   std::string words(const std::string& text) const {
     const std::size_t own = at_ - 1;
     const bool begins = own == 0 || is_sign(own - 1, "(") || text.starts_with(',');
@@ -171,7 +171,7 @@ class FormulaParser {
     return inside.append(bracket_closes);
   }
 
-  // The bar of a fraction and the roof of a root hold their parts together by themselves.
+  // Fraction bars and root signs already group their parts.
   static std::string without_brackets(const std::string& text) {
     if (!text.starts_with(bracket_opens) || !text.ends_with(bracket_closes)) return text;
     return text.substr(bracket_opens.size(),
@@ -214,7 +214,7 @@ Reading reading_of(CodePoint code) {
 
 struct Letters {
   std::size_t from_left = 0, from_right = 0;
-  CodePoint first = 0;  // of those from the right
+  CodePoint first = 0;  // the first right-to-left letter
 };
 
 Letters letters_of(std::string_view text) {
@@ -229,20 +229,20 @@ Letters letters_of(std::string_view text) {
   return letters;
 }
 
-// The language that most texts of the script are in.
+// The most common language of the letter's script.
 std::string_view language_of_letters(CodePoint code) {
   if ((code >= 0x590 && code < 0x600) || (code >= 0xFB1D && code < 0xFB50)) return "he";
   if (code >= 0x780 && code < 0x7C0) return "dv";
   return code < 0x700 || (code >= 0x750 && code < 0x780) || code >= 0xFB50 ? "ar" : "";
 }
 
-// Ends a label, wherever it stands: no run of letters reaches over it.
+// True for characters that end a label: no run of letters crosses them.
 bool parts_labels(CodePoint code) {
   return code >= 0 && code < 0x80 &&
          std::string_view(",[](){}=+/|^<>").find(static_cast<char>(code)) != std::string_view::npos;
 }
 
-// Where the letters from the right that begin at `at` end, with the blanks and digits among them.
+// The end of the right-to-left run at `at`, with the blanks and digits in it.
 std::size_t end_of_run(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (at < text.size()) {
@@ -260,7 +260,7 @@ bool is_ascii_of(char c, std::string_view others) {
          others.find(c) != std::string_view::npos;
 }
 
-// How long the cell or number is that begins here, `Q[הילד,1]` or `−0.5`; 0 where none does.
+// The length of the cell or number that begins here, `Q[הילד,1]` or `−0.5`; 0 if there is none.
 std::size_t length_from_left(std::string_view text) {
   std::size_t length = 0;
   if (text.starts_with(typeset_minus)) length = typeset_minus.size();
@@ -272,7 +272,7 @@ std::size_t length_from_left(std::string_view text) {
   return text.starts_with(typeset_minus) && length > typeset_minus.size() ? length : 0;
 }
 
-// In a text from the right the cells and the numbers with a sign by themselves.
+// Isolates cells and signed numbers in right-to-left text.
 std::string isolate_left_to_right(std::string_view text) {
   std::string html;
   std::size_t plain = 0;
@@ -325,13 +325,13 @@ std::string html_inline(std::string_view text) {
 
 namespace {
 
-// Most tables show a label of so many columns whole; none shows more than the second.
+// Most tables show labels up to this width in full; none shows more than the second.
 constexpr std::size_t widest_common_label = 14;
 constexpr std::size_t max_html_label = 80;
 
 using PassageKind = Passage::Kind;
 
-// The passage behind its opening tags.
+// The passage after its opening tags.
 std::string opened(const Passage& passage) {
   const std::string text = passage.as_written();
   if (passage.kind == PassageKind::code) return "<pre><code>" + html_escaped(text);

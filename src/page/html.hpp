@@ -16,7 +16,7 @@ std::string html_escaped(std::string_view text);
 /// characters are sanitised (see `sanitise`).
 std::string html_text(std::string_view text);
 
-/// The same for an attribute or the page's title, where tags are not allowed.
+/// Returns the text for an attribute or the page's title, where tags are not allowed.
 std::string html_attribute(std::string_view text);
 
 /// Returns a heading or line as an element, with direction attributes as in bidi_text:
@@ -45,13 +45,12 @@ std::string html_isolated(std::string_view text);
 /// The text of an element: a paragraph, a heading, a label. It runs right to left if most letters
 /// do; then cells and signed numbers in it are isolated.
 struct BidiText {
-  std::string attributes;  ///< ` dir="rtl" lang="he"`, the language guessed from the letters; or
-                           ///< empty
+  std::string attributes;  ///< ` dir="rtl" lang="he"`, the language by its letters; or empty
   std::string html;
 };
 BidiText bidi_text(std::string_view text);
 
-/// The same inside a line: wrapped in <bdi> if it runs right to left.
+/// Returns the text for use inside a line: wrapped in <bdi> if it runs right to left.
 std::string html_inline(std::string_view text);
 
 }  // namespace qkv::inline page

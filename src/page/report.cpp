@@ -17,24 +17,24 @@
 namespace qkv::inline page {
 namespace {
 
-// Everything that the parts of the page are made of.
+// The inputs of the page's parts.
 struct ReportContext {
   const Lesson& lesson;
   const Trace& trace;
   const ReportOptions& wish;
-  const Trace& worked;  // with what lies on the way
+  const Trace& worked;  // with intermediates
   std::vector<TensorView> views;
   ReportDataOptions look;
 };
 
 unsigned hex_digit(char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
-// A hash in hexadecimal as a content security policy writes it, in base 64.
+// Converts a hexadecimal hash to base64, as a content security policy needs it.
 std::string base64_of_hex(std::string_view hex) {
   constexpr std::string_view letters =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
-  for (std::size_t i = 0; i < hex.size(); i += 3) {  // 3 hexadecimal digits are 2 letters
+  for (std::size_t i = 0; i < hex.size(); i += 3) {  // 3 hexadecimal digits give 2 letters
     unsigned bits = 0;
     for (std::size_t k = i; k < i + 3; ++k)
       bits = bits * 16 + (k < hex.size() ? hex_digit(hex[k]) : 0);
@@ -71,10 +71,10 @@ std::string contents(const ReportContext& page) {
   return text + "</ol>\n</nav>\n";
 }
 
-// Matrices of so few columns fit in one of two columns on paper.
+// Matrices up to this width fit in one of two columns on paper.
 constexpr std::size_t max_columns_side_by_side = 8;
 
-// A formula of more letters than these stands on paper as text, which can go on in another line.
+// Longer formulas print as text, which can wrap.
 constexpr std::size_t max_formula_width_on_paper = 56;
 
 constexpr std::string_view reading_help =
@@ -92,7 +92,7 @@ std::string aside_html(std::string_view heading, const std::vector<Passage>& pas
                      html_prose(passages));
 }
 
-// Writes what is told, each piece an element or several.
+// Writes blocks, each as one or more elements.
 class PageWriter {
  public:
   explicit PageWriter(const ReportContext& page) : page_(page) {}
@@ -183,7 +183,7 @@ class PageWriter {
                          [&](const TensorView& view) { return view.name == name; });
   }
 
-  // Whether the lesson makes it, in a step that is not on this page.
+  // True if it is the output of a step that is not on this page.
   bool is_step_output(const std::string& given) const {
     return std::ranges::find(page_.lesson.recipe.steps, given, &StepRecipe::name) !=
            page_.lesson.recipe.steps.end();
@@ -191,12 +191,12 @@ class PageWriter {
 
   std::ptrdiff_t place_of(const TensorView& view) const { return &view - page_.views.data(); }
 
-  // By which the script finds the tensor in its data.
+  // Links the table to the tensor in the script's data.
   std::string data_attribute(const TensorView& view) const {
     return fmt::format(" data-tensor=\"{}\"", place_of(view));
   }
 
-  // A given or a step, and the command that shows all of it.
+  // A given or step, and the command that shows all of it.
   std::string tensor_html(const MatrixBlock& matrix_block) const {
     const TensorView& view = view_of(matrix_block.title);
     const std::string caption = view.tensor->matrices() > 1
@@ -210,7 +210,7 @@ class PageWriter {
                     data_attribute(view), whole);
   }
 
-  // Softmax's exponentials, say: for those who ask how the result came about.
+  // Intermediates, such as softmax's exponentials, for readers who want more detail.
   std::string intermediate_html(const MatrixBlock& matrix_block) const {
     const Step& step = *matrix_block.step;
     const TensorView& view = view_of(intermediate_name(step.name, matrix_block.title));
@@ -225,7 +225,7 @@ class PageWriter {
   const ReportContext& page_;
 };
 
-// The result comes before what lies on the way to it, which is folded.
+// The result comes before its intermediates, which are folded.
 constexpr Topic result_first[] = {
     Topic::title,   Topic::formula,       Topic::explanation, Topic::givens, Topic::result,
     Topic::changes, Topic::intermediates, Topic::cell,        Topic::notice, Topic::questions};
@@ -234,7 +234,7 @@ std::string step_html(const ReportContext& page, const Step& step) {
   const StepText& words = page.lesson.texts[step.number - 1];
   const bool has_own_prose =
       !words.say.text.empty() || !words.notice.text.empty() || !words.questions.text.empty();
-  const bool general = !has_own_prose;  // true of any numbers; a lesson's words hold live ones
+  const bool general = !has_own_prose;  // true of any numbers; a lesson's has live ones
   return fmt::format(
       "<section id=\"step-{0}\" aria-labelledby=\"title-{0}\"{1}>\n{2}</section>\n", step.number,
       general ? " data-general" : "",

@@ -29,7 +29,7 @@ bool is_small_enough(const std::vector<TensorView>& views) {
   return count <= max_numbers;
 }
 
-// Other numbers in place of a tensor's, no two the same and none special; what is infinite stays.
+// Replaces a tensor's numbers by distinct generic ones; infinities stay.
 Tensor with_generic_numbers(Tensor tensor, bool signs) {
   constexpr double golden = 0.6180339887498949;
   double number = 0;
@@ -66,7 +66,7 @@ bool is_read(const CellBytecode& program, std::size_t operand) {
   });
 }
 
-// Browsers have no error function, and a power of theirs may be far off in its last digits.
+// Browsers have no error function, and their powers may be inaccurate in the last digits.
 bool is_computable_in_browser(const CellBytecode& program) {
   return std::ranges::all_of(program.forms, [](const BytecodeForm& form) {
     return std::ranges::none_of(form, [&](const BytecodeTerm& term) {
@@ -77,7 +77,7 @@ bool is_computable_in_browser(const CellBytecode& program) {
   });
 }
 
-// Which number is the largest of a line is looked for again: there the two may differ.
+// The largest entry of a line is searched again in the browser: there the two may differ.
 bool is_same(const BytecodeTerm& a, const BytecodeTerm& b) {
   using Chosen = CellPlace::Chosen;
   if (a.kind != b.kind || a.parts != b.parts || a.operand != b.operand || a.chosen != b.chosen) {
@@ -100,7 +100,7 @@ bool is_same(const CellBytecode& a, const CellBytecode& b) {
          });
 }
 
-// Operands whose numbers decide which cells are read, and are not read themselves: ids, 0/1 masks.
+// Operands whose values decide which cells are read, and are not read themselves: ids, 0/1 masks.
 NameSet deciding(const std::vector<TensorView>& views, const std::vector<CellBytecode>& programs) {
   NameSet names;
   for (std::size_t v = 0; v < views.size(); ++v) {
@@ -126,7 +126,7 @@ std::vector<std::string> live_inputs(const Trace& trace, const std::vector<Tenso
   NameSet fixed = ids;
   const Trace others[] = {with_generic_numbers(trace, ids, false),
                           with_generic_numbers(trace, ids, true)};
-  for (std::size_t v = views.size(); v-- > 0;) {  // from what is made to what it is made of
+  for (std::size_t v = views.size(); v-- > 0;) {  // from outputs to inputs
     const TensorView& view = views[v];
     if (!view.step) continue;
     const bool follows = is_computable_in_browser(programs[v]) &&
@@ -167,14 +167,14 @@ std::string_view kind_name(Kind kind) {
   return {};
 }
 
-// JSON has no infinities: they are the strings "inf" and "-inf".
+// In JSON, infinities are the strings "inf" and "-inf".
 std::string json_number(double value) {
   if (std::isnan(value)) return "\"nan\"";
   if (std::isinf(value)) return value < 0 ? "\"-inf\"" : "\"inf\"";
   return fmt::format("{}", value);
 }
 
-// What is on the way has a title of several words, and in arithmetic it stands among others.
+// The title of an intermediate has several words, but in arithmetic it stands among others.
 std::string one_word(std::string_view name) {
   std::string word(name);
   std::ranges::replace(word, ' ', '_');
@@ -183,7 +183,7 @@ std::string one_word(std::string_view name) {
 
 std::string json_text(std::string_view text) { return nlohmann::json(sanitise(text)).dump(); }
 
-// "[a,b,c]" of what `write` makes of each.
+// "[a,b,c]" from the results of `write`.
 template <class Range, class Write>
 std::string json_list(const Range& range, Write write) {
   std::string text = "[";
@@ -198,7 +198,7 @@ std::string json_indices(const std::vector<std::size_t>& indices) {
   return json_list(indices, [](std::size_t i) { return std::to_string(i); });
 }
 
-// A number that is the same everywhere, [base, by matrix, by row, by column], or a table.
+// A constant, [base, by matrix, by row, by column], or a table.
 std::string json_index_map(const IndexMap& index_map) {
   if (index_map.by != 0) {
     return fmt::format("{{\"by\":{},\"table\":{}}}", index_map.by,
@@ -208,8 +208,8 @@ std::string json_index_map(const IndexMap& index_map) {
   return json_list(index_map.linear, json_number);
 }
 
-// ["product",2,3]: a term of earlier ones; ["cell",operand,matrix,row,column], with "row" behind it
-// where it is the largest of its row; ["number",value].
+// ["product",2,3]: a term of earlier ones; ["cell",operand,matrix,row,column], with "row" at the
+// end for the largest of its row; ["number",value].
 std::string json_term(const BytecodeTerm& term) {
   std::string text = fmt::format("[\"{}\"", kind_name(term.kind));
   if (term.kind == Kind::cell) text += fmt::format(",{}", term.operand);
@@ -230,8 +230,7 @@ std::string json_bytecode(const CellBytecode& program) {
                      }));
 }
 
-// The words that stand for the indices along an axis, for each sentence of a batch; null for an
-// axis that has none.
+// The labels along an axis, for each sentence of a batch; null for an axis without labels.
 std::string json_words(const Axis& axis) {
   if (axis.labels.empty() || axis.size == 0) return "null";
   std::vector<std::size_t> sentences(axis.labels.size() / axis.size);
@@ -274,7 +273,7 @@ std::string json_shown(const TensorView& view) {
                      json_indices(view.columns.indices));
 }
 
-// {"exponential": [x, value, x, value, …]}, sorted, so that a lesson makes one page and no other.
+// {"exponential": [x, value, x, value, …]}, sorted, so that pages are reproducible.
 std::string json_functions(const BytecodeInputs& needs) {
   std::map<Kind, std::vector<std::array<double, 3>>> sorted;
   for (const auto& [call, value] : needs.functions) {
@@ -305,7 +304,7 @@ std::vector<std::size_t> operands_of(const Step& step, const std::vector<TensorV
   return result;
 }
 
-// The cells of a given that are shown are read, each by its own line.
+// Marks a given's shown cells as read: each has a line of its own.
 void read_itself(const TensorView& view, BytecodeInputs& needs) {
   const Tensor& tensor = *view.tensor;
   std::vector<bool>& read = needs.cells[view.name];
@@ -343,7 +342,7 @@ void add_to(BytecodeInputs& all, BytecodeInputs own) {
   }
 }
 
-// The program of each step, empty for givens: several steps at a time where they have many cells.
+// The bytecode of each step, empty for givens; steps with many cells run in parallel.
 std::vector<std::string> json_programs(const Trace& trace, const std::vector<TensorView>& views,
                                        BytecodeInputs& needs) {
   std::vector<std::string> programs(views.size());
@@ -374,7 +373,7 @@ std::string report_data(const Trace& trace, const std::vector<TensorView>& views
   std::vector<std::size_t> changeable;
   for (std::size_t v = 0; v < views.size(); ++v) {
     if (to_change.empty()) break;
-    // What follows is worked out from them all.
+    // Live edits recompute from all of its numbers.
     needs.cells[views[v].name].assign(views[v].tensor->values.size(), true);
     const bool may = std::ranges::find(to_change, views[v].name) != to_change.end();
     if (may) changeable.push_back(v);

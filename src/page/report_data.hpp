@@ -22,10 +22,10 @@ struct ReportDataOptions {
 std::string report_data(const Trace& trace, const std::vector<TensorView>& views,
                         const ReportDataOptions& look);
 
-/// Returns the givens that a page can edit live: everything after them can be recomputed in the
-/// browser. All of it must be shown and small enough for work by hand, and must use the same cells
-/// in the same way, whatever the numbers. This excludes ids, given masks, what they are made of,
-/// and functions that browsers lack.
+/// Returns the givens that a page can edit live, because the browser can recompute all steps after
+/// them. Those steps must be shown, be small enough for work by hand, and read the same cells for
+/// all numbers. This excludes ids, given masks, the givens that these are computed from, and
+/// functions that browsers lack.
 std::vector<std::string> live_inputs(const Trace& trace, const std::vector<TensorView>& views);
 
 }  // namespace qkv::inline page

@@ -18,30 +18,30 @@ namespace {
 
 constexpr int shades = 8;
 
-// Of a table with more columns than fit on paper, report.css prints the first 7 and the last 3.
+// On paper, report.css prints the first 7 and the last 3 columns of a wider table.
 constexpr std::size_t max_printed_columns = 12;
 constexpr std::size_t first_on_paper = 7;
 constexpr std::size_t last_on_paper = 3;
 
-// Beside so few columns there is room for long labels.
+// Tables up to this width have room for long labels.
 constexpr std::size_t max_wide_columns = 6;
 
-// One table: what it shows, as people see it.
+// One table, in display layout.
 struct Table {
-  std::string attributes;  // which matrix of the report's data it is
+  std::string attributes;  // link it to a matrix of the report's data
   std::string caption;
   bool caption_repeats = false;  // the heading above says the same
   Selection rows, columns;
   MatrixLabels labels;
-  const Tensor* tensor = nullptr;  // as shown
+  const Tensor* tensor = nullptr;  // in display layout
   std::size_t matrix = 0;
   NumberStyle style;
-  bool is_shaded = true;  // ids have no size that a colour could tell
+  bool is_shaded = true;  // ids have no size that a colour could show
   double largest = 0;
 };
 
-// How far from zero, in steps from 0 to `shades`; "p" above zero, "n" below it. Infinities and what
-// is no number have a look of their own.
+// The distance from zero, in steps from 0 to `shades`; "p" above zero, "n" below it. Infinities and
+// NaN have their own style.
 std::string shade(double value, double largest) {
   if (!std::isfinite(value)) return "x";
   const double part = largest == 0 ? 0 : std::abs(value) / largest;
@@ -117,7 +117,7 @@ std::string left_out(const TensorView& view, bool turned, const std::string& who
                      html_text(text), html_text(whole));
 }
 
-// The ids of a batch: each sentence is a table under its own words.
+// The ids of a batch: each sentence is a table under its own tokens.
 std::string sentences(const TensorView& view, Table table) {
   const Tensor& ids = *view.tensor;
   const std::string attributes = table.attributes;
@@ -198,7 +198,7 @@ std::string intermediate_name(std::string_view step, std::string_view title) {
 }
 
 std::string_view display_name(std::string_view name) {
-  return name.substr(name.find(apart) + 1);  // of npos: all of it
+  return name.substr(name.find(apart) + 1);  // if npos: all of it
 }
 
 Trace with_intermediates(const Lesson& lesson, const Trace& trace) {
@@ -217,7 +217,7 @@ Trace with_intermediates(const Lesson& lesson, const Trace& trace) {
 
 namespace {
 
-// What a page shows whole: 64 tokens, four heads. Beyond that, what fits into one look.
+// The largest matrices shown in full: 64 tokens, four heads. Larger ones show an overview.
 constexpr std::size_t max_full = 64;
 constexpr std::size_t max_cells = 4 * max_full * max_full;
 constexpr std::size_t max_full_matrices = 16;
@@ -230,15 +230,15 @@ bool shows_whole(const Tensor& tensor) {
          tensor.values.size() <= max_cells;
 }
 
-// The page brings along whatever number its arithmetic reads: a small result of large weights shows
-// only some of its columns, so that it reads only those of theirs.
+// The page embeds every number that its arithmetic reads. A small result of large weights shows
+// only some of its columns, so that only those columns of the weights are read.
 bool reads_little(const Trace& trace, const Step& step) {
   std::size_t count = 0;
   for (const std::string& name : step.of) count += trace.at(name).values.size();
   return count <= 2 * max_cells;
 }
 
-// What a step makes of text alone, and what a later one looks up by.
+// Step outputs computed from text alone, and inputs of a lookup.
 bool are_ids(const Trace& trace, std::string_view name) {
   const Step* own = trace.find_step(name);
   if (own && own->operation->most == 0) return true;
@@ -259,7 +259,7 @@ TensorView view_of(std::string name, const Tensor& tensor, const Step* step, boo
           .columns = selected(std::min(tensor.columns(), columns), tensor.columns())};
 }
 
-// Only the matrices of that head, where there are such.
+// Keeps only the matrices of that head, if there are any.
 void choose_head(TensorView& view, std::size_t head) {
   const Tensor& tensor = *view.tensor;
   Selection chosen{.indices = {}, .count = tensor.matrices()};

@@ -18,8 +18,8 @@
 namespace qkv::inline page {
 namespace {
 
-// What fits on a sheet in handwriting. A larger matrix comes in several grids, so that each can be
-// kept together on a page.
+// The most columns that fit on paper in handwriting. A wider matrix becomes several grids, so that
+// each can be kept on one page.
 constexpr std::size_t max_worksheet_columns = 10;
 constexpr std::size_t max_worksheet_rows = 22;
 
@@ -53,12 +53,12 @@ code { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 9
        overflow-wrap: anywhere; }
 )";
 
-// Where one grid of several begins and ends.
+// The range of one grid of several.
 struct GridPart {
   std::size_t first, last;
 };
 
-// The indices in as few bands of at most `most` as will do, all about equally long.
+// Divides the indices into as few parts of at most `most` as possible, about equally long.
 std::vector<GridPart> grid_parts(std::size_t count, std::size_t most) {
   const std::size_t pieces = std::max<std::size_t>(1, (count + most - 1) / most);
   std::vector<GridPart> result;
@@ -70,7 +70,7 @@ std::vector<GridPart> grid_parts(std::size_t count, std::size_t most) {
 
 enum class NumeralCells { filled, empty };
 
-// One matrix as people see it.
+// One matrix in display layout.
 struct PrintedMatrix {
   MatrixLabels labels;
   std::span<const double> values;
@@ -153,7 +153,7 @@ bool reads_text(const Trace& trace) {
                      [](const Step& step) { return step.operation->most == 0; });
 }
 
-// The text and the ids of its words, where a step reads them.
+// The text and its ids, if a step reads them.
 std::string words_html(const Trace& trace) {
   if (!reads_text(trace)) return {};
   std::string page;
@@ -180,7 +180,7 @@ bool shows_rounded(const Tensor& tensor, int digits) {
 constexpr ProseBlock::Role worksheet_opening[] = {ProseBlock::Role::summary,
                                                   ProseBlock::Role::source};
 
-// Of each step what to do: no number of its result.
+// The task of each step, without numbers of its result.
 constexpr Topic worksheet_topics[] = {Topic::title, Topic::gist,   Topic::formula,
                                       Topic::cell,  Topic::givens, Topic::result};
 
@@ -207,7 +207,7 @@ class WorksheetWriter {
     return formula_html(html_text(formula_text(formula)));
   }
 
-  // How it is worked out, in names.
+  // The arithmetic, in names.
   std::string operator()(const WorkedCell& cell) const {
     constexpr std::size_t few = 4;
     const CellArithmetic worked =
@@ -245,7 +245,7 @@ class WorksheetWriter {
   int digits_;
 };
 
-// The words stay together on a page, above the first of the matrices.
+// The text stays on one page with the first of the matrices.
 std::string step_html(const Exposition& blocks, const WorksheetWriter& writer) {
   const auto matrices = std::find_if(blocks.begin(), blocks.end(), [](const Block& piece) {
     return std::holds_alternative<MatrixBlock>(piece);

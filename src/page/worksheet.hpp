@@ -7,7 +7,7 @@
 
 namespace qkv::inline page {
 
-/// Matrices with more cells (all heads together) are left to CSV files, and the page says so.
+/// Matrices with more cells (all heads together) go to CSV files instead, and the page says so.
 inline constexpr std::size_t max_printed_cells = 4096;
 
 /// Returns a worksheet as one HTML page for A4 or Letter paper, in black and white. After the text

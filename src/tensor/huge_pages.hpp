@@ -6,15 +6,13 @@
 
 namespace qkv::inline tensor {
 
-/// Memory for large arrays of numbers comes in huge pages where the system has them, and once it is
-/// there it is kept for the next array: touching a page for the first time costs more than filling
-/// it, and is most of what a large attention costs otherwise. Throws std::bad_alloc where the
-/// system has no more, or where all such arrays together would take more than `memory_limit`
-/// allows.
+/// Allocates memory in huge pages where available, and reuses freed blocks. The first touch of a
+/// page costs more than filling it, and is most of the time of a large attention otherwise. Throws
+/// std::bad_alloc if the system or `memory_limit` (for all such arrays) allows no more.
 void* allocate_huge_pages(std::size_t bytes);
 void deallocate_huge_pages(void* memory, std::size_t bytes) noexcept;
 
-/// An allocator for containers of numbers: those of a megabyte or more have huge pages.
+/// An allocator for containers of numbers: from a megabyte on they get huge pages.
 template <class T>
 struct HugePages {
   using value_type = T;

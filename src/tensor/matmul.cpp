@@ -13,19 +13,18 @@
 #include "tensor/parallel.hpp"
 #include "text/error.hpp"
 
-// xtensor-blas declares BLAS by itself and clashes with <cblas.h>, which has this one besides.
+// xtensor-blas declares BLAS itself and clashes with <cblas.h>, which declares this function.
 extern "C" void openblas_set_num_threads(int threads);
 
 namespace qkv::inline tensor {
 namespace {
 
-// Up to here the plain loop costs less than a person notices, and its order of addition is fixed.
+// Up to this size the plain loop is fast enough, and its order of addition is fixed.
 constexpr std::size_t teaching_size = std::size_t{64} * 64 * 64;
 
-// OpenBLAS 0.3.21 takes a processor that is newer than itself for one of 2004 and is then five
-// times slower than it could be. What the processor can do decides here, unless the user has; it
-// has to be said before the library starts, hence the place among the first things that a program
-// runs.
+// OpenBLAS 0.3.21 takes a processor newer than itself for one of 2004 and is then five times
+// slower. So the processor's features decide here, unless the user has. OpenBLAS reads the variable
+// when it is loaded, hence .preinit_array.
 void choose_kernels() {
   __builtin_cpu_init();
   const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -33,19 +32,19 @@ void choose_kernels() {
   const bool fused = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   const char* kernels = wide ? "SkylakeX" : fused ? "Haswell" : nullptr;
   if (kernels) setenv("OPENBLAS_CORETYPE", kernels, 0);
-  setenv("OPENBLAS_NUM_THREADS", "1", 1);  // no pool to start: whole blocks of rows are shared out
+  setenv("OPENBLAS_NUM_THREADS", "1", 1);  // no thread pool: parallel_for shares out blocks of rows
 }
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const before_libraries_start)() = choose_kernels;
 
-// BLAS counts in int.
+// BLAS takes sizes as int.
 bool fits_blas(ProductSize size) {
   return std::max({size.rows, size.inner, size.columns}) <=
          static_cast<std::size_t>(std::numeric_limits<int>::max());
 }
 
-// Some rows and columns of a matrix of which one row begins `step` numbers after the other, as an
-// expression that xtensor-blas takes: its own adaptors must be whole.
+// A block of a matrix whose rows start `step` numbers apart, as an expression for xtensor-blas. Its
+// own adaptors must be contiguous.
 template <class Number>
 class Block : public xt::xexpression<Block<Number>> {
  public:
@@ -67,8 +66,7 @@ class Block : public xt::xexpression<Block<Number>> {
   std::array<std::size_t, 2> shape_, strides_;
 };
 
-// Two matrices and the product of theirs, which is added to what is there if `adds`: rows of each
-// lie so far apart.
+// Two blocks and their product, which is added to `out` if `adds`; steps are between rows.
 struct Part {
   const double* a;
   const double* b;
@@ -86,8 +84,8 @@ void multiply_with_blas(const Part& part, ProductSize size, RightSide right) {
   xt::blas::gemm(a, b, out, false, turned, 1.0, part.adds ? 1.0 : 0.0);
 }
 
-// OpenBLAS maps a buffer for each thread that calls it, and where the system gives none it asks
-// again, for ever: so the system is asked first.
+// OpenBLAS maps a buffer for each thread, and retries for ever if the system refuses. So this asks
+// first.
 void refuse_without_buffers() {
   constexpr std::size_t buffer = std::size_t{128} << 20;
   constexpr std::size_t beside = std::size_t{32} << 20;  // stacks, tables
@@ -103,21 +101,21 @@ void refuse_without_buffers() {
   munmap(room, size);
 }
 
-// Throws InputError where BLAS could not work.
+// Throws InputError if there is no memory for BLAS.
 void initialise_blas() {
   static const bool one_thread = [] {
     refuse_without_buffers();
-    openblas_set_num_threads(1);  // where it is linked dynamically, the environment came too late
+    openblas_set_num_threads(1);  // a dynamic OpenBLAS has read the environment already
     return true;
   }();
   static_cast<void>(one_thread);
 }
 
-// What BLAS does in the time of one plain operation.
+// Products that BLAS computes in the time of one plain operation.
 constexpr std::size_t products_a_copy = 8;
 
-// Blocks of rows or, where they are few, of columns: the same for any number of threads, and so is
-// each sum.
+// Blocks of rows or, if there are few, of columns. They do not depend on the number of threads, nor
+// do the sums.
 void multiply_in_blocks(const Part& part, ProductSize size, RightSide right) {
   constexpr std::size_t block = 256;
   const bool by_rows = size.rows > block;
@@ -140,12 +138,11 @@ void multiply_in_blocks(const Part& part, ProductSize size, RightSide right) {
                });
 }
 
-// Some lines of the right-hand matrix.
+// Returns `count` lines of the right-hand matrix.
 using Lines = std::function<std::span<const double>(std::size_t first, std::size_t count)>;
 
-// A large right-hand matrix comes in pieces, whether it is stored or made: the same sums either
-// way. Each brings some of the product's columns or, where the matrix is as it stands, some terms
-// of all.
+// A large right-hand matrix is used in pieces, stored or lazy, so that the sums are the same. A
+// piece of a transposed one yields columns of the product, else some terms of every cell.
 void multiply_large(const double* a, const Lines& lines_of_b, double* out, ProductSize size,
                     RightSide right) {
   initialise_blas();

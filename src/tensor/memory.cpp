@@ -36,7 +36,7 @@ std::optional<std::size_t> limit_on(__rlimit_resource resource) {
   return limit.rlim_cur;
 }
 
-// The group's path below the root of control groups, version 2: a line "0::/user.slice/…".
+// The path of the control group (version 2), from a line "0::/user.slice/…".
 std::optional<std::string> control_group() {
   std::ifstream file("/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
@@ -45,14 +45,14 @@ std::optional<std::string> control_group() {
   return {};
 }
 
-// "max" where there is none.
+// Nothing if the file says "max".
 std::optional<std::size_t> bound_of(const fs::path& group) {
   std::ifstream file(group / "memory.max");
   std::size_t bytes = 0;
   return file >> bytes ? std::optional(bytes) : std::nullopt;
 }
 
-/// How much memory there is, in bytes; nothing where the system does not say.
+/// Returns the machine's memory in bytes; nothing if the system does not say.
 std::optional<std::size_t> physical_memory() {
   const long pages = ::sysconf(_SC_PHYS_PAGES);
   const long page = ::sysconf(_SC_PAGE_SIZE);
@@ -60,8 +60,8 @@ std::optional<std::size_t> physical_memory() {
   return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page);
 }
 
-/// The most that the control group (a container, a systemd unit) that this process is in may take;
-/// nothing where there is no such bound.
+/// Returns the memory limit of this process's control group (a container, a systemd unit); nothing
+/// if there is none.
 std::optional<std::size_t> cgroup_memory_limit() {
   const auto group = control_group();
   if (!group) return {};
@@ -71,7 +71,7 @@ std::optional<std::size_t> cgroup_memory_limit() {
   return least;
 }
 
-/// The most address space that this process may have (`ulimit -v`, `ulimit -d`), likewise.
+/// Returns the limit of the address space (`ulimit -v`, `ulimit -d`); nothing if there is none.
 std::optional<std::size_t> address_space_limit() {
   return less(limit_on(RLIMIT_AS), limit_on(RLIMIT_DATA));
 }
@@ -79,8 +79,8 @@ std::optional<std::size_t> address_space_limit() {
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t worth_it = huge_page / 2;
 
-// malloc returns large blocks to the system at once, unless it is told to take none from there.
-// What it takes of its own heap grows by whole huge pages, so that the next one is there already.
+// By default malloc returns large blocks to the system at once. These settings keep them, and let
+// its heap grow by whole huge pages.
 void retain_freed_memory() {
   static const bool once = [] {
     mallopt(M_MMAP_MAX, 0);
@@ -91,9 +91,9 @@ void retain_freed_memory() {
   static_cast<void>(once);
 }
 
-// Asks for huge pages wherever the block lies, with what lies before and behind it: a wish changes
-// no content, so it does no harm to a neighbour. The block itself is not aligned to them: freed, it
-// would then be too small for the next of its size, since aligning takes more than is used.
+// Asks for huge pages around the block; the advice changes no content, so neighbours are safe. The
+// block itself is not aligned: aligning takes more than is used, so a freed block would be too
+// small for the next of its size.
 void request_huge_pages(void* memory, std::size_t size) {
   const std::size_t before = reinterpret_cast<std::uintptr_t>(memory) % huge_page;
   const std::size_t whole = (before + size + huge_page - 1) / huge_page * huge_page;
@@ -132,7 +132,7 @@ std::atomic<LimitSource> limit_of = LimitSource::qkv;
 std::atomic<std::size_t> held = 0;
 
 constexpr double gib = 1 << 30;
-// More than any machine has: who asks for that does not want more memory.
+// No machine has more: a larger request gets no advice to allow it.
 constexpr double most_worth_allowing = gib * (1 << 20);
 
 std::size_t most_numbers() { return limit / sizeof(double); }
@@ -154,7 +154,7 @@ std::string remedy(double bytes) {
                      std::floor(bytes / gib) + 1);
 }
 
-// "qkv may use 8 GiB": how much, and who says so.
+// Returns "qkv may use 8 GiB": the limit and its source.
 std::string allowance() {
   const std::string size = size_text(static_cast<double>(limit));
   switch (limit_of) {
@@ -167,7 +167,6 @@ std::string allowance() {
   }
 }
 
-// `numbers` more are asked for, beside those that are held.
 std::string too_much(double numbers) {
   const double before = static_cast<double>(held) * sizeof(double);
   const double bytes = numbers * sizeof(double);

@@ -15,7 +15,7 @@ namespace qkv::inline tensor {
 namespace {
 
 std::size_t wanted_threads = 0;
-thread_local bool is_shared_out = false;  // what this thread does is one of several threads' blocks
+thread_local bool is_shared_out = false;  // this thread runs a block of a parallel loop
 
 std::size_t threads_for(std::size_t blocks, std::size_t operations) {
   if (is_shared_out) return 1;
@@ -24,7 +24,7 @@ std::size_t threads_for(std::size_t blocks, std::size_t operations) {
                                  std::clamp<std::size_t>(blocks, 1, thread_limit()));
 }
 
-/// Calls `work` on so many threads at once, this one among them, and waits for all of them.
+/// Runs `work` on that many threads, this one included, and waits for all.
 void on_threads(std::size_t threads, const std::function<void()>& work) {
   if (threads < 2) return work();
   const auto beside_others = [&work] {
@@ -36,12 +36,12 @@ void on_threads(std::size_t threads, const std::function<void()>& work) {
   try {
     for (std::size_t t = 1; t < threads; ++t) others.emplace_back(beside_others);
   } catch (const std::system_error&) {
-    // The system gives no more threads: those that there are do all of it.
+    // The system gives no more threads: the existing ones do all the work.
   }
   beside_others();
 }
 
-/// Blocks that threads take one after the other, and what went wrong first.
+/// Hands out blocks to threads, and keeps the first exception.
 class Blocks {
  public:
   Blocks(std::size_t count, std::size_t block,
@@ -74,8 +74,8 @@ class Blocks {
   std::exception_ptr error_;
 };
 
-/// Texts that threads make one after the other. One that is made before its turn waits here while
-/// its thread makes the next; the thread that finds the next turn's text there uses it.
+/// Texts that threads make and use in order. A text made before its turn waits here while its
+/// thread makes the next. The thread that finds the next text ready uses it.
 class Turns {
  public:
   Turns(std::size_t count, std::size_t threads, const std::function<std::string(std::size_t)>& make,
@@ -97,7 +97,7 @@ class Turns {
   }
 
  private:
-  /// Waits where too many texts wait for an earlier one; false where something went wrong.
+  /// Waits while too many texts wait for an earlier one; false after an error.
   bool has_room(std::size_t i) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return i < turn_ + most_waiting_ || error_; });
@@ -133,7 +133,7 @@ class Turns {
   const std::function<std::string(std::size_t)>& make_;
   const std::function<void(std::string_view)>& use_;
   std::atomic<std::size_t> taken_ = 0;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all members below
   std::condition_variable changed_;
   std::map<std::size_t, std::string> waiting_;
   std::size_t turn_ = 0;

@@ -6,8 +6,8 @@
 namespace qkv::inline tensor {
 namespace {
 
-// One row's products with `count` rows side by side: each sum waits for its last addition, so that
-// several at a time take no longer than one.
+// Products of one row with `count` rows. Each sum waits for its last addition, so several at a time
+// cost no more than one.
 template <std::size_t count>
 void multiply_row_with(const double* row, const double* b, double* out, std::size_t inner) {
   std::array<double, count> sums = {};

@@ -11,8 +11,8 @@
 #include "tensor/tensor.hpp"
 #include "text/error.hpp"
 
-// Every rounding counts here. This file needs -ffp-contract=off: where a multiplication and an
-// addition are rounded once, as PyTorch's compiled code does, std::fma says so.
+// Every rounding counts here, so this file needs -ffp-contract=off. Where PyTorch's compiled code
+// rounds a multiplication and an addition once, std::fma does so.
 
 namespace qkv::inline tensor {
 namespace {
@@ -31,8 +31,8 @@ double numpy_uniform(std::mt19937& engine) {
 }
 
 // NumPy's legacy_gauss: Marsaglia's polar method, a point of the unit disc scaled to two normals.
-// NumPy and we take the C library's log: on processors without FMA (before 2013) glibc's has
-// another last bit for one number in twenty thousand, there and here.
+// Like NumPy it takes the C library's log. Without FMA (before 2013) glibc's has another last bit
+// for one number in twenty thousand.
 NormalPair numpy_normal_pair(std::mt19937& engine) {
   double x1 = 0, x2 = 0, r2 = 0;
   do {
@@ -56,8 +56,8 @@ double torch_uniform_double(std::mt19937& engine) {
   return static_cast<double>((high << 32 | low) & ((std::uint64_t{1} << 53) - 1)) * 0x1p-53;
 }
 
-// PyTorch's normal_distribution<double>, which also draws the float32 numbers of a small tensor:
-// Box and Muller's method.
+// PyTorch's normal_distribution<double>, also used for float32 tensors of fewer than 16 numbers:
+// the Box-Muller method.
 NormalPair torch_normal_pair(std::mt19937& engine) {
   const double u1 = torch_uniform_double(engine);
   const double u2 = torch_uniform_double(engine);
@@ -66,7 +66,7 @@ NormalPair torch_normal_pair(std::mt19937& engine) {
   return {.returned = radius * std::cos(theta), .kept = radius * std::sin(theta)};
 }
 
-// The polynomial with these coefficients, highest power first.
+// Evaluates a polynomial, highest power first.
 template <std::size_t Terms>
 float horner(const std::array<float, Terms>& coefficients, float x) {
   float sum = coefficients[0];
@@ -74,9 +74,9 @@ float horner(const std::array<float, Terms>& coefficients, float x) {
   return sum;
 }
 
-// PyTorch takes eight logarithms, sines and cosines at a time, by the polynomials of Stephen
-// Moshier's Cephes library (logf.c, sinf.c). std::log and std::sin would give other last digits, so
-// the next two functions repeat those polynomials and round at the same places.
+// PyTorch computes eight logarithms, sines and cosines at a time, by the polynomials of Stephen
+// Moshier's Cephes library (logf.c, sinf.c). std::log and std::sin have other last digits, so the
+// next two functions use those polynomials and round at the same places.
 
 // log(x) for a normal x > 0: x = m·2^e with m in [√½, √2), and log(m) by a polynomial in m − 1.
 float cephes_log(float x) {
@@ -106,8 +106,8 @@ struct SineCosine {
   float cosine;
 };
 
-// The sine and cosine of theta in [0, 2π]: the nearest multiple of π/2 is taken away, and one
-// polynomial gives the sine of the rest, another its cosine.
+// Returns the sine and cosine of theta in [0, 2π]. Subtracts the nearest multiple of π/2; two
+// polynomials give the sine and the cosine of the rest.
 SineCosine cephes_sincos(float theta) {
   constexpr std::array sine_polynomial = {-1.9515295891E-4F, 8.3321608736E-3F, -1.6666654611E-1F};
   constexpr std::array cosine_polynomial = {2.443315711809948E-5F, -1.388731625493765E-3F,
@@ -124,7 +124,7 @@ SineCosine cephes_sincos(float theta) {
   const float sine = std::fma(horner(sine_polynomial, square) * square, x, x);
   const float cosine =
       std::fma(horner(cosine_polynomial, square) * square, square, -(square * 0.5F)) + 1.0F;
-  switch (eighths & 6) {  // how many quarter turns were taken away, doubled
+  switch (eighths & 6) {  // twice the number of quarter turns subtracted
     case 0: return {.sine = sine, .cosine = cosine};
     case 2: return {.sine = cosine, .cosine = -sine};
     case 4: return {.sine = -sine, .cosine = -cosine};
@@ -132,14 +132,14 @@ SineCosine cephes_sincos(float theta) {
   }
 }
 
-// PyTorch's normal_fill: 16 uniform numbers become 16 normal ones, by Box and Muller's method on
-// the pairs j, j + 8.
+// PyTorch's normal_fill: 16 uniform numbers become 16 normal ones, by the Box-Muller method on the
+// pairs j, j + 8.
 void make_normal(std::span<float, 16> x) {
   constexpr auto two_pi = static_cast<float>(2.0 * std::numbers::pi);
   for (std::size_t j = 0; j < 8; ++j) {
     const float radius = std::sqrt(-2.0F * cephes_log(1.0F - x[j]));
     const SineCosine point = cephes_sincos(two_pi * x[j + 8]);
-    x[j] = radius * point.cosine + 0.0F;  // plus the mean, which makes −0 a plain 0
+    x[j] = radius * point.cosine + 0.0F;  // PyTorch adds the mean: −0 becomes 0
     x[j + 8] = radius * point.sine + 0.0F;
   }
 }
@@ -148,8 +148,8 @@ void draw_uniform(std::mt19937& engine, std::span<float> x) {
   for (float& value : x) value = torch_uniform(engine);
 }
 
-// PyTorch's randn for 16 numbers or more: where the last group of 16 isn't full, the last 16
-// numbers are drawn once more.
+// PyTorch's randn for 16 numbers or more. If the last group of 16 is not full, the last 16 numbers
+// are drawn again.
 std::vector<double> torch_normal_fill(std::mt19937& engine, std::size_t count) {
   std::vector<float> values(count);
   const std::span<float> all(values);
@@ -233,7 +233,7 @@ double RandomStream::next_normal() {
 std::vector<double> RandomStream::linear_weight(std::size_t in, std::size_t out) {
   require_torch(generator_);
   const std::size_t count = element_count({out, in}, "linear");
-  // PyTorch's own steps, since 1/√in has other last digits: √5 squared is not quite 5.
+  // In PyTorch's own steps: 1/√in has other last digits, since √5 squared is not quite 5.
   const double slope = std::sqrt(5.0);
   const double gain = std::sqrt(2.0 / (1.0 + slope * slope));
   const double deviation = gain / std::sqrt(static_cast<double>(in));

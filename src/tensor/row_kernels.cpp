@@ -8,10 +8,9 @@
 #include <cstdint>
 #include <limits>
 
-// Compiled once for each kind of processor; the program takes the best that the machine has.
-// Additions and multiplications stay apart (-ffp-contract=off), so all of them give the same bits;
-// tests/unit/tensor/processors.cpp compiles this file for one processor at a time and holds them
-// to it.
+// Compiled for several processors; the program picks the best at run time. With -ffp-contract=off
+// all of them give the same bits. tests/unit/tensor/processors.cpp checks that, one processor at a
+// time.
 #ifndef QKV_FOR_EACH_PROCESSOR
 #define QKV_FOR_EACH_PROCESSOR [[gnu::target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")]]
 #endif
@@ -27,10 +26,9 @@ constexpr std::size_t lanes = 8;
   constexpr double smallest = -708;
   constexpr double per_ln2 = 1.4426950408889634;
   constexpr double ln2_high =
-      6.93147180369123816490e-01;  // its last bits are 0: k times it is exact
+      6.93147180369123816490e-01;  // its last bits are 0, so that k times it is exact
   constexpr double ln2_low = 1.90821492927058770002e-10;
-  constexpr double to_integer =
-      6755399441055744.0;  // 1.5 · 2^52: adding it rounds to a whole number
+  constexpr double to_integer = 6755399441055744.0;  // 1.5 · 2^52: adding it rounds to an integer
   const double inside = x < smallest ? smallest : x;
   const double shifted = inside * per_ln2 + to_integer;
   const double k = shifted - to_integer;

@@ -4,24 +4,22 @@
 
 namespace qkv::inline tensor {
 
-/// The softmax of one row, for rows of large tensors: e^x by a polynomial that is off by at most
-/// one unit in the last place, for eight numbers at a time, and the sum in eight parts. The same
-/// bits on every machine, though not those of std::exp added from left to right. What lies more
-/// than 708 below the largest becomes 0. False, and nothing written, where the row's largest number
-/// is infinite.
+/// Computes the softmax of one row of a large tensor. e^x is a polynomial, accurate to one unit in
+/// the last place; the sum has eight parts. The bits are the same on every machine, but differ from
+/// those of std::exp and a sum from left to right. Weights of scores more than 708 below the
+/// largest are 0. Returns false, and writes nothing, if the largest score is infinite.
 bool softmax_row(std::span<const double> scores, std::span<double> weights);
 
-/// tanh x of each, off by at most two units in the last place of 1, for rows of large tensors. NaN
-/// stays NaN.
+/// Replaces each x by tanh x, for rows of large tensors; off by at most two units in the last place
+/// of 1. NaN stays NaN.
 void tanh_row(std::span<double> cells);
 
-/// Whether none of the values is infinite or NaN.
+/// True if no value is infinite or NaN.
 bool all_finite(std::span<const double> values);
 
-/// The largest of the finite numbers' magnitudes; 0 where there are none.
+/// Returns the largest magnitude of the finite numbers, or 0.
 double largest_magnitude(std::span<const double> values);
 
-/// Whether there is a NaN among the values.
 bool has_nan(std::span<const double> values);
 
 }  // namespace qkv::inline tensor

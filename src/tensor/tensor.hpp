@@ -16,7 +16,7 @@ namespace qkv::inline tensor {
 
 using Shape = std::vector<std::size_t>;
 
-/// What the places along an axis are called: one list that never changes, which all copies share.
+/// Labels of the indices of an axis. Immutable; copies share one list.
 class AxisLabels {
  public:
   AxisLabels() = default;
@@ -36,42 +36,42 @@ class AxisLabels {
 
  private:
   using All = std::vector<std::string>;
-  std::shared_ptr<const All> all_;  // none where it would be empty
+  std::shared_ptr<const All> all_;  // nullptr if empty
 };
 
-/// One direction of a tensor: what it counts, how many there are, and what each is called.
+/// One axis of a tensor: its name, size and labels.
 struct Axis {
-  std::string name;  ///< "query", "d_k", "head"; empty where nothing is known
+  std::string name;  ///< "query", "d_k", "head"; empty if unknown
   std::size_t size = 0;
-  /// None; one for each index; or, where the sentences of a batch have words of their own, one for
-  /// each index of the first sentence, then of the second, and so on.
+  /// Empty; one for each index; or, if the sentences of a batch have their own words, one for each
+  /// index of each sentence, sentence by sentence.
   AxisLabels labels = {};
 
-  /// The label of index `i` in sentence `batch`; empty where there is none.
+  /// The label of index `i` in sentence `batch`; may be empty.
   std::string_view label(std::size_t i, std::size_t batch = 0) const;
 };
 
-/// Numbers in row-major order with named, labelled axes. The last two axes are the matrix, those
-/// before it are the batch and the heads; a tensor of one axis is a matrix of one row.
+/// Row-major numbers with named, labelled axes. The last two axes are the matrix, leading axes are
+/// batch and heads. A tensor of one axis is a matrix of one row.
 struct Tensor {
   std::vector<Axis> axes;
   Values values;
-  /// Where the cells are dot products: how many terms each adds up (the d_k behind the scores).
+  /// If the cells are dot products, the number of terms of each (the d_k behind the scores).
   std::size_t dot_width = 0;
 
   std::size_t rank() const { return axes.size(); }
   std::size_t rows() const { return rank() < 2 ? 1 : axes[rank() - 2].size; }
   std::size_t columns() const { return axes.back().size; }
   std::size_t leading_axes() const { return rank() < 2 ? 0 : rank() - 2; }
-  std::size_t matrices() const;  ///< how many matrices the leading axes count out
+  std::size_t matrices() const;  ///< product of the leading sizes
   Shape shape() const;
-  Axis row_axis() const;  ///< of a tensor of one axis: a nameless one of size 1
+  Axis row_axis() const;  ///< an unnamed axis of size 1 if the rank is 1
 
-  /// The numbers of one matrix, row by row; to be written with `mutable_cells`.
+  /// Return the numbers of one matrix, row by row.
   std::span<const double> cells(std::size_t matrix_index) const;
   std::span<double> mutable_cells(std::size_t matrix_index);
 
-  /// One matrix as xtensor sees it, for a formula; to be written with `mutable_matrix`.
+  /// Return a view of one matrix as an xtensor expression.
   /// Example: `xt::noalias(twice.mutable_matrix(0)) = 2 * once.matrix(0);`
   MatrixView matrix(std::size_t index) const {
     return view_as<2>(cells(index), {rows(), columns()});
@@ -80,9 +80,9 @@ struct Tensor {
     return view_as<2>(mutable_cells(index), {rows(), columns()});
   }
 
-  /// All numbers as an array of N axes, so that a formula broadcasts over heads and batch: missing
-  /// axes are of size 1, and where there are more, the first ones count as one.
-  /// Example: of heads [head row column] `xt::transpose(heads.array<3>(), {1, 0, 2})`.
+  /// Returns all numbers as an array of N axes, so that formulas broadcast over heads and batch.
+  /// Missing axes have size 1; surplus leading axes are merged. Example: for [head row column]
+  /// `xt::transpose(heads.array<3>(), {1, 0, 2})`.
   template <std::size_t N = 3>
   ArrayView<N> array() const {
     return view_as<N>(values, sizes<N>());
@@ -107,43 +107,43 @@ struct Tensor {
   }
 };
 
-/// A tensor of zeros. Example: `zeros({{"query", 3}, {"key", 3}})`.
+/// Returns a tensor of zeros. Example: `zeros({{"query", 3}, {"key", 3}})`.
 Tensor zeros(std::vector<Axis> axes);
-/// One whose every cell is yet to be written: large ones would otherwise be filled twice.
+/// Returns a tensor with uninitialised cells, so that large ones are not filled twice.
 Tensor uninitialised(std::vector<Axis> axes);
 
-/// The same with the axes of another tensor whose cells are as wide dot products.
+/// The same with the axes and the dot width of another tensor.
 Tensor uninitialised_like(const Tensor& other);
 
-/// A tensor with unnamed axes. Throws std::logic_error where the shape does not fit the values.
+/// A tensor with unnamed axes. Throws std::logic_error if the shape does not fit the values.
 Tensor tensor_of(const Shape& shape, Values values);
 
-/// The tensor as one of at least two axes.
+/// Returns the tensor with at least two axes.
 Tensor as_matrix(Tensor tensor);
 
-/// The last two axes exchanged, in every matrix; a tensor of one axis stays as it is.
+/// Swaps the last two axes of every matrix. A tensor of one axis is unchanged.
 Tensor transposed(const Tensor& tensor);
 
-/// How many numbers a shape holds. Throws InputError, naming `what`, where they would not fit into
-/// `memory_limit` beside those that the lesson has already.
+/// Returns how many numbers a shape holds. Throws InputError, with `what`, if they exceed
+/// `memory_limit` together with those reserved by `MemoryBudget`.
 std::size_t element_count(const Shape& shape, std::string_view what);
 
-/// "7×2"; a tensor of one axis is "7".
+/// Returns "7×2", or "7" for one axis.
 std::string shape_text(const Shape& shape);
 
-/// The index along each leading axis of matrix `index`, outermost first.
+/// Returns the index of matrix `index` along each leading axis, outermost first.
 std::vector<std::size_t> leading_index(const Tensor& tensor, std::size_t index);
 
-/// Whether people see a token as a row or as a column. Inside, a token is always a row.
+/// Whether a token is shown as a row or as a column. Internally it is always a row.
 enum class TokenLayout { rows, columns };
 
-/// Whether `as_shown` turns this tensor over: vectors and token ids stay as they are.
+/// True if `as_shown` transposes this tensor. Vectors and token ids are never transposed.
 bool is_shown_transposed(const Tensor& tensor, TokenLayout token_layout);
 
-/// The tensor as people see it: turned over where tokens are columns.
+/// Returns the tensor as displayed: transposed if tokens are columns.
 Tensor as_shown(const Tensor& tensor, TokenLayout token_layout);
 
-/// The shape as people see it, "7×2".
+/// Returns the displayed shape, "7×2".
 std::string shown_shape(const Tensor& tensor, TokenLayout token_layout);
 
 }  // namespace qkv::inline tensor

@@ -8,11 +8,10 @@
 
 namespace qkv::inline tensor {
 
-/// How numbers are recomputed, and those blocks of them that were read so far. Several threads may
-/// read at once.
+/// Recomputes numbers, and caches the blocks that were read. Thread-safe.
 class Values::Lazy {
  public:
-  /// `from` has no numbers where they are made of nothing else.
+  /// `from` is empty if the numbers do not depend on others.
   Lazy(const Values& from, std::size_t size, std::size_t width, LineFunction work)
       : size_(size),
         width_(width),
@@ -35,7 +34,7 @@ class Values::Lazy {
 
   void fill_lines(std::size_t first, std::span<double> cells) const {
     constexpr std::size_t at_a_time = 16;
-    constexpr std::size_t operations = 4;  // a number: it is read, made another, and written
+    constexpr std::size_t operations = 4;  // per number: read, transform, write
     parallel_for(cells.size() / width_, at_a_time, operations * width_,
                  [&](std::size_t l, std::size_t end) {
                    for (; l < end; ++l) fill_line(first + l, cells.subspan(l * width_, width_));
@@ -61,7 +60,7 @@ class Values::Lazy {
  private:
   static constexpr std::size_t numbers_a_block = std::size_t{1} << 16;
 
-  // Makes the blocks that are missing of [begin, end).
+  // Computes the missing blocks of [begin, end).
   const double* make(std::size_t begin, std::size_t end) const {
     const std::lock_guard lock(mutex_);
     if (numbers_.size() == 0) numbers_ = Vector::from_shape({size_});
@@ -80,8 +79,8 @@ class Values::Lazy {
   const std::size_t size_;
   const std::size_t width_;
   const std::size_t lines_a_block_;
-  const std::shared_ptr<const Vector> stored_;  // what they are made of: these,
-  const std::shared_ptr<const Lazy> made_;      // others that are recomputed too, or neither
+  const std::shared_ptr<const Vector> stored_;  // the source: these numbers,
+  const std::shared_ptr<const Lazy> made_;      // other lazy numbers, or neither
   const LineFunction work_;
   mutable std::mutex mutex_;
   mutable Vector numbers_;

@@ -17,33 +17,29 @@ namespace qkv::inline tensor {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Turns line `line` of one tensor's numbers into the same line of another's, in place; or writes
-/// it, where there is no other tensor.
+/// Transforms line `line` of a tensor in place, or fills it if there is no source tensor.
 using LineFunction = std::function<void(std::size_t line, std::span<double> cells)>;
 
-/// Memory that numbers are recomputed into by a reader who wants some of them, and then others.
+/// A reusable buffer for the numbers that `Values::read` recomputes.
 class Scratch {
  public:
   Scratch() = default;
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  /// So many numbers, to be written over: what was there before need not be there still.
+  /// Returns room for `count` numbers. Earlier contents may be lost.
   std::span<double> of(std::size_t count);
 
  private:
   Vector numbers_;
 };
 
-/// The numbers of a tensor, copied on write: an xtensor container of them, or a way to recompute
-/// them, bit for bit, from another tensor's or from a file. The latter is for large results that
-/// cost next to nothing, such as the scaled scores, of which four matrices of the same size would
-/// else be stored where two will do; and for a model's weights, which a file stores already.
-/// A reader need not know which they are; one of large ones from end to end uses `read`.
-///
-/// Copies share their numbers until one of them is written to, which then gets its own: a span from
-/// `write` is not to be kept beyond a copy, and where several threads write, it is taken before
-/// they start.
+/// The numbers of a tensor, copy-on-write. Stored in memory, or lazy: recomputed bit for bit from
+/// another tensor or a file. Lazy ones are large and cheap results, such as scaled scores (two
+/// stored matrices instead of four), and the weights of a model file. Readers need not distinguish
+/// them; to go through large ones, use `read`.
+/// Copies share their numbers until one is written to: do not keep a span from `write` beyond a
+/// copy. If several threads write, take the span before they start.
 class Values {
  public:
   using value_type = double;
@@ -64,15 +60,14 @@ class Values {
   }
   ~Values() = default;
 
-  /// `size` numbers that are yet to be written, each of them: in a debug build they are nan till
-  /// then.
+  /// Returns `size` numbers to be written by the caller. A debug build fills them with NaN.
   static Values uninitialised(std::size_t size);
 
-  /// As many numbers as `from` has now, in lines of `width`.
+  /// Returns numbers computed from `from` by `work`, in lines of `width`.
   static Values lazy(const Values& from, std::size_t width, LineFunction work);
 
-  /// So many numbers, in lines of `width`, each of which `work` writes: the same whenever it is
-  /// asked for it. Throws std::logic_error where they are no whole lines.
+  /// Returns `size` numbers that `work` writes in lines of `width`, the same at each call. Throws
+  /// std::logic_error if `size` is not a multiple of `width`.
   static Values lazy(std::size_t size, std::size_t width, LineFunction work);
 
   std::size_t size() const { return size_; }
@@ -86,22 +81,21 @@ class Values {
   double operator[](std::size_t i) const { return lazy_ ? *made(i, 1) : data_[i]; }
   double front() const { return (*this)[0]; }
 
-  /// The numbers to write to: their own copy from here on, where others shared them.
+  /// Returns the numbers to write to. Copies them first if they are shared or lazy.
   std::span<double> write();
 
-  /// `count` numbers from `first` on, without making all where they are recomputed.
+  /// Returns `count` numbers from `first` on. Computes only the blocks of these if lazy.
   std::span<const double> part(std::size_t first, std::size_t count) const {
     return {lazy_ ? made(first, count) : data_ + first, count};
   }
 
-  /// The same for whole lines, made in `scratch` where they are recomputed: nothing else is kept.
+  /// The same for whole lines. Lazy ones are computed into `scratch`, without the cache.
   std::span<const double> read(std::size_t first, std::size_t count, Scratch& scratch) const;
 
-  /// Calls `work` for all numbers, piece by piece in order, each of whole lines.
+  /// Calls `work` for all numbers in order, in pieces of whole lines.
   void for_each_piece(const std::function<void(std::span<const double>)>& work) const;
 
-  /// Forgets what was recomputed for earlier readers: it is recomputed for the next. No span of it
-  /// may still be in use.
+  /// Drops the cache of lazy values. No span of them may be in use.
   void drop_cache() const;
 
   friend bool operator==(const Values& a, const Values& b) {
@@ -119,9 +113,9 @@ class Values {
   }
   const double* made(std::size_t first, std::size_t count) const;
 
-  std::shared_ptr<Vector> stored_;  // none where they are recomputed
+  std::shared_ptr<Vector> stored_;  // nullptr if lazy
   std::shared_ptr<const Lazy> lazy_;
-  double* data_ = nullptr;  // of what is stored
+  double* data_ = nullptr;  // of `stored_`
   std::size_t size_ = 0;
 };
 

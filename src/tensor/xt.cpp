@@ -37,8 +37,8 @@ void copy_strided(const double* from, const std::array<std::size_t, 4>& sizes,
                });
 }
 
-// Not by xt::amax, in which a NaN hides the numbers behind it and is lost behind others: here one
-// makes the top NaN, wherever it stands.
+// Unlike xt::amax, in which a NaN hides the numbers after it and is lost after others: any NaN
+// makes the result NaN.
 double max_of(std::span<const double> line) {
   const auto unknown = std::ranges::find_if(line, [](double x) { return std::isnan(x); });
   return unknown != line.end() ? *unknown : *std::ranges::max_element(line);

@@ -22,15 +22,15 @@ inline constexpr std::size_t grid_indent = 2;
 
 inline constexpr std::size_t grid_gap = 2;
 
-/// A column ready to be printed: its header, and its cells filled so that their points align.
+/// A formatted column: its header, and its cells padded so that their points align.
 struct GridColumn {
   std::string header;
   std::vector<std::string> cells;
   std::size_t width = 0;
-  std::size_t tail = 0;  ///< columns of the screen from the decimal point on
+  std::size_t tail = 0;  ///< display width from the decimal point on
 };
 
-/// A matrix on its way to becoming lines, and what the caller wishes.
+/// A matrix and its layout options.
 struct GridLayout {
   std::size_t rows, columns;
   const RowAt& row_at;
@@ -43,16 +43,16 @@ struct GridLayout {
   double value(std::size_t row, std::size_t column) const { return row_at(row)[column]; }
 };
 
-/// What all columns leave of the line.
+/// The width of a line that remains beside all columns.
 std::size_t spare_width(const GridLayout& sheet);
 
 /// The columns that fit, from both ends inwards.
 struct FittingColumns {
   Selection selection;
-  std::vector<const GridColumn*> columns;  // the sheet's
+  std::vector<const GridColumn*> columns;  // owned by the layout
 };
 
-/// The column of labels on the left of the numbers.
+/// The column of row labels.
 struct GridRowLabels {
   std::vector<std::string> texts;
   std::string hidden = "⋮";
@@ -63,7 +63,7 @@ constexpr std::size_t max_row_label_width = 14;
 constexpr std::size_t max_column_label_width = 10;
 constexpr std::size_t narrowest_row_label = 3;  // "th…" still says which word it is
 
-/// One label, or the index that stands for it.
+/// A label, or the index that replaces it.
 struct Label {
   std::string text;
   bool is_index;
@@ -75,13 +75,13 @@ Label label_at(const std::vector<std::string>& labels, std::size_t index) {
   return {std::to_string(index + 1), true};
 }
 
-/// An index is never cut: "1…" would be another row.
+/// An index is never shortened: "1…" would be another row.
 Label fitted(const Label& label, std::size_t columns) {
   return label.is_index ? label : Label{shortened(label.text, columns), false};
 }
 
-/// "-inf" and "nan" have no decimal point to align. They end where the numbers end: with their last
-/// letter over the point, a masked matrix would be half as wide again.
+/// "-inf" and "nan" have no decimal point. They end where the numbers end: aligned at the point, a
+/// masked matrix would be half as wide again.
 bool has_unit_digits(std::string_view cell) {
   return !cell.ends_with("inf") && !cell.ends_with("nan");
 }
@@ -107,7 +107,7 @@ GridColumn make_column(const GridLayout& sheet, std::size_t index) {
     head = std::max(head, cell.size() - tail_of(cell));
     column.tail = std::max(column.tail, tail_of(cell));
   }
-  if (head == 0) column.tail = 0;  // not one number in it
+  if (head == 0) column.tail = 0;  // no number in it
   const std::size_t number_width = std::max(head + column.tail, widest);
   column.header =
       fitted(label_at(sheet.labels.columns, index), std::max(number_width, max_column_label_width))
@@ -120,7 +120,7 @@ GridColumn make_column(const GridLayout& sheet, std::size_t index) {
   return column;
 }
 
-/// Each is made once: several are asked for their width before it is known which ones fit.
+/// Cached: several widths are needed before it is known which columns fit.
 const GridColumn& column_of(const GridLayout& sheet, std::size_t index) {
   const auto found = sheet.column_cache.find(index);
   if (found != sheet.column_cache.end()) return found->second;
@@ -150,7 +150,7 @@ std::size_t spare_width(const GridLayout& sheet) {
   return sheet.look.width - std::min(sheet.look.width, used);
 }
 
-/// The first and the last column in any case, and as many from both ends as there is room for.
+/// The first and last column, and as many as fit from both ends.
 FittingColumns fitting_columns(const GridLayout& sheet, std::size_t room) {
   std::vector<const GridColumn*> front, back;
   std::size_t used = 0;
@@ -167,7 +167,7 @@ FittingColumns fitting_columns(const GridLayout& sheet, std::size_t room) {
   return {selection, std::move(front)};
 }
 
-/// As many on both sides of the focus as there is room for.
+/// As many columns on both sides of the focus as fit.
 FittingColumns columns_around(const GridLayout& sheet, std::size_t focus, std::size_t room) {
   std::vector<const GridColumn*> left, right;
   right.push_back(&column_of(sheet, focus));
@@ -193,9 +193,9 @@ FittingColumns columns_around(const GridLayout& sheet, std::size_t focus, std::s
   return fitting;
 }
 
-/// Words stand on the left, indices on the right as numbers do. The labels are as long as they like
-/// where every column fits beside them. Else they give way to the two columns that must show, down
-/// to a few letters.
+/// Row labels: words left-aligned, indices right-aligned. They have any length if every column fits
+/// beside them. Otherwise they are shortened, down to a few letters, so that the first and last
+/// column fit.
 GridRowLabels row_labels_of(const GridLayout& sheet) {
   const std::size_t room = room_for_row_labels(sheet);
   GridRowLabels labels;
@@ -237,7 +237,7 @@ NumberFormat number_format_of(std::size_t rows, std::size_t columns, const RowAt
 
 namespace {
 
-/// What stands in the gap before and behind a number, one column each.
+/// The signs in the gap before and after a number, one column each.
 struct Signs {
   char open, close;
 };
@@ -247,9 +247,9 @@ constexpr Signs signs_of(Highlight highlight) {
   return signs[static_cast<std::size_t>(highlight)];
 }
 static_assert(grid_gap ==
-              2);  // one column for the sign behind a number, one for that before the next
+              2);  // one column for the sign after a number, one for that before the next
 
-/// Puts the parts of the grid together line by line.
+/// Writes the grid line by line.
 class Writer {
  public:
   Writer(const GridLayout& sheet, const GridRowLabels& labels, const FittingColumns& fitting)
@@ -296,9 +296,9 @@ class Writer {
     return sheet_.look.highlight ? sheet_.look.highlight(row, column) : Highlight::none;
   }
 
-  /// The number with the sign that opens it, which stands where a blank would be.
+  /// Writes a number with its opening sign, which replaces a blank.
   void number(const std::string& cell, double value, Highlight highlight) {
-    // A star is read with its number; brackets, and shades, are as wide as the column.
+    // A star is next to its number; brackets and shades are as wide as the column.
     const bool is_near = highlight == Highlight::changed && !sheet_.look.colour;
     const std::size_t blanks = is_near ? std::min(cell.find_first_not_of(' '), cell.size()) : 0;
     text_.append(blanks, ' ') += signs_of(highlight).open;
@@ -311,7 +311,7 @@ class Writer {
     }
   }
 
-  /// The dots stand where the units of the numbers stand.
+  /// The ⋮ is aligned with the units of the numbers.
   void hidden_rows() {
     begin(labels_.hidden);
     for (std::size_t i = 0; i < fitting_.columns.size(); ++i) {
@@ -364,7 +364,7 @@ GridLayout sheet_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
       .measure = look.measure ? *look.measure
                               : number_format_of(rows, columns, row_at, shown_rows, look.digits),
       .shown_rows = shown_rows};
-  // Long whole numbers show whole where they fit all together.
+  // Long integers show all digits if they all fit.
   NumberStyle& style = sheet.measure.style;
   if (style.kind == NumberStyle::Kind::grouped && spare_width(sheet) == 0) {
     style = {NumberStyle::Kind::scientific, look.digits};

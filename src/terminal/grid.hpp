@@ -12,12 +12,11 @@
 
 namespace qkv::inline terminal {
 
-/// The numbers of one row. Rows that don't show are not asked for where the matrix is large.
+/// Returns the numbers of a row; for a large matrix, called only for shown rows.
 using RowAt = std::function<std::span<const double>(std::size_t row)>;
 
-/// What the shades and the decimals of a matrix depend on: all of its numbers or, of more than a
-/// lesson has, those that show. Who shows one part of a large matrix after another takes the
-/// measure of all once, so that every part looks the same.
+/// Number format and colour range of a matrix: from all of its numbers or, if it is large, from the
+/// shown ones. Compute it once for several views of a large matrix, so that all look the same.
 struct NumberFormat {
   NumberStyle style = {};
   double largest = 0;
@@ -25,12 +24,12 @@ struct NumberFormat {
 };
 NumberFormat number_format_of(std::span<const double> values, int digits);
 
-/// That of a matrix of which these rows show.
+/// Returns the number format of a matrix of which the rows `shown` are displayed.
 NumberFormat number_format_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
                               const Selection& shown, int digits);
 
-/// What sets a cell apart from its neighbours. Each has signs of its own beside the number, so that
-/// none is told by colour alone.
+/// Highlight of a cell. Each has its own signs around the number, so that none depends on colour
+/// alone.
 enum class Highlight {
   none,
   changed,  ///< `*0.25`
@@ -38,40 +37,40 @@ enum class Highlight {
   picked,   ///< `[0.25]`
 };
 
-/// A cell that must be seen: the rows and columns around it show, without a break.
+/// A cell that must be visible, with consecutive rows and columns around it.
 struct GridFocus {
   std::size_t row = 0, column = 0;
 };
 
-/// How a matrix is to look.
+/// Options of a grid.
 struct GridStyle {
   std::size_t width = 80;     ///< columns of the terminal
-  int digits = 4;             ///< decimals of a number that is not whole
+  int digits = 4;             ///< decimals of a number that is not an integer
   bool colour = false;        ///< shade each number by its size
-  std::size_t max_rows = 24;  ///< lines of numbers; a matrix of more rows loses its middle
+  std::size_t max_rows = 24;  ///< lines of numbers; larger matrices lose their middle rows
   std::optional<GridFocus> focus = {};
   std::function<Highlight(std::size_t row, std::size_t column)> highlight =
       {};                                 ///< none where empty
-  const NumberFormat* measure = nullptr;  ///< of these values and digits; taken anew where missing
+  const NumberFormat* measure = nullptr;  ///< of these values and digits; nullptr: computed here
 };
 
-/// What the rows and columns are called, as it came from a file: the grid makes it safe to show.
-/// Where a label is missing or empty, the index from 1 stands for it.
+/// The labels of rows and columns; the grid sanitises them. If one is missing or empty, its index
+/// from 1 is shown.
 struct GridLabels {
   std::vector<std::string> rows = {}, columns = {};
 };
 
-/// A matrix as lines of text, and which of its rows and columns they show.
+/// A matrix as lines of text, and the rows and columns shown.
 struct Grid {
   std::string text;  ///< whole lines, each with its line break
   Selection rows = {}, columns = {};
 };
 
-/// Shows one row-major matrix of `rows` × `columns`, numbers aligned at the decimal point. A matrix
-/// that is too wide shows its first and last columns around a `…`, one that is too long its first
-/// and last rows around a `⋮`. Only what is shown is formatted, so size costs nothing. With a
-/// focus, only what is around that cell shows. With colour, white to blue shows how large a number
-/// is; where there are negative ones, blue is below and brown above zero.
+/// Formats a row-major matrix of `rows` × `columns` with aligned decimal points. If it is too wide,
+/// the first and last columns show around a `…`; if too long, the first and last rows around a `⋮`.
+/// Only shown numbers are formatted, so size costs nothing. With a focus, only the cells around it
+/// show. With colour, white to blue shows a number's size; with negative numbers, blue is below and
+/// brown above zero.
 ///
 ///       cat  fat
 ///     1   2    0
@@ -79,7 +78,7 @@ struct Grid {
 Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const GridLabels& labels,
           const GridStyle& look);
 
-/// The same of numbers that are all there. Throws std::logic_error where they have another size.
+/// Formats values in memory. Throws std::logic_error if their number does not match.
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
           const GridLabels& labels, const GridStyle& look);
 

@@ -7,7 +7,7 @@
 namespace qkv::inline terminal {
 namespace {
 
-// A product of cells that takes more than a line breaks behind its sign.
+// Allows breaks after the sign in a product of cells that is longer than a line.
 std::string with_breaks(const std::string& held, std::size_t columns) {
   constexpr std::string_view times = "·";
   std::string text;
@@ -72,7 +72,7 @@ std::size_t max_width(const std::vector<std::string>& lines) {
 std::vector<std::string> side_by_side(const std::vector<std::vector<std::string>>& blocks,
                                       std::size_t gap, std::size_t columns) {
   std::vector<std::string> lines;
-  std::size_t top = 0, used = 0;  // the band's first line, and how wide it is by now
+  std::size_t top = 0, used = 0;  // the current row's first line and width
   for (const std::vector<std::string>& block : blocks) {
     const std::size_t widest = max_width(block);
     if (used > 0 && used + gap + widest > columns) {

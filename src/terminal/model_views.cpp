@@ -16,7 +16,7 @@
 namespace qkv::inline terminal {
 namespace {
 
-// "h0 head 2", short for head 2 of h0.attention_weights; "head 2" where a lesson has one such step.
+// "h0 head 2", short for head 2 of h0.attention_weights; "head 2" if a lesson has one such step.
 std::string short_name(const HeadStats& stats) {
   const std::size_t glyph = stats.step.rfind('.');
   std::string name = glyph == std::string::npos ? stats.step : stats.step.substr(0, glyph);
@@ -46,7 +46,7 @@ std::string table_text(const std::vector<HeadStats>& habits, const HeadsStyle& l
   return text;
 }
 
-// The lines of one head's picture; none where its text is too long for dots.
+// One head's glyph pattern; empty if its text is too long for glyphs.
 std::vector<std::string> picture_of(const Trace& trace, const HeadStats& stats) {
   const Tensor& weights = trace.at(stats.step);
   const MatrixLabels labels = own_labels(weights, stats.matrix, TokenLayout::rows);
@@ -112,7 +112,7 @@ std::string heads_json(const Lesson& lesson, const Trace& trace,
 
 namespace {
 
-// "h0 head 2", or "head 2" where the step is in no layer.
+// "h0 head 2", or "head 2" if the step is in no layer.
 std::string short_name(const std::string& step, std::optional<std::size_t> head) {
   const std::size_t glyph = step.rfind('.');
   std::string name = glyph == std::string::npos ? step : step.substr(0, glyph);
@@ -128,7 +128,7 @@ std::string padded(const std::string& text, std::size_t columns) {
 
 std::string word_of(const Prediction& prediction) { return sanitise(prediction.word); }
 
-// The loss with each head off, and by how much it grows.
+// The loss without each head, and its increase.
 std::string losses_text(const std::vector<Ablation>& ablations, double loss, std::size_t names,
                         int digits) {
   const auto cells = std::max<std::size_t>(8, static_cast<std::size_t>(digits) + 3);

@@ -10,31 +10,31 @@
 
 namespace qkv::inline terminal {
 
-/// A line for each head: how likely the answer is without it, and what is likeliest then; where
-/// there is a loss, also that without the head.
+/// Returns a line for each ablated head: the answer's probability without it, the most likely token
+/// without it, and the loss, if there is one.
 std::string ablations_text(const Lesson& lesson, const Prediction& answer,
                            const std::vector<Ablation>& ablations, std::optional<double> loss,
                            int digits);
 std::string ablations_json(const Lesson& lesson, const Prediction& answer,
                            const std::vector<Ablation>& ablations, std::optional<double> loss);
 
-/// A line for each layer: the likeliest tokens, were it the last.
+/// Returns the logit lens: a line for each layer with the most likely tokens if it were the last.
 std::string glimpses_text(const Lesson& lesson, const std::vector<LayerPrediction>& logit_lens,
                           int digits);
 
-/// How the list of heads looks.
+/// Options of the list of heads.
 struct HeadsStyle {
   std::size_t width = 80;
   int digits = 4;
-  std::size_t pictures = 12;  ///< of so many heads at most, the first of the list
+  std::size_t pictures = 12;  ///< the first heads of the list get a glyph pattern
 };
 
-/// The habits as a table in the order given, and below it the weights of each head as dots, several
-/// side by side.
+/// Returns a table of head statistics in the given order, then the attention weights of the first
+/// heads as glyphs, side by side.
 std::string heads_text(const Lesson& lesson, const Trace& trace,
                        const std::vector<HeadStats>& habits, const HeadsStyle& look);
 
-/// The same numbers for programs: a list of objects.
+/// The same numbers as a JSON list of objects.
 std::string heads_json(const Lesson& lesson, const Trace& trace,
                        const std::vector<HeadStats>& habits);
 

@@ -15,13 +15,13 @@
 namespace qkv::inline terminal {
 namespace {
 
-/// Two of xterm's 256 colours with a contrast of 4.5 or more between them.
+/// Two of xterm's 256 colours with a contrast of at least 4.5.
 struct Shade {
   int background, foreground;
 };
 constexpr int black = 16, white = 231;
 
-/// From zero to the largest number, light to dark, so that it reads without colour vision too.
+/// From zero to the largest number, light to dark, so that colour vision is not needed.
 constexpr std::array<Shade, 7> sequential = {{{231, black},
                                               {195, black},
                                               {153, black},
@@ -30,8 +30,8 @@ constexpr std::array<Shade, 7> sequential = {{{231, black},
                                               {25, white},
                                               {18, white}}};
 
-/// From the largest negative number over zero to the largest positive one: blue and brown are told
-/// apart by nearly everybody.
+/// From the largest negative number over zero to the largest positive one: nearly everybody can
+/// tell blue and brown apart.
 constexpr std::array<Shade, 9> diverging = {{{18, white},
                                              {25, white},
                                              {111, black},
@@ -42,7 +42,7 @@ constexpr std::array<Shade, 9> diverging = {{{18, white},
                                              {130, white},
                                              {88, white}}};
 
-/// The shade at `place` of a palette, 0 its beginning and 1 its end.
+/// The shade at `place` of a palette, from 0 to 1.
 template <std::size_t size>
 Shade shade_at(const std::array<Shade, size>& palette, double place) {
   return palette[static_cast<std::size_t>(std::lround(place * static_cast<double>(size - 1)))];
@@ -68,14 +68,14 @@ constexpr std::size_t most = 32;  // rows or columns
 constexpr std::size_t left_edge = 2;
 constexpr std::size_t column_gap = 3;
 constexpr std::size_t max_glyph_label = 30;
-constexpr double slack = 1e-9;  // a sum of shares may miss 1 by a rounding
+constexpr double slack = 1e-9;  // a sum of weights may exceed 1 by rounding
 
 struct Size {
-  double from;  // the least weight that gets this dot
+  double from;  // the smallest weight with this glyph
   std::string_view glyph;
 };
 
-// One token of three gets the largest dot, an even share among twenty the middle one.
+// A third of the weight gets the largest glyph, an even share among twenty the middle one.
 constexpr Size glyph_sizes[] = {{0.3, "●"}, {0.05, "•"}, {0, "·"}};
 
 std::string_view glyph_of(double weight) {
@@ -85,7 +85,7 @@ std::string_view glyph_of(double weight) {
       ->glyph;
 }
 
-// By thirds of the matrix's largest number.
+// In thirds of the matrix's largest number.
 std::string_view signed_glyph_of(double value, double largest) {
   if (value == 0) return " ";
   if (!std::isfinite(value)) return "×";
@@ -106,7 +106,7 @@ std::string first_letter(const std::string& label) {
   return label.empty() ? "" : std::string(characters_of(sanitise_label(label)).front());
 }
 
-// Letters say which column it is where another word means another letter: "t t t t" and "<" don't.
+// Letters identify columns if different words have different letters: "t t t t" and "<" do not.
 bool are_distinguishable(const std::vector<std::string>& labels) {
   for (const std::string& label : labels) {
     const std::string letter = first_letter(label);
@@ -120,13 +120,12 @@ bool are_distinguishable(const std::vector<std::string>& labels) {
   return true;
 }
 
-// In the two columns that a dot takes: a wide letter fills them, one too wide stays out.
+// A letter in the two columns of a glyph; one that is too wide is left out.
 std::string padded_letter(const std::string& letter) {
   return padded_right(width(letter) > 2 ? "" : letter, 2);
 }
 
-// The columns' first letters; where they don't say which column it is, the last digits of their
-// numbers.
+// The columns' first letters or, if they do not identify columns, the last digits of their numbers.
 std::string header_of(const std::vector<std::string>& labels) {
   const bool letters_are_distinct = are_distinguishable(labels);
   std::string header;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t max_text_width = 100;
 
-// Lines after the first are set in a little further.
+// Hanging indent.
 std::string put(const std::string& prose, std::size_t indent, std::size_t columns) {
   std::string text;
   std::size_t blanks = indent;
@@ -62,7 +62,7 @@ std::string operations_text(std::size_t columns) {
 
 namespace {
 
-// The product, or an error that says what it was the count of.
+// The product, or an error that names what was counted.
 std::uint64_t times(std::uint64_t a, std::uint64_t b, std::string_view what) {
   std::uint64_t product = 0;
   if (!__builtin_mul_overflow(a, b, &product)) return product;
@@ -91,7 +91,7 @@ MatrixCount matrix(std::string name, std::string also, std::uint64_t rows, std::
   return {std::move(name), std::move(also), rows, columns, times(rows, columns, "parameters")};
 }
 
-// Lines of columns that stand under each other: the first on the left, the others on the right.
+// Aligned columns: the first on the left, the others on the right.
 std::string table(const std::vector<std::vector<std::string>>& lines) {
   std::vector<std::size_t> widths;
   for (const auto& line : lines) {

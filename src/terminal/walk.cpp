@@ -23,9 +23,9 @@ namespace {
 
 constexpr std::size_t max_terms = 9;
 constexpr std::size_t max_names = 4;
-// Arithmetic that takes more lines of the screen than this, a stage or all, is left to `explain`.
+// Arithmetic of more lines than this, per stage or in total, is left to `explain`.
 constexpr std::size_t max_stage_width = 6;
-// So are names that would keep the numbers off for more lines than this.
+// Cell names of more lines than this are left out, too.
 constexpr std::size_t max_name_lines = 4;
 constexpr std::size_t max_cell_width = 14;
 
@@ -35,7 +35,7 @@ std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::siz
       sanitise(fmt::format("{} = {}", k == 0 ? worked.cell : "", worked.lines[k])), look.width - 6);
 }
 
-// Of arithmetic that is too long to read the first stages go, all but the names'. Whether any did.
+// Drops the first stages of long arithmetic, except the names; true if it dropped any.
 bool drop_long_stages(std::vector<std::vector<std::string>>& stages) {
   const auto length = [&] {
     std::size_t lines = 0;
@@ -49,9 +49,9 @@ bool drop_long_stages(std::vector<std::vector<std::string>>& stages) {
   return length() != before;
 }
 
-/// A cell of a step worked out line by line, below "One cell:". The line of names is cut shorter
-/// where it is long, and what is too long to read is left to the command that explains a cell of
-/// `lesson`. Empty where there is nothing to work out.
+/// A step's cell with its arithmetic, below "One cell:". Long lines of names are shortened, and
+/// what is too long refers to the command that explains a cell of `lesson`. Empty if the cell has
+/// no arithmetic.
 std::string worked_cell_text(const std::string& lesson, const Trace& trace,
                              const CellReference& cell, const WalkStyle& look) {
   const CellArithmetic worked =
@@ -86,7 +86,7 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
   return text + "\n";
 }
 
-// Of a tensor with more matrices than this, the walk shows the first two and the last.
+// If a tensor has more matrices than this, the walk shows the first two and the last.
 constexpr std::size_t max_matrices = 4;
 constexpr std::size_t shown_matrices = 3;
 
@@ -98,12 +98,12 @@ std::string left_out(const Grid& shown, const std::string& whole) {
   return fmt::format("{}{}{} not shown; all of it: {}", rows, both, columns, whole);
 }
 
-// One row-major matrix of an exhibit as people see it: laid out as `shown` is.
+// One row-major matrix of a block, in the layout of `shown`.
 struct ShownMatrix {
   std::size_t rows, columns;
   const Tensor& tensor;
-  std::size_t first;               ///< the place of its first number in the tensor
-  const Tensor* before = nullptr;  ///< none where nothing has changed
+  std::size_t first;               ///< the index of its first number in the tensor
+  const Tensor* before = nullptr;  ///< nullptr if nothing has changed
   MatrixLabels labels;
 
   std::span<const double> row(std::size_t row) const {
@@ -112,7 +112,7 @@ struct ShownMatrix {
   double before_at(std::size_t row, std::size_t column) const {
     return before->values[first + row * columns + column];
   }
-  /// Nothing where there are more than a lesson shows: they need not be there.
+  /// Empty for a large matrix: not all of its numbers may exist.
   std::span<const double> all() const {
     const std::size_t count = rows * columns;
     return count > small_tensor_limit ? std::span<const double>()
@@ -120,10 +120,10 @@ struct ShownMatrix {
   }
 };
 
-// It as text, with what that leaves out.
+// Its text, and a note on what is hidden.
 struct MatrixText {
   std::string text;
-  std::string hidden = {};  ///< part of the text; empty where everything shows
+  std::string hidden = {};  ///< part of the text; empty if everything is shown
 };
 
 MatrixText numbers_text(const ShownMatrix& sheet, const std::string& whole, const WalkStyle& look) {
@@ -144,7 +144,7 @@ MatrixText numbers_text(const ShownMatrix& sheet, const std::string& whole, cons
   return {lines.text + hidden, hidden};
 }
 
-// The dots by themselves; empty where there are none, or no room for them.
+// The glyphs alone; empty if there are none, or if they do not fit.
 std::string glyphs_text(const PatternGlyphs& pattern_glyphs,
                         const std::vector<std::string>& row_labels, const WalkStyle& look) {
   if (pattern_glyphs.rows.empty()) return {};
@@ -153,7 +153,7 @@ std::string glyphs_text(const PatternGlyphs& pattern_glyphs,
   return text;
 }
 
-// Numbers, or where the reader wants dots and they fit, dots.
+// Numbers; or glyphs, if they are requested and fit.
 MatrixText matrix_text(const ShownMatrix& sheet, const std::string& whole, const WalkStyle& look) {
   if (look.picture != Picture::glyphs) return numbers_text(sheet, whole, look);
   const PatternGlyphs pattern_glyphs =
@@ -162,7 +162,7 @@ MatrixText matrix_text(const ShownMatrix& sheet, const std::string& whole, const
   return alone.empty() ? numbers_text(sheet, whole, look) : MatrixText{alone};
 }
 
-// A matrix of weights: its numbers, and its dots on the right of them, or below.
+// A weight matrix: its numbers, with glyphs beside or below them.
 MatrixText weights_text(const ShownMatrix& sheet, const std::string& whole, const WalkStyle& look) {
   const PatternGlyphs pattern_glyphs =
       glyphs(sheet.rows, sheet.columns, sheet.all(), sheet.labels.columns);
@@ -175,7 +175,7 @@ MatrixText weights_text(const ShownMatrix& sheet, const std::string& whole, cons
   return numbers;
 }
 
-// The ids of a batch: each sentence under its own words.
+// The ids of a batch: each sentence under its own tokens.
 std::string sentences_text(const Tensor& ids, const std::string& whole, const WalkStyle& look) {
   const std::size_t columns = ids.columns();
   std::string text;
@@ -190,7 +190,7 @@ std::string sentences_text(const Tensor& ids, const std::string& whole, const Wa
   return text;
 }
 
-// What is hidden of every matrix alike is said once, below the last.
+// If all matrices hide the same part, the note stands once, below the last.
 void keep_last_occurrence(std::string& text, const std::string& remark) {
   if (remark.empty()) return;
   for (std::size_t at = text.find(remark); at != text.rfind(remark); at = text.find(remark)) {
@@ -198,7 +198,7 @@ void keep_last_occurrence(std::string& text, const std::string& remark) {
   }
 }
 
-// Those of the head that is looked at; where there are no heads, or all are wanted, all of them.
+// The matrices of the chosen head; all if there are no heads or none is chosen.
 std::vector<std::size_t> wanted_matrices(const Tensor& tensor, std::optional<std::size_t> wish) {
   std::vector<std::size_t> wanted;
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
@@ -213,7 +213,7 @@ std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
                     decltype(&matrix_text) matrix_writer) {
   const Tensor& tensor = *matrix_block.tensor;
   if (words_differ_by_row(tensor)) return sentences_text(tensor, whole, look);
-  // A large matrix is copied only where it must be turned over.
+  // A large matrix is copied only if it must be transposed.
   const bool turned = is_shown_transposed(tensor, token_layout);
   const Tensor over = turned ? transposed(tensor) : Tensor{};
   const Tensor transposed_before =
@@ -248,9 +248,9 @@ std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
   return text;
 }
 
-/// An exhibit's matrices, each under its name, as far as there is room; of more than four the first
-/// two and the last. `whole` says how to see them whole. A step's weights have dots as well, and
-/// what the dots mean stands below.
+/// A block's matrices with their names, as far as there is room; of more than four the first two
+/// and the last. `whole` is the hint for seeing everything. A step's weights have glyphs, too, and
+/// their legend stands below.
 std::string matrix_block_text(const MatrixBlock& matrix_block, TokenLayout token_layout,
                               const std::string& whole, const WalkStyle& look) {
   const bool is_result = matrix_block.role == MatrixBlock::Role::result;
@@ -268,14 +268,14 @@ std::string bold(const std::string& text, const WalkStyle& look) {
   return look.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
 }
 
-// Lines two blanks further in.
+// Lines indented by two blanks.
 std::string indented_lines(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line.empty() ? "\n" : "  " + line + "\n";
   return text;
 }
 
-// Writes what is told, each piece with the blank line that parts it from the next.
+// Writes blocks, each with a blank line before the next.
 class WalkWriter {
  public:
   WalkWriter(const std::string& lesson, const Trace* trace, const WalkStyle& look)
@@ -289,7 +289,7 @@ class WalkWriter {
     return text;
   }
 
-  // On one line where there is room.
+  // On one line if it fits.
   std::string operator()(const StepTitle& step) const {
     const std::string name = fmt::format("{}/{}  {}", step.number, step.of, step.name);
     const std::string title = sanitise(step.title);
@@ -342,7 +342,7 @@ class WalkWriter {
   }
 
  private:
-  // The command that shows what lies on the way to the result, where something does.
+  // The command that shows the step's intermediates, if there are any.
   std::string intermediates_hint(const Step& step) const {
     if (look_.intermediates || !step.operation->parts) return {};
     return indented(fmt::format("intermediates: qkv run {} --step {} --intermediates",
@@ -350,7 +350,7 @@ class WalkWriter {
                     look_);
   }
 
-  // How to see a matrix whole: the command, or the key.
+  // How to see the whole matrix: the command, or the key.
   std::string full_matrix_hint(const MatrixBlock& matrix_block) const {
     if (look_.reader == InputMode::keys) {
       return matrix_block.step ? "press e, then the arrows and Tab"
@@ -367,7 +367,7 @@ class WalkWriter {
   const WalkStyle& look_;
 };
 
-// What comes last has no blank line below it.
+// The last block has no blank line below it.
 std::string without_last_blank_line(std::string text) {
   if (text.ends_with("\n\n")) text.pop_back();
   return text;
@@ -433,7 +433,7 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
       lesson, trace, step,
       {.topics = topics, .digits = look.digits, .head = look.head, .baseline = look.baseline});
   const WalkWriter writer(lesson.asked, &trace, look);
-  // What an exponent in the numbers means is said before the words about them.
+  // The note on exponents in numbers goes before the prose about them.
   const auto asides = std::find_if(blocks.begin(), blocks.end(), [](const Block& piece) {
     return is_prose_of(piece, ProseBlock::Role::notice) ||
            is_prose_of(piece, ProseBlock::Role::questions);

@@ -13,44 +13,43 @@
 
 namespace qkv::inline terminal {
 
-/// What a matrix is drawn as.
+/// How a matrix is displayed.
 enum class Picture {
-  heatmap,  ///< numbers, shaded where there is colour, with dots beside weights
-  glyphs,   ///< dots alone, where they fit
+  heatmap,  ///< numbers, shaded if there is colour, with glyphs beside weights
+  glyphs,   ///< glyphs alone, if they fit
   numbers,  ///< numbers alone
 };
 
-/// What a reader can do about a matrix that is not shown whole.
+/// How hints tell the user to see more of a matrix: by commands or by keys.
 enum class InputMode { commands, keys };
 
-/// How a walk looks on this terminal.
+/// Options of a walk on a terminal.
 struct WalkStyle {
   std::size_t width = 80;
   int digits = 4;
   bool colour = false;
   Picture picture = Picture::heatmap;
   InputMode reader = InputMode::commands;
-  std::optional<std::size_t> head = {};  ///< of what has heads, only this one
-  const Trace* baseline = nullptr;       ///< the lesson's own numbers, where some were changed:
-                                         ///< what differs from them is marked and told
-  bool intermediates = false;            ///< also the matrices on the way to a result
+  std::optional<std::size_t> head = {};  ///< show only this head
+  const Trace* baseline = nullptr;  ///< the original trace, if numbers were changed: differences
+                                    ///< are highlighted and listed
+  bool intermediates = false;       ///< show intermediate matrices, too
 };
 
-/// A lesson's title, what it is about and where its numbers come from; of a changed one, which
-/// words explain it.
+/// Returns a lesson's title, summary and source; for a changed lesson also the notice.
 std::string lesson_heading(const Lesson& lesson, const WalkStyle& look);
 
-/// One step as people read it: title, formula with shapes, explanation, the givens that it is the
-/// first to use, the matrix, one cell worked out, what to notice.
+/// Returns one step: title, formula with shapes, explanation, new givens, its matrix, the
+/// arithmetic of one cell, what to notice.
 std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step,
                       const WalkStyle& look);
 
-/// Prose, indented and broken to the width.
+/// Returns prose, indented and wrapped to the width.
 std::string indented(std::string_view prose, const WalkStyle& look);
 std::string indented(const std::vector<Passage>& passages, const WalkStyle& look);
 
-/// A cell's arithmetic, a line for each stride, broken to the width. With `names_hint`, the way to
-/// see them, its cells are not named where that takes many lines: the numbers come first.
+/// Returns a cell's arithmetic, one line per stage, wrapped to the width. With `names_hint`, a long
+/// line of cell names is replaced by that hint, so that the numbers come first.
 std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look, std::size_t indent,
                             const std::string& names_hint = {});
 

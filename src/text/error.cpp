@@ -14,7 +14,7 @@ std::string replaced(std::string text, char what, std::string_view with) {
 
 }  // namespace
 
-// what() ends at the first zero byte, which would be the end of a message that quotes one.
+// what() ends at the first zero byte: a message that quotes one would lose the rest.
 InputError::InputError(std::string message)
     : std::runtime_error(replaced(std::move(message), '\0', "\\0")) {}
 

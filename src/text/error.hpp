@@ -6,18 +6,18 @@
 
 namespace qkv::inline text {
 
-/// Bad input from outside: the message says what is wrong, where, and what to write instead, in one
-/// line. main prints it on stderr and ends with status 2.
+/// Invalid input from outside. Its message says in one line what is wrong, where, and what to write
+/// instead. main prints it on stderr and exits with status 2.
 class InputError : public std::runtime_error {
  public:
   explicit InputError(std::string message);
 };
 
-/// A name with its line breaks written as \n: each line of a message is a message of its own, and a
-/// name must not begin another one.
+/// Returns a name with its line breaks written as \n, since each line on stderr is a message of its
+/// own.
 std::string on_one_line(std::string name);
 
-/// Says of a file, or a place in it, why it can't be taken.
+/// Throws InputError: `where`, a file or a place in it, then why it is refused.
 [[noreturn]] void refuse(std::string where, std::string_view why);
 
 }  // namespace qkv::inline text

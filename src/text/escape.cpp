@@ -9,8 +9,8 @@
 namespace qkv::inline text {
 namespace {
 
-/// More marks than any writing system stacks on one letter: text with more is there to smear over
-/// the neighbouring lines.
+/// More marks than any writing system stacks on one letter. More than that would cover the
+/// neighbouring lines.
 constexpr std::size_t most_marks = 8;
 
 std::string stand_in(CodePoint code) {
@@ -26,7 +26,7 @@ std::string stand_in(CodePoint code) {
   return out;
 }
 
-/// Walks through text and remembers what the next code point may attach itself to.
+/// Sanitises text code point by code point, and remembers what the next one may attach to.
 class Visible {
  public:
   void append(CodePoint code, CodePoint next) {
@@ -42,7 +42,7 @@ class Visible {
     previous_ = code;
   }
 
-  // The same for each character of printable ASCII: most text is nothing else.
+  // Equivalent to append() for each character of printable ASCII, but fast: most text is only that.
   void append_plain(std::string_view text) {
     out_ += text;
     has_base_ = text.back() != ' ';
@@ -60,8 +60,8 @@ class Visible {
   std::string text() && { return std::move(out_); }
 
  private:
-  /// A joiner between two pictures (👩‍👧), and the selector that asks for the coloured
-  /// picture (❤️, 1️⃣).
+  /// True for a joiner between two pictographs (👩‍👧) and for the selector that asks for the
+  /// coloured form (❤️, 1️⃣).
   bool belongs_to_emoji(CodePoint code, CodePoint next) const {
     if (code == joiner) return in_emoji_ && next != bad_byte && is_pictograph(next);
     if (code != emoji_selector || previous_ == bad_byte) return false;
@@ -95,7 +95,6 @@ class Visible {
 
 enum class Layout { none, kept };
 
-// How many bytes of printable ASCII the text begins with.
 std::size_t plain_beginning(std::string_view text) {
   const auto end =
       std::find_if_not(text.begin(), text.end(), [](char c) { return is_printable_ascii(c); });
@@ -119,7 +118,7 @@ std::string made_visible(std::string_view text, Layout layout) {
     } else if (layout == Layout::kept && code == '\t') {
       visible_text.append_verbatim("    ");
     } else if (layout == Layout::kept && code == '\r' && next == '\n') {
-      continue;  // a line break as Windows writes it
+      continue;  // a Windows line break
     } else {
       visible_text.append(code, next);
     }
@@ -139,7 +138,7 @@ std::string sanitise_json(std::string_view json) {
       out += code == bad_byte ? std::string_view("\uFFFD") : json.substr(at, bytes);
     } else if (code < 0x10000) {
       out += fmt::format("\\u{:04X}", code);
-    } else {  // JSON writes what lies above as two halves
+    } else {  // JSON writes larger code points as a surrogate pair
       out += fmt::format("\\u{:04X}\\u{:04X}", 0xD800 + ((code - 0x10000) >> 10),
                          0xDC00 + ((code - 0x10000) & 0x3FF));
     }

@@ -5,21 +5,20 @@
 
 namespace qkv::inline text {
 
-/// A label or name made safe for a terminal: nothing in the result moves the cursor, turns the
-/// reading direction or hides. Control characters become their pictures (␛, ␊), a byte that is no
-/// UTF-8 becomes `�`, a combining mark with nothing to stand on gets a `◌`, and whatever else has
-/// no shape of its own is named: `<U+202E>`. Applying it twice changes nothing. Example:
-/// `sanitise("a\x1b[2Jb")` is `a␛[2Jb`.
+/// Returns a label or name that is safe on a terminal: it can't move the cursor, reverse the text
+/// direction or hide. Control characters become their pictures (␛, ␊), bytes that are not UTF-8
+/// become `�`. A combining mark without a base gets a `◌`; other invisible code points become
+/// `<U+202E>`. Idempotent. Example: `sanitise("a\x1b[2Jb")` is `a␛[2Jb`.
 std::string sanitise(std::string_view text);
 
-/// The same for a token: blanks at either end show as `␣`, because " cat" and "cat" are two tokens.
+/// The same for a token. Blanks at both ends become `␣`: " cat" and "cat" are two tokens.
 std::string sanitise_label(std::string_view text);
 
-/// The same for prose, which keeps its line breaks; a tab becomes four blanks.
+/// The same for prose: line breaks stay, and a tab becomes four spaces.
 std::string sanitise_prose(std::string_view text);
 
-/// JSON made safe for a terminal without changing what it says: whatever has no shape of its own
-/// becomes a \u escape, which reads back as the same text. Example: `"\u202E"` for U+202E.
+/// Returns JSON that is safe on a terminal and parses to the same text: an invisible code point
+/// becomes a \u escape. Example: `"\u202E"` for U+202E.
 std::string sanitise_json(std::string_view json);
 
 }  // namespace qkv::inline text

@@ -1,5 +1,5 @@
-// fmt's own code, compiled once: Debian has no static libfmt, and header-only fmt would be compiled
-// again with every file. The list is that of fmt 9's src/format.cc.
+// fmt's own code, compiled once: Debian has no static libfmt, and header-only fmt is compiled again
+// in every file. The list is that of fmt 9's src/format.cc.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

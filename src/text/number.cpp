@@ -12,7 +12,7 @@ namespace {
 
 char* put(char* out, std::string_view text) { return std::copy(text.begin(), text.end(), out); }
 
-/// A minus before nothing but zeros says less than it seems to: it goes.
+/// Drops the minus of a number that shows only zeros.
 char* without_minus_zero(char* start, char* end) {
   const bool zero = std::all_of(start + 1, end, [](char c) { return c == '0' || c == '.'; });
   if (*start != '-' || !zero) return end;
@@ -42,8 +42,8 @@ std::string group_digits(std::uint64_t count) {
 namespace {
 
 constexpr double largest_fixed = 1e7;
-constexpr double longest_plain = 1e5;  // whole numbers from here on have their thousands apart
-constexpr double longest_whole = 9007199254740992;  // 2^53: up to it a double holds every one
+constexpr double longest_plain = 1e5;               // integers from here on have grouped digits
+constexpr double longest_whole = 9007199254740992;  // 2^53: a double holds every integer up to it
 
 std::string not_finite(double value) {
   if (std::isnan(value)) return "nan";
@@ -66,9 +66,9 @@ std::string grouped(double whole) {
   return (whole < 0 ? "-" : "") + group_digits(static_cast<std::uint64_t>(std::abs(whole)));
 }
 
-/// Where the shortest decimals that stand for the number end in a 5 just after the last one shown,
-/// people round it away from zero: 0.03125 to 0.0313. The double may lie a hair below, or the tie
-/// may go to the even digit, so it is moved past the tie.
+/// People round a final 5 away from zero: 0.03125 to 0.0313. If the shortest decimals end in a 5
+/// just behind the last digit shown, the double is moved past the tie: it may lie slightly below,
+/// or the tie may go to the even digit.
 double past_the_tie(double value, int digits) {
   std::array<char, max_shortest_length> room;
   const std::string_view shortest(room.data(), write_shortest(room.data(), value));
@@ -90,20 +90,20 @@ std::string without_trailing_zeros(const std::string& text) {
   return std::string(mantissa) + text.substr(end);
 }
 
-/// Fixed decimals would show nothing but zeros.
+/// True if fixed decimals would show only zeros.
 bool vanishes(double magnitude, int digits) {
   return magnitude > 0 && magnitude < std::pow(10.0, -std::max(digits, 0));
 }
 
-/// 10^decimals. Each number of a matrix is asked for its decimals, and std::pow takes its time.
+/// 10^decimals, from a table: it is needed for each number of a matrix, and std::pow is slow.
 double power_of_ten(int decimals) {
   constexpr std::array powers = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10};
   const auto place = static_cast<std::size_t>(decimals);
   return place < powers.size() ? powers[place] : std::pow(10.0, decimals);
 }
 
-/// The number ends within so many decimals, but for the last bits of a sum: unless so many decimals
-/// are asked for that these bits show.
+/// True if the number ends within so many decimals, apart from the last bits of a sum. The slack is
+/// 0 if so many decimals are asked for that these bits show.
 bool ends_within(double value, int decimals, int asked) {
   constexpr int most_without_last_bits = 13;
   const double power = power_of_ten(decimals);
@@ -141,7 +141,7 @@ NumberStyle style_for(std::span<const double> values, int digits, double largest
   int needed = 1;
   bool whole = true;
   for (const double value : values) {
-    if (!whole && needed >= digits) break;  // the others can't change that any more
+    if (!whole && needed >= digits) break;  // the others can't change that
     if (!std::isfinite(value)) continue;
     whole = whole && is_exact_whole(value);
     while (needed < digits && !ends_within(value, needed, digits)) ++needed;

@@ -17,7 +17,7 @@ bool begins_number(std::string_view text) {
   return text.starts_with("inf") && (text.size() == 3 || !is_letter(text[3]));
 }
 
-// What a sign may follow: the beginning, a blank, an opening bracket, a sign of mathematics.
+// A sign may follow the beginning, a blank, an opening bracket or a mathematical sign.
 bool may_precede_sign(std::string_view before) {
   if (before.empty() || std::string_view(" \n\t([{^|,:<>").find(before.back()) != before.npos) {
     return true;
@@ -46,7 +46,7 @@ namespace {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
-// bash, zsh and ksh know $'…', and in it a line break can stand on the line.
+// bash, zsh and ksh know $'…', in which a line break can be written on one line.
 std::string escaped(std::string_view word) {
   std::string text = "$'";
   for (const char c : word) {

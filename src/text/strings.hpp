@@ -9,7 +9,7 @@
 
 namespace qkv::inline text {
 
-/// `text` without the blanks at both ends: spaces, tabs and line breaks, unless told otherwise.
+/// Returns `text` without `blanks` at both ends.
 constexpr std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n") {
   const std::size_t first = text.find_first_not_of(blanks);
   if (first == text.npos) return {};
@@ -19,26 +19,25 @@ constexpr std::string_view trimmed(std::string_view text, std::string_view blank
 /// "1 layer", "12 layers".
 std::string pluralise(std::size_t count, std::string_view thing);
 
-/// The sign of a negative number where it is printed: as wide as a plus, and no line ends after it.
+/// The minus sign in printed text: as wide as a plus, and no line breaks after it.
 inline constexpr std::string_view typeset_minus = "\u2212";
 
-/// Text with minus signs in place of the hyphens that stand before numbers. Hyphens between words,
-/// in ranges, exponents and options stay, and so does what follows a "=": commands are to be typed.
+/// Returns text with minus signs for the hyphens that stand before numbers. Hyphens in words,
+/// ranges, exponents and options stay, and so do those after a "=": commands are to be typed.
 /// Example: `with_minus_signs("from -0.5 to -inf, 2-3, --set 'X[1,1]=-1'")` is
 /// `from −0.5 to −inf, 2-3, --set 'X[1,1]=-1'`.
 std::string with_minus_signs(std::string_view text);
 
-/// A word as a shell reads it: in quotes where it would be taken apart. Example: `it's` is
-/// `'it'\''s'`.
+/// Returns a word quoted for a shell, if it needs quotes. Example: `it's` is `'it'\''s'`.
 std::string shell_word(const std::string& word);
 
-/// Names in the order in which they came. Each is found as quickly among ten thousand as among ten:
-/// a lesson may have that many steps, and every one of them looks for its operands.
+/// Names in the order in which they were added, with a fast lookup: a lesson may have ten thousand
+/// steps, each of which looks up its operands.
 class NameIndex {
  public:
-  /// Appends a name; the first of two equal ones is the one that is found.
+  /// Appends a name. Of two equal names the first is found.
   void add(std::string name);
-  /// Its place in the order, from 0; nothing where it never came.
+  /// Returns the position of a name, from 0; nothing if it was not added.
   std::optional<std::size_t> place(std::string_view name) const;
   bool contains(std::string_view name) const { return places_.contains(name); }
   const std::vector<std::string>& all() const { return all_; }

@@ -12,7 +12,7 @@
 namespace qkv::inline text {
 namespace {
 
-/// What a person takes for a character; bytes that are no UTF-8 stand for themselves.
+/// Returns lower-case code points. Bytes that are not UTF-8 stand for themselves.
 std::u32string small_letters(std::string_view name) {
   const std::string text = lowercase(name);
   std::u32string letters;
@@ -25,9 +25,9 @@ std::u32string small_letters(std::string_view name) {
   return letters;
 }
 
-/// Damerau-Levenshtein: how many letters are wrong, missing, too many or exchanged with the next
-/// one; `most + 1` where they are more than `most`. Three rows of the table are enough, since an
-/// exchange looks back two, and of each row what lies near the diagonal.
+/// Returns the Damerau-Levenshtein distance: letters wrong, missing, extra, or swapped with the
+/// next one; `most + 1` if it exceeds `most`. Keeps three rows of the table, since a swap looks
+/// back two, and of each row only the cells near the diagonal.
 std::size_t edit_distance(const std::u32string& a, const std::u32string& b, std::size_t most) {
   const std::size_t too_many = most + 1;
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1, too_many);
@@ -72,7 +72,7 @@ std::string suggest_by_edit_distance(const std::u32string& wanted, std::span<con
   return best == nullptr ? std::string{} : std::string(*best);
 }
 
-/// "weights" where only "attention_weights" has it; two such names would be a guess.
+/// Finds "attention_weights" for "weights" if no other name contains it.
 template <class Name>
 std::string only_name_with(const std::u32string& wanted, std::span<const Name> names) {
   if (wanted.size() < 3) return {};
@@ -87,7 +87,7 @@ std::string only_name_with(const std::u32string& wanted, std::span<const Name> n
 
 template <class Name>
 std::string suggest_among(std::string_view wanted, std::span<const Name> names) {
-  // A file may have thousands of wrong names, of megabytes, and each would be held against all.
+  // A file may have thousands of unknown names, megabytes long, and each is compared with all.
   constexpr std::size_t longest = 500, most = 500;
   if (wanted.size() > longest) return {};
   names = names.first(std::min(most, names.size()));

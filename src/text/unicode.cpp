@@ -6,7 +6,7 @@ namespace qkv::inline text {
 
 std::size_t utf8_length(std::string_view text) {
   if (text.empty()) return 0;
-  if (static_cast<unsigned char>(text[0]) < 0x80) return 1;  // nearly all there is
+  if (static_cast<unsigned char>(text[0]) < 0x80) return 1;  // the common case
   const auto [code, bytes] = decode_code_point(text, 0);
   return code == bad_byte ? 0 : bytes;
 }

@@ -8,7 +8,7 @@
 namespace qkv::inline text {
 namespace {
 
-/// What one code point adds to the width of its cluster.
+/// Returns what one code point adds to the width of its cluster.
 std::size_t added_width(CodePoint code, bool is_first) {
   const auto* property = utf8proc_get_property(code);
   // The vowel and the final consonant of a Korean syllable are drawn inside its block.
@@ -21,7 +21,7 @@ std::size_t added_width(CodePoint code, bool is_first) {
   return static_cast<std::size_t>(std::max(0, utf8proc_charwidth(code)));
 }
 
-/// One picture is drawn for a whole emoji sequence and for a flag; elsewhere widths add up.
+/// A whole emoji sequence or a flag is drawn as one picture; elsewhere widths add up.
 std::size_t grapheme_width(std::string_view cluster) {
   const CodePoint first = decode_code_point(cluster, 0).code;
   if (first == bad_byte) return 1;
@@ -49,7 +49,7 @@ std::size_t room(std::string_view text, std::size_t columns) {
 }  // namespace
 
 Grapheme grapheme_at(std::string_view text, std::size_t at) {
-  // An ASCII character is a cluster of its own unless a mark follows: most text goes this way.
+  // An ASCII character is a cluster by itself unless a mark follows. This is the common case.
   const bool alone = at + 1 == text.size() || is_printable_ascii(text[at + 1]);
   if (alone && is_printable_ascii(text[at])) {
     return {text.substr(at, 1), static_cast<CodePoint>(text[at]), 1};
@@ -176,7 +176,7 @@ std::vector<Passage> with_lead(std::string_view lead, std::vector<Passage> passa
 
 namespace {
 
-/// A run of text inside which no line may end: a word, or one Chinese character with its comma.
+/// A run of text that is not divided: a word, or one Chinese character with its comma.
 struct Piece {
   std::string_view text;
   std::size_t width;
@@ -188,8 +188,8 @@ bool may_break_between(CodePoint left, CodePoint right) {
          !never_starts_a_line(right);
 }
 
-/// The ASCII letters of a word from `at` on, each of them a cluster: all but the last one where a
-/// mark may follow. Most text is nothing else.
+/// Returns the ASCII letters of a word from `at` on, each a cluster. Leaves out the last one if a
+/// mark may follow.
 std::string_view plain_letters(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && text[end] != ' ' && is_printable_ascii(text[end])) ++end;
@@ -197,14 +197,14 @@ std::string_view plain_letters(std::string_view text, std::size_t at) {
   return text.substr(at, end - at - (may_have_mark ? 1 : 0));
 }
 
-/// The next cluster, or several that may not be divided anyway.
+/// Returns the next cluster, or several that are not divided anyway.
 Grapheme undivided_at(std::string_view text, std::size_t at) {
   const std::string_view letters = plain_letters(text, at);
   if (letters.empty()) return grapheme_at(text, at);
   return {letters, static_cast<CodePoint>(letters.front()), letters.size()};
 }
 
-/// The code that the last cluster begins with.
+/// Returns the first code point of the last cluster.
 CodePoint last_begin(const Grapheme& undivided) {
   const char last = undivided.text.back();
   return is_printable_ascii(last) ? static_cast<CodePoint>(last) : undivided.first;
@@ -261,7 +261,7 @@ class Filler {
   void start_with(const Piece& piece) {
     std::string_view rest = piece.text;
     for (auto head = fitting_prefix(rest, columns_); head.size() < rest.size();) {
-      if (head.empty()) head = grapheme_at(rest, 0).text;  // wider than a line by itself
+      if (head.empty()) head = grapheme_at(rest, 0).text;  // wider than a line
       lines_.emplace_back(head);
       rest.remove_prefix(head.size());
       head = fitting_prefix(rest, columns_);
@@ -282,7 +282,7 @@ void fill(std::string_view paragraph, std::size_t columns, std::vector<std::stri
   filler.end_line();
 }
 
-// Its further lines stand under its first word.
+// Further lines are indented to the first word.
 void fill_item(std::string_view words, std::size_t columns, std::vector<std::string>& lines) {
   constexpr std::string_view lead = "- ";
   std::vector<std::string> item;
@@ -296,7 +296,7 @@ CodePoint last_code(std::string_view text) {
   return text.empty() ? bad_byte : decode_code_point(text, last_character(text)).code;
 }
 
-/// A line break is a blank, but not inside Chinese or Japanese, which have none.
+/// A line break becomes a blank, but not within Chinese or Japanese, which have none.
 void join(std::string& paragraph, std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   if (line.empty()) return;

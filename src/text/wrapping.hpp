@@ -7,48 +7,47 @@
 
 namespace qkv::inline text {
 
-/// A stretch of prose that stands by itself.
+/// A paragraph, list item or code block of prose.
 struct Passage {
   enum class Kind { paragraph, item, code };
   Kind kind = Kind::paragraph;
-  std::vector<std::string> lines = {};  ///< as written, without an item's "- " and code's margin
-  bool apart = false;                   ///< whether a blank line stands before it
+  std::vector<std::string> lines = {};  ///< without an item's "- " and a code block's margin
+  bool apart = false;                   ///< a blank line stands before it
 
-  /// The lines on one, a blank between two of them.
+  /// Joins the lines with blanks.
   std::string on_one_line() const;
-  /// The lines as they are, a line break between two of them.
+  /// Joins the lines with line breaks.
   std::string as_written() const;
 };
 
-/// Prose taken apart and made safe to show: a blank line ends a passage, "- " begins an item of a
-/// list, a line that starts with four blanks is code.
+/// Splits prose into sanitised passages. A blank line ends a passage, "- " begins a list item, a
+/// line that starts with four blanks is code.
 std::vector<Passage> passages_of(std::string_view prose);
 
-/// The passages with words before them: `Notice: ` and a paragraph make one paragraph.
+/// Puts words before the first passage: `Notice: ` and a paragraph make one paragraph.
 std::vector<Passage> with_lead(std::string_view lead, std::vector<Passage> passages);
 
-/// Prose broken into safe lines of at most `columns`, passage by passage. Blank lines stay, as one
-/// empty line; otherwise a line break is a blank. Chinese and Japanese break between any two
-/// characters; a word longer than a line is cut. Code stays as it is, however long.
+/// Breaks prose into sanitised lines of at most `columns`. Blank lines stay as one empty line;
+/// other line breaks become blanks. Chinese and Japanese break between characters; a word longer
+/// than a line is broken. Code is unchanged, however long.
 std::vector<std::string> wrapped(std::string_view prose, std::size_t columns);
 std::vector<std::string> wrapped(const std::vector<Passage>& passages, std::size_t columns);
 
-/// A blank at which no line may end: a no-break space, until the lines are laid out.
+/// A no-break space, at which no line may end.
 inline constexpr std::string_view no_break_space = "\u00a0";
-/// A line that is laid out, with plain blanks for those.
+/// Replaces the no-break spaces of a finished line by plain blanks.
 std::string with_plain_blanks(std::string line);
 
-/// How many columns a terminal gives to visible text, counted by grapheme cluster: "é" is 1 however
-/// it is encoded, "猫" is 2, and so are "👩‍👩‍👧", "🇩🇪" and "❤️".
+/// Returns the columns that sanitised text takes on a terminal, by grapheme cluster. "é" is 1
+/// however it is encoded; "猫", "👩‍👩‍👧", "🇩🇪" and "❤️" are 2.
 std::size_t width(std::string_view text);
 
-/// Visible text filled with blanks to `columns`, the text on the left, on the right or in the
-/// middle; text that is wider already stays as it is.
+/// Pads sanitised text with blanks to `columns`. Text that is wider is unchanged.
 std::string padded_left(std::string_view text, std::size_t columns);    ///< blanks on its left
 std::string padded_right(std::string_view text, std::size_t columns);   ///< blanks on its right
 std::string padded_centre(std::string_view text, std::size_t columns);  ///< blanks on both sides
 
-/// Visible text cut between two grapheme clusters to at most `columns`, its end replaced by `…`.
+/// Truncates sanitised text to `columns` at a cluster boundary; `…` replaces the rest.
 std::string shortened(std::string_view text, std::size_t columns);
 
 }  // namespace qkv::inline text

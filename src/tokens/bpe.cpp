@@ -15,7 +15,7 @@
 namespace qkv::inline tokens {
 namespace {
 
-/// "<0xF0>", as SentencePiece calls a byte that is a token by itself.
+/// Returns "<0xF0>", SentencePiece's name of a byte token.
 std::string byte_token(unsigned char byte);
 
 std::array<std::string, 256> made_letters() {
@@ -29,21 +29,20 @@ std::array<std::string, 256> made_letters() {
   return letters;
 }
 
-/// GPT-2 writes every byte as a visible character: printable ones as themselves, the others from
-/// U+0100 on.
+/// GPT-2's bytes_to_unicode table: printable bytes are themselves, the others U+0100 and up.
 const std::array<std::string, 256>& byte_to_unicode() {
   static const std::array<std::string, 256> letters = made_letters();
   return letters;
 }
 
-/// The bytes in these letters: " cat" as "Ġcat".
+/// " cat" → "Ġcat".
 std::string bytes_to_letters(std::string_view bytes) {
   std::string letters;
   for (const char byte : bytes) letters += byte_to_unicode()[static_cast<unsigned char>(byte)];
   return letters;
 }
 
-/// The bytes that the letters of a piece stand for; empty where there is another one among them.
+/// Returns the bytes of a piece's letters; empty if one is not in the table.
 std::string letters_to_bytes(std::string_view letters) {
   static const std::unordered_map<std::string, char> known = [] {
     std::unordered_map<std::string, char> bytes;
@@ -64,8 +63,8 @@ std::string letters_to_bytes(std::string_view letters) {
   return bytes;
 }
 
-/// The bytes as text. A character that is cut in two, as those of many scripts are, stands in
-/// neither piece: its bytes are written out, <0xF0>.
+/// Decodes bytes to text. Bytes of an incomplete character, as pieces of many scripts have, are
+/// written as <0xF0>.
 std::string written_bytes(std::string_view bytes) {
   std::string text;
   for (std::size_t at = 0; at < bytes.size();) {
@@ -85,7 +84,7 @@ std::string byte_token(unsigned char byte) { return fmt::format("<0x{:02X}>", by
 
 }  // namespace
 
-// A word while its pairs are joined: a list of symbols, and the pairs that could be joined next.
+// A word during merging: a list of symbols, and a queue of the pairs that may be joined next.
 class BytePairEncoder::Word {
  public:
   Word(const BytePairEncoder& encoder, const Symbols& symbols) : encoder_(encoder) {
@@ -120,7 +119,7 @@ class BytePairEncoder::Word {
     std::uint32_t rank;
     std::size_t place;
     Symbol left, right, joined;
-    // The lowest rank is on top of the queue, and of its places the leftmost.
+    // The queue returns the lowest rank first, and of equal ranks the leftmost pair.
     bool operator<(const Pair& other) const {
       return std::tie(rank, place) > std::tie(other.rank, other.place);
     }
@@ -136,7 +135,7 @@ class BytePairEncoder::Word {
     }
   }
 
-  // One of the two may have been joined with its other neighbour since.
+  // False if one of the two symbols was joined with its other neighbour meanwhile.
   bool stands(const Pair& pair) const {
     const Part& left = parts_[pair.place];
     return left.symbol == pair.left && left.after < parts_.size() &&
@@ -241,7 +240,6 @@ BytePairEncoder::Symbols BytePairEncoder::joined(const std::string& word) const 
   return Word(*this, symbols_of(word)).joined();
 }
 
-// What a token stands for: bytes, or characters in which a mark stands for a blank.
 std::string BytePairEncoder::text_of(const Piece& piece) const {
   return by_characters_ ? pre_tokenizer_.with_blanks(piece.letters)
                         : written_bytes(letters_to_bytes(piece.letters));
@@ -329,7 +327,7 @@ std::shared_ptr<const BytePairEncoder> byte_pair_encoder(
   auto encoder = std::make_shared<const BytePairEncoder>(
       merges_txt ? bpe_files(vocab_or_tokenizer_json, *merges_txt)
                  : bpe_files(vocab_or_tokenizer_json));
-  constexpr std::size_t kept = 2;  // compare has two lessons; no command has more
+  constexpr std::size_t kept = 2;  // compare has two lessons, other commands one
   if (entries.size() == kept) entries.erase(entries.begin());
   entries.push_back({std::string(vocab_or_tokenizer_json), std::nullopt, encoder});
   if (merges_txt) entries.back().merges = std::string(*merges_txt);

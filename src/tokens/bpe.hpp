@@ -13,65 +13,63 @@
 
 namespace qkv::inline tokens {
 
-/// A token beside the pairs, such as <|endoftext|>: it is looked for before the text is cut.
+/// A token outside the merges, such as <|endoftext|>. It is matched before the text is split.
 struct AddedToken {
   std::string text;
   double id = 0;
   bool strips_left = false;   ///< Hugging Face's lstrip
-  bool strips_right = false;  ///< and rstrip
+  bool strips_right = false;  ///< Hugging Face's rstrip
 };
 
-/// What the files of a byte-pair encoding say. Tokens of bytes are written in GPT-2's letters, one
-/// for each byte: "Ġcat" is " cat"; tokens of characters as SentencePiece does: "▁cat".
+/// The contents of the files of a byte-pair encoding. Byte tokens are written in GPT-2's
+/// bytes_to_unicode letters ("Ġcat" is " cat"), character tokens as SentencePiece does ("▁cat").
 struct BpeFiles {
   std::unordered_map<std::string, double> ids;
-  std::vector<std::pair<std::string, std::string>> merges;  ///< the first is joined first
+  std::vector<std::pair<std::string, std::string>> merges;  ///< by priority
   std::vector<AddedToken> added = {};
-  std::vector<AddedToken> before = {};  ///< that every text begins with, as a template says
+  std::vector<AddedToken> before = {};  ///< added before every text, by the template
   std::vector<AddedToken> after = {};
   PreTokenizerConfig pre_tokenizer = {};
   bool by_characters = false;
-  bool ignore_merges = false;  ///< a word that is a token is not built from pairs
+  bool ignore_merges = false;  ///< a word that is a token is not split
   bool byte_fallback = false;
   bool fuse_unknown = false;  ///< one token for several unknown characters side by side
   std::optional<std::string> unknown = {};
 };
 
-/// From GPT-2's vocab.json and merges.txt (encoder.json and vocab.bpe, as OpenAI calls them).
-/// Throws InputError where they are no such files.
+/// Reads GPT-2's vocab.json and merges.txt (OpenAI's encoder.json and vocab.bpe). Throws InputError
+/// for other contents.
 BpeFiles bpe_files(std::string_view vocab_json, std::string_view merges_txt);
 
-/// From Hugging Face's tokenizer.json, which holds both, and how the text is cut: GPT-2's kind,
-/// Llama 3's and Qwen's with a pattern of their own, SentencePiece's. Throws InputError for a file
-/// of another kind (WordPiece, Unigram, another normaliser), with what it has.
+/// Reads Hugging Face's tokenizer.json, with its pre-tokenizer: GPT-2's, a regular expression as in
+/// Llama 3 and Qwen, or SentencePiece's. Throws InputError for other kinds (WordPiece, Unigram,
+/// another normaliser).
 BpeFiles bpe_files(std::string_view tokenizer_json);
 
-/// One token of a byte-pair encoding: its id, and the text that it stands for; bytes that are only
-/// a part of a character are written out, "<0xF0><0x9F>".
+/// One token: its id and its text. Bytes of an incomplete character are written as "<0xF0><0x9F>".
 struct BpeToken {
   double id = 0;
   std::string text;
 };
 
-/// Byte-pair encoding (Sennrich, Haddow and Birch 2016): the text is cut into words, each word into
-/// bytes as GPT-2 does (Radford et al. 2019) or into characters as SentencePiece does, and the
-/// pairs that stand earliest in the list of merges are joined first. Added tokens are taken out
-/// before, the longest where several begin at one place.
+/// Byte-pair encoding (Sennrich, Haddow and Birch 2016). Splits a text into words, and words into
+/// bytes as GPT-2 does (Radford et al. 2019) or characters as SentencePiece does. Joins the pairs
+/// in the order of the merges. Added tokens are matched first, the longest of several.
 class BytePairEncoder {
  public:
   explicit BytePairEncoder(const BpeFiles& files);
-  /// From vocab.json and merges.txt. Throws InputError where they are no such files.
+  /// From vocab.json and merges.txt. Throws InputError for other contents.
   BytePairEncoder(std::string_view vocab_json, std::string_view merges_txt)
       : BytePairEncoder(bpe_files(vocab_json, merges_txt)) {}
-  /// From Hugging Face's tokenizer.json, which holds both.
+  /// From Hugging Face's tokenizer.json.
   explicit BytePairEncoder(std::string_view tokenizer_json)
       : BytePairEncoder(bpe_files(tokenizer_json)) {}
 
-  /// In time that grows with the text (a single word of k bytes: k log k). Throws InputError for a
-  /// piece that the vocabulary does not have.
+  /// Returns the tokens of a text, in linear time (k log k for one word of k bytes). Throws
+  /// InputError for a piece that the vocabulary lacks.
   std::vector<BpeToken> encode(std::string_view text) const;
 
-  /// The texts of the ids below `count`; empty for those that no text leads to.
+  /// Returns the texts of the ids below `count`; empty for ids that no text produces.
   std::vector<std::string> texts(std::size_t count) const;
 
  private:
@@ -81,7 +79,7 @@ class BytePairEncoder {
     std::uint32_t rank;
     Symbol joined;
   };
-  struct Piece {  // what a symbol stands for
+  struct Piece {  // the text of a symbol
     std::string letters;
     std::optional<double> id;
     std::size_t bytes;
@@ -100,7 +98,7 @@ class BytePairEncoder {
 
   std::vector<Piece> pieces_;
   std::unordered_map<std::string, Symbol> symbols_;
-  std::unordered_map<std::uint64_t, Merge> merges_;  // of left and right
+  std::unordered_map<std::uint64_t, Merge> merges_;  // by left and right symbol
   std::vector<Symbol> bytes_;
   PreTokenizer pre_tokenizer_;
   std::vector<AddedToken> added_;  // the longest first
@@ -113,8 +111,8 @@ class BytePairEncoder {
   bool fuse_unknown_ = false;
 };
 
-/// The encoder of vocab.json and merges.txt, or of a tokenizer.json alone. The latest ones are
-/// kept, so that files are read once however often a lesson is worked out. Throws like the
+/// Returns the encoder of vocab.json and merges.txt, or of a tokenizer.json alone. The last ones
+/// are cached, so that files are read once if a lesson is evaluated again. Throws like the
 /// constructors.
 std::shared_ptr<const BytePairEncoder> byte_pair_encoder(
     std::string_view vocab_or_tokenizer_json,

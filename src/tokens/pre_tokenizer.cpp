@@ -38,7 +38,6 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   return result;
 }
 
-// Each mark begins a word.
 std::vector<std::string> cut_before(std::string_view text, std::string_view mark) {
   std::vector<std::string> words;
   std::size_t begin = 0;

@@ -18,17 +18,17 @@
 
 namespace qkv::inline tokens {
 
-/// A part of a regular expression.
+/// A node of the parsed regular expression.
 struct TokenRegex::Node {
   enum class Kind { characters, sequence, choice, repeat, lookaround };
 
-  /// What a class has in it: the characters from `first` to `last`; or, where `group` is a letter,
-  /// those of that general category ('s' stands for blanks, 'w' for what words are made of).
+  /// An item of a class: the characters from `first` to `last`, or, if `group` is set, those of
+  /// that general category ('s': blanks, 'w': word characters).
   struct Item {
     CodePoint first = 0;
     CodePoint last = 0;
     char group = 0;
-    char detail = 0;  ///< the category's second letter, if it matters
+    char detail = 0;  ///< the category's second letter, or 0
     bool negated = false;
   };
 
@@ -37,14 +37,14 @@ struct TokenRegex::Node {
   Kind kind = Kind::sequence;
   std::vector<std::unique_ptr<Node>> parts = {};
   std::vector<Item> items = {};  ///< of characters
-  bool negated = false;          ///< of characters, and of what must not follow
+  bool negated = false;          ///< of characters and of lookarounds
   bool case_insensitive = false;
   std::size_t least = 0;
   std::size_t most = no_end;
-  bool possessive = false;  ///< a repeat that gives nothing back
+  bool possessive = false;  ///< never backtracks
 };
 
-/// The tree of a regular expression. Throws InputError.
+/// Parses a regular expression into a tree. Throws InputError.
 std::unique_ptr<TokenRegex::Node> parse_regex(std::string_view written);
 
 namespace {
@@ -56,7 +56,6 @@ using Item = Node::Item;
 
 constexpr std::size_t deepest = 50;
 
-// Reads a pattern from left to right.
 class Parser {
  public:
   explicit Parser(std::string_view written) : whole_(written), rest_(written) {}
@@ -197,7 +196,6 @@ class Parser {
 
   static Item one(CodePoint code) { return {.first = code, .last = code}; }
 
-  // What a backslash and what follows it stand for.
   Item escaped() {
     rest_.remove_prefix(1);
     if (rest_.empty()) refuse("a backslash at its end");
@@ -264,7 +262,7 @@ bool has(const Node& node, CodePoint code) {
   });
 }
 
-// Whether the character is one of the node's, in capitals or not where it doesn't matter.
+// True if the node matches the character, in either case if it is case-insensitive.
 bool takes(const Node& node, CodePoint code) {
   const bool found =
       has(node, code) || (node.case_insensitive &&
@@ -272,15 +270,15 @@ bool takes(const Node& node, CodePoint code) {
   return found != node.negated;
 }
 
-// Goes on from a place in the text; whether all that follows fits.
+// Continues matching at a position; true if the rest of the pattern matches.
 using Next = std::function<bool(std::size_t)>;
 
-// One attempt after the other, each with what follows it.
+// Matches by backtracking: each node gets the rest of the pattern as a continuation.
 class Matcher {
  public:
   explicit Matcher(std::string_view text) : text_(text) {}
 
-  // Where the pattern ends that begins there.
+  // Returns where a match that begins at `at` ends.
   std::optional<std::size_t> end_of(const Node& node, std::size_t at) {
     std::size_t end = 0;
     steps_ = 0;
@@ -316,7 +314,7 @@ class Matcher {
     return group(node, 0, at, next);
   }
 
-  // How many bytes the character there has, if it is one of the node's; 0 where it is not.
+  // Returns the length of the character at `at` in bytes, or 0 if the node does not match it.
   std::size_t character(const Node& node, std::size_t at) const {
     if (at >= text_.size()) return 0;
     const auto [code, bytes] = decode_code_point(text_, at);
@@ -330,7 +328,7 @@ class Matcher {
                    [&, part](std::size_t place) { return sequence(node, part + 1, place, next); });
   }
 
-  // As many characters as there are; then fewer, one by one.
+  // Greedy: as many characters as match, then one fewer at a time.
   bool run(const Node& node, std::size_t at, const Next& next) {
     std::vector<std::size_t> ends = {at};
     while (ends.size() - 1 < node.most) {

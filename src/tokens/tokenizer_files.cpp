@@ -14,27 +14,27 @@ namespace qkv::inline tokens {
 namespace tokenizer_json {
 namespace {
 
-/// What stands under the key; null where there is nothing.
+/// Returns the value of the key, or null.
 const nlohmann::json& member(const nlohmann::json& object, std::string_view key);
 
-/// The part's "type", or "none".
+/// Returns the part's "type", or "none".
 std::string type_of(const nlohmann::json& part);
 
-/// true or false under the key.
+/// Returns the boolean value of the key, or `otherwise`.
 bool flag(const nlohmann::json& object, std::string_view key, bool otherwise);
 
-/// Throws InputError: what the file has, and what qkv reads.
+/// Throws InputError with what the file has and what qkv reads.
 [[noreturn]] void refuse_tokenizer(std::string_view what);
 
-/// How tokenizer.json prepares and cuts a text: its normalizer and its pre_tokenizer. Throws
-/// InputError for parts that qkv does not know.
+/// Reads the normalizer and the pre_tokenizer of tokenizer.json. Throws InputError for unknown
+/// parts.
 void read_pre_tokenizer(const nlohmann::json& tokenizer, BpeFiles& files);
 
 using Json = nlohmann::json;
 using PrependScheme = PreTokenizerConfig::PrependScheme;
 using Words = PreTokenizerConfig::Words;
 
-// A part by itself, or each of a sequence.
+// Returns the parts of a sequence, or the part itself.
 std::vector<const Json*> parts_of(const Json& part, std::string_view list) {
   if (part.is_null()) return {};
   if (type_of(part) != "Sequence" || !member(part, list).is_array()) return {&part};
@@ -87,7 +87,7 @@ void read_metaspace(const Json& part, PreTokenizerConfig& pre_tokenizer) {
 void read_split(const Json& part, PreTokenizerConfig& pre_tokenizer) {
   const Json& pattern = member(part, "pattern");
   const bool is_plain = !flag(part, "invert", false);
-  // Where a mark stands for each blank there is none to cut at.
+  // If blanks are replaced by a mark, there are none to split at.
   if (is_plain && text_under(pattern, "String") == " " && !pre_tokenizer.blank.empty()) return;
   if (text_under(pattern, "Regex").empty() || text_under(part, "behavior") != "Isolated" ||
       !is_plain) {
@@ -193,7 +193,7 @@ std::pair<std::string, std::string> merge_of(const Json& merge) {
   throw InputError("tokenizer: a merge is not two pieces");
 }
 
-// What changes the pairs or their order in a way that qkv does not know.
+// Refuses settings that change the merges in a way that qkv does not implement.
 void refuse_other_models(const Json& model) {
   if (!model.is_object()) refuse_tokenizer("it has no model");
   if (const Json& type = member(model, "type"); !type.is_null() && type != "BPE") {
@@ -213,7 +213,7 @@ void refuse_other_models(const Json& model) {
   }
 }
 
-// One token of a template, <s>: its ids are listed beside it.
+// Adds one token of a template, such as <s>. Its id is listed in special_tokens.
 void add_template_token(const Json& part, const Json& listed, std::vector<AddedToken>& tokens) {
   const Json& name = member(member(part, "SpecialToken"), "id");
   const Json& token = name.is_string() ? member(listed, name.get<std::string>()) : name;
@@ -224,7 +224,7 @@ void add_template_token(const Json& part, const Json& listed, std::vector<AddedT
   tokens.push_back({.text = name.get<std::string>(), .id = ids[0].get<double>()});
 }
 
-// A template such as <s> $A adds tokens before the text, or behind it.
+// A template such as <s> $A adds tokens before or after the text.
 void read_template(const Json& after, BpeFiles& files) {
   const std::string type = type_of(after);
   if (type == "none" || type == "ByteLevel") return;

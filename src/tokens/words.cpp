@@ -12,9 +12,9 @@ struct Character {
   std::size_t bytes;
 };
 
-// As \p{L}, \p{N} and \s of the pattern see them. Of the control characters only those that end
-// a line or a cell are blanks, as in Unicode's White_Space: not U+001C to U+001F, which Python's
-// own `re` counts, but neither the `regex` of GPT-2's encoder nor Hugging Face's.
+// As \p{L}, \p{N} and \s. Of the control characters only those that end a line or a cell are
+// blanks, as in Unicode's White_Space. U+001C to U+001F are not: Python's `re` counts them, but not
+// the `regex` of GPT-2's encoder, nor Hugging Face's.
 CharacterKind kind_of(CodePoint code) {
   if ((code >= 0x09 && code <= 0x0d) || code == 0x85) return CharacterKind::blank;
   switch (category_group(code)) {
@@ -31,7 +31,7 @@ Character character_at(std::string_view text) {
   return {kind_of(code), bytes};
 }
 
-// How long the run of that kind is at the start of the text.
+// Returns the length of the run of that kind at the start of the text.
 std::size_t run_of(std::string_view text, CharacterKind kind) {
   std::size_t length = 0;
   while (length < text.size()) {
@@ -49,7 +49,7 @@ std::size_t contraction(std::string_view text) {
   return 0;
 }
 
-// Blanks go alone, but the last one before a word goes with the word (if it is a plain blank).
+// A run of blanks is a word; a plain blank before a word belongs to that word.
 std::size_t blanks(std::string_view text) {
   const std::size_t run = run_of(text, CharacterKind::blank);
   if (run == text.size()) return run;
@@ -93,7 +93,6 @@ std::size_t blanks_after(std::string_view text) {
 
 namespace {
 
-// Calls `visit(code point, its bytes)` along the text.
 template <class Visit>
 void each_code_point(std::string_view text, const Visit& visit) {
   for (std::size_t at = 0; at < text.size();) {
@@ -124,7 +123,7 @@ TokenKind token_kind(CodePoint code) {
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   bool in_word = false;
-  bool after_token = false;  // a combining mark belongs to the token right before it
+  bool after_token = false;  // a combining mark belongs to the token before it
   each_code_point(text, [&](CodePoint code, std::string_view bytes) {
     const TokenKind kind = token_kind(code);
     const bool joins =

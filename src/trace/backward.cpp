@@ -38,13 +38,13 @@ void require_step(const Recipe& recipe, std::string_view name, std::string_view 
                                did_you_mean(name, known)));
 }
 
-// How a gradient goes back through a step to operand k.
+// Returns the backward rule of a step for operand k.
 BackwardRule path_to(const StepRecipe& step, std::size_t k) {
   if (!step.operation || !step.operation->backward) return {};
   return step.operation->backward({k, step.of.size(), &step.options});
 }
 
-// Gradient(dY, X, …) of operand k of the step.
+// The gradient step of operand k: its operands are dY, X and what the rule saves.
 StepRecipe one_gradient(const StepRecipe& step, std::size_t k, std::string name,
                         std::string grad_output) {
   const BackwardRule way = path_to(step, k);
@@ -56,7 +56,6 @@ StepRecipe one_gradient(const StepRecipe& step, std::size_t k, std::string name,
   return made;
 }
 
-// One use of a name: which operand of which step.
 struct UsePosition {
   const StepRecipe* step;
   std::size_t operand;
@@ -119,7 +118,7 @@ class BackwardBuilder {
     }
   }
 
-  // What is made of a wanted given, along operands through which gradients flow.
+  // Steps that depend on a wanted given along operands that have gradients.
   void find_reachable() {
     for (const Given& given : recipe_.givens) {
       if (is_listed(given.name)) flows_.insert(given.name);
@@ -131,7 +130,7 @@ class BackwardBuilder {
     }
   }
 
-  // What the loss is made of, or what gradients are given of.
+  // What the loss, or a step with a given gradient, depends on.
   void find_incoming() {
     if (!backward_.of.empty()) arrives_.insert(backward_.of);
     for (const auto& [step, given] : backward_.from) arrives_.insert(step);
@@ -155,7 +154,7 @@ class BackwardBuilder {
     }
   }
 
-  // The gradients that are there already: the loss's own, a given one.
+  // The given gradients of a step.
   std::vector<std::string> given_to(const std::string& name) {
     std::vector<std::string> parts;
     for (const auto& [step, given] : backward_.from) {
@@ -173,7 +172,7 @@ class BackwardBuilder {
     }
     std::vector<std::string> parts = given_to(name);
     std::vector<UsePosition> uses = uses_[name];
-    std::ranges::reverse(uses);  // they were found from the last one on
+    std::ranges::reverse(uses);  // they were found in reverse order
     const bool alone = uses.size() + parts.size() == 1;
     if (alone && uses.empty()) {
       gradient_of_[name] = parts.front();
@@ -189,7 +188,7 @@ class BackwardBuilder {
     gradient_of_[name] = own;
   }
 
-  // "scores", or "scores_1" and "scores_2" where one step uses it twice.
+  // "scores", or "scores_1" and "scores_2" if one step uses the name twice.
   static std::string name_of_use(const std::vector<UsePosition>& uses, std::size_t u) {
     const auto of_step = [&](const UsePosition& use) { return use.step == uses[u].step; };
     if (std::ranges::count_if(uses, of_step) == 1) return uses[u].step->name;

@@ -10,24 +10,24 @@
 
 namespace qkv::inline trace {
 
-/// What a way back begins at and where it leads.
+/// Where the backward pass starts and which gradients it should produce.
 struct BackwardSpec {
-  std::string of;  ///< a step of one number, the loss; empty where gradients are given
-  /// Steps, each with the given that holds the gradient which arrives there.
+  std::string of;  ///< the loss, a step of one number; empty if gradients are given
+  /// Steps, each with the given that holds the gradient of its output.
   std::vector<std::pair<std::string, std::string>> from = {};
-  std::vector<std::string> wanted = {};  ///< givens; none: all that numbers flow from
+  std::vector<std::string> wanted = {};  ///< givens; empty: all that influence the result
 };
 
 /// "d_scores"
 std::string gradient_name(std::string_view name);
 
-/// The steps of the way back, in order: from the last step to the first, then the givens, each with
-/// what comes back through its uses and their sum. Throws InputError: a name that is not there,
-/// a wanted given that no number flows from, a name that is taken.
+/// Returns the steps of the backward pass, from the last step to the first, then the givens: the
+/// gradient by each use, then their sum. Throws InputError for unknown names, wanted givens that
+/// influence nothing, and names that are taken.
 std::vector<StepRecipe> backward_steps(const Recipe& recipe, const BackwardSpec& backward);
 
-/// One step of it by itself: the gradient `grad_output` goes back through step `through` to what it
-/// used, `to`. Throws InputError where it did not use that, or uses it twice.
+/// Returns one backward step: from `grad_output` through step `through` to its operand `to`. Throws
+/// InputError if `to` is no operand, or is used twice.
 StepRecipe backward_step(const Recipe& recipe, std::string name, std::string grad_output,
                          std::string_view through, std::string_view to);
 

@@ -23,7 +23,7 @@
 namespace qkv::inline trace {
 namespace {
 
-// "row 1, column 2" of the first number that is such.
+// Returns the position of the first number that fits, as "row 1, column 2".
 std::optional<std::string> first_place(const Tensor& tensor, bool (*is_such)(double)) {
   const auto found = std::find_if(tensor.values.begin(), tensor.values.end(), is_such);
   if (found == tensor.values.end()) return {};
@@ -35,7 +35,7 @@ std::optional<std::string> first_place(const Tensor& tensor, bool (*is_such)(dou
 bool is_nan_cell(double value) { return std::isnan(value); }
 bool is_infinite(double value) { return std::isinf(value); }
 
-// What brought a number that is none about: one in an operand, infinities there, or an overflow.
+// Explains a NaN in a result: a NaN in an operand, infinities, an undefined case or an overflow.
 std::string nan_cause(const Operation& operation, const Call& call) {
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     if (const auto place = first_place(*call.inputs[k], is_nan_cell)) {
@@ -59,8 +59,8 @@ std::string nan_cause(const Operation& operation, const Call& call) {
   return fmt::format("0 was divided by 0; {}", operation.zero_division_hint);
 }
 
-// Asked of every number of every step: on several threads where they are many.
-/// Whether a number of the tensor is none (nan).
+// Parallel, since it reads every number of every step.
+/// True if the tensor contains NaN.
 bool contains_nan(const Tensor& tensor) {
   std::atomic<bool> found = false;
   tensor.values.for_each_piece([&](std::span<const double> piece) {
@@ -71,7 +71,7 @@ bool contains_nan(const Tensor& tensor) {
   return found;
 }
 
-/// Throws InputError where one of the result's is: which, and what brought it about.
+/// Throws InputError with the position and the cause if the result contains NaN.
 void refuse_nan(const Tensor& result, const Operation& operation, const Call& call) {
   if (!contains_nan(result)) return;
   throw InputError(fmt::format("{}: {} is not a number: {}", call.step,
@@ -89,7 +89,7 @@ void refuse_operand_count(const StepRecipe& step) {
                                wanted, operation.most == 1 ? "" : "s", step.of.size()));
 }
 
-// The step about to be worked out: what its operands' axes count is known from here on.
+// The step before evaluation. From here on the axes of its operands are known.
 Step begun(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens) {
   refuse_operand_count(recipe);
   Step step{.name = recipe.name,
@@ -104,17 +104,17 @@ Step begun(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens) {
 Tensor worked_out(const Step& step, const Trace& trace) {
   const Call call = trace.call(step);
   Tensor result = result_of(*step.operation, call);
-  // What is recomputed makes nan of nothing that wasn't (Operation::in_place).
+  // Lazy operations make no NaN from other numbers (Operation::in_place).
   if (result.values.are_stored()) refuse_nan(result, *step.operation, call);
   return result;
 }
 
-// Whether the operands of a step hold more numbers than a lesson shows.
+// True if the operands of a step hold more numbers than a lesson shows.
 bool is_large(const StepRecipe& step, const Trace& trace) {
   std::size_t numbers = 0;
   for (const std::string& name : step.of) {
     const Tensor& operand = *trace.find(name);
-    numbers += operand.matrices() * operand.rows() * operand.columns();  // also where unseen
+    numbers += operand.matrices() * operand.rows() * operand.columns();  // also if fused
   }
   return numbers > small_tensor_limit;
 }
@@ -126,14 +126,14 @@ std::size_t numbers_in(const Trace& trace) {
   return numbers;
 }
 
-/// An attention that is looked at nowhere but in its result.
+/// An attention of which only the result is needed.
 struct FusedSteps {
   std::vector<std::size_t> steps;
-  std::vector<InPlaceKernel> works = {};  // of those that are there so far
-  bool is_over = false;                   // it is worked out, or can't be done so
+  std::vector<InPlaceKernel> works = {};  // one for each step so far
+  bool is_over = false;                   // finished, or impossible to fuse
 };
 
-/// The work on one recipe, step by step.
+/// Evaluates one recipe, step by step.
 class Evaluator {
  public:
   Evaluator(Recipe recipe, const RequestedSteps& wanted)
@@ -165,13 +165,13 @@ class Evaluator {
   const bool lets_go_;
   const Liveness looks_;
   std::vector<FusedSteps> fused_;
-  std::map<std::size_t, std::size_t> fused_of_;  // of each of their steps, which it is part of
+  std::map<std::size_t, std::size_t> fused_of_;  // step → index in fused_
   MemoryBudget budget_;
   Evaluation result_;
   Trace& trace_ = result_.trace;
 };
 
-// A step that can't be worked out is a fault, and the others go on.
+// A failing step becomes a fault, and the others continue.
 void Evaluator::attempt(std::size_t s, const std::function<void()>& work) {
   try {
     work();
@@ -197,7 +197,7 @@ void Evaluator::add(std::size_t s, Step step) {
   trace_.add(std::move(step));
 }
 
-// Lets go of the large operands of step `s` that neither a later step needs nor is kept.
+// Releases the large operands of step `s` that no later step needs and that are not kept.
 void Evaluator::release_operands(std::size_t s) {
   if (!lets_go_) return;
   std::size_t gone = 0;
@@ -215,7 +215,7 @@ void Evaluator::release_operands(std::size_t s) {
 void Evaluator::make(std::size_t s) {
   const auto unseen = fused_of_.find(s);
   if (unseen != fused_of_.end() && is_fused(s, fused_[unseen->second])) return;
-  if (!has_operands(s)) return;  // one of them may just have failed
+  if (!has_operands(s)) return;  // one of them may have failed just now
   Step step = begun(recipe_.steps[s], trace_, tokens_);
   step.output = worked_out(step, trace_);
   add(s, std::move(step));
@@ -224,7 +224,7 @@ void Evaluator::make(std::size_t s) {
 
 // ---------------------------------------------------------------- what is not looked at
 
-// What an attention comes to that `last` ends; nothing where its numbers have to be seen.
+// Returns the result of an attention that `last` ends; nothing if its numbers must be stored.
 std::optional<FusedAttention> Evaluator::fused_result(const FusedSteps& attention,
                                                       const Step& last) const {
   std::vector<FusedStep> steps;
@@ -238,7 +238,7 @@ std::optional<FusedAttention> Evaluator::fused_result(const FusedSteps& attentio
   return made;
 }
 
-// Whether step `s` of an attention is there with its numbers left out, or ends one that is.
+// True if step `s` was fused: its numbers are left out, or it ends an attention of such steps.
 bool Evaluator::is_fused(std::size_t s, FusedSteps& attention) {
   if (attention.is_over) return false;
   Step step = begun(recipe_.steps[s], trace_, tokens_);
@@ -260,7 +260,7 @@ bool Evaluator::is_fused(std::size_t s, FusedSteps& attention) {
   return false;
 }
 
-// The weights stay where the result's arithmetic is looked at, and are made when they are.
+// The weights are kept, lazy, if the arithmetic of the result is shown.
 void Evaluator::finish(FusedSteps& attention, const Values& weights) {
   attention.is_over = true;
   attention.works.clear();
@@ -271,7 +271,7 @@ void Evaluator::finish(FusedSteps& attention, const Values& weights) {
   forget(attention, are_kept ? name : "");
 }
 
-// The numbers that were left out before step `s` are wanted after all.
+// Evaluates the fused steps before `s` after all.
 void Evaluator::make_seen(std::size_t s, FusedSteps& attention) {
   attention.is_over = true;
   attention.works.clear();

@@ -35,7 +35,7 @@ constexpr Word words[] = {
     {"output", "token d_model"},
 };
 
-/// The axes that the field's own names stand for: "W_Q" → "d_model d_k"; empty for other names.
+/// Returns the axes of a conventional name: "W_Q" → "d_model d_k"; empty for other names.
 std::string_view known_axes(std::string_view name) {
   for (const Word& word : words) {
     if (word.name == name) return word.axes;
@@ -43,7 +43,7 @@ std::string_view known_axes(std::string_view name) {
   return {};
 }
 
-/// Whether a matrix of that name is one of weights: W, W_Q, Wq, W1, w_out.
+/// True for names of weights: W, W_Q, Wq, W1, w_out.
 bool is_name_of_weight(std::string_view name) {
   name.remove_prefix(name.rfind('.') + 1);  // h0.W_Q
   if (!name.starts_with('W') && !name.starts_with('w')) return false;
@@ -51,8 +51,8 @@ bool is_name_of_weight(std::string_view name) {
   return !is_word;
 }
 
-/// Whether a matrix of that name is queries, keys or values, whose leading axis counts heads: Q, K,
-/// V, past_K, V_new.
+/// True for names of queries, keys or values, whose leading axis is the heads: Q, K, V, past_K,
+/// V_new.
 bool is_name_of_heads(std::string_view name) {
   constexpr std::string_view past = "past_";
   constexpr std::string_view added = "_new";
@@ -72,7 +72,7 @@ void name_matrix(Tensor& tensor, std::string_view axes) {
   if (tensor.rank() > 1) name_axis(tensor.axes[tensor.rank() - 2], rows);
 }
 
-// A weight that is stored out × in has the usual axes of its name the other way round.
+// A weight stored out × in has the conventional axes of its name swapped.
 void turn_usual(Given& given, std::string_view axes) {
   Tensor& tensor = given.tensor;
   if (axes.empty() || tensor.rank() < 2) return;
@@ -94,7 +94,7 @@ bool counts_tokens(const Axis& axis) {
   return axis.name.empty() || axis.name == "token" || axis.name == "query" || axis.name == "key";
 }
 
-// `tokens` label whatever has a row for each token; ids, being a vector, count along it.
+// Labels tensors with one row per token, and token ids, which are a vector.
 void label_tokens(Tensor& tensor, const AxisLabels& tokens) {
   const bool is_ids = tensor.rank() == 1 && tensor.axes[0].name == "token";
   if (tokens.empty() || (tensor.rank() == 1 && !is_ids)) return;
@@ -103,8 +103,8 @@ void label_tokens(Tensor& tensor, const AxisLabels& tokens) {
     axis.labels = tokens;
 }
 
-// Whether the rows of operand `k` may stand for tokens. Those of what is used as a weight do not,
-// though there be as many: they meet features. They do where the columns that they meet are tokens.
+// True if the rows of operand `k` may be tokens. Rows of weights are features, even if there are as
+// many, unless the columns that they meet are tokens.
 bool may_have_tokens(const Call& call, const Form& form, std::size_t k) {
   if (is_name_of_weight(call.names[k])) return false;
   const auto rows = axis_names(form.operands[std::min(k, form.operands.size() - 1)]).first;
@@ -132,7 +132,7 @@ void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
   std::set<std::size_t> met;
   for (std::size_t k = 0; k < step.of.size(); ++k) {
     const auto place = trace.given_names.place(step.of[k]);
-    if (!place || !met.insert(*place).second) continue;  // where it stands first tells
+    if (!place || !met.insert(*place).second) continue;  // its first position decides
     Given& given = trace.givens[*place];
     if (!form.operands.empty()) {
       const std::string_view axes = form.operands[std::min(k, form.operands.size() - 1)];

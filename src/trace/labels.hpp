@@ -9,42 +9,41 @@
 
 namespace qkv::inline trace {
 
-/// What the rows and columns of one matrix of a tensor are called, as people see the tensor.
+/// The row and column labels of one matrix, as displayed.
 struct MatrixLabels {
-  std::vector<std::string> rows;  ///< empty where the lesson has no words for them
+  std::vector<std::string> rows;  ///< empty if the lesson has no words for them
   std::vector<std::string> columns;
 };
 
-/// The lesson's own labels of matrix `index`.
+/// Returns the lesson's own labels of matrix `index`.
 MatrixLabels own_labels(const Tensor& tensor, std::size_t index, TokenLayout token_layout);
 
-/// The same, with the number of the row or the column where there is no label: the one name that it
-/// has on the screen, in files and in cells' addresses.
+/// The same, with the index from 1 for each missing label. These names are used on the screen, in
+/// files and in cell references.
 MatrixLabels full_labels(const Tensor& tensor, std::size_t index, TokenLayout token_layout);
 
-/// Whether each row has words of its own, so that no word stands over a column: the ids of a batch,
-/// a sentence a row.
+/// True if each row has its own words, so that columns have none: the ids of a batch, a sentence
+/// per row.
 bool words_differ_by_row(const Tensor& tensor);
 
-/// The labels of one such row: "batch 2", its words.
+/// Returns the labels of one such row: "batch 2", its words.
 MatrixLabels labels_of_sentence(const Tensor& ids, std::size_t row);
 
-/// The place of matrix `index` among the heads; nothing where the tensor has no heads.
+/// Returns the head of matrix `index`; nothing if the tensor has no heads.
 std::optional<std::size_t> head_of(const Tensor& tensor, std::size_t index);
 
-/// "head 2", "batch 1, head 2"; empty where the tensor is one matrix.
+/// Returns "head 2" or "batch 1, head 2"; empty if the tensor is one matrix.
 std::string matrix_name(const Tensor& tensor, std::size_t index);
 
-/// The axes that givens of such names have as a rule.
+/// Names the axes of givens with conventional names (Q, W_Q, …).
 void infer_axis_names(Trace& trace);
 
-/// The first step that uses a given tells what its axes count, where its name does not. Its leading
-/// axis counts sentences where it is data that meets weights without heads, or is yet to be cut
-/// into heads; else it counts heads, as where it meets numbers that its heads share or have each,
-/// or is called Q, K or V: their norms have a gain for all heads.
+/// Infers axis names of a given from the first step that uses it, if its name does not tell. Its
+/// leading axis is the batch if it is data that meets weights without heads, or is to be split into
+/// heads. Otherwise the leading axis is the heads, as for Q, K and V.
 void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens);
 
-/// What is left: heads, and tokens where no step uses a given.
+/// Names the other axes: heads, and tokens of unused givens.
 void name_remaining_axes(Trace& trace, const AxisLabels& tokens);
 
 }  // namespace qkv::inline trace

@@ -19,8 +19,8 @@ from pathlib import Path
 from harness import Skipped, equal, main, qkv
 
 ROOT = Path(__file__).resolve().parents[2]
-# Plain code, code with templates and lambdas, and files that the assembler copies in.
-SAMPLES = [("text", "utf8.cpp"), ("ops", "softmax.cpp"), ("lesson", "embed_files.cpp")]  # room, file
+# A room's sources together, one with templates and lambdas, and files that the assembler copies in.
+SAMPLES = [("text", "unity_0_cxx.cxx"), ("ops", "softmax.cpp"), ("lesson", "unity_1_cxx.cxx")]  # room, file
 
 
 def build():
@@ -41,7 +41,8 @@ def copied(place):
     place.mkdir()
     for folder in ("src", "lessons", "models"):
         shutil.copytree(ROOT / folder, place / folder)
-    for made in [*build().rglob("cmake_pch.hxx"), *build().rglob("embed_*.cpp")]:
+    for made in [file for name in ("cmake_pch.hxx", "embed_*.cpp", "unity_*.cxx")
+                 for file in build().rglob(name)]:
         copy = place / made.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(there(made.read_text(), place))

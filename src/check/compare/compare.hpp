@@ -13,53 +13,52 @@
 
 namespace qkv::inline check {
 
-/// A tolerance for the steps that a pattern fits, absolute and relative.
+/// An absolute and relative tolerance for the steps that match a pattern.
 struct StepTolerance {
   std::string steps;  ///< with at most one *
   double tolerance = 0;
 };
 
-/// What is asked for; without any, what suits the numbers. Of rtol and atol alone the other is as
-/// numpy.testing.assert_allclose has it: rtol 1e-7, atol 0.
+/// The requested tolerances; without any, the defaults for the numbers' precision apply. If only
+/// rtol or atol is set, the other is numpy.testing.assert_allclose's default: rtol 1e-7, atol 0.
 struct ToleranceChoice {
   std::optional<double> relative = {};
   std::optional<double> absolute = {};
   std::vector<StepTolerance> of_steps = {};
 
-  /// The tolerance that was asked for these numbers; nothing where none was.
+  /// Returns the tolerance requested for this step; empty if none was.
   std::optional<Tolerance> of(std::string_view step) const;
 };
 
-/// The tolerance for numbers of a precision.
+/// The default tolerance for a precision.
 struct UsualTolerance {
   Precision precision;
   std::string_view name;  ///< "float32"
   Tolerance tolerance;
 };
 
-/// As torch.testing.assert_close has it.
+/// Returns the default tolerance of torch.testing.assert_close.
 const UsualTolerance& usual_tolerance(Precision precision);
 
-/// Whether numbers of a precision may be off by what the largest of them was rounded by.
+/// True if errors in this precision may be as large as the rounding of the largest number.
 bool uses_largest(Precision precision);
 
-/// What suits two programs' arrays of a precision, for sums of so many terms beside `desired`:
-/// PyTorch's tolerance times the root of the terms. In half precision a sum of large terms that
-/// comes out near 0 is off by what they were rounded by, far more than PyTorch's atol: that is the
-/// least.
+/// Returns the tolerance for arrays of two programs whose cells are sums of `terms` products. It is
+/// PyTorch's, times the root of `terms`. In half precision atol is at least the rounding of the
+/// largest number: large terms may cancel to nearly 0.
 Tolerance tolerance_of_dumps(Precision precision, std::span<const double> desired,
                              std::size_t terms);
 
-/// What suits numbers that were both worked out here, in float64.
+/// Returns the tolerance for numbers that qkv computed on both sides, in float64.
 Tolerance tolerance_of_lessons(std::span<const double> desired);
 
 enum class Agreement {
-  identical,    ///< to the last bit
+  identical,    ///< identical bits
   close,        ///< within the tolerance
-  follows,      ///< not, but it follows from a step before it that differs
-  differs,      ///< not
-  other_shape,  ///< can't be compared
-  only_actual,  ///< the other side lacks it
+  follows,      ///< outside it, but follows from an earlier step that differs
+  differs,      ///< outside it
+  other_shape,  ///< not comparable
+  only_actual,  ///< missing from the other side
   only_desired,
 };
 
@@ -67,17 +66,17 @@ enum class Agreement {
 struct ComparedStep {
   std::string name;
   Agreement agreement = Agreement::identical;
-  const ComparedMatrix* actual = nullptr;  ///< nullptr where there is none
+  const ComparedMatrix* actual = nullptr;  ///< nullptr if there is none
   const ComparedMatrix* desired = nullptr;
   Precision precision = Precision::float64;  ///< the coarser of the two
   Tolerance tolerance = {};
-  std::size_t terms = 0;  ///< that the tolerance allows for; 0 where it is not the usual one
+  std::size_t terms = 0;  ///< number of summed terms in the tolerance; 0 if it is not the default
   Difference difference = {};
-  /// So many mismatches more are none: a number so low that it hides, where -inf is due.
+  /// Number of cells where one side has -inf and the other a finite mask; not mismatches.
   std::size_t finite_masks = 0;
-  std::optional<StepReport> judged = {};  ///< what check says of it, where it differs from a lesson
-  bool after_mask = false;                ///< the step, or one before it, sets cells to -inf
-  bool only_shape_differs = false;        ///< the same numbers in the same order, in another shape
+  std::optional<StepReport> judged = {};  ///< check's report, if the step differs from a lesson
+  bool after_mask = false;                ///< this step, or an earlier one, sets cells to -inf
+  bool only_shape_differs = false;        ///< the same numbers in the same order
 };
 
 struct Comparison {
@@ -85,47 +84,45 @@ struct Comparison {
   /// The first step that differs, has another shape, or is missing from a whole lesson.
   std::optional<std::size_t> first;
 
-  /// The lesson with the program's own numbers, where one side is a lesson and one is not.
+  /// The lesson with the program's own numbers, if exactly one side is a lesson.
   std::optional<Trace> own = {};
 
-  /// The sides that are files of an export without its list. Where one lacks a step, it was cut
-  /// short, and is not the same as any other.
+  /// Sides that are an export's files without its manifest. If such a side lacks a step, it was
+  /// truncated, and equals no other.
   std::vector<std::string> incomplete_exports = {};
   bool cut_short = false;
 
   bool same() const { return !first.has_value() && !cut_short; }
 };
 
-/// Whether a step is one that only one side has.
+/// True if only one side has the step.
 bool is_missing(Agreement agreement);
 
-/// The steps that must be there, of all those of ours: "all", or their names.
+/// The steps of our side that must be present: all, or those named.
 struct Required {
   bool all = false;
   std::vector<std::string> names = {};
 };
 
-/// Compares two sides step by step, matched by name; leading axes of size 1 don't count. The sides
-/// must outlive the result. A matrix that only one has counts as a difference where both are whole
-/// lessons. Throws InputError where a dump has nothing in common with the other side, and where a
-/// file could not be read whose matrix the other side has.
+/// Compares two sides step by step, matched by name; leading axes of size 1 are ignored. The sides
+/// must outlive the result. A matrix on one side only is a difference if both are whole lessons.
+/// Throws InputError if a dump shares no name with the other side, or if a file is unreadable whose
+/// matrix the other side has.
 Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
                    const ToleranceChoice& choice);
 
-/// The first step, if any, that makes the two differ; of two whole sides one that is missing
-/// counts.
+/// Returns the first step that makes the sides differ; of two whole sides a missing step counts.
 std::optional<std::size_t> first_difference(const Comparison& comparison, bool both_whole);
 
-/// Of two sides the one whose steps are due: a lesson or model, else the second.
+/// Returns the side that defines the expected steps: a lesson or model, else `desired`.
 const ComparedSide& reference_side(const ComparedSide& actual, const ComparedSide& desired);
 
-/// Makes what is required and has no array the first difference, where nothing differs before it.
-/// Throws InputError for a name that neither side has.
+/// Reports a required step without an array as the first difference, unless an earlier step
+/// differs. Throws InputError for a name that neither side has.
 void require(const Required& required, const ComparedSide& ours, Comparison& comparison);
 
-/// Judges what a program wrote as check does, by the lesson that it is compared with: `program` is
-/// one of the sides, whose numbers are taken out of it as they were written. Steps that have a
-/// tolerance of their own stay as they are.
+/// Judges a program's numbers against the lesson as `check` does. `program` is one of the two
+/// sides; its parsed arrays are moved out of it. Skips steps with a requested tolerance.
 void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& program,
                    const ToleranceChoice& choice, Comparison& comparison);
 

@@ -9,33 +9,30 @@
 
 namespace qkv::inline check {
 
-/// Whether a lesson is meant to be worked out by hand: every matrix of its steps is small, and most
-/// of its given numbers are short.
+/// True if a lesson suits hand calculation: small matrices, and mostly short given numbers.
 bool is_for_hand_work(const Trace& trace);
 
-/// One line for each step whose numbers stay the same under some known mistakes, though other
-/// numbers would tell them apart, or other sizes (d_k = d_model): a learner who makes one of them
-/// there is not found out. What no lesson of this kind can show is left out: a matrix scored with
-/// itself has no wrong way round, and a single row no other rows.
+/// Returns a fault for each step where a known mistake leaves the numbers unchanged, though other
+/// numbers or sizes (d_k = d_model) would expose it. Mistakes that no lesson of this kind can show
+/// are left out: a matrix scored with itself has no swapped operands, a single row no other rows.
 std::vector<Fault> undetectable_mistakes(const Lesson& lesson, const Trace& trace);
 
-/// One line for each given with a number that nobody wants to multiply by: many digits, among
-/// givens that are short.
+/// Returns a fault for each given that has a number of many digits while the others are short.
 std::vector<Fault> long_numbers(const Lesson& lesson, const Trace& trace);
 
-/// A known mistake that a lesson's numbers do not show, or not apart from another one.
+/// A known mistake that gives the right numbers, or the same numbers as another mistake.
 struct IndistinguishablePair {
   std::string step;
-  std::string_view id;     ///< of the mistake
-  std::string_view other;  ///< of the one that gives the same numbers; empty: the right ones
+  std::string_view id;     ///< the mistake
+  std::string_view other;  ///< the other mistake with the same numbers; empty: the right numbers
 };
 
-/// The mistakes of every step's operation that, made on the lesson's own numbers, give the step's
-/// right numbers, or those of another mistake, to within `unit` in every cell. Each pair once, in
-/// the order of the steps; a mistake that comes in several forms counts where any form of it does.
+/// Returns the mistakes that, made on the lesson's own numbers, give the right numbers or those of
+/// another mistake, within `unit` in every cell. Each pair occurs once, in step order. A mistake
+/// with several forms counts if any form matches.
 std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace, double unit);
 
-/// Only those that give the right numbers.
+/// Returns only those that give the right numbers.
 std::vector<IndistinguishablePair> invisible_mistakes(const Trace& trace, double unit);
 
 }  // namespace qkv::inline check

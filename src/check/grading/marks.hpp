@@ -7,43 +7,44 @@
 
 namespace qkv::inline check {
 
-/// What a step earned.
+/// The marks of a step: earned, and possible.
 struct StepMarks {
   double marks = 0;
   double of = 0;
 };
 
-/// What a submission earned of a lesson's marks.
+/// The marks of a submission.
 struct Marks {
-  std::vector<StepMarks> steps;         ///< one for each step of the lesson
-  std::vector<std::string> void_roots;  ///< the givens and steps that what rests on earns nothing
+  std::vector<StepMarks> steps;         ///< one per step of the lesson
+  std::vector<std::string> void_roots;  ///< givens and steps whose dependent cells earn nothing
   StepMarks total;
 };
 
-/// What a lesson's steps are worth, worked out once for a whole class. The lesson
-/// and its trace must outlive it.
+/// The marks that a lesson's steps are worth, computed once for a whole class. The lesson and its
+/// trace must outlive it.
 class Rubric {
  public:
-  /// `carried` is what a cell is worth that is only carried on.
+  /// `carried` is the worth of a carried cell, relative to a correct one.
   Rubric(const Lesson& lesson, const Trace& trace, double carried = 1);
 
-  /// What an unreadable submission earns: nothing.
+  /// Returns the marks of an unreadable submission: none.
   Marks nothing() const;
   Marks of(const CheckReport& report) const;
   const Trace& trace() const { return *trace_; }
 
  private:
   struct StepWorth {
-    double marks = 0;            ///< for all of its cells that count
-    std::size_t cells = 0;       ///< that count
-    std::vector<bool> is_fixed;  ///< right whatever the numbers: empty where none is
+    double marks = 0;       ///< for all of its cells that count
+    std::size_t cells = 0;  ///< number of cells that count
+    std::vector<bool>
+        is_fixed;  ///< cells that are right whatever the numbers; empty if there are none
     bool counts(std::size_t cell) const { return is_fixed.empty() || !is_fixed[cell]; }
   };
 
   double earned(const StepReport& report, const StepWorth& worth,
                 const std::vector<bool>& unearned) const;
 
-  /// How much of a step's matrix is right, and how much would be by luck.
+  /// How many cells of a step are right, and how many would be by chance.
   struct ChanceLevel {
     double tried = 0;
     double right = 0;

@@ -11,11 +11,11 @@
 
 namespace qkv::inline check {
 
-/// How a whole submission is written down.
+/// Whether all matrices of a submission are transposed.
 enum class Transposed { no, yes };
 
-/// The numbers of a matrix: as they lie in the submission or, where they had to be turned or put
-/// together, its own.
+/// The numbers of a matrix: a view of the submission, or an own copy if they were transposed or
+/// joined.
 class NumeralCells {
  public:
   NumeralCells() = default;
@@ -23,7 +23,7 @@ class NumeralCells {
   explicit NumeralCells(Numerals own) : own_(std::move(own)), all_(own_) {}
   NumeralCells(NumeralCells&&) = default;
   NumeralCells& operator=(NumeralCells&&) = default;
-  NumeralCells(const NumeralCells&) = delete;  // a copy would look at the other's numbers
+  NumeralCells(const NumeralCells&) = delete;  // a copy would refer to the original's numbers
   NumeralCells& operator=(const NumeralCells&) = delete;
   ~NumeralCells() = default;
 
@@ -38,55 +38,56 @@ class NumeralCells {
   std::span<const Numeral> all_;
 };
 
-/// A step's or given's matrix as the learner has it, laid out as the lesson's tensor is inside.
+/// A submitted step or given, laid out like the lesson's tensor.
 struct SubmittedArray {
   std::string name;
   bool fits = true;           ///< its size is the step's
-  bool in_one_file = false;   ///< not in a file for each head
-  bool heads_inside = false;  ///< they stood behind the rows: n × h × d or n × h·d
-  Shape shape;                ///< of the cells, inside: a token is a row
+  bool in_one_file = false;   ///< not one file per head
+  bool heads_inside = false;  ///< stored after the rows: n × h × d or n × h·d
+  Shape shape;                ///< of the cells, in storage order: a token is a row
   NumeralCells cells;
   Precision precision = Precision::digits;
-  std::optional<int> rounded_to = {};  ///< the decimals that all numbers of a binary file keep to
-  std::vector<std::size_t> missing_matrices = {};  ///< matrices of it that have no file
-  std::vector<std::string> unread = {};            ///< the texts of cells that are no numbers
+  std::optional<int> rounded_to =
+      {};  ///< decimals that all numbers of a binary file are rounded to
+  std::vector<std::size_t> missing_matrices = {};  ///< matrices without a file
+  std::vector<std::string> unread = {};            ///< texts of cells that are not numbers
 };
 
-/// The submission's matrices, each put together from its files, in the lesson's order. With
-/// `turned` every matrix is taken to have its tokens the other way round. The submission must
-/// outlive the result.
+/// Returns the submission's matrices in the lesson's order, each joined from its files. `turned`
+/// says whether the tokens of every matrix are on the other axis. The submission must outlive the
+/// result.
 std::vector<SubmittedArray> normalise_layout(const Submission& submission, const Trace& trace,
                                              Transposed turned);
 
-/// The shape without the axes of size 1 at its front, as long as more than `rank` are left.
+/// Returns the shape without leading axes of size 1, keeping at least `rank` axes.
 Shape without_leading_ones(Shape shape, std::size_t rank = 1);
 
-/// Which matrix of the tensor a file of its own holds.
+/// Returns the index of the matrix that the file holds.
 std::size_t matrix_index_of(const SubmittedFile& file, const Tensor& tensor);
 
-/// Which axis is the heads' where there are as many of them as rows: the sizes don't say.
+/// Which axis holds the heads, if their number equals that of the rows and sizes do not tell.
 enum class SquareHeadAxis { first, inside };
 
-/// Puts the heads of matrices first that have them in the middle (n × h × d), as programs hold
-/// them, or side by side (n × h·d).
+/// Moves the heads of matrices to the front from the middle (n × h × d), as programs store them, or
+/// from side by side (n × h·d).
 void move_heads_first(const Trace& trace, std::vector<SubmittedArray>& submitted,
                       SquareHeadAxis square);
 
-/// Whether any of the matrices has as many heads as rows.
+/// True if any matrix has as many heads as rows.
 bool has_square_heads(const Trace& trace, const std::vector<SubmittedArray>& submitted);
 
-/// The number rounded to so many decimals, halves away from zero; one that has no such decimals to
-/// lose, being too large, stays as it is.
+/// Rounds to so many decimals, halves away from zero. Numbers too large to have them stay as they
+/// are.
 double rounded(double x, int decimals);
 
-/// The decimals that all numbers of a binary file were rounded to before they were saved: 3 for
-/// 0.125f, 0.1f. Nothing where they keep more than their precision can hold for certain (12
-/// decimals of a float64, 6 of a float32, 3 of a float16, 2 of a bfloat16), or where most are too
-/// large for it to hold a decimal more.
+/// Returns the decimals that all numbers of a binary file were rounded to before saving: 3 for
+/// 0.125f, 0.1f. Empty if they exceed what the precision surely holds (12 for float64, 6 for
+/// float32, 3 for float16, 2 for bfloat16). Also empty if most numbers are too large for one more
+/// decimal.
 std::optional<int> rounded_decimals(const NumeralCells& cells, Precision precision);
 
-/// What a learner meant who rounded and then saved in few bits: 0.1f is 0.1 and not
-/// 0.10000000149. Numbers that were not rounded, and float64, stay as they are.
+/// Replaces numbers that were rounded, then saved in few bits, by their decimals: 0.1f becomes 0.1,
+/// not 0.10000000149. Leaves float64 and unrounded numbers unchanged.
 void snap_to_decimals(SubmittedArray& submitted);
 
 }  // namespace qkv::inline check

@@ -11,7 +11,7 @@
 
 namespace qkv::inline check {
 
-/// One matrix as a file holds it, and the step or given that its name means.
+/// One matrix of a file, and the step or given that its name means.
 struct SubmittedFile {
   std::string file;                  ///< for messages
   std::filesystem::path path = {};   ///< where it was read
@@ -20,16 +20,16 @@ struct SubmittedFile {
   ParsedArray written;
 };
 
-/// What a learner handed in: a file, or a directory of files.
+/// A learner's submission: a file, or a directory of files.
 struct Submission {
-  std::string name;  ///< the path, as it was typed
+  std::string name;  ///< the path, as typed
   std::vector<SubmittedFile> files;
-  std::vector<std::string> notes;  ///< what was there but fits nothing, in words
-  std::optional<Manifest> list;    ///< where the directory is an export
+  std::vector<std::string> notes;  ///< messages about files that match no step
+  std::optional<Manifest> list;    ///< if the directory is an export
 };
 
-/// Reads a file or a directory. Throws InputError where nothing in it fits a step, where a file
-/// that does can't be read, and where two files have different numbers for the same matrix.
+/// Reads a file or a directory. Throws InputError if nothing matches a step, if a matching file is
+/// unreadable, or if two files disagree about a matrix.
 Submission read_submission(const std::filesystem::path& path, const Trace& trace);
 
 }  // namespace qkv::inline check

@@ -13,62 +13,61 @@
 
 namespace qkv::inline check {
 
-/// The lesson with a step taken elsewhere, as its operation's record has it
-/// (`EquivalentPlacement`): the queries scaled before the product. `changed` are the steps whose
-/// numbers differ from the lesson's.
+/// A lesson with one step moved to an equivalent place (`EquivalentPlacement`), such as queries
+/// scaled before the product. `changed` are the steps whose numbers differ from the lesson's.
 struct EquivalentRecipe {
   Recipe recipe;  ///< without the givens
   std::vector<std::string> changed;
 };
 
-/// All such lessons. `trace` is the lesson worked out; its recipe's givens are not looked at.
+/// Returns all such lessons. `trace` is the evaluated lesson; its recipe's givens are ignored.
 std::vector<EquivalentRecipe> moved_step_recipes(const Recipe& recipe, const Trace& trace);
 
-/// The lesson with ALiBi's distances counted from an end of the keys, as far as all weights stay
-/// the same: under a causal mask.
+/// Returns the lessons with ALiBi's distances counted from an end of the keys, where all weights
+/// stay the same: under a causal mask.
 std::vector<EquivalentRecipe> alibi_from_ends(const Recipe& recipe, const Trace& trace);
 
-/// The lesson in units that are as good: its log-sum-exps to base 2, its loss added up where the
-/// mean is due, or the reverse.
+/// The lesson in equivalent units: log-sum-exps to base 2, a summed loss instead of the mean, or
+/// the reverse.
 struct EquivalentUnits {
-  std::string_view id;               ///< the convention's
+  std::string_view id;               ///< the convention's id
   Recipe recipe;                     ///< without the givens
-  std::vector<std::string> changed;  ///< whose numbers are others
-  /// What goes on from those: where there are any, one of them must be there and follow. A loss by
-  /// itself that was added up is a mistake.
+  std::vector<std::string> changed;  ///< steps whose numbers differ
+  /// Steps that depend on those. If `needs_follower`, one must be submitted and agree: a summed
+  /// loss alone is a mistake.
   std::vector<std::string> following = {};
   bool needs_follower = false;
 };
 
-/// All such lessons.
+/// Returns all such lessons.
 std::vector<EquivalentUnits> in_equivalent_units(const Recipe& recipe);
 
-/// Whether the lesson turns anything by its position.
+/// True if the lesson rotates queries or keys by position.
 bool has_rope(const Trace& trace);
 
-/// Puts the columns of turned queries and keys (op rope) in the lesson's order where a program has
-/// them in that of the other pairing, as permuted weights make them: what scores are made of them
-/// is the same. Says which steps those are; none where not both queries and keys were handed in,
-/// since only alike are they as good.
+/// Reorders the columns of rotated queries and keys (op rope) from the other pairing to the
+/// lesson's. Programs with permuted weights use that order, and their scores are equal. Returns the
+/// reordered steps; empty unless both queries and keys were submitted, since only both together are
+/// equivalent.
 std::vector<std::string> accept_rope_layout(const Trace& trace,
                                             std::vector<SubmittedArray>& submitted);
 
-/// One way to read a submission, and how it comes out.
+/// One interpretation of a submission, with its judgement.
 struct Interpretation {
-  std::shared_ptr<const Trace> trace;  ///< the lesson's, or that of an accepted convention
+  std::shared_ptr<const Trace> trace;  ///< the lesson's, or an accepted convention's
   std::vector<SubmittedArray> submitted;
   Judgement judgement;
-  std::vector<std::string> scaled;    ///< steps that a convention of early scaling has changed
-  std::vector<std::string> permuted;  ///< steps whose columns were taken in another order
-  bool alibi_from_end = false;        ///< ALiBi's distances, by convention
-  std::string_view units = {};        ///< the convention of other units that is accepted
-  std::vector<std::string> in_equivalent_units = {};  ///< and the steps that have them
+  std::vector<std::string> scaled;    ///< steps that early scaling changes
+  std::vector<std::string> permuted;  ///< steps whose columns were reordered
+  bool alibi_from_end = false;        ///< an accepted convention of ALiBi's distances
+  std::string_view units = {};        ///< the accepted convention of other units
+  std::vector<std::string> in_equivalent_units = {};  ///< the steps in those units
   Transposed turned = Transposed::no;
   std::size_t wrong = 0;
 };
 
-/// The submission as it stands, unless a convention leaves fewer wrong cells. The lesson's trace
-/// and the submission must outlive it.
+/// Returns the submission as it stands, unless a convention leaves fewer wrong cells. The lesson's
+/// trace and the submission must outlive the result.
 Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_trace,
                                    const Submission& submission, CheckOptions options);
 

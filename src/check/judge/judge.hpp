@@ -15,46 +15,47 @@ namespace qkv::inline check {
 
 enum class Verdict : unsigned char { correct, rounding, carried, wrong, blank, shape };
 
-/// "correct", "rounding", … as reports name them.
+/// Returns the name used in reports: "correct", "rounding", …
 std::string_view verdict_name(Verdict verdict);
 
-/// One matrix of the lesson on the learner's side: what was handed in, and what follows from it.
+/// One matrix of the lesson on the learner's side: the submitted numbers, and those derived from
+/// them.
 struct LearnerNode {
   std::string name;
   const Tensor* truth = nullptr;
   const Step* step = nullptr;            ///< nullptr for a given
   std::vector<std::size_t> inputs = {};  ///< indices of nodes
   const SubmittedArray* submitted =
-      nullptr;  ///< nullptr where nothing (or a wrong shape) was handed in
+      nullptr;  ///< nullptr if nothing, or a wrong shape, was submitted
   const SubmittedArray* wrong_shape_array = nullptr;
   MatrixTolerance units = {};
-  std::vector<Verdict> verdicts = {};  ///< one a cell, where something was handed in
-  Tensor from_yours = {};              ///< the step worked out from the learner's own numbers
-  Tensor own = {};                     ///< the learner's numbers, from_yours where there are none
-  /// Cells with nothing to round: what they must be to the last digit; else empty or NaN.
+  std::vector<Verdict> verdicts = {};  ///< one per cell, if submitted
+  Tensor from_yours = {};              ///< the step computed from the learner's own numbers
+  Tensor own = {};                     ///< the learner's numbers; from_yours if there are none
+  /// Required values of cells where no rounding occurs; NaN for other cells. May be empty.
   std::vector<double> exact = {};
-  bool is_lessons = true;  ///< nothing of the learner's went into it
-  /// No step can be made of the learner's numbers before it (an id that no table has): the lesson's
-  /// stand for them.
+  bool is_lessons = true;  ///< no number of the learner's was used
+  /// The step can't be computed from the learner's earlier numbers (an id outside a table), so the
+  /// lesson's are used.
   bool has_lessons_inputs = false;
-  bool finite_mask = false;  ///< -1e9 and the like stood for -inf
+  bool finite_mask = false;  ///< -1e9 or similar was accepted for -inf
   bool tainted = false;      ///< some of its cells are wrong or carried
 
   std::size_t wrong_cells() const;          ///< all cells of a wrong shape count
-  bool has_number(std::size_t cell) const;  ///< that was handed in and read
+  bool has_number(std::size_t cell) const;  ///< submitted and readable
   bool is_exact(std::size_t cell) const;
 };
 
-/// The whole submission judged cell by cell.
+/// The whole submission, judged cell by cell.
 struct Judgement {
   std::vector<LearnerNode> nodes;  ///< the givens, then the steps
-  bool given_up = false;           ///< there were too many wrong cells to go on
+  bool given_up = false;           ///< stopped at too many wrong cells
 
   std::size_t wrong_cells() const;
-  std::size_t wrong_nodes() const;  ///< those with a wrong cell or of a wrong shape
+  std::size_t wrong_nodes() const;  ///< with a wrong cell or a wrong shape
 };
 
-/// The call of a step, each operand a node's tensor by `tensor_of`.
+/// Returns the call of a step; `tensor_of` gives each operand's tensor from its node.
 template <class TensorOf>
 Call call_with(const LearnerNode& node, const Trace& trace, const TensorOf& tensor_of) {
   Call call = trace.call(*node.step);
@@ -62,19 +63,19 @@ Call call_with(const LearnerNode& node, const Trace& trace, const TensorOf& tens
   return call;
 }
 
-/// The call of a step with the learner's own numbers, as far as it can be made of them.
+/// Returns the call of a step with the learner's own numbers, as far as possible.
 Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode& node);
 
 struct CheckOptions {
   std::optional<int> digits = {};
   bool strict = false;     ///< conventions are wrong, too
-  bool gradients = false;  ///< tell the way back apart from the way there
-  /// Told of each of the lesson's matrices twice: when it is judged, and when it is reported.
+  bool gradients = false;  ///< report forward and backward pass separately
+  /// Called twice for each of the lesson's matrices: when it is judged, and when it is reported.
   std::function<void()> on_matrix = {};
 };
 
-/// Judges the matrices against the lesson; gives up where as many cells as `too_many` are wrong.
-/// `trace` and `submitted` must outlive the result.
+/// Judges the matrices against the lesson; stops once `too_many` cells are wrong. `trace` and
+/// `submitted` must outlive the result.
 Judgement judge(const Trace& trace, const std::vector<SubmittedArray>& submitted,
                 const CheckOptions& options,
                 std::size_t too_many = std::numeric_limits<std::size_t>::max());

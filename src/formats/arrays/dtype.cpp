@@ -24,7 +24,7 @@ double number(Stored stored) {
   return static_cast<double>(stored);
 }
 
-/// 64 bits hold whole numbers that a double does not: two that differ must not become the same.
+/// Some 64-bit integers are not doubles: two that differ must not become the same.
 template <class Stored>
 double whole(Stored stored) {
   if (loses_precision(stored)) {
@@ -36,9 +36,8 @@ double whole(Stored stored) {
   return static_cast<double>(stored);
 }
 
-/// IEEE 754 binary16: 1 bit of sign, 5 of exponent, 10 of fraction. Moved to where a float has
-/// them, they are that float but for a power of two; the largest exponent stands for infinities and
-/// NaN in both.
+/// IEEE 754 binary16: 1 sign bit, 5 of exponent, 10 of fraction. Shifted to the fields of a float,
+/// they are that float times a power of two; the largest exponent is infinity or NaN in both.
 double half(std::uint16_t bits) {
   const std::uint32_t sign = (bits & 0x8000U) << 16U;
   const std::uint32_t magnitude = (bits & 0x7fffU) << 13U;
@@ -66,7 +65,7 @@ Stored stored_at(const char* bytes, ByteOrder order) {
 
 template <class Stored, double (*value)(Stored) = number<Stored>>
 void each(const char* bytes, std::size_t step, ByteOrder order, std::span<double> numbers) {
-  if (order == ByteOrder::little && step == sizeof(Stored)) {  // most are: several at a time
+  if (order == ByteOrder::little && step == sizeof(Stored)) {  // the usual case: vectorised
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = value(stored_at<Stored>(bytes + i * sizeof(Stored), ByteOrder::little));
     }

@@ -17,7 +17,7 @@
 namespace qkv::inline formats {
 namespace {
 
-/// JSON knows no infinities and no NaN.
+/// JSON has no infinities and no NaN.
 std::string_view word_for(double value) {
   if (std::isnan(value)) return "null";
   return value > 0 ? "\"inf\"" : "\"-inf\"";
@@ -35,7 +35,7 @@ void append_number(std::string& text, double value, std::optional<int> digits) {
   text.append(room.data(), end);
 }
 
-/// Writes nested lists, one innermost list a line.
+/// Writes nested lists, with one innermost list per line.
 class ListWriter {
  public:
   ListWriter(const Tensor& tensor, std::optional<int> digits, const Sink& sink)
@@ -97,12 +97,12 @@ void write_json(const std::vector<NamedTensor>& tensors, std::optional<int> digi
 
 namespace {
 
-/// One matrix while the brackets of its nested lists open and close.
+/// Builds one matrix from the events of its nested lists.
 class NestedList {
  public:
-  static constexpr std::size_t max_depth = 16;  ///< heads and batches are four
+  static constexpr std::size_t max_depth = 16;  ///< heads and batches need four
 
-  /// What is wrong with the brackets, in words; nothing while all is well.
+  /// An error message about the brackets; nothing if they are correct.
   using Fault = std::string;
 
   Fault open();
@@ -114,22 +114,22 @@ class NestedList {
     return open_.size() == 1 && open_.front() == 0 && !depth_known_;
   }
 
-  /// What was read, a single number as one axis of size 1.
+  /// Returns the matrix; a single number becomes one axis of size 1.
   ParsedArray take();
 
  private:
   std::string entry(std::size_t depth, std::size_t extra) const;
-  std::string place() const { return entry(open_.size(), 1); }       // of what comes next
+  std::string place() const { return entry(open_.size(), 1); }       // of the next entry
   std::string parent() const { return entry(open_.size() - 1, 1); }  // of the innermost open list
 
   Shape shape_;
   Numerals cells_;
-  std::vector<std::size_t> open_;  ///< how many entries each open list has so far
-  bool depth_known_ = false;       ///< a number has been seen: all others stand as deep
+  std::vector<std::size_t> open_;  ///< the number of entries of each open list so far
+  bool depth_known_ = false;       ///< a number was read: all others must be as deep
   bool is_number_ = false;
 };
 
-constexpr std::size_t unknown = 0;  // the size of lists of which none has been closed
+constexpr std::size_t unknown = 0;  // size of lists before the first is closed
 
 NestedList::Fault NestedList::open() {
   if (depth_known_ && open_.size() >= shape_.size()) {
@@ -189,10 +189,10 @@ using Json = nlohmann::json;
 constexpr std::size_t max_depth = NestedList::max_depth;
 constexpr std::string_view example = "write rows of numbers: [[1, 2], [3, 4]]";
 
-/// Names that only say that matrices follow; any other object's name is a part of theirs.
+/// Keys of wrappers; any other object's key becomes a part of the names.
 constexpr std::string_view wrappers[] = {"steps",   "givens", "arrays", "matrices",
                                          "tensors", "values", "data",   "submission"};
-/// What the name and the numbers of an entry stand under in a list of objects.
+/// Keys of an entry's name and numbers in a list of objects.
 constexpr std::string_view name_keys[] = {"step", "name", "key"};
 constexpr std::string_view value_keys[] = {"values", "value", "matrix", "data", "numbers", "cells"};
 
@@ -200,7 +200,7 @@ bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
 }
 
-/// Takes nlohmann's events: they carry each number's own text, which a parsed document has lost.
+/// A SAX handler: nlohmann's events have each number's own text, which a parsed document lacks.
 class Reader final : public nlohmann::json_sax<Json> {
  public:
   Reader(std::string_view text, const std::string& where, OnBadCell on_bad_cell)
@@ -297,7 +297,7 @@ class Reader final : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception& error) override {
-    // Its message names the kind of error by a number: 406 is a number too large for a double.
+    // nlohmann's id of the error "a number too large for a double".
     constexpr int out_of_range = 406;
     if (error.id == out_of_range) refuse(qkv::refusal(NumeralError::too_large, token));
     const std::string_view before =
@@ -330,7 +330,7 @@ class Reader final : public nlohmann::json_sax<Json> {
 
   bool in_entry() const { return !objects_.empty() && objects_.back().kind == Object::Kind::entry; }
 
-  // A title or a date beside a learner's matrices.
+  // True for other data in the file, such as a title or date.
   bool is_beside_matrices() const {
     return on_bad_cell_ == OnBadCell::kept && !reading_ && !objects_.empty();
   }
@@ -349,7 +349,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     refuse(fmt::format("\"{}\" stands in it twice", printable(name)));
   }
 
-  // Of an entry's numbers those count that stand under a word for them.
+  // Of an entry's arrays, only those under value_keys count.
   bool name_entry() {
     if (matrices_.size() == entry_start_) return true;
     matrices_.resize(entry_start_ + 1);
@@ -361,7 +361,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   void finish() {
     if (!builder_.is_complete()) return;
     reading_ = false;
-    if (in_entry() && !is_one_of(key_, value_keys)) return matrices_.pop_back();  // put aside
+    if (in_entry() && !is_one_of(key_, value_keys)) return matrices_.pop_back();  // ignored
     ParsedArray written = builder_.take();
     written.unread = std::move(matrices_.back().written.unread);
     matrices_.back().written = std::move(written);
@@ -389,14 +389,14 @@ class Reader final : public nlohmann::json_sax<Json> {
   std::vector<NamedArray> matrices_;
   std::unordered_set<std::string> names_;
   NestedList builder_;
-  std::vector<Object> objects_;  ///< that are open
+  std::vector<Object> objects_;  ///< the open ones
   std::string key_;              ///< the last one
   std::string entry_name_;
   std::size_t entry_start_ = 0;
   bool reading_ = false;
 };
 
-/// A word that Python writes and JSON does not know, and something as long that it does.
+/// A word of Python that is not JSON, and a JSON replacement of the same length.
 struct Word {
   std::string_view python;
   std::string_view json;
@@ -412,8 +412,8 @@ const Word* word_at(std::string_view text) {
   return nullptr;
 }
 
-/// The text with what JSON's reader stops at, outside strings, put in words: Python's NaN and
-/// Infinity in as many letters, and numbers that no double holds as strings.
+/// Replaces what nlohmann's parser rejects outside strings: Python's NaN and Infinity by words of
+/// the same length, and numbers that no double holds by strings.
 std::string in_words(std::string_view text) {
   constexpr std::string_view of_numbers = "+-.0123456789eE";
   std::string result;

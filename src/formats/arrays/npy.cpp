@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t exceeds_any_file = std::size_t{1} << 48;
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::size_t max_rank = 64;  // NumPy's own bound, from version 2 on
+constexpr std::size_t max_rank = 64;  // NumPy's own limit, from version 2 on
 
 // ---------------------------------------------------------------- the header
 
@@ -95,7 +95,7 @@ class HeaderReader {
     if (digits == 0) broken();
     std::size_t value = 0;
     for (const char c : rest_.substr(0, digits)) {
-      // Beyond any file's length already: more digits change nothing, and would overflow.
+      // Already larger than any file: more digits would overflow.
       if (value <= exceeds_any_file) value = value * 10 + static_cast<std::size_t>(c - '0');
     }
     rest_.remove_prefix(digits);
@@ -160,7 +160,7 @@ class HeaderReader {
   std::optional<Shape> shape_;
 };
 
-/// Takes magic, version and header off the front of `bytes`.
+/// Removes magic, version and header from the front of `bytes`, and parses them.
 Header take_header(std::string_view& bytes, const std::string& where) {
   if (!bytes.starts_with(magic)) {
     refuse(where, "this is not a .npy file: save the array with numpy.save");
@@ -196,9 +196,8 @@ void refuse_wrong_size(const Header& header, std::string_view data, const std::s
   }
 }
 
-/// Fortran order (the first index runs fastest) put into C order (the last one does): what is still
-/// in the other order is a matrix, for each index of the axes done so far, with the next axis
-/// across.
+/// Converts Fortran order (the first index varies fastest) to C order (the last one does). For each
+/// index of the finished axes, the rest is a matrix to transpose along the next axis.
 Values in_c_order(const Shape& shape, Values numbers) {
   std::size_t done = 1;
   std::size_t left = numbers.size();

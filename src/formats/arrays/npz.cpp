@@ -13,17 +13,16 @@
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
 
-// Format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, sections 4.3 and 4.4. What a
-// reader trusts is the directory at the end; the header before each entry only says where its data
-// begins.
+// Format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, sections 4.3 and 4.4.
+// Readers rely on the central directory; local headers only locate the data.
 
 // Format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, section 4.3. Entries are
-// stored, as numpy.savez does: numbers of full precision hardly shrink.
+// stored, as by numpy.savez: numbers of full precision hardly compress.
 
 namespace qkv::inline formats {
 namespace {
 
-/// The archive as messages name it.
+/// The archive's name and wording for messages.
 struct ZipPlace {
   const std::string& name;
   const ZipMessages& npz_messages;
@@ -43,10 +42,10 @@ constexpr std::size_t end_size = 22;
 constexpr std::size_t max_comment_bytes = 0xffff;
 constexpr std::uint32_t exceeds_32_bits = 0xffffffff;
 constexpr std::size_t exceeds_16_bits = 0xffff;
-// A block of deflate makes at most 1032 bytes of one.
+// Deflate's largest ratio is 1032.
 constexpr std::size_t max_compression_ratio = 1032;
 
-/// Numbers in a zip are little-endian, of two or four bytes.
+/// Integers in a zip are little-endian, of two or four bytes.
 std::size_t two(std::string_view bytes, std::size_t at) {
   return from_little_endian(bytes.substr(at, 2));
 }
@@ -54,7 +53,7 @@ std::size_t four(std::string_view bytes, std::size_t at) {
   return from_little_endian(bytes.substr(at, 4));
 }
 
-/// Where the archive's last record begins: only a comment may follow it.
+/// The offset of the end record: only a comment may follow it.
 std::size_t end_of_directory(std::string_view bytes, const ZipPlace& where) {
   if (!bytes.starts_with("PK")) {
     where.refuse(
@@ -68,7 +67,7 @@ std::size_t end_of_directory(std::string_view bytes, const ZipPlace& where) {
   where.refuse_broken("the archive has no directory, or was cut short");
 }
 
-/// Reads one entry of the directory and takes it off its front.
+/// Removes one entry from the front of the directory, and parses it.
 ZipEntry take_entry(std::string_view& directory, const ZipPlace& where) {
   if (directory.size() < directory_entry_size || !directory.starts_with(directory_signature)) {
     where.refuse_broken("the archive's directory is broken");
@@ -99,7 +98,7 @@ ZipEntry take_entry(std::string_view& directory, const ZipPlace& where) {
   return entry;
 }
 
-/// Finds the entry's data, which must lie before the directory.
+/// Locates the entry's data, which must precede the directory.
 void locate(ZipEntry& entry, std::string_view before_directory, const ZipPlace& where) {
   const std::string lost = printable(entry.name) + " is not where the archive's directory says";
   if (entry.header > before_directory.size() ||
@@ -117,7 +116,7 @@ void locate(ZipEntry& entry, std::string_view before_directory, const ZipPlace& 
   entry.data = before_directory.substr(start, entry.packed);
 }
 
-/// Entries that share bytes are how a small archive unpacks to a huge one.
+/// Overlapping entries would let a small archive unpack to a huge one.
 void refuse_overlaps(const std::vector<ZipEntry>& entries, const ZipPlace& where) {
   std::vector<const ZipEntry*> by_place;
   for (const ZipEntry& entry : entries) by_place.push_back(&entry);
@@ -153,7 +152,7 @@ std::vector<ZipEntry> read_directory(std::string_view bytes, const ZipPlace& whe
   return entries;
 }
 
-/// zlib's state of one inflation, freed at the end of its life.
+/// zlib's inflation state, freed on destruction.
 struct Inflation {
   Inflation() {
     constexpr int raw_deflate = -MAX_WBITS;
@@ -165,14 +164,14 @@ struct Inflation {
   z_stream stream = {};
 };
 
-/// The entry's bytes; never more than its stated size, whatever the packed data would make.
+/// The unpacked bytes; never more than the stated size, whatever the data would give.
 std::string inflated(const ZipEntry& entry, const ZipPlace& where) {
   const std::string wrong = printable(entry.name) + " does not unpack to its size";
   if (entry.unpacked / max_compression_ratio > entry.packed) where.refuse_broken(wrong);
-  std::string bytes(entry.unpacked + 1, '\0');  // one more: to see that nothing follows
+  std::string bytes(entry.unpacked + 1, '\0');  // one more, to detect surplus data
   Inflation inflation;
   z_stream& stream = inflation.stream;
-  // zlib takes the input by a pointer to non-const, and does not write to it.
+  // zlib takes a pointer to non-const input, but does not write to it.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(entry.data.data()));
   stream.avail_in = static_cast<uInt>(entry.data.size());
   stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
@@ -214,7 +213,7 @@ namespace {
 
 constexpr std::size_t version = 20;
 constexpr std::size_t midnight = 0;
-constexpr std::size_t first_of_1980 = 0x21;  // as zipfile writes it: the same bytes every day
+constexpr std::size_t first_of_1980 = 0x21;  // 1980-01-01, as in zipfile: the same bytes every day
 constexpr std::size_t owner_reads_and_writes = 0600U << 16;
 
 std::string two(std::size_t value) { return little_endian(value, 2); }
@@ -225,7 +224,7 @@ struct Member {
   std::string header;  ///< of the .npy file; the tensor's values follow it
   const Tensor* tensor = nullptr;
   std::size_t checksum = 0;
-  std::size_t place = 0;  ///< where its local header begins
+  std::size_t place = 0;  ///< offset of its local header
 
   std::size_t size() const { return header.size() + tensor->values.size() * sizeof(double); }
   std::string local_header() const { return "PK\x03\x04" + common() + name; }
@@ -235,7 +234,7 @@ struct Member {
   }
 
  private:
-  /// What both of an entry's headers say alike.
+  /// The fields that both of an entry's headers share.
   std::string common() const {
     constexpr std::size_t no_flags = 0;
     constexpr std::size_t stored = 0;
@@ -248,7 +247,7 @@ std::size_t crc(std::size_t checksum, std::string_view bytes) {
   return crc32_z(checksum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
 }
 
-/// The entries with their places; beyond 4 GB the archive would need another kind of header.
+/// The entries with their offsets; above 4 GB the archive would need zip64.
 std::vector<Member> laid_out(const std::vector<NamedTensor>& tensors) {
   std::vector<Member> entries;
   std::size_t place = 0;

@@ -12,8 +12,7 @@
 #include "text/error.hpp"
 #include "text/strings.hpp"
 
-// Format: https://huggingface.co/docs/safetensors, "Format", and the checks that its own reader
-// makes.
+// Format: https://huggingface.co/docs/safetensors, "Format", and the checks of its own reader.
 
 namespace qkv::inline formats {
 namespace {
@@ -26,7 +25,7 @@ void write_safetensors(const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata, const Sink& sink) {
   std::map<std::string_view, const Tensor*> by_name;
   for (const NamedTensor& named : tensors) by_name[named.name] = named.tensor;
-  Json header = Json::object();  // sorts its keys
+  Json header = Json::object();  // sorted by key
   if (!metadata.empty()) header[std::string(safetensors_metadata_key)] = metadata;
   std::size_t end = 0;
   for (const auto& [name, tensor] : by_name) {
@@ -80,8 +79,8 @@ constexpr Kind kinds[] = {
     {"<?xml", "this is XML, perhaps a server's message; download the file again"},
 };
 
-/// What bytes are that were handed in as a .safetensors file and are something else that people
-/// take for one, and what to do: "this is a zip, …"; empty where nothing is known of them.
+/// Recognises other file types submitted as .safetensors, and returns a hint: "this is a zip, …";
+/// empty if the bytes are not recognised.
 std::string_view safetensors_signature_hint(std::string_view bytes) {
   using std::string_view_literals::operator""sv;
   if (bytes.size() >= 8 && bytes.substr(4, 4) == "\0\0\0\0"sv) return {};  // a header's length
@@ -94,7 +93,7 @@ std::string_view safetensors_signature_hint(std::string_view bytes) {
 }
 
 constexpr std::size_t max_stored_rank = 64;
-constexpr std::size_t max_metadata_bytes = 20'000;  // keys and texts; a few are usual
+constexpr std::size_t max_metadata_bytes = 20'000;  // keys and values; usually there are a few
 
 [[noreturn]] void refuse_damaged(const std::string& where, std::string_view what) {
   refuse(where, fmt::format("{}: save the tensors again", what));
@@ -126,8 +125,8 @@ std::size_t header_length(std::string_view bytes, const std::string& where) {
   return length;
 }
 
-/// Listens to the JSON parser: takes each tensor's entry as soon as it is whole and lets it go, so
-/// that no header costs more memory than its tensors do.
+/// A callback of the JSON parser: it takes each tensor's entry once complete and discards the
+/// parsed value, so that a header costs no more memory than its tensors.
 class SafetensorsHeader {
  public:
   explicit SafetensorsHeader(const std::string& where) : where_(where) {}
@@ -141,7 +140,7 @@ class SafetensorsHeader {
   std::vector<Offsets> offsets;  ///< one for each of the tensors
   std::map<std::string, std::string> metadata;
 
-  /// False where the parser is to forget what it has just read.
+  /// Returns false if the parser shall discard the value.
   bool hear(int depth, Json::parse_event_t event, const Json& parsed) {
     using Event = Json::parse_event_t;
     if (depth == 0) {
@@ -234,7 +233,7 @@ SafetensorsHeader read_header(std::string_view text, const std::string& where) {
   return reader;
 }
 
-// ---------------------------------------------------------------- where the numbers lie
+// ---------------------------------------------------------------- offsets
 
 const Dtype* dtype_of(const SafetensorsEntry& entry) {
   for (const Dtype& dtype : dtypes()) {
@@ -243,8 +242,8 @@ const Dtype* dtype_of(const SafetensorsEntry& entry) {
   return nullptr;
 }
 
-/// How many bytes a shape of numbers that large takes, or the largest number where that is beyond
-/// all files.
+/// The bytes that a shape takes at `number` bytes each; the largest integer if no file is that
+/// large.
 std::size_t bytes_wanted(const Shape& shape, std::size_t number) {
   std::size_t bytes = number;
   for (const std::size_t size : shape) {
@@ -253,8 +252,8 @@ std::size_t bytes_wanted(const Shape& shape, std::size_t number) {
   return bytes;
 }
 
-/// Whether the bytes are as many as shape and dtype take. Of a dtype that qkv does not know only
-/// that no number takes less than a bit: a shape is never larger than the file makes believable.
+/// True if the size matches shape and dtype. For an unknown dtype a number takes at least a bit: a
+/// shape must be plausible for the size of the file.
 bool fits(const SafetensorsEntry& entry) {
   const Dtype* dtype = dtype_of(entry);
   return dtype != nullptr ? bytes_wanted(entry.shape, dtype->size) == entry.data.size()
@@ -278,8 +277,8 @@ void locate(SafetensorsEntry& entry, SafetensorsHeader::Offsets range, std::stri
   }
 }
 
-/// Each byte must belong to exactly one tensor: what lies in two is how a small file fills memory,
-/// what lies in none is how something else is carried along.
+/// Each byte must belong to exactly one tensor: with overlaps a small file would fill memory, and
+/// holes could hide other data.
 void refuse_overlaps_and_holes(const SafetensorsHeader& header, std::size_t size,
                                const std::string& where) {
   std::vector<std::size_t> by_place(header.tensors.size());
@@ -346,7 +345,7 @@ const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& 
 ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& where) {
   const Dtype& dtype = safetensor_dtype(entry, where);
   const std::string place = entry_place(entry, where);
-  element_count(entry.shape, place + ": a tensor");  // or it is too large
+  element_count(entry.shape, place + ": a tensor");  // throws if too large
   const Shape shape = entry.shape.empty() ? Shape{1} : entry.shape;
   return array_of_values(shape, load_values(dtype, entry.data, place), dtype.precision);
 }

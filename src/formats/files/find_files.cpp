@@ -38,7 +38,7 @@ constexpr int max_folder_depth = 8;
                   printable(place.string()), max_files));
 }
 
-// What no person put there: ".git", "__MACOSX", "Q.csv~".
+// Files that no person put there: ".git", "__MACOSX", "Q.csv~".
 bool is_system_file(const fs::path& name) {
   const std::string text = name.string();
   return is_editor_backup(text) || text == "__MACOSX" || text == "__pycache__";
@@ -51,7 +51,7 @@ std::vector<ListedFile> files_of_directory(const fs::path& directory) {
   auto entry = fs::recursive_directory_iterator(directory, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     if (++seen > max_files) refuse_many(directory);
-    std::error_code ignored;  // a link that leads nowhere is no file
+    std::error_code ignored;  // a broken link is not a file
     const bool is_hidden = is_system_file(entry->path().filename());
     if (is_hidden || entry.depth() >= max_folder_depth) entry.disable_recursion_pending();
     if (!is_hidden && entry->is_regular_file(ignored)) files.push_back({.path = entry->path()});
@@ -158,7 +158,7 @@ std::string_view strip_copy_suffix(std::string_view text) {
 FileStem file_stem(std::string_view text) {
   FileStem stem;
   text = strip_copy_suffix(text);
-  while (true) {  // places stand last
+  while (true) {  // places come last
     const std::size_t dot = text.rfind('.');
     const std::size_t dash = text.rfind('-');
     if (dot == std::string_view::npos || dash == std::string_view::npos || dash < dot) break;
@@ -180,7 +180,7 @@ bool is_editor_backup(std::string_view name) {
 
 namespace {
 
-/// One matrix of several that stand in files of their own.
+/// One matrix of several in separate files.
 struct Piece {
   std::vector<std::string> axes;    ///< "batch", "head"
   std::vector<std::size_t> places;  ///< from 1
@@ -192,8 +192,8 @@ bool is_readable(const fs::path& path) {
   return format != nullptr && format->read != nullptr;
 }
 
-/// The files of a directory that hold numbers, in the order of their names: those on the export's
-/// list, or all where there is none.
+/// The files of a directory that hold numbers, sorted by name: those of the manifest or, without
+/// one, all.
 std::vector<fs::path> list_files(const fs::path& directory, const std::optional<Manifest>& list) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -212,13 +212,13 @@ std::vector<fs::path> list_files(const fs::path& directory, const std::optional<
   return files;
 }
 
-/// Puts matrices with places into one array with an axis for each kind of place.
+/// Joins matrices with places into one array, with an axis for each kind of place.
 class ArrayAssembler {
  public:
   bool has(const std::string& name) const { return names_.contains(name); }
 
   void add(const FileStem& stem, ParsedArray written) {
-    if (has(stem.name)) return;  // the same matrix in another form
+    if (has(stem.name)) return;  // the same matrix in another format
     if (stem.places.empty()) {
       if (pieces_.contains(stem.name)) return;
       names_.insert(stem.name);
@@ -234,7 +234,7 @@ class ArrayAssembler {
     pieces_[stem.name].push_back(std::move(piece));
   }
 
-  /// All of them in the order in which their first file came.
+  /// Returns all arrays, ordered by their first file.
   std::vector<NamedArray> take(std::vector<std::string>& notes) {
     for (std::size_t k = order_.size(); k-- > 0;) {
       const auto& [name, place] = order_[k];
@@ -294,8 +294,8 @@ class ArrayAssembler {
 
   std::vector<NamedArray> whole_;
   std::map<std::string, std::vector<Piece>> pieces_;
-  std::set<std::string> names_;                             ///< of those that are whole
-  std::vector<std::pair<std::string, std::size_t>> order_;  ///< names of pieces, and where they go
+  std::set<std::string> names_;                             ///< of complete arrays
+  std::vector<std::pair<std::string, std::size_t>> order_;  ///< names of pieces, and their index
 };
 
 void add_file(const fs::path& path, const ExpectedSize& expected, ArrayAssembler& collector) {
@@ -307,7 +307,7 @@ void add_file(const fs::path& path, const ExpectedSize& expected, ArrayAssembler
   }
 }
 
-/// A directory's own file: where it may be notes or settings, it is put aside.
+/// Adds a file of a directory; one that may be notes or settings is noted as unreadable.
 void add_file_of(const fs::path& path, const ExpectedSize& expected, bool is_listed,
                  ArrayAssembler& collector, ArrayCollection& dump) {
   try {
@@ -318,7 +318,7 @@ void add_file_of(const fs::path& path, const ExpectedSize& expected, bool is_lis
   }
 }
 
-/// The names of an export's list, and whether it left nothing out.
+/// Reads the names of a manifest, and whether it lists the whole lesson.
 void read_manifest_entries(const Manifest& list, ArrayCollection& dump) {
   dump.whole_lesson = true;
   for (const ManifestEntry& entry : list.entries) {

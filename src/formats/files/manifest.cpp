@@ -22,7 +22,7 @@ constexpr std::string_view incomplete_export_text =
     "a half export: its files have no 00-lesson.json, which lists what is whole and belongs "
     "together; they are copies, or the export was cut short";
 
-// A list may come from a stranger: it speaks of files beside it and of no others.
+// A manifest is untrusted: it may name only files beside it.
 bool is_beside(const std::string& name) { return fs::path(name).filename() == name; }
 
 bool matches_checksum(const fs::path& file, const std::string& sum) {
@@ -40,7 +40,7 @@ bool is_named_as_exported(const fs::path& file, ExportEvidence sign) {
   return digits >= 2 && digits < name.size() && name[digits] == '-';
 }
 
-// Those that are not there are not among them.
+// Files that do not exist are not included.
 std::vector<std::string> changed_files(const fs::path& directory, const Manifest& list) {
   std::vector<std::string> changed;
   std::error_code ignored;
@@ -52,7 +52,7 @@ std::vector<std::string> changed_files(const fs::path& directory, const Manifest
   return changed;
 }
 
-// One line for any number of them.
+// One line for any number of files.
 std::string changed_files_text(std::span<const std::string> names) {
   constexpr std::size_t most = 3;
   const std::size_t told = std::min(most, names.size());
@@ -137,7 +137,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t max_manifest_bytes = std::size_t{1} << 24;
 
-// The texts in a value that is one of them or a list.
+// The strings of a value that is a string or a list.
 std::vector<std::string> string_list(const Json& value) {
   std::vector<std::string> texts;
   if (value.is_string()) texts.push_back(value.get<std::string>());

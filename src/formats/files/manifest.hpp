@@ -41,8 +41,8 @@ std::optional<Manifest> read_manifest(const std::filesystem::path& directory);
 /// manifest or no checksum. Throws InputError if the file cannot be read.
 bool is_modified(const std::filesystem::path& file);
 
-/// The evidence of an export: its givens, which are written first ("given-X.csv"), or any file named
-/// like an export's ("06-scores.csv"). Submissions are often worksheets without givens.
+/// The evidence of an export: its givens, which are written first ("given-X.csv"), or any file
+/// named like an export's ("06-scores.csv"). Submissions are often worksheets without givens.
 enum class ExportEvidence { givens, any_exported_file };
 
 /// Why a file or a directory does not match its manifest.

@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 
 std::atomic<bool> fsync_enabled = true;
 
-// Another export takes a moment; one that holds on to a directory must not hold everyone up.
+// Another export takes a moment; one that hangs must not block others for long.
 constexpr auto max_lock_wait = 10s;
 constexpr auto retry_delay = 10ms;
 
@@ -35,7 +35,7 @@ int open_directory(const fs::path& path) {
   return ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-// Pipes and some file systems have nothing to sync.
+// Pipes and some file systems cannot be synced.
 bool has_nothing_to_sync(int reason) { return reason == EINVAL || reason == ENOTSUP; }
 
 void sync(int descriptor, const fs::path& path) {
@@ -49,7 +49,7 @@ void sync(int descriptor, const fs::path& path) {
   }
 }
 
-// The directories above `path` that get a new name, the lowest first.
+// The directories whose entries change when `path` is created, the lowest first.
 std::vector<fs::path> parents_to_change(const fs::path& path) {
   std::vector<fs::path> parents;
   std::error_code ignored;
@@ -123,7 +123,7 @@ fs::path made(const fs::path& path) {
   return path;
 }
 
-// A pipe or a device would be replaced as well as a file, but what put it there is no export.
+// A rename would replace a pipe or a device, too, but no export created it.
 void refuse_in_the_way(const fs::path& path) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0) return;
@@ -134,7 +134,7 @@ void refuse_in_the_way(const fs::path& path) {
                      "directory");
 }
 
-// While the files are on their way, no list says that they are whole.
+// Without a manifest, an interrupted export is not taken for a complete one.
 void remove_manifest(const Directory& directory) {
   const fs::path list = directory.path() / manifest_name;
   if (::unlink(list.c_str()) == 0) return directory.sync();

@@ -23,9 +23,8 @@
 
 namespace qkv::inline formats {
 
-/// What a handler of SIGBUS must know of a mapping, in memory that is always there: where it is,
-/// and what to say if its file ends before it does. More mappings at a time than there are slots
-/// end the program without a word.
+/// A mapping for the handler of SIGBUS, in static memory: its address range, and the message if the
+/// file is truncated. If there are more mappings than slots, the program ends without a message.
 struct MappedFile::Slot {
   std::atomic<bool> is_taken = false;
   std::atomic<const char*> begin = nullptr;
@@ -37,7 +36,7 @@ namespace {
 
 constexpr int bad_input = 2;  // the exit status
 
-/// The size of a regular file that is not empty; 0 for anything else.
+/// The size of a regular file; 0 if it is empty or not regular.
 std::size_t mappable_size(int descriptor) {
   struct stat status = {};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return 0;
@@ -53,7 +52,7 @@ std::string message_for(const std::filesystem::path& path) {
 
 }  // namespace
 
-/// The mappings that are there, for the handler.
+/// The current mappings, for the handler.
 class Mappings {
  public:
   static MappedFile::Slot* add(const char* begin, std::size_t size,
@@ -82,8 +81,8 @@ class Mappings {
     return ::sigaction(SIGBUS, &action, nullptr) == 0;
   }
 
-  /// A page of a mapping can't be read: nothing can go on that looks at it, so the program ends as
-  /// for any bad input. What is no mapping's is the program's own fault.
+  /// Handles an unreadable page of a mapping: its reader cannot continue, so the program exits as
+  /// for any bad input. Elsewhere SIGBUS is the program's own fault.
   static void handle(int signal, siginfo_t* info, void*) {
     const auto* place = static_cast<const char*>(info->si_addr);
     for (const MappedFile::Slot& slot : slots) {
@@ -118,13 +117,13 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
       return;
     }
   }
-  copy_ = read_bytes(path);  // which also says why a file can't be read
+  copy_ = read_bytes(path);  // also reports why a file cannot be read
   bytes_ = copy_;
 }
 
 void MappedFile::forget(std::string_view part) const {
   if (mapping_ == nullptr) return;
-  constexpr std::size_t page = std::size_t{1} << 16;  // the largest that kernels have
+  constexpr std::size_t page = std::size_t{1} << 16;  // the largest page size of kernels
   const auto offset = static_cast<std::size_t>(part.data() - bytes_.data());
   const std::size_t begin = (offset + page - 1) / page * page;
   const std::size_t end = (offset + part.size()) / page * page;
@@ -149,7 +148,7 @@ using Matrices = std::vector<NamedArray>;
   refuse(path, fmt::format("{}: {}", what, std::strerror(reason)));
 }
 
-/// A file descriptor that closes itself.
+/// A file descriptor, closed on destruction.
 struct OpenFile {
   explicit OpenFile(int fd) : descriptor(fd) {}
   OpenFile(const OpenFile&) = delete;
@@ -191,7 +190,7 @@ const Format& readable_format(const std::filesystem::path& path) {
   refuse(path, fmt::format("nothing in it is named \"{}\"; {}", printable(key), what));
 }
 
-// Opening a pipe or a device must not wait for it.
+// Opening a pipe or device must not block.
 int opened(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (descriptor < 0 && errno == ENXIO) refuse(path, "this is a socket or a device: name a file");
@@ -199,15 +198,14 @@ int opened(const std::filesystem::path& path) {
   return descriptor;
 }
 
-// A shell's own pipes, <(…) and /dev/stdin, have a writer; one that lies among files may never get
-// any.
+// A shell's pipes, <(…) and /dev/stdin, have a writer; a pipe in a directory may never get one.
 bool is_pipe_among_files(const std::filesystem::path& path, int descriptor) {
   struct statfs system = {};
   if (::fstatfs(descriptor, &system) != 0 || system.f_type == PIPEFS_MAGIC) return false;
   return !path.string().starts_with("/dev/") && !path.string().starts_with("/proc/");
 }
 
-// Only what ends: no device but a terminal, on which a person types, and the empty one.
+// True for devices, except a terminal, where a person types, and the null device.
 bool is_endless(int descriptor, const struct stat& status) {
   if (S_ISBLK(status.st_mode)) return true;
   if (!S_ISCHR(status.st_mode) || ::isatty(descriptor) == 1) return false;
@@ -232,12 +230,12 @@ std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {
   struct stat status = {};
   if (::fstat(file.descriptor, &status) != 0) refuse_errno(path, "the file cannot be read");
   refuse_special(path, file.descriptor, status);
-  // From here on it is waited for what a shell's pipe or a terminal has to say.
+  // From here on, wait for the data of a shell's pipe or a terminal.
   ::fcntl(file.descriptor, F_SETFL, ::fcntl(file.descriptor, F_GETFL) & ~O_NONBLOCK);
   const auto size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
   if (size > limit) refuse_large(path, limit);
 
-  // One byte more than the file says it has: so its end shows in the first read. A pipe says 0.
+  // One byte more than the file's size, so that the first read shows its end. A pipe's size is 0.
   constexpr std::size_t smallest_read = 4096;
   std::string bytes(std::max(size + 1, smallest_read), '\0');
   std::size_t filled = 0;
@@ -256,7 +254,7 @@ std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {
 
 std::vector<NamedArray> read_arrays(const std::filesystem::path& path, const ReadOptions& wanted) {
   const Format& format = readable_format(path);
-  std::error_code ignored;  // what is not there says so when it is read
+  std::error_code ignored;  // a missing file is reported when it is read
   if (std::filesystem::is_character_file(path, ignored)) {
     refuse(path, "this is a device, which may have no end: name a file of numbers");
   }

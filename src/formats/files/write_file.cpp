@@ -27,45 +27,45 @@ namespace fs = std::filesystem;
 constexpr std::string_view front = ".qkv-";
 constexpr std::string_view temporary_suffix = ".tmp";
 constexpr mode_t permissions = 0777;
-constexpr mode_t default_file_mode = 0666;  // less what the umask takes away
+constexpr mode_t default_file_mode = 0666;  // minus the umask
 
 [[noreturn]] void refuse_errno(const fs::path& path, int reason) {
   refuse(path, fmt::format("the file cannot be written: {}", std::strerror(reason)));
 }
 
-/// A name beside `path` that no other thread or process takes. It does not grow with the file's own
-/// name, which may be as long as the system allows.
+/// A name beside `path` that is unique among threads and processes. Its length does not depend on
+/// the file's own name, which may be as long as the system allows.
 fs::path temporary_name(const fs::path& path) {
   static std::atomic<unsigned> counter = 0;
   return path.parent_path() /
          fmt::format("{}{}-{}{}", front, ::getpid(), counter++, temporary_suffix);
 }
 
-/// The permissions of the file that is there already, which the new one is to have.
+/// The permissions of the existing file, which the new one keeps.
 std::optional<mode_t> mode_at(const fs::path& path) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   return status.st_mode & permissions;
 }
 
-/// Opens a file that was not there before: a link that was put there is not followed.
+/// Creates a file that must not exist: links are not followed.
 int open_new(const fs::path& name, std::optional<mode_t> mode) {
-  constexpr mode_t owner_only_mode = 0600;  // until it has its mode, no one else looks into it
+  constexpr mode_t owner_only_mode = 0600;  // private until it has its final mode
   const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                 mode ? owner_only_mode : default_file_mode);
-  // A file system that has no modes keeps none.
+  // Some file systems have no modes.
   if (descriptor >= 0 && mode) static_cast<void>(::fchmod(descriptor, *mode));
   return descriptor;
 }
 
-/// Locks a new temporary; false where who clears up after killed programs was faster.
+/// Locks a new temporary file; false if a cleanup of stale files was faster.
 bool is_ours(int descriptor) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat status = {};
   return ::fstat(descriptor, &status) != 0 || status.st_nlink > 0;
 }
 
-/// Some file systems tell only when a file is closed that the disk is full; the lock must stay.
+/// Some file systems report a full disk only on close; the lock must stay.
 int closing_failure(int descriptor) {
   const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   return copy < 0 || ::close(copy) == 0 ? 0 : errno;
@@ -104,7 +104,7 @@ TemporaryFile::TemporaryFile(const fs::path& path) : path_(path) {
   refuse_errno(path, EEXIST);
 }
 
-/// One try under one name; false where the name was taken.
+/// Tries one name; false if it is taken.
 bool TemporaryFile::open_as(const fs::path& name) {
   name_ = name;
   cleanup_.emplace(name.string());
@@ -137,8 +137,8 @@ void TemporaryFile::commit() {
   committed_ = true;
 }
 
-/// Names of temporaries for the signal handler, in memory that is always there: a handler may not
-/// allocate. More files at a time than there are slots are written without a handler's care.
+/// Names of temporary files for the signal handler, in static memory: a handler may not allocate.
+/// Without a free slot a file is written, but not cleaned up.
 struct CleanupOnSignal::Slot {
   enum State { free, being_named, named };
   std::atomic<int> state = free;
@@ -156,8 +156,8 @@ constexpr std::array fatal_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIP
                                       SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2};
 constexpr std::string_view erase_line = "\r\x1b[K";
 
-/// Removes what is unfinished and ends the program as the signal would have: a shell sees 130 for
-/// SIGINT, 143 for SIGTERM.
+/// Removes temporary files and ends the program by the signal: a shell sees 130 for SIGINT, 143 for
+/// SIGTERM.
 void clean_up(int signal) {
   remove_temporary_files();
   if (line_on_terminal) {
@@ -168,7 +168,7 @@ void clean_up(int signal) {
   std::raise(signal);
 }
 
-/// Only where the signal would end the program: nohup and a handler set elsewhere keep theirs.
+/// Installs handlers only for default actions: nohup and other handlers keep theirs.
 void install_handlers() {
   for (const int signal : fatal_signals) {
     struct sigaction current = {};
@@ -219,8 +219,8 @@ void refuse_directory(const fs::path& path) {
 
 // ---------------------------------------------------------------- devices
 
-/// Whether `path` leads to a terminal, a pipe or a device. In /dev links count too: /dev/stdout is
-/// one, and must not be replaced.
+/// True if `path` is a terminal, a pipe or a device. In /dev also for links: /dev/stdout is one,
+/// and must not be replaced.
 bool is_device(const fs::path& path) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0) return false;
@@ -229,10 +229,10 @@ bool is_device(const fs::path& path) {
   return !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-/// A device that is being written to.
+/// A device open for writing.
 class DeviceWriting {
  public:
-  /// A pipe that nothing reads would be waited for.
+  /// Throws for a pipe without a reader: opening it would block.
   explicit DeviceWriting(const fs::path& path)
       : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) {
     if (descriptor_ < 0 && errno == ENXIO) {
@@ -251,7 +251,7 @@ class DeviceWriting {
     if (reason != 0) refuse_errno(path_, reason);
   }
 
-  /// Some tell only now that there is no room.
+  /// Some devices report only now that they are full.
   void close() {
     const int closed = ::close(descriptor_);
     descriptor_ = -1;
@@ -269,9 +269,9 @@ void write_to_device(const fs::path& path, const ContentWriter& content) {
   writing.close();
 }
 
-// ---------------------------------------------------------------- what killed programs left
+// ---------------------------------------------------------------- stale temporary files
 
-/// Removes a temporary that no program has locked.
+/// Removes a temporary file that is not locked.
 void remove_if_left(const fs::path& name) {
   const int descriptor = ::open(name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -295,7 +295,7 @@ void write_atomically(const fs::path& path, const ContentWriter& content) {
   if (is_device(path)) return write_to_device(path, content);
   refuse_directory(path);
   TemporaryFile temporary(path);
-  const auto directory = directory_to_sync(path.parent_path());  // which fails before the work
+  const auto directory = directory_to_sync(path.parent_path());  // fails before the work
   content([&](std::string_view bytes) { temporary.append(bytes); });
   temporary.commit();
   if (directory) directory->sync();

@@ -21,21 +21,20 @@ namespace {
 
 bool ends_plain_cell(char c) { return c == ',' || c == '\n'; }
 
-/// The decimals of the number that `token` spells; nothing where it has an exponent, too.
+/// The number of decimals in `token`; nothing if it has an exponent.
 std::optional<int> decimals_in(std::string_view token) {
   if (token.find_first_of("eE") != std::string_view::npos) return std::nullopt;
   const std::size_t point = token.find('.');
   return point == std::string_view::npos ? 0 : static_cast<int>(token.size() - point - 1);
 }
 
-// Whether a number may be a whole one that no double holds.
+// True if it may be an integer that no double holds.
 bool may_be_rounded(std::string_view token) {
   constexpr std::size_t fewest_digits = 16;
   return token.size() >= fewest_digits && token.find_first_of(".eE") == std::string_view::npos;
 }
 
-// What a cell keeps of a number that fast_float read from `token`; false where it needs to
-// know more.
+// Stores a number that fast_float parsed from `token`; false if the cell needs more than the value.
 bool keep(double& cell, double value, std::string_view) {
   cell = value;
   return true;
@@ -47,7 +46,7 @@ bool keep(Numeral& cell, double value, std::string_view token) {
   return fits;
 }
 
-// What a cell keeps of a number that the general reader read; false where it has no place for it.
+// Stores a number of the general parser; false if the cell cannot represent it.
 bool keep(double& cell, const Numeral& read) {
   cell = read.value;
   return !std::isnan(read.value);
@@ -57,7 +56,8 @@ bool keep(Numeral& cell, const Numeral& read) {
   return true;
 }
 
-/// Takes one cell off the front of `text`, up to its comma or line end; false where it is none.
+/// Parses one cell from the front of `text`, up to its comma or line end; false if it is not a
+/// number.
 template <class Cell>
 bool take_plain_cell(std::string_view& text, Cell& cell) {
   const char* const start = text.data();
@@ -66,7 +66,7 @@ bool take_plain_cell(std::string_view& text, Cell& cell) {
   const auto [stop, error] = fast_float::from_chars(start, end, value);
   const auto size = static_cast<std::size_t>(stop - start);
   const bool whole_cell = error == std::errc{} && (stop == end || ends_plain_cell(*stop));
-  // It has other rules for words than the general reader, and rounds whole numbers.
+  // fast_float has other rules for words than the general parser, and rounds integers.
   if (whole_cell && !may_be_rounded(text.substr(0, size)) && std::isfinite(value) &&
       keep(cell, value, text.substr(0, size))) {
     text.remove_prefix(size);
@@ -79,8 +79,8 @@ bool take_plain_cell(std::string_view& text, Cell& cell) {
   return result.fault == NumeralError::none && keep(cell, result.numeral);
 }
 
-/// Reads lines of `columns` cells into `cells`; false where they are not all numbers, or not as
-/// many in each line, or not as many as `cells` has room for.
+/// Parses lines of `columns` cells into `cells`; false if a cell is not a number, or if lines or
+/// cells do not match the expected count.
 template <class Cell>
 bool read_lines(std::string_view text, std::size_t columns, std::span<Cell> cells) {
   std::size_t column = 0;
@@ -96,7 +96,7 @@ bool read_lines(std::string_view text, std::size_t columns, std::span<Cell> cell
   return text.empty() && column == 0;
 }
 
-/// Some whole lines of a file.
+/// Some complete lines of a file.
 struct Piece {
   std::string_view text;
   std::size_t first_line = 0;
@@ -112,7 +112,7 @@ std::size_t lines_in(std::string_view text) {
   return lines;
 }
 
-/// The text in pieces, which are read side by side.
+/// Divides the text into pieces that are parsed in parallel.
 std::vector<Piece> pieces_of(std::string_view text) {
   constexpr std::size_t piece_size = std::size_t{1} << 20;
   std::vector<Piece> pieces;
@@ -134,7 +134,7 @@ std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(std::count(first.begin(), first.end(), ',')) + 1;
 }
 
-/// A file that has room for lines of as many cells as the first one.
+/// The lines of a file, with the first one's number of cells.
 struct PlainLines {
   Shape shape;
   std::vector<Piece> pieces;
@@ -146,13 +146,13 @@ std::optional<PlainLines> plain_lines(std::string_view text, const std::string& 
   PlainLines lines{.shape = {}, .pieces = pieces_of(text)};
   const Piece& last = lines.pieces.back();
   lines.shape = {last.first_line + last.lines, columns};
-  // A number and what ends it take two characters: lines that are cut short promise too much.
+  // A number and its separator take two characters: shorter lines do not fit the estimate.
   if (lines.shape[0] > (text.size() + 1) / 2 / columns) return std::nullopt;
-  element_count(lines.shape, where);  // or it is too large
+  element_count(lines.shape, where);  // throws if too large
   return lines;
 }
 
-/// Reads every piece straight into its place; false where not all of them are plain.
+/// Parses all pieces into their places; false if one of them is not plain.
 template <class Cell>
 bool read_pieces(const PlainLines& lines, std::span<Cell> cells) {
   const std::size_t columns = lines.shape[1];
@@ -206,14 +206,14 @@ bool has_text_in_margin(const Table& table) {
   return false;
 }
 
-/// What may stand over the column, or before the row, of that number: a word, the number itself, or
-/// another in quotes, as write_csv writes a label that is a number.
+/// True if the field may label the column or row of that number: it is a word, the number itself,
+/// or another number in quotes, as write_csv writes it.
 bool labels_position(const Field& field, std::size_t number, bool quotes_tell) {
   return csv::is_text(field) || field.text == std::to_string(number) ||
          (quotes_tell && field.quoted && !field.text.empty());
 }
 
-/// Whether the first row and the first column are the names of what stands beside them.
+/// True if the first row and column are labels.
 bool has_names_in_margins(const Table& table) {
   if (table.rows.size() < 2 || table.columns() < 2) return false;
   const bool quotes_tell = !table.at(1, 1).quoted;
@@ -235,14 +235,14 @@ bool is_labelled(const Table& table, const ReadOptions& wanted) {
     return one_more_each_way && csv::is_text(table.at(0, 0));
   }
   if (one_more_each_way || has_text_in_margin(table)) return true;
-  // A matrix of just the due size may have a blank for its first cell, and 1, 2, 3 beside it.
+  // A matrix of the expected size may have a blank in its first cell, and 1, 2, 3 beside it.
   const bool has_expected_size =
       expected && table.columns() == (*expected)[1] &&
       (table.rows.size() == (*expected)[0] || table.rows.size() == (*expected)[0] * wanted.stacked);
   return !has_expected_size && has_names_in_margins(table);
 }
 
-/// No labels at all rather than nothing but empty ones, or numbers that only count.
+/// Returns no labels if all are empty or only count.
 std::vector<std::string> informative_labels(std::vector<std::string> labels) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (!labels[i].empty() && labels[i] != std::to_string(i + 1)) return labels;
@@ -250,7 +250,7 @@ std::vector<std::string> informative_labels(std::vector<std::string> labels) {
   return {};
 }
 
-/// How many rows and columns of labels stand before the numbers.
+/// The number of label rows and columns before the numbers.
 struct Margin {
   std::size_t rows = 0;
   std::size_t columns = 0;
@@ -276,8 +276,7 @@ bool starts_like_a_word(std::string_view text) {
   return std::string_view("0123456789+-.,\"").find(text.front()) == std::string_view::npos;
 }
 
-/// Reads a table's cells and, where none of them may be lost, watches that all use the same decimal
-/// mark.
+/// Parses a table's cells and, if none may be kept as text, checks that all use one decimal mark.
 class CellReader {
  public:
   CellReader(const Table& table, const std::string& where, OnBadCell on_bad_cell)
@@ -350,7 +349,7 @@ ParsedArray read_table(const Table& table, const std::string& where, const Margi
   return written;
 }
 
-/// A file of words is no matrix, unless it is one of the expected size.
+/// A file of words is not a matrix, unless it has the expected size.
 void refuse_words(const ParsedArray& written, const ReadOptions& wanted, const std::string& where) {
   if (written.unread.empty()) return;
   const auto& expected = wanted.expected;
@@ -362,7 +361,7 @@ void refuse_words(const ParsedArray& written, const ReadOptions& wanted, const s
       fmt::format("{}: {}", where, refusal(NumeralError::not_a_number, written.unread.front())));
 }
 
-/// Twice as many cells in each row as are due, parted by commas: a word about decimal commas.
+/// A remark about decimal commas, if rows have twice the expected cells, separated by commas.
 std::string remark_on(const Table& table, const ParsedArray& written, const ReadOptions& wanted) {
   const auto& expected = wanted.expected;
   if (!expected || table.separator != ',' || written.shape[0] != (*expected)[0] ||
@@ -373,8 +372,8 @@ std::string remark_on(const Table& table, const ParsedArray& written, const Read
                      csv::decimal_commas_hint);
 }
 
-/// A file of one column with decimal commas has the look of two columns of whole numbers; only the
-/// size tells. Nothing where it is not such a file.
+/// A file of one column with decimal commas looks like two columns of integers; only the size
+/// tells. Nothing if it is not such a file.
 std::optional<ParsedArray> read_as_decimal_commas(const Table& table,
                                                   std::array<std::size_t, 2> expected) {
   if (table.separator != ',' || table.columns() != 2 || expected[1] != 1 ||
@@ -393,14 +392,14 @@ std::optional<ParsedArray> read_as_decimal_commas(const Table& table,
   return written;
 }
 
-/// Whether a plain matrix has a size that makes its margin labels or surplus, or its decimals a
+/// True if, for its size, a plain matrix may have labels, surplus cells, or decimals read as a
 /// column.
 bool size_is_ambiguous(const Shape& shape, std::array<std::size_t, 2> expected) {
   const bool has_surplus = shape[0] > expected[0] || shape[1] > expected[1];
   return has_surplus || (shape[1] == 2 && expected[1] == 1);
 }
 
-// "sep=;": a line for Excel, which the table does not need.
+// Skips "sep=;", a line for Excel.
 void skip_separator_line(std::string_view& text) {
   if (!text.starts_with("sep=") && !text.starts_with("SEP=")) return;
   const std::size_t end = text.find('\n');

@@ -30,7 +30,7 @@ bool is_all_text(std::span<const Field> fields) {
   return !fields.empty() && std::ranges::all_of(fields, is_text);
 }
 
-// 0, 1, 2 or 1, 2, 3: what programs write over columns that have no names.
+// 0, 1, 2 or 1, 2, 3: programs write these over unnamed columns.
 bool counts_up(std::span<const Field> fields) {
   for (const double first : {0.0, 1.0}) {
     double next = first;
@@ -47,13 +47,13 @@ bool are_alike(std::span<const Field> a, std::span<const Field> b) {
   return std::ranges::equal(a, b, {}, &Field::text, &Field::text);
 }
 
-// Names over the columns, and just the expected rows below: what begins a row is its name.
+// Column names, and exactly the expected rows below: rows begin with their names.
 bool is_labelled(const Table& table, std::size_t rows, std::size_t stacked) {
   const bool names_columns = is_blank(fields_of(table, table.rows.front()).front());
   return names_columns && (table.rows.size() == rows + 1 || table.rows.size() == rows + stacked);
 }
 
-// Titles go where just the expected rows are left, or as many and a row of names for each matrix.
+// Drops titles if that leaves exactly the expected rows, or these and a row of names per matrix.
 void drop_titles(Table& table, std::array<std::size_t, 2> expected, std::size_t stacked) {
   std::vector<Row> kept;
   for (const Row& row : table.rows) {
@@ -71,8 +71,8 @@ bool begins_with_name(const Table& table, const Row& row, std::size_t columns) {
   return row.size == columns + 1 && is_text(table.fields[row.first]);
 }
 
-// Whether every row but the first has a number, or a blank, under each of so many names; blanks
-// that a spreadsheet put behind them don't count.
+// True if every row but the first has a number or blank under each of so many names; trailing
+// blanks of a spreadsheet do not count.
 bool fit_under_names(const Table& table, std::size_t columns) {
   return std::ranges::all_of(std::span(table.rows).subspan(1), [&](const Row& row) {
     return begins_with_name(table, row, columns) ||
@@ -81,7 +81,7 @@ bool fit_under_names(const Table& table, std::size_t columns) {
   });
 }
 
-// The same names, or numbers of columns, over each of several matrices: the first are enough.
+// Each matrix repeats the same names or column numbers: the first are enough.
 void drop_repeated_names(Table& table, std::size_t rows, std::size_t stacked) {
   if (stacked == 1 || table.rows.size() != rows + stacked) return;
   const auto first = fields_of(table, table.rows.front());
@@ -176,8 +176,8 @@ void drop_last_blank_rows(Table& table, std::size_t rows_to_keep) {
   }
 }
 
-/// In a file of one column an empty line can be a blank cell. The expected number of rows decides;
-/// without it, only those between two numbers are cells.
+/// In a file of one column an empty line may be a blank cell. The expected number of rows decides;
+/// without it, only lines between two numbers are cells.
 void resolve_blank_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected) {
   const auto is_blank = [&table](const Row& row) { return is_blank_row(table, row); };
   const auto blank_rows =
@@ -199,7 +199,7 @@ bool is_empty(const Table& table, const Row& row) {
                      [](const Field& field) { return field.text.empty() && !field.quoted; });
 }
 
-// The margin of labels that a table seems to have: its first cell is empty, the row is not.
+// The apparent margin of labels: the first cell is empty, the row is not.
 std::size_t margin_of(const Table& table) {
   const auto row = std::find_if_not(table.rows.begin(), table.rows.end(),
                                     [&](const Row& one) { return is_empty(table, one); });
@@ -208,8 +208,8 @@ std::size_t margin_of(const Table& table) {
 
 bool is_blank_field(const Field& field) { return field.text.empty() && !field.quoted; }
 
-// Spreadsheets save rows and columns in which nothing stands around those that count. They go where
-// exactly the expected matrix is left; a matrix of another size, or on its side, stays as it is.
+// Spreadsheets save empty rows and columns around the data. They are dropped if exactly the
+// expected matrix remains; matrices of another size, or transposed, stay unchanged.
 void drop_surplus(Table& table, std::array<std::size_t, 2> expected) {
   const std::size_t margin = margin_of(table);
   const std::size_t rows = expected[0] + margin;
@@ -236,8 +236,8 @@ void refuse_empty_table(const Table& table, const std::string& where) {
                    ": the file is empty: write one row of numbers a line, such as 0.5,0.25");
 }
 
-// Numbers with decimal commas between commas: of whole numbers a row has fewer cells, of others
-// more, up to two for each.
+// True if commas may be both decimal marks and separators: a row then has one cell for each
+// integer, and two for each other number.
 bool may_be_decimal_commas(const Table& table, std::optional<std::array<std::size_t, 2>> expected) {
   return table.separator == ',' && expected && std::ranges::all_of(table.rows, [&](const Row& row) {
            return row.size >= (*expected)[1] && row.size <= 2 * (*expected)[1];
@@ -276,12 +276,12 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// What begins a formula, and its full-width twins, which some spreadsheets read alike.
+// Characters that begin a formula, and the full-width forms that some spreadsheets accept.
 constexpr std::array starts = {"="sv,  "+"sv,  "-"sv,  "@"sv,  "\t"sv, "\r"sv,
                                "\n"sv, "＝"sv, "＋"sv, "－"sv, "＠"sv};
 
-// Blanks of every kind, and what is not seen: controls, marks of direction, soft hyphens, zero
-// widths. A spreadsheet may pass over them.
+// Blanks and invisible characters: controls, directional marks, soft hyphens, zero widths. A
+// spreadsheet may skip them.
 bool is_skipped(CodePoint code) {
   return code != bad_byte && (is_invisible(code) || category_group(code) == 'Z');
 }
@@ -291,8 +291,7 @@ bool starts_formula(std::string_view text) {
                      [&](std::string_view start) { return text.starts_with(start); });
 }
 
-/// Whether a spreadsheet might take `label` for a formula, once the apostrophes that already guard
-/// it are taken off.
+/// True if a spreadsheet might run `label` as a formula, ignoring existing apostrophes before it.
 bool needs_guard(std::string_view label) {
   label.remove_prefix(std::min(label.find_first_not_of('\''), label.size()));
   while (!label.empty() && !starts_formula(label)) {
@@ -325,12 +324,12 @@ std::string label_of(std::string_view cell) {
 }
 namespace {
 
-constexpr char blanks = ' ';                     // the separator of a file in which no other occurs
-constexpr std::string_view separators = "\t;,";  // the likeliest first, where a file has several
+constexpr char blanks = ' ';                     // the separator if no other occurs
+constexpr std::string_view separators = "\t;,";  // the most likely first
 
-// ---------------------------------------------------------------- which separator
+// ---------------------------------------------------------------- separator
 
-/// How often one separator stands in the lines of a file.
+/// How often a separator occurs in the lines of a file.
 struct SeparatorCount {
   std::size_t in_first_line = 0;
   std::size_t in_this_line = 0;
@@ -350,7 +349,7 @@ void close_line(SeparatorCounts& separator_counts, bool first_line) {
   }
 }
 
-/// Counts what stands outside quotes. The start of a long file says enough about all of it.
+/// Counts separators outside quotes. The beginning of a long file is representative.
 SeparatorCounts count_separators(std::string_view text) {
   constexpr std::size_t enough = 1 << 16;
   SeparatorCounts separator_counts;
@@ -375,7 +374,7 @@ SeparatorCounts count_separators(std::string_view text) {
   return separator_counts;
 }
 
-/// The separator that parts every line alike; else the one found in most lines.
+/// The separator with equal counts in every line; else the one in most lines.
 char separator_of(std::string_view text) {
   const SeparatorCounts separator_counts = count_separators(text);
   for (std::size_t kind = 0; kind < separators.size(); ++kind) {
@@ -391,7 +390,7 @@ char separator_of(std::string_view text) {
 
 // ---------------------------------------------------------------- text → table of fields
 
-/// Walks through a text and takes it apart, row by row.
+/// Splits a text into rows of fields.
 class Splitter {
  public:
   Splitter(std::string_view text, const std::string& where) : text_(text), where_(where) {
@@ -418,7 +417,7 @@ class Splitter {
     while (pos_ < text_.size() && text_[pos_] == ' ') ++pos_;
   }
 
-  /// A line of numbers with blanks between them; "#" opens a comment, as NumPy writes it.
+  /// Splits a line at blanks; "#" begins a comment, as NumPy writes it.
   void split_line() {
     Row row{.line = line_, .first = table_.fields.size()};
     const std::size_t end = std::min(text_.find_first_of("\r\n", pos_), text_.size());
@@ -450,7 +449,7 @@ class Splitter {
     row.size = table_.fields.size() - row.first;
     table_.rows.push_back(row);
     skip_line_end();
-    // Rows are about equally long, the first one often shorter: it holds labels.
+    // Rows are about equally long; the first one, with labels, is often shorter.
     if (table_.rows.size() == 2) table_.fields.reserve(text_.size() / pos_ * table_.fields.size());
   }
 

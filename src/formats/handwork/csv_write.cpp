@@ -11,7 +11,7 @@
 namespace qkv::inline formats {
 namespace {
 
-/// The room that a cell and the mark behind it want.
+/// The largest size of a cell with its separator.
 std::size_t widest_cell(const CsvOptions& options) {
   if (!options.digits) return max_shortest_length + 1;
   return max_fixed_length(*options.digits) + 1;
@@ -28,8 +28,8 @@ void refuse_mismatched_sizes(const CsvMatrix& matrix, const CsvOptions& options)
   if (options.digits && *options.digits < 0) throw std::logic_error("to_csv: digits below 0");
 }
 
-/// A label that is a number, but not that of its place, stands in quotes: so a reader that does not
-/// know the size tells it from a cell.
+/// A numeric label other than its own index is quoted, so that readers that do not know the size
+/// can tell it from a cell.
 std::string label_at(std::string_view label, std::size_t place) {
   const bool is_number = parse_cell(label, decimal_mark_of(label)).fault == NumeralError::none;
   if (!is_number || label == std::to_string(place + 1)) return csv::label_cell(label);
@@ -45,8 +45,8 @@ void append_column_labels(std::string& text, const CsvMatrix& matrix) {
   text += '\n';
 }
 
-/// Appends one row's cells. `room` is scratch space that holds at least the widest cell; it goes
-/// into the text whenever it is too full for one more.
+/// Appends one row's cells. `room` is scratch space for at least the widest cell; it is flushed to
+/// the text when it may be too full for another one.
 void append_cells(std::string& text, std::span<const double> cells, const CsvOptions& options,
                   std::span<char> room) {
   char* const start = room.data();
@@ -78,7 +78,7 @@ std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::s
   constexpr std::size_t room_size = 1 << 14;
   std::vector<char> room(std::max(room_size, widest_cell(options)));
   const bool labelled = is_labelled(matrix, options);
-  constexpr std::size_t typical_cell_bytes = 21;  // a sign, 17 digits, a point and a comma
+  constexpr std::size_t typical_cell_bytes = 21;  // sign, 17 digits, point and comma
   std::string text;
   text.reserve(typical_cell_bytes * (end - begin) * (matrix.columns + 1));
   for (std::size_t i = begin; i < end; ++i) {
@@ -91,7 +91,7 @@ std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::s
 
 }  // namespace
 
-// Pieces of rows become text side by side, and go to the sink in their order.
+// Pieces of rows are formatted in parallel, and written in order.
 void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& sink) {
   refuse_mismatched_sizes(matrix, options);
   if (is_labelled(matrix, options)) {
@@ -100,7 +100,7 @@ void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& s
     sink(labels);
   }
   constexpr std::size_t numbers_in_piece = 1 << 14;
-  constexpr std::size_t operations = 64;  // for the digits of one number
+  constexpr std::size_t operations = 64;  // per number, to format its digits
   const std::size_t rows = std::max<std::size_t>(1, numbers_in_piece / (matrix.columns + 1));
   const auto piece = [&](std::size_t i) {
     return rows_text(matrix, options, i * rows, std::min(matrix.rows, (i + 1) * rows));

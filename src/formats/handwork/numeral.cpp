@@ -15,7 +15,7 @@ namespace qkv::inline formats {
 namespace {
 
 constexpr std::string_view root_sign = "\u221A";
-constexpr std::string_view minus_sign = "\u2212";  // what typeset pages print for a minus
+constexpr std::string_view minus_sign = "\u2212";  // a typeset minus
 constexpr NumeralResult no_number = {.fault = NumeralError::not_a_number};
 
 bool take(std::string_view& text, std::string_view what) {
@@ -24,7 +24,7 @@ bool take(std::string_view& text, std::string_view what) {
   return true;
 }
 
-/// A number without a sign, 0.5 or 1e-3; nothing where there is none.
+/// A number without a sign, 0.5 or 1e-3; nothing if it is none.
 std::optional<double> plain(std::string_view text, DecimalMark mark) {
   const bool has_digit_first =
       !text.empty() && (text[0] == '.' || text[0] == ',' || (text[0] >= '0' && text[0] <= '9'));
@@ -33,7 +33,7 @@ std::optional<double> plain(std::string_view text, DecimalMark mark) {
   return result.numeral.value;
 }
 
-/// What may stand above or below the line of a fraction: 3, √2, 2√3, √(2), sqrt(2).
+/// The value of a numerator or denominator: 3, √2, 2√3, √(2), sqrt(2).
 std::optional<double> part_value(std::string_view text, DecimalMark mark) {
   text = trimmed(text);
   std::size_t root = text.find(root_sign);
@@ -91,7 +91,7 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
   return exactly(minus ? -value : value);
 }
 
-// As pages and word processors write it: dashes for a minus, blanks that no key makes around it.
+// Replaces typographic characters of pages and word processors: dashes for a minus, special blanks.
 std::string in_plain_characters(std::string_view text) {
   std::string plain;
   bool blank = false;
@@ -162,11 +162,11 @@ Numeral keep_bad_cell(ParsedArray& written, std::string_view text) {
 namespace {
 
 constexpr std::string_view infinity_sign = "\u221e";
-constexpr long max_exponent = 1'000'000;  // far outside a double, far inside an int
+constexpr long max_exponent = 1'000'000;  // far beyond doubles, far within int
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Takes a sign off the front of `text`; true where it was a minus.
+/// Removes a sign from the front of `text`; true if it was a minus.
 bool take_sign(std::string_view& text) {
   if (text.starts_with('-') || text.starts_with('+')) {
     const bool minus = text.front() == '-';
@@ -183,7 +183,7 @@ bool same_word(std::string_view text, std::string_view small) {
                     [](char a, char b) { return ascii_lowercase(a) == b; });
 }
 
-/// The value of a word that stands for a number.
+/// The value of a word such as inf or nan.
 std::optional<double> word_value(std::string_view text) {
   if (text.empty() || is_digit(text.front())) return std::nullopt;
   if (same_word(text, "inf") || same_word(text, "infinity") || text == infinity_sign) {
@@ -193,11 +193,11 @@ std::optional<double> word_value(std::string_view text) {
   return std::nullopt;
 }
 
-/// The parts of a number in digits, its sign taken off.
+/// The parts of an unsigned number in digits.
 struct Parts {
   std::size_t whole_digits = 0;
   std::size_t fraction_digits = 0;
-  std::size_t digits_end = 0;  ///< where the digits and the mark end, and an exponent may begin
+  std::size_t digits_end = 0;  ///< the end of digits and mark, where an exponent may begin
   long exponent = 0;
   bool scientific = false;
 };
@@ -208,7 +208,7 @@ std::size_t digits_from(std::string_view text, std::size_t start) {
   return end - start;
 }
 
-/// The exponent after its "e"; nothing where it is not a sign and digits to the end.
+/// The exponent after "e"; nothing if it is not a sign and digits up to the end.
 std::optional<long> read_exponent(std::string_view text) {
   const bool minus = take_sign(text);
   if (text.empty() || digits_from(text, 0) != text.size()) return std::nullopt;
@@ -235,7 +235,7 @@ std::optional<Parts> split_parts(std::string_view text, char mark) {
   return parts;
 }
 
-/// The same number with a point and a plain exponent, as std::from_chars wants it.
+/// The same number with a point and a plain exponent, for std::from_chars.
 std::string plain_spelling(std::string_view text, const Parts& parts) {
   std::string plain(text.substr(0, parts.digits_end));
   std::replace(plain.begin(), plain.end(), ',', '.');
@@ -243,8 +243,8 @@ std::string plain_spelling(std::string_view text, const Parts& parts) {
   return plain;
 }
 
-/// Whether a number out of a double's range is too large for it, and not too small: whether its
-/// first digit that is not 0 stands before the point, once the exponent has moved it.
+/// True if a number outside a double's range is too large rather than too small: its first nonzero
+/// digit is before the point, after the exponent is applied.
 bool is_huge(std::string_view text, const Parts& parts) {
   long before_point = static_cast<long>(parts.whole_digits);
   for (const char c : text.substr(0, parts.digits_end)) {
@@ -259,7 +259,7 @@ bool needs_plain_spelling(std::string_view text, const Parts& parts, DecimalMark
          (parts.scientific && text.find(minus_sign, parts.digits_end) != std::string_view::npos);
 }
 
-/// The digits' value; nothing where it is too large for a double.
+/// The value of the digits; nothing if it is too large for a double.
 std::optional<double> digits_value(std::string_view text, const Parts& parts, DecimalMark mark) {
   std::string plain;
   std::string_view source = text;
@@ -280,9 +280,9 @@ std::int16_t decimals_of(const Parts& parts) {
   return static_cast<std::int16_t>(std::clamp(fraction - parts.exponent, -most, most));
 }
 
-constexpr std::size_t min_rounded_digits = 16;  // 2^53 has as many
+constexpr std::size_t min_rounded_digits = 16;  // as many as 2^53 has
 
-/// The fewest digits that tell a whole number's double, without zeros behind them.
+/// The shortest digits that identify an integer's double, without trailing zeros.
 std::string short_digits(double value) {
   std::array<char, 32> text;
   const auto end =
@@ -296,7 +296,7 @@ std::string short_digits(double value) {
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7f;
-  // U+0080 to U+009F: a terminal may obey them.
+  // U+0080 to U+009F are control characters of terminals.
   return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 

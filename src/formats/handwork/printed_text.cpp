@@ -23,17 +23,17 @@ inline constexpr std::string_view white = " \t\r\n";
 
 inline constexpr std::string_view fit_example = "paste numbers, such as [[1, 2], [3, 4]]";
 
-/// A pasted text with its name, so that a place in it can be turned into a line.
+/// A printed text with its name, to report the line of an error.
 struct Source {
   std::string_view text;
   const std::string& where;
   ParsedArray* unread =
-      nullptr;  ///< keeps the texts of cells that are no numbers, where they are kept
+      nullptr;  ///< stores the texts of cells that are not numbers, if they are kept
 
   [[noreturn]] void refuse(std::size_t pos, std::string_view why) const;
 };
 
-/// A piece of the text by its place.
+/// A range of the text.
 struct Piece {
   std::size_t start = 0;
   std::size_t end = 0;
@@ -41,7 +41,7 @@ struct Piece {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Letters of any alphabet: whatever is not ASCII counts as one.
+/// Letters of any alphabet: non-ASCII bytes count as letters.
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
 }
@@ -52,8 +52,7 @@ void Source::refuse(std::size_t pos, std::string_view why) const {
   throw InputError(fmt::format("{}: line {}: {}", where, line, why));
 }
 
-/// A number or a truth value, or what is kept of a cell that is neither; a place of the source is
-/// for the message.
+/// A number or boolean, or the placeholder of a cell that is kept as text; `pos` is for messages.
 Numeral read_number(std::string_view token, const Source& source, std::size_t pos) {
   if (token == "True" || token == "true") return {.value = 1};
   if (token == "False" || token == "false") return {.value = 0};
@@ -63,9 +62,9 @@ Numeral read_number(std::string_view token, const Source& source, std::size_t po
   return keep_bad_cell(*source.unread, token);
 }
 
-constexpr std::size_t max_depth = 32;  // as many axes as NumPy 1 has
+constexpr std::size_t max_depth = 32;  // NumPy 1's limit of axes
 
-/// Reads nested lists of numbers, and checks that lists of one level are of one size.
+/// Parses nested lists of numbers; lists of one level must have equal size.
 class BracketReader {
  public:
   BracketReader(const Source& source, std::size_t start) : source_(source), pos_(start) {}
@@ -128,7 +127,7 @@ class BracketReader {
     if (sizes_.size() < open_.size()) sizes_.push_back(0);
   }
 
-  /// Ends the list on top, which stands at `pos`.
+  /// Closes the innermost list, at `pos`.
   void close_list(std::size_t pos) {
     const std::size_t depth = open_.size() - 1;
     const std::size_t size = open_.back();
@@ -144,7 +143,7 @@ class BracketReader {
                                     pluralise(sizes_[depth], what)));
   }
 
-  /// A list without lists in it: one row, or with semicolons MATLAB's rows.
+  /// Parses a list without nested lists: one row or, with semicolons, MATLAB's rows.
   void read_innermost(const Piece& inside) {
     const std::vector<Piece> rows = rows_of(inside);
     if (rows.empty()) return read_row(inside);
@@ -153,7 +152,7 @@ class BracketReader {
     close_list(inside.end);
   }
 
-  /// MATLAB's rows; none where the line breaks are there only because the row was too long.
+  /// MATLAB's rows; empty if the line breaks only wrap one long row.
   std::vector<Piece> rows_of(const Piece& inside) const {
     const std::string_view text = text_of(inside);
     const bool semicolons = text.find(';') != npos;
@@ -168,8 +167,8 @@ class BracketReader {
     return {};
   }
 
-  /// Whether a person typed one row a line: no comma leads over a line's end, and the lines are
-  /// too short to have been broken by a printer. Inside other brackets lines are never rows.
+  /// True if each line is a row: no comma crosses a line's end, and lines are too short to be
+  /// wrapped by a printer. In nested brackets lines are never rows.
   bool lines_are_rows(const std::vector<Piece>& lines) const {
     constexpr std::size_t printers_break_at = 50;
     if (!open_.empty() || lines.size() < 2) return false;
@@ -228,15 +227,15 @@ class BracketReader {
 
   const Source& source_;
   std::size_t pos_;
-  std::vector<std::size_t> open_ = {};        // how many items each open list has so far
-  std::vector<std::size_t> open_start_ = {};  // and where it begins
+  std::vector<std::size_t> open_ = {};        // the number of items of each open list so far
+  std::vector<std::size_t> open_start_ = {};  // and its start
   Shape sizes_ = {};                          // by depth; 0 until a list of that depth has ended
   std::size_t number_depth_ = 0;              // 0 until the first number
   Numerals cells_ = {};
 };
 
-/// The end of one argument of a call, such as `dtype=float32` or `grad_fn=<MmBackward0>`; npos
-/// where there is none.
+/// The end of one argument of a call, such as `dtype=float32` or `grad_fn=<MmBackward0>`; npos if
+/// there is none.
 std::size_t skip_argument(std::string_view text, std::size_t pos) {
   while (pos < text.size() && (is_letter(text[pos]) || is_digit(text[pos]))) ++pos;
   if (pos >= text.size() || text[pos] != '=') return npos;
@@ -248,7 +247,7 @@ std::size_t skip_argument(std::string_view text, std::size_t pos) {
   return std::min(text.find_first_of(",) \t\r\n", pos), text.size());
 }
 
-/// After the matrix there may be what ends its call, and nothing that could change its numbers.
+/// Only the end of a call may follow the matrix, and nothing that could change its numbers.
 void refuse_rest(const Source& source, std::size_t pos) {
   constexpr std::string_view endings = " \t\r\n),;>";
   for (;;) {
@@ -265,8 +264,8 @@ void refuse_rest(const Source& source, std::size_t pos) {
   }
 }
 
-/// Where the first bracket of a matrix stands, if nothing but a name, a prompt or a call leads up
-/// to it: "A = [", "tensor([", ">>> np.array([", "Out[3]: array([".
+/// The position of a matrix's first bracket, if only a name, a prompt or a call precedes it: "A =
+/// [", "tensor([", ">>> np.array([", "Out[3]: array([".
 std::optional<std::size_t> opening_bracket(std::string_view text) {
   std::size_t pos = std::min(text.find_first_not_of(white), text.size());
   for (const std::string_view prompt : {"Out[", "In ["}) {
@@ -287,9 +286,9 @@ std::optional<std::size_t> opening_bracket(std::string_view text) {
   return std::nullopt;
 }
 
-/// Reads the nested lists that open at `start`, as NumPy, PyTorch, Python and MATLAB write them,
-/// and checks that lists of one level are of one size. After them there may be what ends a call,
-/// and nothing that could change the numbers. Throws InputError with the line.
+/// Parses the nested lists that open at `start`, as NumPy, PyTorch, Python and MATLAB write them;
+/// lists of one level must have equal size. Only the end of a call may follow, and nothing that
+/// could change the numbers. Throws InputError with the line.
 ParsedArray read_brackets(const Source& source, std::size_t start) {
   BracketReader reader(source, start);
   ParsedArray written = reader.read();
@@ -297,8 +296,8 @@ ParsedArray read_brackets(const Source& source, std::size_t start) {
   return written;
 }
 
-/// Reads rows that stand under "A =", under a common factor such as "1.0e+03 *", or in blocks under
-/// "Columns 1 through 8".
+/// Parses rows under "A =", with a common factor such as "1.0e+03 *", or in blocks under "Columns 1
+/// through 8".
 class DisplayReader {
  public:
   explicit DisplayReader(const Source& source) : source_(source) {}
@@ -314,13 +313,13 @@ class DisplayReader {
     return joined();
   }
 
-  /// Whether this line is one that bare rows of numbers do not have.
+  /// True for lines that do not occur in bare rows of numbers.
   static bool is_display_line(std::string_view line) {
     return !heading(line).empty() || is_block_title(line) || line.ends_with('*') || is_note(line);
   }
 
  private:
-  /// "A =" of "A = 1 2"; empty where the line does not begin so.
+  /// "A =" of "A = 1 2"; empty if the line does not begin so.
   static std::string_view heading(std::string_view line) {
     if (line.empty() || !is_letter(line[0])) return {};
     const std::size_t equals = line.find('=');
@@ -330,7 +329,7 @@ class DisplayReader {
 
   static bool is_block_title(std::string_view line) { return line.starts_with("Column"); }
 
-  /// Lines that say what kind of matrix it is.
+  /// True for lines that describe the kind of matrix.
   static bool is_note(std::string_view line) {
     return line == "Diagonal Matrix" || line == "Permutation Matrix" || line.starts_with("[torch.");
   }
@@ -353,7 +352,7 @@ class DisplayReader {
     read_row(line, piece.start);
   }
 
-  /// "1.0e+03 *": every number that follows is to be taken a thousand times.
+  /// "1.0e+03 *": all following numbers are multiplied by 1000.
   void read_factor(std::string_view line, std::size_t pos) {
     const Numeral factor = read_number(trimmed(line.substr(0, line.size() - 1)), source_, pos);
     const double power = std::round(std::log10(factor.value));
@@ -364,7 +363,7 @@ class DisplayReader {
     factor_exponent_ = static_cast<int>(power);
   }
 
-  /// The number times the common factor, exactly: the factor goes into its exponent.
+  /// The number times the common factor, exactly: the factor is added to its exponent.
   Numeral scaled(std::string_view token, std::size_t pos) const {
     const Numeral plain = read_number(token, source_, pos);
     const bool has_digits = std::isfinite(plain.value) && !plain.scientific;
@@ -433,8 +432,8 @@ class DisplayReader {
   int factor_exponent_ = 0;
 };
 
-/// Whether a line of the text is one that bare rows of numbers do not have: "A =", "Columns 1
-/// through 8".
+/// True if the text has lines that do not occur in bare rows of numbers: "A =", "Columns 1 through
+/// 8".
 bool has_display_lines(std::string_view text) {
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
@@ -444,8 +443,8 @@ bool has_display_lines(std::string_view text) {
   return false;
 }
 
-/// Reads what MATLAB and Octave display: rows that stand under "A =", under a common factor such as
-/// "1.0e+03 *", or in blocks under "Columns 1 through 8". Throws InputError with the line.
+/// Parses what MATLAB and Octave display: rows under "A =", with a common factor such as "1.0e+03
+/// *", or in blocks under "Columns 1 through 8". Throws InputError with the line.
 ParsedArray read_display(const Source& source) { return DisplayReader(source).read(); }
 
 }  // namespace
@@ -466,7 +465,7 @@ void refuse_abbreviated(const Source& source) {
                 "torch.set_printoptions(profile=\"full\")");
 }
 
-/// Whether the first cell is empty or quoted: then it is CSV, where "..." may be a label.
+/// True if the first cell is empty or quoted: then it is CSV, where "..." may be a label.
 bool looks_like_csv(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   return first != npos && std::string_view(",;\t\"").find(text[first]) != npos;
@@ -487,7 +486,7 @@ ParsedArray read_printed_text_with(std::string_view text, const std::string& whe
                                    const ReadOptions& wanted) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-  ParsedArray unread;  // for the texts of cells that are no numbers
+  ParsedArray unread;  // for the texts of cells that are not numbers
   const Source source{.text = text,
                       .where = where,
                       .unread = wanted.on_bad_cell == OnBadCell::kept ? &unread : nullptr};

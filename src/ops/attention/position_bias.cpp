@@ -217,8 +217,8 @@ namespace {
 
 constexpr OptionRule alibi_options[] = {align_option};
 
-// The exponent of 2 in head k's slope, from 0: −8(k + 1)/h as in the paper if h is a power of two.
-// Else the slopes of the next lower power, then every other one of its double.
+// The exponent of 2 in the slope of head k of h, k from 0. It is −8(k + 1)/h as in the paper if h
+// is a power of two; else the slopes of the next lower power, then every other one of its double.
 struct SlopePower {
   double upper, lower;
 

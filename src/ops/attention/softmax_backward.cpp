@@ -187,7 +187,7 @@ constinit const Operation normalise_gradient = gradient_of<Gradient<NormaliseBac
               "counts for nothing.",
 });
 
-// A sink takes weight from each line of its head; so its gradient has the opposite sign.
+// A sink's gradient: minus the sum over its head's lines of the sink's weight · Σ_j w_j · dw_j.
 struct GradSinks {
   static Form form(const Call&) {
     return {{"query key", "1 inner", "query key"},

@@ -245,7 +245,7 @@ constexpr Mistake gradient_step_mistakes[] = {
      "Take the rate times the gradient away.", divided},
 };
 
-// The gradient to the weight is unchanged; that to its gradient is times minus the rate.
+// W_new = W − rate · G: dW = dW_new, dG = −rate · dW_new.
 struct ByRate {
   static Form form(const Call& call) {
     return {{"row column"}, "row column", fmt::format("−{} · {{0}}", rate_of(call))};

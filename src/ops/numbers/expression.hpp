@@ -52,7 +52,7 @@ class Expression {
   const CellPlace& place() const { return node_->place; }  ///< for cells only
   /// Empty for numbers and cells.
   const std::vector<Expression>& parts() const { return node_->parts; }
-  std::size_t strides() const { return node_->strides; }  ///< to evaluate the term
+  std::size_t strides() const { return node_->strides; }  ///< the number of steps to evaluate it
   /// Equal for copies of one term, different for two equal terms. `is_shared`: copies exist.
   const void* identity() const { return node_.get(); }
   bool is_shared() const { return node_.use_count() > 1; }
