@@ -118,8 +118,7 @@ std::string in_our_words(const CLI::App& app, const CLI::ParseError& error) {
   return line;
 }
 
-/// The error message for a usage error, in one line: what to write instead, and where to find
-/// examples.
+/// The message for a usage error, in one line: what to write instead, and where to find help.
 std::string usage_error(const CLI::App& root, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = root.get_subcommands();
   const CLI::App& app = chosen.empty() ? root : *chosen.front();
@@ -160,7 +159,7 @@ constexpr std::size_t narrowest = 20;    // still readable
 
 // Wraps long lines with a hanging indent: below the description of an option, or at the margin.
 std::string laid_out(const std::string& text, std::size_t column) {
-  const std::size_t width = terminal(ColourMode::never).width;
+  const std::size_t width = output_terminal(ColourMode::never).width;
   std::string result;
   std::size_t begin = 0;
   while (begin < text.size()) {
@@ -329,7 +328,6 @@ bool may_be_requested(const Command& command, const std::vector<std::string>& wo
   });
 }
 
-// A command with its declared options.
 struct PreparedCommand {
   PreparedCommand(const Command& which, CLI::App& app, const CommonOptions& common)
       : command(which), options(app), run(which.setup(options, common)) {}

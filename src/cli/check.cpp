@@ -97,7 +97,7 @@ void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& o
   } else if (all.size() > 1) {
     print_lines(all, scheme_of(options, loaded));
   } else {
-    const Terminal output = terminal(common.colour);
+    const Terminal output = output_terminal(common.colour);
     print(checked_text(*all.front().report, {.width = output.width,
                                              .colour = output.colour,
                                              .answers = answers,

@@ -35,8 +35,7 @@ struct CompareOptions {
   bool json = false;
 };
 
-// True if the name is a lesson of the course, a model with a text, or neither a directory nor a
-// file of numbers.
+// True for a lesson of the course, a model with a text, and a path that holds no numbers.
 bool is_lesson(const std::string& name, const CompareOptions& options) {
   if (!options.lesson.model.empty() && name == options.lesson.model) return true;
   const LessonChanges& changes = options.lesson.changes;
@@ -192,7 +191,7 @@ int run(const CompareOptions& options, const CommonOptions& common) {
   } else {
     print(compared_text(
         comparison, sides.actual, sides.desired,
-        {.width = terminal(common.colour).width, .check_command = check_command(options)}));
+        {.width = output_terminal(common.colour).width, .check_command = check_command(options)}));
   }
   return comparison.same() ? 0 : 1;
 }

@@ -185,7 +185,7 @@ int run(const ExplainOptions& options, const CommonOptions& common) {
     print(json_text(loaded.lesson, loaded.trace, worked, cell, seen));
     return 0;
   }
-  const std::size_t width = terminal(common.colour).width;
+  const std::size_t width = output_terminal(common.colour).width;
   print(plain_text(loaded.trace, worked, cell, width));
   if (seen) print(sensitivity_lines(*seen, loaded.trace, options.digits, width));
   return 0;

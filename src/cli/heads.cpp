@@ -73,7 +73,7 @@ int run(const HeadsOptions& options, const CommonOptions& common) {
     print(sanitise_json(heads_json(loaded.lesson, loaded.trace, habits)));
   } else {
     print(heads_text(loaded.lesson, loaded.trace, habits,
-                     {.width = terminal(common.colour).width, .digits = options.digits}));
+                     {.width = output_terminal(common.colour).width, .digits = options.digits}));
   }
   return 0;
 }

@@ -103,7 +103,6 @@ std::string names_of(const LessonsOptions& options, const std::vector<Lesson>& l
   return text;
 }
 
-// The lesson's file, unchanged.
 std::string source_of(const std::string& name) {
   for (const BuiltInLesson& built_in : built_in_lessons()) {
     if (built_in.name == name) return std::string(built_in.toml);
@@ -131,7 +130,7 @@ std::string listing(const LessonsOptions& options, const CommonOptions& common) 
   const std::vector<Lesson> lessons = wanted_lessons(options);
   if (options.names) return names_of(options, lessons);
   if (options.json) return json_text(lessons);
-  const Terminal output = terminal(common.colour);
+  const Terminal output = output_terminal(common.colour);
   return options.lesson.empty() ? course(lessons, output) : about(lessons.front(), output);
 }
 

@@ -50,7 +50,7 @@ bool lint_one(const std::string& file, const LintOptions& options) {
 
 int run(const LintOptions& options, const CommonOptions& common) {
   if (options.operations) {
-    print(operations_text(terminal(common.colour).width));
+    print(operations_text(output_terminal(common.colour).width));
     return 0;
   }
   if (options.files.empty()) {

@@ -61,7 +61,6 @@ void refuse_to_replace(const ReportCommandOptions& options) {
                   options.file));
 }
 
-// The command that makes this page.
 std::string command_of(const ReportCommandOptions& options, const Lesson& lesson) {
   std::string words = "qkv report " + lesson.asked;
   for (const std::string& step : options.steps) words += " --step " + shell_word(step);

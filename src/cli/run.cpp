@@ -55,8 +55,7 @@ std::optional<std::string> read_line() {
   return line;
 }
 
-// A terminal echoes its input; input from a pipe is printed after its prompt, so that the output
-// reads the same.
+// A terminal echoes its input; input from a pipe is printed after its prompt instead.
 void run_plain(Walkthrough walk, std::optional<Quiz> quiz, const std::string& options,
                std::size_t columns) {
   PlainStepper stepper(std::move(walk), std::move(quiz), export_all, columns);
@@ -219,7 +218,7 @@ int run(const RunOptions& options, const CommonOptions& common) {
   for (const std::string& step : options.steps) {
     loaded.lesson.texts[loaded.trace.steps[step_index(loaded.trace, step)].number - 1].show = true;
   }
-  const Terminal output = terminal(common.colour);
+  const Terminal output = output_terminal(common.colour);
   if (!pauses(options)) {
     print_all(loaded, options, output);
     return 0;

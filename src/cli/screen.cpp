@@ -65,8 +65,7 @@ void Progress::draw(Clock::time_point now) {
 
 namespace {
 
-// The alternate screen, no wrapping at the right edge (a line of wrong width is cut, not wrapped),
-// and bracketed paste.
+// The alternate screen, no wrapping (a line of wrong width is cut), and bracketed paste.
 constexpr std::string_view enter_bytes = "\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[2J";
 constexpr std::string_view leave_bytes =
     "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[0m\x1b[?25h\x1b[?1049l";
@@ -81,8 +80,7 @@ constexpr int ending_signals[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
 // State for signal handlers: nothing else is safe there.
 termios found;  // the terminal's original state
 volatile std::sig_atomic_t taken = 0;
-// A byte here ends the wait for keys. EINTR would not do: any thread (BLAS has some) may get the
-// signal.
+// A byte here ends the wait for keys. EINTR would not do: any thread may get the signal.
 int notify_main_loop[2] = {-1, -1};
 struct sigaction before_ending[std::size(ending_signals)];
 struct sigaction before_bus_error, before_stop, before_continue, before_resize;
@@ -149,8 +147,7 @@ void on_end(int signal) {
   raise(signal);
 }
 
-// A truncated mapped file prints its own error (formats/files/read_file.cpp), on the restored
-// terminal.
+// A truncated mapped file prints its own error (formats/files/read_file.cpp).
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   restore_terminal();
   const bool has_handler = (before_bus_error.sa_flags & SA_SIGINFO) != 0;

@@ -25,8 +25,7 @@ class Screen {
   WindowSize size() const;
   void draw(const Frame& frame);
 
-  /// Waits for the next key. Nothing if the window must be redrawn: it was resized, or the program
-  /// resumed.
+  /// Waits for the next key. Nothing if the window was resized or the program resumed: redraw.
   std::optional<Key> wait();
 
   /// Returns a key that has already arrived; nothing if there is none.

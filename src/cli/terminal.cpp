@@ -59,7 +59,7 @@ bool wants_colour(ColourMode choice) {
 
 }  // namespace
 
-Terminal terminal(ColourMode choice) { return {width_of_output(), wants_colour(choice)}; }
+Terminal output_terminal(ColourMode choice) { return {width_of_output(), wants_colour(choice)}; }
 
 void print(std::string_view text) {
   pending += text;

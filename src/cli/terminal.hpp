@@ -16,7 +16,7 @@ struct Terminal {
 
 /// Returns the properties of standard output. --color decides on colour, then NO_COLOR, then
 /// whether standard output is a terminal with colours.
-Terminal terminal(ColourMode choice);
+Terminal output_terminal(ColourMode choice);
 
 /// Writes results to standard output; waits if a pipe is full.
 void print(std::string_view text);
@@ -27,8 +27,7 @@ void flush_output();
 /// Writes a message to standard error, after flushing standard output. Write errors are ignored.
 void print_error(std::string_view text);
 
-/// Flushes standard output. Throws InputError on failure, so that a full disk is not taken for
-/// success.
+/// Flushes standard output. Throws InputError on failure, such as a full disk.
 void finish_output();
 
 /// Prints the first messages of a kind that may come by the thousand, and counts the rest.

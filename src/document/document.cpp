@@ -16,8 +16,7 @@ namespace {
 
 constexpr int max_terms = 9;
 
-// Escapes Markdown. CommonMark allows a backslash before every ASCII mark; pandoc also reads $, ^,
-// ~ and @.
+// Escapes Markdown. CommonMark allows \ before every ASCII mark; pandoc also reads $, ^, ~, @.
 std::string escaped(std::string_view text) {
   constexpr std::string_view marks = "\\`*_{}[]<>#|!~$^@&";
   std::string result;
@@ -41,7 +40,6 @@ std::string escaped_line(std::string_view text) {
   return result;
 }
 
-// A code block.
 std::string code(std::string_view lines) {
   std::string text = "    ";
   for (const char c : lines) {
@@ -208,7 +206,6 @@ void add_tensor(Parts& parts, const Tensor& tensor, TokenLayout token_layout,
   }
 }
 
-// Adds blocks to a document.
 class DocumentWriter {
  public:
   DocumentWriter(Parts& parts, const Trace& trace, const DocumentStyle& look)

@@ -42,7 +42,6 @@ constexpr Replacement marks[] = {
     {"!", "!{}"},
 };
 
-// The symbols of lessons and formulas.
 constexpr Replacement symbols[] = {
     {"·", "$\\cdot$"},
     {"×", "$\\times$"},
@@ -256,7 +255,6 @@ std::string bracketed(const DocumentTable& table, const TableBlock& block) {
   return text + "\\end{array}\\right]";
 }
 
-// The numbers with labels.
 std::string labelled(const DocumentTable& table, const TableBlock& block) {
   std::string text = fmt::format("\\begin{{array}}{{l|*{{{}}}{{r}}}}\n", block.columns);
   for (std::size_t j = block.column; j < block.column + block.columns; ++j) {

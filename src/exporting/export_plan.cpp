@@ -203,8 +203,7 @@ void blank_worksheet_files(const Trace& trace, const std::function<void(Exported
 
 namespace {
 
-// Objects are created as such: a null that becomes one at its first key is left broken if memory
-// runs out.
+// Created as objects: a null that becomes one at its first key is left broken without memory.
 using Json = nlohmann::ordered_json;
 
 // ---------------------------------------------------------------- which files
@@ -229,7 +228,6 @@ std::vector<ExportEntry> wanted_entries(const Trace& trace, const std::vector<st
   return entries;
 }
 
-// One file of a FileContext.
 PlannedFile planned(const std::string& stem, const ExportFormat& format, FileContext job) {
   PlannedFile file{.name = stem + std::string(format.format->extension), .content = {}};
   file.escape_for_terminal = format.escape_for_terminal;

@@ -147,8 +147,7 @@ class Writer {
     return text;
   }
 
-  // Shortens a list to its ends, with fewer terms in nested lists. More is left out than the note
-  // takes.
+  // Shortens a list to its ends, more if nested. More is left out than the note takes.
   template <class Write>
   std::string listed(const Expression& term, std::string_view sign, std::size_t kept,
                      Write write) const {

@@ -47,8 +47,7 @@ struct CellArithmetic {
   std::string remark = {};         ///< what the arithmetic cannot show: why the cell is masked
 };
 
-/// True if the step's products print the weight first, as the formula does with tokens as columns:
-/// W·x.
+/// True if the step's products print the weight first, as with tokens as columns: W·x.
 bool writes_weight_first(const Trace& trace, const Step& step);
 
 /// Returns the arithmetic of a step's cell. A given has one line: its number.

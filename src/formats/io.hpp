@@ -16,8 +16,7 @@ namespace qkv::inline formats {
 struct ReadOptions {
   /// The expected rows and columns, if known: see read_csv.
   std::optional<std::array<std::size_t, 2>> expected = {};
-  /// Whether to read the matrix of that name; called for each name, in the file's order. Empty:
-  /// reads all.
+  /// Whether to read the matrix of that name; called for each, in the file's order. Empty: all.
   std::function<bool(const std::string&)> accepts = {};
   /// What to do with a cell that is not a number.
   OnBadCell on_bad_cell = OnBadCell::refused;

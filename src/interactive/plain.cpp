@@ -41,7 +41,6 @@ std::string resume_command(const Walkthrough& walk, const std::optional<Quiz>& q
 
 namespace {
 
-// A cell that exists in this step.
 std::string example_cell(const Walkthrough& walk) {
   const Tensor& output = walk.step().output;
   if (output.values.empty()) return {};
@@ -59,7 +58,6 @@ struct Command {
 
 }  // namespace
 
-/// The commands.
 struct PlainCommands {
   static constexpr Command all[] = {
       {"n", "next", &PlainStepper::next, "the next step, as Enter alone"},

@@ -25,8 +25,7 @@ class Quiz {
  public:
   explicit Quiz(std::uint32_t seed) : seed_(seed) {}
 
-  /// Asks the question of the current step; false if the step was asked already or has no cell
-  /// worth asking for.
+  /// Asks for a cell of the current step; false if asked already, or if no cell is worth it.
   bool ask(const Walkthrough& walk);
   bool is_open() const { return cell_.has_value(); }
 
@@ -78,8 +77,7 @@ class Quiz {
 std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
                                            std::uint32_t seed);
 
-/// Returns the built-in lesson that explains an operation; nothing if there is none, or if it is
-/// `lesson`.
+/// Returns the built-in lesson that explains an operation; nothing if there is no other one.
 std::optional<std::string> lesson_about(const Operation& operation, const Lesson& lesson);
 
 }  // namespace qkv::inline interactive

@@ -16,7 +16,6 @@ const Key end_of_input{Key::Kind::control, "d"};  // Ctrl-D
 constexpr long any_width = 1L << 40;              // more columns than any matrix has
 constexpr long far = 10;                          // rows that PgUp and PgDn move a cell
 
-// The longest common prefix of the names.
 std::string common_beginning(const std::vector<std::string>& names) {
   std::string common = names.empty() ? "" : names.front();
   for (const std::string& name : names) {

@@ -15,7 +15,7 @@
 
 namespace qkv::inline lesson {
 
-/// Where in the lesson file something stands, counted from 1.
+/// A position in the lesson file, counted from 1.
 struct Place {
   std::size_t line = 1;
   std::size_t column = 1;
@@ -23,7 +23,7 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// What is wrong (or could be better) in a lesson file.
+/// A fault in a lesson file, or a possible improvement.
 struct Fault {
   enum class Kind { error, advice };
   Place place;
@@ -31,27 +31,27 @@ struct Fault {
   Kind kind = Kind::error;
 };
 
-/// A piece of a lesson's text and where it begins.
+/// A piece of a lesson's prose and its position.
 struct Prose {
   std::string text;
   Place place;
 };
 
-/// What the lesson says about one step of its recipe.
+/// The prose and display settings of one step.
 struct StepText {
-  Place place;             ///< of the step's name, for faults of the step as a whole
-  std::string title;       ///< empty where the operation's own title is true of the step
-  Prose cell;              ///< the one to work out, as `scores[cat,fat]`; empty: a typical one
+  Place place;  ///< the step's name; place of faults of the whole step
+  std::string title;  ///< empty: the operation's title
+  Prose cell;  ///< the cell to explain, as `scores[cat,fat]`; empty: a typical one
   bool works_cell = true;  ///< false: the file says cell = "", for none
-  bool show = true;        ///< false: the walk says the words and leaves out the matrix
-  bool largest = false;    ///< in place of the matrix, the largest numbers of its last row
-  bool general = false;    ///< title, say and notice begin with words that are true of any numbers
-  Prose say;               ///< empty where the operation's own words are to be used
+  bool show = true;  ///< false: the walk prints the prose without the matrix
+  bool largest = false;  ///< show the largest numbers of the last row, not the matrix
+  bool general = false;  ///< title, say and notice begin with prose that holds for any numbers
+  Prose say;  ///< empty: the operation's prose
   Prose notice;
-  ModelWords otherwise = {};  ///< a model's own, where what the lesson says is no longer true
-  std::optional<double> marks = {};  ///< what a class gets for it; without it, one for a cell
-  bool is_made = false;              ///< the file does not write the step: a gradient
-  Prose questions;                   ///< what to try, each with its command, and what comes next
+  ModelWords otherwise = {};  ///< a model's prose, used where the lesson's no longer holds
+  std::optional<double> marks = {};  ///< marks in a class; default: one per cell
+  bool is_made = false;  ///< the file does not define the step: a gradient
+  Prose questions;  ///< exercises, each with its command, and the next lesson
 };
 
 /// A published result that the lesson must reproduce to its printed digits.
@@ -62,37 +62,37 @@ struct Expectation {
   Place place;
 };
 
-/// A lesson: its words, and the recipe of its numbers.
+/// A lesson: its prose, and the recipe of its numbers.
 struct Lesson {
-  std::string name;   ///< of a built-in lesson, or the file's name without ".toml"
-  std::string where;  ///< the file as messages name it
+  std::string name;  ///< of a built-in lesson, or the file's name without ".toml"
+  std::string where;  ///< the file, for messages
   std::string asked;  ///< how a command names it: LESSON --text … --set …, quoted for a shell
   std::string title;
   std::string summary;
   std::string source;
-  std::vector<std::string> explains;  ///< operations that it is the lesson to read about
+  std::vector<std::string> explains;  ///< operations that it explains
   Recipe recipe;
-  std::vector<std::string> unshown;  ///< givens that the walk names and does not print
-  std::vector<Place> given_places;   ///< one for each given of the recipe: of its name
-  std::vector<StepText> texts;       ///< one for each step of the recipe
+  std::vector<std::string> unshown;  ///< givens that the walk names but does not print
+  std::vector<Place> given_places;  ///< the name's place for each given of the recipe
+  std::vector<StepText> texts;  ///< one per step of the recipe
   std::vector<Expectation> expectations;
-  std::optional<BackwardSpec> backward = {};  ///< where its gradients begin and lead
-  bool changed = false;  ///< its text or numbers are not those that its words were written for
+  std::optional<BackwardSpec> backward = {};  ///< where its gradients start and lead
+  bool changed = false;  ///< its text or numbers are not those that its prose describes
 };
 
-/// A lesson with everything that its file does wrong.
+/// A lesson with all faults of its file.
 struct ParsedLesson {
   Lesson lesson;
   std::vector<Fault> faults;
 };
 
-/// A file that is part of the program: a built-in lesson's weights.
+/// A file compiled into the program: a built-in lesson's weights.
 struct BuiltInFile {
   std::string_view name;
   std::string_view bytes;
 };
 
-/// Where the files are that a lesson names: in its directory, or in the program.
+/// Where to find the files that a lesson names: in its directory, or in the program.
 struct LessonFiles {
   LessonFiles() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a directory is what nearly all lessons have.
@@ -102,15 +102,15 @@ struct LessonFiles {
   std::filesystem::path directory;
   std::span<const BuiltInFile> program;
 
-  /// The bytes of a file in the program; nothing where the lesson's files are not there.
+  /// Returns the bytes of a file in the program; empty if the lesson's files are not there.
   std::optional<std::string_view> built_in(std::string_view name) const;
 };
 
-/// Reads a lesson file (docs/lessons.md). `where` opens messages; `files` is where the files are
-/// that it names. Never throws for what the file says: that is in the faults.
+/// Reads a lesson file (docs/lessons.md). `where` opens messages; `files` locates the files that it
+/// names. Never throws for the file's content: that goes to the faults.
 ParsedLesson read_lesson(std::string_view toml, const std::string& where, const LessonFiles& files);
 
-/// "lesson.toml:12:3: there is no op \"sofmax\"; did you mean \"softmax\"?"
+/// Formats a fault: "lesson.toml:12:3: there is no op \"sofmax\"; did you mean \"softmax\"?"
 std::string fault_line(const Lesson& lesson, const Fault& fault);
 
 }  // namespace qkv::inline lesson

@@ -7,9 +7,8 @@
 
 namespace qkv::inline lesson {
 
-/// Everything wrong with a lesson, in the order of its file: what reading found, steps that can't
-/// be worked out, braces in prose that stand for nothing, expectations that do not hold; and, as
-/// advice, steps without words of their own.
+/// Returns all faults of a lesson in file order: those of the parser, steps that can't be computed,
+/// unknown braces in prose, and failed expectations. Steps without their own prose are advice.
 std::vector<Fault> lint(const ParsedLesson& reading);
 
 }  // namespace qkv::inline lesson

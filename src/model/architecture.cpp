@@ -32,7 +32,7 @@ constexpr FamilyTraits gemma2{.unit_offset = true,
                               .windows = Windows::alternating,
                               .gate = "tanh"};
 
-// Names of LLaMA's kind are those that config.json has as model_type.
+// The names of LLaMA's relatives are their model_type in config.json.
 constexpr Family known_families[] = {
     {"gpt2", "Hugging Face's GPT-2: weights in × out", Storage::in_out, "tanh"},
     {"mingpt", "minGPT: weights out × in, GELU by tanh", Storage::out_in, "tanh"},
@@ -124,7 +124,7 @@ std::string names_met(const Weights& weights) {
 
 namespace {
 
-// The prefixes that programs put before a model's own names.
+// Prefixes that programs put before the tensor names.
 constexpr std::string_view gpt_prefixes[] = {"transformer.", "", "model.transformer.",
                                              "module.transformer.", "_orig_mod.transformer."};
 constexpr std::string_view llama_prefixes[] = {"model.", ""};

@@ -14,105 +14,105 @@
 
 namespace qkv::inline model {
 
-/// What sets the models of one of LLaMA's relatives apart from another's.
+/// Traits that distinguish the families derived from LLaMA.
 struct FamilyTraits {
-  /// Which layers have a sliding window where config.json does not list them.
+  /// Which layers have a sliding window if config.json does not list them.
   enum class Windows { none, all, late, alternating };
 
   bool norms_queries_and_keys = false;  ///< QK-norm
-  bool has_biases = false;              ///< of queries, keys and values, whatever the config says
+  bool has_biases = false;              ///< of queries, keys and values, whatever config.json says
   bool unit_offset = false;             ///< norms multiply by 1 + gain
   bool scales_embeddings = false;       ///< by √d_model
-  bool norms_after = false;             ///< a norm behind each part as well
-  bool caps = false;                    ///< scores and logits, and may scale by another number
-  bool ties = false;                    ///< the token table serves for the logits, unless said
+  bool norms_after = false;             ///< also a norm after each part
+  bool caps = false;                    ///< caps scores and logits; another score scale is possible
+  bool ties = false;                    ///< logits use the token table, by default
   Windows windows = Windows::none;
-  std::string_view gate = "silu";  ///< where config.json says nothing: or "tanh" or "erf", of GELU
+  std::string_view gate = "silu";  ///< by default; else "tanh" or "erf", a form of GELU
 };
 
-/// How a program stores a model: what sets its files apart from another's.
+/// A family of models that are stored in the same way.
 struct Family {
-  /// How the weight of a linear map lies in the file: as Conv1D does, or as nn.Linear does.
+  /// How the weight of a linear map is stored: in × out as in Conv1D, or out × in as in nn.Linear.
   enum class Storage { in_out, out_in };
 
   std::string_view name;
   std::string_view says;
   Storage storage;
-  std::string_view gelu;                 ///< which form its GELU has: "tanh" or "erf"
-  const FamilyTraits* traits = nullptr;  ///< none: one of GPT-2's kind
+  std::string_view gelu;                 ///< the form of its GELU: "tanh" or "erf"
+  const FamilyTraits* traits = nullptr;  ///< nullptr: a relative of GPT-2
 };
 
-/// All that are known; of GPT-2's kind the first that fits a file is taken where nothing says which
-/// it is.
+/// Returns all known families. Of GPT-2's relatives the first that fits a file is used if nothing
+/// names one.
 std::span<const Family> families();
 
-/// What a person says of the model, in place of what its file tells.
+/// The user's choices, which override the file.
 struct ArchitectureChoice {
   std::optional<std::string> family;
   std::optional<std::size_t> heads;
 };
 
-/// What a model of LLaMA's kind has besides.
+/// Additional settings of LLaMA's relatives.
 struct LlamaParts {
-  std::size_t key_heads = 0;         ///< of keys and values
-  Options rope;                      ///< of the rotary positions
-  std::vector<std::size_t> windows;  ///< of each layer: how many keys a query sees; 0: all
+  std::size_t key_heads = 0;         ///< heads of keys and values
+  Options rope;                      ///< options of the rotary positions
+  std::vector<std::size_t> windows;  ///< for each layer, how many keys a query sees; 0: all
   bool has_biases = false;           ///< of queries, keys and values
   bool has_output_bias = false;      ///< of W_O
   bool has_mlp_biases = false;
   double score_divisor = 0;  ///< 0: √d_k
   std::optional<double> score_cap;
   std::optional<double> logit_cap;
-  std::string gate = "silu";  ///< or the form of its GELU
+  std::string gate = "silu";  ///< or the form of GELU
 };
 
-/// The sizes of a decoder-only transformer with its norms before attention and MLP, as its tensors'
-/// names and shapes tell them.
+/// The sizes of a decoder-only, pre-norm transformer, derived from the names and shapes of its
+/// tensors.
 struct Architecture {
   const Family* family = nullptr;
-  std::string prefix;  ///< before every tensor's name but lm_head's: "transformer."
+  std::string prefix;  ///< before all tensor names but lm_head's: "transformer."
   std::size_t layers = 0;
   std::size_t heads = 0;
   std::size_t head_width = 0;
   std::size_t d_model = 0;
   std::size_t d_mlp = 0;
-  std::size_t positions = 0;  ///< the longest text, in tokens; 0: any
+  std::size_t positions = 0;  ///< the longest text in tokens; 0: no limit
   std::size_t vocabulary = 0;
   std::string gelu = "tanh";
   double eps = 1e-5;
-  std::string token_table;  ///< the tensor's whole name
-  std::string unembedding;  ///< its whole name; the token table's own where they are tied
+  std::string token_table;  ///< full tensor name
+  std::string unembedding;  ///< full tensor name; equals token_table if tied
   std::optional<LlamaParts> llama = {};
 
   bool is_tied() const { return unembedding == token_table; }
 };
 
-/// Recognises the model. Throws InputError for a file of another family (with the names that were
-/// met), for a tensor that is missing, has another shape, or that no such model has, for an entry
-/// of config.json that says otherwise than the tensors or that the family does not know, and where
-/// nothing tells how many heads there are.
+/// Returns the sizes of the recognised model. Throws InputError for an unknown family (with the
+/// tensor names found), and for tensors that are missing, unknown or of another shape. Throws it
+/// also for entries of config.json that are unknown or contradict the tensors, and for an unknown
+/// number of heads.
 Architecture architecture_of(const Weights& weights, const Config& config,
                              const ArchitectureChoice& choice);
 
-/// What the tensors of a layer are called behind its number, and which of them hold no weights.
+/// The names of a layer's tensors after its number, and of buffers that hold no weights.
 struct LayerNames {
   std::string_view kind;  ///< "GPT-2", for messages
   std::span<const std::string_view> parts;
   std::span<const std::string_view> buffers;
 };
 
-/// The matrix of that name. Throws InputError where there is none, or it is no matrix.
+/// Returns the matrix of that name. Throws InputError if it is missing or no matrix.
 const SafetensorsEntry& matrix_of(const Weights& weights, const std::string& name);
 
-/// How many layers the tensors tell of whose names begin with `start` ("transformer.h."). Throws
-/// InputError where they are not 0, 1, 2, …, or one has a tensor that no such layer has.
+/// Returns the number of layers whose tensor names begin with `start` ("transformer.h."). Throws
+/// InputError if their numbers are not 0, 1, 2, …, or a layer has an unknown tensor.
 std::size_t count_layers(const Weights& weights, const std::string& start, const LayerNames& names);
 
-/// Throws InputError for the first tensor outside the layers that is not among `known`.
+/// Throws InputError for the first tensor outside the layers that is not in `known`.
 void refuse_unknown_tensors(const Weights& weights, const std::string& start, std::string_view kind,
                             std::span<const std::string> known);
 
-/// The first few names that were met, for messages.
+/// Returns the first few tensor names, for messages.
 std::string names_met(const Weights& weights);
 
 }  // namespace qkv::inline model

@@ -16,8 +16,8 @@
 namespace qkv::inline model {
 namespace {
 
-// What any configuration of Hugging Face may have, and what none of the numbers depends on: how a
-// model was trained, is stored, or is to be sampled from.
+// Entries of any Hugging Face configuration that do not affect the numbers: training, storage and
+// sampling.
 constexpr std::string_view idle[] = {
     "_attn_implementation_autoset",
     "_commit_hash",
@@ -96,7 +96,7 @@ constexpr std::string_view idle[] = {
     "use_cache",
 };
 
-// The same, of which each is an object.
+// The same, for entries that are objects.
 constexpr std::string_view idle_objects[] = {"id2label.", "label2id.", "task_specific_params.",
                                              "auto_map.", "transformers.js_config."};
 
@@ -121,7 +121,7 @@ const ConfigRule* rule_of(std::string_view key, std::span<const ConfigRule> rule
   return found == rules.end() ? nullptr : &*found;
 }
 
-// "rope_scaling.factor" is judged where its object is read; the rules name the object alone.
+// "rope_scaling.factor" is checked where its object is read; rules name only the object.
 std::string_view object_of(std::string_view key) { return key.substr(0, key.find('.')); }
 
 }  // namespace
@@ -129,7 +129,7 @@ std::string_view object_of(std::string_view key) { return key.substr(0, key.find
 void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rules,
                            std::string_view kind) {
   for (const Config::value_type& fact : config) {
-    const std::string& key = fact.first;  // not bound: Clang 14 has no lambda that takes it
+    const std::string& key = fact.first;  // Clang 14 can't capture structured bindings
     const auto& told = fact.second;
     const ConfigRule* rule = rule_of(key, rules);
     if (!rule) rule = rule_of(key, common);
@@ -158,7 +158,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The values of a JSON object as texts, those of objects in it with their names before them.
+// Adds the values of a JSON object as texts; nested names get the object's name before them.
 void add_object(const Json& object, const std::string& before, const std::string& where,
                 Config& config) {
   for (const auto& [key, value] : object.items()) {

@@ -8,22 +8,22 @@
 
 namespace qkv::inline model {
 
-/// The sizes of a model of GPT-2's kind, the names of whose tensors begin with `prefix`. Throws
-/// InputError as architecture.hpp says.
+/// Returns the sizes of a relative of GPT-2 whose tensor names begin with `prefix`. Throws
+/// InputError like architecture_of.
 Architecture gpt_architecture(const Weights& weights, const Config& config,
                               const ArchitectureChoice& choice, const std::string& prefix);
 
-/// The sizes of a model of LLaMA's kind with Hugging Face's names, which begin with `prefix`. Which
-/// of the families it is, and what no tensor tells (heads, rotary positions, windows, caps), is in
-/// config.json, or in the file's metadata. Throws InputError as architecture.hpp says.
+/// Returns the sizes of a relative of LLaMA with Hugging Face's names, which begin with `prefix`.
+/// The family, heads, rotary positions, windows and caps come from config.json or the file's
+/// metadata. Throws InputError like architecture_of.
 Architecture llama_architecture(const Weights& weights, const Config& config,
                                 const ArchitectureChoice& choice, const std::string& prefix);
 
-/// The entries of config.json that models of LLaMA's kind are laid out by.
+/// Returns the entries of config.json that LLaMA's relatives use.
 std::span<const ConfigRule> llama_rules();
 
-/// What they say beside the sizes: biases, rotary positions, windows, caps and the gate. Throws
-/// InputError for what qkv does not know.
+/// Returns the settings besides the sizes: biases, rotary positions, windows, caps and the gate.
+/// Throws InputError for unknown values.
 LlamaParts llama_parts(const Config& config, const Family& family, std::size_t layers);
 
 }  // namespace qkv::inline model

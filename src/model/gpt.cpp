@@ -34,7 +34,7 @@ constexpr ConfigRule rules[] = {
     {"vocab_size"},
 };
 
-// What config.json calls the model must be one of these: others have some of the tensors, too.
+// config.json's model_type must be one of these: other models have some of the same tensors.
 void refuse_other_types(const Config& config) {
   const auto* told = find_entry(config, "model_type");
   if (!told || !told->second.is_configured) return;
@@ -49,15 +49,13 @@ void refuse_other_types(const Config& config) {
   }
 }
 
-/// Throws InputError where config.json is another model's than GPT-2's or its like, or has an entry
-/// that these don't have.
+/// Throws InputError if config.json describes another model or has an unknown entry.
 void refuse_other_gpt(const Config& config) {
   refuse_other_types(config);
   refuse_unknown_config(config, rules, "a GPT-2");
 }
 
-/// Throws InputError where config.json says otherwise which table makes the logits than the
-/// tensors.
+/// Throws InputError if config.json and the tensors disagree on the matrix of the logits.
 void refuse_other_ties(const Weights& weights, const Config& config, const Architecture& model) {
   const auto* told = find_entry(config, "tie_word_embeddings");
   if (!told) return;
@@ -73,7 +71,7 @@ void refuse_other_ties(const Weights& weights, const Config& config, const Archi
   }
 }
 
-/// The form of its GELU: "tanh" or "erf".
+/// Returns the form of GELU: "tanh" or "erf".
 std::string gpt_gelu(const Config& config, const Family& family) {
   struct Activation {
     std::string_view name, form;
@@ -90,7 +88,7 @@ std::string gpt_gelu(const Config& config, const Family& family) {
 
 using Storage = Family::Storage;
 
-// The numbers of heads that models of these sizes were published with.
+// The published numbers of heads of models of these sizes.
 struct KnownSize {
   std::size_t layers, d_model, heads;
 };
@@ -101,7 +99,7 @@ constexpr KnownSize known_sizes[] = {
 };
 constexpr std::size_t usual_head = 64;
 
-// What a layer's tensors are called, and which of them are buffers that hold no weights.
+// The names of a layer's tensors, and of its buffers, which hold no weights.
 constexpr std::string_view parts[] = {
     "ln_1.weight",        "ln_1.bias",        "attn.c_attn.weight", "attn.c_attn.bias",
     "attn.c_proj.weight", "attn.c_proj.bias", "ln_2.weight",        "ln_2.bias",
@@ -110,8 +108,8 @@ constexpr std::string_view buffers[] = {"attn.bias", "attn.masked_bias"};
 
 constexpr LayerNames layer_names{"GPT-2", parts, buffers};
 
-// What was asked for, or the file says. Of those that store weights out × in, nanoGPT alone can do
-// without biases, those of its norms included.
+// The family that was chosen or is in the file. Of out × in families only nanoGPT may lack biases,
+// also in its norms.
 std::optional<ConfigEntry> wanted_family(const Weights& weights, const Architecture& model,
                                          const Config& config, const ArchitectureChoice& choice,
                                          Storage storage) {
@@ -175,7 +173,6 @@ std::size_t head_count(const Weights& weights, const Architecture& model, const 
   return heads;
 }
 
-// Every tensor's shape follows from the sizes.
 std::map<std::string_view, Shape> shapes_of(const Architecture& model) {
   const std::size_t d = model.d_model;
   const auto linear = [&](std::size_t in, std::size_t out) {
@@ -197,7 +194,7 @@ std::map<std::string_view, Shape> shapes_of(const Architecture& model) {
   };
 }
 
-// The name of the first bias that there is; empty: the model has none, as nanoGPT's may.
+// Returns the name of the first bias; empty if the model has none, as in nanoGPT.
 std::string first_bias(const Weights& weights, const Architecture& model) {
   for (const SafetensorsEntry& entry : weights.tensors()) {
     const bool is_buffer = std::ranges::any_of(
@@ -210,7 +207,7 @@ std::string first_bias(const Weights& weights, const Architecture& model) {
   return {};
 }
 
-// Where all layers lack a bias that others have, it was lost on the way, and nothing else tells.
+// If only some kinds of bias exist, the others were lost in a conversion.
 void check_bias(const Weights& weights, const std::string& name, const Shape& shape,
                 const std::string& sibling, const std::string& of_the_first_layer) {
   if (weights.find(name) || sibling.empty() || weights.find(of_the_first_layer)) {
@@ -224,7 +221,7 @@ void check_bias(const Weights& weights, const std::string& name, const Shape& sh
                   weights.where(), name, shape_text(shape), printable(sibling)));
 }
 
-// In a file of nn.Linear biases may be missing, then all of them.
+// Only out × in files may lack biases, and then all of them.
 void check_tensors(const Weights& weights, const Architecture& model) {
   const auto shapes = shapes_of(model);
   const std::string sibling = first_bias(weights, model);
@@ -248,7 +245,7 @@ void check_tensors(const Weights& weights, const Architecture& model) {
   weights.checked(model.unembedding, {model.vocabulary, d});
 }
 
-// What would change the logits and has no place in them must not be passed over.
+// A bias of the logits would be ignored silently.
 void refuse_other_readout(const Weights& weights) {
   for (const SafetensorsEntry& entry : weights.tensors()) {
     if (!entry.name.ends_with("lm_head.bias")) continue;
@@ -257,7 +254,7 @@ void refuse_other_readout(const Weights& weights) {
   }
 }
 
-// Where lm_head.weight is, if it is there: beside what the prefix ends with.
+// Returns the name that lm_head.weight would have: next to the trunk.
 std::string readout_of(const std::string& prefix) {
   constexpr std::string_view trunk = "transformer.";
   const bool has_trunk = prefix.ends_with(trunk);
@@ -271,7 +268,6 @@ void refuse_other_tensors(const Weights& weights, const Architecture& model) {
   refuse_unknown_tensors(weights, model.prefix + "h.", layer_names.kind, own);
 }
 
-// What config.json says of the sizes must be what the tensors have.
 void refuse_other_sizes(const Config& config, const Weights& weights, const Architecture& model) {
   const ConfigSize sizes[] = {{"n_layer", model.layers, model.layers == 1 ? "layer" : "layers"},
                               {"n_embd", model.d_model, "numbers a token (d_model)"},

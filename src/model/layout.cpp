@@ -12,46 +12,46 @@
 namespace qkv::inline model {
 namespace {
 
-/// One matrix of weights as a program stores it, and the axes that it has here, in × out.
+/// A stored weight matrix and its axes here, in × out.
 struct StoredLinear {
-  std::string file;  ///< the tensor's name without ".weight"
+  std::string file;  ///< tensor name without ".weight"
   Axis in;
   Axis out;
 };
 
-/// Writes a model down step by step. Names within a layer have its number before them: "h0.Q".
+/// Writes a model as a recipe. Names within a layer have its number before them: "h0.Q".
 class RecipeWriter {
  public:
   RecipeWriter(Model& model, const Weights& weights, const Tokeniser& tokeniser);
 
   const Architecture& size() const { return model_.architecture; }
   const Weights& weights() const { return weights_; }
-  const std::string& stream() const { return stream_; }  ///< the step that holds it as it is now
+  const std::string& stream() const { return stream_; }  ///< holds the residual stream
 
   void begin_layer(std::size_t number);
   void end_layer() { layer_.clear(); }
 
-  /// Returns the short name, by which the layer's own steps call it.
+  /// Adds a given and returns its short name, without the layer.
   std::string given(const std::string& name, Tensor tensor);
 
-  /// Operands are names of this layer, but for the stream, whose name is whole already.
+  /// Operands are names of this layer, or the full name of the stream.
   void step(const std::string& name, const Operation& operation, std::vector<std::string> of,
             Options options = {});
 
-  /// The step that holds the stream from here on.
+  /// Sets the step that holds the residual stream from here on.
   void advance_stream(const std::string& name) { stream_ = layer_ + name; }
 
-  /// The stream and what a part of the layer proposes.
+  /// Adds the output of a part of the layer to the stream.
   void add(const std::string& name, const std::string& proposal);
 
-  /// A table with a row for each place along `rows`; of tokens with their words.
+  /// Adds a table with one row per index of `rows`, labelled with the tokens if `of_tokens`.
   void table(const std::string& name, const std::string& file, Axis rows, bool of_tokens);
 
-  /// A linear map, with a bias where the file has one.
+  /// Adds a linear map, with a bias if the file has one.
   void linear(const std::string& name, const std::string& input, const std::string& weight,
               const StoredLinear& stored);
 
-  /// The vector of that name in the file, as a given.
+  /// Adds a vector of the file as a given.
   std::string vector(const std::string& name, const std::string& file, Axis axis);
 
  private:
@@ -62,7 +62,6 @@ class RecipeWriter {
   std::string stream_;
 };
 
-/// The one option of a step.
 Options one_word(std::string option, std::string word) {
   Options options;
   options.set(std::move(option), std::move(word));
@@ -124,8 +123,8 @@ std::string RecipeWriter::vector(const std::string& name, const std::string& fil
   return given(name, {.axes = {std::move(axis)}, .values = weights_.values(file, {size})});
 }
 
-/// The steps of LLaMA's kind, behind token_ids and before the logits: RMS norms, rotary positions,
-/// keys and values that heads share, a gated MLP.
+/// The steps of LLaMA's relatives between token_ids and the logits: RMS norms, rotary positions,
+/// shared heads of keys and values, a gated MLP.
 class LlamaRecipe {
  public:
   explicit LlamaRecipe(RecipeWriter& writer)
@@ -231,7 +230,7 @@ void LlamaRecipe::mlp() {
   add("residual2", "mlp_out", "norm2_out", "gain2_out", "post_feedforward_layernorm");
 }
 
-// Each head has rows of its own in the tensor: here its weight is d_model × d_k.
+// The rows of the tensor are grouped by head; here a head's weight is d_model × d_k.
 void LlamaRecipe::projection(const std::string& name, const std::string& file, std::size_t heads) {
   const std::size_t d = size_.d_model;
   const std::size_t d_k = size_.head_width;
@@ -260,7 +259,7 @@ void LlamaRecipe::turned(const std::string& name) {
                {traits_.norms_queries_and_keys ? name + "_norm" : name}, parts_.rope);
 }
 
-// What a part proposes goes into the stream, in Gemma 2 through a norm of its own.
+// Adds the output of a part to the stream; Gemma 2 normalises it first.
 void LlamaRecipe::add(const std::string& name, const std::string& proposal,
                       const std::string& norm_after, const std::string& gain,
                       const std::string& file) {
@@ -276,8 +275,8 @@ void LlamaRecipe::norm(const std::string& name, const std::string& input, const 
   writer_.step(name, rms_norm_operation, {input, gain}, std::move(options));
 }
 
-/// The steps of GPT-2's kind, behind token_ids and before the logits: learned positions, layer
-/// norms, GELU.
+/// The steps of GPT-2's relatives between token_ids and the logits: learned positions, layer norms,
+/// GELU.
 class GptRecipe {
  public:
   explicit GptRecipe(RecipeWriter& writer) : writer_(writer), size_(writer.size()) {}
@@ -348,8 +347,8 @@ void GptRecipe::mlp() {
   writer_.add("residual2", "mlp_out");
 }
 
-// Q, K or V of all heads, side by side in one tensor. Head by head the weight is d_model × d_k,
-// whichever way it is stored.
+// Q, K and V of all heads are side by side in one tensor. Here each head's weight is d_model × d_k,
+// for both storage orders.
 void GptRecipe::projection(const std::string& name, std::size_t part) {
   const std::size_t d = size_.d_model;
   const std::size_t d_k = size_.head_width;

@@ -36,9 +36,8 @@ constexpr std::string_view llama_tensors[] = {"input_layernorm.weight",
                                               "mlp.down_proj.weight",
                                               "mlp.down_proj.bias"};
 constexpr std::string_view llama_buffers[] = {
-    "self_attn.rotary_emb.inv_freq"};  // follows from the base
+    "self_attn.rotary_emb.inv_freq"};  // determined by the base
 
-// Every tensor that such a layer has, and its shape.
 std::map<std::string, Shape> llama_shapes(const Architecture& model) {
   const FamilyTraits& traits = *model.family->traits;
   const LlamaParts& llama = *model.llama;
@@ -67,7 +66,7 @@ std::map<std::string, Shape> llama_shapes(const Architecture& model) {
   return shapes;
 }
 
-// Why a layer of this family has no such tensor, and what to do.
+// Explains why a layer of this family has no such tensor, and what to do.
 std::string why_none(std::string_view part, const Architecture& model) {
   if (part.ends_with(".bias")) {
     const bool of_mlp = part.starts_with("mlp.");
@@ -122,7 +121,7 @@ const Family& family_of(const Weights& weights, const Config& config,
                                weights.where(), printable(wanted), fmt::join(names, ", ")));
 }
 
-// Which tensor makes the logits: where the model ties them, the token table.
+// Returns the tensor of the logits: the token table if the model ties them.
 std::string unembedding_of(const Weights& weights, const Config& config,
                            const Architecture& model) {
   const std::string own = "lm_head.weight";
@@ -179,7 +178,6 @@ void count_heads(const Weights& weights, const Config& config, const Architectur
                                weights.where(), model.heads, model.llama->key_heads));
 }
 
-// What config.json says of the sizes must be what the tensors have.
 void refuse_other_llama_sizes(const Config& config, const Weights& weights,
                               const Architecture& model) {
   const ConfigSize sizes[] = {

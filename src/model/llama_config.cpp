@@ -16,19 +16,19 @@
 namespace qkv::inline model {
 namespace {
 
-// Hugging Face's entry, and the option of `rope` that it is.
+// Hugging Face's entry and the corresponding option of `rope`.
 struct Part {
   std::string_view key;
   std::string_view option;
   bool is_needed = false;
-  double otherwise = 0;  ///< what Hugging Face takes where it is not said; 0: nothing is set
+  double otherwise = 0;  ///< Hugging Face's default; 0: none
 };
 
 struct Scaling {
   std::string_view name;
-  std::string_view option;  ///< as `rope` calls it
+  std::string_view option;  ///< the option value of `rope`
   std::span<const Part> parts;
-  bool has_length = false;  ///< needs the length that it was trained with
+  bool has_length = false;  ///< needs the trained length
 };
 
 constexpr Part factor[] = {{"factor", "factor", true}};
@@ -46,7 +46,7 @@ constexpr Scaling scalings[] = {
     {"yarn", "yarn", yarn, true},
 };
 
-// Where the entries stand: the older name of the object, or the newer one.
+// Returns the object that holds the entries: under its older or its newer name.
 std::string object_of(const Config& config) {
   const auto has = [&](std::string_view object) {
     return std::ranges::any_of(config,
@@ -55,7 +55,7 @@ std::string object_of(const Config& config) {
   return has("rope_parameters.") ? "rope_parameters." : "rope_scaling.";
 }
 
-// What is said twice must be said alike, and an entry that is no object says nothing.
+// Duplicate entries must agree, and the objects must be objects.
 void refuse_what_contradicts(const Config& config, const std::string& object) {
   for (const char* name : {"rope_scaling", "rope_parameters"}) {
     const auto* fact = find_entry(config, name);
@@ -115,18 +115,18 @@ void refuse_unknown_parts(const Config& config, const std::string& object, const
   }
 }
 
-// yarn's own attention factor follows from its factor; qkv knows no other.
+// yarn's attention factor follows from its factor; qkv knows no other.
 void refuse_other_attention_factor(const Config& config, const std::string& object) {
   const auto stated = positive_number(config, object + "attention_factor");
   if (!stated) return;
   const double expected = 0.1 * std::log(positive_number(config, object + "factor", 1)) + 1;
-  constexpr double printed = 1e-6;  // as it stands in files
+  constexpr double printed = 1e-6;  // precision of the entry in files
   if (std::abs(*stated - expected) <= printed) return;
   refuse_entry(*find_entry(config, object + "attention_factor"),
                fmt::format("qkv knows yarn's own, 0.1 · ln(factor) + 1 = {}", expected));
 }
 
-// A number that the scaling needs or has by itself.
+// Sets a number that the scaling needs or has a default for.
 void set_part(const Config& config, const std::string& object, const Scaling& scaling,
               const Part& part, Options& options) {
   const auto value = positive_number(config, object + std::string(part.key));
@@ -159,10 +159,9 @@ void refuse_partial_turns(const Config& config, const std::string& object) {
   }
 }
 
-/// The options of `rope` that config.json tells of: its base (`rope_theta`) and how long texts are
-/// scaled (`rope_scaling`, or both in `rope_parameters`), as Hugging Face means them. Throws
-/// InputError for a scaling that qkv does not know, and for an entry of it that the scaling has
-/// not.
+/// Returns the options of `rope`: its base (`rope_theta`) and the scaling of long texts
+/// (`rope_scaling`, or both in `rope_parameters`), as Hugging Face defines them. Throws InputError
+/// for unknown scalings and unknown entries of one.
 Options rotary_options(const Config& config) {
   const std::string object = object_of(config);
   refuse_what_contradicts(config, object);
@@ -215,7 +214,7 @@ constexpr ConfigRule llama_config_rules[] = {
     {"vocab_size"},
 };
 
-// Entries that only some of the families look at; the others must not have them, or not so.
+// Entries that only some families use are errors in the others, unless they are off.
 void refuse_idle_entries(const Config& config, const Family& family) {
   const auto only_for = [&](std::string_view name, bool is_known) {
     const auto* told = find_entry(config, name);
@@ -240,7 +239,7 @@ void refuse_idle_entries(const Config& config, const Family& family) {
   only_for("attention_bias", !traits.has_biases && family.name != "mistral");
 }
 
-// How many keys a query sees in a layer with a window; 0: no layer has one.
+// Returns how many keys a query sees in a layer with a window; 0: no windows.
 std::size_t window_of(const Config& config, const FamilyTraits& traits) {
   if (traits.windows == Windows::none) return 0;
   if (traits.windows == Windows::late && !flag_entry(config, "use_sliding_window", false)) return 0;
@@ -291,7 +290,7 @@ std::vector<std::size_t> windows_of(const Config& config, const FamilyTraits& tr
   return windows;
 }
 
-// What lets the gate through: SiLU, or a form of GELU.
+// Returns the gate's activation: "silu", or a form of GELU.
 std::string gate_of(const Config& config, const FamilyTraits& traits) {
   struct Activation {
     std::string_view name, gate;
@@ -300,7 +299,7 @@ std::string gate_of(const Config& config, const FamilyTraits& traits) {
                                   {"gelu", "erf"},      {"gelu_python", "erf"},
                                   {"gelu_new", "tanh"}, {"gelu_pytorch_tanh", "tanh"}};
   const auto* told = find_entry(config, "hidden_activation");
-  // Gemma's own hidden_act says "gelu" and means the form with tanh; hidden_activation says so.
+  // Gemma's hidden_act says "gelu" but means the tanh form; hidden_activation says so.
   const bool is_gemma = traits.gate != "silu";
   if (!told && !is_gemma) told = find_entry(config, "hidden_act");
   if (!told) {
@@ -313,7 +312,7 @@ std::string gate_of(const Config& config, const FamilyTraits& traits) {
   refuse_entry(*told, "qkv knows silu, gelu and gelu_pytorch_tanh");
 }
 
-// A cap, which null switches off.
+// Returns a cap. null switches it off.
 std::optional<double> cap_of(const Config& config, std::string_view name, double usual) {
   if (const auto stated = config.find(name); stated != config.end())
     return positive_number(config, name);

@@ -18,11 +18,11 @@ namespace {
 
 using Path = std::filesystem::path;
 
-// Vocabularies and merges of trained models are a few megabytes.
+// Files of trained models have a few megabytes.
 constexpr std::size_t largest_tokenizer = std::size_t{64} << 20;
 constexpr std::size_t letters = 26;
 
-// One set of files that tells how to cut: the option of `tokenise` that takes each.
+// Files of a tokeniser, each with the option of `tokenise` that takes it.
 struct FileSet {
   struct Part {
     std::string_view option, file;
@@ -103,7 +103,7 @@ std::vector<std::string> words_in(const ConfigEntry& vocabulary) {
   return list.get<std::vector<std::string>>();
 }
 
-// `whose` begins the message: "the vocabulary", with the file that has it.
+// `whose` begins the message: "the vocabulary", with its file.
 void refuse_doubles(const std::vector<std::string>& words, std::string_view whose) {
   std::unordered_map<std::string_view, std::size_t> ids;
   for (std::size_t id = 0; id < words.size(); ++id) {
@@ -149,7 +149,7 @@ Tokeniser chosen_tokeniser(const Architecture& model, const Config& config,
                                                 : numbered(model.vocabulary));
 }
 
-// The texts of all ids, those that no text leads to empty.
+// Returns the texts of all ids; empty for ids that no text produces.
 std::vector<std::string> labels_of(const Tokeniser& tokeniser, std::size_t ids) {
   const Options& options = tokeniser.options;
   std::vector<std::string> labels = tokeniser.vocabulary;
@@ -199,7 +199,7 @@ std::string title_of(const Architecture& model) {
 
 Model read_model(const ModelChoice& choice) {
   const ModelFiles files = choice.built_in ? ModelFiles{} : model_files(choice.file, choice.where);
-  std::optional<std::filesystem::path> directory;  // none has what is built in
+  std::optional<std::filesystem::path> directory;  // none if built in
   if (!choice.built_in) directory = files.directory;
   const Weights weights =
       choice.built_in ? Weights(*choice.built_in, choice.where) : Weights(files, choice.where);

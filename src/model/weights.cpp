@@ -28,7 +28,7 @@ bool is_there(const Path& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-// Which tensor is in which file, as the index says. A file's name leads out of no directory.
+// Reads which tensor is in which file. File names with a directory are refused.
 std::map<std::string, std::string> weight_map(const Path& index, const std::string& where) {
   const auto json = nlohmann::json::parse(read_bytes(index, largest_index), nullptr, false);
   const auto found = json.is_object() ? json.find("weight_map") : json.end();
@@ -68,7 +68,7 @@ ModelFiles from_index(const Path& index, const std::string& where) {
                      abbreviated_list(missing)));
 }
 
-// What a directory without weights has instead, told as what it is.
+// Explains what a directory without .safetensors files has instead.
 std::string_view other_weights(const std::vector<std::string>& names) {
   struct Other {
     std::string_view ending, says;
@@ -134,7 +134,7 @@ ModelFiles model_files(const Path& path, const std::string& where) {
 
 namespace {
 
-// "transformer.h.12.attn" has "12": another layer's tensor is no slip of the pen.
+// "transformer.h.12.attn" → "12": a suggestion must be of the same layer.
 std::string digits_of(std::string_view name) {
   std::string digits;
   std::ranges::copy_if(name, std::back_inserter(digits),
@@ -151,9 +151,8 @@ std::string nearest_tensor(const std::string& name,
   return suggest(name, names);
 }
 
-// Reads lines of a tensor in its file.
 struct LineReader {
-  std::shared_ptr<const MappedFile> file;  // kept while it is read; none: built in
+  std::shared_ptr<const MappedFile> file;  // keeps the mapping; nullptr if built in
   std::string_view bytes;
   const Dtype* dtype;
   Strides strides;
@@ -164,8 +163,7 @@ struct LineReader {
   }
 };
 
-// Where the first number stands that is no weight training has found; the count of all where none
-// is.
+// Returns the index of the first NaN or infinity, or the count of numbers.
 std::size_t first_broken(std::string_view bytes, const Dtype& dtype) {
   constexpr std::size_t at_a_time = std::size_t{1} << 16;
   const std::size_t count = bytes.size() / dtype.size;
@@ -185,10 +183,10 @@ std::size_t first_broken(std::string_view bytes, const Dtype& dtype) {
   return first;
 }
 
-// The same piece by piece of a large tensor, of which no more than a piece is in memory at a time.
+// The same in pieces, so that only one piece of a large tensor is in memory at a time.
 std::size_t first_broken(const SafetensorsEntry& entry, const Dtype& dtype,
                          const MappedFile* file) {
-  constexpr std::size_t piece = std::size_t{1} << 24;  // bytes: whole numbers
+  constexpr std::size_t piece = std::size_t{1} << 24;  // bytes, a multiple of each number's size
   for (std::size_t begin = 0; begin < entry.data.size(); begin += piece) {
     const std::string_view bytes = entry.data.substr(begin, piece);
     const std::size_t place = first_broken(bytes, dtype);
@@ -198,7 +196,7 @@ std::size_t first_broken(const SafetensorsEntry& entry, const Dtype& dtype,
   return entry.data.size() / dtype.size;
 }
 
-// Of several files each has the tensors that the index lists, and no other's.
+// Each of several files may hold only the tensors that the index lists for it.
 void refuse_unlisted(const SafetensorsEntry& entry, const std::filesystem::path& path,
                      const std::string& where, const std::map<std::string, std::string>& listed) {
   if (listed.empty()) return;

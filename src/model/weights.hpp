@@ -14,27 +14,27 @@
 
 namespace qkv::inline model {
 
-/// What lists a model's files where there are several.
+/// The name of the index of a model in several files.
 inline constexpr std::string_view model_index_name = "model.safetensors.index.json";
 
-/// Where a trained model's files are: its weights in one file or in several, and the directory of
-/// what else is said of it.
+/// The files of a trained model: its weights in one or several files, and the directory with its
+/// configuration.
 struct ModelFiles {
-  std::vector<std::filesystem::path> weights;  ///< in the order of their names
+  std::vector<std::filesystem::path> weights;  ///< sorted by name
   std::filesystem::path directory;
-  std::map<std::string, std::string> listed;  ///< the index: which file has which tensor; or empty
+  std::map<std::string, std::string> listed;  ///< the index: tensor → file; or empty
 };
 
-/// The files that `path` names: a .safetensors file, a model.safetensors.index.json, or a directory
-/// with one of them. `where` opens messages. Throws InputError where there is none, where a
-/// directory has several, and where files lack that an index lists.
+/// Returns the files of a model: `path` is a .safetensors file, a model.safetensors.index.json, or
+/// a directory with one of them. `where` opens messages. Throws InputError if there is none, if a
+/// directory has several, or if listed files are missing.
 ModelFiles model_files(const std::filesystem::path& path, const std::string& where);
 
-/// Whether the name is that of an index of several files.
+/// True if the name is that of an index of several files.
 bool is_model_index(const std::string& path);
 
-/// Where the matrices made of a tensor's numbers lie in it, as NumPy's strides say it: cell `j` of
-/// line `i` of matrix `m` is its number first + m · matrix_step + i · line_step + j · cell_step.
+/// The positions of matrices in a tensor, like NumPy's strides. Cell `j` of line `i` of matrix `m`
+/// is number first + m · matrix_step + i · line_step + j · cell_step.
 struct Strides {
   std::size_t matrices = 1;
   std::size_t lines = 1;
@@ -50,16 +50,15 @@ struct Strides {
   }
 };
 
-/// A trained model's tensors by their names, in .safetensors files that are mapped into memory:
-/// opening them costs the same whatever their size, and only the tensors that are asked for are
-/// read. Large ones are not copied: their numbers are read in the file with each look.
+/// A model's tensors in memory-mapped .safetensors files. Opening costs the same for any size, and
+/// only requested tensors are read. Large ones are not copied: each use reads them from the file.
 class Weights {
  public:
-  /// `where` is the model as messages name it. Throws InputError where a file can't be read, or is
-  /// no .safetensors file, and where it has other tensors than the index of several files says.
+  /// `where` names the model in messages. Throws InputError if a file can't be read or is no
+  /// .safetensors file, or if its tensors differ from the index.
   Weights(const ModelFiles& files, std::string where);
 
-  /// The same of bytes that outlive this and all values that are read from it.
+  /// The same for bytes, which must outlive this and all values read from it.
   Weights(std::string_view bytes, std::string where);
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;
@@ -68,14 +67,13 @@ class Weights {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::vector<SafetensorsEntry>& tensors() const { return tensors_; }
 
-  const SafetensorsEntry* find(std::string_view name) const;  ///< nullptr where there is none
-  /// The numbers of the tensor, a vector or a matrix, as they stand or where `strides` finds them;
-  /// they outlive this. The file must not be written to meanwhile: large ones are read again later.
-  /// Throws InputError where there is none of this name and shape: the message says both shapes;
-  /// and where one of the numbers is none, or infinite.
+  const SafetensorsEntry* find(std::string_view name) const;  ///< nullptr if there is none
+  /// Returns the numbers of a vector or matrix, in file order or by `strides`; they outlive this.
+  /// The file must not change meanwhile: large tensors are read again later. Throws InputError if
+  /// no tensor has this name and shape (with both shapes), or a number is NaN or infinite.
   Values values(const std::string& name, const Shape& shape) const;
   Values values(const std::string& name, const Shape& shape, const Strides& strides) const;
-  /// Throws as above, without reading a number.
+  /// Returns the entry after the same checks, but reads no number.
   const SafetensorsEntry& checked(const std::string& name, const Shape& shape) const;
 
  private:
@@ -84,8 +82,8 @@ class Weights {
   const std::shared_ptr<const MappedFile>& file_of(const SafetensorsEntry& entry) const;
 
   std::string where_;
-  std::vector<std::shared_ptr<const MappedFile>> files_;  ///< none where the bytes are built in
-  std::vector<std::size_t> ends_;  ///< of each file: how many tensors it and those before it have
+  std::vector<std::shared_ptr<const MappedFile>> files_;  ///< empty if built in
+  std::vector<std::size_t> ends_;  ///< for each file, the number of tensors up to its end
   std::vector<SafetensorsEntry> tensors_;
   std::map<std::string, std::string> metadata_;
   mutable std::set<const SafetensorsEntry*> checked_;

@@ -5,27 +5,27 @@
 
 namespace qkv::inline model {
 
-/// The words of one of a model's steps; they live as long as the program.
+/// The prose of a step of a model, with static lifetime.
 struct ModelWords {
   std::string_view title;
   std::string_view say;
   std::string_view notice;
 };
 
-/// The words of one step, by its name without the layer.
+/// The prose of one step, by its name without the layer.
 struct StepWords {
   std::string_view step;
   ModelWords words;
 };
 
-/// GPT-2's kind, or LLaMA's, some of whose steps need other words.
+/// Relatives of GPT-2 or of LLaMA, some of whose steps need other prose.
 enum class ModelKind { gpt, llama };
 
-/// What is said of a model's step, by its name without the layer: "scores" for `h3.scores`.
-/// Throws std::logic_error where the table has no such step.
+/// Returns the prose of a step, by its name without the layer: "scores" for `h3.scores`. Throws
+/// std::logic_error for an unknown step.
 const ModelWords& model_words(std::string_view step, ModelKind kind);
 
-/// The steps that only LLaMA's kind has, and those that are told in another way there.
+/// Returns the prose of steps that only LLaMA's relatives have or that differ there.
 std::span<const StepWords> llama_words();
 
 }  // namespace qkv::inline model

@@ -225,8 +225,7 @@ class ExpressionFlattener {
   std::uint32_t count_ = 0;  // of flattened terms
 };
 
-// Cells that share a form, and their numbers: the first number of each cell, then the second of
-// each, and so on.
+// Cells that share a form, and their numbers: the first number of each cell, then the second, …
 struct CellGroup {
   std::vector<std::uint32_t> skeleton;
   std::vector<ShownCell> cells;

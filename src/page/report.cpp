@@ -17,7 +17,6 @@
 namespace qkv::inline page {
 namespace {
 
-// The inputs of the page's parts.
 struct ReportContext {
   const Lesson& lesson;
   const Trace& trace;
@@ -92,7 +91,6 @@ std::string aside_html(std::string_view heading, const std::vector<Passage>& pas
                      html_prose(passages));
 }
 
-// Writes blocks, each as one or more elements.
 class PageWriter {
  public:
   explicit PageWriter(const ReportContext& page) : page_(page) {}

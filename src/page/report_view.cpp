@@ -40,8 +40,7 @@ struct Table {
   double largest = 0;
 };
 
-// The distance from zero, in steps from 0 to `shades`; "p" above zero, "n" below it. Infinities and
-// NaN have their own style.
+// Distance from zero in steps from 0 to `shades`; "p" above, "n" below; infinities and NaN apart.
 std::string shade(double value, double largest) {
   if (!std::isfinite(value)) return "x";
   const double part = largest == 0 ? 0 : std::abs(value) / largest;

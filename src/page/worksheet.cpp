@@ -53,7 +53,6 @@ code { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 9
        overflow-wrap: anywhere; }
 )";
 
-// The range of one grid of several.
 struct GridPart {
   std::size_t first, last;
 };

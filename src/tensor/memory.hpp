@@ -30,7 +30,7 @@ std::string out_of_memory();
 /// Parses "8G", "512MiB" or "1.5g" as bytes, with units of 1024. Nothing for other texts.
 std::optional<std::size_t> parse_size(std::string_view text);
 
-/// "7.45 GiB", "512 MiB", "12 bytes".
+/// Returns "7.45 GiB", "512 MiB", "12 bytes".
 std::string size_text(double bytes);
 
 /// Reserves part of the memory limit for the tensors of a lesson; `element_count` refuses what does

@@ -30,7 +30,6 @@ struct GridColumn {
   std::size_t tail = 0;  ///< display width from the decimal point on
 };
 
-/// A matrix and its layout options.
 struct GridLayout {
   std::size_t rows, columns;
   const RowAt& row_at;
@@ -52,7 +51,6 @@ struct FittingColumns {
   std::vector<const GridColumn*> columns;  // owned by the layout
 };
 
-/// The column of row labels.
 struct GridRowLabels {
   std::vector<std::string> texts;
   std::string hidden = "⋮";
@@ -193,9 +191,8 @@ FittingColumns columns_around(const GridLayout& sheet, std::size_t focus, std::s
   return fitting;
 }
 
-/// Row labels: words left-aligned, indices right-aligned. They have any length if every column fits
-/// beside them. Otherwise they are shortened, down to a few letters, so that the first and last
-/// column fit.
+/// Row labels: words left-aligned, indices right-aligned. If not every column fits beside them,
+/// they are shortened, down to a few letters, so that the first and last column fit.
 GridRowLabels row_labels_of(const GridLayout& sheet) {
   const std::size_t room = room_for_row_labels(sheet);
   GridRowLabels labels;
@@ -249,7 +246,6 @@ constexpr Signs signs_of(Highlight highlight) {
 static_assert(grid_gap ==
               2);  // one column for the sign after a number, one for that before the next
 
-/// Writes the grid line by line.
 class Writer {
  public:
   Writer(const GridLayout& sheet, const GridRowLabels& labels, const FittingColumns& fitting)

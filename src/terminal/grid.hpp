@@ -28,8 +28,7 @@ NumberFormat number_format_of(std::span<const double> values, int digits);
 NumberFormat number_format_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
                               const Selection& shown, int digits);
 
-/// Highlight of a cell. Each has its own signs around the number, so that none depends on colour
-/// alone.
+/// Highlight of a cell. Each has its own signs around the number, not only a colour.
 enum class Highlight {
   none,
   changed,  ///< `*0.25`

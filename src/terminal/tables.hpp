@@ -17,7 +17,7 @@ struct StackSizes {
   std::uint64_t layers = 1;  ///< number of blocks
 };
 
-/// One weight matrix of a head; a row of X is multiplied by it from the left.
+/// One weight matrix W of a head, used as row of X times W.
 struct MatrixCount {
   std::string name;  ///< "W_Q"
   std::string also;  ///< another common name, if any: "value-down"
@@ -61,7 +61,7 @@ std::uint64_t bytes_of(std::uint64_t count, const NumberType& kind);
 /// Returns the context lengths from 1,024 to 1,048,576 tokens, doubling.
 std::vector<std::uint64_t> standard_contexts();
 
-/// Formats bytes in powers of 1024, with at least three digits: "4 MiB", "216 GiB", "1023 B".
+/// Formats bytes in powers of 1024, with at most three decimals: "4 MiB", "216 GiB", "1023 B".
 std::string bytes_text(std::uint64_t bytes);
 
 /// Returns both tables as text, in at most 80 columns for sizes up to GPT-3's.

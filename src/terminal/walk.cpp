@@ -268,7 +268,6 @@ std::string bold(const std::string& text, const WalkStyle& look) {
   return look.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
 }
 
-// Lines indented by two blanks.
 std::string indented_lines(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line.empty() ? "\n" : "  " + line + "\n";
@@ -367,7 +366,6 @@ class WalkWriter {
   const WalkStyle& look_;
 };
 
-// The last block has no blank line below it.
 std::string without_last_blank_line(std::string text) {
   if (text.ends_with("\n\n")) text.pop_back();
   return text;

@@ -40,7 +40,7 @@ void infer_axis_names(Trace& trace);
 
 /// Infers axis names of a given from the first step that uses it, if its name does not tell. Its
 /// leading axis is the batch if it is data that meets weights without heads, or is to be split into
-/// heads. Otherwise the leading axis is the heads, as for Q, K and V.
+/// heads. Otherwise it is the heads, as for Q, K and V, whose norms have one gain for all heads.
 void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens);
 
 /// Names the other axes: heads, and tokens of unused givens.

@@ -7,7 +7,7 @@
 namespace qkv::inline trace {
 namespace {
 
-// Of each step whether something wanted needs it; a step's operands stand before it.
+// For each step, whether a requested one depends on it. Operands precede their step.
 std::vector<bool> needed_steps(const Recipe& recipe, const RequestedSteps& wanted) {
   if (wanted.empty()) return std::vector<bool>(recipe.steps.size(), true);
   std::vector<bool> needed(recipe.steps.size());
@@ -23,7 +23,7 @@ std::vector<bool> needed_steps(const Recipe& recipe, const RequestedSteps& wante
   return needed;
 }
 
-/// Each name that a step makes, with its place and how often what is needed uses it.
+/// The position of each needed step, and how many needed operands refer to it.
 struct Made {
   std::size_t step = 0;
   std::size_t uses = 0;
@@ -48,7 +48,7 @@ AttentionPart part_of(const StepRecipe& step) {
   return step.operation ? attention_part(*step.operation) : AttentionPart::none;
 }
 
-// The attention that ends with step `s`, unseen but for its result; empty where it is none.
+// The steps of an attention that ends with step `s`; empty unless only its result is needed.
 std::vector<std::size_t> attention_to(std::size_t s, const Recipe& recipe, const Liveness& liveness,
                                       const FusedValues& all) {
   std::vector<std::size_t> steps = {s};

@@ -20,15 +20,14 @@ struct StepRecipe {
   Options options;
 };
 
-/// What is to be worked out, as plain data: the givens, then the steps in order.
+/// What is to be evaluated, as plain data: the givens, then the steps in order.
 struct Recipe {
   TokenLayout token_layout = TokenLayout::rows;
   Environment environment;
-  std::vector<std::string> tokens;  ///< row labels of whatever has a row for each token
+  std::vector<std::string> tokens;  ///< row labels of tensors with one row per token
   std::vector<Given> givens;
   std::vector<StepRecipe> steps;
-  std::size_t omitted_steps =
-      0;  ///< how many steps of the whole come after these and were not asked for
+  std::size_t omitted_steps = 0;  ///< number of further steps that were not requested
 };
 
 }  // namespace qkv::inline trace

@@ -16,7 +16,7 @@
 namespace qkv::inline trace {
 namespace {
 
-// Cuts at commas outside quotes; quotes are kept, since "2" is a label and 2 an index.
+// Splits at commas outside quotes. Quotes are kept, since "2" is a label and 2 an index.
 std::vector<std::string> split(std::string_view inside) {
   std::vector<std::string> parts(1);
   bool quoted = false;
@@ -47,15 +47,15 @@ std::size_t checked(std::size_t number, std::size_t size, std::string_view what,
                   size == 0 ? "there are none" : fmt::format("they count from 1 to {}", size)));
 }
 
-// What files and pages of older programs call a place for which the lesson has no word: "d2" along
-// features, "token 3" where the axis says what it counts, else "row 3".
+// The label that older programs generated in files and pages: "d2" for features, "token 3" if the
+// axis has a name, else "row 3".
 std::string older_label(const Axis& axis, std::size_t i, std::string_view otherwise) {
   if (axis.name.empty()) return fmt::format("{} {}", otherwise, i + 1);
   const bool is_feature = axis.name.starts_with("d_") || axis.name.starts_with("h·");
   return is_feature ? fmt::format("d{}", i + 1) : fmt::format("{} {}", axis.name, i + 1);
 }
 
-// The place that an older file's label stands for.
+// Returns the index of a generated label.
 std::optional<std::size_t> made_up_place(std::string_view label, const Axis& axis,
                                          std::size_t batch, std::string_view what) {
   const std::size_t digits = label.find_last_not_of("0123456789") + 1;
@@ -66,7 +66,7 @@ std::optional<std::size_t> made_up_place(std::string_view label, const Axis& axi
   return place;
 }
 
-// A label as it was shown: "␣cat" stands for " cat", and "␊" for a line break.
+// Returns the label behind a displayed one: "␣cat" is " cat", "␊" a line break.
 std::string as_written(std::string_view shown) {
   struct Picture {
     std::string_view shown, written;
@@ -83,7 +83,7 @@ std::string as_written(std::string_view shown) {
   return text;
 }
 
-// The place that a label stands for along an axis.
+// Returns the index of a label along an axis.
 std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch,
                      std::string_view what, const std::string& where) {
   std::vector<std::size_t> places;
@@ -116,7 +116,7 @@ std::size_t index_along(std::string_view index, const Axis& axis, std::size_t ba
   return labelled(index, axis, batch, what, where);
 }
 
-// "head 2" or "2" for a leading axis.
+// Parses "head 2" or "2" for a leading axis.
 std::size_t leading_place(std::string_view index, const Axis& axis, const std::string& where) {
   const std::string_view name = axis.name.empty() ? "head" : std::string_view(axis.name);
   std::string_view number = index;
@@ -134,7 +134,7 @@ std::string example_of(const std::string& name, const Tensor& tensor) {
   return fmt::format("{}[{}1,1]", name, inside);
 }
 
-// The label, as it stands in a reference, of the index that it is one of `places` of.
+// The label of index `i` in a reference, or its number if several indices share the label.
 std::string word_for(std::string_view label, std::size_t i, std::size_t places) {
   const bool ends_its_quotes = label.find('"') != label.npos && label.find(',') != label.npos;
   const bool is_no_word = label.empty() || whole_number(label) || ends_its_quotes;
@@ -181,7 +181,7 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor,
   const Axis& rows = is_vector ? one_row : tensor.axes[turned ? rank - 1 : rank - 2];
   const Axis& columns = tensor.axes[turned ? rank - 2 : rank - 1];
   if (given > 1) cell.row = index_along(text.indices[given - 2], rows, batch, "row", where);
-  // The ids of a batch have words of their own in every row.
+  // In the ids of a batch each row has its own words.
   const std::size_t sentence = tensor.leading_axes() == 0 ? cell.row : batch;
   cell.column = index_along(text.indices[given - 1], columns, sentence, "column", where);
   if (turned) std::swap(cell.row, cell.column);
@@ -191,7 +191,7 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor,
 CellReference find_cell(std::string_view text, const Trace& trace) {
   const std::string_view name = trimmed(text, " ");
   if (name.find('[') == std::string_view::npos) {
-    const Tensor& tensor = trace.at(name);  // throws, with the nearest name, where there is none
+    const Tensor& tensor = trace.at(name);  // throws, with a suggestion, if there is none
     if (tensor.values.empty()) return resolve(parse_reference(text), trace);
     const CellReference cell{.name = std::string(name),
                              .matrix = 0,
@@ -217,7 +217,7 @@ std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& t
     one.indices[place] = std::to_string(i + 1);
     return resolve_all(one, trace);
   };
-  std::vector<CellReference> cells = at(0);  // throws where the other indices are wrong
+  std::vector<CellReference> cells = at(0);  // throws if the other indices are wrong
   const Tensor& tensor = trace.at(text.name);
   const std::size_t rank = tensor.rank();
   const bool is_row = rank == 1 && place + 1 < text.indices.size();
@@ -240,7 +240,7 @@ std::string index_word(const Axis& axis, std::size_t i, std::size_t batch) {
 std::vector<std::string> index_words(const Axis& axis, std::size_t batch) {
   std::unordered_map<std::string_view, std::size_t> places;
   places.reserve(axis.size);
-  std::vector<const std::size_t*> counts;  // the map's own numbers: they stay where they are
+  std::vector<const std::size_t*> counts;  // pointers into the map are stable
   for (std::size_t i = 0; i < axis.size; ++i) {
     std::size_t& count = places[axis.label(i, batch)];
     ++count;

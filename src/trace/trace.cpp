@@ -22,7 +22,7 @@ namespace {
                                abbreviated_list(known)));
 }
 
-// The size of the axis of that name in the first tensor that has one.
+// Returns the size of that axis in the first tensor that has it.
 std::optional<std::size_t> axis_size(const Trace& trace, std::string_view axis) {
   std::optional<std::size_t> size;
   const auto look = [&](const Tensor& tensor) {
@@ -35,7 +35,7 @@ std::optional<std::size_t> axis_size(const Trace& trace, std::string_view axis) 
   return size;
 }
 
-// The size that the shape rules of the steps give to an axis.
+// Returns the size that the shape rules of the steps give to an axis.
 std::optional<std::size_t> bound_size(const Trace& trace, std::string_view axis) {
   for (const Step& step : trace.steps) {
     const Call call = trace.call(step);
@@ -61,7 +61,7 @@ const Tensor* Trace::find(std::string_view name) const {
 const Step* Trace::find_step(std::string_view name) const {
   const auto place = step_names.place(name);
   if (!place) return nullptr;
-  // Steps that were let go have moved it forward, if anything.
+  // Erased steps before it can only have moved it forward.
   for (std::size_t s = std::min(*place + 1, steps.size()); s-- > 0;) {
     if (steps[s].name == name) return &steps[s];
   }

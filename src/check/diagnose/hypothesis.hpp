@@ -12,10 +12,10 @@
 
 namespace qkv::inline check {
 
-constexpr double largest_written = 1e12;  ///< longer numbers are not written digit by digit
+constexpr double largest_written = 1e12;  ///< larger numbers are not written digit by digit
 
-/// How a learner writes a number down: to so many decimals, rounded or the rest left away. Numbers
-/// that are too long for decimals stay as they are.
+/// Rounds or truncates a number to `decimals` decimals. Numbers too large for decimals stay as they
+/// are.
 struct Quantiser {
   int decimals = 0;
   double (*habit)(double) = std::round;
@@ -26,15 +26,15 @@ struct Quantiser {
   }
 };
 
-/// The ways to write so many decimals.
+/// Returns both quantisers for so many decimals: rounding and truncation.
 inline std::array<Quantiser, 2> quantisers_for(int decimals) {
   return {{{decimals, std::round}, {decimals, std::trunc}}};
 }
 
 class Perturbation;
 
-/// The numbers that a learner may have worked from: their own, or the lesson's. A copy is cheap and
-/// shares what it does not change. The judgement and the trace must outlive it.
+/// Numbers that a learner may have worked from: their own, or the lesson's. Copies are cheap and
+/// share unchanged tensors. The judgement and the trace must outlive it.
 class Hypothesis {
  public:
   Hypothesis(const Judgement& judgement, const Trace& trace);
@@ -42,32 +42,32 @@ class Hypothesis {
   const Tensor& tensor(std::size_t node) const { return *tensors_[node]; }
   void put(std::size_t node, Tensor tensor);
 
-  /// The same with the lesson's numbers before `node`.
+  /// Returns a copy with the lesson's numbers before `node`.
   Hypothesis with_truth_before(std::size_t node) const;
 
-  /// The step from this hypothesis's numbers; `otherwise` where no step can be made of them.
+  /// Returns the step computed from these numbers, or `otherwise` if that is impossible.
   Tensor worked_or(const Tensor& otherwise, std::size_t node) const;
 
-  /// What `node` becomes if the matrix at `at` is `made`, and the steps between that were not
-  /// handed in are worked out anew from it; nothing where they can't be.
+  /// Returns `node` if the matrix at `at` were `made`, recomputing the unsubmitted steps between
+  /// them. Empty if they can't be computed.
   std::optional<Tensor> carried_to(std::size_t at, Tensor made, std::size_t node) const;
 
-  /// How a cell of a step is worked out from this hypothesis's numbers.
+  /// Returns the arithmetic of a cell from these numbers.
   Expression arithmetic(std::size_t node, std::size_t matrix, std::size_t row,
                         std::size_t column) const;
 
-  /// The provenance graph, for mistakes that look behind their operands.
+  /// Returns the graph of steps, for mistakes that look further back than their operands.
   std::vector<StepView> sources() const;
 
-  /// What is worked out on the way is cut as a learner would who writes it down.
+  /// From now on, recomputed intermediate matrices are quantised.
   void quantise_with(const Quantiser& quantise) { quantiser_ = quantise; }
 
-  /// The same with every number before `node` that was rounded moved by chance within its unit, and
-  /// what is worked out on the way as well: `draw` counts out the chances.
+  /// Returns a copy with all rounded numbers before `node`, and recomputed ones, perturbed at
+  /// random within their tolerance. `draw` is the seed.
   Hypothesis perturbed(std::size_t node, unsigned draw) const;
 
-  /// Puts what a learner who cuts so would have where nothing was handed in before `node`; whether
-  /// there was any such cell.
+  /// Replaces the unsubmitted matrices before `node` by quantised ones. Returns whether any number
+  /// changed.
   bool quantise_unsubmitted(std::size_t node);
 
  private:
@@ -82,12 +82,11 @@ class Hypothesis {
   std::shared_ptr<Perturbation> perturbation_;
 };
 
-/// The steps before `node` that were not handed in and lead to it through others like them.
+/// Returns the unsubmitted steps before `node` that lead to it through unsubmitted steps only.
 std::vector<std::size_t> unsubmitted_before(const Judgement& judgement, std::size_t node);
 
-/// The hypotheses to look for a mistake in: the learner's own numbers as they stand; the same with
-/// what was not handed in cut as the rest; and the lesson's, where the learner's are those but for
-/// rounding.
+/// Returns the hypotheses to test: the learner's own numbers; the same with unsubmitted steps
+/// quantised; the lesson's numbers, if the learner's earlier ones are correct up to rounding.
 std::vector<Hypothesis> hypotheses_of(const Judgement& judgement, const Trace& trace,
                                       std::size_t node, int decimals);
 

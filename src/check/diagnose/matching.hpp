@@ -15,11 +15,11 @@
 
 namespace qkv::inline check {
 
-/// Where a version comes from, the one that says most first: a mistake's own numbers; numbers that
-/// were fitted to what was written (whose head's, which bias); a slip of the pen.
+/// Where a candidate comes from, the most specific first: a mistake's own numbers; numbers fitted
+/// to those written (which head, which bias); a transcription slip.
 enum class CandidateKind { mistake, fitted, slip };
 
-/// One set of numbers that a mistake would make of a whole matrix.
+/// The numbers of a whole matrix that one mistake would produce.
 struct Candidate {
   std::string_view id;
   std::string_view says;
@@ -27,53 +27,52 @@ struct Candidate {
   CandidateKind kind = CandidateKind::mistake;
   SlipScope scope = SlipScope::anything;
   CandidateValues numbers;
-  /// How far each number may be off beside a unit, where steps between that were not handed in left
-  /// room for rounding; else empty.
+  /// Extra tolerance per cell for rounding in unsubmitted steps in between; empty if there is none.
   std::vector<double> room = {};
   Evidence evidence = {};
-  std::size_t step = 0;  ///< the place of the one where it was made: this one, or on the way
-  /// More about what happened in a cell: "0.5 · 2 is missing"; empty where the id says it all.
+  std::size_t step = 0;  ///< index of the step where it was made: this one, or an earlier one
+  /// Details for a cell, such as "0.5 · 2 is missing"; empty if there are none.
   std::function<std::string(std::size_t cell)> detail = {};
 };
 
-/// What is to be explained: the learner's cells of one matrix.
+/// The mismatch to explain: written numbers, expected numbers and wrong cells of one matrix.
 struct Mismatch {
   Shape shape;
   std::vector<double> written;    ///< NaN where blank
-  std::vector<bool> hides;        ///< a very low number that stands for -inf
-  std::vector<double> tolerance;  ///< a unit, with its slack
+  std::vector<bool> hides;  ///< finite masks: very low numbers that stand for -inf
+  std::vector<double> tolerance;  ///< one unit, with slack
   std::vector<bool> wrong;
-  std::span<const double> right = {};  ///< what follows from the learner's own numbers
-  std::vector<double> exact;  ///< what cells with nothing to round must be; else empty or NaN
-  double floor = 0;           ///< how near they must be
-  bool are_shares = false;    ///< of 1: a share that is all of it comes of many a mistake
+  std::span<const double> right = {};  ///< computed from the learner's own numbers
+  std::vector<double> exact;  ///< required values where no rounding occurs; else empty or NaN
+  double floor = 0;  ///< tolerance of `exact`
+  bool are_shares = false;  ///< numbers in [0, 1]; a 1 is weak evidence, since many mistakes give it
 
   std::size_t rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }
   std::size_t columns() const { return shape.back(); }
 };
 
-/// A version that explains wrong cells.
+/// A candidate that explains wrong cells.
 struct Explanation {
-  std::size_t version = 0;  ///< its place among the versions
-  std::size_t cells = 0;    ///< how many of them
-  std::size_t first = 0;    ///< the first one
-  bool sure = true;         ///< others fit as well, and few cells speak
+  std::size_t version = 0;  ///< its index among the candidates
+  std::size_t cells = 0;  ///< number of wrong cells that it explains
+  std::size_t first = 0;  ///< the first of them
+  bool sure = true;  ///< false if others match equally and few cells are evidence
 };
 
-/// The versions that explain the puzzle's wrong cells, best first. Those that explain all of them
-/// do so in one part (the whole, a matrix, a row, a column, a cell) in which every attempted cell,
-/// right or wrong, fits within a unit. Where none does, the one that explains the most, at least
-/// two and half of them, and contradicts the right ones in its part no more than half as often;
-/// then, for what it leaves over, the next. A version must explain a number that is neither 0 nor
-/// infinite, unless it makes such numbers.
+/// Returns the candidates that explain the wrong cells, best first. A full explanation covers all
+/// wrong cells in one part (whole, matrix, row, column, cell). There every attempted cell, right or
+/// wrong, matches within a unit. If there is none, it takes the candidate that explains most: at
+/// least two cells and half of the wrong ones. It may contradict at most half as many right cells
+/// of its part. The rest is explained in turn. A candidate must explain a number that is neither 0
+/// nor infinite, unless its evidence allows these.
 std::vector<Explanation> explain_mismatch(const Mismatch& mismatch,
                                           const std::vector<Candidate>& candidates);
 
-/// Nobody slips with the pen in a matrix of a quarter of a million cells, nor rounds it by hand.
+/// True if a matrix is small enough to be written, and rounded, by hand.
 bool is_by_hand(std::size_t cells);
 
-/// All that may have gone wrong in a matrix: what each known mistake and each slip makes of it,
-/// from the numbers that the learner may have worked from. What it is made of must outlive it.
+/// All candidates for a matrix: the numbers that each known mistake and slip would produce.
+/// References must outlive it.
 class CandidateSet {
  public:
   CandidateSet(const Judgement& judgement, const Trace& trace, std::size_t node,
@@ -83,15 +82,15 @@ class CandidateSet {
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
 
-  /// Gives those of steps that were not handed in the room that rounding leaves on the way; whether
+  /// Adds tolerance for rounding in unsubmitted steps to the candidates made there. Returns whether
   /// there are any.
   bool allow_rounding();
 
  private:
-  // Where a version was made that came through steps that were not handed in.
+  // The candidates that were made in, or passed through, unsubmitted steps.
   struct UnsubmittedRange {
     std::size_t hypothesis;
-    std::size_t from, to;  // versions
+    std::size_t from, to;  // indices of candidates
   };
 
   void collect(std::size_t hypothesis);
@@ -109,9 +108,9 @@ class CandidateSet {
   const std::size_t index_;
   const LearnerNode& node_;
   const Mismatch& mismatch_;
-  Tensor written_;  // as mistakes see it; without axes where it has another shape
+  Tensor written_;  // as mistakes see it; without axes if it has another shape
   std::vector<std::size_t> unsubmitted_before_;
-  std::vector<std::size_t> probes_;  // of a large matrix some wrong cells; else none
+  std::vector<std::size_t> probes_;  // some wrong cells of a large matrix; else empty
   std::vector<std::size_t> zeros_;   // the cells of a block of zeros
   std::vector<Hypothesis> hypotheses_;
   std::deque<Tensor> rights_;

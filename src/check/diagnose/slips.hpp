@@ -14,21 +14,20 @@
 
 namespace qkv::inline check {
 
-/// How much of a matrix a slip can spoil in one go.
+/// How much of a matrix one slip can affect.
 enum class SlipScope { anything, line };
 
-/// What a slip makes of every cell of a matrix, NaN where it has no meaning. Of a matrix with two
-/// rows exchanged only their places are kept: a large one has too many pairs of rows to copy it for
-/// each.
+/// The numbers that a slip would produce, NaN where undefined. For two exchanged rows it stores
+/// only their indices, since a large matrix has too many pairs to copy.
 class CandidateValues {
  public:
   CandidateValues(Tensor numbers) : tensor_(std::move(numbers)) {}
 
-  /// Rows are counted through all matrices.
+  /// Exchanges two rows, counted through all matrices.
   CandidateValues(Tensor numbers, std::size_t row, std::size_t other)
       : tensor_(std::move(numbers)), exchanged_({row, other}) {}
 
-  const Tensor& tensor() const { return tensor_; }  ///< with its rows as they were
+  const Tensor& tensor() const { return tensor_; }  ///< before the exchange
   const std::optional<std::pair<std::size_t, std::size_t>>& exchanged() const { return exchanged_; }
   Shape shape() const { return tensor_.shape(); }
 
@@ -49,7 +48,7 @@ class CandidateValues {
   std::optional<std::pair<std::size_t, std::size_t>> exchanged_;
 };
 
-/// A slip of the pen made on a whole matrix.
+/// A transcription slip made on a whole matrix.
 struct SlipCandidate {
   std::string_view id;
   std::string_view says;
@@ -57,36 +56,36 @@ struct SlipCandidate {
   SlipScope scope = SlipScope::anything;
   std::vector<CandidateValues> candidates;
   Evidence evidence = {};
-  /// What happened in a cell, more closely than the id says; empty where there is no more.
+  /// Details for a cell, more specific than the id; empty if there are none.
   std::function<std::string(std::size_t version, std::size_t cell)> detail = {};
 };
 
-/// A term of a sum, and how its cells are called.
+/// Formats a term of a sum, naming its cells.
 using TermText = std::function<std::string(const Expression& term)>;
 
-/// What slips need to know of a step.
+/// The data of a step that slips need.
 struct SlipContext {
   const Tensor* right = nullptr;                     ///< the step from the learner's own numbers
   int decimals = 0;                                  ///< that the learner writes
   std::vector<std::vector<std::size_t>> wrong_rows;  ///< of each matrix, from 0
-  /// The arithmetic of a cell from the learner's own numbers; empty for a given.
+  /// Returns the arithmetic of a cell from the learner's own numbers; empty for a given.
   std::function<Expression(std::size_t matrix, std::size_t row, std::size_t column)> arithmetic;
-  /// Where a slip that reaches no further than a line may show; the other cells stay NaN where the
-  /// digits of each, or its arithmetic, would have to be looked at.
+  /// Cells where a slip within one line may show. Other cells may stay NaN, since their digits or
+  /// arithmetic are expensive.
   std::vector<bool> near_wrong;
   std::span<const double> written = {};     ///< what the learner has, as far as that is known
   std::span<const std::size_t> zeros = {};  ///< the cells of a block in which all are 0
   TermText term_text = {};
 };
 
-/// Who may have slipped: of a large matrix only a program.
+/// Who may have slipped: a large matrix comes from a program.
 enum class Author { hand, program };
 
-/// The slips that reach at least so far, with the numbers that they make of `right`. The context
-/// must outlive them.
+/// Returns the slips with at least this scope, and the numbers that they make of `right`. The
+/// context must outlive them.
 std::vector<SlipCandidate> slip_candidates(const SlipContext& context, SlipScope least, Author by);
 
-/// The ids of all slips.
+/// Returns the ids of all slips.
 std::vector<std::string_view> all_slip_ids();
 
 }  // namespace qkv::inline check

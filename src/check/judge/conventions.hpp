@@ -13,28 +13,29 @@
 
 namespace qkv::inline check {
 
-/// A lesson with one step moved to an equivalent place (`EquivalentPlacement`), such as queries
-/// scaled before the product. `changed` are the steps whose numbers differ from the lesson's.
+/// An equivalent lesson with one step moved, as its operation allows (`EquivalentPlacement`): for
+/// example, queries scaled before the product. `changed` lists the steps whose numbers differ from
+/// the lesson's.
 struct EquivalentRecipe {
   Recipe recipe;  ///< without the givens
   std::vector<std::string> changed;
 };
 
-/// Returns all such lessons. `trace` is the evaluated lesson; its recipe's givens are ignored.
+/// Returns all such lessons. `trace` is the evaluated lesson; the givens of its recipe are ignored.
 std::vector<EquivalentRecipe> moved_step_recipes(const Recipe& recipe, const Trace& trace);
 
-/// Returns the lessons with ALiBi's distances counted from an end of the keys, where all weights
-/// stay the same: under a causal mask.
+/// Returns lessons with ALiBi's distances counted from an end of the keys, if all weights stay the
+/// same: under a causal mask.
 std::vector<EquivalentRecipe> alibi_from_ends(const Recipe& recipe, const Trace& trace);
 
-/// The lesson in equivalent units: log-sum-exps to base 2, a summed loss instead of the mean, or
-/// the reverse.
+/// The lesson in equivalent units: log-sum-exp to base 2, a loss summed instead of averaged, or the
+/// reverse.
 struct EquivalentUnits {
   std::string_view id;               ///< the convention's id
   Recipe recipe;                     ///< without the givens
   std::vector<std::string> changed;  ///< steps whose numbers differ
-  /// Steps that depend on those. If `needs_follower`, one must be submitted and agree: a summed
-  /// loss alone is a mistake.
+  /// Steps computed from those. If there are any, one must be submitted and agree: a summed loss
+  /// alone is a mistake.
   std::vector<std::string> following = {};
   bool needs_follower = false;
 };
@@ -42,25 +43,25 @@ struct EquivalentUnits {
 /// Returns all such lessons.
 std::vector<EquivalentUnits> in_equivalent_units(const Recipe& recipe);
 
-/// True if the lesson rotates queries or keys by position.
+/// True if the lesson rotates anything by its position.
 bool has_rope(const Trace& trace);
 
-/// Reorders the columns of rotated queries and keys (op rope) from the other pairing to the
-/// lesson's. Programs with permuted weights use that order, and their scores are equal. Returns the
-/// reordered steps; empty unless both queries and keys were submitted, since only both together are
+/// Reorders the columns of rotated queries and keys (op rope) to the lesson's pairing, if a program
+/// has those of the other pairing, as with permuted weights. The scores are the same. Returns the
+/// reordered steps: none unless both queries and keys were submitted, since only both together are
 /// equivalent.
 std::vector<std::string> accept_rope_layout(const Trace& trace,
                                             std::vector<SubmittedArray>& submitted);
 
-/// One interpretation of a submission, with its judgement.
+/// One interpretation of a submission, and its judgement.
 struct Interpretation {
   std::shared_ptr<const Trace> trace;  ///< the lesson's, or an accepted convention's
   std::vector<SubmittedArray> submitted;
   Judgement judgement;
-  std::vector<std::string> scaled;    ///< steps that early scaling changes
+  std::vector<std::string> scaled;  ///< steps changed by a convention of early scaling
   std::vector<std::string> permuted;  ///< steps whose columns were reordered
-  bool alibi_from_end = false;        ///< an accepted convention of ALiBi's distances
-  std::string_view units = {};        ///< the accepted convention of other units
+  bool alibi_from_end = false;  ///< ALiBi's distances counted from an end, by convention
+  std::string_view units = {};  ///< the accepted convention of other units
   std::vector<std::string> in_equivalent_units = {};  ///< the steps in those units
   Transposed turned = Transposed::no;
   std::size_t wrong = 0;

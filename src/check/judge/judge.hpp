@@ -15,47 +15,46 @@ namespace qkv::inline check {
 
 enum class Verdict : unsigned char { correct, rounding, carried, wrong, blank, shape };
 
-/// Returns the name used in reports: "correct", "rounding", …
+/// Returns the name of a verdict in reports: "correct", "rounding", …
 std::string_view verdict_name(Verdict verdict);
 
-/// One matrix of the lesson on the learner's side: the submitted numbers, and those derived from
-/// them.
+/// A given or step as the learner has it: the submitted numbers, and what follows from them.
 struct LearnerNode {
   std::string name;
   const Tensor* truth = nullptr;
   const Step* step = nullptr;            ///< nullptr for a given
   std::vector<std::size_t> inputs = {};  ///< indices of nodes
   const SubmittedArray* submitted =
-      nullptr;  ///< nullptr if nothing, or a wrong shape, was submitted
+      nullptr;  ///< nullptr if not submitted, or of a wrong shape
   const SubmittedArray* wrong_shape_array = nullptr;
   MatrixTolerance units = {};
   std::vector<Verdict> verdicts = {};  ///< one per cell, if submitted
-  Tensor from_yours = {};              ///< the step computed from the learner's own numbers
-  Tensor own = {};                     ///< the learner's numbers; from_yours if there are none
-  /// Required values of cells where no rounding occurs; NaN for other cells. May be empty.
+  Tensor from_yours = {};  ///< the step, computed from the learner's own numbers
+  Tensor own = {};  ///< the learner's numbers; from_yours if there are none
+  /// The required numbers of cells where no rounding occurs; else empty or NaN.
   std::vector<double> exact = {};
-  bool is_lessons = true;  ///< no number of the learner's was used
-  /// The step can't be computed from the learner's earlier numbers (an id outside a table), so the
-  /// lesson's are used.
+  bool is_lessons = true;  ///< independent of all the learner's numbers
+  /// The lesson's operands replace the learner's, because the step cannot be computed from those
+  /// (for example, an id beyond the table).
   bool has_lessons_inputs = false;
-  bool finite_mask = false;  ///< -1e9 or similar was accepted for -inf
-  bool tainted = false;      ///< some of its cells are wrong or carried
+  bool finite_mask = false;  ///< -1e9 or similar was written for -inf
+  bool tainted = false;  ///< some of its cells are wrong or carried
 
-  std::size_t wrong_cells() const;          ///< all cells of a wrong shape count
-  bool has_number(std::size_t cell) const;  ///< submitted and readable
+  std::size_t wrong_cells() const;  ///< all cells if the shape is wrong
+  bool has_number(std::size_t cell) const;  ///< true if submitted and readable
   bool is_exact(std::size_t cell) const;
 };
 
 /// The whole submission, judged cell by cell.
 struct Judgement {
   std::vector<LearnerNode> nodes;  ///< the givens, then the steps
-  bool given_up = false;           ///< stopped at too many wrong cells
+  bool given_up = false;  ///< stopped early: too many wrong cells
 
   std::size_t wrong_cells() const;
   std::size_t wrong_nodes() const;  ///< with a wrong cell or a wrong shape
 };
 
-/// Returns the call of a step; `tensor_of` gives each operand's tensor from its node.
+/// Returns the call of a step, each operand being a node's tensor by `tensor_of`.
 template <class TensorOf>
 Call call_with(const LearnerNode& node, const Trace& trace, const TensorOf& tensor_of) {
   Call call = trace.call(*node.step);
@@ -63,18 +62,18 @@ Call call_with(const LearnerNode& node, const Trace& trace, const TensorOf& tens
   return call;
 }
 
-/// Returns the call of a step with the learner's own numbers, as far as possible.
+/// Returns the call of a step with the learner's own numbers, as far as they allow one.
 Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode& node);
 
 struct CheckOptions {
   std::optional<int> digits = {};
-  bool strict = false;     ///< conventions are wrong, too
+  bool strict = false;  ///< conventions count as wrong
   bool gradients = false;  ///< report forward and backward pass separately
   /// Called twice for each of the lesson's matrices: when it is judged, and when it is reported.
   std::function<void()> on_matrix = {};
 };
 
-/// Judges the matrices against the lesson; stops once `too_many` cells are wrong. `trace` and
+/// Judges the matrices against the lesson; stops when `too_many` cells are wrong. `trace` and
 /// `submitted` must outlive the result.
 Judgement judge(const Trace& trace, const std::vector<SubmittedArray>& submitted,
                 const CheckOptions& options,

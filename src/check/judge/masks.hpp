@@ -7,16 +7,16 @@
 
 namespace qkv::inline check {
 
-/// True if the lesson expects -inf, or the learner's own earlier -inf leads to it.
+/// True if -inf is expected in the lesson, or follows from the learner's own earlier -inf.
 bool expects_minus_infinity(const LearnerNode& node, std::size_t cell);
 
-/// Returns the cells whose very low numbers stand for -inf, in wrong places, too. Empty for a
-/// matrix in which no -inf is expected.
+/// Returns the cells with a finite mask: a very low number that stands for -inf. Only matrices that
+/// should have -inf have any, possibly in wrong cells.
 std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& trace,
                                       const LearnerNode& node);
 
-/// Excludes cells from the difference where one side has -inf and the other a finite mask of the
-/// same key.
+/// Removes mismatches where one side has -inf and the other a number low enough to mask the same
+/// key.
 void accept_finite_masks(ComparedStep& step);
 
 }  // namespace qkv::inline check

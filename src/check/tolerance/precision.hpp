@@ -8,20 +8,20 @@
 #include "check/tolerance/cell_tolerance.hpp"
 #include "formats/parsed_array.hpp"
 
-/// What a program's numbers show of having been rounded before they were saved.
+/// Detects how a program's numbers were rounded before they were saved.
 
 namespace qkv::inline check {
 
-/// A number as low as this where -inf is due means "never".
+/// A number this low, where -inf is expected, is a finite mask.
 inline constexpr double finite_mask = -1000;
 
-/// What numbers of a precision are good for.
+/// How exact the numbers of a precision are.
 struct PrecisionRule {
   Precision precision;
-  int decimals;     ///< the most that a binary number stands for
-  double floor;     ///< what they tell apart at most, relative to the largest
-  double least;     ///< which counts as so large at least
-  double nearness;  ///< how far a stored number is from the one that was meant, relatively
+  int decimals;  ///< the most that a binary number stands for
+  double floor;  ///< smallest difference that counts, relative to the largest number
+  double least;  ///< the least value used for the largest number
+  double nearness;  ///< relative distance of a stored number from the intended one
 };
 inline constexpr PrecisionRule precision_rules[] = {
     {Precision::digits, 0, 1e-6, 1, 0},           {Precision::bfloat16, 2, 0x1p-7, 0, 0x1p-8},
@@ -34,9 +34,9 @@ inline const PrecisionRule& rule_of(Precision precision) {
                        [&](const PrecisionRule& rule) { return rule.precision == precision; });
 }
 
-/// What a program computed with whose numbers these are. Numbers of few bits that were saved in
-/// more, or printed in full, are all those of the coarser type, though `expected` (what they should
-/// be) is not: 0.333984375 is a third in bfloat16, whatever file it is in. Else as they are stored.
+/// Returns the precision that a program computed with, even if the file stores or prints more
+/// digits. A coarser type is detected if all numbers fit it, though `expected` does not:
+/// 0.333984375 is a third in bfloat16. Otherwise returns the stored precision.
 Precision detect_precision(const SubmittedArray& submitted, std::span<const double> expected);
 
 /// To how many decimals, where that shows: more was due than they have, or less than they still
@@ -45,11 +45,11 @@ Precision detect_precision(const SubmittedArray& submitted, std::span<const doub
 std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expected& expected,
                                    const OtherDecimals& others, double program_unit);
 
-/// The decimals that a step's numbers were rounded to, by the numbers alone; 0 where they show
-/// none.
+/// Returns the decimals that a step's numbers were rounded to, from the numbers alone; 0 if none
+/// are detected.
 int rounded_decimals_of(const SubmittedArray& submitted);
 
-/// Whether the number is more than `slack` away from what so many decimals can write.
+/// True if the number is further than `slack` from every number with so many decimals.
 bool has_more_decimals(double x, int decimals, double slack);
 
 }  // namespace qkv::inline check

@@ -8,8 +8,7 @@
 
 namespace qkv::inline formats {
 
-/// A NumPy array: its values and their precision. Integers and booleans count as digits, since they
-/// are exact.
+/// A NumPy array: its values and their precision. Integers and booleans count as exact digits.
 struct NpyArray {
   Tensor tensor;  ///< unnamed axes; an array of rank 0 has one axis of size 1
   Precision precision = Precision::float64;

@@ -152,7 +152,6 @@ std::vector<ZipEntry> read_directory(std::string_view bytes, const ZipPlace& whe
   return entries;
 }
 
-/// zlib's inflation state, freed on destruction.
 struct Inflation {
   Inflation() {
     constexpr int raw_deflate = -MAX_WBITS;

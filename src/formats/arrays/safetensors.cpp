@@ -242,8 +242,7 @@ const Dtype* dtype_of(const SafetensorsEntry& entry) {
   return nullptr;
 }
 
-/// The bytes that a shape takes at `number` bytes each; the largest integer if no file is that
-/// large.
+/// The bytes of a shape at `number` bytes each; the largest integer if no file is that large.
 std::size_t bytes_wanted(const Shape& shape, std::size_t number) {
   std::size_t bytes = number;
   for (const std::size_t size : shape) {

@@ -49,8 +49,7 @@ ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& wh
 /// Returns the tensor's dtype. Throws InputError as above.
 const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& where);
 
-/// Reads the tensors whose names `accepts` takes; it is called for each name. Throws InputError as
-/// above.
+/// Reads the tensors whose names `accepts` takes, called for each. Throws InputError as above.
 std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::string& where,
                                          const std::function<bool(const std::string&)>& accepts);
 

@@ -192,8 +192,7 @@ bool is_readable(const fs::path& path) {
   return format != nullptr && format->read != nullptr;
 }
 
-/// The files of a directory that hold numbers, sorted by name: those of the manifest or, without
-/// one, all.
+/// The files of a directory that hold numbers, by name: those of the manifest or, without it, all.
 std::vector<fs::path> list_files(const fs::path& directory, const std::optional<Manifest>& list) {
   std::vector<fs::path> files;
   std::error_code error;

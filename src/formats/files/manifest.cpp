@@ -52,7 +52,6 @@ std::vector<std::string> changed_files(const fs::path& directory, const Manifest
   return changed;
 }
 
-// One line for any number of files.
 std::string changed_files_text(std::span<const std::string> names) {
   constexpr std::size_t most = 3;
   const std::size_t told = std::min(most, names.size());

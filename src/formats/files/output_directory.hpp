@@ -18,8 +18,7 @@ class Directory {
   Directory& operator=(const Directory&) = delete;
   ~Directory();
 
-  /// Syncs the directory's entries to disk, unless disable_fsync was called. Throws InputError if
-  /// that fails.
+  /// Syncs the directory's entries, unless disable_fsync was called. Throws InputError on failure.
   void sync() const;
 
   /// Locks the directory against other qkv processes until destruction. Waits some seconds, then

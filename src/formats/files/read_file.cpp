@@ -148,7 +148,6 @@ using Matrices = std::vector<NamedArray>;
   refuse(path, fmt::format("{}: {}", what, std::strerror(reason)));
 }
 
-/// A file descriptor, closed on destruction.
 struct OpenFile {
   explicit OpenFile(int fd) : descriptor(fd) {}
   OpenFile(const OpenFile&) = delete;

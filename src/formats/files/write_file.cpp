@@ -156,8 +156,7 @@ constexpr std::array fatal_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIP
                                       SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2};
 constexpr std::string_view erase_line = "\r\x1b[K";
 
-/// Removes temporary files and ends the program by the signal: a shell sees 130 for SIGINT, 143 for
-/// SIGTERM.
+/// Removes temporary files and ends the program by the signal (130 for SIGINT, 143 for SIGTERM).
 void clean_up(int signal) {
   remove_temporary_files();
   if (line_on_terminal) {
@@ -229,7 +228,6 @@ bool is_device(const fs::path& path) {
   return !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-/// A device open for writing.
 class DeviceWriting {
  public:
   /// Throws for a pipe without a reader: opening it would block.

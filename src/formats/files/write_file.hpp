@@ -16,15 +16,13 @@ namespace qkv::inline formats {
 /// InputError with path and reason.
 void write_atomically(const std::filesystem::path& path, std::string_view bytes);
 
-/// The same for a file too large for memory. Exceptions of `content` pass through and leave no
-/// file.
+/// The same for a file too large for memory. Exceptions of `content` pass, and leave no file.
 void write_atomically(const std::filesystem::path& path, const ContentWriter& content);
 
 /// The same without the directory's sync, and devices and pipes are replaced like files.
 void replace_atomically(const std::filesystem::path& path, const ContentWriter& content);
 
-/// Removes temporary files that killed programs left in a directory; files still being written
-/// stay.
+/// Removes temporary files that killed programs left in a directory; those in use stay.
 void remove_stale_temporaries(const std::filesystem::path& directory);
 
 /// Removes a temporary file on SIGINT, SIGTERM or SIGHUP while this object lives. The program then
@@ -47,16 +45,13 @@ void remove_temporary_files();
 
 enum class TerminalLine { shown, gone };
 
-/// Records whether an unfinished line (a progress bar) is on standard error: the same signals erase
-/// it.
+/// Records whether an unfinished line (a progress bar) is on standard error, to be erased, too.
 void set_terminal_line(TerminalLine line);
 
-/// A locked temporary file next to its destination. An unlocked one was left behind by a killed
-/// program.
+/// A locked temporary file next to its destination. A killed program leaves an unlocked one.
 class TemporaryFile {
  public:
-  /// Creates a temporary file for `path`, with the mode of the file there. Throws InputError on
-  /// failure.
+  /// Creates a temporary file for `path`, with the mode of the file there. Throws InputError.
   explicit TemporaryFile(const std::filesystem::path& path);
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;

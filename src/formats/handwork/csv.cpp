@@ -56,8 +56,7 @@ bool keep(Numeral& cell, const Numeral& read) {
   return true;
 }
 
-/// Parses one cell from the front of `text`, up to its comma or line end; false if it is not a
-/// number.
+/// Parses one cell off the front of `text`, up to its comma or line end; false if it is none.
 template <class Cell>
 bool take_plain_cell(std::string_view& text, Cell& cell) {
   const char* const start = text.data();
@@ -392,8 +391,7 @@ std::optional<ParsedArray> read_as_decimal_commas(const Table& table,
   return written;
 }
 
-/// True if, for its size, a plain matrix may have labels, surplus cells, or decimals read as a
-/// column.
+/// True if, by its size, a plain matrix may have labels, surplus cells or split decimals.
 bool size_is_ambiguous(const Shape& shape, std::array<std::size_t, 2> expected) {
   const bool has_surplus = shape[0] > expected[0] || shape[1] > expected[1];
   return has_surplus || (shape[1] == 2 && expected[1] == 1);

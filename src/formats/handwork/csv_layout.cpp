@@ -280,8 +280,7 @@ using namespace std::string_view_literals;
 constexpr std::array starts = {"="sv,  "+"sv,  "-"sv,  "@"sv,  "\t"sv, "\r"sv,
                                "\n"sv, "＝"sv, "＋"sv, "－"sv, "＠"sv};
 
-// Blanks and invisible characters: controls, directional marks, soft hyphens, zero widths. A
-// spreadsheet may skip them.
+// Blanks and invisible characters (controls, directional marks), which spreadsheets may skip.
 bool is_skipped(CodePoint code) {
   return code != bad_byte && (is_invisible(code) || category_group(code) == 'Z');
 }
@@ -390,7 +389,6 @@ char separator_of(std::string_view text) {
 
 // ---------------------------------------------------------------- text → table of fields
 
-/// Splits a text into rows of fields.
 class Splitter {
  public:
   Splitter(std::string_view text, const std::string& where) : text_(text), where_(where) {

@@ -234,8 +234,7 @@ class BracketReader {
   Numerals cells_ = {};
 };
 
-/// The end of one argument of a call, such as `dtype=float32` or `grad_fn=<MmBackward0>`; npos if
-/// there is none.
+/// The end of one argument of a call, `dtype=float32` or `grad_fn=<MmBackward0>`, or npos.
 std::size_t skip_argument(std::string_view text, std::size_t pos) {
   while (pos < text.size() && (is_letter(text[pos]) || is_digit(text[pos]))) ++pos;
   if (pos >= text.size() || text[pos] != '=') return npos;
@@ -296,8 +295,7 @@ ParsedArray read_brackets(const Source& source, std::size_t start) {
   return written;
 }
 
-/// Parses rows under "A =", with a common factor such as "1.0e+03 *", or in blocks under "Columns 1
-/// through 8".
+/// Parses rows under "A =", under a factor ("1.0e+03 *"), or under "Columns 1 through 8".
 class DisplayReader {
  public:
   explicit DisplayReader(const Source& source) : source_(source) {}
@@ -432,8 +430,7 @@ class DisplayReader {
   int factor_exponent_ = 0;
 };
 
-/// True if the text has lines that do not occur in bare rows of numbers: "A =", "Columns 1 through
-/// 8".
+/// True if the text has lines that bare rows do not have: "A =", "Columns 1 through 8".
 bool has_display_lines(std::string_view text) {
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find('\n', start), text.size());

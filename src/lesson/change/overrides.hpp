@@ -10,48 +10,45 @@
 
 namespace qkv::inline lesson {
 
-/// What --text does: the recipe starts from another text. Throws InputError where it reads none.
+/// Implements --text: replaces the recipe's text. Throws InputError if no step reads a text.
 void set_text(Recipe& recipe, const std::string& text);
 
-/// Whether steps can be set as well as givens.
+/// Whether steps can be set, or only givens.
 enum class Settable { givens, givens_and_steps };
 
-/// What --set does: the cells of a given, or of a step, have another value ("W_Q[head 1,1,2]=0.5";
-/// * is all along an axis). A step that is set is a given from there on: what comes after it is
-/// worked from it. `named` is the lesson as it stands: there its givens have got their labels.
-/// Throws InputError with what to write.
+/// Implements --set for cells of a given or step ("W_Q[head 1,1,2]=0.5"; * means all along an
+/// axis). A step becomes a given, and later steps are recomputed from it. `named` is the unchanged
+/// lesson, whose givens have labels. Throws InputError with an example.
 void set_cell(Recipe& recipe, const std::string& change, const Trace& named,
               Settable settable = Settable::givens_and_steps);
 
-/// All of these, cells or options (set_option.hpp): givens first, then steps in their order, each
-/// worked from what was changed before it. `is_changed`: the recipe is not `named`'s any more.
+/// Applies all changes, cells or options: givens first, then steps in order, each computed from the
+/// changes before it. `is_changed` means that the recipe is no longer `named`'s.
 void set_all(Recipe& recipe, const std::vector<std::string>& changes, const Trace& named,
              bool is_changed);
 
-/// What becomes of a lesson that is worked out if this is set.
+/// Returns the evaluated lesson after these changes.
 Trace with_set(const Trace& trace, const std::vector<std::string>& changes);
 
-/// What --patch does: all numbers of a given or a step come from a file ("h0.context=other.npy").
-/// Throws InputError as above, and where the file has another shape.
+/// Implements --patch: replaces a given or step by a file ("h0.context=other.npy"). Throws
+/// InputError as above, or if the file has another shape.
 void patch_matrix(Recipe& recipe, const std::string& change, const Trace& named);
 
-/// What --set does to how a step is worked out: another option of its operation
-/// ("h0.Q_rope.pairing=interleaved", "scaled_scores.by=d_k"), or other operands
-/// ("h0.Q_rope.of=h0.Q", with commas between several). * stands for any part of the step's name:
-/// "*.pairing=halves" is said to each step that has such an option. False where `change` speaks of
-/// no option: a cell, or a name that no step has. Throws InputError with what to write.
+/// Implements --set for options of a step ("h0.Q_rope.pairing=interleaved", "scaled_scores.by=d_k")
+/// and its operands ("h0.Q_rope.of=h0.Q", separated by commas). * matches any part of a step's
+/// name: "*.pairing=halves" applies to each step with that option. Returns false if `change` sets
+/// no option: a cell, or an unknown name. Throws InputError with an example.
 bool set_option(Recipe& recipe, std::string_view change);
 
-/// The given or step that a --set speaks of: "W_Q" in "W_Q[1,2]=0.5", "h0.Q_rope" in
-/// "h0.Q_rope.pairing=halves"; * where it is several.
+/// Returns the given or step that a --set changes: "W_Q" for "W_Q[1,2]=0.5", "h0.Q_rope" for
+/// "h0.Q_rope.pairing=halves". May contain * for several.
 std::string_view set_name(const Recipe& recipe, std::string_view change);
 
-/// The lesson without the words that were written for other numbers. `own` is what its file makes,
-/// `now` what it makes since a person changed its text or a given. A step loses its title, and of
-/// say and notice what is not marked to be true of others (still_true), where its matrix or one
-/// that it is made of has other numbers, labels or another size, and where its prose has a live
-/// number of such a matrix; where nothing is left, its operation's words stand there. A `general`
-/// step keeps its title. What it asks at its end stays. `changed` is set in any case.
+/// Removes prose that no longer holds after a change. `own` is the file's trace, `now` the changed
+/// one. A step loses its title and all of say and notice that still_true rejects, in two cases. Its
+/// matrix, or one it is computed from, has other numbers, labels or size; or its prose quotes such
+/// a matrix. If nothing is left, the operation's prose is used. A `general` step keeps its title;
+/// questions stay. Always sets `changed`.
 Lesson without_stale_prose(Lesson lesson, const Trace& own, const Trace& now);
 
 }  // namespace qkv::inline lesson

@@ -9,23 +9,23 @@
 #include "lesson/lesson.hpp"
 #include "tensor/tensor.hpp"
 
-// toml++ as a reader of files that anybody may have written. Debian's is made for its library, of
-// which there is no static one.
+// toml++ configured for untrusted files. Debian's package expects its library, which has no static
+// version.
 #define TOML_HEADER_ONLY 1
 
-// Where a key must follow, as after "[[", it asserts (in a debug build) or tells Clang's optimiser
-// (in a release build) that one does, before it looks: a file that has none would end the program
-// or the language. Without either it looks.
+// Where a key must follow, as after "[[", toml++ asserts (or, in release builds, lets the optimiser
+// assume) that one does before it checks. A file without one would crash it or be undefined
+// behaviour; with an empty assertion the check is reached.
 #define TOML_ASSERT(expression) static_assert(true)
 
-// Lists and tables that stand in each other are taken apart on the stack, one inside the other.
+// Nested lists and tables are parsed recursively on the stack.
 #define TOML_MAX_NESTED_VALUES 64
 
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 
-// For most letters beyond ASCII its test for a space runs into what it calls unreachable, which is
-// undefined where such a letter stands outside a string; there the answer is no.
+// For most letters beyond ASCII, its test for a space reaches code marked unreachable, which is
+// undefined behaviour outside strings; the right answer there is false.
 #include <toml++/impl/preprocessor.h>
 #pragma push_macro("TOML_UNREACHABLE")
 #undef TOML_UNREACHABLE
@@ -39,7 +39,7 @@
 
 namespace qkv::inline lesson {
 
-/// Collects what is wrong with a TOML document while its parts are read one by one.
+/// Reads parts of a TOML document one by one and collects their faults.
 class TomlReader {
  public:
   explicit TomlReader(std::vector<Fault>& faults) : faults_(faults) {}
@@ -47,11 +47,11 @@ class TomlReader {
   static Place place(const toml::node& node);
   void fault(const toml::node& at, std::string message);
 
-  /// A fault for every key of the table that is none of `known`, with the nearest one.
+  /// Adds a fault, with a suggestion, for every key of the table that is not among `known`.
   void refuse_unknown_keys(const toml::table& table, std::span<const std::string_view> known,
                            std::string_view what);
 
-  /// The value under `key`: nothing (and a fault where it is of another kind) unless it is there.
+  /// Returns the value under `key`; empty if absent. Adds a fault if it has another type.
   std::optional<std::string> text(const toml::table& table, std::string_view key);
   std::optional<bool> flag(const toml::table& table, std::string_view key);
   std::optional<std::int64_t> whole(const toml::table& table, std::string_view key);
@@ -59,8 +59,8 @@ class TomlReader {
   std::optional<Shape> shape(const toml::table& table, std::string_view key);
   Prose prose(const toml::table& table, std::string_view key);
 
-  /// Nested arrays of numbers as they stand, each with its shortest digits. A fault where rows
-  /// differ in length, and where something is no number.
+  /// Reads nested arrays of numbers, each with its shortest digits. Adds a fault if rows differ in
+  /// length or an element is no number.
   std::optional<ParsedArray> numbers(const toml::node& node, std::string_view name);
 
  private:
@@ -72,9 +72,9 @@ class TomlReader {
   std::vector<Fault>& faults_;
 };
 
-/// What toml++ is not handed, since it would not say so, not in the right place or not at all:
-/// bytes that are no UTF-8, and keys of very many parts (a.b.c has three), each of which is a table
-/// in a table, so that taking half a million of them apart would overflow the stack.
+/// Checks what toml++ does not report, or not at the right place: invalid UTF-8, and keys of very
+/// many parts (a.b.c has three). Each part is a nested table, so destroying half a million would
+/// overflow the stack.
 std::optional<Fault> prescreen_toml(std::string_view toml);
 
 }  // namespace qkv::inline lesson
