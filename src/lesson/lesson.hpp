@@ -23,7 +23,7 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// A fault in a lesson file, or a possible improvement.
+/// An error in a lesson file, or advice on how to improve it.
 struct Fault {
   enum class Kind { error, advice };
   Place place;
@@ -31,27 +31,27 @@ struct Fault {
   Kind kind = Kind::error;
 };
 
-/// A piece of a lesson's prose and its position.
+/// A piece of a lesson's text and its position.
 struct Prose {
   std::string text;
   Place place;
 };
 
-/// The prose and display settings of one step.
+/// The lesson's text about one step of its recipe.
 struct StepText {
-  Place place;  ///< the step's name; place of faults of the whole step
-  std::string title;  ///< empty: the operation's title
-  Prose cell;  ///< the cell to explain, as `scores[cat,fat]`; empty: a typical one
-  bool works_cell = true;  ///< false: the file says cell = "", for none
-  bool show = true;  ///< false: the walk prints the prose without the matrix
-  bool largest = false;  ///< show the largest numbers of the last row, not the matrix
-  bool general = false;  ///< title, say and notice begin with prose that holds for any numbers
-  Prose say;  ///< empty: the operation's prose
+  Place place;             ///< the step's name; place of faults of the whole step
+  std::string title;       ///< empty: the operation's title
+  Prose cell;              ///< the example cell, as `scores[cat,fat]`; empty: a typical one
+  bool works_cell = true;  ///< false: no example cell (cell = "" in the file)
+  bool show = true;        ///< false: the walk has the prose without the matrix
+  bool largest = false;    ///< show the largest numbers of the last row instead of the matrix
+  bool general = false;    ///< title, say and notice begin with prose that holds for any numbers
+  Prose say;               ///< empty: the operation's own prose is used
   Prose notice;
-  ModelWords otherwise = {};  ///< a model's prose, used where the lesson's no longer holds
-  std::optional<double> marks = {};  ///< marks in a class; default: one per cell
-  bool is_made = false;  ///< the file does not define the step: a gradient
-  Prose questions;  ///< exercises, each with its command, and the next lesson
+  ModelWords otherwise = {};         ///< a model's own prose, if the lesson's no longer holds
+  std::optional<double> marks = {};  ///< marks for the step; unset: one per cell
+  bool is_made = false;              ///< not in the file: a generated gradient step
+  Prose questions;                   ///< exercises, each with its command, and what comes next
 };
 
 /// A published result that the lesson must reproduce to its printed digits.
@@ -62,37 +62,37 @@ struct Expectation {
   Place place;
 };
 
-/// A lesson: its prose, and the recipe of its numbers.
+/// A lesson: its text, and the recipe of its numbers.
 struct Lesson {
-  std::string name;  ///< of a built-in lesson, or the file's name without ".toml"
-  std::string where;  ///< the file, for messages
-  std::string asked;  ///< how a command names it: LESSON --text … --set …, quoted for a shell
+  std::string name;   ///< of a built-in lesson, or the file's name without ".toml"
+  std::string where;  ///< the file, as messages name it
+  std::string asked;  ///< how a command names it: LESSON --text … --set …, shell-quoted
   std::string title;
   std::string summary;
   std::string source;
-  std::vector<std::string> explains;  ///< operations that it explains
+  std::vector<std::string> explains;  ///< operations for which it is the recommended lesson
   Recipe recipe;
   std::vector<std::string> unshown;  ///< givens that the walk names but does not print
-  std::vector<Place> given_places;  ///< the name's place for each given of the recipe
-  std::vector<StepText> texts;  ///< one per step of the recipe
+  std::vector<Place> given_places;   ///< one per given of the recipe: position of its name
+  std::vector<StepText> texts;       ///< one per step of the recipe
   std::vector<Expectation> expectations;
-  std::optional<BackwardSpec> backward = {};  ///< where its gradients start and lead
-  bool changed = false;  ///< its text or numbers are not those that its prose describes
+  std::optional<BackwardSpec> backward = {};  ///< where the backward pass starts and leads
+  bool changed = false;  ///< its input text or numbers differ from those its prose was written for
 };
 
-/// A lesson with all faults of its file.
+/// A lesson and all faults of its file.
 struct ParsedLesson {
   Lesson lesson;
   std::vector<Fault> faults;
 };
 
-/// A file compiled into the program: a built-in lesson's weights.
+/// A file built into the program: a built-in lesson's weights.
 struct BuiltInFile {
   std::string_view name;
   std::string_view bytes;
 };
 
-/// Where to find the files that a lesson names: in its directory, or in the program.
+/// The location of a lesson's files: its directory, or the program.
 struct LessonFiles {
   LessonFiles() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a directory is what nearly all lessons have.
@@ -102,15 +102,15 @@ struct LessonFiles {
   std::filesystem::path directory;
   std::span<const BuiltInFile> program;
 
-  /// Returns the bytes of a file in the program; empty if the lesson's files are not there.
+  /// Returns the bytes of a file built into the program; nothing if the lesson's are elsewhere.
   std::optional<std::string_view> built_in(std::string_view name) const;
 };
 
-/// Reads a lesson file (docs/lessons.md). `where` opens messages; `files` locates the files that it
-/// names. Never throws for the file's content: that goes to the faults.
+/// Reads a lesson file (docs/lessons.md). `where` is the prefix of messages; `files` locates the
+/// files that it names. Never throws for the content of the file: faults are returned.
 ParsedLesson read_lesson(std::string_view toml, const std::string& where, const LessonFiles& files);
 
-/// Formats a fault: "lesson.toml:12:3: there is no op \"sofmax\"; did you mean \"softmax\"?"
+/// Returns "lesson.toml:12:3: there is no op \"sofmax\"; did you mean \"softmax\"?"
 std::string fault_line(const Lesson& lesson, const Fault& fault);
 
 }  // namespace qkv::inline lesson

@@ -7,8 +7,8 @@
 
 namespace qkv::inline lesson {
 
-/// Returns all faults of a lesson in file order: those of the parser, steps that can't be computed,
-/// unknown braces in prose, and failed expectations. Steps without their own prose are advice.
+/// Returns all faults in file order: of reading, evaluation, braces in prose and expectations.
+/// Steps without prose of their own are reported as advice.
 std::vector<Fault> lint(const ParsedLesson& reading);
 
 }  // namespace qkv::inline lesson

@@ -52,7 +52,7 @@ struct ModelChoice {
 /// A trained model as a recipe: its weights are givens, and its steps have prose.
 struct Model {
   Architecture architecture;
-  std::string title;              ///< "A trained GPT: 3 layers of 3 heads, d_model 48"
+  std::string title;              ///< "A trained transformer: 3 layers of 3 heads, d_model 48, …"
   std::string source;             ///< origin of the weights, if the file says so
   Recipe recipe;                  ///< without the text
   std::vector<ModelWords> words;  ///< one for each step

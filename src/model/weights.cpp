@@ -28,7 +28,7 @@ bool is_there(const Path& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-// Reads which tensor is in which file. File names with a directory are refused.
+// Reads which tensor is in which file. The files must be in the directory of the index.
 std::map<std::string, std::string> weight_map(const Path& index, const std::string& where) {
   const auto json = nlohmann::json::parse(read_bytes(index, largest_index), nullptr, false);
   const auto found = json.is_object() ? json.find("weight_map") : json.end();

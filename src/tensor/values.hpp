@@ -84,7 +84,7 @@ class Values {
   /// Returns the numbers to write to. Copies them first if they are shared or lazy.
   std::span<double> write();
 
-  /// Returns `count` numbers from `first` on. Computes only the blocks of these if lazy.
+  /// Returns `count` numbers from `first` on. If lazy, only their blocks are computed.
   std::span<const double> part(std::size_t first, std::size_t count) const {
     return {lazy_ ? made(first, count) : data_ + first, count};
   }

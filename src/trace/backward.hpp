@@ -18,7 +18,7 @@ struct BackwardSpec {
   std::vector<std::string> wanted = {};  ///< givens; empty: all that influence the result
 };
 
-/// "d_scores"
+/// Returns "d_scores" for "scores".
 std::string gradient_name(std::string_view name);
 
 /// Returns the steps of the backward pass, from the last step to the first, then the givens: the

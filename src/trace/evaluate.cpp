@@ -222,7 +222,7 @@ void Evaluator::make(std::size_t s) {
   release_operands(s);
 }
 
-// ---------------------------------------------------------------- what is not looked at
+// ---------------------------------------------------------------- fused attention
 
 // Returns the result of an attention that `last` ends; nothing if its numbers must be stored.
 std::optional<FusedAttention> Evaluator::fused_result(const FusedSteps& attention,

@@ -23,7 +23,7 @@ std::vector<bool> needed_steps(const Recipe& recipe, const RequestedSteps& wante
   return needed;
 }
 
-/// The position of each needed step, and how many needed operands refer to it.
+/// The position of each needed step, and how many operands of needed steps refer to it.
 struct Made {
   std::size_t step = 0;
   std::size_t uses = 0;

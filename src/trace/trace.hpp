@@ -33,8 +33,8 @@ struct Trace {
   std::size_t length = 0;  ///< number of steps of the lesson, also those not evaluated here
   NameIndex given_names;   ///< in the order of `add`
   NameIndex step_names;    ///< in the order of `add`, also of steps erased since
-  std::map<std::string, std::string, std::less<>> first_consumers;  ///< operand → step
-  bool has_lazy = false;                                            ///< a tensor is lazy
+  std::map<std::string, std::string, std::less<>> first_consumers;  ///< operand → first step
+  bool has_lazy = false;                                            ///< some tensor is lazy
 
   /// Appends a given or a step and indexes its name.
   void add(Given given);

@@ -13,10 +13,10 @@
 
 namespace qkv::inline verdicts {
 
-/// Whether a report may say what the right numbers are.
+/// Whether a report may show the expected numbers.
 enum class Answers { shown, kept };
 
-/// Of right numbers in another shape.
+/// The message for right numbers in another shape.
 inline constexpr std::string_view only_the_shape_text =
     "The numbers and their order are right: only the shape is not.";
 
@@ -28,57 +28,57 @@ struct CheckStyle {
   bool colour = false;
   Answers answers = Answers::shown;
   Grids grids = Grids::wrong_ones;
-  std::string lesson = {};  ///< as `qkv explain` takes it; empty where nothing can be explained
+  std::string lesson = {};  ///< as `qkv explain` takes it; empty: no `explain` hints
 };
 
-/// A path that was handed in, and what came of it.
+/// A submitted path and its result.
 struct CheckedPath {
   std::string path;
-  std::optional<CheckReport> report;  ///< nothing where it can't be read
-  std::string failure;                ///< why
+  std::optional<CheckReport> report;  ///< empty if it could not be read
+  std::string failure;                ///< the reason
 };
 
-/// The report as a learner reads it: step by step, a mark in each cell of what is wrong, the first
-/// wrong cell with its arithmetic, the mistake that makes it, and what only follows from it.
+/// Returns the report for the learner, step by step. It marks the cells of wrong matrices, shows
+/// the arithmetic of the first wrong cell, names the mistake and what only follows from it.
 std::string checked_text(const CheckReport& report, const CheckStyle& style);
 
-/// The arithmetic of a step's first wrong cell from the learner's own numbers: "0.21 / √2 = 0.148".
-/// Long sums lose their middle. Empty where there is none, or none of at most `longest` columns.
+/// Returns the arithmetic of a step's first wrong cell from the learner's numbers: "0.21 / √2 =
+/// 0.148". Long sums are elided. Empty if there is none of at most `longest` columns.
 std::string checked_arithmetic(const Trace& own, const StepReport& step, std::size_t longest);
 
-/// Where the wrong cells of a step are, and the mistakes that make them, in lines of their own.
+/// Returns where the wrong cells of a step are, and the mistakes that explain them, one per line.
 std::string checked_causes(const Trace& own, const StepReport& step, const CheckStyle& style);
 
-/// The reports as schemas/check.schema.json has them: an object or, of several, a list of them.
+/// Returns the reports in the format of schemas/check.schema.json: an object, or a list of several.
 std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& lesson,
                          Answers answers);
 
-/// One line: the verdict, the first wrong step and its mistake, its marks.
+/// Returns one line: the verdict, the first wrong step and its mistake, the marks.
 std::string checked_line(const CheckedPath& one, const Rubric& scheme);
 
-/// A CSV table of a class: a row for each submission with its marks, and those of each step. Those
-/// that could not be read get none, and the reason.
+/// Returns a CSV table of a class: a row per submission with its marks, in total and for each step.
+/// Unreadable submissions get none, and the reason.
 std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& scheme);
 
-/// A learner's number as it was written, or nearly: with the decimals of its matrix.
+/// Returns a learner's number nearly as written: with the decimals of its matrix.
 std::string learner_number(double value, int digits);
 
-/// The mark of a verdict: ✓ ≈ → ✗ ·
+/// Returns the mark of a verdict: ✓ ≈ → ✗ ·
 std::string_view verdict_sign(Verdict verdict);
 
-/// What the marks behind the numbers mean, on as many lines as it takes.
+/// Returns the meaning of the marks behind the numbers, on one or more lines.
 std::string verdict_legend(const CheckStyle& style);
 
-/// One matrix of a step as the learner has it, with a mark behind each number. Where it is too
-/// large for the screen, lines with something wrong go first, and what is left out is told. `own`
-/// is the lesson with the learner's numbers.
+/// Returns one matrix of a step with the learner's numbers and a mark behind each. If it is too
+/// large for the screen, lines with errors come first, and a note says what is left out. `own` is
+/// the lesson with the learner's numbers.
 std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
                         const CheckStyle& style);
 
-/// JSON has no infinities and no NaN: they are the strings "inf", "-inf" and "nan".
+/// Returns a number as JSON; infinities and NaN are the strings "inf", "-inf" and "nan".
 nlohmann::ordered_json json_number(double value);
 
-/// Where a cell stands, as people count: its head and batch, its row and its column.
+/// Returns a cell's position, counted from 1: its head and batch, its row and its column.
 nlohmann::ordered_json cell_json(const CellReference& cell, const Tensor& tensor,
                                  TokenLayout token_layout);
 

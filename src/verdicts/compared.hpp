@@ -6,23 +6,23 @@
 
 #include "check/compare/compare.hpp"
 
-/// What the text and the JSON of a comparison both tell.
+/// The report of a comparison, as text and as JSON.
 
 namespace qkv::inline verdicts {
 
-/// How a comparison looks on this terminal.
+/// Display options of a comparison.
 struct CompareStyle {
   std::size_t width = 80;
-  /// What to type to find out which known mistake makes such numbers; empty where nothing can.
+  /// The command that finds the known mistake behind the numbers; empty if there is none.
   std::string check_command = {};
 };
 
-/// A line for each step, what the tolerance was, and the first step that differs as
-/// numpy.testing.assert_allclose reports it.
+/// Returns a line for each step, the tolerance, and the first step that differs, as in
+/// numpy.testing.assert_allclose.
 std::string compared_text(const Comparison& comparison, const ComparedSide& actual,
                           const ComparedSide& desired, const CompareStyle& style);
 
-/// The same as JSON. Indices of its cells count from 0, as NumPy's do.
+/// Returns the same as JSON. Cell indices count from 0, as in NumPy.
 std::string compared_json(const Comparison& comparison, const ComparedSide& actual,
                           const ComparedSide& desired);
 
@@ -34,23 +34,23 @@ struct SamenessLabel {
 
 const SamenessLabel& sameness_label(Agreement agreement);
 
-/// Whether its numbers could be held side by side.
+/// True if the numbers of both sides could be compared.
 bool has_compared_numbers(const ComparedStep& step);
 
-/// Whether it is a given that only one has: a model has its weights as givens, hundreds of them,
-/// and a dump of a run need not.
+/// True if it is a given of one side only. A model's weights are hundreds of givens, which the
+/// arrays of a run may lack.
 bool is_unmatched_given(const ComparedStep& step);
 
-/// The tensor that knows most about its axes: a lesson names them, a dump may have axes too many.
+/// Returns the tensor with named or labelled axes; of two alike, the one of lower rank.
 const Tensor& best_labelled_tensor(const ComparedStep& step);
 
-/// `scores[head 1,cat,fat]`
+/// Returns the name of a cell: `scores[head 1,cat,fat]`
 std::string cell_name(const ComparedStep& step, std::size_t place);
 
-/// A place in a tensor along each of its axes, from 0.
+/// Returns a cell's index along each axis of the tensor, from 0.
 std::vector<std::size_t> multi_index(const Tensor& tensor, std::size_t place);
 
-/// What was compared, and what could not be: of ours, and of theirs.
+/// What was compared, and what could not be, on our side and theirs.
 struct Coverage {
   std::size_t compared = 0;
   std::vector<std::string> missing;  ///< steps of ours

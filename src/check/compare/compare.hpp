@@ -19,18 +19,18 @@ struct StepTolerance {
   double tolerance = 0;
 };
 
-/// The requested tolerances; without any, the defaults for the numbers' precision apply. If only
-/// rtol or atol is set, the other is numpy.testing.assert_allclose's default: rtol 1e-7, atol 0.
+/// The requested tolerance; without any, the default for the numbers. If only one of rtol and atol
+/// is set, the other is that of numpy.testing.assert_allclose: rtol 1e-7, atol 0.
 struct ToleranceChoice {
   std::optional<double> relative = {};
   std::optional<double> absolute = {};
   std::vector<StepTolerance> of_steps = {};
 
-  /// Returns the tolerance requested for this step; empty if none was.
+  /// Returns the tolerance requested for this step, or nothing.
   std::optional<Tolerance> of(std::string_view step) const;
 };
 
-/// The default tolerance for a precision.
+/// The default tolerance for numbers of a precision.
 struct UsualTolerance {
   Precision precision;
   std::string_view name;  ///< "float32"
@@ -40,16 +40,16 @@ struct UsualTolerance {
 /// Returns the default tolerance of torch.testing.assert_close.
 const UsualTolerance& usual_tolerance(Precision precision);
 
-/// True if errors in this precision may be as large as the rounding of the largest number.
+/// True if numbers of the precision may be off by the rounding error of the largest one.
 bool uses_largest(Precision precision);
 
-/// Returns the tolerance for arrays of two programs whose cells are sums of `terms` products. It is
-/// PyTorch's, times the root of `terms`. In half precision atol is at least the rounding of the
-/// largest number: large terms may cancel to nearly 0.
+/// Returns the tolerance for two programs' arrays: PyTorch's for the precision times the root of
+/// `terms`, the number of summed terms. In half precision it is at least the rounding error of the
+/// large terms in a sum, which exceeds PyTorch's atol. `desired` are the other side's numbers.
 Tolerance tolerance_of_dumps(Precision precision, std::span<const double> desired,
                              std::size_t terms);
 
-/// Returns the tolerance for numbers that qkv computed on both sides, in float64.
+/// Returns the tolerance for numbers that were both computed here, in float64.
 Tolerance tolerance_of_lessons(std::span<const double> desired);
 
 enum class Agreement {

@@ -16,7 +16,7 @@ struct Diagnosis {
   std::string says;
   std::string_view hint;
   std::size_t cells = 0;  ///< number of wrong cells that it explains
-  bool sure = true;  ///< no other mistake explains them as well
+  bool sure = true;       ///< no other mistake explains them as well
 };
 
 /// Returns the mistakes that explain the wrong cells or wrong shape of a node, best first; empty if
@@ -38,17 +38,17 @@ struct Region {
   enum class What {
     anything,  ///< nothing in common
     zero,      ///< all are 0
-    nan,  ///< all are NaN
+    nan,       ///< all are NaN
     constant,  ///< all are the same
     multiple,  ///< all are the expected numbers times one factor
-    offset  ///< all rows are off by the same numbers
+    offset     ///< all rows are off by the same numbers
   };
   std::vector<IndexRange> axes;  ///< one per axis, leading axes first
   What what = What::anything;
   double factor = 1;                ///< of a multiple
   std::vector<double> offset = {};  ///< of each column, or one for all
-  std::size_t wrong = 0;  ///< number of wrong cells in it
-  bool is_whole = false;  ///< it covers the tensor
+  std::size_t wrong = 0;            ///< number of wrong cells in it
+  bool is_whole = false;            ///< it covers the tensor
 };
 
 /// Returns the block that the wrong cells fill, if they do: its other cells are blank, masked, or

@@ -39,13 +39,14 @@ struct Candidate {
 struct Mismatch {
   Shape shape;
   std::vector<double> written;    ///< NaN where blank
-  std::vector<bool> hides;  ///< finite masks: very low numbers that stand for -inf
+  std::vector<bool> hides;        ///< finite masks: very low numbers that stand for -inf
   std::vector<double> tolerance;  ///< one unit, with slack
   std::vector<bool> wrong;
   std::span<const double> right = {};  ///< computed from the learner's own numbers
   std::vector<double> exact;  ///< required values where no rounding occurs; else empty or NaN
-  double floor = 0;  ///< tolerance of `exact`
-  bool are_shares = false;  ///< numbers in [0, 1]; a 1 is weak evidence, since many mistakes give it
+  double floor = 0;           ///< tolerance of `exact`
+  bool are_shares =
+      false;  ///< numbers in [0, 1]; a 1 is weak evidence, since many mistakes give it
 
   std::size_t rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }
   std::size_t columns() const { return shape.back(); }
@@ -54,9 +55,9 @@ struct Mismatch {
 /// A candidate that explains wrong cells.
 struct Explanation {
   std::size_t version = 0;  ///< its index among the candidates
-  std::size_t cells = 0;  ///< number of wrong cells that it explains
-  std::size_t first = 0;  ///< the first of them
-  bool sure = true;  ///< false if others match equally and few cells are evidence
+  std::size_t cells = 0;    ///< number of wrong cells that it explains
+  std::size_t first = 0;    ///< the first of them
+  bool sure = true;         ///< false if others match equally and few cells are evidence
 };
 
 /// Returns the candidates that explain the wrong cells, best first. A full explanation covers all

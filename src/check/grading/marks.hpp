@@ -34,10 +34,9 @@ class Rubric {
 
  private:
   struct StepWorth {
-    double marks = 0;       ///< for all of its cells that count
-    std::size_t cells = 0;  ///< number of cells that count
-    std::vector<bool>
-        is_fixed;  ///< cells that are right whatever the numbers; empty if there are none
+    double marks = 0;            ///< for all of its cells that count
+    std::size_t cells = 0;       ///< number of cells that count
+    std::vector<bool> is_fixed;  ///< right for any numbers; empty if there are none
     bool counts(std::size_t cell) const { return is_fixed.empty() || !is_fixed[cell]; }
   };
 

@@ -41,16 +41,15 @@ class NumeralCells {
 /// A submitted step or given, laid out like the lesson's tensor.
 struct SubmittedArray {
   std::string name;
-  bool fits = true;  ///< its size equals the step's
-  bool in_one_file = false;  ///< not one file for each head
+  bool fits = true;           ///< its size equals the step's
+  bool in_one_file = false;   ///< not one file for each head
   bool heads_inside = false;  ///< submitted with heads after rows: n × h × d or n × h·d
-  Shape shape;  ///< of `cells`; a token is a row
+  Shape shape;                ///< of `cells`; a token is a row
   NumeralCells cells;
   Precision precision = Precision::digits;
-  std::optional<int> rounded_to =
-      {};  ///< decimals of all numbers in a binary file
+  std::optional<int> rounded_to = {};              ///< decimals of all numbers in a binary file
   std::vector<std::size_t> missing_matrices = {};  ///< its matrices that have no file
-  std::vector<std::string> unread = {};  ///< texts of cells that are not numbers
+  std::vector<std::string> unread = {};            ///< texts of cells that are not numbers
 };
 
 /// Returns the submission's matrices in the lesson's order, each joined from its files. `turned`

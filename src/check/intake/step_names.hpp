@@ -12,7 +12,7 @@ namespace qkv::inline check {
 
 /// The step or given that a file holds, and which of its matrices.
 struct StepName {
-  std::string name;  ///< as in the lesson
+  std::string name;                       ///< as in the lesson
   std::vector<std::size_t> leading = {};  ///< of "scores.head-2": {1}; empty for all matrices
 };
 

@@ -13,9 +13,8 @@
 
 namespace qkv::inline check {
 
-/// An equivalent lesson with one step moved, as its operation allows (`EquivalentPlacement`): for
-/// example, queries scaled before the product. `changed` lists the steps whose numbers differ from
-/// the lesson's.
+/// An equivalent lesson with one step moved, as its operation allows (`EquivalentPlacement`):
+/// queries scaled before the product. `changed` lists the steps whose numbers differ.
 struct EquivalentRecipe {
   Recipe recipe;  ///< without the givens
   std::vector<std::string> changed;
@@ -58,10 +57,10 @@ struct Interpretation {
   std::shared_ptr<const Trace> trace;  ///< the lesson's, or an accepted convention's
   std::vector<SubmittedArray> submitted;
   Judgement judgement;
-  std::vector<std::string> scaled;  ///< steps changed by a convention of early scaling
+  std::vector<std::string> scaled;    ///< steps changed by a convention of early scaling
   std::vector<std::string> permuted;  ///< steps whose columns were reordered
-  bool alibi_from_end = false;  ///< ALiBi's distances counted from an end, by convention
-  std::string_view units = {};  ///< the accepted convention of other units
+  bool alibi_from_end = false;        ///< ALiBi's distances counted from an end, by convention
+  std::string_view units = {};        ///< the accepted convention of other units
   std::vector<std::string> in_equivalent_units = {};  ///< the steps in those units
   Transposed turned = Transposed::no;
   std::size_t wrong = 0;

@@ -22,15 +22,14 @@ std::string_view verdict_name(Verdict verdict);
 struct LearnerNode {
   std::string name;
   const Tensor* truth = nullptr;
-  const Step* step = nullptr;            ///< nullptr for a given
-  std::vector<std::size_t> inputs = {};  ///< indices of nodes
-  const SubmittedArray* submitted =
-      nullptr;  ///< nullptr if not submitted, or of a wrong shape
+  const Step* step = nullptr;                 ///< nullptr for a given
+  std::vector<std::size_t> inputs = {};       ///< indices of nodes
+  const SubmittedArray* submitted = nullptr;  ///< nullptr if not submitted, or of a wrong shape
   const SubmittedArray* wrong_shape_array = nullptr;
   MatrixTolerance units = {};
   std::vector<Verdict> verdicts = {};  ///< one per cell, if submitted
-  Tensor from_yours = {};  ///< the step, computed from the learner's own numbers
-  Tensor own = {};  ///< the learner's numbers; from_yours if there are none
+  Tensor from_yours = {};              ///< the step, computed from the learner's own numbers
+  Tensor own = {};                     ///< the learner's numbers; from_yours if there are none
   /// The required numbers of cells where no rounding occurs; else empty or NaN.
   std::vector<double> exact = {};
   bool is_lessons = true;  ///< independent of all the learner's numbers
@@ -38,9 +37,9 @@ struct LearnerNode {
   /// (for example, an id beyond the table).
   bool has_lessons_inputs = false;
   bool finite_mask = false;  ///< -1e9 or similar was written for -inf
-  bool tainted = false;  ///< some of its cells are wrong or carried
+  bool tainted = false;      ///< some of its cells are wrong or carried
 
-  std::size_t wrong_cells() const;  ///< all cells if the shape is wrong
+  std::size_t wrong_cells() const;          ///< all cells if the shape is wrong
   bool has_number(std::size_t cell) const;  ///< true if submitted and readable
   bool is_exact(std::size_t cell) const;
 };
@@ -48,7 +47,7 @@ struct LearnerNode {
 /// The whole submission, judged cell by cell.
 struct Judgement {
   std::vector<LearnerNode> nodes;  ///< the givens, then the steps
-  bool given_up = false;  ///< stopped early: too many wrong cells
+  bool given_up = false;           ///< stopped early: too many wrong cells
 
   std::size_t wrong_cells() const;
   std::size_t wrong_nodes() const;  ///< with a wrong cell or a wrong shape
@@ -67,7 +66,7 @@ Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode&
 
 struct CheckOptions {
   std::optional<int> digits = {};
-  bool strict = false;  ///< conventions count as wrong
+  bool strict = false;     ///< conventions count as wrong
   bool gradients = false;  ///< report forward and backward pass separately
   /// Called twice for each of the lesson's matrices: when it is judged, and when it is reported.
   std::function<void()> on_matrix = {};

@@ -10,26 +10,26 @@ namespace qkv::inline check {
 
 /// What a matrix's tolerance is derived from.
 enum class ToleranceBasis {
-  decimals,  ///< the most decimals written in it
-  exponents,  ///< e-notation: each cell's own last digit
-  whole,  ///< integers where integers are expected: exact
+  decimals,        ///< the most decimals written in it
+  exponents,       ///< e-notation: each cell's own last digit
+  whole,           ///< integers where integers are expected: exact
   other_matrices,  ///< integers where they are not: the decimals of the other matrices
-  rounded,  ///< the same if no matrix has decimals: half of 1
+  rounded,         ///< the same if no matrix has decimals: half of 1
   bfloat16,        ///< a program's precision
   float16,         ///< a program's precision
   float32,         ///< a program's precision
   float64,         ///< a program's precision
-  copied,  ///< a given: equal to the lesson's number or wrong
-  requested  ///< the decimals that the user requested
+  copied,          ///< a given: equal to the lesson's number or wrong
+  requested        ///< the decimals that the user requested
 };
 
 /// The tolerance of a matrix: one unit in the last place that the learner wrote, or one per cell.
 struct MatrixTolerance {
-  double plain = 0;  ///< of cells without their own
+  double plain = 0;             ///< of cells without their own
   std::vector<double> of_cell;  ///< per cell, or empty
-  int decimals = 0;  ///< as the learner wrote
+  int decimals = 0;             ///< as the learner wrote
   ToleranceBasis basis = ToleranceBasis::decimals;
-  double floor = 0;  ///< the smallest difference that counts in any cell
+  double floor = 0;                         ///< the smallest difference that counts in any cell
   Precision precision = Precision::digits;  ///< of the program that computed the numbers
   /// In e-notation: the unit of intermediate numbers. One outlier does not make them coarse.
   std::optional<double> intermediate = {};
@@ -40,8 +40,7 @@ struct MatrixTolerance {
   double tolerance(std::size_t cell) const { return of(cell) * (1 + 1e-9); }
   /// Returns the largest unit of its cells.
   double largest() const;
-  /// True if the digits are written ones, which limit those of a result: then it need not be
-  /// rounded.
+  /// True if the digits are written ones: a result with no more of them need not be rounded.
   bool are_written() const;
   /// Returns the unit of an intermediate matrix that was not submitted: from the same decimals, or
   /// the same program.
@@ -53,7 +52,7 @@ struct MatrixTolerance {
 /// The expected numbers of a matrix.
 struct Expected {
   std::span<const double> from_own;  ///< the step, computed from the learner's own numbers
-  std::span<const double> truth;  ///< the lesson's
+  std::span<const double> truth;     ///< the lesson's
 };
 
 /// How the learner rounds in the submission's other matrices; 0 if unknown.

@@ -18,9 +18,9 @@ inline constexpr double finite_mask = -1000;
 /// How exact the numbers of a precision are.
 struct PrecisionRule {
   Precision precision;
-  int decimals;  ///< the most that a binary number stands for
-  double floor;  ///< smallest difference that counts, relative to the largest number
-  double least;  ///< the least value used for the largest number
+  int decimals;     ///< the most that a binary number stands for
+  double floor;     ///< smallest difference that counts, relative to the largest number
+  double least;     ///< the least value used for the largest number
   double nearness;  ///< relative distance of a stored number from the intended one
 };
 inline constexpr PrecisionRule precision_rules[] = {
@@ -39,17 +39,16 @@ inline const PrecisionRule& rule_of(Precision precision) {
 /// 0.333984375 is a third in bfloat16. Otherwise returns the stored precision.
 Precision detect_precision(const SubmittedArray& submitted, std::span<const double> expected);
 
-/// To how many decimals, where that shows: more was due than they have, or less than they still
-/// have. What has few decimals by chance, a half everywhere, shows nothing by itself; where so
-/// little speaks, they must be what is due. `program_unit` is what the program tells apart.
+/// Returns the decimals that the numbers were rounded to, if detected. The expected numbers must
+/// have more, or fewer. Numbers with few decimals by chance (halves) must also match the rounded
+/// expected ones. `program_unit` is the smallest difference that the program tells apart.
 std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expected& expected,
                                    const OtherDecimals& others, double program_unit);
 
-/// Returns the decimals that a step's numbers were rounded to, from the numbers alone; 0 if none
-/// are detected.
+/// Returns the decimals that a step's numbers were rounded to, by the numbers alone; 0 if unknown.
 int rounded_decimals_of(const SubmittedArray& submitted);
 
-/// True if the number is further than `slack` from every number with so many decimals.
+/// True if the number is further than `slack` from every number of so many decimals.
 bool has_more_decimals(double x, int decimals, double slack);
 
 }  // namespace qkv::inline check

@@ -39,7 +39,7 @@
 
 namespace qkv::inline lesson {
 
-/// Reads parts of a TOML document one by one and collects their faults.
+/// Collects the faults of a TOML document while its parts are read one by one.
 class TomlReader {
  public:
   explicit TomlReader(std::vector<Fault>& faults) : faults_(faults) {}
@@ -47,11 +47,11 @@ class TomlReader {
   static Place place(const toml::node& node);
   void fault(const toml::node& at, std::string message);
 
-  /// Adds a fault, with a suggestion, for every key of the table that is not among `known`.
+  /// Adds a fault for every key of the table that is not in `known`, suggesting the nearest one.
   void refuse_unknown_keys(const toml::table& table, std::span<const std::string_view> known,
                            std::string_view what);
 
-  /// Returns the value under `key`; empty if absent. Adds a fault if it has another type.
+  /// Returns the value under `key`; nothing if absent, and a fault if it is of another type.
   std::optional<std::string> text(const toml::table& table, std::string_view key);
   std::optional<bool> flag(const toml::table& table, std::string_view key);
   std::optional<std::int64_t> whole(const toml::table& table, std::string_view key);
@@ -59,8 +59,8 @@ class TomlReader {
   std::optional<Shape> shape(const toml::table& table, std::string_view key);
   Prose prose(const toml::table& table, std::string_view key);
 
-  /// Reads nested arrays of numbers, each with its shortest digits. Adds a fault if rows differ in
-  /// length or an element is no number.
+  /// Returns nested arrays of numbers, each with its shortest digits. Adds a fault if rows differ
+  /// in length or a value is not a number.
   std::optional<ParsedArray> numbers(const toml::node& node, std::string_view name);
 
  private:
@@ -72,9 +72,9 @@ class TomlReader {
   std::vector<Fault>& faults_;
 };
 
-/// Checks what toml++ does not report, or not at the right place: invalid UTF-8, and keys of very
-/// many parts (a.b.c has three). Each part is a nested table, so destroying half a million would
-/// overflow the stack.
+/// Checks TOML text for what toml++ reports wrongly or not at all. That is invalid UTF-8, and keys
+/// of very many parts (a.b.c has three): each is a nested table, so half a million would overflow
+/// the stack.
 std::optional<Fault> prescreen_toml(std::string_view toml);
 
 }  // namespace qkv::inline lesson

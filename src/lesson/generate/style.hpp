@@ -12,14 +12,14 @@
 
 namespace qkv::inline lesson {
 
-/// Small whole numbers, the same on every machine: the standard fixes what mt19937 gives, but not
-/// what its distributions make of it.
+/// Random small integers, the same on every machine: the standard fixes mt19937's output, but not
+/// that of its distributions.
 class Dice {
  public:
   explicit Dice(std::uint32_t seed) : engine_(seed) {}
   std::size_t below(std::size_t count) { return engine_() % count; }
   double pick(std::span<const double> from) { return from[below(from.size())]; }
-  /// Between -1 and 1, with many digits.
+  /// Returns a number between -1 and 1 with many digits.
   double any_number() {
     return 2 * static_cast<double>(engine_()) / static_cast<double>(std::mt19937::max()) - 1;
   }
@@ -28,23 +28,23 @@ class Dice {
   std::mt19937 engine_;
 };
 
-/// A weight with two or three numbers in each column, so that a product has as many terms however
-/// wide the model is, and with no row of zeros.
+/// Draws a weight with two or three nonzero numbers per column and no zero row. A product then has
+/// as many terms for any model width.
 Tensor drawn_weight(const Shape& shape, Dice& dice);
 
-/// How many rows are nothing but zeros: they give nothing to work out.
+/// Returns the number of rows of zeros, which leave nothing to calculate.
 std::size_t zero_rows(const Tensor& tensor);
 
-/// Whether two rows of the first matrix are equal.
+/// True if two rows of the first matrix are equal.
 bool has_equal_rows(const Tensor& tensor);
 
-/// How many pairs of numbers of the same column are equal: exchanged, they would look right.
+/// Returns the number of equal pairs within columns: exchanging them would go unnoticed.
 std::size_t equal_pairs(const Tensor& tensor);
 
-/// How many numbers are further from 0 than `largest`.
+/// Returns how many numbers have an absolute value above `largest`.
 std::size_t larger_than(const Tensor& tensor, double largest);
 
-/// How many attention weights leave nearly nothing, or have nearly all; 0 and 1 are as they should.
+/// Returns how many attention weights are near 0 or near 1; exactly 0 and 1 do not count.
 std::size_t lopsided_weights(const Tensor& weights);
 
 /// The sizes of a new lesson's matrices.
@@ -52,30 +52,30 @@ struct LessonSizes {
   std::size_t n, d_model, heads, key_heads, d_k, d_ff = 0;
 };
 
-/// What is said of a step. Braces are live numbers; what stands in <> is put in by the writer.
+/// A step's prose. Braces are live numbers; text in <> is filled in by the writer.
 struct StepProse {
   std::string_view step, say, notice;
-  std::string_view questions = {};  ///< as they stand, not filled into lines
+  std::string_view questions = {};  ///< inserted as it is, without rewrapping
 };
 
-/// One kind of lesson that can be drawn.
+/// A style of lesson that can be generated.
 struct NewStyle {
   std::string_view title, summary;
   LessonSizes (*sizes)(const NewLesson&);
   Recipe (*draw)(const NewLesson&, const LessonSizes&, Dice&);
-  /// How much of a draw a person would rather not work with, or could not learn from.
+  /// Returns how unsuitable the numbers of a draw are for hand work and for learning.
   std::size_t (*penalty)(const Trace&);
-  std::span<const StepProse> words;  ///< of its own steps; the others have those of the classic
+  std::span<const StepProse> words;  ///< of its own steps; others use those of the classic style
   std::string_view query, key;       ///< the steps whose rows are multiplied to scores
-  std::size_t most_draws, draws_per_penalty;  ///< after how many draws one nuisance more will do
+  std::size_t most_draws, draws_per_penalty;  ///< draws before one more penalty is accepted
 };
 
 extern const NewStyle classic_style, llama_style;
 
-/// The words of a sentence with as many of them as there are tokens, no word twice.
+/// Returns a sentence of that many different words.
 std::vector<std::string> sentence_of(std::size_t tokens);
 
-/// One option of a step.
+/// Returns options with one entry.
 Options option(const std::string& name, OptionValue value);
 
 }  // namespace qkv::inline lesson

@@ -13,51 +13,51 @@
 
 namespace qkv::inline lesson {
 
-/// What comes after a step, to be worked out again: all that the lesson has up to the step are
-/// givens, the step's own numbers the last of them.
+/// Returns the recipe of the steps after `step`. Everything up to it becomes a given, the step's
+/// own numbers last.
 Recipe recipe_after(const LoadedLesson& loaded, const Step& step);
 
-/// What becomes of the answer, the likeliest token after the whole text, without one head.
+/// The effect of zeroing one head on the answer: the most likely token after the whole text.
 struct Ablation {
-  std::string step;                 ///< whose head is 0: "h0.context"
-  std::optional<std::size_t> head;  ///< from 0; nothing where the step has no heads
-  double share = 0;                 ///< of the answer
-  std::optional<double> loss = {};  ///< where the model has targets
-  Prediction prediction;            ///< the likeliest then
+  std::string step;                 ///< the zeroed step: "h0.context"
+  std::optional<std::size_t> head;  ///< from 0; unset if the step has no heads
+  double share = 0;                 ///< probability of the answer
+  std::optional<double> loss = {};  ///< only if the model has targets
+  Prediction prediction;            ///< the most likely token then
 };
 
-/// Each head of each context switched off, one at a time, and all that follows worked out again.
-/// Throws InputError where no `probabilities` follow.
+/// Zeroes each head of each context in turn, and evaluates all later steps again. Throws InputError
+/// if no `probabilities` follow.
 std::vector<Ablation> ablations(const LoadedLesson& loaded);
 
-/// What the model would guess after a layer, if that were its last.
+/// The model's prediction if this layer were its last.
 struct LayerPrediction {
   std::string step;  ///< "h0.residual2"
   std::vector<Prediction> predictions;
 };
 
-/// Each layer's stream through the last norm and the table of the logits (the logit lens). Throws
-/// InputError where the lesson is no model whose `probabilities` are made of a normed stream.
+/// Logit lens: applies the final norm and the logits' weights to each layer's residual stream.
+/// Throws InputError unless the lesson is a model whose `probabilities` come from a normed stream.
 std::vector<LayerPrediction> logit_lens(const LoadedLesson& loaded, std::size_t count);
 
-/// Where one head looks, over all tokens of a text but the first, which may have nothing else to
-/// look at: means over the rows of its weights.
+/// Statistics of one attention head: means over the rows of its weights. The first row is left out,
+/// since it may have no other token to attend to.
 struct HeadStats {
   std::string step;                 ///< "h0.attention_weights"
-  std::size_t matrix = 0;           ///< which of the step's matrices
-  std::optional<std::size_t> head;  ///< from 0; nothing where the step has no heads
-  double entropy = 0;               ///< in nats: 0 looks at one token, ln n at n alike
+  std::size_t matrix = 0;           ///< index of the step's matrix
+  std::optional<std::size_t> head;  ///< from 0; unset if the step has no heads
+  double entropy = 0;               ///< in nats: 0 attends to one token, ln n to n equally
   double largest = 0;               ///< the largest weight of a row
-  double previous = 0;              ///< what the token right before gets
-  double first = 0;                 ///< what the first token gets
-  double itself = 0;                ///< what the token itself gets
-  /// How much the loss would grow, to first order, if the head's context were 0: −Σ d_context ∘
-  /// context over all its cells. 0 where there are no gradients.
+  double previous = 0;              ///< the weight of the previous token
+  double first = 0;                 ///< the weight of the first token
+  double itself = 0;                ///< the weight of the token itself
+  /// First-order increase of the loss if the head's context were zeroed: −Σ d_context ∘ context
+  /// over all its cells. 0 without gradients.
   double helps = 0;
 };
 
-/// One way to sort heads: the measure's name and where it stands in a habit; those first that have
-/// most of it (of entropy, least).
+/// A measure to sort heads by: its name and its member of HeadStats. The largest come first; for
+/// entropy, the smallest.
 struct HeadMeasure {
   std::string_view name;
   std::string_view says;
@@ -65,15 +65,15 @@ struct HeadMeasure {
 };
 std::span<const HeadMeasure> head_measures();
 
-/// Those that can be told of a trace: what needs the loss's gradients only where they are.
+/// Returns the measures available for a trace: those of the gradients only if it has them.
 std::span<const HeadMeasure> head_measures(const Trace& trace);
 
-/// The habits of all heads of all attention weights in the trace, in its order. A step counts whose
-/// operation makes weights and whose matrices are queries by keys.
+/// Returns the statistics of all heads of all attention weights in the trace, in order. A step
+/// counts if its operation makes weights and its matrices are queries by keys.
 std::vector<HeadStats> head_stats(const Trace& trace);
 
-/// What the head does with more than half of its attention, in words: "mostly the token before";
-/// empty where it is nothing simple.
+/// Returns in words where more than half of the attention goes: "mostly the token before"; empty if
+/// there is no simple answer.
 std::string_view head_summary(const HeadStats& stats);
 
 }  // namespace qkv::inline lesson

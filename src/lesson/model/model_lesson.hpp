@@ -11,75 +11,75 @@
 
 namespace qkv::inline lesson {
 
-/// What a model is to say after each token of its text.
+/// A model's target tokens, one after each token of its text.
 struct Targets {
-  bool next_tokens = false;           ///< the token that follows; after the last one nothing is due
-  std::vector<std::size_t> ids = {};  ///< else an id for each token
+  bool next_tokens = false;           ///< the next token of the text; none after the last one
+  std::vector<std::size_t> ids = {};  ///< otherwise an id for each token
 
   bool operator==(const Targets&) const = default;
 };
 
-/// Ids with what they stand for. One that no text leads to has its number. `option` opens messages.
-/// Throws InputError for an id that the model has not.
+/// Returns ids with their tokens; an id that no text produces gets its number. `option` is the
+/// prefix of messages. Throws InputError for an id outside the vocabulary.
 TokenisedText tokenised_text(const std::vector<std::size_t>& ids, std::size_t vocabulary,
                              const AxisLabels& tokens, std::string_view option);
 
-/// Puts the given `targets`, the step `loss` and all gradients behind a model's steps. Where the
-/// next tokens are the targets, the last row has none: `shift_logits` is all rows but that, as
-/// PyTorch's programs have it. Throws InputError where the targets are not one for each token, or
-/// are none of the model's `vocabulary` ids, which stand for `tokens`.
+/// Adds the given `targets`, the step `loss` and all gradients to a model's steps. If next tokens
+/// are the targets, the last row has none: `shift_logits` is all rows but that, as in PyTorch
+/// programs. Throws InputError if the targets are not one for each token, or not ids of the model's
+/// `vocabulary`, whose tokens are `tokens`.
 void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
               const AxisLabels& tokens);
 
-/// The gradients again, where steps of the model's recipe have become givens: nothing flows through
-/// those to what they were made of.
+/// Rebuilds the gradient steps after steps of the recipe became givens: no gradient flows through
+/// those to their former operands.
 void rebuild_backward(Recipe& recipe, const Lesson& own);
 
-/// What is said of a model beside its file, where the file doesn't tell.
+/// The user's settings for a model, where its file does not say.
 struct ModelSettings {
   std::optional<std::string> family;
   std::optional<std::size_t> heads;
   std::vector<std::string> vocabulary;
   std::optional<std::string> tokenizer;
-  std::size_t new_tokens = 0;           ///< so many tokens the model adds to the text
-  std::optional<Targets> targets = {};  ///< of its loss; without them it has none
+  std::size_t new_tokens = 0;           ///< number of tokens that the model appends to the text
+  std::optional<Targets> targets = {};  ///< of its loss; unset: no loss
 
   bool operator==(const ModelSettings&) const = default;
 };
 
-/// What a model reads: a text to cut, or ids.
+/// A model's input: a text to tokenise, or ids.
 struct ModelInput {
   std::optional<std::string> text;
   std::optional<std::vector<std::size_t>> ids;
 };
 
-/// Whether this names a file of trained weights, to be walked as if it were a lesson.
+/// True if this names a file of trained weights, to be shown as a lesson.
 bool is_model_file(const std::string& name_or_path);
 
-/// Whether the file holds a model's weights rather than any other tensors. Throws InputError where
-/// it can't be read.
+/// True if the file holds a model's weights rather than other tensors. Throws InputError if it
+/// cannot be read.
 bool is_model(const std::string& path);
 
-/// A trained model and what it reads as a lesson, with its loss and gradients where there are
-/// targets. Where steps are wanted and no gradients, layers after theirs are not even read. Throws
-/// InputError as model.hpp and targets.hpp say.
+/// Returns a trained model and its input as a lesson, with loss and gradients if there are targets.
+/// If steps are wanted, and no gradients, layers after theirs are not read. Throws InputError as
+/// model.hpp and targets.hpp say.
 Lesson lesson_of_model(const std::string& path, const ModelInput& input,
                        const ModelSettings& settings, const std::vector<std::string>& wanted);
 
-/// Puts the model's givens, steps and words at the end of the lesson's.
+/// Appends the model's givens, steps and prose to the lesson's.
 void add_model(Lesson& lesson, Model model, Place place);
 
-/// Whether the step is one of the layer's, "h0", or the gradient of one: "h0.Q", "d_h0.W_Q".
+/// True if the step belongs to the layer "h0", or is a gradient in it: "h0.Q", "d_h0.W_Q".
 bool is_in_layer(std::string_view step, std::string_view layer);
 
-/// How many layers these steps need: 3 for "h2.scores"; nothing where a step is in no layer, and
-/// where there are no steps.
+/// Returns how many layers these steps need: 3 for "h2.scores". Nothing if there are no steps, or
+/// one is in no layer.
 std::optional<std::size_t> layers_needed(const std::vector<std::string>& steps);
 
-/// Reads a lesson's [model] table and the model that it names: `file`, beside the lesson; if wanted
-/// `family`, `layers` (the first so many), `heads`, and `vocabulary` or `tokenizer`. Nothing, and a
-/// fault, where the table or the model is wrong.
-/// `vocabulary` is the lesson's own, which the model's tokens are where the table says nothing.
+/// Reads a lesson's [model] table and its model: `file`, beside the lesson; optionally `family`,
+/// `layers` (the first ones), `heads`, and `vocabulary` or `tokenizer`. Nothing, and a fault, if
+/// the table or the model is invalid. The argument `vocabulary` is the lesson's own: the model's
+/// tokens if the table names none.
 std::optional<Model> read_model_table(const toml::table& table, const LessonFiles& files,
                                       const std::vector<std::string>& vocabulary,
                                       TomlReader& reader);
