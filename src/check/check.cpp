@@ -28,7 +28,7 @@ constexpr std::int16_t all_decimals = 15;
                   printable(text)));
 }
 
-// The decimals of a fraction's parts: 0.5/1.41 was worked from rounded numbers.
+// 0.5/1.41 was computed from rounded numbers, so it has its parts' decimals.
 std::int16_t decimals_of_parts(std::string_view fraction, DecimalMark mark) {
   const std::size_t line = fraction.find('/');
   std::int16_t decimals = 0;
@@ -39,7 +39,7 @@ std::int16_t decimals_of_parts(std::string_view fraction, DecimalMark mark) {
   return decimals;
 }
 
-// How many decimals of a matrix a walk shows that shows `digits` of them: none of whole numbers.
+// Returns the decimals shown for a matrix, of at most `digits`; whole numbers have none.
 int decimals_shown(const Tensor& tensor, int digits) {
   const bool whole = std::all_of(tensor.values.begin(), tensor.values.end(),
                                  [](double x) { return !std::isfinite(x) || x == std::trunc(x); });
@@ -64,7 +64,7 @@ SubmittedArray lone_cell(const CellReference& cell, const Tensor& tensor, const 
   return {.name = cell.name, .shape = tensor.shape(), .cells = NumeralCells(std::move(cells))};
 }
 
-// The steps that a step is made of, and the cell that was answered.
+// Returns the operands of a step, and the answered cell.
 std::vector<SubmittedArray> handed_in(const Trace& trace, const Step& step,
                                       const CellReference& cell, const Numeral& answer,
                                       int digits) {
@@ -131,7 +131,7 @@ VerdictCounts counts_of(const std::vector<Verdict>& verdicts) {
           count(Verdict::wrong), count(Verdict::blank)};
 }
 
-// The numbers as they were written: a mask of -1e9 is shown as such.
+// Returns the numbers as written: a mask of -1e9 stays -1e9.
 Tensor written_numbers(const LearnerNode& node) {
   std::vector<double> numbers(node.own.values.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = node.submitted->cells[i].value;
@@ -140,8 +140,8 @@ Tensor written_numbers(const LearnerNode& node) {
   return tensor;
 }
 
-// The trace with the learner's own numbers in it, for the arithmetic of a wrong cell; the lesson's
-// stay where no step can be made of theirs.
+// Returns the trace with the learner's own numbers, for the arithmetic of a wrong cell. The
+// lesson's numbers stay where no step can be computed from theirs.
 Trace learners_trace(const Interpretation& interpretation) {
   Trace trace = *interpretation.trace;
   const std::vector<LearnerNode>& nodes = interpretation.judgement.nodes;
@@ -164,7 +164,7 @@ CellReference cell_at(const LearnerNode& node, std::size_t i) {
   return {.name = node.name, .matrix = i / size, .row = i % size / columns, .column = i % columns};
 }
 
-// The first wrong cell as people read the matrix.
+// Returns the first wrong cell in display order.
 std::optional<std::size_t> first_wrong_cell(const LearnerNode& node, TokenLayout token_layout) {
   const bool turned = is_shown_transposed(node.own, token_layout);
   const std::size_t rows = node.own.rows();
@@ -181,7 +181,7 @@ std::optional<std::size_t> first_wrong_cell(const LearnerNode& node, TokenLayout
 }
 
 FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
-  // Whole numbers were wanted exactly: then what they should be is told exactly, too.
+  // Whole numbers must be exact, so the expected one is shown exactly, too.
   const int digits = node.units.basis == ToleranceBasis::whole     ? 12
                      : node.units.basis == ToleranceBasis::rounded ? 2
                                                                    : node.units.decimals;
@@ -220,8 +220,8 @@ std::optional<std::string> convention_of(const Interpretation& interpretation,
   return {};
 }
 
-// Whether a matrix of the wrong shape holds what it should, cell after cell. Tokens in columns are
-// turned over inside, whatever shape they have: of them nothing is said.
+// True if a matrix of the wrong shape has the right numbers in order. Tokens in columns are
+// transposed on reading, so nothing can be said of those.
 bool has_right_numbers(const Interpretation& interpretation, const LearnerNode& node) {
   const NumeralCells& cells = node.wrong_shape_array->cells;
   const bool in_order = interpretation.trace->token_layout == TokenLayout::rows &&
@@ -236,8 +236,8 @@ bool has_right_numbers(const Interpretation& interpretation, const LearnerNode& 
   return true;
 }
 
-// That all of a matrix is wrong says nothing, unless it has something in common that no mistake
-// tells.
+// That a whole matrix is wrong is no news, unless its cells share a property that no mistake
+// explains.
 std::optional<Region> region_worth_telling(const LearnerNode& node,
                                            const std::vector<Diagnosis>& mistakes) {
   std::optional<Region> region = region_of(node);
@@ -248,7 +248,7 @@ std::optional<Region> region_worth_telling(const LearnerNode& node,
   return region;
 }
 
-// Whether rounding before these numbers may have made, or undone, half of their size.
+// True if rounding in earlier steps may account for half of the numbers' size.
 bool allows_rounding(const LearnerNode& node) {
   constexpr double clearly = 5;  // units
   double largest = 0;
@@ -354,7 +354,7 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
       report.missing.push_back(fmt::format("{} of {}", matrix_name(*node.truth, m), node.name));
     }
     const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
-    if (!node.step && !bad) continue;  // a given that is copied right says nothing
+    if (!node.step && !bad) continue;  // a correct given is not reported
     complete = complete && step.cells.blank == 0;
     if (bad && !report.first_wrong) report.first_wrong = step.step;
     report.steps.push_back(std::move(step));

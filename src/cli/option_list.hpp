@@ -38,8 +38,7 @@ struct ValueType {
   ValueCheck validate = {};               ///< empty if any value is valid
 };
 
-/// Returns the type of a value that is one of these names; the error message names the nearest, or
-/// all.
+/// A value that is one of these names; the error message names the nearest, or all.
 ValueType one_of(std::string name, std::vector<std::string> choices);
 
 /// An integer from `fewest` to `most`.

@@ -29,7 +29,7 @@ struct Selection {
   }
 };
 
-/// Returns the hidden ones as text: "rows 3–7", "row 3"; `to` is the dash. Empty if none is.
+/// Returns the hidden ones as text: "rows 3–7", "row 3"; `to` joins the ends. Empty if none.
 std::string hidden_text(std::string_view what, const Selection& selection, std::string_view to);
 
 /// Selects `shown` of `count`, from both ends.

@@ -31,11 +31,11 @@ std::string fault_line(const Lesson& lesson, const Fault& fault) {
 
 namespace {
 
-// A lesson is words and small matrices; larger ones belong in files of their own.
+// A lesson is prose and small matrices; larger ones belong in separate files.
 constexpr std::size_t largest_lesson = std::size_t{16} << 20;
 
 std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
-  constexpr std::size_t most = 20;  // as many as are mended at a time
+  constexpr std::size_t most = 20;  // more would not be fixed at once
   std::string lines;
   for (std::size_t f = 0; f < std::min(most, faults.size()); ++f) {
     if (!lines.empty()) lines += '\n';
@@ -56,7 +56,7 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
                    "qkv lessons lists them, and the path of a lesson file will do too")));
 }
 
-// "h0.*" is each of a layer's steps, and their gradients; "*.context" each layer's, and theirs.
+// "h0.*" means each step of a layer and their gradients; "*.context" each layer's context.
 RequestedSteps with_whole_layers(const RequestedSteps& asked, const Recipe& recipe) {
   RequestedSteps wanted;
   for (const std::string& name : asked) {
@@ -73,8 +73,8 @@ RequestedSteps with_whole_layers(const RequestedSteps& asked, const Recipe& reci
   return wanted;
 }
 
-// What is wanted, and the matrices that its words speak of. All there is where what is wanted
-// is not there: the message names what is near.
+// Adds the matrices that the requested steps' prose quotes. If a requested name is unknown, all
+// steps are requested, so that the message can suggest a name.
 RequestedSteps with_words(const RequestedSteps& asked, const Recipe& recipe,
                           const std::vector<StepText>& texts) {
   const RequestedSteps listed = with_whole_layers(asked, recipe);
@@ -91,8 +91,7 @@ RequestedSteps with_words(const RequestedSteps& asked, const Recipe& recipe,
   return wanted;
 }
 
-// Works the recipe out and leaves it without its givens: the trace has them then, and a model's
-// take gigabytes.
+// Evaluates the recipe and drops its givens: the trace holds them, and a model's take gigabytes.
 Evaluation evaluate_once(Recipe& recipe, const RequestedSteps& wanted) {
   std::vector<Given> givens = std::exchange(recipe.givens, {});
   Recipe whole = recipe;
@@ -100,7 +99,7 @@ Evaluation evaluate_once(Recipe& recipe, const RequestedSteps& wanted) {
   return evaluate_all(std::move(whole), wanted);
 }
 
-// The recipe again, with its givens.
+// Restores the recipe with its givens.
 Recipe recipe_of(const LoadedLesson& loaded) {
   Recipe recipe = loaded.lesson.recipe;
   recipe.givens = loaded.trace.givens;
@@ -119,7 +118,7 @@ LoadedLesson load_as_written(const std::string& name_or_path, const RequestedSte
   return {std::move(lesson), std::move(evaluation.trace)};
 }
 
-// A step whose numbers were set is a given from there on: its words go.
+// A step that was set is a given now, so its prose is dropped.
 void keep_texts_of(const Recipe& recipe, Lesson& lesson) {
   std::vector<StepText> texts;
   for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
@@ -132,7 +131,7 @@ void keep_texts_of(const Recipe& recipe, Lesson& lesson) {
   lesson.texts = std::move(texts);
 }
 
-// The lesson as it was written, with what a person has made of its recipe.
+// The original lesson with a changed recipe.
 LoadedLesson changed(std::shared_ptr<const LoadedLesson> own, Recipe recipe, Trace trace) {
   Lesson lesson = own->lesson;
   keep_texts_of(recipe, lesson);
@@ -156,7 +155,7 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
   set_all(recipe, changes.set, renamed ? named : own->trace, renamed || !changes.patch.empty());
   if (own->lesson.backward) rebuild_backward(recipe, own->lesson);
   Evaluation evaluation = evaluate_once(recipe, with_words(wanted, recipe, own->lesson.texts));
-  // What is wrong with another text or another number stands nowhere in the lesson's file.
+  // Faults of a changed text or number have no place in the lesson's file.
   if (!evaluation.faults.empty()) {
     throw InputError(fmt::format("{}: {}", changes.text ? "--text" : "--set",
                                  evaluation.faults.front().message));
@@ -189,7 +188,7 @@ LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& c
 
 namespace {
 
-// What is wanted, and what is changed: it may be in a later layer.
+// Adds the changed steps, which may be in a later layer.
 RequestedSteps with_changed(RequestedSteps wanted, const LessonChanges& changes) {
   if (wanted.empty()) return wanted;
   wanted.insert(wanted.end(), changes.set.begin(), changes.set.end());
@@ -197,7 +196,7 @@ RequestedSteps with_changed(RequestedSteps wanted, const LessonChanges& changes)
   return wanted;
 }
 
-// The same as the recipe has it: an option of a step is that step.
+// The same by the recipe's step names: an option belongs to its step.
 RequestedSteps with_changed(RequestedSteps wanted, const LessonChanges& changes,
                             const Recipe& recipe) {
   if (wanted.empty()) return wanted;
@@ -210,7 +209,7 @@ RequestedSteps with_changed(RequestedSteps wanted, const LessonChanges& changes,
   return wanted;
 }
 
-// What is changed while a model writes on: not the rows of a text that is not there yet.
+// The changes that apply while decoding: rows of tokens not yet generated are left out.
 LessonChanges while_decoding(const LessonChanges& changes, const Recipe& recipe) {
   LessonChanges now{.text = {}, .set = changes.set, .patch = changes.patch};
   std::erase_if(now.patch, [&](const std::string& change) {
@@ -220,7 +219,7 @@ LessonChanges while_decoding(const LessonChanges& changes, const Recipe& recipe)
   return now;
 }
 
-// The model's lesson, worked out as far as it is wanted.
+// Evaluates the model's lesson as far as requested.
 LoadedLesson worked_out(Lesson lesson, const RequestedSteps& wanted) {
   Evaluation evaluation =
       evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));

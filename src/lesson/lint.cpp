@@ -25,9 +25,9 @@ void lint_prose(const Prose& prose, const Trace& trace, std::vector<Fault>& faul
   }
 }
 
-// Commands and tables stand as they are written, so they must fit a terminal of 80 columns.
+// Commands and tables are not wrapped, so they must fit a terminal of 80 columns.
 void lint_width(const Prose& prose, std::vector<Fault>& faults) {
-  constexpr std::size_t widest = 78;  // the walk sets prose in by two
+  constexpr std::size_t widest = 78;  // the walk indents prose by two
   std::size_t line = prose.place.line;
   std::istringstream lines(prose.text);
   for (std::string text; std::getline(lines, text); ++line) {
@@ -42,7 +42,7 @@ void lint_width(const Prose& prose, std::vector<Fault>& faults) {
   }
 }
 
-// The cell that a step wants worked out must be one of its own.
+// The cell to explain must belong to its step.
 void lint_cell(const Prose& cell, const std::string& step, const Trace& trace,
                std::vector<Fault>& faults) {
   if (cell.text.empty()) return;
@@ -57,7 +57,7 @@ void lint_cell(const Prose& cell, const std::string& step, const Trace& trace,
   }
 }
 
-// The steps as far as there is memory for them beside the recipe's own numbers.
+// Evaluates the steps as far as memory allows.
 Evaluation evaluated(const Recipe& recipe, std::vector<Fault>& faults) {
   try {
     return evaluate_all(recipe);
@@ -76,7 +76,7 @@ std::vector<Fault> lint(const ParsedLesson& reading) {
   for (const StepFault& fault : evaluation.faults) {
     faults.push_back({lesson.texts[fault.step].place, fault.message});
   }
-  // With a step missing, what speaks of it can't be judged.
+  // If a step is missing, prose that names it can't be checked.
   const bool whole = faults.empty();
   for (std::size_t s = 0; s < lesson.texts.size(); ++s) {
     const StepText& text = lesson.texts[s];
@@ -93,7 +93,7 @@ std::vector<Fault> lint(const ParsedLesson& reading) {
     }
   }
   for (const Expectation& expectation : lesson.expectations) {
-    if (!evaluation.trace.find(expectation.of)) continue;  // its step's own fault is told
+    if (!evaluation.trace.find(expectation.of)) continue;  // its step's own fault is reported
     const std::string wrong = disagreement(expectation, evaluation.trace);
     if (!wrong.empty()) faults.push_back({expectation.place, wrong});
   }

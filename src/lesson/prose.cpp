@@ -35,7 +35,7 @@ double entropy(Numbers weights) {
   return -total(xt::where(p > 0, p * xt::log(p), 0.0));
 }
 
-// ∂p_i/∂s_i = p_i (1 − p_i): how far a weight moves for each small step of its own score.
+// ∂p_i/∂s_i = p_i (1 − p_i): the change of a weight per change of its own score.
 double slope(Numbers weights) {
   const Matrix p = row_of(weights);
   const Matrix steps = p * (1 - p);
@@ -64,7 +64,7 @@ double of_finite(const Statistic& statistic, Numbers numbers, std::string_view o
   return statistic.of(finite);
 }
 
-// Whole matrices: `first` and as many after it as `count` says.
+// Covers `count` whole matrices from `first` on.
 double of_matrices(const Statistic& statistic, const Tensor& tensor, std::size_t first,
                    std::size_t count, std::string_view of) {
   const std::size_t cells = tensor.rows() * tensor.columns();
@@ -79,7 +79,7 @@ double of_matrices(const Statistic& statistic, const Tensor& tensor, std::size_t
   return total / static_cast<double>(rows);
 }
 
-// A part with stars in it: `scores[cat,*]`.
+// Covers a part with stars, such as `scores[cat,*]`.
 double of_part(const Statistic& statistic, std::string_view of, const Trace& trace) {
   ReferenceText text = parse_reference(of);
   std::vector<bool> all;
@@ -133,8 +133,7 @@ std::string whole_text(double value) {
                      group_digits(static_cast<std::uint64_t>(magnitude)));
 }
 
-// "scores.max" and "scores[cat,*].max": the statistic and what it is of; none where the last name
-// is no statistic.
+// Splits "scores.max" and "scores[cat,*].max"; no statistic if the last name is unknown.
 struct StatisticText {
   const Statistic* statistic = nullptr;
   std::string_view of;
@@ -154,7 +153,7 @@ std::string known_statistics() {
   return names;
 }
 
-// "probabilities.likeliest": of what, and how many.
+// Splits "probabilities.likeliest" into the matrix and the count.
 struct GuessText {
   std::string_view of;
   std::size_t count = 0;
@@ -168,7 +167,7 @@ GuessText guesses_in(std::string_view inside) {
   return {};
 }
 
-// What stands before " with ", and the changes behind it, joined by " and ".
+// The text before " with ", and the changes after it, joined by " and ".
 struct ChangedText {
   std::string_view inside;
   std::vector<std::string> changes;
@@ -232,8 +231,8 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
   return piece;
 }
 
-// A mark says of what the words behind it are true: {any} of any numbers, {own} of the lesson's own
-// alone, {own X, W} as long as X and W are its own.
+// A mark says for which numbers the following prose holds: {any}, {own} (the lesson's own only) or
+// {own X, W} (while X and W are unchanged).
 bool is_mark(std::string_view inside) {
   return inside == "any" || inside == "own" || inside.starts_with("own ");
 }
@@ -251,7 +250,7 @@ std::vector<std::string> names_of_mark(std::string_view inside) {
   return names;
 }
 
-// Calls `words` for each stretch of text and `brace(inside, offset)` for each {…}, marks too.
+// Calls `words` for each piece of text and `brace(inside, offset)` for each {…}, marks included.
 template <class Words, class Brace>
 void each_brace(std::string_view prose, Words words, Brace brace) {
   std::string text;
@@ -273,7 +272,7 @@ void each_brace(std::string_view prose, Words words, Brace brace) {
   words(text);
 }
 
-// The same without the marks.
+// The same, without marks.
 template <class Words, class Brace>
 void each_piece(std::string_view prose, Words words, Brace brace) {
   each_brace(prose, words, [&](std::string_view inside, std::size_t offset) {
@@ -281,13 +280,13 @@ void each_piece(std::string_view prose, Words words, Brace brace) {
   });
 }
 
-// A stretch of prose from a mark to the next, or to the end of its paragraph.
+// Prose from a mark to the next, or to the end of its paragraph.
 struct ProseStretch {
   std::string_view mark;
   std::string_view text;
 };
 
-// Those of a paragraph; its first is under the mark that the one before ended with.
+// Splits a paragraph; its first stretch continues the mark of the paragraph before.
 std::vector<ProseStretch> stretches_of(std::string_view paragraph, std::string_view& mark) {
   std::vector<ProseStretch> stretches;
   std::size_t start = 0;
@@ -303,8 +302,8 @@ std::vector<ProseStretch> stretches_of(std::string_view paragraph, std::string_v
   return stretches;
 }
 
-// Without the line breaks and the single blank that parted it from what is left out. Four blanks
-// stay: they make a line stand as it is.
+// Strips line breaks, and one leading blank left by removed prose. Four blanks stay: they mark a
+// preformatted line.
 std::string_view without_gaps(std::string_view text) {
   while (text.starts_with('\n')) text.remove_prefix(1);
   if (text.starts_with(' ') && !text.starts_with("  ")) text.remove_prefix(1);
@@ -354,7 +353,7 @@ std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace) {
 
 namespace {
 
-// "h0.scores" in "h0.scores[cat,fat]:2" and in "h0.scores.shape".
+// Returns "h0.scores" from "h0.scores[cat,fat]:2" and from "h0.scores.shape".
 std::string_view name_looked_up(std::string_view inside) {
   inside = changes_in(inside).inside;
   const std::size_t end = inside.find_first_of("[:");

@@ -124,8 +124,8 @@ struct Evaluators {
 /// Another place in the graph where programs may apply a step with equal results: queries may be
 /// scaled before they meet the keys.
 struct EquivalentPlacement {
-  /// The path back along first operands: to the first of these, from there to the next, and so on.
-  /// The step may follow the first one, or any step from the second one on.
+  /// The operations to find in turn along first operands, each upstream of the one before. The step
+  /// may follow the first one, or any step from the second one on.
   std::span<const Operation* const> upstream;
   Options (*there)(const Call&) = nullptr;  ///< options for the same effect at any of these places
   Options (*here)() = nullptr;              ///< options that make the step itself change nothing
@@ -152,9 +152,9 @@ struct Operation {
   bool makes_weights = false;  ///< each line of the result sums to 1: also shown as glyphs
   bool takes_ids = false;      ///< the first operand holds row ids, not quantities
   bool shape_only = false;     ///< only the first operand's shape is used, not its values
-  bool hides = false;          ///< sets cells to -inf, where programs write very low numbers
-  std::optional<EquivalentPlacement> equivalent_placement =
-      {};  ///< where programs may also apply it
+  bool hides = false;          ///< sets cells to -inf; some programs write very low numbers
+  /// Another place at which programs may apply it, if there is one.
+  std::optional<EquivalentPlacement> equivalent_placement = {};
   /// Lower bound of all results, rounded or not. A division by a sum of such numbers then need not
   /// allow for a sum of 0.
   double least = -std::numeric_limits<double>::infinity();
@@ -174,8 +174,8 @@ struct Operation {
   /// most 1.5 times. `result` has the axes. Returns nothing if only the cells can be evaluated.
   std::optional<Range> (*range)(const Call&, std::span<const Bounds>,
                                 const Tensor& result) = nullptr;
-  std::vector<Intermediate> (*parts)(const Call&) =
-      nullptr;  ///< nullptr if the result takes one step
+  /// Returns the intermediate matrices; nullptr if the result takes one step.
+  std::vector<Intermediate> (*parts)(const Call&) = nullptr;
   /// Returns the reason for a cell's value if the arithmetic does not show it, else an empty text.
   std::string (*remark)(const CellBase&) = nullptr;
 

@@ -47,7 +47,7 @@ struct Axis {
   /// index of each sentence, sentence by sentence.
   AxisLabels labels = {};
 
-  /// The label of index `i` in sentence `batch`; may be empty.
+  /// Returns the label of index `i` in sentence `batch`; may be empty.
   std::string_view label(std::size_t i, std::size_t batch = 0) const;
 };
 
@@ -115,7 +115,7 @@ Tensor uninitialised(std::vector<Axis> axes);
 /// The same with the axes and the dot width of another tensor.
 Tensor uninitialised_like(const Tensor& other);
 
-/// A tensor with unnamed axes. Throws std::logic_error if the shape does not fit the values.
+/// Returns a tensor with unnamed axes. Throws std::logic_error if shape and values do not fit.
 Tensor tensor_of(const Shape& shape, Values values);
 
 /// Returns the tensor with at least two axes.

@@ -32,8 +32,8 @@ struct PreTokenizerConfig {
   enum class PrependScheme { as_it_is, once, unless_there, always };
   enum class Words { gpt2, patterns, at_blanks, none };
 
-  bool normalises_nfc =
-      false;               ///< letters and their accents become one character, as Unicode's NFC
+  /// Unicode's NFC: a letter and its accents become one character.
+  bool normalises_nfc = false;
   std::string blank = {};  ///< replacement of a blank: "▁"; empty: none
   PrependScheme start = PrependScheme::as_it_is;
   Words words = Words::gpt2;

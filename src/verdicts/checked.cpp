@@ -18,7 +18,7 @@
 namespace qkv::inline verdicts {
 namespace {
 
-// What the tolerance goes by, in words.
+// Describes what the tolerance is derived from.
 std::string measure_text(const StepReport& step) {
   const std::string decimals =
       pluralise(static_cast<std::size_t>(std::max(step.digits, 0)), "decimal");
@@ -39,7 +39,7 @@ std::string measure_text(const StepReport& step) {
   throw std::logic_error("a tolerance goes by nothing known");
 }
 
-/// What a cell of the step may be off by, and why: "you wrote 3 decimals: a cell is right within
+/// Describes the tolerance of a step and its reason: "you wrote 3 decimals: a cell is right within
 /// 0.001".
 std::string tolerance_text(const StepReport& step) {
   const std::string how = measure_text(step);
@@ -53,7 +53,7 @@ std::string tolerance_text(const StepReport& step) {
   return fmt::format("{}: a cell is right within {}", how, unit);
 }
 
-// The arithmetic of a wrong cell takes so many lines at most, of so many columns.
+// Limits for the arithmetic of a wrong cell.
 constexpr std::size_t max_arithmetic_lines = 6;
 constexpr std::size_t arithmetic_width = 100;
 
@@ -168,7 +168,7 @@ std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
   return text;
 }
 
-// What stands in a cell and could not be read, and why.
+// Describes the text of an unreadable cell, and why it could not be read.
 std::string unread_text(const std::string& text) {
   const NumeralError fault = parse_numeral(text).fault;
   const std::string_view why =
@@ -189,7 +189,7 @@ std::string first_wrong_text(const StepReport& step, const Trace& own, const Che
   const std::size_t line = std::min(style.width, arithmetic_width) - 4;
   const std::string sum = sanitise(checked_arithmetic(own, step, max_arithmetic_lines * line));
   if (!sum.empty()) {
-    // Off by less than what is said to be right, were there anything to round.
+    // The error is below the usual tolerance, but nothing was rounded.
     const bool is_near = std::abs(first.given - first.from_yours) <= 1.001 * step.unit;
     const std::string_view exact =
         first.is_exact && is_near ? " There was nothing to round, so it must be exact." : "";
@@ -240,7 +240,7 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
         "that, and so may a slip. More decimals, or those steps, would tell.",
         style);
   }
-  if (step.first) {  // what is wrong comes before where: the grids may be long
+  if (step.first) {  // the mistake comes first: the grids may be long
     text += first_wrong_text(step, report.own, style) + region_text(step, report.own, style) +
             mistakes_text(step, style);
   }
@@ -281,9 +281,9 @@ std::string checked_arithmetic(const Trace& own, const StepReport& step, std::si
     const CellArithmetic worked =
         arithmetic_of(own, step.first->cell, {.digits = digits, .max_terms = max_terms});
     if (worked.lines.size() < 2) return {};
-    // The last line is the lesson's own cell where a sum was rounded: say what the numbers give.
+    // The last line is the lesson's own cell if a sum was rounded; write the result itself.
     const std::string result = brief(step.first->from_yours, digits);
-    // Where a number only moves, what says something is from where.
+    // If a number is only moved, its origin is the useful part.
     const std::string& how = worked.lines.size() == 2 ? worked.lines[0] : worked.lines[1];
     std::string sum = fmt::format("{} = {}", how, result);
     if (width(sum) <= longest) return sum;
@@ -297,7 +297,7 @@ std::string checked_text(const CheckReport& report, const CheckStyle& style) {
   if (report.first_wrong) text += fmt::format("; the first slip is in {}", *report.first_wrong);
   text += "\n";
   if (report.passes) text += paragraph(passes_text(*report.passes), style, 2);
-  std::optional<std::string> named;  // each is said once, where it is first met
+  std::optional<std::string> named;  // each convention is explained once
   for (const StepReport& step : report.steps) {
     text += step_text(step, report, style);
     if (step.accepted_convention && step.accepted_convention != named) {

@@ -94,7 +94,7 @@ std::string tolerance_text(const ComparedStep& step) {
   return fmt::format("rtol={:g}, atol={:g}", step.tolerance.relative, step.tolerance.absolute);
 }
 
-// What a program is allowed is each step's own.
+// Each step of a program has its own tolerance; the text gives the largest.
 std::string judged_tolerance(const Comparison& comparison) {
   double largest = 0;
   for (const ComparedStep& step : comparison.steps) {
@@ -124,7 +124,7 @@ double power_above(double x) {
   return power < x ? 10 * power : power;
 }
 
-/// What numbers of which kind were allowed to differ by, a line for each kind.
+/// Describes the tolerances, one line per kind of numbers.
 std::string tolerances_text(const Comparison& comparison) {
   std::vector<std::string> lines;
   for (const ComparedStep& step : comparison.steps) {
@@ -138,8 +138,7 @@ std::string tolerances_text(const Comparison& comparison) {
                               fmt::join(lines, "; "));
 }
 
-/// A word for where a hand or a program rounded the digits, and the difference is no more than
-/// that; else empty.
+/// Returns a hint if the difference is within rounding of the digits; otherwise empty.
 std::string rounding_hint(const ComparedStep& step) {
   if (step.judged) return {};
   for (const ComparedMatrix* side : {step.actual, step.desired}) {
@@ -154,8 +153,7 @@ std::string rounding_hint(const ComparedStep& step) {
   return {};
 }
 
-/// A word for where two programs have rounded a number that all but vanishes: then the relative
-/// difference is large and means nothing.
+/// Returns a hint if the relative difference is large only because the number is near zero.
 std::string vanishing_hint(const ComparedStep& step) {
   constexpr double units = 1e-12;  // of the largest number: thousands of float64's last places
   double largest = 1;
@@ -171,7 +169,7 @@ std::string vanishing_hint(const ComparedStep& step) {
       difference.largest_absolute, power_above(difference.largest_absolute));
 }
 
-/// Whether a step that differs does so by no more than these.
+/// True if a step's difference is only one of these.
 bool is_rounding(const ComparedStep& step) {
   return step.agreement == Agreement::differs &&
          !(rounding_hint(step).empty() && vanishing_hint(step).empty());
@@ -198,7 +196,7 @@ std::string nan_text(const Difference& difference) {
                      difference.nan_mismatched);
 }
 
-// The givens that a comparison does without, those apart that are what differs first.
+// Counts the unmatched givens, unless one of them is the first difference.
 std::size_t unmatched_givens(const Comparison& comparison) {
   return comparison.first && is_unmatched_given(comparison.steps[*comparison.first])
              ? 0
@@ -237,8 +235,8 @@ std::string table_text(const Comparison& comparison) {
                             spared == 1 ? "" : "s");
 }
 
-// What differs first need not be where the trouble is: not where it is rounding, or another layout
-// of the right numbers.
+// The first difference may be harmless: rounding, or another layout of the right numbers. Then this
+// describes the next one.
 std::string behind_first(const Comparison& comparison) {
   const ComparedStep& first = comparison.steps[*comparison.first];
   if (!first.only_shape_differs && !is_rounding(first)) return {};
@@ -253,7 +251,7 @@ std::string behind_first(const Comparison& comparison) {
                      sanitise(next->name));
 }
 
-// A finite mask hides what -inf hides: it is told, and is no difference.
+// Finite masks are reported, but are no difference.
 std::string masks_text(const Comparison& comparison) {
   std::vector<std::string> names;
   for (const ComparedStep& step : comparison.steps) {
@@ -268,7 +266,7 @@ std::string masks_text(const Comparison& comparison) {
                      fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
-// NaN where the other has it too is no difference, but no number either.
+// NaN on both sides is reported, but is no difference.
 std::string nan_on_both_text(const Comparison& comparison) {
   std::vector<std::string> names;
   for (const ComparedStep& step : comparison.steps) {
@@ -327,7 +325,7 @@ std::string first_text(const Comparison& comparison) {
   }
 }
 
-// Other layouts and conventions than the lesson's: they are told, and are no difference.
+// Accepted layouts and conventions are reported, but are no difference.
 std::string conventions_text(const Comparison& comparison) {
   std::vector<std::pair<std::string, std::vector<std::string>>> told;
   const auto tell = [&](const std::string& what, const std::string& name) {
@@ -392,7 +390,7 @@ std::string coverage_text(const Comparison& comparison, const ComparedSide& actu
   return text + ".\n";
 }
 
-// Lines that end in \n, each wrapped by itself.
+// Wraps each line separately.
 std::string wrapped_lines(std::string_view lines, std::size_t width) {
   std::string text;
   while (!lines.empty()) {

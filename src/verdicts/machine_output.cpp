@@ -37,7 +37,7 @@ std::string mistakes_in_words(const StepReport& step) {
   return first.sure ? first.says : "it could be: " + first.says;
 }
 
-// Why a submission has not got all that there is, in words.
+// Describes why a submission did not get full marks.
 std::string reason_of(const CheckedPath& one, const Marks& marks, const Trace& trace) {
   if (!one.report) return one.failure;
   std::vector<std::string> reasons;
@@ -56,7 +56,7 @@ std::string reason_of(const CheckedPath& one, const Marks& marks, const Trace& t
   return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
-// Hundredths are enough for any teacher, and the steps add up to the whole as they stand.
+// Rounded marks: the sum over the steps must equal the printed total.
 double in_hundredths(double marks) { return std::round(100 * marks) / 100; }
 
 StepMarks total_of(const Marks& marks) {
@@ -101,15 +101,15 @@ std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& schem
 
 namespace {
 
-/// Where the wrong cells of a step are; null where they fill no block.
+/// Returns the region of the wrong cells; null if they form no block.
 nlohmann::ordered_json region_json(const StepReport& step, const Trace& own, Answers answers);
 
-/// The mistakes that make a step's wrong numbers, best first.
+/// Returns the mistakes that explain a step's wrong numbers, best first.
 nlohmann::ordered_json mistakes_json(const StepReport& step);
 
 using Json = nlohmann::ordered_json;
 
-// As much as a person may want to read of it: `qkv explain` has all.
+// Longer arithmetic is elided; `qkv explain` shows it in full.
 constexpr std::size_t whole_arithmetic = 600;
 
 Json first_json(const StepReport& step, const Trace& own, Answers answers) {

@@ -30,7 +30,7 @@ constexpr VerdictSign marks[] = {
     {Verdict::blank, "·", "blank"},
 };
 
-// A cell as it stands in a grid: blank, what is no number, or its number.
+// The text of a cell in the grid: blank, its unreadable text, or its number.
 std::string shown_cell(const StepReport& step, std::size_t i) {
   const auto unread = step.unread.find(i);
   if (unread != step.unread.end()) return shortened(sanitise_label(unread->second), 12);
@@ -38,8 +38,7 @@ std::string shown_cell(const StepReport& step, std::size_t i) {
   return learner_number(std::as_const(step.written.values)[i], step.digits);
 }
 
-// Which lines to show where there is room for `most` of them: those with something wrong first,
-// then those at the beginning.
+// Selects at most `most` lines: those with errors first, then those at the beginning.
 template <class IsWrong>
 std::vector<std::size_t> selected_lines(std::size_t count, std::size_t most,
                                         const IsWrong& is_wrong) {
@@ -54,7 +53,7 @@ std::vector<std::size_t> selected_lines(std::size_t count, std::size_t most,
 
 using Lines = std::vector<std::size_t>;
 
-// Rows and columns as people see them.
+// Rows and columns are in display order.
 class MarkedGrid {
  public:
   MarkedGrid(const StepReport& step, const Trace& own, std::size_t index)

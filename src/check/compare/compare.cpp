@@ -14,7 +14,7 @@
 namespace qkv::inline check {
 namespace {
 
-// The program's arrays as they would be handed in. What is no number is one that is wrong.
+// Returns the program's arrays as a submission. NaN counts as wrong.
 Submission handed_in(ComparedSide& program, const Trace& trace, const ToleranceChoice& choice) {
   Submission submission{.name = program.name, .files = {}, .notes = {}, .list = {}};
   for (ComparedMatrix& matrix : program.matrices) {
@@ -34,7 +34,7 @@ Submission handed_in(ComparedSide& program, const Trace& trace, const ToleranceC
   return submission;
 }
 
-// Where a cell of the lesson's tensor stands in it as people see it.
+// Returns the index of a cell of the lesson's tensor in display order.
 std::size_t shown_place(const CellReference& cell, const Tensor& tensor, TokenLayout token_layout) {
   const bool turned = is_shown_transposed(tensor, token_layout);
   const std::size_t rows = turned ? tensor.columns() : tensor.rows();
@@ -44,7 +44,7 @@ std::size_t shown_place(const CellReference& cell, const Tensor& tensor, TokenLa
   return (cell.matrix * rows + row) * columns + column;
 }
 
-// Tokens as columns were taken as they are: side by side the numbers stand as the lesson has them.
+// `check` accepted tokens as columns: transpose the numbers to the lesson's layout.
 void turn_over(ComparedSide& program, ComparedStep& step) {
   const auto matrix = std::ranges::find(program.matrices, step.name, &ComparedMatrix::name);
   matrix->tensor = transposed(matrix->tensor);
@@ -91,7 +91,7 @@ void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& progr
     if (found != report.steps.end()) {
       if (found->accepted_convention == "convention.columns") turn_over(program, step);
       take_verdict(std::move(*found), trace, step);
-    } else if (step.agreement == Agreement::differs) {  // a given that check finds copied right
+    } else if (step.agreement == Agreement::differs) {  // a given that `check` accepts
       step.agreement = Agreement::close;
       step.difference.mismatched = 0;
       step.difference.first.reset();
@@ -103,7 +103,7 @@ void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& progr
 
 namespace {
 
-// From the coarsest on.
+// From the coarsest to the finest.
 constexpr UsualTolerance usual[] = {
     {Precision::bfloat16, "bfloat16", {1.6e-2, 1e-5}},
     {Precision::float16, "float16", {1e-3, 1e-5}},
@@ -112,7 +112,7 @@ constexpr UsualTolerance usual[] = {
     {Precision::digits, "numbers in digits", {1e-7, 1e-7}},
 };
 
-// What numbers of a precision tell apart at most, beside the largest that is desired.
+// Returns the smallest distinguishable difference, relative to the largest desired number.
 double floor_of(Precision precision, std::span<const double> desired) {
   const PrecisionRule& rule = rule_of(precision);
   double largest = rule.least;
@@ -166,7 +166,7 @@ Precision coarser(Precision a, Precision b) {
   return place(a) < place(b) ? a : b;
 }
 
-// The names of both in the lesson's order, as far as a side knows it.
+// Returns the names of both sides in the lesson's order, if a side knows it.
 std::vector<std::string> names_of(const ComparedSideIndex& actual,
                                   const ComparedSideIndex& desired) {
   NameIndex names;
@@ -189,8 +189,8 @@ bool are_same_in_order(const ComparedStep& step) {
          difference_of(actual, desired, step.tolerance).mismatched == 0;
 }
 
-// How many terms a cell may add up, as far as two dumps tell: the longest axis of the arrays that
-// came before it.
+// Estimates how many terms a cell sums, from two dumps alone: the longest axis of the arrays before
+// it.
 class Terms {
  public:
   std::size_t next(const ComparedStep& step) {
@@ -250,7 +250,7 @@ bool counts(Agreement agreement, bool both_whole) {
   return agreement == Agreement::differs || agreement == Agreement::other_shape;
 }
 
-// Whether a step sets cells to -inf: as its operation says or, where no lesson has it, its name.
+// True if a step sets cells to -inf, by its operation or, without a lesson, by its name.
 bool hides(const std::string& name, const ComparedSideIndex& actual,
            const ComparedSideIndex& desired) {
   for (const ComparedSideIndex* index : {&actual, &desired}) {
@@ -272,15 +272,14 @@ bool hides(const std::string& name, const ComparedSideIndex& actual,
       actual.name, desired.name, names(actual), names(desired)));
 }
 
-// A file that does not read as numbers is a note, unless the other side has a matrix of
-// its name.
+// An unreadable file is only a note, unless the other side has a matrix of its name.
 void refuse_unread(const ComparedSide& side, const ComparedSideIndex& other) {
   for (const UnreadableFile& file : side.unread) {
     if (other.find(file.name) != nullptr) throw InputError(file.why);
   }
 }
 
-// A pattern that fits no step would be passed over in silence.
+// Without this error, a pattern that matches no step would be ignored silently.
 void refuse_unused_tolerances(const ToleranceChoice& choice, const Comparison& comparison) {
   for (const StepTolerance& one : choice.of_steps) {
     const bool fits = std::ranges::any_of(comparison.steps, [&](const ComparedStep& step) {
@@ -329,7 +328,7 @@ void require(const Required& required, const ComparedSide& ours, Comparison& com
 
 namespace {
 
-// Whether half an export lacks a step of the other side's, or may: two of them may lack the same.
+// True if an incomplete export lacks a step of the other side's. Two may lack the same one.
 bool is_cut_short(const Comparison& comparison, const ComparedSide& actual,
                   const ComparedSide& desired) {
   if (actual.incomplete_export && desired.incomplete_export) return true;

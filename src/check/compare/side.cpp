@@ -36,7 +36,7 @@ std::optional<int> decimals_of(const ParsedArray& written) {
   return most;
 }
 
-// The cells in another order: axis k of the result is axis `order[k]`.
+// Permutes the axes: axis k of the result is axis `order[k]`.
 void permute(const std::vector<std::size_t>& order, ParsedArray& written) {
   const Shape from = written.shape;
   std::vector<std::size_t> strides(from.size(), 1);
@@ -56,7 +56,7 @@ void permute(const std::vector<std::size_t>& order, ParsedArray& written) {
   written.cells = std::move(cells);
 }
 
-// One sentence of a batch.
+// Takes one sentence of a batch.
 void take_sentence(std::size_t sentence, ParsedArray& written) {
   const std::size_t size = written.cells.size() / written.shape.front();
   const auto first = written.cells.begin() + static_cast<std::ptrdiff_t>(sentence * size);
@@ -64,8 +64,8 @@ void take_sentence(std::size_t sentence, ParsedArray& written) {
   written.shape.erase(written.shape.begin());
 }
 
-// Heads as an axis between rows and columns, side by side, or one below the other; empty where they
-// are none of these.
+// Moves heads to the front: from an axis between rows and columns, from side by side, or stacked.
+// Empty if none of these fits.
 std::string put_heads_first(const Shape& wanted, ParsedArray& written) {
   if (wanted.size() < 3) return {};
   const std::size_t heads = wanted[wanted.size() - 3];
@@ -91,7 +91,7 @@ std::string put_heads_first(const Shape& wanted, ParsedArray& written) {
   return is_flat ? "heads side by side" : "heads inside";
 }
 
-// A map from or to what is not there would be passed over in silence, or hide a difference.
+// A map from or to an unknown name would be ignored silently, or hide a difference.
 [[noreturn]] void refuse_idle(const NameMap& map, std::string_view name, const ComparedSide& side) {
   std::vector<std::string> names;
   for (const ComparedMatrix& matrix : side.matrices) names.push_back(matrix.name);
@@ -100,7 +100,7 @@ std::string put_heads_first(const Shape& wanted, ParsedArray& written) {
                   did_you_mean(name, names, fmt::format("it has {}", abbreviated_list(names)))));
 }
 
-// What becomes of each name of a pattern, and whether the other side knows one of them.
+// Whether a map was used, and whether the other side knows one of its names.
 struct MapUse {
   bool fits = false;
   bool is_known = false;

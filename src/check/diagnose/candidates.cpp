@@ -20,11 +20,11 @@
 #include "text/error.hpp"
 #include "trace/reference.hpp"
 
-/// Mistakes in steps that were not handed in: they show at the next one that was.
+/// Mistakes in unsubmitted steps: they show in the next submitted one.
 
 namespace qkv::inline check {
 
-// A whole matrix that was not handed in may have been turned over or have lost its signs.
+// A whole unsubmitted matrix may have been transposed, or have lost its signs.
 void CandidateSet::collect_unsubmitted_slips(const Hypothesis& hypothesis, std::size_t at,
                                              std::vector<Candidate>& candidates) const {
   const SlipContext context{.right = &hypothesis.tensor(at),
@@ -34,7 +34,7 @@ void CandidateSet::collect_unsubmitted_slips(const Hypothesis& hypothesis, std::
                             .near_wrong = {}};
   for (SlipCandidate& slip : slip_candidates(context, SlipScope::anything, Author::hand)) {
     if (slip.id == "slip.decimal-point")
-      continue;  // a slip of a cell; a softmax makes 1 and 0 of all
+      continue;  // affects one cell; softmax turns all into 1 and 0
     for (const CandidateValues& made : slip.candidates) {
       if (auto numbers = hypothesis.carried_to(at, made.tensor(), index_)) {
         candidates.push_back(
@@ -54,8 +54,8 @@ std::vector<Candidate> CandidateSet::unsubmitted_candidates(const Hypothesis& hy
   return candidates;
 }
 
-// Rounding errors add up by chance: two and a half times their usual size holds nearly all. Room of
-// the size of what is due is none: anything would fit.
+// Rounding errors add up at random: 2.5 times their typical size covers nearly all. No tolerance is
+// added if it approaches the expected number: anything would match.
 bool CandidateSet::allow_rounding() {
   constexpr unsigned draws = 10;
   constexpr double nearly_all = 2.5;
@@ -96,7 +96,7 @@ bool CandidateSet::allow_rounding() {
 
 namespace {
 
-// 1 where there is no axis of heads; more than these are not taken for each other.
+// 1 without an axis of heads; more than 16 heads are not compared.
 std::size_t comparable_heads(const Tensor& tensor) {
   constexpr std::size_t most = 16;
   if (tensor.leading_axes() == 0) return 1;
@@ -114,8 +114,8 @@ Tensor with_all_heads(const Tensor& tensor, std::size_t head) {
   return result;
 }
 
-// Cells that lie beside each other, or one below the other: a head's in the result, or a column
-// where the heads have been joined. Of many some will do to tell which head they are of.
+// Adjacent cells, one head's in the result; or a column, if the heads are joined. Of many cells
+// only some are compared.
 struct HeadCells {
   std::size_t start, count, stride;
   std::size_t probes() const { return std::max<std::size_t>(1, count / 512); }
@@ -138,8 +138,8 @@ std::vector<HeadCells> parts_of(const Tensor& result) {
 
 using CellValue = std::function<double(std::size_t cell)>;
 
-// How far another head's numbers are from what was written beside the right ones: at most 1 for
-// each cell that is off, and so much if they come no nearer.
+// How far another head's numbers are from those written, relative to the right ones: at most 1 per
+// wrong cell, and exactly 1 if they are no nearer.
 double distance(const HeadCells& cells, const CellValue& other, std::span<const double> right,
                 std::span<const double> written, std::size_t& off) {
   double sum = 0;
@@ -155,7 +155,7 @@ double distance(const HeadCells& cells, const CellValue& other, std::span<const 
   return sum;
 }
 
-// Each part with the numbers of the head that comes nearest.
+// Returns the result with each part taken from the nearest head.
 std::vector<Tensor> nearest_heads(
     const Tensor& right, std::span<const double> written, std::size_t heads,
     const std::function<double(std::size_t head, std::size_t cell)>& of) {
@@ -183,7 +183,7 @@ std::vector<Tensor> nearest_heads(
   return {std::move(result)};
 }
 
-// The step with one operand's heads all the same, for each head.
+// Computes the step for each head with that head's numbers in all heads of an operand.
 std::vector<Tensor> with_operand(const StepView& step, std::size_t k) {
   const Tensor& operand = *step.inputs[k]->tensor;
   std::vector<Tensor> results;
@@ -196,9 +196,9 @@ std::vector<Tensor> with_operand(const StepView& step, std::size_t k) {
   return results;
 }
 
-/// What becomes of a step where heads take other heads' numbers, each the one that comes nearest to
-/// what was written: of the result itself, or of one of the operands. Nothing where no other head
-/// comes nearer than its own. `step.tensor` is the right result; `written` has as many cells.
+/// Returns the step's results where heads use other heads' numbers, each the nearest to those
+/// written: of the result, or of an operand. Empty if no other head is nearer than its own.
+/// `step.tensor` is the right result; `written` has as many cells.
 std::vector<Tensor> with_nearest_heads(const StepView& step, std::span<const double> written) {
   const Tensor& right = *step.tensor;
   const std::span<const double> numbers = right.values;
@@ -211,7 +211,7 @@ std::vector<Tensor> with_nearest_heads(const StepView& step, std::span<const dou
       return numbers[(m - m % heads + head) * size + i % size];
     });
   }
-  constexpr std::size_t many = std::size_t{1} << 16;  // then only a program's whole heads
+  constexpr std::size_t many = std::size_t{1} << 16;  // larger: only a program's whole heads
   for (std::size_t k = 0; k < step.inputs.size() && numbers.size() <= many; ++k) {
     const std::vector<Tensor> others = with_operand(step, k);
     const bool fit = others.size() > 1 && others.front().values.size() == numbers.size();
@@ -226,10 +226,10 @@ std::vector<Tensor> with_nearest_heads(const StepView& step, std::span<const dou
   return results;
 }
 
-// So many cells are worth the time of writing each digit by digit, and of its arithmetic.
+// Limits the cells that are written digit by digit, or whose arithmetic is needed.
 constexpr std::ptrdiff_t most_cells_by_lines = 4096;
 
-// Cells in a row or a column with at least so many wrong ones.
+// Marks cells in a row or a column with at least so many wrong ones.
 std::vector<bool> near_wrong(const Mismatch& mismatch, std::size_t at_least) {
   const std::size_t columns = mismatch.columns();
   const std::size_t size = mismatch.rows() * columns;
@@ -248,8 +248,8 @@ std::vector<bool> near_wrong(const Mismatch& mismatch, std::size_t at_least) {
   return near;
 }
 
-// Where a slip that reaches no further than a line can explain anything: where something is wrong
-// or, as that may be everywhere, in lines that hold half of it.
+// Marks where a slip within one line can explain anything: lines with a wrong cell or, if these are
+// too many, with half of all wrong cells.
 std::vector<bool> worth_a_line(const Mismatch& mismatch) {
   std::vector<bool> near = near_wrong(mismatch, 1);
   if (std::ranges::count(near, true) <= most_cells_by_lines) return near;
@@ -268,7 +268,7 @@ std::vector<std::vector<std::size_t>> wrong_rows(const Mismatch& mismatch, const
   return all;
 }
 
-// "2 · 0.5 (Q[1,2] · W_Q[2,1])": the cells of a term that is a product or one of them.
+// "2 · 0.5 (Q[1,2] · W_Q[2,1])": names the cells of a product, or a cell alone.
 std::string term_text(const Expression& term, const LearnerNode& node, const Hypothesis& hypothesis,
                       const Judgement& judgement, const Trace& trace) {
   std::vector<std::string> cells;
@@ -291,7 +291,7 @@ std::string term_text(const Expression& term, const LearnerNode& node, const Hyp
   return fmt::format("{}", fmt::join(cells, " · "));
 }
 
-// Some of the wrong cells, evenly spread.
+// Returns some of the wrong cells, evenly spread.
 std::vector<std::size_t> probes_of(const Mismatch& mismatch) {
   constexpr std::size_t many = 2000;
   std::vector<std::size_t> wrong;
@@ -330,8 +330,8 @@ CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::
   for (std::size_t h = 0; h < hypotheses_.size(); ++h) collect(h);
 }
 
-// What explains less than a quarter of the wrong cells is neither named first nor for what that
-// leaves over. A large matrix is held a dozen times if such are kept.
+// A candidate for less than a quarter of the wrong cells is never named, first or later. Keeping it
+// would cost a copy of a large matrix.
 bool CandidateSet::is_worth_keeping(const Tensor& numbers) const {
   if (probes_.empty() || numbers.values.size() != mismatch_.written.size()) return true;
   std::size_t hits = 0;
@@ -339,7 +339,7 @@ bool CandidateSet::is_worth_keeping(const Tensor& numbers) const {
     const double gap = std::abs(numbers.values[i] - mismatch_.written[i]);
     if (numbers.values[i] == mismatch_.written[i] || gap <= mismatch_.tolerance[i]) ++hits;
   }
-  constexpr std::size_t quarter = 5;  // and a little less
+  constexpr std::size_t quarter = 5;  // slightly less than a quarter
   return hits * quarter >= probes_.size();
 }
 
@@ -366,7 +366,7 @@ void CandidateSet::collect_mistakes(const Hypothesis& hypothesis,
   for (const std::size_t at : places) {
     const Operation* operation = sources[at].operation;
     if (!operation) continue;
-    // What a mask hides is 0 in weights; a gradient is 0 for other reasons, too.
+    // A 0 in weights comes from a mask; in a gradient it may have other causes.
     const bool zeros_tell = at == index_ || !node_.step || !is_gradient(*node_.step->operation);
     for (const Mistake& mistake : operation->mistakes) {
       std::vector<Tensor> made;
@@ -394,7 +394,7 @@ void CandidateSet::collect_mistakes(const Hypothesis& hypothesis,
   }
 }
 
-// A head is another's where it has its numbers, or where an operand had.
+// A head is mistaken for another if it, or an operand, has the other's numbers.
 void CandidateSet::collect_wrong_heads(const Hypothesis& hypothesis) {
   const std::vector<StepView> sources = hypothesis.sources();
   const StepView& step = sources[index_];

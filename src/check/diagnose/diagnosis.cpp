@@ -14,7 +14,7 @@
 namespace qkv::inline check {
 namespace {
 
-// What is looked at of a matrix that was handed in.
+// The cells of a submitted matrix to compare.
 struct Cellwise {
   const LearnerNode& node;
   std::vector<std::size_t> cells;  // of the block
@@ -23,7 +23,7 @@ struct Cellwise {
   double right(std::size_t i) const { return std::as_const(node.from_yours.values)[i]; }
   bool is_wrong(std::size_t i) const { return node.verdicts[i] == Verdict::wrong; }
   bool is_attempted(std::size_t i) const { return node.verdicts[i] != Verdict::blank; }
-  // Right whatever the numbers are: hidden, or 0 after it.
+  // Right for any numbers: masked, or 0 because of that.
   bool is_certain(std::size_t i) const { return right(i) == -infinity || right(i) == 0; }
   bool are_near(std::size_t i, double x) const {
     return written(i) == x || std::abs(written(i) - x) <= node.units.tolerance(i);
@@ -43,14 +43,14 @@ std::vector<IndexRange> bounding_block(const Cellwise& all, const Shape& shape) 
   return block;
 }
 
-// Whether all cells of the block that say something hold.
+// True if `holds` is true of all cells of the block that are evidence.
 bool all_hold(const Cellwise& block, const std::function<bool(std::size_t)>& holds) {
   return std::ranges::all_of(block.cells, [&](std::size_t i) {
     return !block.is_attempted(i) || (!block.is_wrong(i) && block.is_certain(i)) || holds(i);
   });
 }
 
-// Numbers of which at least three differ clearly from what they should be.
+// True if it also holds for at least three clearly wrong numbers.
 template <class Holds>
 bool hold_with_evidence(const Cellwise& block, const Holds& holds) {
   constexpr std::ptrdiff_t enough = 3;
@@ -58,7 +58,7 @@ bool hold_with_evidence(const Cellwise& block, const Holds& holds) {
   return std::ranges::count_if(block.cells, wrong) >= enough && all_hold(block, holds);
 }
 
-// The factor that brings the right numbers as near to the written ones as can be.
+// Returns the factor of the right numbers that is nearest to the written ones (least squares).
 std::optional<double> factor_of(const Cellwise& block) {
   double products = 0;
   double squares = 0;
@@ -73,7 +73,7 @@ std::optional<double> factor_of(const Cellwise& block) {
   return products / squares;
 }
 
-// What each column is off by, on average over the rows.
+// Returns the mean error of each column.
 std::vector<double> offsets_of(const Cellwise& block, std::size_t columns) {
   std::vector<double> sums(columns);
   std::vector<double> counts(columns);
@@ -88,7 +88,7 @@ std::vector<double> offsets_of(const Cellwise& block, std::size_t columns) {
   return sums;
 }
 
-// Each column is off by the same in every row; one number where all columns are.
+// True if each column has the same error in every row; reduced to one number if all are equal.
 bool is_offset(const Cellwise& block, Region& region) {
   const std::size_t columns = region.axes.back().size();
   const std::size_t rows = block.cells.size() / columns;
@@ -101,7 +101,7 @@ bool is_offset(const Cellwise& block, Region& region) {
   if (!hold_with_evidence(block, holds)) return false;
   const auto [low, high] = std::ranges::minmax(offsets);
   const bool same = high - low <= 2 * block.node.units.largest();
-  if (!same && rows < 2) return false;  // of one row every difference is the same in every row
+  if (!same && rows < 2) return false;  // of a single row this is always so
   if (same) {
     double sum = 0;
     for (const double x : offsets) sum += x;
@@ -166,7 +166,7 @@ std::optional<Region> region_of(const LearnerNode& node) {
   if (third * region.wrong < block.cells.size()) return {};
   tell_what(block, region);
   if (region.what != Region::What::anything) return region;
-  // Nothing in common: then nearly all must be wrong. One or another may be right by chance.
+  // Nothing in common: then nearly all must be wrong; some may be right by chance.
   std::size_t others = 0;
   for (const std::size_t i : block.cells) {
     others += block.is_attempted(i) && !block.is_wrong(i) && !block.is_certain(i) ? 1 : 0;
@@ -178,7 +178,7 @@ std::optional<Region> region_of(const LearnerNode& node) {
 
 namespace {
 
-// Rounding by hand leaves so much room at most: more cells are a program's.
+// Above this, a program wrote the matrix, and no hand rounded it.
 constexpr std::size_t max_cells_with_slack = 4096;
 
 Mismatch mismatch_of(const LearnerNode& node) {
@@ -195,12 +195,12 @@ Mismatch mismatch_of(const LearnerNode& node) {
   for (std::size_t i = 0; i < submitted.cells.size(); ++i) {
     const Numeral& cell = submitted.cells[i];
     mismatch.written.push_back(cell.value);
-    // A wild number excuses no others, but what it is itself was typed to no more digits than they.
+    // A wild number does not excuse others, but has no more digits itself.
     const double own = rule_of(submitted.precision).floor * std::abs(cell.value);
     mismatch.tolerance.push_back(std::max(node.units.tolerance(i), std::isfinite(own) ? own : 0));
     mismatch.hides.push_back(node.submitted && node.own.values[i] == -infinity);
     const bool wrong = node.submitted ? node.verdicts[i] == Verdict::wrong : !cell.is_blank();
-    mismatch.wrong.push_back(wrong && cell.unread == 0);  // what is no number has no other cause
+    mismatch.wrong.push_back(wrong && cell.unread == 0);  // no cause needed
   }
   return mismatch;
 }

@@ -9,7 +9,7 @@
 
 namespace qkv::inline check {
 
-// Moves numbers by chance: the same ones each time.
+// Perturbs numbers at random, the same way each time.
 class Perturbation {
  public:
   Perturbation(unsigned draw, const MatrixTolerance& units) : engine_(draw), units_(units) {}
@@ -29,7 +29,7 @@ class Perturbation {
 
 namespace {
 
-// A tensor that outlives all that looks at it.
+// A pointer to a tensor that outlives all its users.
 std::shared_ptr<const Tensor> alias_of(const Tensor& tensor) {
   return {std::shared_ptr<void>(), &tensor};
 }
@@ -194,7 +194,7 @@ std::vector<std::size_t> unsubmitted_before(const Judgement& judgement, std::siz
 std::vector<Hypothesis> hypotheses_of(const Judgement& judgement, const Trace& trace,
                                       std::size_t node, int decimals) {
   std::vector<Hypothesis> hypotheses = {Hypothesis(judgement, trace)};
-  constexpr int most_decimals = 11;  // by hand; more are a program's, which cuts nothing
+  constexpr int most_decimals = 11;  // by hand; a program has more, and rounds nothing
   if (decimals <= most_decimals) {
     for (const Quantiser quantise : quantisers_for(decimals)) {
       Hypothesis other = hypotheses.front();

@@ -66,8 +66,8 @@ class Hypothesis {
   /// random within their tolerance. `draw` is the seed.
   Hypothesis perturbed(std::size_t node, unsigned draw) const;
 
-  /// Replaces the unsubmitted matrices before `node` by quantised ones. Returns whether any number
-  /// changed.
+  /// Replaces the unsubmitted matrices before `node` by quantised ones. Returns whether there are
+  /// any.
   bool quantise_unsubmitted(std::size_t node);
 
  private:

@@ -8,8 +8,8 @@
 namespace qkv::inline check {
 namespace {
 
-// A part of a matrix: `count` cells from `start`, in runs of so many beside each other, whose
-// beginnings are `stride` apart.
+// A part of a matrix: `count` cells from `start`, in runs of `run` adjacent cells, whose starts are
+// `stride` apart.
 struct Patch {
   std::size_t start = 0, count = 0, stride = 1, run = 1;
   std::size_t cell(std::size_t n) const { return start + n / run * stride + n % run; }
@@ -19,23 +19,23 @@ struct Patch {
   }
 };
 
-// A part, and how many wrong cells of it nothing explains yet.
+// A part and the number of its wrong cells that are unexplained so far.
 struct OpenPart {
   Patch cells;
   std::size_t open;
 };
 
-// How a version fits the attempted cells of a part.
+// How a candidate matches the attempted cells of a part.
 struct Match {
   std::size_t version = 0;
   Patch part = {};
-  std::size_t cells = 0;         // wrong ones, of those still open, that it explains
-  std::size_t telling = 0;       // those that say something
+  std::size_t cells = 0;         // open wrong cells that it explains
+  std::size_t telling = 0;       // those that are evidence
   std::size_t zeros = 0;         // those of them that are 0
-  std::size_t speaking = 0;      // those of them that would be another number by another mistake
-  std::size_t first = 0;         // the first of them
-  std::size_t contradicted = 0;  // cells that it does not fit
-  double misfit = 0;             // the largest distance of those that it fits, in units
+  std::size_t speaking = 0;      // those of them that another mistake would change
+  std::size_t first = 0;         // the first of the explained cells
+  std::size_t contradicted = 0;  // cells that do not match
+  double misfit = 0;             // the largest distance of a matching cell, in units
 };
 
 Shape squeezed(Shape shape) {
@@ -65,7 +65,7 @@ class Matcher {
   }
 
  private:
-  // Where they are, and how many there are in each matrix, row and column: a part explains no more.
+  // Counts the open cells of each matrix, row and column: a part can explain no more.
   void count_open() {
     const std::size_t rows = mismatch_.rows();
     const std::size_t columns = mismatch_.columns();
@@ -88,11 +88,11 @@ class Matcher {
     return squeezed(version.numbers.shape()) == squeezed(mismatch_.shape);
   }
 
-  // In units; infinite where it is more than one.
+  // In units; infinite above one.
   double distance(const Candidate& version, std::size_t i) const {
     const double x = mismatch_.written[i];
     const double y = version.numbers[i];
-    // Where nothing was there to round, what leaves the number as it must be explains nothing.
+    // Where no rounding occurs, a candidate with the exact number explains nothing.
     if (mismatch_.wrong[i] && !mismatch_.exact.empty() &&
         std::abs(y - mismatch_.exact[i]) <= mismatch_.floor) {
       return infinity;
@@ -100,7 +100,7 @@ class Matcher {
     if (x == y || (mismatch_.hides[i] && y == -infinity)) return 0;
     const double gap = std::abs(x - y);
     const bool has_room = !version.room.empty();
-    // Nor does what leaves it as it is and would have rounding explain it.
+    // Nor does an unchanged number that only matches by the rounding tolerance.
     const bool changes_nothing = has_room && mismatch_.wrong[i] && !mismatch_.right.empty() &&
                                  std::abs(y - mismatch_.right[i]) <= mismatch_.tolerance[i];
     if (changes_nothing) return infinity;
@@ -108,7 +108,7 @@ class Matcher {
     return gap <= tolerance ? (gap == 0 ? 0 : gap / tolerance) : infinity;
   }
 
-  // 0 and infinity come of everything and nothing.
+  // 0 and infinity result from too many mistakes to be evidence.
   bool tells(const Candidate& version, std::size_t i) const {
     const double x = mismatch_.written[i];
     if (x == 0) return version.evidence.zeros && version.numbers[i] == 0;
@@ -124,9 +124,9 @@ class Matcher {
     if (!mismatch_.are_shares || mismatch_.written[i] != 1) ++fit.speaking;
   }
 
-  // Nothing where the version fits fewer open cells than `at_least`, or contradicts more of the
-  // others than `most`. A wrong cell that stays unexplained contradicts nothing, unless all are to
-  // be explained. Open cells go first: most versions fit few of them, and need no other look.
+  // Empty if the candidate matches fewer open cells than `at_least`, or contradicts more than
+  // `most` others. An unexplained wrong cell is a contradiction only if `all` must be explained.
+  // Open cells go first: most candidates match few of them and are then done.
   std::optional<Match> match_of(std::size_t version, const OpenPart& part, std::size_t at_least,
                                 std::size_t most, bool all) const {
     Match fit{.version = version, .part = part.cells};
@@ -154,12 +154,12 @@ class Matcher {
         return {};
       }
     }
-    // Where a sheet is all zeros, those that happen to fit don't outweigh those that don't.
+    // In a matrix of zeros, the matching ones do not outweigh the others.
     if (fit.contradicted > 0 && fit.zeros == fit.telling) return {};
     return fit;
   }
 
-  // The parts that a version may explain and that have at least so many open cells.
+  // Visits the parts that a candidate may explain, with at least so many open cells.
   template <class Visit>
   void each_part(const Candidate& version, std::size_t at_least, const Visit& visit) const {
     const std::size_t all = mismatch_.written.size();
@@ -180,7 +180,7 @@ class Matcher {
     }
     if (const auto& rows_exchanged = version.numbers.exchanged()) {
       const auto [a, b] = std::minmax(rows_exchanged->first, rows_exchanged->second);
-      // One row with the other's numbers has not changed places with it.
+      // If only one row has the other's numbers, they were not exchanged.
       if (open_in_row_[a] > 0 && open_in_row_[b] > 0) {
         offer({a * columns, 2 * columns, (b - a) * columns, columns},
               open_in_row_[a] + open_in_row_[b]);
@@ -199,7 +199,7 @@ class Matcher {
     for (const std::size_t i : open_cells_) offer({i, 1, 1, 1}, 1);
   }
 
-  // The part in which every attempted cell fits and the most wrong ones are explained.
+  // Returns the part where all attempted cells match and most wrong ones are explained.
   std::optional<Match> best_part(std::size_t v, std::size_t at_least) const {
     std::optional<Match> best;
     each_part(candidates_[v], at_least, [&](const OpenPart& part) {
@@ -220,7 +220,7 @@ class Matcher {
     return fits;
   }
 
-  // The part in which a version explains the most wrong cells one by one, though not all.
+  // Returns the part where a candidate explains the most wrong cells, though not all.
   std::optional<Match> loose_part(std::size_t v, std::size_t at_least) const {
     std::optional<Match> best;
     each_part(candidates_[v], at_least, [&](const OpenPart& part) {
@@ -246,8 +246,8 @@ class Matcher {
     return fits;
   }
 
-  // The smaller misfit is better; of the same numbers, what happened later is likelier than what
-  // happened far away. Below a millionth of a unit two are the same: sums were added otherwise.
+  // The smaller misfit is better; for equal numbers, the later step is likelier. Differences below
+  // a millionth of a unit are ignored: they come from the order of summation.
   void sort(std::vector<Match>& fits) const {
     constexpr double millionths = 1e6;
     const auto place = [&](const Match& fit) {
@@ -265,7 +265,7 @@ class Matcher {
     found.push_back({fit.version, fit.cells, fit.first});
   }
 
-  // Where several fit equally well, few cells that say something leave it open which it was.
+  // If several match equally well, few cells of evidence leave the mistake uncertain.
   static void doubt(const std::vector<Match>& best, std::span<Explanation> named) {
     constexpr std::size_t enough = 3;
     std::size_t speaking = 0;
@@ -283,7 +283,7 @@ class Matcher {
 
   const Mismatch& mismatch_;
   const std::vector<Candidate>& candidates_;
-  std::vector<bool> open_;  // wrong cells that nothing explains yet
+  std::vector<bool> open_;  // wrong cells that are still unexplained
   std::vector<std::size_t> open_cells_;
   std::vector<std::size_t> open_in_matrix_, open_in_row_, open_in_column_;
 };

@@ -25,7 +25,7 @@ std::vector<CandidateValues> signs(const SlipContext& c) {
   return {with_numbers(*c.right, -c.right->array())};
 }
 
-// The point one to three places off, in the number as it was worked out or as it was written.
+// Moves the point one to three places, before or after rounding.
 std::vector<CandidateValues> decimal_points(const SlipContext& c) {
   std::vector<CandidateValues> results;
   const auto right = c.right->array();
@@ -41,7 +41,7 @@ std::vector<CandidateValues> decimal_points(const SlipContext& c) {
 
 std::vector<CandidateValues> transposes(const SlipContext& c) { return {transposed(*c.right)}; }
 
-// (tokens, heads, features), as programs hold them until the heads are put first.
+// The order (tokens, heads, features), as programs hold them before heads go first.
 std::vector<CandidateValues> rows_before_heads(const SlipContext& c) {
   const Tensor& right = *c.right;
   if (head_count(right) < 2) return {};
@@ -51,7 +51,7 @@ std::vector<CandidateValues> rows_before_heads(const SlipContext& c) {
   return {std::move(result)};
 }
 
-// Every number taken from the cell beside, above or below it.
+// Takes every number from a neighbouring cell.
 std::vector<CandidateValues> neighbours(const SlipContext& c) {
   std::vector<CandidateValues> results;
   const auto right = c.right->array();
@@ -60,7 +60,7 @@ std::vector<CandidateValues> neighbours(const SlipContext& c) {
   constexpr std::pair<std::ptrdiff_t, std::ptrdiff_t> directions[] = {
       {0, 1}, {0, -1}, {1, 0}, {-1, 0}};
   for (const auto& [down, along] : directions) {
-    // Of n places, those that have another so far away; and of the others those that are it.
+    // The indices that have a neighbour at that offset.
     const auto places = [](std::ptrdiff_t size, std::ptrdiff_t away) {
       return xt::range(std::max<std::ptrdiff_t>(0, -away),
                        size - std::max<std::ptrdiff_t>(0, away));
@@ -74,7 +74,7 @@ std::vector<CandidateValues> neighbours(const SlipContext& c) {
   return results;
 }
 
-// The number with its digit `place` (from the left, the point aside) exchanged with the next.
+// Swaps the digit at `place` (from the left, without the point) with the next one.
 double with_digits_swapped(double number, const Quantiser& quantise, std::size_t place) {
   const double x = quantise(number);
   const int decimals = quantise.decimals;
@@ -89,7 +89,7 @@ double with_digits_swapped(double number, const Quantiser& quantise, std::size_t
   return std::stod(text);
 }
 
-// As it reaches no further than a line, the others need not be written digit by digit.
+// It affects one line only, so the other cells are not needed digit by digit.
 std::vector<CandidateValues> swapped_digits(const SlipContext& c) {
   std::vector<CandidateValues> results;
   constexpr std::size_t most_digits = 15;
@@ -109,7 +109,7 @@ std::vector<CandidateValues> swapped_digits(const SlipContext& c) {
   return results;
 }
 
-// Two rows exchanged, in both of which something is wrong.
+// Swaps two rows that both have wrong cells.
 std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
   std::vector<CandidateValues> results;
   constexpr std::size_t most_rows = 8;
@@ -127,8 +127,8 @@ std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
   return results;
 }
 
-// The value of an expression with one term of one of its sums left out. `count` numbers the terms
-// of all sums in the order of writing; `dropped` is the one to leave out.
+// Evaluates an expression without one term of one of its sums. `count` numbers the terms of all
+// sums in writing order; `dropped` is the one to leave out.
 double value_without(const Expression& term, std::size_t dropped, std::size_t& count) {
   if (term.parts().empty()) return term.value();
   std::vector<double> parts;
@@ -140,8 +140,8 @@ double value_without(const Expression& term, std::size_t dropped, std::size_t& c
   return parts.empty() ? 0 : Expression::worked_out(term.kind(), parts);
 }
 
-// The terms of all sums in the order of writing, no more than one beyond `most`: a part that is
-// used a hundred times has its terms as often.
+// Collects the terms of all sums in writing order, up to one more than `most`. A part that is used
+// a hundred times repeats its terms.
 void add_terms(const Expression& whole, std::size_t most, std::vector<const Expression*>& terms) {
   for (const Expression& part : whole.parts()) {
     if (terms.size() > most) return;
@@ -150,7 +150,7 @@ void add_terms(const Expression& whole, std::size_t most, std::vector<const Expr
   }
 }
 
-// The arithmetic of a cell, counted through all matrices.
+// Returns the arithmetic of a cell, counted through all matrices.
 Expression arithmetic_of(const SlipContext& c, std::size_t cell) {
   const std::size_t row = cell / c.right->columns();
   return c.arithmetic(row / c.right->rows(), row % c.right->rows(), cell % c.right->columns());
@@ -183,7 +183,7 @@ std::string dropped_term(const SlipContext& c, std::size_t version, std::size_t 
   return version < terms.size() ? c.term_text(*terms[version]) : std::string();
 }
 
-// A block that was never written.
+// A block that was never written stays 0.
 std::vector<CandidateValues> unwritten_blocks(const SlipContext& c) {
   constexpr std::size_t least = 4;
   if (c.zeros.size() < least) return {};
@@ -194,7 +194,7 @@ std::vector<CandidateValues> unwritten_blocks(const SlipContext& c) {
   return {std::move(result)};
 }
 
-// Some are 0, the others all too large by one factor: 1 / (1 - p) where the share p is dropped.
+// Some are 0, the others too large by one factor: 1 / (1 - p) for a dropout share p.
 std::vector<CandidateValues> dropouts(const SlipContext& c) {
   if (c.written.size() != c.right->values.size()) return {};
   const std::span<const double> right = c.right->values;
@@ -204,7 +204,7 @@ std::vector<CandidateValues> dropouts(const SlipContext& c) {
   bool any = false;
   for (std::size_t i = 0; i < right.size(); ++i) {
     if (!std::isfinite(c.written[i]) || !std::isfinite(right[i])) continue;
-    any = any || (c.written[i] == 0 && std::abs(right[i]) > unit);  // no number rounded to 0
+    any = any || (c.written[i] == 0 && std::abs(right[i]) > unit);  // too large to be rounded to 0
     if (c.written[i] == 0) continue;
     products += c.written[i] * right[i];
     squares += right[i] * right[i];
@@ -223,7 +223,7 @@ struct Slip {
   SlipScope scope;
   std::vector<CandidateValues> (*candidates)(const SlipContext&);
   std::string (*detail)(const SlipContext&, std::size_t version, std::size_t cell) = nullptr;
-  bool is_of_programs = false;  ///< matrices of any size have it
+  bool is_of_programs = false;  ///< matrices of any size may have it
   Evidence evidence = {};
 };
 

@@ -14,7 +14,7 @@
 namespace qkv::inline check {
 namespace {
 
-// A lesson's matrices as mistakes look at them. They point at each other, so it stays where it is.
+// The lesson's matrices as mistakes see them. They point at each other, so this can't be moved.
 class Sources {
  public:
   explicit Sources(const Trace& trace) : all_(trace.givens.size() + trace.steps.size()) {
@@ -46,7 +46,7 @@ class Sources {
   std::vector<StepView> all_;
 };
 
-// What a learner who makes the mistake gets: one form of it.
+// The numbers from one form of a mistake.
 struct Candidate {
   std::string_view id;
   Tensor numbers;
@@ -124,9 +124,9 @@ namespace {
 
 constexpr std::size_t largest_side = 8;
 constexpr std::size_t most_matrices = 8;
-constexpr double unit_of_hand_work = 0.001;  // of work to three decimals
+constexpr double unit_of_hand_work = 0.001;  // for work to three decimals
 
-// At most two decimals and two digits before the point, as 0.25, -12 and 1.5 are.
+// True for at most two decimals and two digits before the point: 0.25, -12, 1.5.
 bool is_short(double value) {
   const double hundredths = value * 100;
   return std::abs(value) < 100 && std::abs(hundredths - std::round(hundredths)) < 1e-9;
@@ -137,8 +137,8 @@ bool is_small(const Tensor& tensor) {
          tensor.matrices() <= most_matrices;
 }
 
-// The same recipe with numbers between -1 and 1 in its givens, drawn at random. A given that can't
-// have them (ids are whole numbers) stays as it is.
+// Evaluates the recipe with random givens between -1 and 1. A given that can't have these, such as
+// whole-number ids, stays as it is.
 Trace with_other_numbers(const Recipe& recipe) {
   Recipe other = recipe;
   std::mt19937 engine(1);
@@ -199,8 +199,7 @@ std::vector<Fault> undetectable_mistakes(const Lesson& lesson, const Trace& trac
     for (const IndistinguishablePair& mistake : hidden) {
       if (mistake.step != trace.steps[s].name) continue;
       const bool needs_sizes = is_among(always, mistake);
-      // A single row, as in decoding, is what the lesson is about: it has nothing to be confused
-      // with.
+      // A single row, as in decoding, is intended: there is nothing to confuse it with.
       const bool is_meant = trace.steps[s].of.size() > 1 || trace.steps[s].output.rows() == 1;
       if (needs_sizes && is_meant) continue;
       std::string& ids = needs_sizes ? by_sizes : by_numbers;

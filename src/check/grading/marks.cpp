@@ -14,19 +14,19 @@
 namespace qkv::inline check {
 namespace {
 
-/// A yes or no for each cell of a tensor; empty where none is yes.
+/// A flag for each cell of a tensor; empty if none is set.
 using CellMask = std::vector<bool>;
 
-/// Follows what earns nothing through the lesson: its cells are NaN, and so is what is worked out
-/// from them. `own`, the lesson with the learner's numbers, must outlive it.
+/// Propagates cells that earn no marks through the lesson, as NaN. `own`, the lesson with the
+/// learner's numbers, must outlive it.
 class TaintTracker {
  public:
   explicit TaintTracker(const Trace& own) : own_(own) {}
 
-  /// Marks cells of a given or a step whose numbers nothing may rest on.
+  /// Marks cells of a given or step that later steps may not earn marks with.
   void mark_tainted(const std::string& name, const std::function<bool(std::size_t)>& is_void);
 
-  /// The cells of a step that rest on such ones; they are planted, too. Empty where none does.
+  /// Returns, and marks, the cells of a step that depend on marked ones; empty if none does.
   CellMask of(const Step& step);
 
  private:
@@ -34,7 +34,7 @@ class TaintTracker {
   std::map<std::string, Tensor, std::less<>> tainted_;
 };
 
-// The step's operation on other operands; nothing where it can't be made of them.
+// Computes the step with other operands; empty if impossible.
 std::optional<Tensor> worked_out(const Trace& trace, const Step& step,
                                  const std::function<Tensor(const std::string&)>& operand) {
   std::vector<Tensor> operands;
@@ -48,7 +48,7 @@ std::optional<Tensor> worked_out(const Trace& trace, const Step& step,
   }
 }
 
-// Numbers that mean nothing, the same ones each time.
+// Draws arbitrary numbers, the same ones each time.
 class Arbitrary {
  public:
   explicit Arbitrary(unsigned seed) : bits_(seed) {}
@@ -58,8 +58,8 @@ class Arbitrary {
   std::mt19937 bits_;
 };
 
-/// The cells of a step that come out as they are whatever the others are: -inf where something is
-/// hidden, and the zeros that follow from it. `fixed` are those of the steps before it.
+/// Returns the cells of a step that are the same for any numbers: -inf of a mask, and the zeros
+/// that follow from it. `fixed` holds those of earlier steps.
 CellMask fixed_cells(const Trace& trace, const Step& step,
                      const std::map<std::string, CellMask, std::less<>>& fixed) {
   const std::size_t count = step.output.values.size();
@@ -89,7 +89,7 @@ CellMask fixed_cells(const Trace& trace, const Step& step,
   return std::ranges::find(cells, true) == cells.end() ? CellMask() : cells;
 }
 
-/// The cells of a step that are 0 because all that goes into them is, in these numbers.
+/// Returns the cells of a step that are 0 because the numbers they are computed from are.
 CellMask cells_of_zeros(const Trace& trace, const Step& step) {
   Arbitrary arbitrary(3);
   const auto other = worked_out(trace, step, [&](const std::string& name) {
@@ -136,7 +136,7 @@ bool is_right(Verdict verdict) {
   return verdict == Verdict::correct || verdict == Verdict::rounding;
 }
 
-// How many of the learner's numbers lie within the tolerance of a due one.
+// Counts how many of the learner's numbers are within the tolerance of an expected one.
 class Numbers {
  public:
   Numbers(std::vector<double> all, double tolerance) : all_(std::move(all)), reach_(tolerance) {
@@ -153,7 +153,7 @@ class Numbers {
   double reach_;
 };
 
-// Whether known mistakes make most of what is wrong. Zeros are no sign of any.
+// True if known mistakes explain most wrong cells. Zeros are no evidence.
 bool is_explained(const StepReport& step) {
   std::size_t telling = 0;
   for (std::size_t i = 0; i < step.verdicts.size(); ++i) {
@@ -166,7 +166,7 @@ bool is_explained(const StepReport& step) {
   return telling > 0 && 2 * explained >= step.cells.wrong;
 }
 
-// A zero that only follows from the learner's own zeros earns nothing.
+// A zero that only follows from the learner's own zeros earns no marks.
 void add_zeros_of_zeros(const StepReport& report, const Trace& own, const Step& step,
                         const Trace& lesson, CellMask& unearned) {
   const auto follows = [&](std::size_t i) {
@@ -215,8 +215,8 @@ Marks Rubric::nothing() const {
   return marks;
 }
 
-// Of what was tried, how much is right, and how much would be if the learner's numbers stood in
-// these cells in any order.
+// Counts how many attempted cells are right, and how many would be if the learner's numbers were in
+// these cells in random order.
 Rubric::ChanceLevel Rubric::chance_level_of(const StepReport& report,
                                             const StepWorth& worth) const {
   ChanceLevel luck;
@@ -240,16 +240,16 @@ Rubric::ChanceLevel Rubric::chance_level_of(const StepReport& report,
 
 bool Rubric::ChanceLevel::is_much_wrong() const { return right < tried * 2 / 3; }
 
-// No more than twice what luck gives, and much of it wrong.
+// Mostly wrong, and at most twice as many right cells as by chance.
 bool Rubric::ChanceLevel::is_no_more() const { return is_much_wrong() && right <= 2 * expected; }
 
-// How far it is on the way from what luck gives to all.
+// The share of right cells beyond chance: 0 at chance level, 1 if all are right.
 double Rubric::ChanceLevel::beyond() const {
   return tried <= expected ? 1 : (right - expected) / (tried - expected);
 }
 
-// What a step that no known mistake explains does to the marks of those that rest on it, and to its
-// own: it takes them where fewer than a fifth of what was tried is right, and where that is luck.
+// What an unexplained wrong step does to the marks of dependent steps and to its own. They are lost
+// if fewer than a fifth of the attempted cells is right, and no more than by chance.
 Rubric::Ungraded Rubric::ungraded_in(const StepReport& report, const StepWorth& worth) const {
   if (is_explained(report)) return Ungraded::nothing;
   if (report.verdict == Verdict::shape) return Ungraded::what_follows;
@@ -269,9 +269,9 @@ double Rubric::earned(const StepReport& report, const StepWorth& worth,
   return cells == 0 ? 0 : worth.marks * cells / static_cast<double>(worth.cells);
 }
 
-// The steps that were handed in and rest on no other such step: their cells, taken together, say
-// whether this is work on the lesson's own numbers. Where it looks like a neighbour's, whose small
-// whole numbers are often right by luck, none counts but those that are right for the most part.
+// Finds submitted steps that depend on no other submitted step. Their cells together show whether
+// this is work on the lesson's own numbers. If it looks like a neighbour's, whose small whole
+// numbers are often right by chance, only mostly right steps count.
 std::vector<bool> Rubric::roots_at_chance(const CheckReport& report) const {
   std::vector<bool> is_root(worths_.size(), false);
   std::vector<bool> rests(worths_.size(), false);
@@ -303,12 +303,12 @@ Marks Rubric::of(const CheckReport& report) const {
   for (const Given& given : trace_->givens) {
     const StepReport* changed = report_of(report, given.name);
     if (changed == nullptr) continue;
-    const bool all = changed->verdicts.empty();  // of the wrong shape
+    const bool all = changed->verdicts.empty();  // of a wrong shape
     taint_tracker.mark_tainted(
         given.name, [&](std::size_t i) { return all || changed->verdicts[i] == Verdict::wrong; });
     marks.void_roots.push_back(given.name);
   }
-  for (const Step& step : report.own.steps) {  // a convention may have one that the lesson has not
+  for (const Step& step : report.own.steps) {  // a convention may add a step
     CellMask unearned = taint_tracker.of(step);
     const StepReport* submitted = report_of(report, step.name);
     const auto place = trace_->step_names.place(step.name);

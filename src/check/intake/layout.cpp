@@ -15,7 +15,7 @@ bool is_square(const Tensor& tensor) {
          tensor.axes[tensor.leading_axes() - 1].size == tensor.rows();
 }
 
-// Sentences, tokens, heads, features are put in the order of sentences, heads, tokens, features.
+// Permutes sentences, tokens, heads, features to sentences, heads, tokens, features.
 NumeralCells with_heads_first(const NumeralCells& cells, const Tensor& tensor) {
   const std::size_t heads = tensor.axes[tensor.leading_axes() - 1].size;
   const std::size_t rows = tensor.rows();
@@ -30,7 +30,7 @@ NumeralCells with_heads_first(const NumeralCells& cells, const Tensor& tensor) {
   return NumeralCells(std::move(result));
 }
 
-// The two shapes that hold the tensor's numbers with its heads behind its rows.
+// True for the two shapes that hold the tensor's heads after its rows.
 bool has_heads_inside(const SubmittedArray& submitted, const Tensor& tensor) {
   const Shape right = tensor.shape();
   Shape middle = right;
@@ -84,9 +84,8 @@ std::optional<int> rounded_decimals(const NumeralCells& cells, Precision precisi
       power *= 10;
     }
   }
-  // Of large numbers in few bits every one has few decimals: 141.625 is next to 141.75 in float16.
-  // Only a number that might as well have had a decimal more was rounded; what stands for -inf has
-  // no say.
+  // Large numbers of few bits always have few decimals: in float16, 141.75 is next to 141.625. Only
+  // a number that could hold one more decimal was rounded. Finite masks are ignored.
   std::ptrdiff_t might_have_more = 0;
   for (const Numeral& cell : cells) {
     const double x = std::abs(cell.value);
@@ -108,7 +107,7 @@ namespace {
 
 constexpr Numeral blank_cell{std::numeric_limits<double>::quiet_NaN(), 0, false};
 
-// A written matrix turned inside, so that a token is a row.
+// Transposes a written matrix to storage order: a token is a row.
 NumeralCells turned_inside(Shape& shape, std::span<const Numeral> cells) {
   Numerals turned(cells.size());
   std::size_t& rows = shape[shape.size() - 2];
@@ -120,7 +119,7 @@ NumeralCells turned_inside(Shape& shape, std::span<const Numeral> cells) {
   return NumeralCells(std::move(turned));
 }
 
-// One row or one column that holds as many numbers as the wanted one row or column.
+// True for a row or column of as many numbers as the wanted row or column.
 bool is_one_line(const Shape& shape, const Shape& wanted) {
   const auto length = [](const Shape& s) {
     std::size_t count = 1;
@@ -136,7 +135,7 @@ bool is_one_line(const Shape& shape, const Shape& wanted) {
 struct Piece {
   Shape shape;
   NumeralCells cells;
-  std::size_t unread = 0;  ///< so many texts of earlier pieces go before its own
+  std::size_t unread = 0;  ///< number of unreadable texts in earlier pieces
   bool may_lie = true;     ///< one line may be a row or a column
 };
 
@@ -145,12 +144,12 @@ Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout 
   const std::span<const Numeral> cells = file.written.cells;
   Piece piece{.shape = without_leading_ones(file.written.shape, tensor.rank()),
               .cells = NumeralCells(cells)};
-  // A batch of one may go without its axis.
+  // A batch of one may omit its axis.
   if (file.leading.empty() && tensor.rank() > 2 &&
       piece.shape == without_leading_ones(tensor.shape(), 2)) {
     piece.shape = tensor.shape();
   }
-  // Where tokens are said to be columns, a column of tokens is no row of them.
+  // If tokens are columns, a column of tokens is not read as a row.
   piece.may_lie = turned == Transposed::no || piece.shape.size() < 2;
   if (piece.shape.size() < 2 && tensor.rank() >= 2) piece.shape.insert(piece.shape.begin(), 1);
   const bool lies = is_shown_transposed(tensor, token_layout) !=
@@ -159,7 +158,7 @@ Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout 
   return piece;
 }
 
-// A step that came in one file.
+// Takes a step from a single file.
 void take_whole(Piece piece, const Tensor& tensor, SubmittedArray& submitted) {
   submitted.in_one_file = true;
   submitted.fits =
@@ -168,8 +167,8 @@ void take_whole(Piece piece, const Tensor& tensor, SubmittedArray& submitted) {
   submitted.cells = std::move(piece.cells);
 }
 
-// A step that came in a file for each matrix, the missing ones blank. Matrices of a wrong size that
-// all have the same one keep their places; else the first wrong one stands for them all.
+// Takes a step from one file per matrix; missing matrices are blank. Wrong sizes keep their places
+// if all are the same; else the first wrong one represents them all.
 void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& places,
                  const Tensor& tensor, SubmittedArray& submitted) {
   const Shape right = {tensor.rows(), tensor.columns()};
@@ -213,7 +212,7 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
   for (const SubmittedFile& file : submission.files) {
     if (file.name != name) continue;
     if (pieces.empty()) submitted.precision = file.written.precision;
-    // Heads in files of several kinds are judged by their digits.
+    // Heads in files of different types are judged by their digits.
     if (submitted.precision != file.written.precision) submitted.precision = Precision::digits;
     Piece piece = inside_piece(file, tensor, trace.token_layout, turned);
     piece.unread = submitted.unread.size();

@@ -18,7 +18,7 @@
 namespace qkv::inline check {
 namespace {
 
-// The step that the gradients are those of, by its name; empty where the lesson has none.
+// Returns the name of the loss for the gradients; empty if the lesson has none.
 std::string loss_of(const Trace& trace) {
   for (auto step = trace.steps.rbegin(); step != trace.steps.rend(); ++step) {
     if (step->output.values.size() != 1) continue;
@@ -29,7 +29,7 @@ std::string loss_of(const Trace& trace) {
   return {};
 }
 
-// What a submission's files are named by: the lesson's own names, and their gradients'.
+// Adds the gradients' names to the lesson's own, for naming a submission's files.
 Trace with_gradients_names(const Trace& trace) {
   Trace named = trace;
   const auto add = [&](const std::string& name, const Tensor& tensor) {
@@ -40,7 +40,7 @@ Trace with_gradients_names(const Trace& trace) {
   return named;
 }
 
-// The gradient's numbers, laid out as the lesson has its tensors.
+// Returns the gradient's numbers in the lesson's layout.
 Tensor numbers_of(const Submission& submission, const Trace& named, const std::string& name) {
   Tensor numbers = named.at(name);
   for (const Transposed turned : {Transposed::no, Transposed::yes}) {
@@ -60,7 +60,7 @@ Tensor numbers_of(const Submission& submission, const Trace& named, const std::s
                                name, shape_text(numbers.shape())));
 }
 
-// The gradient that was handed in of the last step that has one, and that step.
+// Returns the last step with a submitted gradient, and that gradient.
 std::pair<std::string, Given> arriving_gradient(const Trace& trace, const std::string& path) {
   const Trace named = with_gradients_names(trace);
   const Submission submission = read_submission(path, named);
@@ -125,11 +125,11 @@ struct AxisWord {
 constexpr AxisWord axis_words[] = {
     {"head", "head"}, {"batch", "batch"}, {"h", "head"}, {"b", "batch"}};
 
-// The lesson's name for it: the same, or the only one that is nearly the same.
+// Returns the lesson's name for it: the same, or the only similar one.
 std::optional<std::string> name_in_lesson(std::string_view name, const Trace& trace) {
   if (trace.find(name)) return std::string(name);
   const std::string loose = loose_name(name);
-  // Thousands of files may be held against thousands of names: most begin with another letter.
+  // Thousands of files may be compared with thousands of names; most differ in the first letter.
   const auto may_be = [&](std::string_view known) {
     const bool is_gradient = loose.starts_with('d');  // "X.grad", too
     return !loose.empty() && (is_gradient || ascii_lowercase(known.front()) == loose.front());
@@ -148,7 +148,7 @@ std::string_view without_last(std::string_view text, std::string_view characters
   return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
 }
 
-// Takes "head 2" and the like off the end of `text`; nothing where it does not end so.
+// Takes "head 2" and the like off the end of `text`; empty if there is none.
 std::optional<std::pair<std::string, std::size_t>> take_place(std::string_view& text) {
   const std::string_view whole = text.substr(0, text.size() - (text.ends_with(')') ? 1 : 0));
   const std::string_view before = without_last(whole, all_digits);
@@ -166,7 +166,7 @@ std::optional<std::pair<std::string, std::size_t>> take_place(std::string_view& 
   return {};
 }
 
-// The stem with places that are not written as an export writes them.
+// Parses a stem with indices in another form than an export's.
 std::optional<FileStem> loose_stem(std::string_view text, const Trace& trace) {
   FileStem stem;
   while (const auto place = take_place(text)) {
@@ -188,7 +188,7 @@ std::optional<FileStem> loose_stem(std::string_view text, const Trace& trace) {
                                tensor.leading_axes() == 0 ? "" : " and so on"));
 }
 
-// Axes go by their names where the file says them all, else by their order.
+// Axes are matched by name if the file names them all, else by order.
 std::vector<std::size_t> leading_of(const FileStem& stem, const std::string& name,
                                     const Tensor& tensor, const std::string& file) {
   if (stem.places.empty()) return {};
@@ -227,7 +227,7 @@ std::optional<std::string_view> name_of_gradient(std::string_view name, const Tr
   const std::string loose = loose_name(name);
   if (loose.size() < 2 || loose.front() != 'd') return {};
   for (const std::string_view known : names_in(trace)) {
-    if (ascii_lowercase(known.front()) != loose[1]) continue;  // most, of thousands
+    if (ascii_lowercase(known.front()) != loose[1]) continue;  // rules out most of thousands
     if (loose_name(gradient_name(known)) == loose) return known;
   }
   return {};

@@ -24,13 +24,13 @@
 namespace qkv::inline check {
 namespace {
 
-/// A file fits nothing by its name, or an array in one by its key.
+/// Whether a file has an unknown name, or an array inside it.
 enum class UnmatchedKind { file, array };
 
-/// The givens and steps by their shapes as they are shown, leading axes of size 1 aside.
+/// Givens and steps by display shape, without leading axes of size 1.
 using NamesByShape = std::map<Shape, std::vector<std::string_view>>;
 
-/// Notes that nothing is known of that name, and what it may have meant.
+/// Adds a note that the name is unknown, with a suggestion.
 void note_unmatched(UnmatchedKind kind, std::string_view name, const std::string& place,
                     const Trace& trace, Submission& submission) {
   const auto example = [&](const std::string& step) {
@@ -66,7 +66,7 @@ NamesByShape names_by_shape(const Trace& trace) {
   return names;
 }
 
-/// The only step of a shape that is not there yet; empty where there is none, or several.
+/// Returns the only step of a shape that has no file yet; empty if there is none, or several.
 std::string only_one_of(const Shape& shape, const NamesByShape& names, const Trace& trace,
                         const Submission& submission) {
   const auto alike = names.find(without_leading_ones(shape));
@@ -82,13 +82,13 @@ std::string only_one_of(const Shape& shape, const NamesByShape& names, const Tra
   return trace.find_step(found) ? std::string(found) : std::string();
 }
 
-// How far off a number may be for what its file says of it.
+// Returns the last digit's size in the file's notation or precision.
 double fineness(const ParsedArray& written, const Numeral& cell) {
   if (written.precision == Precision::digits) return std::pow(10.0, -cell.decimals);
   return rule_of(written.precision).floor * std::max(1.0, std::abs(cell.value));
 }
 
-// The numbers of `file` that `part` speaks of, too: all of them, or its one matrix.
+// Returns the numbers of `file` that `part` holds, too: all, or one matrix.
 std::span<const Numeral> shared_cells(const SubmittedFile& file, const SubmittedFile& part,
                                       const Tensor& tensor) {
   const std::span<const Numeral> cells = file.written.cells;
@@ -98,8 +98,8 @@ std::span<const Numeral> shared_cells(const SubmittedFile& file, const Submitted
   return start + size <= cells.size() ? cells.subspan(start, size) : std::span<const Numeral>();
 }
 
-/// Whether two files of a step hold the same numbers, as far as both speak of them and to the
-/// digits that each was written with. `tensor` is the step's.
+/// True if two files of a step agree in their common cells, up to their written digits. `tensor` is
+/// the step's.
 bool agree(const SubmittedFile& one, const SubmittedFile& other, const Tensor& tensor) {
   const auto a = shared_cells(one, other, tensor);
   const auto b = shared_cells(other, one, tensor);
@@ -107,7 +107,7 @@ bool agree(const SubmittedFile& one, const SubmittedFile& other, const Tensor& t
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double x = a[i].value;
     const double y = b[i].value;
-    // The same number cut to fewer digits, not another one of as many.
+    // A number may be a rounding of one with more digits, but not differ at equal digits.
     const double fine = fineness(one.written, a[i]);
     const double coarse = fineness(other.written, b[i]);
     const double tolerance = fine == coarse ? 0 : std::max(fine, coarse) / 2 * (1 + 1e-9);
@@ -125,8 +125,8 @@ std::array<std::size_t, 2> shown_size(const Tensor& tensor, TokenLayout token_la
   return size;
 }
 
-// What one matrix is called: by the file's own name for it or, where it has none that the lesson
-// knows and is alone in its file, by the file's.
+// Names a matrix by its name inside the file; if the lesson does not know that name and the matrix
+// is alone, by the file's.
 std::optional<StepName> name_of(const NamedArray& matrix, const fs::path& path, bool alone,
                                 const Trace& trace, const std::string& place) {
   if (!matrix.name.empty()) {
@@ -136,7 +136,7 @@ std::optional<StepName> name_of(const NamedArray& matrix, const fs::path& path, 
   return step_name(path.stem().string(), trace, place);
 }
 
-// An older export's file, which lies where a newer one has written and listed its own.
+// True for an older export's file beside a newer export, whose manifest lists only the other.
 bool is_stale(const SubmittedFile& file, const SubmittedFile& other, const Submission& submission) {
   const auto listed = [&](const SubmittedFile& one) {
     return submission.list->lists(one.path.filename().string());
@@ -149,7 +149,7 @@ bool share_cells(const SubmittedFile& one, const SubmittedFile& other) {
          (one.leading.empty() || other.leading.empty() || one.leading == other.leading);
 }
 
-// Of two files that agree, the one that holds all matrices is kept.
+// If two files agree, the one with all matrices is kept.
 void add_matrix(SubmittedFile file, const Trace& trace, Submission& submission) {
   bool is_there = false;
   for (const SubmittedFile& other : submission.files) {
@@ -172,10 +172,10 @@ bool is_readable(const fs::path& path) {
   return std::ranges::count(readable, ascii_lowercase(path.extension().string())) > 0;
 }
 
-// No gigabyte need be read to know that it isn't seven by seven numbers.
+// Rejects gigabytes by size alone, without reading them as seven by seven numbers.
 void refuse_too_large(const ListedFile& file, const Trace& trace) {
   constexpr std::uintmax_t for_everybody = 1 << 20;
-  constexpr std::uintmax_t for_a_number = 400;  // every digit of a double, and blanks around it
+  constexpr std::uintmax_t for_a_number = 400;  // every digit of a double, with blanks
   std::error_code ignored;
   const std::uintmax_t size = file.bytes ? file.bytes->size()
                               : fs::is_regular_file(file.path, ignored)
@@ -190,11 +190,10 @@ void refuse_too_large(const ListedFile& file, const Trace& trace) {
       file.path.string(), size / 1'000'000, numbers));
 }
 
-// Whether a file that fits nothing by its name was named by the user, or only lies in the
-// directory.
+// Whether the user named an unmatched file, or only its directory.
 enum class Chosen { by_name, with_its_directory };
 
-// Several matrices of a step may stand in one file, one below the other.
+// A file may hold several matrices of a step, one below the other.
 void part_stacked(const Tensor& tensor, TokenLayout token_layout, SubmittedFile& file) {
   ParsedArray& written = file.written;
   const auto [rows, columns] = shown_size(tensor, token_layout);
@@ -216,7 +215,7 @@ void take_matrix(SubmittedFile file, const Trace& trace, Submission& submission)
   add_matrix(std::move(file), trace, submission);
 }
 
-// What fits nothing by its name may fit one step by its shape.
+// A file with an unknown name may still match one step by its shape.
 void add_unmatched(const ListedFile& file, const NamesByShape& names, const Trace& trace,
                    Submission& submission) {
   const std::string place = on_one_line(file.path.string());
@@ -224,7 +223,7 @@ void add_unmatched(const ListedFile& file, const NamesByShape& names, const Trac
   try {
     refuse_too_large(file, trace);
     matrices = file.read({});
-  } catch (const InputError&) {  // somebody's notes
+  } catch (const InputError&) {  // not numbers, such as notes
   }
   const std::string name =
       matrices.size() == 1 ? only_one_of(matrices.front().written.shape, names, trace, submission)
@@ -246,7 +245,7 @@ void add_unmatched(const ListedFile& file, const NamesByShape& names, const Trac
               trace, submission);
 }
 
-// What reading a file asks for, where its name means a step.
+// Returns the options for reading a file whose name means a step.
 ReadOptions wanted_of(const std::optional<StepName>& own, const Trace& trace) {
   ReadOptions wanted{.on_bad_cell = OnBadCell::kept};
   if (!own) return wanted;
@@ -256,7 +255,7 @@ ReadOptions wanted_of(const std::optional<StepName>& own, const Trace& trace) {
   return wanted;
 }
 
-// Puts aside what fits nothing by its name: its shape is looked at when all others are known.
+// Collects unmatched files: their shapes are tried after all others are known.
 void add_file(const ListedFile& found, const Trace& trace, Chosen chosen, Submission& submission,
               std::vector<const ListedFile*>& unmatched) {
   const fs::path& path = found.path;
@@ -296,7 +295,7 @@ void add_file(const ListedFile& found, const Trace& trace, Chosen chosen, Submis
   }
 }
 
-// Files that qkv itself puts beside the matrices, and those that systems and editors hide.
+// True for qkv's own files without matrices, and for hidden files of systems and editors.
 bool is_beside_the_point(const ListedFile& file) {
   const std::string name = file.path.filename().string();
   const Format* format = format_of(file.path);
@@ -304,8 +303,8 @@ bool is_beside_the_point(const ListedFile& file) {
   return name == manifest_name || only_written || file.path.extension() == ".html";
 }
 
-// What an export wrote into a directory goes first: an older export's files, which lie there too,
-// don't take the place of it. Of the forms that it wrote a matrix in, the first is enough.
+// Files of the current export go first, so that an older export's files do not replace them. If it
+// wrote a matrix in several formats, the first is enough.
 void sort_by_list(std::vector<ListedFile>& files, const Manifest& list) {
   std::stable_partition(files.begin(), files.end(), [&](const ListedFile& file) {
     return list.lists(file.path.filename().string());
@@ -322,7 +321,7 @@ std::vector<ListedFile> found_in(const fs::path& path, Submission& submission) {
   return files;
 }
 
-// An export may well be filled in by hand, and is judged by what it holds: it is only told.
+// An export may have been filled in by hand, so a failed verification is only a note.
 void note_doubt(const fs::path& path, Submission& submission) {
   const auto verification_failure = verify_export(path, submission.list, ExportEvidence::givens);
   if (!verification_failure) return;

@@ -28,7 +28,7 @@ StepRecipe divided(std::string name, const std::string& operand, double by) {
   return step;
 }
 
-// Each log-sum-exp divided by ln 2 under its own name; what goes on from it has e's again.
+// Divides each log-sum-exp by ln 2 under its own name; later steps use base e again.
 EquivalentUnits with_base_2(const Recipe& recipe) {
   EquivalentUnits result{
       .id = "convention.lse-base", .recipe = without_givens(recipe), .changed = {}};
@@ -51,13 +51,13 @@ EquivalentUnits with_base_2(const Recipe& recipe) {
   return result;
 }
 
-// Whether the step takes a gradient back through the loss.
+// True if the step is the gradient of that loss.
 bool goes_back_through(const StepRecipe& step, const StepRecipe& loss) {
   const BackwardRule way = loss.operation->backward({0, loss.of.size(), &loss.options});
   return step.operation == way.operation && step.of[1] == loss.of[0];
 }
 
-// The loss of the step added up for averaged, or averaged for added up, and so its gradient.
+// Swaps sum and mean in a loss, and in its gradient.
 EquivalentUnits with_other_reduction(const Recipe& recipe, const StepRecipe& loss) {
   EquivalentUnits result{.id = "convention.reduction",
                          .recipe = without_givens(recipe),
@@ -98,7 +98,7 @@ std::vector<EquivalentUnits> in_equivalent_units(const Recipe& recipe) {
 
 namespace {
 
-// The order that the other pairing has the columns in: where each of the lesson's stands there.
+// Returns the index of each of the lesson's columns in the other pairing.
 std::vector<std::size_t> other_places(const Call& rope, std::size_t columns) {
   const RopeOptions options = RopeOptions::of(rope);
   const bool are_halves = options.pairing == Pairing::halves;
@@ -113,7 +113,7 @@ std::vector<std::size_t> other_places(const Call& rope, std::size_t columns) {
   return places;
 }
 
-// The turned queries and keys of a lesson, and the caches of them: by which step each was turned.
+// Returns rotated queries, keys and their caches, with the steps that rotated them.
 std::map<std::string, const Step*> turned_steps(const Trace& trace) {
   std::map<std::string, const Step*> turned;
   for (const Step& step : trace.steps) {
@@ -166,8 +166,8 @@ std::size_t place_of(const Recipe& recipe, std::string_view name) {
   return recipe.steps.size();
 }
 
-// The steps from `from` back along the first operands to the first one of `stop`, it included;
-// empty where there is none.
+// Returns the steps from `from` back along first operands to the first one of `stop`, inclusive;
+// empty if there is none.
 std::vector<std::size_t> chain_back(const Recipe& recipe, const std::string& from,
                                     const Operation& stop) {
   std::vector<std::size_t> chain;
@@ -181,7 +181,7 @@ std::vector<std::size_t> chain_back(const Recipe& recipe, const std::string& fro
   }
 }
 
-// The places that an operation's record names: behind the first step, or behind any from it back.
+// Returns the steps to put it behind: the first one `upstream`, or any further back to the next.
 std::vector<std::size_t> places_before(const Recipe& recipe, const StepRecipe& step,
                                        const EquivalentPlacement& equivalent_placement) {
   std::vector<std::size_t> places;
@@ -196,8 +196,7 @@ std::vector<std::size_t> places_before(const Recipe& recipe, const StepRecipe& s
   return places;
 }
 
-// The lesson with step `moved` put behind step `at`, which keeps its name, and nothing left to do
-// where it stood.
+// Moves step `moved` behind step `at`, which keeps its name; the old place becomes a no-op.
 Recipe with_step_at(const Recipe& recipe, std::size_t at, std::size_t moved, const Options& there) {
   Recipe result{.token_layout = recipe.token_layout,
                 .environment = recipe.environment,

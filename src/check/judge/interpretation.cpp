@@ -14,7 +14,7 @@ constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
 enum class RopeLayout { lessons, other };
 
-// A reading with as many wrong cells as `too_many` is of no use, and not read to its end.
+// Stops once `too_many` cells are wrong: such an interpretation is not better than a known one.
 Interpretation interpret_as(std::shared_ptr<const Trace> trace, const Submission& submission,
                             Transposed turned, const CheckOptions& options,
                             std::vector<std::string> scaled, std::size_t too_many = any_number,
@@ -51,8 +51,8 @@ std::size_t wrong_in(const Interpretation& interpretation, const std::string& na
   return 0;
 }
 
-// Whether most cells that tell the two readings of a step apart speak for the early one, wrong in
-// the late one or farther from it: a single slip is no convention.
+// True if most cells that distinguish the two interpretations favour the early one. They are wrong
+// in the late one, or farther from it: a single slip is no convention.
 bool is_clear(const Interpretation& late, const Interpretation& early, const std::string& name) {
   const auto node_of = [&](const Interpretation& interpretation) {
     return std::ranges::find_if(interpretation.judgement.nodes,
@@ -75,9 +75,9 @@ bool is_clear(const Interpretation& late, const Interpretation& early, const std
   return 2 * for_early >= apart;
 }
 
-// The first of the steps that scaling early changes that was handed in, the scaling aside: that one
-// must come out better. Who forgets to scale has scores that look as if they had been scaled
-// before, but queries that do not.
+// Returns the first submitted step that early scaling changes, except the scaling itself: it must
+// be better. A learner who forgets to scale has scores that look scaled early, but queries that do
+// not.
 std::string first_changed(const Interpretation& interpretation, const EquivalentRecipe& early) {
   const auto is_there = [&](const std::string& name) {
     return std::any_of(interpretation.submitted.begin(), interpretation.submitted.end(),
@@ -88,7 +88,7 @@ std::string first_changed(const Interpretation& interpretation, const Equivalent
   return found == scaling ? "" : *found;
 }
 
-// Cells that don't stand as they should: wrong, or carried from one that is.
+// Counts cells that are wrong or carried.
 std::size_t cells_off(const Interpretation& interpretation) {
   std::size_t count = 0;
   for (const LearnerNode& node : interpretation.judgement.nodes) {
@@ -97,8 +97,8 @@ std::size_t cells_off(const Interpretation& interpretation) {
   return count + interpretation.wrong;
 }
 
-// Whether each of the turned queries and keys comes out better with its columns in the order of the
-// other pairing: one alone is a mistake.
+// True if all rotated queries and keys have fewer wrong cells with the other pairing's columns. One
+// alone is a mistake.
 bool supports_permuted(const Interpretation& permuted, const Interpretation& plain) {
   return !permuted.permuted.empty() && permuted.wrong < plain.wrong &&
          std::ranges::all_of(permuted.permuted, [&](const std::string& name) {
@@ -107,7 +107,7 @@ bool supports_permuted(const Interpretation& permuted, const Interpretation& pla
          });
 }
 
-// Whether ALiBi's distances come out better where they are counted from an end of the keys.
+// True if ALiBi's distances match better when counted from an end of the keys.
 bool supports_alibi(const Interpretation& counted, const Interpretation& plain,
                     const std::vector<std::string>& changed) {
   return counted.wrong < plain.wrong && std::ranges::all_of(changed, [&](const std::string& name) {
@@ -115,7 +115,7 @@ bool supports_alibi(const Interpretation& counted, const Interpretation& plain,
          });
 }
 
-// The lesson's trace made of another recipe.
+// Evaluates another recipe with the lesson's givens.
 std::shared_ptr<const Trace> trace_of(Recipe recipe, const Trace& lesson) {
   recipe.givens = lesson.givens;
   return std::make_shared<const Trace>(evaluate_all(std::move(recipe)).trace);
@@ -127,7 +127,7 @@ bool is_there(const Interpretation& interpretation, const std::string& name) {
   });
 }
 
-// Whether all that other units change comes out better in them, as far as it was handed in.
+// True if all submitted steps that other units change match better in them.
 bool supports_units(const Interpretation& other, const Interpretation& plain,
                     const EquivalentUnits& units) {
   const auto is_handed = [&](const std::string& name) { return is_there(plain, name); };
@@ -139,7 +139,7 @@ bool supports_units(const Interpretation& other, const Interpretation& plain,
          });
 }
 
-// The submission read in other units; nothing where none comes out better.
+// Interprets the submission in other units; empty if none match better.
 std::optional<Interpretation> read_in_equivalent_units(const Lesson& lesson,
                                                        const Trace& lesson_trace,
                                                        const Submission& submission,
@@ -156,8 +156,8 @@ std::optional<Interpretation> read_in_equivalent_units(const Lesson& lesson,
   return {};
 }
 
-// How many matrices of the way there are wrong: gradients, which may be turned over for other
-// reasons, don't count.
+// Counts the wrong matrices of the forward pass. Gradients may be transposed for other reasons, so
+// they do not count.
 std::size_t wrong_in_forward(const Interpretation& interpretation) {
   const auto& nodes = interpretation.judgement.nodes;
   return static_cast<std::size_t>(std::ranges::count_if(nodes, [](const LearnerNode& node) {
@@ -165,9 +165,8 @@ std::size_t wrong_in_forward(const Interpretation& interpretation) {
   }));
 }
 
-// Turning everything over for the sake of one matrix that lies on its side would spoil the others,
-// and a matrix that only fits as it lies speaks against it; so do wrong cells that are hardly
-// fewer.
+// Transposing everything for one transposed matrix would spoil the others. A matrix that fits only
+// as it is, or hardly fewer wrong cells, is evidence against it.
 bool is_better(const Interpretation& turned, const Interpretation& plain) {
   const auto wrong_shape_array = [](const Interpretation& interpretation) {
     return std::ranges::count_if(interpretation.judgement.nodes, [](const LearnerNode& node) {
@@ -182,8 +181,8 @@ bool is_better(const Interpretation& turned, const Interpretation& plain) {
            2 * turned.wrong <= plain.wrong && cells_off(turned) < cells_off(plain)));
 }
 
-// A reading with the columns of turned queries and keys in another order, or with ALiBi's distances
-// counted from an end; nothing where neither comes out better.
+// Interprets rotated queries and keys with reordered columns, or ALiBi's distances from an end.
+// Empty if neither matches better.
 std::optional<Interpretation> equivalent_recipes(
     const Lesson& lesson, const std::shared_ptr<const Trace>& trace, const Submission& submission,
     const CheckOptions& options, const Interpretation& plain, const Interpretation& turned) {
@@ -209,7 +208,7 @@ Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_tra
   const std::shared_ptr<const Trace> trace(std::shared_ptr<void>(), &lesson_trace);
   Interpretation plain = interpret_as(trace, submission, Transposed::no, options, {});
   if (plain.wrong == 0 || options.strict) return plain;
-  options.on_matrix = {};  // it has been told already
+  options.on_matrix = {};  // progress was already reported
   Interpretation turned =
       interpret_as(trace, submission, Transposed::yes, options, {}, plain.wrong);
   if (has_square_heads(*trace, plain.submitted)) {
@@ -225,7 +224,7 @@ Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_tra
     auto other = read_in_equivalent_units(lesson, lesson_trace, submission, options, *late);
     if (other) return std::move(*other);
   }
-  std::optional<Interpretation> best;  // of those that scale early
+  std::optional<Interpretation> best;  // among those with early scaling
   for (const EquivalentRecipe& early : moved_step_recipes(lesson.recipe, lesson_trace)) {
     const std::string first = first_changed(plain, early);
     for (const Interpretation* late : {&plain, &turned}) {

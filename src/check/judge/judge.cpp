@@ -16,20 +16,20 @@
 namespace qkv::inline check {
 namespace {
 
-/// Which cells had nothing to round, and what they must be then: all
-/// that goes into them is exact, and nothing on the way takes more decimals than the learner wrote.
-/// The judgement, which may still grow, and the trace must outlive it.
+/// Finds cells where no rounding occurs, and their exact values: all inputs are exact, and no
+/// intermediate number has more decimals than the learner wrote. The judgement, which may still
+/// grow, and the trace must outlive it.
 class Exactness {
  public:
   Exactness(const Judgement& judgement, const Trace& trace)
       : judgement_(judgement), trace_(trace) {}
 
-  /// The cells of a step that was handed in, worked out from the learner's numbers before it with
-  /// as many decimals as were written; empty where none of them is exact.
+  /// Returns the cells of a submitted step, computed from the learner's earlier numbers with the
+  /// decimals written; empty if none is exact.
   std::vector<Decimal> expected(const LearnerNode& node);
 
-  /// The cells of a matrix as they enter later steps that are worked out with so many decimals;
-  /// empty where none is exact.
+  /// Returns the cells of a matrix as operands of later steps with so many decimals; empty if none
+  /// is exact.
   std::span<const Decimal> entering(std::size_t node, int decimals);
 
  private:
@@ -60,7 +60,7 @@ std::vector<Decimal> Exactness::worked_out(const LearnerNode& node, int decimals
   return exact ? cells : std::vector<Decimal>();
 }
 
-// In e-notation each cell has its own.
+// In e-notation each cell has its own decimals.
 std::vector<Decimal> Exactness::expected(const LearnerNode& node) {
   if (node.units.basis == ToleranceBasis::other_matrices)
     return worked_out(node, 0);  // whole numbers
@@ -78,7 +78,7 @@ std::vector<Decimal> Exactness::expected(const LearnerNode& node) {
   return cells;
 }
 
-// A given is copied: exactly, or wrong, and then meant so. A copy that was rounded is neither.
+// A given is copied exactly, or is wrong and then meant as written. A rounded copy is neither.
 std::vector<Decimal> Exactness::of_given(const LearnerNode& node) const {
   std::vector<Decimal> cells;
   bool any = false;
@@ -94,7 +94,7 @@ std::vector<Decimal> Exactness::of_given(const LearnerNode& node) const {
   return any ? cells : std::vector<Decimal>();
 }
 
-// What the learner wrote, where it is just what it had to be; the blanks as worked out on the way.
+// Returns the cells as written, if that is the exact value; blanks are computed.
 std::vector<Decimal> Exactness::handed_in(const LearnerNode& node, int decimals) {
   if (!node.units.are_written()) return {};
   std::vector<Decimal> cells = expected(node);
@@ -164,16 +164,16 @@ Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode&
 
 namespace {
 
-/// What rounding can make of a step: its range over all that its inputs may be, each within a unit
-/// of the learner's numbers. `units` are those of the matrix at hand: they decide to how many
-/// decimals the steps between were worked. All that it is made of must outlive it.
+/// Bounds a step for all inputs that lie within one unit of the learner's numbers. `units` are
+/// those of the current matrix: they give the decimals of unsubmitted steps before it. All
+/// constructor arguments must outlive it.
 class Ranges {
  public:
   Ranges(const Judgement& judgement, const Trace& trace, Exactness& exactness,
          const MatrixTolerance& units)
       : judgement_(judgement), trace_(trace), exactness_(exactness), units_(units) {}
 
-  /// What the step's own maths gives, before it is rounded.
+  /// Returns the bounds of the step's result before it is rounded.
   Range of_step(const LearnerNode& node);
 
  private:
@@ -187,7 +187,7 @@ class Ranges {
   std::map<std::size_t, Range> known_;
 };
 
-// A given has no rounding of its own: a copied number is the lesson's or the learner's.
+// A given is not rounded: a copied number is the lesson's or the learner's.
 Range range_of_given(const LearnerNode& node) {
   Range range{*node.truth, *node.truth};
   if (!node.submitted) return range;
@@ -201,7 +201,7 @@ Range range_of_given(const LearnerNode& node) {
   return range;
 }
 
-// Cell by cell.
+// Bounds each cell by itself.
 Range slow_range(const LearnerNode& node, const Call& call, std::span<const Bounds> bounds) {
   Range result{node.from_yours, node.from_yours};
   const std::span<double> low = result.low.values.write();
@@ -217,7 +217,7 @@ Range slow_range(const LearnerNode& node, const Call& call, std::span<const Boun
 }
 
 Range Ranges::of_step(const LearnerNode& node) {
-  if (node.inputs.empty() || node.has_lessons_inputs) {  // nothing to round
+  if (node.inputs.empty() || node.has_lessons_inputs) {  // no rounding
     return {node.from_yours, node.from_yours};
   }
   const Call call = own_call(judgement_, trace_, node);
@@ -246,7 +246,7 @@ Range Ranges::of_made(std::size_t index) {
   bool complete = node.submitted != nullptr;
   for (std::size_t i = 0; complete && i < node.verdicts.size(); ++i) complete = node.has_number(i);
   Range range = complete ? Range{node.own, node.own} : of_step(node);
-  // What a program computes is rounded by its type, exact or not.
+  // A program rounds all its results to its type, exact or not.
   const std::span<const Decimal> exact = units_.are_written()
                                              ? exactness_.entering(index, units_.decimals)
                                              : std::span<const Decimal>();
@@ -255,7 +255,7 @@ Range Ranges::of_made(std::size_t index) {
   const std::span<double> high = range.high.values.write();
   for (std::size_t i = 0; i < low.size(); ++i) {
     const bool own = node.has_number(i);
-    if (!exact.empty() && exact[i].is_exact()) {  // there was nothing to round
+    if (!exact.empty() && exact[i].is_exact()) {  // no rounding occurs
       low[i] = high[i] = exact[i].value();
       continue;
     }
@@ -270,11 +270,11 @@ Range Ranges::of_made(std::size_t index) {
 constexpr double no_bound = std::numeric_limits<double>::quiet_NaN();
 
 bool within(double x, double y, double tolerance) {
-  // Equal infinities are within anything, and NaN is right where NaN is due.
+  // Equal infinities match at any tolerance, and NaN matches an expected NaN.
   return x == y || std::abs(x - y) <= tolerance || (std::isnan(x) && std::isnan(y));
 }
 
-// The step from the learner's own numbers, if it can be made of them.
+// Computes the step from the learner's own numbers, if possible.
 Tensor recomputed_from_own(const Judgement& judgement, const Trace& trace, LearnerNode& node) {
   if (node.is_lessons) return *node.truth;
   try {
@@ -285,8 +285,8 @@ Tensor recomputed_from_own(const Judgement& judgement, const Trace& trace, Learn
   }
 }
 
-// Which cells of a step use a cell that is wrong or carried: those are planted as NaN in the
-// operands, and whatever they touch comes out as NaN. Nothing is planted where all is well.
+// Finds the cells of a step that use a wrong or carried cell: those are NaN in the operands, and so
+// is every dependent result. Untainted operands stay as they are.
 Tensor tainted_result(const Judgement& judgement, const Trace& trace, const LearnerNode& node,
                       const std::vector<Tensor>& planted) {
   const auto with_nan = [&](std::size_t k) -> const Tensor& {
@@ -301,7 +301,7 @@ Tensor tainted_result(const Judgement& judgement, const Trace& trace, const Lear
   }
 }
 
-// What a cell with nothing to round must be, from the learner's own numbers.
+// Returns the exact values as doubles.
 std::vector<double> values_of(const std::vector<Decimal>& exact) {
   std::vector<double> values;
   values.reserve(exact.size());
@@ -315,7 +315,7 @@ class Judge {
         const CheckOptions& options)
       : trace_(trace), handed_(submitted), options_(options) {
     for (const SubmittedArray& matrix : submitted) {
-      // A given is copied, so its decimals say nothing of how the learner rounds.
+      // A given is copied, so its decimals are no evidence of how the learner rounds.
       const bool is_step = trace.find_step(matrix.name) != nullptr;
       rounding_.push_back(is_step
                               ? OtherDecimals{most_decimals(matrix), rounded_decimals_of(matrix)}
@@ -358,7 +358,7 @@ class Judge {
           matrix_tolerance(*node.wrong_shape_array, {node.from_yours.values, node.truth->values},
                            others_than(*node.wrong_shape_array), options_.digits);
     }
-    Tensor taint;  // empty where all is well before
+    Tensor taint;  // empty if all earlier cells are right
     if (!node.wrong_shape_array && inherits(node)) {
       taint = tainted_result(judgement_, trace_, node, tainted_);
     }
@@ -402,7 +402,7 @@ class Judge {
       node.own.values.write()[i] = -infinity;
       node.finite_mask = node.finite_mask || expects_minus_infinity(node, i);
     }
-    // The masks say nothing of how the others are written.
+    // The masks' notation is no evidence for the other cells.
     node.units = units_for(node, {.name = submitted.name,
                                   .shape = submitted.shape,
                                   .cells = NumeralCells(std::move(rest)),
@@ -412,7 +412,7 @@ class Judge {
 
   void judge_cells(LearnerNode& node, const Tensor& taint) {
     const std::size_t count = node.submitted->cells.size();
-    // Where the floor is the unit there is nothing to be stricter about.
+    // If the floor is the unit, exactness would be no stricter.
     if (node.step && node.units.are_written() && node.units.largest() > node.units.floor) {
       node.exact = values_of(exactness_.expected(node));
     }
@@ -424,7 +424,7 @@ class Judge {
       all_right = all_right && (blank || right);
     }
     if (all_right || !node.step) return;
-    // Cells in e-notation have smaller units than the matrix as a whole.
+    // In e-notation, cells have smaller units than the whole matrix.
     const Range range = Ranges(judgement_, trace_, exactness_, node.units).of_step(node);
     for (std::size_t i = 0; i < count; ++i) {
       if (node.verdicts[i] != Verdict::wrong || !follows(node, range, i)) continue;
@@ -438,8 +438,8 @@ class Judge {
                        [&](std::size_t k) { return judgement_.nodes[k].tainted; });
   }
 
-  // Of a cell with nothing to round, what comes of the learner's own numbers is as right as the
-  // lesson's, as long as that is within a unit.
+  // Where no rounding occurs, the result from the learner's own numbers is as right as the
+  // lesson's, if both agree within a unit.
   static bool is_right(const LearnerNode& node, std::size_t i) {
     const double x = node.own.values[i];
     const double truth = node.truth->values[i];
@@ -459,7 +459,7 @@ class Judge {
     const double low = range.low.values[i];
     const double high = range.high.values[i];
     if (std::isinf(x)) return x == low || x == high;
-    const double noise = 1e-12 * std::abs(x);  // of the last bits of the sums
+    const double noise = 1e-12 * std::abs(x);  // of the sums' last bits
     return x >= low - tolerance - noise && x <= high + tolerance + noise;
   }
 
@@ -490,10 +490,10 @@ class Judge {
   const Trace& trace_;
   const std::vector<SubmittedArray>& handed_;
   const CheckOptions& options_;
-  std::vector<OtherDecimals> rounding_;  // of each matrix that was handed in
+  std::vector<OtherDecimals> rounding_;  // of each submitted matrix
   Judgement judgement_;
   Exactness exactness_{judgement_, trace_};
-  // Each node's own numbers, NaN where they are wrong or carried; empty where none can be.
+  // Each node's own numbers, NaN where wrong or carried; empty for untainted nodes.
   std::vector<Tensor> tainted_;
   std::map<std::string, std::size_t, std::less<>> index_;
 };

@@ -9,17 +9,16 @@
 namespace qkv::inline check {
 namespace {
 
-// Below the largest score of a row by this much, softmax makes 0 of a score: no double is as small
-// as e^-746.
+// Softmax makes 0 of a score this far below the row's largest: no double is as small as e^-746.
 constexpr double is_finite_mask = 746;
 
-// Where one side has -inf and the other a number so low that softmax makes 0 of it as well: the
-// places of these cells. A row in which nothing is seen has none: there it matters which it is.
+// Returns the cells where one side has -inf and the other a number so low that softmax makes 0 of
+// it, too. A fully masked row has none: there the difference matters.
 std::vector<std::size_t> masks_of(const ComparedStep& step) {
   const Tensor& tensor = step.desired->tensor;
   const std::span<const double> ours = step.actual->tensor.values;
   const std::span<const double> theirs = tensor.values;
-  // Below what no program scores: -68,000 is more than float16 can hold, and no mask.
+  // Lower than any program's score; -68,000 exceeds float16, and is no mask.
   constexpr double no_score = -1e8;
   const auto hides = [&](double x) {
     const bool known = x == -65504 || x == -10000 || x == finite_mask;
@@ -31,7 +30,7 @@ std::vector<std::size_t> masks_of(const ComparedStep& step) {
   const std::size_t columns = tensor.columns();
   const bool down =
       tensor.axes.back().name == "query" || step.actual->tensor.axes.back().name == "query";
-  // Of what softmax takes at a time.
+  // The length of one softmax.
   const std::size_t length = std::max<std::size_t>(1, down ? tensor.rows() : columns);
   const auto place = [&](std::size_t line, std::size_t k) {
     return down ? (line / columns * length + k) * columns + line % columns : line * length + k;
@@ -69,15 +68,14 @@ namespace {
 
 bool is_near(double x, double y, double tolerance) { return std::abs(x - y) <= tolerance; }
 
-// Whether a low number is near the one that the cell should hold.
+// True if a low number is near the expected one.
 bool is_score(const LearnerNode& node, std::size_t i, double value) {
   const double near = std::abs(value) / 10;
   return !expects_minus_infinity(node, i) && (is_near(value, node.truth->values[i], near) ||
                                               is_near(value, node.from_yours.values[i], near));
 }
 
-// The step made of finite masks as they were typed: -1000 / √2 is a mask as well. Empty where none
-// went into it.
+// Computes the step from finite masks as typed: -1000 / √2 is a mask, too. Empty without masks.
 Tensor worked_from_typed(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
   const auto has_masks = [&](std::size_t k) { return judgement.nodes[k].finite_mask; };
   if (!node.step || std::none_of(node.inputs.begin(), node.inputs.end(), has_masks)) return {};

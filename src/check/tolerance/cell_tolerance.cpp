@@ -8,9 +8,9 @@
 namespace qkv::inline check {
 namespace {
 
-// Of whole numbers that stand for answers that are not whole: they were rounded.
+// Whole numbers that are rounded fractions.
 constexpr double whole_numbers_unit = 0.5;
-// Who writes whole numbers only works with so much on the way.
+// Assumed for the intermediate numbers of somebody who writes whole numbers only.
 constexpr double on_the_way_to_whole = 1e-3;
 
 ToleranceBasis measure_of(Precision precision) {
@@ -38,7 +38,7 @@ double scale_of(std::span<const double> right, double least = 1) {
   return scale_of(right, least, [](double x) { return x; });
 }
 
-// By what the learner wrote, but one wild number must not excuse the others.
+// Uses the learner's largest number, but one wild number must not excuse the others.
 double scale_of(const SubmittedArray& submitted, std::span<const double> right) {
   const double own = scale_of(submitted.cells, 1, [](const Numeral& cell) { return cell.value; });
   return std::min(own, 10 * scale_of(right));
@@ -58,8 +58,8 @@ double unit_of_program(Precision precision, std::span<const double> right) {
   return rule.floor * scale_of(right, rule.least);
 }
 
-// Whole answers are meant as they are. Where they are not whole, the other matrices tell how far
-// the learner rounds; if no number has a decimal, they were rounded to whole ones.
+// Whole results are exact. Where fractions are expected, the other matrices show how the learner
+// rounds; if no number has a decimal, these were rounded to whole ones.
 ToleranceBasis measure_of_whole_numbers(const Expected& expected, int others) {
   if (are_whole(expected.from_own)) return ToleranceBasis::whole;
   return others > 0 ? ToleranceBasis::other_matrices : ToleranceBasis::rounded;
@@ -72,8 +72,8 @@ ToleranceBasis measure_of_digits(const SubmittedArray& submitted, const Expected
                                       : measure_of_whole_numbers(expected, others);
 }
 
-// The unit of what is written plainly; 0 where only the floor counts. Whole numbers that were
-// rounded may be off by no more than a tenth of the largest that is due.
+// Returns the unit of plain notation; 0 if only the floor counts. Rounded whole numbers may be off
+// by at most a tenth of the largest expected one.
 double plain_unit(ToleranceBasis basis, int decimals, std::span<const double> right) {
   const double unit = std::pow(10.0, -decimals);
   switch (basis) {
@@ -86,12 +86,12 @@ double plain_unit(ToleranceBasis basis, int decimals, std::span<const double> ri
   }
 }
 
-// How many digits a number in e-notation has that are not leading zeros.
+// Counts the significant digits of a number in e-notation.
 int significant_digits(const Numeral& cell) {
   return cell.decimals + static_cast<int>(std::floor(std::log10(std::abs(cell.value)))) + 1;
 }
 
-// As fine as the plain numbers beside them, or as those that were written with the most digits.
+// Returns the unit of the plain numbers, or of those with the most digits.
 double intermediate_unit(const SubmittedArray& submitted, const MatrixTolerance& units) {
   const auto is_plain = [](const Numeral& cell) {
     return !cell.scientific && std::isfinite(cell.value);
@@ -112,9 +112,9 @@ double intermediate_unit(const SubmittedArray& submitted, const MatrixTolerance&
   return unit;
 }
 
-// Cells in e-notation have units of their own, which `units.floor` and half of the largest that is
-// due bound: the last digit of 1e300 is worth 1e300, and that much is no rounding of what is due
-// here. A 0 has no exponent; it is as the others are, or a whole number.
+// Sets the units of cells in e-notation, between `units.floor` and half of the largest expected
+// number: the last digit of 1e300 is worth 1e300, which is no rounding here. A 0 has no exponent,
+// so it takes the plain unit.
 void take_exponents(const SubmittedArray& submitted, const Expected& expected, int others,
                     MatrixTolerance& units) {
   if (units.decimals <= 0) {
@@ -216,7 +216,7 @@ MatrixTolerance copied_tolerance(const SubmittedArray& submitted, std::span<cons
     const Numeral& cell = submitted.cells[i];
     const int decimals = units.of_cell.empty() || !cell.scientific ? units.decimals : cell.decimals;
     const double slack = 1e-9 * std::max(1.0, std::abs(truth[i]));
-    // A number is not copied to the next whole one, however large it is.
+    // Copying never rounds to a whole number, however large.
     constexpr int enough = 3;
     const bool is_coarse = decimals <= 0 && units.precision == Precision::digits &&
                            !(cell.scientific && significant_digits(cell) >= enough);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double slack_of_unit = 1e-9;  // relative
 
-// Whether so many decimals make it a sum of halves, quarters, …, as exact arithmetic does, too.
+// True for a sum of halves, quarters, …, as exact arithmetic also gives.
 bool is_dyadic(double x, int decimals) {
   return std::ldexp(x, decimals) == std::trunc(std::ldexp(x, decimals));
 }
@@ -20,12 +20,12 @@ bool is_whole(const Numeral& cell) {
   return !std::isfinite(cell.value) || cell.value == std::trunc(cell.value);
 }
 
-// How many digits of different numbers say that they were rounded: those of a number that no sum
-// of halves and quarters makes count twice.
+// How many digits of different numbers are evidence of rounding. Digits of a number that is no sum
+// of halves and quarters count twice.
 constexpr std::size_t enough_digits = 3;
 std::size_t digits_that_show(const NumeralCells& cells, int decimals, bool of_dyadic) {
   if (decimals <= 0) return 0;
-  std::set<double> different;  // as many as it takes
+  std::set<double> different;  // at most as many as needed
   std::size_t digits = 0;
   for (const Numeral& cell : cells) {
     const double x = cell.value;
@@ -38,7 +38,7 @@ std::size_t digits_that_show(const NumeralCells& cells, int decimals, bool of_dy
   return digits;
 }
 
-// Whether most of the numbers that no program would have are what is due, rounded.
+// True if most numbers that no program would produce are the expected ones, rounded.
 bool are_mostly_rounded(const SubmittedArray& submitted, const Expected& expected, int decimals,
                         double program_unit) {
   const double unit = std::pow(10.0, -decimals) * (1 + slack_of_unit);
@@ -75,9 +75,9 @@ std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expect
            std::ranges::any_of(expected.truth, needs_more);
   };
   const int decimals = *submitted.rounded_to;
-  constexpr int telling = 2;  // of tenths, half of all numbers are rounded ones
+  constexpr int telling = 2;  // one decimal matches too often by chance
   const int likely = std::max(decimals, others.rounded > 0 ? others.rounded : telling);
-  // Who divided by 4 for 2 has two decimals more than are due, and rounded nothing.
+  // Dividing by 4 instead of 2 gives more decimals than expected, without rounding.
   const bool more_are_due = more_is_due(decimals);
   const bool are_not_due = more_are_due || !more_is_due(decimals - 1);
   if (is_coarse(decimals) && are_not_due &&
@@ -105,10 +105,10 @@ struct Coarser {
 
 bool is_float32(double x) { return static_cast<double>(static_cast<float>(x)) == x; }
 
-// As near as float32 prints it: "0.33325195" is a number of float16.
+// Compared as float32, since printed digits are inexact: "0.33325195" is a float16.
 bool is_bfloat16(double x) { return (std::bit_cast<std::uint32_t>(float(x)) & 0xffff) == 0; }
 
-// Eleven bits, of numbers that float16 has in full.
+// Eleven bits, fewer for subnormal numbers.
 bool is_float16(double x) {
   const auto single = static_cast<double>(static_cast<float>(x));
   constexpr double least = 0x1p-24;
@@ -122,7 +122,7 @@ constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16, 8},
                              {Precision::float16, is_float16, 11},
                              {Precision::float32, is_float32, 24}};
 
-// Written by a program that printed all it had.
+// True if a program printed all its digits.
 bool is_printed_in_full(const SubmittedArray& submitted) {
   constexpr int by_hand = 6;
   int most = 0;
@@ -134,14 +134,14 @@ bool is_printed_in_full(const SubmittedArray& submitted) {
   return most > by_hand;
 }
 
-// A number that says something of its type: halves and quarters are in all of them.
+// True if a number is evidence of its type; halves and quarters are in all types.
 bool tells(double x) {
   constexpr double thousand = 1000;
   return std::isfinite(x) && x * thousand != std::round(x * thousand);
 }
 
-// Whether small numbers go on where large ones of the type have ended, as no sum of products of
-// short numbers does: those all end at the same place.
+// True if small numbers have finer bits than large ones of the type. Sums of products of short
+// numbers all end at the same bit.
 bool have_a_floating_point(const SubmittedArray& submitted, const Coarser& kind) {
   constexpr std::size_t enough = 6;
   constexpr int further = 3;
@@ -162,7 +162,7 @@ bool have_a_floating_point(const SubmittedArray& submitted, const Coarser& kind)
   return different.size() >= enough && largest >= std::ldexp(finest, kind.bits + further);
 }
 
-// Two numbers that can't be so few bits long by chance, or the only one that there is.
+// True if at least two numbers, or the only one, fit the type and can't do so by chance.
 bool are_all(const SubmittedArray& submitted, std::span<const double> expected,
              const Coarser& kind) {
   std::set<double> telling;
@@ -192,7 +192,7 @@ Precision detect_precision(const SubmittedArray& submitted, std::span<const doub
     const bool is_wide =
         submitted.precision == Precision::float64 || submitted.precision == Precision::digits ||
         (submitted.precision == Precision::float32 && kind.precision != Precision::float32);
-    // Digits are never judged finer than float32.
+    // Digits are never judged more finely than float32.
     const bool matters =
         submitted.precision != Precision::digits || kind.precision != Precision::float32;
     if (is_wide && matters && are_all(submitted, expected, kind)) return kind.precision;

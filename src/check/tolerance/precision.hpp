@@ -41,7 +41,7 @@ Precision detect_precision(const SubmittedArray& submitted, std::span<const doub
 
 /// Returns the decimals that the numbers were rounded to, if detected. The expected numbers must
 /// have more, or fewer. Numbers with few decimals by chance (halves) must also match the rounded
-/// expected ones. `program_unit` is the smallest difference that the program tells apart.
+/// expected ones. `program_unit` is the smallest difference that the program resolves.
 std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expected& expected,
                                    const OtherDecimals& others, double program_unit);
 

@@ -25,14 +25,14 @@ namespace {
 
 constexpr std::string_view operands_key = "of";
 
-// "h0.Q_rope.pairing=halves": the step, its option and what it is to be.
+// "h0.Q_rope.pairing=halves": the step, its option and the new value.
 struct OptionChange {
   std::string_view step;
   std::string_view key;
   std::string_view value;
 };
 
-// Nothing where the change is that of a cell.
+// Empty for a change of a cell.
 std::optional<OptionChange> option_change_in(std::string_view change) {
   const std::size_t equals = change.find('=');
   if (equals == std::string_view::npos) return {};
@@ -43,7 +43,7 @@ std::optional<OptionChange> option_change_in(std::string_view change) {
                       trimmed(change.substr(equals + 1))};
 }
 
-// Whether the name is what the pattern says; * is any part of it.
+// True if the name matches the pattern; * matches any text.
 bool matches(std::string_view name, std::string_view pattern) {
   const std::size_t first = pattern.find('*');
   if (first == std::string_view::npos) return name == pattern;
@@ -70,7 +70,7 @@ const OptionRule* rule_of(const StepRecipe& step, std::string_view key) {
   return rule == step.operation->options.end() ? nullptr : &*rule;
 }
 
-// true, 0.5, [1, 4] or a word.
+// Parses true, 0.5, [1, 4] or a word.
 OptionValue value_in(std::string_view text) {
   if (text == "true" || text == "false") return text == "true";
   if (const auto number = parse_number<double>(text)) return *number;
@@ -108,7 +108,7 @@ void set_value(StepRecipe& step, const OptionRule& rule, std::string_view text,
   for (const auto& [name, one] : inside.all()) step.options.set(name, one);
 }
 
-// What the step is made of must stand before it.
+// Operands must be defined before the step.
 void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
   std::vector<std::string_view> before;
   for (const Given& given : recipe.givens) before.push_back(given.name);
@@ -195,7 +195,7 @@ bool is_untrue(const StepText& words, const Step& step, const Trace& own, const 
          is_any_changed(names_in(words.notice.text), own, now);
 }
 
-// Whether the step is worked out in another way than the lesson's words say.
+// True if the step has other operands or options than the lesson's prose describes.
 bool is_other_work(const Step& step, const Trace& own) {
   const Step* before = own.find_step(step.name);
   return before && (before->of != step.of || before->options.all() != step.options.all());
@@ -258,7 +258,7 @@ double set_value(const std::string& change, std::string_view written) {
           fmt::format("what is given can be set{}: {}", has_steps ? ", and each step" : "", all))));
 }
 
-// The given of that name. A step becomes one, with the numbers that it has.
+// Returns the given of that name. A step becomes a given with its present numbers.
 Given& given_of(Recipe& recipe, std::string_view option, std::string_view name, const Trace& named,
                 Settable settable) {
   const auto given = std::ranges::find(recipe.givens, name, &Given::name);
@@ -272,10 +272,10 @@ Given& given_of(Recipe& recipe, std::string_view option, std::string_view name, 
   return recipe.givens.back();
 }
 
-// A matrix without a cell, or something else without a value.
+// The change names a matrix without a cell, or has no value.
 [[noreturn]] void throw_how_to_write(const std::string& change, const Trace& named) {
   try {
-    find_cell(change, named);  // names one of its cells
+    find_cell(change, named);  // its error names an example cell
   } catch (const InputError& error) {
     throw InputError(fmt::format("--set {}, and its value behind it", error.what()));
   }
@@ -306,7 +306,7 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named, Set
   }
   try {
     const std::string_view written = std::string_view(change).substr(0, equals);
-    if (written.find('[') == written.npos) find_cell(written, named);  // says how to write one
+    if (written.find('[') == written.npos) find_cell(written, named);  // throws how
     const ReferenceText text = parse_reference(written);
     Tensor& tensor = given.tensor;
     const double value = set_value(change, std::string_view(change).substr(equals + 1));
@@ -326,7 +326,7 @@ namespace {}  // namespace
 
 void set_all(Recipe& recipe, const std::vector<std::string>& changes, const Trace& named,
              bool is_changed) {
-  // Cells of steps, by the place of the step: what the changes before it make of it is set in.
+  // Cells of steps by step index: they are set in the step as recomputed after earlier changes.
   std::multimap<std::size_t, const std::string*> in_steps;
   for (const std::string& change : changes) {
     const bool is_option = set_option(recipe, change);

@@ -33,7 +33,7 @@ bool lies_in(const fs::path& directory, const fs::path& path) {
          directory.end();
 }
 
-// A pipe would wait for a writer, a device need never end.
+// A pipe would wait for a writer; a device may never end.
 void refuse_special(const fs::path& path, const std::string& file) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
@@ -56,7 +56,7 @@ fs::path file_of_lesson(const fs::path& directory, const std::string& file) {
   std::error_code error;
   const fs::path home = fs::canonical(directory.empty() ? fs::path(".") : directory, error);
   const fs::path target = error ? fs::path() : fs::weakly_canonical(home / named, error);
-  if (error) return path;  // not there: opening it says so
+  if (error) return path;  // missing: opening it reports that
   if (!lies_in(home, target)) refuse_outside(file, "a link leads out of the lesson's directory");
   refuse_special(path, file);
   return path;
@@ -70,17 +70,17 @@ constexpr std::string_view given_keys[] = {
     "name",        "value", "randn", "rand", "eye",       "ones", "zeros",   "tril", "linear",
     "linear_bias", "file",  "key",   "seed", "transpose", "rows", "columns", "show"};
 
-// The numbers of a given before they are turned and labelled, and the labels its file had.
+// The numbers of a given before transposing and labelling, and the labels of its file.
 struct GivenNumbers {
   Tensor tensor;
   std::vector<std::string> rows = {};
   std::vector<std::string> columns = {};
 };
 
-// A [[given]] table that is being read.
+// A [[given]] table while it is parsed.
 struct Table {
   const toml::table& table;
-  std::string_view key;  // under which it says what its numbers are
+  std::string_view key;  // the key that defines its numbers
   GivenContext& context;
   TomlReader& reader;
 
@@ -133,7 +133,7 @@ std::optional<GivenNumbers> read_from_file(const Table& given) {
   return from_written(read_array(path, key_in_file), *file);
 }
 
-// 1 where `is_one(row, column)` says so, else 0.
+// 1 where `is_one(row, column)`, else 0.
 std::optional<GivenNumbers> square_of(const Table& given,
                                       bool (*is_one)(std::size_t, std::size_t)) {
   const auto sizes = given.shape();
@@ -155,7 +155,7 @@ std::optional<GivenNumbers> filled(const Table& given, double value) {
       tensor_of(*shape, std::vector<double>(element_count(*shape, given.key), value))};
 }
 
-// The stream to draw from, started again where the given has a seed of its own.
+// Returns the stream to draw from, restarted if the given has its own seed.
 RandomStream* stream_for(const Table& given) {
   GivenContext& context = given.context;
   if (!context.generator) {
@@ -243,7 +243,7 @@ const NumbersKind* source_kind(const toml::table& table, const std::string& name
   return found;
 }
 
-// The labels written in the lesson, or those of the file the numbers came from.
+// Sets the labels written in the lesson, or those of the file with the numbers.
 bool label_axis(Axis& axis, const toml::table& table, std::string_view key,
                 std::vector<std::string> from_file, const std::string& name, TomlReader& reader) {
   if (table.contains(key)) {

@@ -21,7 +21,7 @@ constexpr std::string_view lesson_keys[] = {
     "title",  "summary",    "source", "text", "tokens", "vocabulary", "model",
     "random", "convention", "given",  "step", "expect", "explains",   "backward"};
 
-// Reads the parts of one lesson file in order; what is wrong goes to the reader's faults.
+// Reads the parts of one lesson file in order; faults go to the reader.
 class LessonFile {
  public:
   LessonFile(const toml::table& document, const LessonFiles& files, ParsedLesson& result)
@@ -38,7 +38,7 @@ class LessonFile {
     read_model();
     names_.declare(document_);
     each("given", [this](const toml::table& table) { read_one_given(table); });
-    // What is said of a model that could not be read can't be understood.
+    // Steps of a model that could not be read can't be checked.
     if (document_.contains("model") && model_steps_ == 0) return;
     each("step", [this](const toml::table& table) { read_step(table); });
     build_backward();
@@ -167,7 +167,7 @@ class LessonFile {
     return nullptr;
   }
 
-  // The names of the operands; a fault for each that is not made before this step.
+  // Returns the operands' names; adds a fault for each that is not defined before this step.
   std::vector<std::string> read_operands(const toml::table& table) {
     const toml::node* node = table.get("of");
     if (!node) return {};
@@ -188,7 +188,7 @@ class LessonFile {
     return name.starts_with(gradient_name("")) && !names_.is_defined(name);
   }
 
-  // The gradients come after the steps that do without them.
+  // Gradients come after the steps that do not use them.
   void build_backward() {
     const toml::node* node = std::exchange(backward_, nullptr);
     if (!node) return;
@@ -212,8 +212,8 @@ class LessonFile {
     }
   }
 
-  // The lesson's own words for a step that it does not write itself, a model's or a gradient; false
-  // where the table is no such thing.
+  // Reads the lesson's prose for a step that the file does not define: a model's step or a
+  // gradient. Returns false for any other table.
   bool read_words_of_made(const toml::table& table) {
     const std::string name = table["name"].value_or(std::string());
     if (table.contains("op") || name.empty()) return false;
@@ -237,7 +237,7 @@ class LessonFile {
     if (read_words_of_made(table)) return;
     const bool goes_back = table["op"].value<std::string_view>() == backward_name;
     const Operation* operation = goes_back ? nullptr : read_operation(table);
-    std::vector<std::string> of = read_operands(table);  // before its own name is known
+    std::vector<std::string> of = read_operands(table);  // before the step's own name is defined
     const auto name = names_.take(table, "step", reader_);
     if (name && goes_back) read_step_back(table, *name, std::move(of));
     if (!name || !operation) return;
@@ -261,9 +261,9 @@ class LessonFile {
   TomlReader reader_;
   GivenContext context_;
   LessonNames names_;
-  std::size_t model_steps_ = 0;              // so many of the steps are a model's
-  std::set<std::string, std::less<>> made_;  // steps that the file does not write itself
-  const toml::node* backward_ = document_.get("backward");  // none once it was gone
+  std::size_t model_steps_ = 0;                             // number of steps from a model
+  std::set<std::string, std::less<>> made_;                 // steps that the file does not define
+  const toml::node* backward_ = document_.get("backward");  // nullptr once it is built
 };
 
 }  // namespace

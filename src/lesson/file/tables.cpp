@@ -90,7 +90,7 @@ std::optional<StepRecipe> read_backward_step(const toml::table& table, const std
 
 namespace {
 
-// Sizes of 1 in front say nothing: a vector may be printed as a matrix of one row, or the reverse.
+// Leading sizes of 1 are ignored: a vector may be printed as a matrix of one row, or the reverse.
 Shape without_leading_ones(Shape shape) {
   while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
   return shape;
@@ -245,7 +245,7 @@ std::optional<double> read_marks(const toml::table& table, TomlReader& reader) {
 
 constexpr std::string_view largest_keyword = "largest";
 
-// Whether the walk shows the matrix; false as well where it shows the largest of its last row.
+// Returns whether the walk shows the whole matrix; false also for "largest" numbers only.
 bool read_show(const toml::table& table, TomlReader& reader) {
   const toml::node* node = table.get("show");
   if (!node) return true;

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::size_t deepest_key = 16;
 
-// Where what begins at `at` with a quote or # ends; behind `at` itself for anything else. Of text
-// that is never closed: the end of its line, or of the file where it may have several lines.
-// Every character is looked at once: a file may be one line of megabytes.
+// Returns the end of the string or comment that starts at `at`; otherwise `at` + 1. An unclosed
+// string ends with its line, or with the file if it may span lines. Each character is read once,
+// since a file may be one line of megabytes.
 std::size_t end_of_token(std::string_view toml, std::size_t at) {
   const char c = toml[at];
   if (c == '#') return std::min(toml.find('\n', at), toml.size());

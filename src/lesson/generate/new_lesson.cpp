@@ -22,12 +22,12 @@
 namespace qkv::inline lesson {
 namespace {
 
-// ---------------------------------------------------------------- the lesson in words
+// ---------------------------------------------------------------- prose
 
-// What the marks stand for in a lesson of these tokens.
+// The placeholders' values for a lesson of these tokens.
 using Marks = std::vector<std::pair<std::string_view, std::string>>;
 
-// What is said of groups where heads share their keys.
+// Explains groups of heads that share their keys.
 std::string about_groups(const LessonSizes& sizes) {
   if (sizes.key_heads == sizes.heads) return "";
   return fmt::format(
@@ -112,7 +112,7 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return names.empty() ? "[]" : fmt::format("[\"{}\"]", fmt::join(names, "\", \""));
 }
 
-// Words broken into lines of at most 100 columns; a live number is not broken.
+// Wraps at 100 columns; a live number is not broken.
 std::string broken(std::string_view prose) {
   constexpr std::size_t longest = 100;
   std::string text;
@@ -144,7 +144,7 @@ std::string broken(std::string_view prose) {
   return text;
 }
 
-// A word or a number, as it stands in a file.
+// Formats a word or a number for the file.
 std::string option_toml(const OptionValue& value) {
   if (const double* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
   return fmt::format("\"{}\"", std::get<std::string>(value));
@@ -192,7 +192,7 @@ constexpr std::string_view about_steps = R"(
 # of, value and source; lint compares it.
 )";
 
-// The command that draws the lesson again.
+// Returns the command that draws this lesson again.
 std::string own_command(const NewLesson& request, const LessonSizes& sizes) {
   const bool is_llama = request.style == LessonStyle::llama;
   return fmt::format("qkv new{} --seed {} --tokens {} --d-model {} --heads {}{}{}",
@@ -209,8 +209,8 @@ std::string title_of(const NewLesson& request, const NewStyle& style, const Less
                      request.causal && !is_llama ? ", looking back only" : "", sizes.n);
 }
 
-/// A drawn recipe as a lesson file: with comments for the person who is going to change it, words
-/// for every step, and questions at the end.
+/// Formats a drawn recipe as a lesson file: comments for whoever changes it, prose for every step,
+/// and questions at the end.
 std::string lesson_text(const NewLesson& request, const NewStyle& style, const LessonSizes& sizes,
                         const Recipe& recipe) {
   std::string text(how_it_is_written);
@@ -237,7 +237,7 @@ std::string lesson_text(const NewLesson& request, const NewStyle& style, const L
   return text;
 }
 
-// A row of nothing but zeros would hide every slip in what it is multiplied by.
+// A row of zeros would hide every slip in the matrix that it is multiplied by.
 void fill_empty_rows(std::span<double> cells, std::size_t columns) {
   for (std::size_t i = 0; i < cells.size() / columns; ++i) {
     const std::span<double> row = cells.subspan(i * columns, columns);
@@ -313,7 +313,7 @@ std::size_t lopsided_weights(const Tensor& weights) {
 
 namespace {
 
-// A sentence for each number of tokens, no word twice: a word can then stand for its row.
+// A sentence for each number of tokens, all words different, so that a word identifies its row.
 constexpr std::string_view sentences[] = {
     "rain falls",
     "the cat sleeps",
@@ -339,7 +339,7 @@ std::vector<std::string> words_of(std::string_view sentence) {
   return words;
 }
 
-// How many mistakes no numbers could show: the fewest that a few draws with many digits hide.
+// Counts the mistakes that no numbers could show: the minimum over a few draws with many digits.
 std::size_t always_hidden(const Recipe& recipe, Dice& dice, const CountHidden& hidden) {
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
   for (const double largest : {1.0, 1.5, 2.0}) {
@@ -353,15 +353,15 @@ std::size_t always_hidden(const Recipe& recipe, Dice& dice, const CountHidden& h
   return fewest;
 }
 
-// A draw, and what speaks against it.
+// A drawn recipe and its faults.
 struct Drawn {
   Recipe recipe;
   std::size_t penalty = 1'000'000, hidden = 0;
 
-  std::size_t faults() const { return penalty + 10 * hidden; }  // one that hides weighs more
+  std::size_t faults() const { return penalty + 10 * hidden; }  // a hidden mistake weighs more
 };
 
-// The longer it takes, the more nuisances are put up with, but no mistake that hides.
+// Accepts a higher penalty the longer it takes, but no hidden mistake.
 Recipe best_draw(const NewLesson& request, const NewStyle& style, const LessonSizes& sizes,
                  const CountHidden& hidden) {
   Dice dice(request.seed);

@@ -11,8 +11,8 @@
 namespace qkv::inline lesson {
 namespace {
 
-// The queries' width: what the heads share of d_model, but such that dividing by √d_k, by d_k and
-// by √d_model are three different things, and a weight's shape shows which way round it is.
+// Chooses d_k near d_model's share per head, but so that √d_k, d_k and √d_model are three different
+// divisors, and a weight's shape shows whether it is transposed.
 LessonSizes sizes_of(const NewLesson& request) {
   const std::size_t share = request.d_model / std::max<std::size_t>(request.heads, 2);
   std::size_t d_k = std::max<std::size_t>(2, share);
@@ -56,8 +56,8 @@ Recipe draw(const NewLesson& request, const LessonSizes& sizes, Dice& dice) {
   return recipe;
 }
 
-// Numbers that a person can work with: scores of a few units, rows that differ, and weights in
-// which more than one key has a say. What the words take for their example is not 0.
+// Penalises numbers unfit for hand work: large scores, equal rows, weights with one dominant key,
+// and zeros in the cells that the prose uses as examples.
 std::size_t penalty(const Trace& trace) {
   constexpr double largest_score = 12;
   std::size_t count = equal_pairs(trace.at("context")) + zero_rows(transposed(trace.at("X"))) +
@@ -147,8 +147,7 @@ namespace {
 
 inline constexpr std::size_t llama_words_count = 16;
 
-/// What a new lesson of LLaMA's kind says of the steps that the classic one has not, or has other
-/// operands for.
+/// The prose of a LLaMA lesson's steps that the classic style lacks, or that have other operands.
 extern const StepProse llama_words[llama_words_count];
 
 constinit const StepProse llama_words[llama_words_count] = {
@@ -233,8 +232,8 @@ constinit const StepProse llama_words[llama_words_count] = {
      "    qkv worksheet <file> -o mine"},
 };
 
-// The width of a query is even, with two pairs to turn at least: with one, neither base nor pairing
-// would show. It is unlike the other sizes, so that dividing by a wrong one shows.
+// d_k is even and at least 4: with only one rotated pair, neither base nor pairing would show. It
+// differs from the other sizes, so that dividing by a wrong one shows.
 std::size_t width_of_queries(std::size_t n, std::size_t d_model) {
   std::size_t d_k = 4;
   while (d_k == n || d_k == d_model || d_k * d_k == d_model) d_k += 2;
@@ -253,15 +252,15 @@ LessonSizes llama_sizes(const NewLesson& request) {
           .d_ff = request.d_model == 3 ? std::size_t{4} : std::size_t{3}};
 }
 
-// The root of a row's mean square is a whole number or ends in a half.
+// True if the root mean square of a row is a whole number or ends in a half.
 bool has_round_size(std::span<const double> row) {
   const double squares = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
   const double halves = 2 * std::sqrt(squares / static_cast<double>(row.size()));
   return squares > 0 && std::abs(halves - std::round(halves)) < 1e-9;
 }
 
-// A row is drawn anew until it has a round size, so that it can be divided by it on paper. What few
-// rows of two or three numbers have is left aside: they would be all alike.
+// Redraws a row until its root mean square is round, so that dividing by it works on paper. Rows of
+// two or three numbers just must not be 0: those with a round size would be all alike.
 void draw_row(std::span<double> row, Dice& dice) {
   constexpr std::array<double, 9> likely = {-2, -1, 0, 0, 1, 1, 2, 3, 4};
   constexpr std::size_t fewest_round = 4, most_tries = 200;
@@ -306,7 +305,7 @@ std::vector<Given> drawn_givens(const LessonSizes& sizes, Dice& dice) {
 }
 
 std::vector<StepRecipe> attention_steps(const LessonSizes& sizes) {
-  // A base of 10000, as LLaMA's, would hardly turn the second pair of three tokens.
+  // With LLaMA's base of 10000 the second pair would hardly rotate within three tokens.
   const Options turning = option("base", 16.0);
   std::vector<StepRecipe> steps = {
       {"norm1", &rms_norm_operation, {"X", "gain1"}, option("eps", 0.0)},
@@ -345,8 +344,8 @@ Recipe draw_llama(const NewLesson&, const LessonSizes& sizes, Dice& dice) {
   return recipe;
 }
 
-// Scores of a few units, rows that differ, weights in which more than one key has a say, gates
-// that neither close nor stand wide open. What the words take for their example is not 0.
+// Penalises numbers unfit for hand work: large scores, equal rows, weights with one dominant key,
+// gates fully closed or open, and zeros in the cells that the prose uses as examples.
 std::size_t llama_nuisances(const Trace& trace) {
   constexpr double largest_score = 15, largest_gate = 6, largest_result = 30;
   std::size_t count = zero_rows(transposed(trace.at("X"))) +

@@ -32,13 +32,13 @@ bool is_attention(const Step& step) {
   return tensor.axes[tensor.rank() - 2].name == "query" && tensor.axes.back().name == "key";
 }
 
-// The gradient of a weighted sum that is there, and its numbers.
+// A weighted sum and the gradient of its output.
 struct Contribution {
   const Tensor* context = nullptr;
   const Tensor* gradient = nullptr;
 };
 
-// What the heads with these weights hand over; nothing where the loss does not see it.
+// Returns the output of the heads with these weights; empty if the loss does not depend on it.
 std::optional<Contribution> contribution_of(const Step& weights, const Trace& trace) {
   for (const Step& step : trace.steps) {
     if (step.operation != &weighted_sum_operation || step.of.front() != weights.name) continue;
@@ -130,7 +130,7 @@ Ablation without(const LoadedLesson& loaded, const Step& step, std::size_t matri
           .prediction = top_tokens(shares, 1).front()};
 }
 
-// The steps from the last norm to the probabilities: each is made of the one before it.
+// Returns the steps from the final norm to the probabilities, each using the one before.
 std::vector<StepRecipe> readout_steps(const Recipe& recipe) {
   std::vector<StepRecipe> steps;
   std::string name(readout);

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view model_keys[] = {"file",  "family",     "layers",
                                            "heads", "vocabulary", "tokenizer"};
 
-// A whole number above 0.
+// Reads a positive integer.
 std::optional<std::size_t> count_under(const toml::table& table, std::string_view key,
                                        TomlReader& reader) {
   const auto number = reader.whole(table, key);
@@ -30,15 +30,15 @@ std::optional<std::size_t> count_under(const toml::table& table, std::string_vie
   return {};
 }
 
-// Where the model's files lie, as the lesson names it.
+// Returns the model's directory, as the lesson names it.
 std::filesystem::path folder_of(const std::filesystem::path& path, const std::string& name) {
   std::error_code ignored;
   const std::filesystem::path named = name;
   return std::filesystem::is_directory(path, ignored) ? named : named.parent_path();
 }
 
-// The file, or the directory, that the lesson names. What else a model is read from stands beside
-// it, and must not be a link that leads out either.
+// Returns the file or directory that the lesson names. The model's other files beside it must not
+// be links that lead out either.
 std::filesystem::path file_beside(const std::filesystem::path& directory, const std::string& name) {
   constexpr std::string_view siblings[] = {"config.json",   "tokenizer.json", "vocab.json",
                                            "merges.txt",    "encoder.json",   "vocab.bpe",
@@ -54,7 +54,7 @@ std::filesystem::path file_beside(const std::filesystem::path& directory, const 
   return path;
 }
 
-// The same of a model, whose weights may be files that its directory has or its index lists.
+// The same for a model, whose weights may be files listed by its directory or its index.
 std::filesystem::path model_beside(const std::filesystem::path& directory,
                                    const std::string& name) {
   const std::filesystem::path path = file_beside(directory, name);
@@ -115,7 +115,7 @@ constexpr ModelWords words_of_loss{
     "number.",
     "If all of k tokens got the same share, the loss would be ln k."};
 
-// The model's ids of the text, each with its word.
+// Returns the text's ids, labelled with their tokens.
 Tensor read_ids(const Lesson& lesson) {
   Recipe recipe;
   recipe.environment = lesson.recipe.environment;
@@ -123,7 +123,7 @@ Tensor read_ids(const Lesson& lesson) {
   return evaluate(recipe).steps.front().output;
 }
 
-// A target for each row of the loss, with its word.
+// Returns a target for each row of the loss, labelled with its token.
 Tensor targets_after(const Tensor& ids) {
   const std::size_t n = ids.values.size();
   if (n < 2) {
@@ -160,7 +160,6 @@ void add_step(Lesson& lesson, StepRecipe step, const ModelWords& words) {
                           .questions = {}});
 }
 
-// What the probabilities are made of.
 std::string name_of_logits(const Lesson& lesson) { return lesson.recipe.steps.back().of.front(); }
 
 }  // namespace
@@ -211,7 +210,7 @@ void rebuild_backward(Recipe& recipe, const Lesson& own) {
   };
   Recipe there = recipe;
   std::erase_if(there.steps, [](const StepRecipe& step) { return is_gradient(*step.operation); });
-  std::erase_if(there.givens, [&](const Given& given) {  // a gradient that was set itself
+  std::erase_if(there.givens, [&](const Given& given) {  // a gradient that was set
     const auto step = step_index(own.recipe, given.name);
     return step && is_gradient(*own.recipe.steps[*step].operation);
   });
@@ -236,7 +235,7 @@ bool is_model(const std::string& path) {
 
 namespace {
 
-// The number of layers up to the one that the step is in.
+// Returns the number of layers up to the one of the step.
 std::optional<std::size_t> layers_before(std::string_view step) {
   if (!step.starts_with('h')) return {};
   std::size_t layer = 0;
@@ -293,7 +292,7 @@ Lesson lesson_of_model(const std::string& path, const ModelInput& input,
                      .tokeniser = {settings.vocabulary, settings.tokenizer},
                      .layers = {},
                      .enough_layers = layers_needed(wanted)};
-  if (settings.targets) choice.enough_layers.reset();  // the loss comes after all of them
+  if (settings.targets) choice.enough_layers.reset();  // the loss comes after all layers
   Model model = read_model(choice);
   Lesson lesson;
   lesson.name = choice.file.stem().string();

@@ -62,7 +62,7 @@ bool is_model(const std::string& path);
 
 /// Returns a trained model and its input as a lesson, with loss and gradients if there are targets.
 /// If steps are wanted, and no gradients, layers after theirs are not read. Throws InputError as
-/// model.hpp and targets.hpp say.
+/// model.hpp and add_loss say.
 Lesson lesson_of_model(const std::string& path, const ModelInput& input,
                        const ModelSettings& settings, const std::vector<std::string>& wanted);
 

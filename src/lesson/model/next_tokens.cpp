@@ -17,7 +17,7 @@
 namespace qkv::inline lesson {
 namespace {
 
-// " cat" in quotes, since it is another token than "cat".
+// Quotes " cat", since it is another token than "cat".
 std::string with_its_blanks(const std::string& token) {
   const bool has_blanks = token.starts_with(' ') || token.ends_with(' ');
   return has_blanks ? fmt::format("\"{}\"", token) : token;
@@ -62,17 +62,17 @@ std::string top_tokens_text(const Tensor& probabilities, std::size_t count) {
 
 namespace {
 
-/// What a model needs to write on: keys and values of all tokens so far, so that one token more
-/// costs the work of one row. Example: `IncrementalDecoder writing(recipe, trace);
-/// writing.after(7)` is the last row of probabilities that the longer text would have.
+/// Incremental decoder: it caches keys and values, so that one more token costs one row. Example:
+/// `IncrementalDecoder decoder(recipe, trace); decoder.after(7)` returns the last row of
+/// probabilities of the longer text.
 class IncrementalDecoder {
  public:
-  /// `trace` has the model's givens, and of the recipe's steps at least those of `cached_steps`
-  /// and `probabilities`; it must outlive this.
+  /// `trace` has the model's givens and at least the steps of `cached_steps` and `probabilities`.
+  /// It must outlive this object.
   IncrementalDecoder(const Recipe& recipe, const Trace& trace);
 
-  /// The row of probabilities behind the text and this token, which belongs to the text from here
-  /// on. Throws InputError where the text is longer than the model has positions.
+  /// Appends the token to the text and returns the next row of probabilities. Throws InputError if
+  /// the text exceeds the model's positions.
   const Tensor& after(double id);
 
  private:
@@ -81,24 +81,24 @@ class IncrementalDecoder {
   const Tensor& operand(const std::string& name) const;
   const Tensor& with_past(const std::string& name);
 
-  std::vector<StepRecipe> steps_;  // to the probabilities
+  std::vector<StepRecipe> steps_;  // up to the probabilities
   const Trace& trace_;
   Environment environment_;
   std::size_t position_;                             // of the next token, from 0
-  std::map<std::string, Tensor, std::less<>> rows_;  // of the token that is read: each step's
-  std::map<std::string, Tensor, std::less<>> past_;  // keys and values with a row for each token
+  std::map<std::string, Tensor, std::less<>> rows_;  // each step's row for the current token
+  std::map<std::string, Tensor, std::less<>> past_;  // keys and values, one row per token
 };
 
 bool meets_the_past(const StepRecipe& step) {
   return step.operation == &score_operation || step.operation == &weighted_sum_operation;
 }
 
-// A single query sees all that came before it.
+// A single query sees all earlier tokens, so a causal mask hides none.
 bool hides_nothing(const StepRecipe& step) {
   return step.operation == &mask_operation && step.options.word("kind", "causal") == "causal";
 }
 
-// Each matrix with its new row below the past ones.
+// Appends the new row to each matrix.
 Tensor appended(const Tensor& past, const Tensor& row) {
   std::vector<Axis> axes = past.axes;
   Axis& tokens = axes[axes.size() - 2];
@@ -111,7 +111,7 @@ Tensor appended(const Tensor& past, const Tensor& row) {
   return longer;
 }
 
-/// The steps whose rows of past tokens are needed for the next one: keys and values.
+/// Steps whose rows of past tokens the next token needs: keys and values.
 std::vector<std::string> cached_steps(const Recipe& recipe) {
   std::vector<std::string> names;
   for (const StepRecipe& step : recipe.steps) {
@@ -120,7 +120,7 @@ std::vector<std::string> cached_steps(const Recipe& recipe) {
   return names;
 }
 
-/// The likeliest of the last row; of several as likely the first.
+/// Ties go to the first.
 std::size_t argmax_last_row(const Tensor& probabilities) {
   const std::size_t width = probabilities.columns();
   const std::size_t last = probabilities.values.size() - width;
@@ -197,8 +197,7 @@ const Tensor& IncrementalDecoder::with_past(const std::string& name) {
   return past;
 }
 
-// The likeliest tokens after the text, one after the other: the whole text is read once, and then
-// each token by itself.
+// Generates the most likely tokens one by one. The text is evaluated once, then each token alone.
 std::vector<std::size_t> decode_greedily(const Recipe& recipe, const Trace& trace,
                                          std::size_t count) {
   std::vector<std::size_t> ids;
@@ -210,8 +209,8 @@ std::vector<std::size_t> decode_greedily(const Recipe& recipe, const Trace& trac
   return ids;
 }
 
-// Whether no key can be kept: each token more turns those of all others anew, or a step is a given
-// now, with a row for each token of this text.
+// True if keys can't be cached: each new token rotates all keys anew, or a step is now a given with
+// a row for each token of this text.
 bool needs_full_pass(const LoadedLesson& loaded) {
   const std::vector<StepRecipe>& steps = loaded.lesson.recipe.steps;
   return (loaded.own && loaded.own->lesson.recipe.steps.size() != steps.size()) ||
