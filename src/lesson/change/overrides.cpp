@@ -322,8 +322,6 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named, Set
   }
 }
 
-namespace {}  // namespace
-
 void set_all(Recipe& recipe, const std::vector<std::string>& changes, const Trace& named,
              bool is_changed) {
   // Cells of steps by step index: they are set in the step as recomputed after earlier changes.

@@ -344,8 +344,7 @@ Recipe draw_llama(const NewLesson&, const LessonSizes& sizes, Dice& dice) {
   return recipe;
 }
 
-// Penalises numbers unfit for hand work: large scores, equal rows, weights with one dominant key,
-// gates fully closed or open, and zeros in the cells that the prose uses as examples.
+// Penalises the same as `penalty`, and gates that are fully closed or open.
 std::size_t llama_nuisances(const Trace& trace) {
   constexpr double largest_score = 15, largest_gate = 6, largest_result = 30;
   std::size_t count = zero_rows(transposed(trace.at("X"))) +
