@@ -87,7 +87,7 @@ std::string_view outcome_name(Outcome outcome);
 CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Submission& submission,
                              const CheckOptions& options);
 
-/// Parses a typed answer, with the same notation as a handwritten cell (formats/cell.hpp). A
+/// Parses a typed answer, with the same notation as a handwritten cell (handwork/numeral.hpp). A
 /// fraction of whole numbers is exact; another (0.5/1.41) has the decimals of its parts. Throws
 /// InputError with examples of what to write.
 Numeral parse_answer(std::string_view text);

@@ -24,7 +24,7 @@ struct Step {
 };
 
 /// All named tensors of a lesson in order: the givens, then the result of each step. Printing,
-/// explaining, exporting, checking and comparing read it and know no operation by name.
+/// explaining and exporting read it and know no operation by name.
 struct Trace {
   TokenLayout token_layout = TokenLayout::rows;
   Environment environment;

@@ -116,9 +116,9 @@ namespace {
 
 bool repeats_along(std::size_t own, std::size_t whole) { return own == 1 && whole != 1; }
 
-// Calls `use` with each cell of the whole gradient and its place in the operand's.
-template <class OperandRef>
-void each_place(const Call& call, const Tensor& whole, const Tensor& own, const OperandRef& use) {
+// Calls `visit` with each cell of the whole gradient and its place in the operand's.
+template <class Visit>
+void each_place(const Call& call, const Tensor& whole, const Tensor& own, const Visit& visit) {
   CellBase at{.call = &call, .output = &whole};
   const bool one_row = repeats_along(own.rows(), whole.rows());
   const bool one_column = repeats_along(own.columns(), whole.columns());
@@ -128,7 +128,7 @@ void each_place(const Call& call, const Tensor& whole, const Tensor& own, const 
     for (at.row = 0; at.row < whole.rows(); ++at.row) {
       const std::size_t row = matrix * own.rows() + (one_row ? 0 : at.row);
       for (at.column = 0; at.column < whole.columns(); ++at.column) {
-        use(from++, row * own.columns() + (one_column ? 0 : at.column));
+        visit(from++, row * own.columns() + (one_column ? 0 : at.column));
       }
     }
   }
