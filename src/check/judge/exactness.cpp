@@ -1,0 +1,97 @@
+#include "check/judge/exactness.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/cell.hpp"
+
+namespace qkv::inline check {
+namespace {
+
+bool is_same(double x, double y, double floor) { return x == y || std::abs(x - y) <= floor; }
+
+}  // namespace
+
+std::vector<Decimal> Exactness::worked_out(const LearnerNode& node, int decimals) {
+  if (!node.step || node.from_yours.values.empty()) return {};
+  std::vector<std::span<const Decimal>> operands;
+  for (const std::size_t input : node.inputs) operands.push_back(entering(input, decimals));
+  const Call call = own_call(judgement_, trace_, node);
+  std::vector<Decimal> cells(node.from_yours.values.size(), Decimal::unknown());
+  constexpr std::size_t operations = 64;
+  each_cell<Decimal>({{.call = &call, .output = &node.from_yours}, {}, operands}, operations,
+                     [&](const Cell<Decimal>& cell, std::size_t i) {
+                       const Decimal number = node.step->operation->cell.decimal(cell);
+                       if (number.decimals() <= decimals) cells[i] = number;
+                     });
+  const bool exact = std::ranges::any_of(cells, [](Decimal cell) { return cell.is_exact(); });
+  return exact ? cells : std::vector<Decimal>();
+}
+
+// In e-notation each cell has its own decimals.
+std::vector<Decimal> Exactness::expected(const LearnerNode& node) {
+  if (node.units.basis == ToleranceBasis::other_matrices)
+    return worked_out(node, 0);  // whole numbers
+  if (node.units.basis != ToleranceBasis::exponents) return worked_out(node, node.units.decimals);
+  const NumeralCells& written = node.submitted->cells;
+  const auto decimals = [&](std::size_t i) {
+    return written[i].scientific ? written[i].decimals : node.units.decimals;
+  };
+  int most = 0;
+  for (std::size_t i = 0; i < written.size(); ++i) most = std::max(most, decimals(i));
+  std::vector<Decimal> cells = worked_out(node, most);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].decimals() > decimals(i)) cells[i] = Decimal::unknown();
+  }
+  return cells;
+}
+
+// A given is copied exactly, or is wrong and then meant as written. A rounded copy is neither.
+std::vector<Decimal> Exactness::of_given(const LearnerNode& node) const {
+  std::vector<Decimal> cells;
+  bool any = false;
+  for (std::size_t i = 0; i < node.own.values.size(); ++i) {
+    const double own = std::as_const(node.own.values)[i];
+    const double truth = std::as_const(node.truth->values)[i];
+    const bool blank = !node.has_number(i);
+    const bool wrong = !blank && node.verdicts[i] == Verdict::wrong;
+    const bool copied = blank || is_same(own, truth, node.units.floor);
+    cells.push_back(wrong ? Decimal(own) : copied ? Decimal(truth) : Decimal::unknown());
+    any = any || cells.back().is_exact();
+  }
+  return any ? cells : std::vector<Decimal>();
+}
+
+// Returns the cells as written, if that is the exact value; blanks are computed.
+std::vector<Decimal> Exactness::handed_in(const LearnerNode& node, int decimals) {
+  if (!node.units.are_written()) return {};
+  std::vector<Decimal> cells = expected(node);
+  if (cells.empty()) return {};
+  const bool any_blank = std::ranges::find(node.verdicts, Verdict::blank) != node.verdicts.end();
+  const std::vector<Decimal> blanks =
+      any_blank ? worked_out(node, decimals) : std::vector<Decimal>();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (node.verdicts[i] == Verdict::wrong) {
+      cells[i] = Decimal::unknown();
+    } else if (node.verdicts[i] == Verdict::blank) {
+      cells[i] = blanks.empty() ? Decimal::unknown() : blanks[i];
+    } else if (!is_same(std::as_const(node.own.values)[i], cells[i].value(), node.units.floor)) {
+      cells[i] = Decimal::unknown();
+    }
+  }
+  return cells;
+}
+
+std::span<const Decimal> Exactness::entering(std::size_t index, int decimals) {
+  const LearnerNode& node = judgement_.nodes[index];
+  const std::pair key{index, node.step ? decimals : 0};
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  std::vector<Decimal> cells = !node.step               ? of_given(node)
+                               : node.submitted         ? handed_in(node, decimals)
+                               : node.wrong_shape_array ? std::vector<Decimal>()
+                                                        : worked_out(node, decimals);
+  return known_.emplace(key, std::move(cells)).first->second;
+}
+
+}  // namespace qkv::inline check

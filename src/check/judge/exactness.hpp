@@ -1,0 +1,39 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "check/judge/judge.hpp"
+#include "ops/numbers/decimal.hpp"
+
+namespace qkv::inline check {
+
+/// Finds cells where no rounding occurs, and their exact values: all inputs are exact, and no
+/// intermediate number has more decimals than the learner wrote. The judgement, which may still
+/// grow, and the trace must outlive it.
+class Exactness {
+ public:
+  Exactness(const Judgement& judgement, const Trace& trace)
+      : judgement_(judgement), trace_(trace) {}
+
+  /// Returns the cells of a submitted step, computed from the learner's earlier numbers with the
+  /// decimals written; empty if none is exact.
+  std::vector<Decimal> expected(const LearnerNode& node);
+
+  /// Returns the cells of a matrix as operands of later steps with so many decimals; empty if none
+  /// is exact.
+  std::span<const Decimal> entering(std::size_t node, int decimals);
+
+ private:
+  std::vector<Decimal> worked_out(const LearnerNode& node, int decimals);
+  std::vector<Decimal> of_given(const LearnerNode& node) const;
+  std::vector<Decimal> handed_in(const LearnerNode& node, int decimals);
+
+  const Judgement& judgement_;
+  const Trace& trace_;
+  std::map<std::pair<std::size_t, int>, std::vector<Decimal>> known_;
+};
+
+}  // namespace qkv::inline check
