@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "text/error.hpp"
 
 namespace qkv::inline text {
 namespace {
@@ -84,6 +87,27 @@ std::optional<std::size_t> NameIndex::place(std::string_view name) const {
 
 std::string pluralise(std::size_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+namespace {
+
+std::string replaced(std::string text, char what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at)) {
+    text.replace(at, 1, with);
+  }
+  return text;
+}
+
+}  // namespace
+
+// what() ends at the first zero byte: a message that quotes one would lose the rest.
+InputError::InputError(std::string message)
+    : std::runtime_error(replaced(std::move(message), '\0', "\\0")) {}
+
+std::string on_one_line(std::string name) { return replaced(std::move(name), '\n', "\\n"); }
+
+void refuse(std::string where, std::string_view why) {
+  throw InputError((on_one_line(std::move(where)) + ": ").append(why));
 }
 
 }  // namespace qkv::inline text
