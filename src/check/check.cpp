@@ -112,11 +112,11 @@ AnswerReport judge_answer(const Trace& trace, const CellReference& cell, const N
 
 namespace {
 
-constexpr std::string_view outcomes[] = {"correct", "wrong", "incomplete"};
+constexpr std::string_view outcomes[] = {"correct", "wrong", "undecided", "incomplete"};
 
 Verdict worst_of(const std::vector<Verdict>& verdicts) {
-  constexpr Verdict order[] = {Verdict::wrong, Verdict::carried, Verdict::rounding,
-                               Verdict::correct};
+  constexpr Verdict order[] = {Verdict::wrong, Verdict::undecided, Verdict::carried,
+                               Verdict::rounding, Verdict::correct};
   for (const Verdict verdict : order) {
     if (std::find(verdicts.begin(), verdicts.end(), verdict) != verdicts.end()) return verdict;
   }
@@ -127,8 +127,8 @@ VerdictCounts counts_of(const std::vector<Verdict>& verdicts) {
   const auto count = [&](Verdict wanted) {
     return static_cast<std::size_t>(std::count(verdicts.begin(), verdicts.end(), wanted));
   };
-  return {count(Verdict::correct), count(Verdict::rounding), count(Verdict::carried),
-          count(Verdict::wrong), count(Verdict::blank)};
+  return {count(Verdict::correct),   count(Verdict::rounding), count(Verdict::carried),
+          count(Verdict::undecided), count(Verdict::wrong),    count(Verdict::blank)};
 }
 
 // Returns the numbers as written: a mask of -1e9 stays -1e9.
@@ -248,20 +248,6 @@ std::optional<Region> region_worth_telling(const LearnerNode& node,
   return region;
 }
 
-// True if rounding in earlier steps may account for half of the numbers' size.
-bool allows_rounding(const LearnerNode& node) {
-  constexpr double clearly = 5;  // units
-  double largest = 0;
-  double off = 0;
-  for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
-    const double right = node.from_yours.values[i];
-    if (std::isfinite(right)) largest = std::max(largest, std::abs(right));
-    if (node.verdicts[i] != Verdict::rounding) continue;
-    off = std::max(off, std::abs(node.submitted->cells[i].value - right));
-  }
-  return off > clearly * node.units.largest() && 2 * off >= largest;
-}
-
 StepReport report_of(const Interpretation& interpretation, std::size_t index, const Trace& lesson) {
   const LearnerNode& node = interpretation.judgement.nodes[index];
   StepReport report;
@@ -282,9 +268,9 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, co
   report.digits = node.units.decimals;
   report.basis = node.units.basis;
   report.unit = node.units.largest();
+  report.tolerance = report.unit;
   report.accepted_convention = convention_of(interpretation, node, lesson);
   report.cells = counts_of(node.verdicts);
-  report.allows_rounding = node.step && allows_rounding(node);
   report.written = written_numbers(node);
   report.verdicts = node.verdicts;
   for (std::size_t i = 0; i < node.submitted->cells.size(); ++i) {

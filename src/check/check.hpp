@@ -18,6 +18,7 @@ struct VerdictCounts {
   std::size_t correct = 0;
   std::size_t rounding = 0;
   std::size_t carried = 0;
+  std::size_t undecided = 0;
   std::size_t wrong = 0;
   std::size_t blank = 0;
 };
@@ -49,14 +50,16 @@ struct StepReport {
   std::vector<Verdict> verdicts;              ///< one per cell; empty for a wrong shape
   Shape wrong_shape;                          ///< as submitted; only for a wrong shape
   Shape right_shape;
-  /// Unsubmitted steps before this one leave so much room for rounding that cells count as rounding
-  /// if they are off by up to half of the largest number.
-  bool allows_rounding = false;
+  double tolerance = 0;  ///< the largest that was used: `unit`, or the room of a cell beyond it
+  /// How far rounding alone may move its undecided cells; empty if there are none.
+  std::optional<double> room = {};
+  /// The fewest steps whose submission would decide them; empty if none would.
+  std::vector<std::string> decided_by = {};
   bool only_shape_differs =
       false;  ///< the numbers and their order are right; no known mistake explains more
 };
 
-enum class Outcome { correct, wrong, incomplete };
+enum class Outcome { correct, wrong, undecided, incomplete };
 
 /// The result for the forward pass alone, or for the gradients alone.
 struct PassReport {

@@ -234,12 +234,6 @@ std::string step_text(const StepReport& step, const CheckReport& report, const C
                       style);
   }
   if (step.verdict == Verdict::correct) return text;
-  if (step.allows_rounding) {
-    text += paragraph(
-        "Off by half of their size and more: rounding in steps that were not handed in may make "
-        "that, and so may a slip. More decimals, or those steps, would tell.",
-        style);
-  }
   if (step.first) {  // the mistake comes first: the grids may be long
     text += first_wrong_text(step, report.own, style) + region_text(step, report.own, style) +
             mistakes_text(step, style);

@@ -26,6 +26,7 @@ constexpr VerdictSign marks[] = {
     {Verdict::correct, "✓", "right"},
     {Verdict::rounding, "≈", "right but for rounding"},
     {Verdict::carried, "→", "follows from an earlier slip"},
+    {Verdict::undecided, "?", "undecided: rounding alone could make it"},
     {Verdict::wrong, "✗", "wrong"},
     {Verdict::blank, "·", "blank"},
 };

@@ -57,6 +57,7 @@ enum class Agreement {
   close,        ///< within the tolerance
   follows,      ///< outside it, but follows from an earlier step that differs
   differs,      ///< outside it
+  undecided,    ///< outside it, and rounding alone could have produced almost any number
   other_shape,  ///< not comparable
   only_actual,  ///< missing from the other side
   only_desired,

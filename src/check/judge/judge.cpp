@@ -16,7 +16,8 @@
 namespace qkv::inline check {
 namespace {
 
-constexpr std::string_view names[] = {"correct", "rounding", "carried", "wrong", "blank", "shape"};
+constexpr std::string_view names[] = {"correct", "rounding", "carried", "undecided",
+                                      "wrong",   "blank",    "shape"};
 
 }  // namespace
 

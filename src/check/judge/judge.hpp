@@ -13,7 +13,15 @@
 
 namespace qkv::inline check {
 
-enum class Verdict : unsigned char { correct, rounding, carried, wrong, blank, shape };
+enum class Verdict : unsigned char {
+  correct,
+  rounding,
+  carried,
+  undecided,  ///< rounding alone could have produced almost any number here
+  wrong,
+  blank,
+  shape
+};
 
 /// Returns the name of a verdict in reports: "correct", "rounding", …
 std::string_view verdict_name(Verdict verdict);
@@ -32,6 +40,8 @@ struct LearnerNode {
   Tensor own = {};                     ///< the learner's numbers; from_yours if there are none
   /// The required numbers of cells where no rounding occurs; else empty or NaN.
   std::vector<double> exact = {};
+  /// How far rounding can move each cell from `from_yours`; empty if no cell needed it.
+  std::vector<double> room = {};
   bool is_lessons = true;  ///< independent of all the learner's numbers
   /// The lesson's operands replace the learner's, because the step cannot be computed from those
   /// (for example, an id beyond the table).
