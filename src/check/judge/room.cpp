@@ -356,7 +356,7 @@ Range Room::of_step(const LearnerNode& node, const MatrixTolerance& units, Opera
 }
 
 bool is_too_wide(double room, double unit, double typical) {
-  constexpr double most_units = 3;
+  constexpr double most_units = 3 * (1 + 1e-6);  // inclusive
   constexpr double most_share = 0.1;
   return room > most_units * unit && room > most_share * typical;
 }
