@@ -301,17 +301,11 @@ void find_head(SubmittedFile& file, const Trace& trace, Submission& submission) 
   const auto [rows, columns] = shown_size(tensor, trace.token_layout);
   const bool is_one = without_leading_ones(file.written.shape, 2) == Shape{rows, columns};
   if (tensor.matrices() < 2 || !file.leading.empty() || !is_one) return;
-  std::vector<double> shown;
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    for (std::size_t i = 0; i < rows * columns; ++i) {
-      const bool turned = is_shown_transposed(tensor, trace.token_layout);
-      const std::size_t place = turned ? i % columns * rows + i / columns : i;
-      shown.push_back(tensor.values[m * rows * columns + place]);
-    }
-  }
+  const Tensor shown =
+      is_shown_transposed(tensor, trace.token_layout) ? transposed(tensor) : tensor;
   std::vector<double> misfits;
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    misfits.push_back(misfit(file.written, shown, m));
+    misfits.push_back(misfit(file.written, shown.values, m));
   }
   const auto best = std::ranges::min_element(misfits);
   if (*best > 0.5) return;
