@@ -84,7 +84,8 @@ std::string paragraph(const std::string& text, const CheckStyle& style, std::siz
   return result;
 }
 
-std::string convention_text(std::string_view id, TokenLayout lesson) {
+std::string convention_text(const StepReport& step, TokenLayout lesson) {
+  const std::string_view id = *step.accepted_convention;
   if (id == "convention.columns") {
     return fmt::format("Your tokens are {}: taken as they are.",
                        lesson == TokenLayout::rows ? "columns" : "rows");
@@ -105,6 +106,9 @@ std::string convention_text(std::string_view id, TokenLayout lesson) {
   if (id == "convention.reduction") {
     return "The loss is added up where the mean is due, or the reverse: taken as it is, with the "
            "gradients that follow it.";
+  }
+  if (id == "convention.rounded-constant") {
+    return fmt::format("You took {}; one more digit would have done.", step.rounded_constant);
   }
   return "The queries were scaled before the product: taken as it is.";
 }
@@ -295,7 +299,7 @@ std::string checked_text(const CheckReport& report, const CheckStyle& style) {
   for (const StepReport& step : report.steps) {
     text += step_text(step, report, style);
     if (step.accepted_convention && step.accepted_convention != named) {
-      text += paragraph(convention_text(*step.accepted_convention, report.own.token_layout), style);
+      text += paragraph(convention_text(step, report.own.token_layout), style);
       named = step.accepted_convention;
     }
   }
