@@ -103,11 +103,8 @@ class Judge {
         const CheckOptions& options)
       : trace_(trace), handed_(submitted), options_(options) {
     for (const SubmittedArray& matrix : submitted) {
-      // A given is copied, so its decimals are no evidence of how the learner rounds.
-      const bool is_step = trace.find_step(matrix.name) != nullptr;
-      rounding_.push_back(is_step
-                              ? OtherDecimals{most_decimals(matrix), rounded_decimals_of(matrix)}
-                              : OtherDecimals{});
+      const Step* step = trace.find_step(matrix.name);
+      rounding_.push_back(decimals_of(matrix, step ? &step->output : nullptr));
     }
   }
 
@@ -160,15 +157,16 @@ class Judge {
   OtherDecimals others_than(const SubmittedArray& submitted) const {
     OtherDecimals most;
     for (std::size_t i = 0; i < handed_.size(); ++i) {
-      if (&handed_[i] == &submitted) continue;
-      most.written = std::max(most.written, rounding_[i].written);
-      most.rounded = std::max(most.rounded, rounding_[i].rounded);
+      if (&handed_[i] != &submitted) most.add(rounding_[i]);
     }
     return most;
   }
 
   MatrixTolerance units_for(const LearnerNode& node, const SubmittedArray& matrix) const {
-    if (!node.step) return copied_tolerance(matrix, node.truth->values, options_.digits);
+    if (!node.step) {
+      return copied_tolerance(matrix, node.truth->values, others_than(*node.submitted),
+                              options_.digits);
+    }
     return matrix_tolerance(matrix, {node.from_yours.values, node.truth->values},
                             others_than(*node.submitted), options_.digits);
   }
@@ -212,6 +210,8 @@ class Judge {
       all_right = all_right && (blank || right);
     }
     if (all_right || !node.step) return;
+    // A program's unit is the floor: exactness only leaves no room.
+    if (!node.units.are_written()) node.exact = values_of(exactness_.expected(node));
     // In e-notation, cells have smaller units than the whole matrix.
     const Range range = Ranges(judgement_, trace_, exactness_, node.units).of_step(node);
     for (std::size_t i = 0; i < count; ++i) {
