@@ -315,7 +315,7 @@ TEST_CASE("a program has no room where its type holds every number") {
   };
   // A·A = [[19, 20], [8, 11]]; times B: [[2040, -681], [877, -132]]. A unit is 2040 / 128 = 15.9.
   CHECK(of("Z", {2040, -680, 880, -132}) == "cc cc");
-  CHECK(of("Z", {2040, -680, 856, -132}) == "cc wc");  // 21 off: A·A may not have been rounded
+  CHECK(of("Z", {2016, -680, 880, -132}) == "wc cc");  // 24 off: A·A may not have been rounded
   // Times C: [[7.7, 31.3], [3.5, 15.5]]. C is rounded, so there is room: a unit is 0.24.
   CHECK(of("R", {7.6875, 31.25, 3.5, 15.5}) == "cc cc");
   CHECK(of("R", {8, 31.25, 3.5, 15.5}) == "rc cc");
