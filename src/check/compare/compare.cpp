@@ -81,10 +81,11 @@ void take_verdict(StepReport report, const Trace& trace, ComparedStep& step) {
 }  // namespace
 
 void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& program,
-                   const ToleranceChoice& choice, Comparison& comparison) {
+                   const ToleranceChoice& choice, const CheckOptions& options,
+                   Comparison& comparison) {
   const Submission submission = handed_in(program, trace, choice);
   if (submission.files.empty()) return;
-  CheckReport report = check_submission(lesson, trace, submission, {});
+  CheckReport report = check_submission(lesson, trace, submission, options);
   for (ComparedStep& step : comparison.steps) {
     if (is_missing(step.agreement) || choice.of(step.name)) continue;
     const auto found = std::ranges::find(report.steps, step.name, &StepReport::step);

@@ -209,8 +209,8 @@ Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_tra
   Interpretation plain = interpret_as(trace, submission, Transposed::no, options, {});
   if (plain.wrong == 0 || options.strict) return plain;
   options.on_matrix = {};  // progress was already reported
-  Interpretation turned =
-      interpret_as(trace, submission, Transposed::yes, options, {}, plain.wrong);
+  Interpretation turned = interpret_as(trace, submission, Transposed::yes, options, {},
+                                       options.allow_columns ? plain.wrong : 0);
   if (has_square_heads(*trace, plain.submitted)) {
     Interpretation inside = interpret_as(trace, submission, Transposed::no, options, {},
                                          plain.wrong, SquareHeadAxis::inside);
