@@ -10,6 +10,7 @@
 
 #include "check/intake/layout.hpp"
 #include "check/judge/conventions.hpp"
+#include "check/judge/room.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "ops/backward_rule.hpp"
 #include "tensor/compare.hpp"
@@ -248,6 +249,27 @@ std::optional<Region> region_worth_telling(const LearnerNode& node,
   return region;
 }
 
+// Returns the largest tolerance that a cell was accepted by.
+double tolerance_used(const LearnerNode& node) {
+  double most = node.units.largest();
+  for (std::size_t i = 0; i < node.room.size(); ++i) {
+    if (node.verdicts[i] != Verdict::undecided) most = std::max(most, node.room[i]);
+  }
+  return most;
+}
+
+// Says how far rounding may move the undecided cells, and which steps would decide them.
+void report_undecided(const Interpretation& interpretation, const LearnerNode& node,
+                      StepReport& report) {
+  for (std::size_t i = 0; i < node.room.size(); ++i) {
+    if (node.verdicts[i] == Verdict::undecided) {
+      report.room = std::max(report.room.value_or(0), node.room[i]);
+    }
+  }
+  if (!report.room) return;
+  report.decided_by = Room(interpretation.judgement, *interpretation.trace).deciding_steps(node);
+}
+
 StepReport report_of(const Interpretation& interpretation, std::size_t index, const Trace& lesson) {
   const LearnerNode& node = interpretation.judgement.nodes[index];
   StepReport report;
@@ -268,9 +290,10 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, co
   report.digits = node.units.decimals;
   report.basis = node.units.basis;
   report.unit = node.units.largest();
-  report.tolerance = report.unit;
+  report.tolerance = tolerance_used(node);
   report.accepted_convention = convention_of(interpretation, node, lesson);
   report.cells = counts_of(node.verdicts);
+  report_undecided(interpretation, node, report);
   report.written = written_numbers(node);
   report.verdicts = node.verdicts;
   for (std::size_t i = 0; i < node.submitted->cells.size(); ++i) {
@@ -285,8 +308,9 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, co
   return report;
 }
 
-Outcome outcome_of(const std::optional<std::string>& first_wrong, bool complete) {
+Outcome outcome_of(const std::optional<std::string>& first_wrong, bool undecided, bool complete) {
   if (first_wrong) return Outcome::wrong;
+  if (undecided) return Outcome::undecided;
   return complete ? Outcome::correct : Outcome::incomplete;
 }
 
@@ -298,14 +322,16 @@ PassReport pass_report(const CheckReport& report, const Trace& trace, bool is_ba
     return (step && is_gradient(*step->operation)) == is_back;
   };
   bool complete = std::ranges::none_of(report.missing, is_on_it);
+  bool undecided = false;
   for (const StepReport& step : report.steps) {
     if (!is_on_it(step.step)) continue;
     ++way.handed_in;
+    undecided = undecided || step.cells.undecided > 0;
     complete = complete && step.cells.blank == 0;
     const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
     if (bad && !way.first_wrong) way.first_wrong = step.step;
   }
-  way.outcome = outcome_of(way.first_wrong, complete);
+  way.outcome = outcome_of(way.first_wrong, undecided, complete);
   return way;
 }
 
@@ -346,7 +372,9 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
     report.steps.push_back(std::move(step));
   }
   complete = complete && report.missing.empty();
-  report.outcome = outcome_of(report.first_wrong, complete);
+  const bool undecided = std::ranges::any_of(
+      report.steps, [](const StepReport& step) { return step.cells.undecided > 0; });
+  report.outcome = outcome_of(report.first_wrong, undecided, complete);
   if (options.gradients)
     report.passes = {pass_report(report, trace, false), pass_report(report, trace, true)};
   report.own = learners_trace(interpretation);

@@ -55,8 +55,20 @@ void turn_over(ComparedSide& program, ComparedStep& step) {
   step.agreement = Agreement::differs;
 }
 
+std::size_t first_undecided_place(const StepReport& report, const Trace& trace) {
+  const auto first = std::ranges::find(report.verdicts, Verdict::undecided);
+  const auto i = static_cast<std::size_t>(first - report.verdicts.begin());
+  const Tensor& tensor = report.written;
+  const std::size_t size = tensor.rows() * tensor.columns();
+  return shown_place({.name = report.step,
+                      .matrix = i / size,
+                      .row = i % size / tensor.columns(),
+                      .column = i % tensor.columns()},
+                     tensor, trace.token_layout);
+}
+
 void take_verdict(StepReport report, const Trace& trace, ComparedStep& step) {
-  step.tolerance = {.relative = 0, .absolute = report.unit};
+  step.tolerance = {.relative = 0, .absolute = report.tolerance};
   step.difference.mismatched = report.cells.wrong;
   step.difference.first.reset();
   const bool shape = report.verdict == Verdict::shape;
@@ -70,6 +82,10 @@ void take_verdict(StepReport report, const Trace& trace, ComparedStep& step) {
       step.difference.first =
           shown_place(report.first->cell, trace.at(report.step), trace.token_layout);
     }
+  } else if (report.verdict == Verdict::undecided && !misfit) {
+    step.agreement = Agreement::undecided;
+    step.difference.mismatched = report.cells.undecided;
+    step.difference.first = first_undecided_place(report, trace);
   } else if (report.verdict == Verdict::carried) {
     step.agreement = Agreement::follows;
   } else {
@@ -248,7 +264,8 @@ ComparedStep compared(const std::string& name, const ComparedSideIndex& actual,
 
 bool counts(Agreement agreement, bool both_whole) {
   if (is_missing(agreement)) return both_whole;
-  return agreement == Agreement::differs || agreement == Agreement::other_shape;
+  return agreement == Agreement::differs || agreement == Agreement::other_shape ||
+         agreement == Agreement::undecided;
 }
 
 // True if a step sets cells to -inf, by its operation or, without a lesson, by its name.

@@ -202,23 +202,68 @@ class Judge {
     const std::size_t count = node.submitted->cells.size();
     // If the floor is the unit, exactness would be no stricter.
     if (node.step && node.units.are_written() && node.units.largest() > node.units.floor) {
-      node.exact = values_of(exactness_.expected(node));
+      node.exact = values_of(room_.exactness().expected(node));
     }
-    bool all_right = true;
     for (std::size_t i = 0; i < count; ++i) {
       const bool blank = node.submitted->cells[i].is_blank();
       const bool right = node.has_number(i) && is_right(node, i);
       node.verdicts.push_back(blank ? Verdict::blank : right ? Verdict::correct : Verdict::wrong);
-      all_right = all_right && (blank || right);
     }
-    if (all_right || !node.step) return;
-    // In e-notation, cells have smaller units than the whole matrix.
-    const Range range = Ranges(judgement_, trace_, exactness_, node.units).of_step(node);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (node.verdicts[i] != Verdict::wrong || !follows(node, range, i)) continue;
+    if (node.wrong_cells() == 0 || !node.step) return;
+    const auto follow = [&](std::size_t i) {
       const bool carried = !taint.values.empty() && std::isnan(taint.values[i]);
       node.verdicts[i] = carried ? Verdict::carried : Verdict::rounding;
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+      if (node.verdicts[i] == Verdict::wrong && follows_as_it_stands(node, i)) follow(i);
     }
+    if (node.wrong_cells() == 0) return;
+    judge_by_room(node, follow);
+    if (node.wrong_cells() > 0 && has_wrong_operand(node)) judge_by_lessons_operands(node);
+  }
+
+  // A cell within the room follows, unless the room is so wide that it decides nothing.
+  template <class Follow>
+  void judge_by_room(LearnerNode& node, const Follow& follow) {
+    const Range range = room_.of_step(node, node.units);
+    const std::vector<double> typical = typical_numbers(node);
+    node.room.resize(node.verdicts.size());
+    for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
+      if (node.verdicts[i] != Verdict::wrong || !is_in_room(node, range, i)) continue;
+      const double middle = node.from_yours.values[i];
+      node.room[i] = node.units.tolerance(i) +
+                     std::max(middle - range.low.values[i], range.high.values[i] - middle);
+      const std::size_t matrix = i * typical.size() / node.verdicts.size();
+      if (is_too_wide(node.room[i], node.units.of(i), typical[matrix])) {
+        node.verdicts[i] = Verdict::undecided;
+      } else {
+        follow(i);
+      }
+    }
+  }
+
+  // Exchanged files do not make later numbers wrong: those follow from the lesson's operands.
+  void judge_by_lessons_operands(LearnerNode& node) {
+    const Range range = room_.of_step(node, node.units, Operands::lessons);
+    const std::vector<double> typical = typical_numbers(node);
+    for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
+      if (node.verdicts[i] != Verdict::wrong || node.is_exact(i)) continue;
+      if (!is_in_room(node, range, i)) continue;
+      const double middle = node.truth->values[i];
+      const double room = node.units.tolerance(i) +
+                          std::max(middle - range.low.values[i], range.high.values[i] - middle);
+      const std::size_t matrix = i * typical.size() / node.verdicts.size();
+      if (is_too_wide(room, node.units.of(i), typical[matrix])) continue;
+      node.verdicts[i] = Verdict::rounding;
+      node.room[i] = room;
+    }
+  }
+
+  bool has_wrong_operand(const LearnerNode& node) const {
+    return std::ranges::any_of(node.inputs, [&](std::size_t k) {
+      const LearnerNode& operand = judgement_.nodes[k];
+      return operand.submitted && operand.wrong_cells() > 0;
+    });
   }
 
   bool inherits(const LearnerNode& node) const {
@@ -236,17 +281,21 @@ class Judge {
     return within(x, truth, node.units.floor) || within(x, node.exact[i], node.units.floor);
   }
 
-  static bool follows(const LearnerNode& node, const Range& range, std::size_t i) {
+  // The number that the learner's own numbers give without any rounding between them.
+  static bool follows_as_it_stands(const LearnerNode& node, std::size_t i) {
     if (!node.has_number(i)) return false;
     const double x = node.own.values[i];
     if (node.is_exact(i)) return within(x, node.exact[i], node.units.floor);
-    if (std::isnan(node.from_yours.values[i]) || std::isnan(x)) {
-      return std::isnan(x) && std::isnan(node.from_yours.values[i]);
-    }
-    const double tolerance = node.units.tolerance(i);
+    return within(x, node.from_yours.values[i], node.units.tolerance(i));
+  }
+
+  static bool is_in_room(const LearnerNode& node, const Range& range, std::size_t i) {
+    if (!node.has_number(i) || node.is_exact(i)) return false;
+    const double x = node.own.values[i];
     const double low = range.low.values[i];
     const double high = range.high.values[i];
     if (std::isinf(x)) return x == low || x == high;
+    const double tolerance = node.units.tolerance(i);
     const double noise = 1e-12 * std::abs(x);  // of the sums' last bits
     return x >= low - tolerance - noise && x <= high + tolerance + noise;
   }
@@ -280,7 +329,7 @@ class Judge {
   const CheckOptions& options_;
   std::vector<OtherDecimals> rounding_;  // of each submitted matrix
   Judgement judgement_;
-  Exactness exactness_{judgement_, trace_};
+  Room room_{judgement_, trace_};
   // Each node's own numbers, NaN where wrong or carried; empty for untainted nodes.
   std::vector<Tensor> tainted_;
   std::map<std::string, std::size_t, std::less<>> index_;

@@ -1,11 +1,15 @@
 #include "check/judge/room.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 
 #include "ops/cell.hpp"
+#include "text/error.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -39,57 +43,380 @@ Range slow_range(const LearnerNode& node, const Call& call, std::span<const Boun
   return result;
 }
 
+constexpr std::size_t trial_count = 32;
+
+/// Moves numbers within their unit, differently in each trial, and the same way each time: all up,
+/// all down, all towards 0, all away from 0, else at random.
+class Mover {
+ public:
+  Mover(std::size_t trial, std::size_t node) : trial_(trial), node_(node) {}
+
+  double operator()(double x, double unit, std::size_t cell) const {
+    return std::isfinite(x) ? x + share(x, cell) * unit : x;
+  }
+
+ private:
+  // From -1 to 1.
+  double share(double x, std::size_t cell) const {
+    const double sign = x > 0 ? 1 : x < 0 ? -1 : 0;
+    switch (trial_) {
+      case 0: return 1;
+      case 1: return -1;
+      case 2: return -sign;
+      case 3: return sign;
+      default: return at_random(cell);
+    }
+  }
+
+  // SplitMix64 (Steele, Lea and Flood 2014): each number depends on its place alone, not on order.
+  double at_random(std::uint64_t cell) const {
+    constexpr std::uint64_t step = 0x9e3779b97f4a7c15;
+    std::uint64_t z = ((trial_ << 52) ^ (node_ << 36) ^ cell) * step + step;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    z ^= z >> 31;
+    return static_cast<double>(z >> 11) * 0x1p-52 - 1;
+  }
+
+  std::uint64_t trial_, node_;
+};
+
+bool is_complete(const LearnerNode& node) {
+  if (!node.submitted) return false;
+  for (std::size_t i = 0; i < node.own.values.size(); ++i) {
+    if (!node.has_number(i)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-Range Ranges::of_step(const LearnerNode& node) {
-  if (node.inputs.empty() || node.has_lessons_inputs) {  // no rounding
-    return {node.from_yours, node.from_yours};
+/// The steps that lead to a step through missing ones only, and how rounding moves them.
+class Room::Stretch {
+ public:
+  Stretch(Room& room, const MatrixTolerance& units, Operands operands, Steps cuts = {})
+      : room_(room), units_(units), operands_(operands), cuts_(std::move(cuts)) {}
+
+  /// Returns the missing steps, with numbers that may be rounded.
+  Steps missing(const LearnerNode& node);
+  /// Returns the bounds for all numbers within their unit.
+  Range bounds(const LearnerNode& node);
+  /// Returns the bounds that the trials show around the computed numbers.
+  Range trials(const LearnerNode& node);
+
+ private:
+  const LearnerNode& node_at(std::size_t index) const { return room_.judgement_.nodes[index]; }
+  const Tensor& numbers(const LearnerNode& node) const {
+    return operands_ == Operands::own ? node.own : *node.truth;
   }
-  const Call call = own_call(judgement_, trace_, node);
-  std::vector<Bounds> bounds;
+  std::span<const Decimal> exact(std::size_t index);
+  bool is_missing(std::size_t index);
+  double unit_of(const LearnerNode& node, std::size_t cell, double intermediate) const;
+  const Range& bounds_of(std::size_t index);
+  Range bounds_of_step(std::size_t index);
+  Tensor moved_given(std::size_t index, std::size_t trial) const;
+  Tensor moved_step(std::size_t index, std::size_t trial, Tensors& known);
+  const Tensor& moved(std::size_t index, std::size_t trial, Tensors& known);
+  Tensor computed(const LearnerNode& node, std::size_t trial, Tensors& known);
+  Tensors take_known(std::size_t trial);
+  void keep(std::size_t trial, Tensors known);
+  Rounding rounding() const;
+
+  Room& room_;
+  const MatrixTolerance& units_;
+  const Operands operands_;
+  const Steps cuts_;  // missing steps that count as submitted
+  std::map<std::size_t, Range> bounds_;
+};
+
+// Returns the exact cells of a matrix; none for a program, which rounds all its results to its
+// type.
+std::span<const Decimal> Room::Stretch::exact(std::size_t index) {
+  if (operands_ == Operands::lessons || !units_.are_written()) return {};
+  return room_.exactness_.entering(index, units_.decimals);
+}
+
+bool Room::Stretch::is_missing(std::size_t index) {
+  const LearnerNode& node = node_at(index);
+  if (!node.step || node.inputs.empty() || is_complete(node) || cuts_.contains(index)) return false;
+  const std::span<const Decimal> cells = exact(index);
+  return cells.empty() ||
+         !std::ranges::all_of(cells, [](const Decimal& x) { return x.is_exact(); });
+}
+
+Room::Steps Room::Stretch::missing(const LearnerNode& node) {
+  Steps found;
+  std::vector<std::size_t> open(node.inputs);
+  while (!open.empty()) {
+    const std::size_t index = open.back();
+    open.pop_back();
+    if (found.contains(index) || !is_missing(index)) continue;
+    found.insert(index);
+    open.insert(open.end(), node_at(index).inputs.begin(), node_at(index).inputs.end());
+  }
+  return found;
+}
+
+Range Room::Stretch::bounds(const LearnerNode& node) {
+  const Call call = call_with(node, room_.trace_,
+                              [&](std::size_t k) -> const Tensor& { return numbers(node_at(k)); });
+  std::vector<Bounds> inputs;
   for (const std::size_t input : node.inputs) {
-    const Range& range = of_node(input);
-    bounds.push_back({&range.low, &range.high});
+    const Range& range = bounds_of(input);
+    inputs.push_back({&range.low, &range.high});
   }
   const Operation& operation = *node.step->operation;
+  const Tensor& result = operands_ == Operands::own ? node.from_yours : *node.truth;
   constexpr std::size_t many_cells = 2048;
-  if (operation.range && node.from_yours.values.size() >= many_cells) {
-    if (auto range = operation.range(call, bounds, node.from_yours)) return std::move(*range);
+  if (operation.range && result.values.size() >= many_cells) {
+    if (auto range = operation.range(call, inputs, result)) return std::move(*range);
   }
-  return slow_range(node, call, bounds);
+  return slow_range(node, call, inputs);
 }
 
-const Range& Ranges::of_node(std::size_t index) {
-  const auto found = known_.find(index);
-  if (found != known_.end()) return found->second;
-  const LearnerNode& node = judgement_.nodes[index];
-  return known_.emplace(index, node.step ? of_made(index) : range_of_given(node)).first->second;
+const Range& Room::Stretch::bounds_of(std::size_t index) {
+  const auto found = bounds_.find(index);
+  if (found != bounds_.end()) return found->second;
+  const LearnerNode& node = node_at(index);
+  const bool lessons = operands_ == Operands::lessons;
+  Range range = node.step ? bounds_of_step(index)
+                : lessons ? Range{*node.truth, *node.truth}
+                          : range_of_given(node);
+  return bounds_.emplace(index, std::move(range)).first->second;
 }
 
-Range Ranges::of_made(std::size_t index) {
-  const LearnerNode& node = judgement_.nodes[index];
-  bool complete = node.submitted != nullptr;
-  for (std::size_t i = 0; complete && i < node.verdicts.size(); ++i) complete = node.has_number(i);
-  Range range = complete ? Range{node.own, node.own} : of_step(node);
-  // A program rounds all its results to its type, exact or not.
-  const std::span<const Decimal> exact = units_.are_written()
-                                             ? exactness_.entering(index, units_.decimals)
-                                             : std::span<const Decimal>();
-  const double unsubmitted = complete ? 0 : units_.unsubmitted(node.own.values);
+// The unit of a number: as submitted, or of an intermediate number.
+double Room::Stretch::unit_of(const LearnerNode& node, std::size_t cell,
+                              double intermediate) const {
+  return node.has_number(cell) ? node.units.of(cell) : intermediate;
+}
+
+Range Room::Stretch::bounds_of_step(std::size_t index) {
+  const LearnerNode& node = node_at(index);
+  const Tensor& own = numbers(node);
+  const bool is_computed = is_missing(index) && !node.has_lessons_inputs;
+  Range range = is_computed ? bounds(node) : Range{own, own};
+  const std::span<const Decimal> exact_cells = exact(index);
+  const double intermediate = node.inputs.empty() ? 0 : units_.unsubmitted(own.values);
   const std::span<double> low = range.low.values.write();
   const std::span<double> high = range.high.values.write();
   for (std::size_t i = 0; i < low.size(); ++i) {
-    const bool own = node.has_number(i);
-    if (!exact.empty() && exact[i].is_exact()) {  // no rounding occurs
-      low[i] = high[i] = exact[i].value();
+    if (!exact_cells.empty() && exact_cells[i].is_exact()) {
+      low[i] = high[i] = exact_cells[i].value();
       continue;
     }
-    const double unit = own ? node.units.of(i) : unsubmitted;
-    const double from = own ? node.own.values[i] : low[i];
-    low[i] = std::max(from - unit, std::min(from, node.step->operation->least));
-    high[i] = (own ? node.own.values[i] : high[i]) + unit;
+    if (node.has_number(i)) low[i] = high[i] = own.values[i];
+    const double unit = unit_of(node, i, intermediate);
+    low[i] = std::max(low[i] - unit, std::min(low[i], node.step->operation->least));
+    high[i] += unit;
   }
   return range;
+}
+
+// A given was copied: rounded, the learner may have used either number.
+Tensor Room::Stretch::moved_given(std::size_t index, std::size_t trial) const {
+  const LearnerNode& node = node_at(index);
+  Tensor tensor = numbers(node);
+  if (!node.submitted || operands_ == Operands::lessons) return tensor;
+  const Mover move(trial, index);
+  const std::span<double> cells = tensor.values.write();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double other = std::as_const(node.truth->values)[i];
+    if (!node.has_number(i) || node.verdicts[i] == Verdict::wrong || cells[i] == other) continue;
+    const double middle = (cells[i] + other) / 2;
+    cells[i] = move(middle, (cells[i] - other) / 2, i);
+  }
+  return tensor;
+}
+
+Tensor Room::Stretch::computed(const LearnerNode& node, std::size_t trial, Tensors& known) {
+  Call call = room_.trace_.call(*node.step);
+  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+    call.inputs[k] = &moved(node.inputs[k], trial, known);
+  }
+  try {
+    return node.step->operation->compute(call);
+  } catch (const InputError&) {  // impossible with such numbers
+    return numbers(node);
+  }
+}
+
+Tensor Room::Stretch::moved_step(std::size_t index, std::size_t trial, Tensors& known) {
+  const LearnerNode& node = node_at(index);
+  const Tensor& own = numbers(node);
+  const bool is_computed = is_missing(index) && !node.has_lessons_inputs;
+  Tensor tensor = is_computed ? computed(node, trial, known) : own;
+  if (node.inputs.empty()) return tensor;
+  const Mover move(trial, index);
+  const std::span<const Decimal> exact_cells = exact(index);
+  const double intermediate = units_.unsubmitted(own.values);
+  const std::span<double> cells = tensor.values.write();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (!exact_cells.empty() && exact_cells[i].is_exact()) {
+      cells[i] = exact_cells[i].value();
+      continue;
+    }
+    const double from = node.has_number(i) ? std::as_const(own.values)[i] : cells[i];
+    cells[i] = std::max(move(from, unit_of(node, i, intermediate), i),
+                        std::min(from, node.step->operation->least));
+  }
+  return tensor;
+}
+
+const Tensor& Room::Stretch::moved(std::size_t index, std::size_t trial, Tensors& known) {
+  const auto found = known.find(index);
+  if (found != known.end()) return found->second;
+  Tensor tensor = node_at(index).step ? moved_step(index, trial, known) : moved_given(index, trial);
+  return known.emplace(index, std::move(tensor)).first->second;
+}
+
+Room::Rounding Room::Stretch::rounding() const {
+  const bool written = units_.are_written();
+  return {written,          written ? units_.unsubmitted({}) : 0,
+          units_.precision, units_.rounded.value_or(-1),
+          units_.decimals,  operands_};
+}
+
+// Matrices with the same rounding share the trials of the steps before them.
+Room::Tensors Room::Stretch::take_known(std::size_t trial) {
+  if (!cuts_.empty()) return {};
+  std::vector<Tensors>& all = room_.trials_[rounding()];
+  all.resize(trial_count);
+  for (const auto& [index, tensor] : all[trial]) room_.kept_ -= tensor.values.size();
+  return std::exchange(all[trial], {});
+}
+
+void Room::Stretch::keep(std::size_t trial, Tensors known) {
+  constexpr std::size_t most = std::size_t{1} << 24;
+  std::size_t count = 0;
+  for (const auto& [index, tensor] : known) count += tensor.values.size();
+  if (!cuts_.empty() || room_.kept_ + count > most) return;
+  room_.kept_ += count;
+  room_.trials_[rounding()][trial] = std::move(known);
+}
+
+Range Room::Stretch::trials(const LearnerNode& node) {
+  const Tensor& middle = operands_ == Operands::own ? node.from_yours : *node.truth;
+  std::vector<double> squares(middle.values.size());
+  std::vector<double> largest(squares.size());
+  for (std::size_t trial = 0; trial < trial_count; ++trial) {
+    Tensors known = take_known(trial);
+    const Tensor result = computed(node, trial, known);
+    for (std::size_t i = 0; i < squares.size(); ++i) {
+      const double x = result.values[i];
+      const double y = middle.values[i];
+      const double move = x == y || (std::isnan(x) && std::isnan(y)) ? 0 : std::abs(x - y);
+      squares[i] += move * move;
+      largest[i] = std::isnan(move) ? infinity : std::max(largest[i], move);
+    }
+    keep(trial, std::move(known));
+  }
+  constexpr double spreads = 4;
+  Range range{middle, middle};
+  const std::span<double> low = range.low.values.write();
+  const std::span<double> high = range.high.values.write();
+  for (std::size_t i = 0; i < low.size(); ++i) {
+    const double spread = std::sqrt(squares[i] / trial_count);
+    const double effect = std::isnan(spread) ? infinity : std::max(spreads * spread, largest[i]);
+    if (!std::isfinite(low[i])) continue;
+    low[i] -= effect;
+    high[i] += effect;
+  }
+  return range;
+}
+
+namespace {
+
+// Bounds through many steps allow everything, and cost more than all trials.
+constexpr std::size_t most_bounded_cells = std::size_t{1} << 14;
+
+Range lesser(Range a, const Range& b) {
+  const std::span<double> low = a.low.values.write();
+  const std::span<double> high = a.high.values.write();
+  for (std::size_t i = 0; i < low.size(); ++i) {
+    low[i] = std::max(low[i], b.low.values[i]);
+    high[i] = std::min(high[i], b.high.values[i]);
+  }
+  return a;
+}
+
+}  // namespace
+
+Range Room::of_step(const LearnerNode& node, const MatrixTolerance& units, Operands operands) {
+  if (node.inputs.empty() || node.has_lessons_inputs) {  // no rounding
+    return {node.from_yours, node.from_yours};
+  }
+  Stretch stretch(*this, units, operands);
+  const Steps missing = stretch.missing(node);
+  if (missing.empty()) return stretch.bounds(node);
+  std::size_t cells = node.own.values.size();
+  for (const std::size_t index : missing) cells += judgement_.nodes[index].own.values.size();
+  if (cells > most_bounded_cells) return stretch.trials(node);
+  return lesser(stretch.trials(node), stretch.bounds(node));
+}
+
+bool is_too_wide(double room, double unit, double typical) {
+  constexpr double most_units = 3 * (1 + 1e-6);  // inclusive
+  constexpr double most_share = 0.1;
+  return room > most_units * unit && room > most_share * typical;
+}
+
+std::vector<double> typical_numbers(const LearnerNode& node) {
+  std::vector<double> typical;
+  for (std::size_t m = 0; m < node.truth->matrices(); ++m) {
+    double squares = 0;
+    double count = 0;
+    for (const double x : node.truth->cells(m)) {
+      if (!std::isfinite(x)) continue;
+      squares += x * x;
+      ++count;
+    }
+    typical.push_back(std::sqrt(squares / std::max(1.0, count)));
+  }
+  return typical;
+}
+
+// Tries each missing step alone, the nearest first, then all missing operands together.
+std::vector<std::string> Room::deciding_steps(const LearnerNode& node) {
+  const std::vector<double> typical = typical_numbers(node);
+  const std::size_t size = node.own.values.size() / typical.size();
+  const auto decides = [&](const Steps& cuts) {
+    Stretch stretch(*this, node.units, Operands::own, cuts);
+    const bool all = stretch.missing(node).empty();
+    const Range range = all ? stretch.bounds(node) : stretch.trials(node);
+    for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
+      if (node.verdicts[i] != Verdict::undecided) continue;
+      const double middle = node.from_yours.values[i];
+      const double unit = node.units.tolerance(i);
+      const double room =
+          std::max(middle - range.low.values[i], range.high.values[i] - middle) + unit;
+      if (is_too_wide(room, unit, typical[i / size])) return false;
+    }
+    return true;
+  };
+  const auto names_of = [&](const Steps& cuts) {
+    std::vector<std::string> names;
+    for (const std::size_t index : cuts) names.push_back(judgement_.nodes[index].name);
+    return names;
+  };
+  const Steps missing = Stretch(*this, node.units, Operands::own).missing(node);
+  constexpr std::size_t most_tries = 12;
+  std::size_t tries = 0;
+  for (auto index = missing.rbegin(); index != missing.rend() && tries < most_tries; ++index) {
+    ++tries;
+    if (decides({*index})) return names_of({*index});
+  }
+  Steps operands;
+  for (const std::size_t input : node.inputs) {
+    if (missing.contains(input)) operands.insert(input);
+  }
+  if (!decides(operands)) return {};
+  for (const std::size_t index : Steps(operands)) {
+    Steps fewer = operands;
+    fewer.erase(index);
+    if (!fewer.empty() && decides(fewer)) operands = std::move(fewer);
+  }
+  return names_of(operands);
 }
 
 }  // namespace qkv::inline check

@@ -1,6 +1,10 @@
 #pragma once
 
 #include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "check/judge/exactness.hpp"
 #include "check/judge/judge.hpp"
@@ -8,27 +12,49 @@
 
 namespace qkv::inline check {
 
-/// Bounds a step for all inputs that lie within one unit of the learner's numbers. `units` are
-/// those of the current matrix: they give the decimals of unsubmitted steps before it. All
-/// constructor arguments must outlive it.
-class Ranges {
- public:
-  Ranges(const Judgement& judgement, const Trace& trace, Exactness& exactness,
-         const MatrixTolerance& units)
-      : judgement_(judgement), trace_(trace), exactness_(exactness), units_(units) {}
+/// Whose numbers a step is computed from.
+enum class Operands { own, lessons };
 
-  /// Returns the bounds of the step's result before it is rounded.
-  Range of_step(const LearnerNode& node);
+/// Finds how far rounding can move the cells of a step. If all operands were submitted, or are
+/// exact, it bounds the step for all operands within one unit. Steps that were not submitted are
+/// also computed in 32 trials, with each number moved within its unit. The result is the lesser of
+/// the bounds and of what the trials show. The judgement, which may still grow, and the trace must
+/// outlive it.
+class Room {
+ public:
+  Room(const Judgement& judgement, const Trace& trace)
+      : judgement_(judgement), trace_(trace), exactness_(judgement, trace) {}
+
+  /// Returns the bounds of the step's result before it is rounded. `units` is the tolerance of the
+  /// matrix at hand: intermediate numbers are rounded as its numbers are.
+  Range of_step(const LearnerNode& node, const MatrixTolerance& units,
+                Operands operands = Operands::own);
+
+  /// Returns the fewest missing steps that would decide the step's undecided cells; empty if none
+  /// would.
+  std::vector<std::string> deciding_steps(const LearnerNode& node);
+
+  Exactness& exactness() { return exactness_; }
 
  private:
-  const Range& of_node(std::size_t index);
-  Range of_made(std::size_t index);
+  class Stretch;
+  using Steps = std::set<std::size_t>;
+  using Tensors = std::map<std::size_t, Tensor>;
+  // What intermediate numbers are rounded to, and whose numbers they are.
+  using Rounding = std::tuple<bool, double, Precision, int, int, Operands>;
 
   const Judgement& judgement_;
   const Trace& trace_;
-  Exactness& exactness_;
-  const MatrixTolerance& units_;
-  std::map<std::size_t, Range> known_;
+  Exactness exactness_;
+  std::map<Rounding, std::vector<Tensors>> trials_;  // the moved numbers of each trial
+  std::size_t kept_ = 0;                             // how many numbers they hold
 };
+
+/// True if a cell's room decides nothing: it exceeds three units and a tenth of `typical`, the root
+/// mean square of the right numbers of its matrix.
+bool is_too_wide(double room, double unit, double typical);
+
+/// Returns the root mean square of the right numbers of each matrix of the step.
+std::vector<double> typical_numbers(const LearnerNode& node);
 
 }  // namespace qkv::inline check

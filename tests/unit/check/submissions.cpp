@@ -87,7 +87,7 @@ CheckReport checked(const Task& task, const Texts& texts, const CheckOptions& op
 }
 
 std::string verdicts(const CheckReport& report, std::string_view step) {
-  constexpr std::string_view letters = "crawb";
+  constexpr std::string_view letters = "crauwb";
   for (const StepReport& one : report.steps) {
     if (one.step != step) continue;
     if (one.verdict == Verdict::shape) return "shape";

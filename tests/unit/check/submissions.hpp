@@ -28,8 +28,8 @@ Submission submission_of(const Texts& texts, const Trace& trace);
 /// Checks the texts as CSV files.
 CheckReport checked(const Task& task, const Texts& texts, const CheckOptions& options = {});
 
-/// The step's verdicts, row by row, a letter each: c correct, r rounding, a carried, w wrong, b
-/// blank; "shape" for a wrong shape, "not listed" where the report has no such step.
+/// The step's verdicts, row by row, a letter each: c correct, r rounding, a carried, u undecided, w
+/// wrong, b blank; "shape" for a wrong shape, "not listed" where the report has no such step.
 std::string verdicts(const CheckReport& report, std::string_view step);
 
 /// The ids named for a step, with spaces between.
