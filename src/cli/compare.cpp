@@ -209,7 +209,7 @@ int run(const CompareOptions& options, const CommonOptions& common) {
                          .all = options.all,
                          .check_command = check_command(options)}));
   }
-  return is_same(comparison) ? 0 : 1;
+  return comparison.same() ? 0 : 1;
 }
 
 // An error message, or empty if `text` is a tolerance.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <ranges>
 #include <stdexcept>
 
 #include "exposition/arithmetic.hpp"
@@ -45,14 +46,12 @@ using Steps = std::vector<const StepReport*>;
 
 // The largest of some steps' numbers: "0.9", or "0.9 at most" if they differ.
 std::string amount_text(const Steps& steps, const std::function<double(const StepReport&)>& of) {
-  std::vector<std::string> texts;
-  double largest = 0;
-  for (const StepReport* step : steps) {
-    texts.push_back(fmt::format("{:.2g}", of(*step)));
-    largest = std::max(largest, of(*step));
-  }
-  const bool differ = std::ranges::count(texts, texts.front()) < std::ssize(texts);
-  return fmt::format("{:.2g}{}", largest, differ ? " at most" : "");
+  const auto [least, most] = std::ranges::minmax(
+      steps | std::views::transform([&](const StepReport* step) { return of(*step); }));
+  const auto text = [](double x) {
+    return x >= 10 && x < 1e6 ? fmt::format("{:.0f}", x) : fmt::format("{:.2g}", x);
+  };
+  return text(most) + (text(least) == text(most) ? "" : " at most");
 }
 
 // Describes the tolerance of steps with the same basis, and its reason: "you wrote 3 decimals: a
@@ -338,9 +337,10 @@ Steps steps_that(const CheckReport& report, const Predicate& predicate) {
 // States each tolerance once, with the steps that it holds for if there are several.
 std::string tolerances_text(const CheckReport& report, const CheckStyle& style) {
   std::string text;
-  const auto groups =
-      grouped(steps_that(report, [](const StepReport& step) { return !step.verdicts.empty(); }),
-              measure_text);
+  const auto groups = grouped(
+      steps_that(report,
+                 [](const StepReport& step) { return step.cells.blank < step.verdicts.size(); }),
+      measure_text);
   for (const Steps& steps : groups) {
     const std::string says = tolerance_text(steps);
     const std::size_t room = std::max(width(says) + 30, style.width - 3);
@@ -502,15 +502,22 @@ std::vector<const StepReport*> undecided_steps(const CheckReport& report) {
 }
 
 std::string room_text(const std::vector<const StepReport*>& steps) {
-  return "rounding alone may move these cells by " +
-         amount_text(steps,
-                      [](const StepReport& step) { return step.room.value_or(step.tolerance); });
+  return "rounding alone may move these cells by " + amount_text(steps, [](const StepReport& step) {
+           return step.room.value_or(step.tolerance);
+         });
 }
 
 std::string undecided_text(const std::vector<const StepReport*>& steps, std::string_view verb,
                            const CheckStyle& style) {
+  constexpr std::size_t most = 3;
   std::string text;
+  Steps others;
+  std::size_t shown = 0;
   for (const Steps& group : grouped(steps, [](const StepReport& one) { return one.decided_by; })) {
+    if (++shown > most && style.detail != Detail::all) {
+      others.insert(others.end(), group.begin(), group.end());
+      continue;
+    }
     std::vector<std::string> by = group.front()->decided_by;
     for (std::string& name : by) name = sanitise(name);
     const std::string deciding =
@@ -519,7 +526,7 @@ std::string undecided_text(const std::vector<const StepReport*>& steps, std::str
     text += list("? undecided", names_of(group), style) +
             paragraph(fmt::format("Undecided: {}. {}", room_text(group), deciding), style);
   }
-  return text;
+  return text + list("? undecided, too", names_of(others), style);
 }
 
 std::string checked_causes(const Trace& own, const StepReport& step, const CheckStyle& style) {

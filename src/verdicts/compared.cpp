@@ -38,17 +38,6 @@ const SamenessLabel& sameness_label(Agreement agreement) {
 
 bool has_compared_numbers(const ComparedStep& step) { return step.difference.elements > 0; }
 
-Tolerance tolerance_used(const ComparedStep& step) {
-  if (!step.judged) return step.tolerance;
-  return {.relative = 0, .absolute = std::max(step.judged->unit, step.judged->tolerance)};
-}
-
-bool is_same(const Comparison& comparison) {
-  return comparison.same() && std::ranges::none_of(comparison.steps, [](const ComparedStep& step) {
-           return step.agreement == Agreement::undecided;
-         });
-}
-
 std::vector<std::string_view> coarser_types(const Comparison& comparison) {
   using Type = std::pair<ToleranceBasis, std::string_view>;
   constexpr Type types[] = {{ToleranceBasis::float64, "float64"},
@@ -122,15 +111,14 @@ namespace {
 
 /// "rtol=1e-3, atol=1e-5"
 std::string tolerance_text(const ComparedStep& step) {
-  const Tolerance used = tolerance_used(step);
-  return fmt::format("rtol={:g}, atol={:g}", used.relative, used.absolute);
+  return fmt::format("rtol={:g}, atol={:g}", step.tolerance.relative, step.tolerance.absolute);
 }
 
 // Each step of a program has its own tolerance; the text gives the largest.
 std::string judged_tolerance(const Comparison& comparison) {
   double largest = 0;
   for (const ComparedStep& step : comparison.steps) {
-    if (step.judged) largest = std::max(largest, tolerance_used(step).absolute);
+    if (step.judged) largest = std::max(largest, step.tolerance.absolute);
   }
   if (largest == 0) return {};
   return fmt::format(
@@ -389,7 +377,7 @@ std::string coarser_text(const Comparison& comparison) {
     if (types[k].empty()) continue;
     text += fmt::format("{}: its numbers are {}, which is coarser than the rest{}\n",
                         sanitise(comparison.steps[k].name), types[k],
-                        is_same(comparison) ? " (--strict: a difference)" : "");
+                        comparison.same() ? " (--strict: a difference)" : "");
   }
   return text;
 }
@@ -469,9 +457,7 @@ std::string compared_text(const Comparison& comparison, const ComparedSide& actu
   text += wrapped_lines(coarser_text(comparison), style.width);
   text += undecided_text(comparison, style);
   const std::string last = coverage_text(comparison, actual);  // one line, for scripts
-  if (!comparison.first)
-    return text + (is_same(comparison) || comparison.cut_short ? all_same_text(comparison) : "") +
-           last;
+  if (!comparison.first) return text + all_same_text(comparison) + last;
   text += first_text(comparison);
   const ComparedStep& first = comparison.steps[*comparison.first];
   if (first.judged && first.judged->cells.wrong > 0 && comparison.own) {

@@ -35,12 +35,6 @@ struct SamenessLabel {
 
 const SamenessLabel& sameness_label(Agreement agreement);
 
-/// Returns the tolerance that a step's numbers were accepted with.
-Tolerance tolerance_used(const ComparedStep& step);
-
-/// True if the sides agree. An undecided step is no agreement.
-bool is_same(const Comparison& comparison);
-
 /// Returns for each step the type of its numbers, such as "float16", if most steps of the program
 /// have a finer one; else an empty text.
 std::vector<std::string_view> coarser_types(const Comparison& comparison);

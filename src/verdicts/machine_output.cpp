@@ -238,10 +238,9 @@ Json step_json(const ComparedStep& step, const Trace& own) {
   }
   if (!has_compared_numbers(step)) return json;
   const Difference& difference = step.difference;
-  const Tolerance tolerance = tolerance_used(step);
-  json["rtol"] = tolerance.relative;
-  json["atol"] = tolerance.absolute;
-  if (tolerance.least > 0) json["least"] = tolerance.least;
+  json["rtol"] = step.tolerance.relative;
+  json["atol"] = step.tolerance.absolute;
+  if (step.tolerance.least > 0) json["least"] = step.tolerance.least;
   json["elements"] = difference.elements;
   json["mismatched"] = difference.mismatched;
   json["finite_masks"] = step.finite_masks;
@@ -278,7 +277,7 @@ std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& less
 
 std::string compared_json(const Comparison& comparison, const ComparedSide& actual,
                           const ComparedSide& desired) {
-  Json json{{"actual", actual.name}, {"desired", desired.name}, {"same", is_same(comparison)}};
+  Json json{{"actual", actual.name}, {"desired", desired.name}, {"same", comparison.same()}};
   if (!comparison.incomplete_exports.empty()) json["half_exports"] = comparison.incomplete_exports;
   json["first"] = nullptr;
   if (comparison.first) json["first"] = comparison.steps[*comparison.first].name;
