@@ -41,6 +41,7 @@ struct StepReport {
   ToleranceBasis basis = ToleranceBasis::decimals;  ///< what the tolerance is derived from
   double unit = 0;                                  ///< the largest tolerance of its cells
   std::optional<std::string> accepted_convention;   ///< "convention.columns", …
+  std::string rounded_constant = {};                ///< "√2 as 1.41", by that convention
   VerdictCounts cells;
   std::optional<FirstWrong> first;
   std::optional<Region> region;  ///< empty if the wrong cells form no block

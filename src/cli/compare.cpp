@@ -194,9 +194,8 @@ int run(const CompareOptions& options, const CommonOptions& common) {
   Comparison comparison = compare(sides.actual, sides.desired, tolerance);
   if (sides.lesson) {
     ComparedSide& program = sides.actual.is_lesson ? sides.desired : sides.actual;
-    CheckOptions rules;
-    rules.allow_columns = options.columns;
-    judge_program(sides.lesson->lesson, sides.lesson->trace, program, tolerance, rules, comparison);
+    judge_program(sides.lesson->lesson, sides.lesson->trace, program, tolerance, comparison,
+                  {.allow_columns = options.columns});
     if (options.strict) refuse_coarser_types(program.whole, comparison);
   }
   require(required_of(options), reference_side(sides.actual, sides.desired), comparison);

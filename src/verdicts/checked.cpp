@@ -110,8 +110,8 @@ std::string paragraph(const std::string& text, const CheckStyle& style, std::siz
   return result;
 }
 
-// Describes an accepted convention of some steps.
-std::string convention_text(std::string_view id, TokenLayout lesson) {
+// Describes the accepted convention of a step.
+std::string convention_text(const StepReport& step, TokenLayout lesson) {
   constexpr std::pair<std::string_view, std::string_view> texts[] = {
       {"convention.finite-mask", "A very low number stands for -inf"},
       {"convention.heads-inside", "The heads are the middle axis, or side by side"},
@@ -122,9 +122,12 @@ std::string convention_text(std::string_view id, TokenLayout lesson) {
       {"convention.lse-base", "The logarithms have base 2"},
       {"convention.reduction",
        "The loss is a sum where the mean is expected, or the reverse, and the gradients follow it"},
-      {"convention.rounded-constant", "A constant was rounded; one more digit would have done"},
       {"convention.scaled-queries", "The queries were scaled before the product"},
   };
+  const std::string& id = *step.accepted_convention;
+  if (id == "convention.rounded-constant") {
+    return fmt::format("You took {}; one more digit would have done.", step.rounded_constant);
+  }
   std::string_view says = "Your tokens are columns";
   if (lesson == TokenLayout::columns) says = "Your tokens are rows";
   for (const auto& [one, text] : texts) says = one == id ? text : says;
@@ -368,13 +371,15 @@ std::string verdict_line(const CheckReport& report, Verdict verdict, std::string
 
 std::string conventions_text(const CheckReport& report, const CheckStyle& style) {
   std::string text;
-  const Steps accepted = steps_that(
-      report, [](const StepReport& step) { return step.accepted_convention.has_value(); });
-  for (const Steps& steps :
-       grouped(accepted, [](const StepReport& step) { return *step.accepted_convention; })) {
-    const std::string says =
-        convention_text(*steps.front()->accepted_convention, report.own.token_layout);
-    text += paragraph(names_line(says + " (", names_of(steps), width(says) + 50) + ")", style, 2);
+  const auto says = [&](const StepReport& step) {
+    return convention_text(step, report.own.token_layout);
+  };
+  const auto is_accepted = [](const StepReport& step) {
+    return step.accepted_convention.has_value();
+  };
+  for (const Steps& steps : grouped(steps_that(report, is_accepted), says)) {
+    const std::string start = says(*steps.front()) + " (";
+    text += paragraph(names_line(start, names_of(steps), width(start) + 50) + ")", style, 2);
   }
   return text;
 }

@@ -152,9 +152,7 @@ def what_is_handed_in_may_be_any_number(folder):
     for form in ("csv", "npy", "txt"):
         for name, array, due in (
                 (f"S.{form}", [[5, 11], [11, 25.0]], (0, "correct", cells(correct=4))),
-                (f"S.{form}", [[NAN, 11], [11, 25.0]],
-                 (1, "wrong", cells(correct=3, wrong=1)) if form == "npy"
-                 else (0, "correct", cells(correct=3, blank=1))),
+                (f"S.{form}", [[NAN, 11], [11, 25.0]], (1, "wrong", cells(correct=3, wrong=1))),
                 (f"S.{form}", [[INF, 11], [11, -INF]], (1, "wrong", cells(correct=2, wrong=2))),
                 (f"S.{form}", [[1e308, 11], [11, -1e308]], (1, "wrong", cells(correct=2, wrong=2))),
                 (f"S.{form}", [[5e-324, 11], [11, 25]], (1, "wrong", cells(correct=3, wrong=1))),
@@ -164,10 +162,10 @@ def what_is_handed_in_may_be_any_number(folder):
             equal(verdict_of(folder, lesson, name, np.array(array, dtype=float)), due, f"{name} {array}")
 
 
-def nan_is_blank_on_paper_and_wrong_in_an_array(folder):
+def nan_is_wrong_on_paper_and_in_an_array(folder):
     lesson = written(folder, MASKED)
     nothing = np.full((2, 2), NAN)
-    equal(verdict_of(folder, lesson, "S.csv", nothing), (0, "blank", cells(blank=4)))
+    equal(verdict_of(folder, lesson, "S.csv", nothing), (1, "wrong", cells(wrong=4)))
     equal(verdict_of(folder, lesson, "S.npy", nothing), (1, "wrong", cells(wrong=4)))
 
 
@@ -233,7 +231,7 @@ CLAIMS = [
     squares_and_sums_too_large_for_a_double_are_no_zeros,
     a_number_too_large_for_a_double_is_told,
     what_is_handed_in_may_be_any_number,
-    nan_is_blank_on_paper_and_wrong_in_an_array,
+    nan_is_wrong_on_paper_and_in_an_array,
     dumps_compare_as_torch_compares_them,
     a_weight_that_is_no_number_is_told,
     the_largest_and_the_smallest_weights_give_probabilities,

@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -223,6 +224,29 @@ def its_gradients_are_checked_and_compared(folder):
     assert "are identical" in qkv.printed("compare", folder / "out" / "lesson.npz", *own)
     assert "d_h0.W_Q" in arrays
     qkv.printed("report", *own, "-o", folder / "r.html")
+
+
+def weights_gradients_are_compared_as_pytorch_stores_them(folder):
+    """Out × in and alone: without the forward pass, the lesson's own numbers are behind them."""
+    weights = gpt.random_weights(2, 24, 23, 16, "out-in", 7, "transformer.", True, False, 0.15)
+    gpt.write_safetensors(folder / "m.safetensors", weights, dtype="F64")
+    own = ("--model", folder / "m.safetensors", "--model-heads", "4", "--ids",
+           ",".join(map(str, IDS)), "--targets", "next")
+    _, _, gradients = autograd(lambda w: gpt.forward(w, IDS, 4, "out-in"), weights, IDS, "next")
+    stored = {}
+    for layer in range(2):
+        place = f"transformer.h.{layer}."
+        for ours, theirs in (("W_O", "attn.c_proj"), ("W_in", "mlp.c_fc"), ("W_out", "mlp.c_proj")):
+            stored[f"d_h{layer}.{ours}"] = gradients[place + theirs + ".weight"].numpy()
+        parts = gradients[place + "attn.c_attn.weight"].chunk(3, 0)
+        stored |= {f"d_h{layer}.W_{q}": part.numpy() for q, part in zip("QKV", parts)}
+    for type in (np.float64, np.float32):
+        np.savez(folder / "g.npz", **{name: g.astype(type) for name, g in stored.items()})
+        told = qkv.printed("compare", folder / "g.npz", *own)
+        assert "out × in" in told and "All 12 are" in told, told
+    for factor in (4, -1, 0, 1.001):
+        np.savez(folder / "g.npz", **{name: factor * g for name, g in stored.items()})
+        equal(qkv("compare", folder / "g.npz", *own).returncode, 1, f"gradients times {factor}")
 
 
 def heads_help_as_their_gradients_and_their_removal_say(folder):

@@ -97,8 +97,8 @@ void take_verdict(StepReport report, const Trace& trace, ComparedStep& step) {
 }  // namespace
 
 void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& program,
-                   const ToleranceChoice& choice, const CheckOptions& options,
-                   Comparison& comparison) {
+                   const ToleranceChoice& choice, Comparison& comparison,
+                   const CheckOptions& options) {
   const Submission submission = handed_in(program, trace, choice);
   if (submission.files.empty()) return;
   CheckReport report = check_submission(lesson, trace, submission, options);

@@ -125,7 +125,7 @@ void require(const Required& required, const ComparedSide& ours, Comparison& com
 /// Judges a program's numbers against the lesson as `check` does. `program` is one of the two
 /// sides; its parsed arrays are moved out of it. Skips steps with a requested tolerance.
 void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& program,
-                   const ToleranceChoice& choice, const CheckOptions& options,
-                   Comparison& comparison);
+                   const ToleranceChoice& choice, Comparison& comparison,
+                   const CheckOptions& options = {.allow_columns = false});
 
 }  // namespace qkv::inline check

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "check/intake/layout.hpp"
 #include "check/intake/step_names.hpp"
+#include "ops/catalogue.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
 
@@ -91,6 +93,73 @@ std::string put_heads_first(const Shape& wanted, ParsedArray& written) {
   return is_flat ? "heads side by side" : "heads inside";
 }
 
+// Returns the weights that stand in × out (PyTorch's nn.Linear stores them out × in).
+std::set<std::string> in_out_weights(const Trace& trace) {
+  std::set<std::string> names;
+  for (const Step& step : trace.steps) {
+    const bool is_linear = step.operation == &project_operation && step.of.size() > 1 &&
+                           step.options.word("layout", "in-out") == "in-out";
+    if (is_linear) names.insert("d_" + step.of[1]);
+  }
+  return names;
+}
+
+// Puts heads side by side, as one weight for all heads has them.
+Tensor with_flat_heads(const Tensor& tensor) {
+  if (tensor.rank() != 3) return tensor;
+  Tensor flat = zeros({{.name = "", .size = tensor.rows()},
+                       {.name = "", .size = tensor.matrices() * tensor.columns()}});
+  const std::span<double> cells = flat.values.write();
+  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+    for (std::size_t r = 0; r < tensor.rows(); ++r) {
+      std::ranges::copy(
+          tensor.cells(m).subspan(r * tensor.columns(), tensor.columns()),
+          cells.begin() + static_cast<std::ptrdiff_t>(r * flat.columns() + m * tensor.columns()));
+    }
+  }
+  return flat;
+}
+
+// Returns the cosine of the angle between the numbers, or 0 if there is none.
+double cosine(std::span<const double> a, std::span<const double> b) {
+  double product = 0;
+  double of_a = 0;
+  double of_b = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    product += a[i] * b[i];
+    of_a += a[i] * a[i];
+    of_b += b[i] * b[i];
+  }
+  return of_a > 0 && of_b > 0 ? product / std::sqrt(of_a * of_b) : 0;
+}
+
+// Transposes the gradients of weights if each of them is nearer so. A lone square one is no
+// evidence.
+void transpose_weight_gradients(const ComparedSideIndex& index, ComparedSide& side) {
+  std::vector<ComparedMatrix*> gradients;
+  bool is_certain = false;
+  for (ComparedMatrix& matrix : side.matrices) {
+    const ComparedMatrix* wanted = index.find(matrix.name);
+    if (wanted == nullptr || !wanted->is_weight_gradient || matrix.tensor.rank() != 2) continue;
+    const Tensor right = with_flat_heads(wanted->tensor);
+    const Tensor other = transposed(matrix.tensor);
+    const bool is_square = matrix.tensor.rows() == matrix.tensor.columns();
+    if (other.shape() != right.shape()) return;
+    if (is_square &&
+        cosine(other.values, right.values) <= cosine(matrix.tensor.values, right.values)) {
+      return;
+    }
+    is_certain = is_certain || !is_square;
+    gradients.push_back(&matrix);
+  }
+  if (!is_certain && gradients.size() < 2) return;
+  for (ComparedMatrix* matrix : gradients) {
+    permute({1, 0}, matrix->written);
+    matrix->tensor = tensor_of_written(matrix->written);
+    matrix->layout = "out × in, as PyTorch stores a weight's gradient: transposed";
+  }
+}
+
 // A map from or to an unknown name would be ignored silently, or hide a difference.
 [[noreturn]] void refuse_idle(const NameMap& map, std::string_view name, const ComparedSide& side) {
   std::vector<std::string> names;
@@ -130,10 +199,12 @@ ComparedSide compared_side(const std::string& name, const Trace& trace) {
                              .tensor = as_shown(given.tensor, trace.token_layout),
                              .is_given = true});
   }
+  const std::set<std::string> weight_gradients = in_out_weights(trace);
   for (const Step& step : trace.steps) {
     side.matrices.push_back({.name = step.name,
                              .tensor = as_shown(step.output, trace.token_layout),
-                             .hides = step.operation->hides});
+                             .hides = step.operation->hides,
+                             .is_weight_gradient = weight_gradients.contains(step.name)});
   }
   for (const ComparedMatrix& matrix : side.matrices) side.order.push_back(matrix.name);
   return side;
@@ -214,6 +285,7 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
 
 void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, ComparedSide& side) {
   const ComparedSideIndex index(other);
+  transpose_weight_gradients(index, side);
   bool has_sentence = !batch;
   for (ComparedMatrix& matrix : side.matrices) {
     const ComparedMatrix* wanted = index.find(matrix.name);
@@ -223,6 +295,7 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
     const Shape before = written.shape;
     written.shape = without_leading_ones(written.shape, shape.size());
     std::vector<std::string> said;
+    if (!matrix.layout.empty()) said.push_back(matrix.layout);
     if (batch && written.shape.size() > 1 && written.shape.size() >= shape.size() &&
         written.shape != shape && written.shape.front() >= *batch) {
       take_sentence(*batch - 1, written);

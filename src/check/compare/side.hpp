@@ -18,10 +18,11 @@ struct ComparedMatrix {
   Precision precision = Precision::float64;
   /// The number of decimals, if the numbers are decimal digits.
   std::optional<int> decimals = {};
-  bool is_given = false;     ///< a lesson's given, not a result
-  bool hides = false;        ///< a lesson's step that sets cells to -inf
-  ParsedArray written = {};  ///< a dump's array as parsed
-  std::string layout = {};   ///< how its axes were reordered; empty if they were not
+  bool is_given = false;            ///< a lesson's given, not a result
+  bool hides = false;               ///< a lesson's step that sets cells to -inf
+  bool is_weight_gradient = false;  ///< a lesson's, of a weight that stands in × out
+  ParsedArray written = {};         ///< a dump's array as parsed
+  std::string layout = {};          ///< how its axes were reordered; empty if they were not
 };
 
 /// One side of a comparison: a lesson, or a program's arrays.
@@ -74,7 +75,8 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
 
 /// Reorders the axes of a side's matrices like the other's, if only one order is possible. Heads
 /// may be inside (n × h × d), side by side (n × h·d) or stacked (h·n × d). Of a batch it takes one
-/// sentence, from 1.
+/// sentence, from 1. Gradients of weights are transposed if all of them stand out × in, as PyTorch
+/// stores them.
 void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, ComparedSide& side);
 
 /// Returns the sizes of a side's matrices, for reading files that are compared with it.

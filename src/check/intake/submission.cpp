@@ -207,8 +207,120 @@ void part_stacked(const Tensor& tensor, TokenLayout token_layout, SubmittedFile&
       fmt::format("taken for all {} matrices of {}, one below the other", count, file.name);
 }
 
+// Makes a question mark or a dash, which stands for a number to come, a blank.
+void clear_placeholders(ParsedArray& written) {
+  constexpr std::string_view placeholders[] = {"?", "-", "–", "—", "−"};
+  for (Numeral& cell : written.cells) {
+    if (cell.unread == 0) continue;
+    const std::string_view text = written.unread[cell.unread - 1U];
+    if (std::ranges::find(placeholders, text) != std::end(placeholders)) cell.unread = 0;
+  }
+}
+
+// Returns where each of the step's labels stands in the file; empty unless the file has them all.
+// Equal labels keep their order.
+std::vector<std::size_t> places_of(const std::vector<std::string>& wanted,
+                                   const std::vector<std::string>& written) {
+  std::vector<std::size_t> places;
+  std::vector<bool> taken(written.size());
+  for (std::size_t i = 0; i < wanted.size() && wanted.size() == written.size(); ++i) {
+    std::size_t k = 0;
+    while (k < written.size() && (taken[k] || written[k] != wanted[i])) ++k;
+    if (k == written.size()) return {};
+    taken[k] = true;
+    places.push_back(k);
+  }
+  return places;
+}
+
+// Puts the rows, or the columns, in the order of the step's labels, and reports labels that the
+// step does not have. A transposed matrix has the labels of `other`.
+void sort_by_labels(SubmittedFile& file, std::string_view line, const std::vector<std::string>& own,
+                    const std::vector<std::string>& other, Submission& submission) {
+  const bool are_rows = line == "row";
+  auto& written = are_rows ? file.written.row_labels : file.written.column_labels;
+  std::vector<std::size_t> places = places_of(own, written);
+  if (places.empty()) places = places_of(other, written);
+  std::vector<std::string> unknown;
+  for (const std::string& label : written) {
+    const bool is_known = std::ranges::count(own, label) + std::ranges::count(other, label) > 0;
+    if (!is_known && !label.empty() && places.empty()) unknown.push_back(printable(label));
+  }
+  if (!unknown.empty()) {
+    submission.notes.push_back(fmt::format("{}: {} of this lesson has no {} {}", file.file,
+                                           file.name, line, abbreviated_list(unknown)));
+  }
+  if (std::ranges::is_sorted(places)) return;
+  const Numerals cells = file.written.cells;
+  const std::size_t columns = file.written.shape[1];
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::size_t row = i / columns;
+    const std::size_t column = i % columns;
+    file.written.cells[i] =
+        are_rows ? cells[places[row] * columns + column] : cells[row * columns + places[column]];
+  }
+  submission.notes.push_back(fmt::format(
+      "{}: its {}s are in another order than the lesson's; they were put in order by their labels",
+      file.file, line));
+  written.clear();
+}
+
+void sort_by_labels(SubmittedFile& file, const Trace& trace, Submission& submission) {
+  if (file.written.shape.size() != 2) return;
+  const Tensor& tensor = trace.at(file.name);
+  const std::size_t index = matrix_index_of(file, tensor);
+  const MatrixLabels own = own_labels(tensor, index, trace.token_layout);
+  const MatrixLabels full = full_labels(tensor, index, trace.token_layout);
+  // Headings over a line that the lesson does not name are the learner's own.
+  if (!own.rows.empty()) sort_by_labels(file, "row", full.rows, full.columns, submission);
+  if (!own.columns.empty()) sort_by_labels(file, "column", full.columns, full.rows, submission);
+}
+
+// Returns how badly a file of one head's size fits a head, from 0 to 1 a cell on average, in cells
+// where heads differ; 1 if there are none.
+double misfit(const ParsedArray& written, std::span<const double> all, std::size_t head) {
+  const std::size_t size = written.cells.size();
+  double apart = 0;
+  double misfit = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double truth = all[head * size + i];
+    bool tells = false;
+    for (std::size_t k = i; k < all.size(); k += size) tells = tells || all[k] != truth;
+    const Numeral& cell = written.cells[i];
+    if (!tells || cell.is_blank()) continue;
+    apart += 1;
+    if (cell.value == truth) continue;
+    misfit += std::min(1.0, std::abs(cell.value - truth) / (2 * fineness(written, cell)));
+  }
+  return apart > 0 ? misfit / apart : 1;
+}
+
+// If a file for all heads has the size of one, each head is tried.
+void find_head(SubmittedFile& file, const Trace& trace, Submission& submission) {
+  const Tensor& tensor = trace.at(file.name);
+  const auto [rows, columns] = shown_size(tensor, trace.token_layout);
+  const bool is_one = without_leading_ones(file.written.shape, 2) == Shape{rows, columns};
+  if (tensor.matrices() < 2 || !file.leading.empty() || !is_one) return;
+  const Tensor shown =
+      is_shown_transposed(tensor, trace.token_layout) ? transposed(tensor) : tensor;
+  std::vector<double> misfits;
+  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+    misfits.push_back(misfit(file.written, shown.values, m));
+  }
+  const auto best = std::ranges::min_element(misfits);
+  if (*best > 0.5) return;
+  const auto head = static_cast<std::size_t>(best - misfits.begin());
+  file.leading = leading_index(tensor, head);
+  file.written.shape = {rows, columns};
+  submission.notes.push_back(fmt::format("{}: it has the size of one matrix; taken for {} of {}",
+                                         file.file, matrix_name(tensor, head), file.name));
+}
+
 void take_matrix(SubmittedFile file, const Trace& trace, Submission& submission) {
+  clear_placeholders(file.written);
   part_stacked(trace.at(file.name), trace.token_layout, file);
+  find_head(file, trace, submission);
+  sort_by_labels(file, trace, submission);
   if (!file.written.remark.empty()) {
     submission.notes.push_back(fmt::format("{}: {}", file.file, file.written.remark));
   }
@@ -352,6 +464,13 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
                                        "step, as in {}",
                                        path.string(), example_file(last, trace.at(last)))
                          : submission.notes.front());
+  }
+  const auto is_attempted = [](const Numeral& cell) { return !cell.is_blank(); };
+  if (std::ranges::none_of(submission.files, [&](const SubmittedFile& file) {
+        return std::ranges::any_of(file.written.cells, is_attempted);
+      })) {
+    throw InputError(
+        fmt::format("{}: there is no number in it, so there is nothing to check", path.string()));
   }
   note_doubt(path, submission);
   return submission;

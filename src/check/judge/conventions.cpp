@@ -1,5 +1,7 @@
 #include "check/judge/conventions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -98,6 +100,73 @@ std::vector<EquivalentUnits> in_equivalent_units(const Recipe& recipe) {
 
 namespace {
 
+// Returns the number that a step divides by, or its forward step if it is a gradient; else 0.
+double divisor_of(const Recipe& recipe, const StepRecipe& step, const Trace& trace) {
+  for (const StepRecipe& forward : recipe.steps) {
+    const std::optional<EquivalentPlacement>& other = forward.operation->equivalent_placement;
+    if (!other || (forward.name != step.name && !goes_back_through(step, forward))) continue;
+    return other->there(trace.call(*trace.find_step(forward.name))).number("by", 0);
+  }
+  return 0;
+}
+
+struct Constant {
+  std::string name;
+  double value = 0;
+  std::vector<StepRecipe> (*rounded)(const StepRecipe& step, double to) = nullptr;
+};
+
+std::vector<StepRecipe> divided_by(const StepRecipe& step, double to) {
+  StepRecipe other = step;
+  other.options.set("by", to);
+  return {other};
+}
+
+// Powers of `to` instead of e: to^x = e^(x · ln to).
+std::vector<StepRecipe> with_base(const StepRecipe& step, double to) {
+  StepRecipe other = step;
+  other.of.front() = step.name + ".before";
+  return {divided(other.of.front(), step.of.front(), 1 / std::log(to)), other};
+}
+
+// A logarithm to base 2, times ln 2.
+std::vector<StepRecipe> times_ln_2(const StepRecipe& step, double to) {
+  StepRecipe other = step;
+  other.name += ".before";
+  return {other, divided(step.name, other.name, std::numbers::ln2 / to)};
+}
+
+Constant constant_of(const Recipe& recipe, const StepRecipe& step, const Trace& trace) {
+  const bool has_powers = step.operation == &softmax_operation || step.operation == &exp_operation;
+  if (has_powers && step.of.size() == 1) return {"e", std::numbers::e, with_base};
+  if (step.operation == &log_sum_exp_operation) return {"ln 2", std::numbers::ln2, times_ln_2};
+  const double divisor = divisor_of(recipe, step, trace);
+  const double inside = std::round(divisor * divisor);
+  const bool is_root = std::abs(divisor * divisor - inside) < 1e-9;
+  return {is_root ? fmt::format("√{}", inside) : fmt::format("{}", divisor), divisor, divided_by};
+}
+
+}  // namespace
+
+std::vector<RoundedConstant> rounded_constants(const Recipe& recipe, std::size_t index,
+                                               const Trace& trace, int decimals) {
+  const StepRecipe& step = recipe.steps[index];
+  const auto [name, value, with] = constant_of(recipe, step, trace);
+  if (!(value > 0)) return {};
+  constexpr int more = 2;  // a constant with more digits than the matrix is no worse
+  const int two_digits = std::max(0, 1 - static_cast<int>(std::floor(std::log10(value))));
+  const int from = std::max(decimals, two_digits);
+  std::vector<RoundedConstant> results;
+  for (int places = from; places <= from + more; ++places) {
+    const double to = rounded(value, places);
+    if (std::abs(to - value) < 1e-9) break;
+    results.push_back({fmt::format("{} as {:.{}f}", name, to, places), with(step, to)});
+  }
+  return results;
+}
+
+namespace {
+
 // Returns the index of each of the lesson's columns in the other pairing.
 std::vector<std::size_t> other_places(const Call& rope, std::size_t columns) {
   const RopeOptions options = RopeOptions::of(rope);
@@ -113,12 +182,20 @@ std::vector<std::size_t> other_places(const Call& rope, std::size_t columns) {
   return places;
 }
 
-// Returns rotated queries, keys and their caches, with the steps that rotated them.
+// True if each row of the result is a row of an operand, perhaps times a constant.
+bool keeps_columns(const Step& step) {
+  constexpr const Operation* keepers[] = {&append_operation, &repeat_kv_operation, &take_operation,
+                                          &scale_operation};
+  return std::ranges::find(keepers, step.operation) != std::end(keepers) &&
+         !step.options.has("columns");
+}
+
+// Returns rotated queries and keys, and what keeps their columns, with the steps that rotated them.
 std::map<std::string, const Step*> turned_steps(const Trace& trace) {
   std::map<std::string, const Step*> turned;
   for (const Step& step : trace.steps) {
     if (step.operation == &rope_operation) turned.emplace(step.name, &step);
-    if (step.operation != &append_operation && step.operation != &repeat_kv_operation) continue;
+    if (!keeps_columns(step)) continue;
     for (const std::string& input : step.of) {
       if (turned.contains(input)) turned.emplace(step.name, turned.at(input));
     }
@@ -137,22 +214,23 @@ NumeralCells with_columns_from(const NumeralCells& cells, const std::vector<std:
 
 }  // namespace
 
-bool has_rope(const Trace& trace) { return !turned_steps(trace).empty(); }
+std::vector<std::string> rotated_steps(const Trace& trace) {
+  std::vector<std::string> names;
+  for (const auto& [name, rope] : turned_steps(trace)) names.push_back(name);
+  return names;
+}
 
 std::vector<std::string> accept_rope_layout(const Trace& trace,
                                             std::vector<SubmittedArray>& submitted) {
   const std::map<std::string, const Step*> turned = turned_steps(trace);
   std::vector<std::string> names;
-  for (const SubmittedArray& matrix : submitted) {
-    if (matrix.fits && turned.contains(matrix.name)) names.push_back(matrix.name);
-  }
-  if (names.size() < 2) return {};
   for (SubmittedArray& matrix : submitted) {
     const auto found = turned.find(matrix.name);
     if (!matrix.fits || found == turned.end()) continue;
     const std::size_t columns = trace.at(matrix.name).columns();
     matrix.cells =
         with_columns_from(matrix.cells, other_places(trace.call(*found->second), columns));
+    names.push_back(matrix.name);
   }
   return names;
 }

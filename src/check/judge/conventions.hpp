@@ -1,6 +1,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -42,13 +43,24 @@ struct EquivalentUnits {
 /// Returns all such lessons.
 std::vector<EquivalentUnits> in_equivalent_units(const Recipe& recipe);
 
-/// True if the lesson rotates anything by its position.
-bool has_rope(const Trace& trace);
+/// A step's constant, rounded as by hand: √2 as 1.41.
+struct RoundedConstant {
+  std::string says;               ///< "√2 as 1.41"
+  std::vector<StepRecipe> steps;  ///< these replace the step; one has its name
+};
 
-/// Reorders the columns of rotated queries and keys (op rope) to the lesson's pairing, if a program
-/// has those of the other pairing, as with permuted weights. The scores are the same. Returns the
-/// reordered steps: none unless both queries and keys were submitted, since only both together are
-/// equivalent.
+/// Returns the roundings of the constant of step `index` to `decimals`, or somewhat more, but to at
+/// least two digits. The constants are √d_k where scores or their gradients are divided, e in
+/// softmax and exp, and ln 2 in log-sum-exp.
+std::vector<RoundedConstant> rounded_constants(const Recipe& recipe, std::size_t index,
+                                               const Trace& trace, int decimals);
+
+/// Returns the rotated queries and keys (op rope), and the steps that repeat or keep their columns.
+std::vector<std::string> rotated_steps(const Trace& trace);
+
+/// Reorders the columns of rotated queries and keys to the lesson's pairing, as if a program had
+/// those of the other pairing, as with permuted weights. The scores are the same. Returns the
+/// reordered steps.
 std::vector<std::string> accept_rope_layout(const Trace& trace,
                                             std::vector<SubmittedArray>& submitted);
 
@@ -57,13 +69,15 @@ struct Interpretation {
   std::shared_ptr<const Trace> trace;  ///< the lesson's, or an accepted convention's
   std::vector<SubmittedArray> submitted;
   Judgement judgement;
-  std::vector<std::string> scaled;    ///< steps changed by a convention of early scaling
-  std::vector<std::string> permuted;  ///< steps whose columns were reordered
-  bool alibi_from_end = false;        ///< ALiBi's distances counted from an end, by convention
-  std::string_view units = {};        ///< the accepted convention of other units
+  std::vector<std::string> scaled = {};    ///< steps changed by a convention of early scaling
+  std::vector<std::string> permuted = {};  ///< steps whose columns were reordered
+  bool alibi_from_end = false;             ///< ALiBi's distances counted from an end, by convention
+  std::string_view units = {};             ///< the accepted convention of other units
   std::vector<std::string> in_equivalent_units = {};  ///< the steps in those units
+  /// Steps worked with a rounded constant, each with its text: "√2 as 1.41".
+  std::map<std::string, std::string> rounded_constants = {};
   Transposed turned = Transposed::no;
-  std::size_t wrong = 0;
+  std::size_t wrong = 0;  ///< number of cells that are wrong or undecided
 };
 
 /// Returns the submission as it stands, unless a convention leaves fewer wrong cells. The lesson's

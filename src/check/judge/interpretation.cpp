@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -14,65 +15,104 @@ constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
 enum class RopeLayout { lessons, other };
 
-// Stops once `too_many` cells are wrong: such an interpretation is not better than a known one.
-Interpretation interpret_as(std::shared_ptr<const Trace> trace, const Submission& submission,
-                            Transposed turned, const CheckOptions& options,
-                            std::vector<std::string> scaled, std::size_t too_many = any_number,
-                            SquareHeadAxis square = SquareHeadAxis::first,
-                            RopeLayout layout = RopeLayout::lessons) {
-  Interpretation interpretation{.trace = std::move(trace),
-                                .submitted = {},
-                                .judgement = {},
-                                .scaled = std::move(scaled),
-                                .permuted = {},
-                                .alibi_from_end = false,
-                                .units = {},
-                                .in_equivalent_units = {},
-                                .turned = turned};
-  interpretation.submitted = normalise_layout(submission, *interpretation.trace, turned);
-  if (!options.strict && turned == Transposed::no)
-    move_heads_first(*interpretation.trace, interpretation.submitted, square);
-  if (layout == RopeLayout::other) {
-    interpretation.permuted = accept_rope_layout(*interpretation.trace, interpretation.submitted);
-    interpretation.wrong = any_number;
-    if (interpretation.permuted.empty()) return interpretation;
+// Counts a step's cells that are wrong or undecided: both speak against an interpretation.
+std::size_t unsettled(const LearnerNode& node) {
+  return node.wrong_cells() +
+         static_cast<std::size_t>(std::ranges::count(node.verdicts, Verdict::undecided));
+}
+
+// How the submitted numbers are laid out, if not as in the lesson.
+struct Layout {
+  Transposed turned = Transposed::no;
+  SquareHeadAxis square = SquareHeadAxis::first;
+  RopeLayout rope = RopeLayout::lessons;
+};
+
+// What all interpretations of a submission share.
+struct Interpreter {
+  const Lesson& lesson;
+  std::shared_ptr<const Trace> trace;  ///< the lesson's
+  const Submission& submission;
+  CheckOptions options;
+
+  // Stops once `too_many` cells are wrong: such an interpretation is not better than a known one.
+  Interpretation operator()(const Layout& layout, std::shared_ptr<const Trace> of,
+                            std::size_t too_many = any_number) const;
+};
+
+Interpretation Interpreter::operator()(const Layout& layout, std::shared_ptr<const Trace> of,
+                                       std::size_t too_many) const {
+  Interpretation result{.trace = std::move(of),
+                        .submitted = {},
+                        .judgement = {},
+                        .scaled = {},
+                        .permuted = {},
+                        .turned = layout.turned};
+  result.submitted = normalise_layout(submission, *result.trace, layout.turned);
+  if (!options.strict && layout.turned == Transposed::no)
+    move_heads_first(*result.trace, result.submitted, layout.square);
+  if (layout.rope == RopeLayout::other)
+    result.permuted = accept_rope_layout(*result.trace, result.submitted);
+  result.judgement = judge(*result.trace, result.submitted, options, too_many);
+  if (result.judgement.given_up) {
+    result.wrong = any_number;
+    return result;
   }
-  interpretation.judgement =
-      judge(*interpretation.trace, interpretation.submitted, options, too_many);
-  interpretation.wrong =
-      interpretation.judgement.given_up ? any_number : interpretation.judgement.wrong_cells();
-  return interpretation;
+  for (const LearnerNode& node : result.judgement.nodes) result.wrong += unsettled(node);
+  return result;
+}
+
+const LearnerNode* node_of(const Interpretation& interpretation, const std::string& name) {
+  const auto& nodes = interpretation.judgement.nodes;
+  const auto found = std::ranges::find(nodes, name, &LearnerNode::name);
+  return found == nodes.end() ? nullptr : &*found;
 }
 
 std::size_t wrong_in(const Interpretation& interpretation, const std::string& name) {
-  for (const LearnerNode& node : interpretation.judgement.nodes) {
-    if (node.name == name) return node.wrong_cells();
-  }
-  return 0;
+  const LearnerNode* node = node_of(interpretation, name);
+  return node ? unsettled(*node) : 0;
 }
 
-// True if most cells that distinguish the two interpretations favour the early one. They are wrong
-// in the late one, or farther from it: a single slip is no convention.
-bool is_clear(const Interpretation& late, const Interpretation& early, const std::string& name) {
-  const auto node_of = [&](const Interpretation& interpretation) {
-    return std::ranges::find_if(interpretation.judgement.nodes,
-                                [&](const LearnerNode& node) { return node.name == name; });
-  };
-  const LearnerNode& node = *node_of(late);
-  const LearnerNode& other = *node_of(early);
-  if (!node.submitted || !other.submitted) return true;
-  std::size_t apart = 0;
-  std::size_t for_early = 0;
-  for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
-    const double gap = std::abs(node.truth->values[i] - other.truth->values[i]);
-    if (node.verdicts[i] == Verdict::blank || !(gap > node.units.tolerance(i))) continue;
-    const double own = node.own.values[i];
-    const bool is_nearer =
-        std::abs(own - other.from_yours.values[i]) < std::abs(own - node.from_yours.values[i]);
-    ++apart;
-    for_early += node.verdicts[i] == Verdict::wrong || is_nearer ? 1 : 0;
+// Which of two interpretations the cells of a step favour, if their results differ there.
+struct Evidence {
+  std::size_t apart = 0;      ///< cells that distinguish the two
+  std::size_t for_other = 0;  ///< of those: wrong in the plain one, or farther from it
+};
+
+Evidence evidence_in(const Interpretation& plain, const Interpretation& other,
+                     const std::string& name) {
+  const LearnerNode* node = node_of(plain, name);
+  const LearnerNode* another = node_of(other, name);
+  Evidence evidence;
+  if (!node || !another || !node->submitted || !another->submitted) return evidence;
+  for (std::size_t i = 0; i < node->verdicts.size(); ++i) {
+    const double theirs = another->from_yours.values[i];
+    const double gap = std::abs(node->from_yours.values[i] - theirs);
+    if (node->verdicts[i] == Verdict::blank || !(gap > node->units.tolerance(i))) continue;
+    const double own = node->own.values[i];
+    const bool is_nearer = std::abs(own - theirs) < std::abs(own - node->from_yours.values[i]);
+    ++evidence.apart;
+    evidence.for_other += node->verdicts[i] == Verdict::wrong || is_nearer ? 1 : 0;
   }
-  return 2 * for_early >= apart;
+  return evidence;
+}
+
+// True if half of a step's wrong cells are right in the other interpretation, or if it has none and
+// is nearer to the other.
+bool favours(const Interpretation& other, const Interpretation& plain, const std::string& name) {
+  const std::size_t before = wrong_in(plain, name);
+  const std::size_t after = wrong_in(other, name);
+  if (before > 0) return 2 * after <= before;
+  const Evidence evidence = evidence_in(plain, other, name);
+  return after == 0 && evidence.apart > 0 && 2 * evidence.for_other > evidence.apart;
+}
+
+// True if no step has more wrong cells than before: later ones may have followed from a wrong one.
+bool contradicts_none(const Interpretation& other, const Interpretation& plain,
+                      const std::vector<std::string>& changed) {
+  return other.wrong < plain.wrong && std::ranges::all_of(changed, [&](const std::string& name) {
+           return wrong_in(other, name) <= wrong_in(plain, name);
+         });
 }
 
 // Returns the first submitted step that early scaling changes, except the scaling itself: it must
@@ -88,31 +128,11 @@ std::string first_changed(const Interpretation& interpretation, const Equivalent
   return found == scaling ? "" : *found;
 }
 
-// Counts cells that are wrong or carried.
-std::size_t cells_off(const Interpretation& interpretation) {
-  std::size_t count = 0;
-  for (const LearnerNode& node : interpretation.judgement.nodes) {
-    count += static_cast<std::size_t>(std::ranges::count(node.verdicts, Verdict::carried));
-  }
-  return count + interpretation.wrong;
-}
-
-// True if all rotated queries and keys have fewer wrong cells with the other pairing's columns. One
-// alone is a mistake.
-bool supports_permuted(const Interpretation& permuted, const Interpretation& plain) {
-  return !permuted.permuted.empty() && permuted.wrong < plain.wrong &&
-         std::ranges::all_of(permuted.permuted, [&](const std::string& name) {
-           const std::size_t before = wrong_in(plain, name);
-           return before > 0 && 2 * wrong_in(permuted, name) <= before;
-         });
-}
-
-// True if ALiBi's distances match better when counted from an end of the keys.
-bool supports_alibi(const Interpretation& counted, const Interpretation& plain,
-                    const std::vector<std::string>& changed) {
-  return counted.wrong < plain.wrong && std::ranges::all_of(changed, [&](const std::string& name) {
-           return 2 * wrong_in(counted, name) <= wrong_in(plain, name);
-         });
+// Counts the steps that are wrong in an interpretation.
+std::size_t wrong_among(const Interpretation& interpretation,
+                        const std::vector<std::string>& names) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      names, [&](const std::string& name) { return wrong_in(interpretation, name) > 0; }));
 }
 
 // Evaluates another recipe with the lesson's givens.
@@ -121,34 +141,19 @@ std::shared_ptr<const Trace> trace_of(Recipe recipe, const Trace& lesson) {
   return std::make_shared<const Trace>(evaluate_all(std::move(recipe)).trace);
 }
 
-bool is_there(const Interpretation& interpretation, const std::string& name) {
-  return std::ranges::any_of(interpretation.submitted, [&](const SubmittedArray& submitted) {
-    return submitted.name == name;
-  });
-}
-
-// True if all submitted steps that other units change match better in them.
-bool supports_units(const Interpretation& other, const Interpretation& plain,
-                    const EquivalentUnits& units) {
-  const auto is_handed = [&](const std::string& name) { return is_there(plain, name); };
-  if (units.needs_follower && std::ranges::none_of(units.following, is_handed)) return false;
-  return other.wrong < plain.wrong &&
-         std::ranges::all_of(units.changed, [&](const std::string& name) {
-           return 2 * wrong_in(other, name) <= wrong_in(plain, name) &&
-                  (wrong_in(plain, name) > 0 || !is_handed(name));
-         });
-}
-
 // Interprets the submission in other units; empty if none match better.
-std::optional<Interpretation> read_in_equivalent_units(const Lesson& lesson,
-                                                       const Trace& lesson_trace,
-                                                       const Submission& submission,
-                                                       const CheckOptions& options,
-                                                       const Interpretation& plain) {
-  for (EquivalentUnits& units : in_equivalent_units(lesson.recipe)) {
-    const auto trace = trace_of(std::move(units.recipe), lesson_trace);
-    Interpretation other = interpret_as(trace, submission, plain.turned, options, {}, plain.wrong);
-    if (!supports_units(other, plain, units)) continue;
+std::optional<Interpretation> in_other_units(const Interpreter& interpret, const Layout& layout,
+                                             const Interpretation& plain) {
+  for (EquivalentUnits& units : in_equivalent_units(interpret.lesson.recipe)) {
+    if (wrong_among(plain, units.changed) == 0) continue;
+    const auto trace = trace_of(std::move(units.recipe), *interpret.trace);
+    Interpretation other = interpret(layout, trace, plain.wrong);
+    const auto supports = [&](const std::string& name) { return favours(other, plain, name); };
+    const std::vector<std::string>& deciding =
+        units.needs_follower ? units.following : units.changed;
+    const bool is_better =
+        contradicts_none(other, plain, units.changed) && std::ranges::any_of(deciding, supports);
+    if (!is_better) continue;
     other.units = units.id;
     other.in_equivalent_units = std::move(units.changed);
     return other;
@@ -156,49 +161,206 @@ std::optional<Interpretation> read_in_equivalent_units(const Lesson& lesson,
   return {};
 }
 
+// Interprets rotated queries and keys with reordered columns; empty unless both match better so.
+// One alone is a mistake.
+std::optional<Interpretation> with_other_pairing(const Interpreter& interpret, const Layout& layout,
+                                                 const Interpretation& plain) {
+  if (wrong_among(plain, rotated_steps(*interpret.trace)) < 2) return {};
+  const Layout other{layout.turned, layout.square, RopeLayout::other};
+  Interpretation permuted = interpret(other, interpret.trace, plain.wrong);
+  const auto supports = [&](const std::string& name) {
+    return wrong_in(plain, name) > 0 && favours(permuted, plain, name);
+  };
+  const bool are_both = contradicts_none(permuted, plain, permuted.permuted) &&
+                        std::ranges::count_if(permuted.permuted, supports) > 1;
+  if (!are_both) return {};
+  return permuted;
+}
+
+// Interprets ALiBi's distances from an end of the keys; empty if neither end matches better.
+std::optional<Interpretation> with_shifted_alibi(const Interpreter& interpret, const Layout& layout,
+                                                 const Interpretation& plain) {
+  for (const EquivalentRecipe& end : alibi_from_ends(interpret.lesson.recipe, *interpret.trace)) {
+    Interpretation counted = interpret(layout, trace_of(end.recipe, *interpret.trace), plain.wrong);
+    counted.alibi_from_end = true;
+    const bool is_better = counted.wrong < plain.wrong &&
+                           std::ranges::all_of(end.changed, [&](const std::string& name) {
+                             return 2 * wrong_in(counted, name) <= wrong_in(plain, name);
+                           });
+    if (is_better) return counted;
+  }
+  return {};
+}
+
+// Interprets queries as scaled before the product; empty if no place of the scaling matches better.
+std::optional<Interpretation> with_early_scaling(const Interpreter& interpret, const Layout& layout,
+                                                 const Interpretation& plain) {
+  std::optional<Interpretation> best;
+  for (const EquivalentRecipe& early :
+       moved_step_recipes(interpret.lesson.recipe, *interpret.trace)) {
+    const std::string first = first_changed(plain, early);
+    if (wrong_in(plain, first) == 0) continue;
+    const std::size_t to_beat = best ? best->wrong : plain.wrong;
+    Interpretation other = interpret(layout, trace_of(early.recipe, *interpret.trace), to_beat);
+    other.scaled = early.changed;
+    const Evidence evidence = evidence_in(plain, other, first);
+    // A single slip is no convention.
+    const bool is_clear = 2 * evidence.for_other >= evidence.apart;
+    const bool is_better =
+        other.wrong < to_beat && 2 * wrong_in(other, first) <= wrong_in(plain, first);
+    if (is_better && is_clear) best = std::move(other);
+  }
+  return best;
+}
+
+bool is_square(const Tensor& tensor) { return tensor.rows() == tensor.columns(); }
+
+// True if enough wrong matrices could be right when transposed: two square ones, or another one.
+bool may_be_transposed(const std::vector<LearnerNode>& nodes) {
+  std::size_t squares = 0;
+  return std::ranges::any_of(nodes, [&](const LearnerNode& node) {
+    Shape shape = node.truth->shape();
+    if (shape.size() < 2 || unsettled(node) == 0) return false;
+    std::swap(shape.back(), shape[shape.size() - 2]);
+    const bool fits = !node.wrong_shape_array || node.wrong_shape_array->shape == shape;
+    return fits && (node.wrong_shape_array || (is_square(*node.truth) && ++squares > 1));
+  });
+}
+
+// What the matrices of a submission tell about it as a whole, when it is transposed.
+struct ColumnsEvidence {
+  std::size_t for_it = 0;   ///< matrices with at most half of their wrong cells left
+  std::size_t against = 0;  ///< matrices that fit only as they are
+  bool is_sure = false;     ///< two matrices show it, or one that is not square
+  bool is_whole = false;    ///< a whole wrong matrix becomes right
+};
+
+ColumnsEvidence columns_evidence(const Interpretation& turned, const Interpretation& plain) {
+  ColumnsEvidence evidence;
+  for (const LearnerNode& node : plain.judgement.nodes) {
+    const std::size_t before = unsettled(node);
+    const std::size_t after = wrong_in(turned, node.name);
+    if (before == after) continue;
+    if (2 * before <= after) ++evidence.against;
+    if (2 * after > before) continue;
+    ++evidence.for_it;
+    evidence.is_sure = evidence.is_sure || evidence.for_it > 1 || !is_square(*node.truth);
+    evidence.is_whole = evidence.is_whole || after == 0;
+  }
+  return evidence;
+}
+
 // Counts the wrong matrices of the forward pass. Gradients may be transposed for other reasons, so
 // they do not count.
 std::size_t wrong_in_forward(const Interpretation& interpretation) {
-  const auto& nodes = interpretation.judgement.nodes;
-  return static_cast<std::size_t>(std::ranges::count_if(nodes, [](const LearnerNode& node) {
-    return node.step && !is_gradient(*node.step->operation) && node.wrong_cells() > 0;
-  }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(interpretation.judgement.nodes, [](const LearnerNode& node) {
+        return node.step && !is_gradient(*node.step->operation) && unsettled(node) > 0;
+      }));
 }
 
-// Transposing everything for one transposed matrix would spoil the others. A matrix that fits only
-// as it is, or hardly fewer wrong cells, is evidence against it.
-bool is_better(const Interpretation& turned, const Interpretation& plain) {
-  const auto wrong_shape_array = [](const Interpretation& interpretation) {
-    return std::ranges::count_if(interpretation.judgement.nodes, [](const LearnerNode& node) {
-      return node.wrong_shape_array != nullptr;
-    });
-  };
-  const std::size_t nodes = turned.judgement.wrong_nodes();
-  const std::size_t plain_nodes = plain.judgement.wrong_nodes();
-  return turned.wrong < plain.wrong && wrong_in_forward(turned) <= wrong_in_forward(plain) &&
-         (nodes < plain_nodes ||
-          (nodes == plain_nodes && wrong_shape_array(turned) <= wrong_shape_array(plain) &&
-           2 * turned.wrong <= plain.wrong && cells_off(turned) < cells_off(plain)));
+// Interprets tokens as columns, in the whole submission. One transposed matrix among others is a
+// slip, and so is a square one alone.
+std::optional<Interpretation> as_columns(const Interpreter& interpret,
+                                         const Interpretation& plain) {
+  const auto& nodes = plain.judgement.nodes;
+  if (!interpret.options.allow_columns || !may_be_transposed(nodes)) return {};
+  Interpretation turned = interpret({.turned = Transposed::yes}, interpret.trace, plain.wrong);
+  if (turned.wrong >= plain.wrong || wrong_in_forward(turned) > wrong_in_forward(plain)) return {};
+  const ColumnsEvidence evidence = columns_evidence(turned, plain);
+  const bool is_enough = 2 * turned.wrong <= plain.wrong || evidence.is_whole;
+  if (!is_enough || !evidence.is_sure || evidence.against >= evidence.for_it) return {};
+  return turned;
 }
 
-// Interprets rotated queries and keys with reordered columns, or ALiBi's distances from an end.
-// Empty if neither matches better.
-std::optional<Interpretation> equivalent_recipes(
-    const Lesson& lesson, const std::shared_ptr<const Trace>& trace, const Submission& submission,
-    const CheckOptions& options, const Interpretation& plain, const Interpretation& turned) {
-  for (const Interpretation* late : {&plain, &turned}) {
-    if (!has_rope(*trace) || (late == &turned && !is_better(turned, plain))) continue;
-    Interpretation permuted = interpret_as(trace, submission, late->turned, options, {},
-                                           late->wrong, SquareHeadAxis::first, RopeLayout::other);
-    if (supports_permuted(permuted, *late)) return permuted;
+// Interprets the heads as the middle axis where there are as many heads as rows.
+std::optional<Interpretation> with_heads_inside(const Interpreter& interpret,
+                                                const Interpretation& plain) {
+  if (!has_square_heads(*interpret.trace, plain.submitted)) return {};
+  Interpretation inside =
+      interpret({.square = SquareHeadAxis::inside}, interpret.trace, plain.wrong);
+  if (inside.wrong >= plain.wrong) return {};
+  const std::size_t before = plain.judgement.wrong_nodes();
+  const std::size_t after = inside.judgement.wrong_nodes();
+  if (after > before || (after == before && 2 * inside.wrong > plain.wrong)) return {};
+  return inside;
+}
+
+// Evaluates one step from the learner's own operands, as other steps that have its name.
+Tensor result_of(const std::vector<StepRecipe>& steps, const LearnerNode& node,
+                 const Interpretation& plain) {
+  Recipe recipe{.token_layout = plain.trace->token_layout,
+                .environment = plain.trace->environment,
+                .tokens = {},
+                .givens = {},
+                .steps = steps};
+  for (const std::size_t k : node.inputs) {
+    const LearnerNode& input = plain.judgement.nodes[k];
+    const bool is_known =
+        std::ranges::find(recipe.givens, input.name, &Given::name) != recipe.givens.end();
+    if (!is_known) recipe.givens.push_back({input.name, input.own});
   }
-  for (const EquivalentRecipe& end : alibi_from_ends(lesson.recipe, *trace)) {
-    Interpretation counted = interpret_as(trace_of(end.recipe, *trace), submission, plain.turned,
-                                          options, {}, plain.wrong);
-    counted.alibi_from_end = true;
-    if (supports_alibi(counted, plain, end.changed)) return counted;
+  const Trace trace = evaluate_all(std::move(recipe)).trace;
+  const Step* step = trace.find_step(node.name);
+  return step ? step->output : Tensor{};
+}
+
+// True if all attempted cells fit the result with a rounded constant. A few slips may be left.
+bool fits(const Tensor& result, const LearnerNode& node) {
+  if (result.shape() != node.truth->shape()) return false;
+  std::size_t misfits = 0;
+  for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
+    const double own = node.own.values[i];
+    const double other = result.values[i];
+    const bool is_same = own == other || std::abs(own - other) <= node.units.tolerance(i);
+    misfits += node.verdicts[i] == Verdict::blank || is_same ? 0 : 1;
   }
-  return {};
+  const std::size_t before = unsettled(node);
+  return misfits == 0 || (2 * misfits <= before && before - misfits > 1);
+}
+
+// Gives each cell the better of two verdicts. What a rounded constant makes right is `rounding`,
+// and the lesson's numbers are still the expected ones.
+void keep_better_verdicts(const Interpretation& plain, Interpretation& rounded) {
+  rounded.wrong = 0;
+  for (LearnerNode& node : rounded.judgement.nodes) {
+    const LearnerNode* before = node_of(plain, node.name);
+    if (before) node.truth = before->truth;
+    for (std::size_t i = 0; before && i < node.verdicts.size(); ++i) {
+      const Verdict verdict = before->verdicts[i];
+      const bool was_right = verdict == Verdict::correct || verdict == Verdict::rounding;
+      if (was_right) node.verdicts[i] = verdict;
+      if (!was_right && node.verdicts[i] == Verdict::correct) node.verdicts[i] = Verdict::rounding;
+    }
+    rounded.wrong += unsettled(node);
+  }
+}
+
+// Interprets wrong steps as worked with a rounded constant; empty if none is.
+std::optional<Interpretation> with_rounded_constants(const Interpreter& interpret,
+                                                     const Layout& layout,
+                                                     const Interpretation& plain) {
+  Recipe recipe = interpret.lesson.recipe;
+  std::map<std::string, std::string> found;
+  for (std::size_t s = recipe.steps.size(); s-- > 0;) {
+    const LearnerNode* node = node_of(plain, recipe.steps[s].name);
+    if (!node || !node->submitted || unsettled(*node) == 0 || !node->units.are_written()) continue;
+    for (RoundedConstant& one :
+         rounded_constants(recipe, s, *interpret.trace, node->units.decimals)) {
+      if (!fits(result_of(one.steps, *node, plain), *node)) continue;
+      found.emplace(node->name, std::move(one.says));
+      const auto at = recipe.steps.erase(recipe.steps.begin() + static_cast<std::ptrdiff_t>(s));
+      recipe.steps.insert(at, one.steps.begin(), one.steps.end());
+      break;
+    }
+  }
+  if (found.empty()) return {};
+  Interpretation rounded =
+      interpret(layout, trace_of(std::move(recipe), *interpret.trace), plain.wrong);
+  if (rounded.wrong >= plain.wrong) return {};
+  keep_better_verdicts(plain, rounded);
+  rounded.rounded_constants = std::move(found);
+  return rounded;
 }
 
 }  // namespace
@@ -206,41 +368,25 @@ std::optional<Interpretation> equivalent_recipes(
 Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_trace,
                                    const Submission& submission, CheckOptions options) {
   const std::shared_ptr<const Trace> trace(std::shared_ptr<void>(), &lesson_trace);
-  Interpretation plain = interpret_as(trace, submission, Transposed::no, options, {});
-  if (plain.wrong == 0 || options.strict) return plain;
-  options.on_matrix = {};  // progress was already reported
-  Interpretation turned = interpret_as(trace, submission, Transposed::yes, options, {},
-                                       options.allow_columns ? plain.wrong : 0);
-  if (has_square_heads(*trace, plain.submitted)) {
-    Interpretation inside = interpret_as(trace, submission, Transposed::no, options, {},
-                                         plain.wrong, SquareHeadAxis::inside);
-    if (is_better(inside, plain)) return inside;
+  Interpreter interpret{lesson, trace, submission, std::move(options)};
+  Interpretation plain = interpret({}, trace);
+  if (plain.judgement.wrong_cells() == 0 || interpret.options.strict) return plain;
+  interpret.options.on_matrix = {};  // progress was already reported
+  Layout layout;
+  if (auto turned = as_columns(interpret, plain)) {
+    layout.turned = Transposed::yes;
+    plain = std::move(*turned);
+  } else if (auto inside = with_heads_inside(interpret, plain)) {
+    layout.square = SquareHeadAxis::inside;
+    plain = std::move(*inside);
   }
-  if (auto other = equivalent_recipes(lesson, trace, submission, options, plain, turned)) {
-    return std::move(*other);
+  constexpr std::array others = {with_other_pairing, with_shifted_alibi, in_other_units,
+                                 with_early_scaling, with_rounded_constants};
+  for (const auto other_than : others) {
+    if (plain.wrong == 0) break;
+    if (auto other = other_than(interpret, layout, plain)) return std::move(*other);
   }
-  for (const Interpretation* late : {&plain, &turned}) {
-    if (late == &turned && !is_better(turned, plain)) continue;
-    auto other = read_in_equivalent_units(lesson, lesson_trace, submission, options, *late);
-    if (other) return std::move(*other);
-  }
-  std::optional<Interpretation> best;  // among those with early scaling
-  for (const EquivalentRecipe& early : moved_step_recipes(lesson.recipe, lesson_trace)) {
-    const std::string first = first_changed(plain, early);
-    for (const Interpretation* late : {&plain, &turned}) {
-      const bool is_turned_for_nothing = late == &turned && !is_better(turned, plain);
-      if (wrong_in(*late, first) == 0 || is_turned_for_nothing) continue;
-      const auto other = trace_of(early.recipe, lesson_trace);
-      const std::size_t to_beat = best ? best->wrong : std::min(plain.wrong, turned.wrong);
-      Interpretation interpretation =
-          interpret_as(other, submission, late->turned, options, early.changed, to_beat);
-      const bool better = interpretation.wrong < to_beat &&
-                          2 * wrong_in(interpretation, first) <= wrong_in(*late, first);
-      if (better && is_clear(*late, interpretation, first)) best = std::move(interpretation);
-    }
-  }
-  if (best) return std::move(*best);
-  return is_better(turned, plain) ? std::move(turned) : std::move(plain);
+  return plain;
 }
 
 }  // namespace qkv::inline check

@@ -215,7 +215,8 @@ class Judge {
       node.verdicts[i] = carried ? Verdict::carried : Verdict::rounding;
     };
     for (std::size_t i = 0; i < count; ++i) {
-      if (node.verdicts[i] == Verdict::wrong && follows_as_it_stands(node, i)) follow(i);
+      if (node.verdicts[i] != Verdict::wrong) continue;
+      if (follows_as_it_stands(node, i) || nan_follows(judgement_, node, i)) follow(i);
     }
     if (node.wrong_cells() == 0) return;
     judge_by_room(node, follow);

@@ -77,7 +77,7 @@ Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode&
 struct CheckOptions {
   std::optional<int> digits = {};
   bool strict = false;        ///< conventions count as wrong
-  bool allow_columns = true;  ///< accept tokens as columns for the whole submission
+  bool allow_columns = true;  ///< accept tokens as columns: every matrix transposed
   bool gradients = false;     ///< report forward and backward pass separately
   /// Called twice for each of the lesson's matrices: when it is judged, and when it is reported.
   std::function<void()> on_matrix = {};

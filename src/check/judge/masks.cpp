@@ -103,6 +103,21 @@ bool expects_minus_infinity(const LearnerNode& node, std::size_t i) {
   return node.truth->values[i] == -infinity || node.from_yours.values[i] == -infinity;
 }
 
+bool nan_follows(const Judgement& judgement, const LearnerNode& node, std::size_t cell) {
+  if (!std::isnan(node.own.values[cell]) || !node.step->operation->makes_weights) return false;
+  const std::span<const double> operand = judgement.nodes[node.inputs.front()].own.values;
+  const std::size_t columns = node.own.columns();
+  const std::size_t size = node.own.rows() * columns;
+  const bool down = node.step->options.word("axis", "rows") == "columns";
+  const std::size_t step = down ? columns : 1;
+  const std::size_t start = down ? cell - cell % size + cell % columns : cell - cell % columns;
+  for (std::size_t k = 0; k < (down ? node.own.rows() : columns); ++k) {
+    if (operand.size() != node.own.values.size() || operand[start + k * step] != -infinity)
+      return false;
+  }
+  return true;
+}
+
 std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& trace,
                                       const LearnerNode& node) {
   const std::span<const double> truth = node.truth->values;

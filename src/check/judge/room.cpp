@@ -376,7 +376,8 @@ std::vector<double> typical_numbers(const LearnerNode& node) {
   return typical;
 }
 
-// Tries each missing step alone, the nearest first, then all missing operands together.
+// Tries each missing step alone, the nearest first, then all missing operands together. If even
+// those leave the room too wide, they still show whether the cell follows from them as they stand.
 std::vector<std::string> Room::deciding_steps(const LearnerNode& node) {
   const std::vector<double> typical = typical_numbers(node);
   const std::size_t size = node.own.values.size() / typical.size();
@@ -410,7 +411,7 @@ std::vector<std::string> Room::deciding_steps(const LearnerNode& node) {
   for (const std::size_t input : node.inputs) {
     if (missing.contains(input)) operands.insert(input);
   }
-  if (!decides(operands)) return {};
+  if (!decides(operands)) return names_of(operands);
   for (const std::size_t index : Steps(operands)) {
     Steps fewer = operands;
     fewer.erase(index);

@@ -30,8 +30,8 @@ class Room {
   Range of_step(const LearnerNode& node, const MatrixTolerance& units,
                 Operands operands = Operands::own);
 
-  /// Returns the fewest missing steps that would decide the step's undecided cells; empty if none
-  /// would.
+  /// Returns the fewest missing steps that would decide the step's undecided cells; empty if all
+  /// operands were submitted: then only more digits would.
   std::vector<std::string> deciding_steps(const LearnerNode& node);
 
   Exactness& exactness() { return exactness_; }

@@ -314,7 +314,7 @@ NumeralResult parse_numeral(std::string_view token, DecimalMark mark) {
   std::string_view text = token;
   const bool minus = take_sign(text);
   if (const auto value = word_value(text)) {
-    return {.numeral = {.value = minus ? -*value : *value}};
+    return {.numeral = {.value = minus ? -*value : *value, .computed = std::isnan(*value)}};
   }
   const auto parts = split_parts(text, mark == DecimalMark::comma ? ',' : '.');
   if (!parts) return {.fault = NumeralError::not_a_number};

@@ -107,8 +107,8 @@ class Writer:
 
     def matlab(self, texts):
         if self.rng.random() < 0.5:
-            return "".join("   " + "   ".join(t or "NaN" for t in row) + self.end for row in texts)
-        return "[" + "; ".join(" ".join(t or "NaN" for t in row) for row in texts) + "]" + self.end
+            return "".join("   " + "   ".join(t or "?" for t in row) + self.end for row in texts)
+        return "[" + "; ".join(" ".join(t or "?" for t in row) for row in texts) + "]" + self.end
 
 
 def printed(texts, form):
@@ -119,5 +119,5 @@ def printed(texts, form):
 
 def nested(x, comma):
     if x.ndim == 1:
-        return "[" + comma.join(t if t else "nan" for t in x) + "]"
+        return "[" + comma.join(t if t else "?" for t in x) + "]"
     return "[" + (comma.strip() + "\n ").join(nested(y, comma) for y in x) + "]"

@@ -75,7 +75,7 @@ TEST_CASE("where rounding may have made more than there is, nothing is decided")
   CHECK(verdicts(far, "d_W") == "uu uu");
   CHECK(far.outcome == Outcome::undecided);
   CHECK(far.steps.front().room > 0.05);
-  CHECK(far.steps.front().decided_by.empty());
+  CHECK(far.steps.front().decided_by == std::vector<std::string>{"d_S"});
   const auto near = checked(far_from_the_loss(), {{"d_W", "0.01,-0.01\n0.00,0.00\n"}});
   CHECK(verdicts(near, "d_W") == "cc cc");
   CHECK_FALSE(near.steps.front().room.has_value());

@@ -67,3 +67,221 @@ TEST_CASE("one of several to base 2 is a mistake") {
   CHECK(verdicts(report, "L_1") == "c c");
   CHECK(mistakes(report, "L_2") == "flash.lse-base-2");
 }
+
+namespace {
+
+const Task& with_loss() {
+  static const Task task(R"(
+title = "Two words, two classes"
+[[given]]
+name = "X"
+value = [[1, 0], [0, 2]]
+[[given]]
+name = "W"
+value = [[1, 0], [0, 1]]
+[[given]]
+name = "targets"
+value = [0, 0]
+[[step]]
+name = "logits"
+op = "project"
+of = ["X", "W"]
+[[step]]
+name = "loss"
+op = "cross_entropy"
+of = ["logits", "targets"]
+[backward]
+of = "loss"
+)");
+  return task;
+}
+
+// NumPy: -log softmax is 0.3133 and 2.1269; softmax - target is ∓0.2689 and ∓0.8808; the mean's
+// gradients are half of these.
+constexpr const char* summed = "2.440";
+constexpr const char* d_logits_of_sum = "-0.269,0.269\n-0.881,0.881";
+constexpr const char* d_W_of_sum = "-0.269,0.269\n-1.762,1.762";
+
+}  // namespace
+
+TEST_CASE("a summed loss is taken as it is with any gradients that follow it") {
+  const Texts all = {{"loss", summed}, {"d_logits", d_logits_of_sum}, {"d_W", d_W_of_sum}};
+  const qkv::CheckReport report = checked(with_loss(), all);
+  CHECK(accepted_convention(report, "loss") == "convention.reduction");
+  CHECK(verdicts(report, "loss") == "c");
+  CHECK(verdicts(report, "d_logits") == "cc cc");
+  CHECK(verdicts(report, "d_W") == "cc cc");
+  for (const std::string left_out : {"d_logits", "d_W", "loss"}) {
+    Texts some = all;
+    some.erase(left_out);
+    CHECK(checked(with_loss(), some).outcome == qkv::Outcome::incomplete);
+  }
+}
+
+TEST_CASE("a slip in a gradient does not hide that the loss is a sum") {
+  const qkv::CheckReport report = checked(
+      with_loss(),
+      {{"loss", summed}, {"d_logits", d_logits_of_sum}, {"d_W", "-0.269,0.269\n-1.762,1.962"}});
+  CHECK(verdicts(report, "loss") == "c");
+  CHECK(verdicts(report, "d_W") == "cc cw");
+}
+
+TEST_CASE("a summed loss without gradients that follow it is a mistake") {
+  CHECK(mistakes(checked(with_loss(), {{"loss", summed}}), "loss") == "cross-entropy.sum");
+  const qkv::CheckReport report =
+      checked(with_loss(), {{"loss", summed}, {"d_logits", "-0.134,0.134\n-0.440,0.440"}});
+  CHECK(mistakes(report, "loss") == "cross-entropy.sum");
+  CHECK(verdicts(report, "d_logits") == "cc cc");
+  const qkv::CheckReport reverse =
+      checked(with_loss(), {{"loss", "1.220"}, {"d_logits", d_logits_of_sum}});
+  CHECK(verdicts(reverse, "loss") == "c");
+  CHECK(verdicts(reverse, "d_logits") == "ww ww");
+}
+
+namespace {
+
+const Task& scaled() {
+  static const Task task(R"toml(
+title = "Scaling"
+[[given]]
+name = "scores"
+value = [[10, 20], [30, -40]]
+[[step]]
+name = "scaled_scores"
+op = "scale"
+of = ["scores"]
+by = "sqrt(2)"
+)toml");
+  return task;
+}
+
+std::string scaled_verdicts(const std::string& text, const qkv::CheckOptions& options = {}) {
+  return verdicts(checked(scaled(), {{"scaled_scores", text}}, options), "scaled_scores");
+}
+
+}  // namespace
+
+// 10, 20, 30 and -40 divided by 1.41.
+TEST_CASE("a root rounded to the matrix's decimals is rounding") {
+  const std::string by_1_41 = "7.09,14.18\n21.28,-28.37";
+  const qkv::CheckReport report = checked(scaled(), {{"scaled_scores", by_1_41}});
+  CHECK(verdicts(report, "scaled_scores") == "rr rr");
+  CHECK(accepted_convention(report, "scaled_scores") == "convention.rounded-constant");
+  CHECK(report.steps.front().rounded_constant == "√2 as 1.41");
+  CHECK(scaled_verdicts(by_1_41, {.strict = true}) == "ww ww");
+  CHECK(scaled_verdicts("7.09,14.18\n21.28,-27.37") == "rr rw");  // with a slip
+}
+
+TEST_CASE("no other number stands for the root") {
+  CHECK(scaled_verdicts("7.04,14.08\n21.13,-28.17") == "ww ww");      // by 1.42
+  CHECK(scaled_verdicts("7.092,14.184\n21.277,-28.369") == "ww ww");  // 1.41, three decimals
+  CHECK(scaled_verdicts("7.07,14.14\n21.21,-28.37") == "cc cw");      // in one cell only
+}
+
+namespace {
+
+const Task& rotated() {
+  static const Task task(R"(
+title = "Rotated by halves"
+[[given]]
+name = "Q"
+value = [[1, 2, 3, 4], [2, 0, 1, 3]]
+[[given]]
+name = "K"
+value = [[0, 1, 2, 5], [1, 3, 2, 1]]
+[[step]]
+name = "Q_rope"
+op = "rope"
+of = ["Q"]
+pairing = "halves"
+[[step]]
+name = "K_rope"
+op = "rope"
+of = ["K"]
+pairing = "halves"
+[[step]]
+name = "K_last"
+op = "take"
+of = ["K_rope"]
+rows = [2, 2]
+)");
+  return task;
+}
+
+// NumPy: rotated by halves, then the columns in the order 1, 3, 2, 4.
+constexpr const char* queries = "1.000,3.000,2.000,4.000\n0.239,2.223,-0.030,3.000";
+constexpr const char* keys = "0.000,2.000,1.000,5.000\n-1.143,1.922,2.990,1.030";
+constexpr const char* last_key = "-1.143,1.922,2.990,1.030";
+
+}  // namespace
+
+TEST_CASE("the other pairing's columns are taken as they are, also where they are kept") {
+  const qkv::CheckReport report =
+      checked(rotated(), {{"Q_rope", queries}, {"K_rope", keys}, {"K_last", last_key}});
+  CHECK(verdicts(report, "Q_rope") == "cccc cccc");
+  CHECK(verdicts(report, "K_last") == "cccc");
+  CHECK(accepted_convention(report, "K_last") == "convention.rope-layout");
+  CHECK(verdicts(checked(rotated(), {{"Q_rope", queries}, {"K_last", last_key}}), "K_last") ==
+        "cccc");
+}
+
+TEST_CASE("keys alone in the other pairing's columns are a mistake") {
+  const qkv::CheckReport report = checked(rotated(), {{"K_rope", keys}, {"K_last", last_key}});
+  CHECK(accepted_convention(report, "K_rope") == "none");
+  CHECK(report.outcome == qkv::Outcome::wrong);
+}
+
+namespace {
+
+const Task& projected() {
+  static const Task task(R"(
+title = "Projected"
+[[given]]
+name = "X"
+value = [[1, 2], [3, 5]]
+[[given]]
+name = "W_Q"
+value = [[1, 0, 2], [0, 1, 1]]
+[[given]]
+name = "W_K"
+value = [[1, 2], [0, 1]]
+[[step]]
+name = "Q"
+op = "project"
+of = ["X", "W_Q"]
+[[step]]
+name = "K"
+op = "project"
+of = ["X", "W_K"]
+[[step]]
+name = "S"
+op = "score"
+of = ["X", "K"]
+)");
+  return task;
+}
+
+}  // namespace
+
+// By hand: Q is 1 2 4, 3 5 11; K is 1 4, 3 11; S is 9 25, 23 64.
+TEST_CASE("tokens as columns are shown by two matrices, or by one that is not square") {
+  const auto outcome = [](const Texts& texts, const qkv::CheckOptions& options = {}) {
+    return checked(projected(), texts, options).outcome;
+  };
+  using qkv::Outcome;
+  CHECK(outcome({{"Q", "1,3\n2,5\n4,11"}}) == Outcome::incomplete);
+  CHECK(outcome({{"K", "1,3\n4,11"}, {"S", "9,23\n25,64"}}) == Outcome::incomplete);
+  CHECK(outcome({{"K", "1,3\n4,11"}}) == Outcome::wrong);
+  CHECK(outcome({{"Q", "1,3\n2,5\n4,11"}, {"S", "9,25\n23,64"}}) == Outcome::wrong);
+  CHECK(outcome({{"Q", "1,3\n2,5\n4,11"}}, {.allow_columns = false}) == Outcome::wrong);
+}
+
+TEST_CASE("NaN is wrong unless every key of its row was hidden") {
+  const qkv::CheckReport hidden = checked(
+      two_words(),
+      {{"masked_scores", "-inf,-inf\n2.9,7.64"}, {"attention_weights", "nan,nan\n0.01,0.99"}});
+  CHECK(verdicts(hidden, "attention_weights") == "aa cc");
+  const qkv::CheckReport from_nothing =
+      checked(two_words(), {{"attention_weights", "1,0\nnan,0.99"}});
+  CHECK(verdicts(from_nothing, "attention_weights") == "cc wc");
+}

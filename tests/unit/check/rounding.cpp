@@ -100,4 +100,71 @@ TEST_CASE("weights of one matrix zeroed by a mask for each head are named") {
   CHECK(mistakes(report, "attention_weights") == "softmax.mask-after");
 }
 
+// X·W = 0.1333 and Y·V = 1.333. A Y that is rounded to one decimal is off by 0.1 at most, and Z by
+// 1 more: 1.1 in all.
+std::string with_a_step_between(std::string_view v) {
+  return std::string(head) + R"(
+[[given]]
+name = 'X'
+value = [[0.1, 0.2]]
+[[given]]
+name = 'W'
+value = [[0.333], [0.5]]
+[[given]]
+name = 'V'
+value = [[)" +
+         std::string(v) + R"(]]
+[[step]]
+name = 'Y'
+op = 'matmul'
+of = ['X', 'W']
+[[step]]
+name = 'Z'
+op = 'matmul'
+of = ['Y', 'V']
+)";
+}
+
+TEST_CASE("a missing step leaves room for its rounding, and too much room decides nothing") {
+  static const Task task(with_a_step_between("10"));
+  const auto z = [&](const std::string& number) {
+    return verdicts(checked(task, {{"Z", number + "\n"}}), "Z");
+  };
+  CHECK(z("1.4") == "c");
+  CHECK(z("2.0") == "u");  // from a Y of 0.2
+  CHECK(z("2.5") == "w");
+  CHECK(z("0.0") == "w");
+  const auto report = checked(task, {{"Z", "2.0\n"}});
+  CHECK(report.outcome == Outcome::undecided);
+  CHECK(report.steps.front().room == Approx(1.1));
+  CHECK(report.steps.front().decided_by == std::vector<std::string>{"Y"});
+}
+
+TEST_CASE("the missing step that decides is submitted, and the cell is wrong") {
+  static const Task task(with_a_step_between("10"));
+  const auto report = checked(task, {{"Y", "0.1\n"}, {"Z", "2.2\n"}});
+  CHECK(verdicts(report, "Z") == "w");  // 0.1 · 10 = 1, and 1 + 1 + 0.1 < 2.2
+  CHECK(verdicts(checked(task, {{"Y", "0.1\n"}, {"Z", "1.0\n"}}), "Z") == "r");
+}
+
+TEST_CASE("the tolerance of a report is the one that was used") {
+  static const Task task(with_a_step_between("0.5"));  // Z = 0.06665; of Y at most 0.05 more
+  const auto report = checked(task, {{"Z", "0.2\n"}});
+  CHECK(verdicts(report, "Z") == "r");
+  CHECK(report.steps.front().tolerance == Approx(0.15));
+  CHECK(report.steps.front().unit == Approx(0.1));
+}
+
+TEST_CASE("files that were exchanged do not make later numbers wrong") {
+  // Q·Kᵀ of the lesson is right, though Q and K stand under each other's name.
+  const auto& task = two_words();
+  const Texts right = {{"Q", csv_of(task.trace.at("K"), 1)},
+                       {"K", csv_of(task.trace.at("Q"), 1)},
+                       {"scores", csv_of(task.trace.at("scores"), 1)}};
+  const auto report = checked(task, right);
+  CHECK(report.first_wrong == "Q");
+  const std::string scores = verdicts(report, "scores");
+  CHECK(scores.find('w') == std::string::npos);
+}
+
 }  // namespace

@@ -130,14 +130,86 @@ TEST_CASE("an array that fits no step is told with the nearest name, not with a 
 }
 
 TEST_CASE("text in a cell costs no more than that cell") {
-  const Directory directory(Files{{"K.csv", "2,2\n?,1\n"}, {"Q.csv", "5,two\n5,1\n"}});
+  const Directory directory(Files{{"K.csv", "2,2\none,1\n"}, {"Q.csv", "5,two\n5,1\n"}});
   const Submission submission = read_submission(directory.path(), two_words().trace);
   REQUIRE(submission.files.size() == 2);
   const ParsedArray& keys = submission.files[0].written;
-  CHECK(keys.unread == std::vector<std::string>{"?"});
+  CHECK(keys.unread == std::vector<std::string>{"one"});
   CHECK(keys.cells[2].unread == 1);
   CHECK(keys.cells[1].unread == 0);
   CHECK(submission.files[1].written.unread == std::vector<std::string>{"two"});
+}
+
+TEST_CASE("a question mark or a dash is a blank") {
+  const Directory directory(Files{{"K.csv", "2,?\n-,1\n"}});
+  const Submission submission = read_submission(directory.path(), two_words().trace);
+  const Numerals& cells = submission.files.front().written.cells;
+  CHECK(cells[1].is_blank());
+  CHECK(cells[2].is_blank());
+}
+
+TEST_CASE("a sheet without a single number is nothing to check") {
+  const Directory directory(Files{{"K.csv", "?,?\n?,?\n"}, {"Q.csv", ",\n,\n"}});
+  CHECK(refusal(directory.path(), two_words().trace) ==
+        directory.path().string() + ": there is no number in it, so there is nothing to check");
+}
+
+namespace {
+
+const Task& labelled() {
+  static const Task task(R"(
+title = "Labels"
+tokens = ["fat", "cat"]
+[[given]]
+name = "X"
+value = [[1, 0, 2, 1], [0, 1, 1, 3]]
+[[given]]
+name = "W_Q"
+columns = ["up", "down"]
+value = [[1, 0], [0, 1], [1, 1], [2, 1]]
+[[step]]
+name = "Q"
+op = "project"
+of = ["X", "W_Q"]
+[[step]]
+name = "halves"
+op = "split_heads"
+of = ["X"]
+heads = 2
+)");
+  return task;
+}
+
+std::vector<double> numbers(const SubmittedFile& file) {
+  std::vector<double> numbers;
+  for (const Numeral& cell : file.written.cells) numbers.push_back(cell.value);
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("rows and columns are put in the order of their labels") {
+  const Directory directory(Files{{"Q.csv", ",down,up\ncat,1,2\nfat,3,4\n"}});
+  const Submission submission = read_submission(directory.path(), labelled().trace);
+  CHECK(numbers(submission.files.front()) == std::vector<double>{4, 3, 2, 1});
+  CHECK(submission.notes.size() == 2);
+}
+
+TEST_CASE("a label that the lesson does not have is reported") {
+  const Directory directory(Files{{"Q.csv", ",up,down\nfat,1,2\ndog,3,4\n"}});
+  const Submission submission = read_submission(directory.path(), labelled().trace);
+  CHECK(numbers(submission.files.front()) == std::vector<double>{1, 2, 3, 4});
+  CHECK(submission.notes ==
+        std::vector{directory.file("Q.csv") + ": Q of this lesson has no row dog"});
+}
+
+TEST_CASE("a file for all heads that holds one is taken for that head") {
+  const Directory directory(Files{{"halves.csv", "2,1\n1,3\n"}});
+  const Submission submission = read_submission(directory.path(), labelled().trace);
+  CHECK(submission.files.front().leading == std::vector<std::size_t>{1});
+  CHECK(submission.notes ==
+        std::vector{directory.file("halves.csv") +
+                    ": it has the size of one matrix; taken for head 2 of halves"});
 }
 
 TEST_CASE("a file of words costs each of its cells, and never the submission") {

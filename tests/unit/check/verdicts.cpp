@@ -63,7 +63,7 @@ TEST_CASE("what follows from a slip is carried, not wrong") {
 }
 
 TEST_CASE("blank cells are not attempted, and leave the work incomplete") {
-  const auto report = check_two_words({{"scaled_scores", "4.03,\nnan,7.64\n"}});
+  const auto report = check_two_words({{"scaled_scores", "4.03,\n,7.64\n"}});
   CHECK(verdicts(report, "scaled_scores") == "cb bc");
   CHECK(report.outcome == Outcome::incomplete);
 }
@@ -267,8 +267,8 @@ TEST_CASE("what follows exactly from a miscopied given is carried, near it is wr
   CHECK(verdicts(checked(two_words(), miscopied), "Q") == "cw ca");
 }
 
-TEST_CASE("NaN is blank in a text and a wrong number in a binary array") {
-  CHECK(verdicts(checked(two_words(), {{"Q", "nan,2\n5,1\n"}}), "Q") == "bc cc");
+TEST_CASE("NaN is a wrong number in a text and in a binary array") {
+  CHECK(verdicts(checked(two_words(), {{"Q", "nan,2\n5,1\n"}}), "Q") == "wc cc");
   CHECK(verdicts_of({{"Q", {nan_value, 2, 5, 1}}}, Precision::float32, "Q") == "wc cc");
   CHECK(verdicts_of({{"Q", {-nan_value, 2, 5, 1}}}, Precision::float64, "Q") == "wc cc");
 }
