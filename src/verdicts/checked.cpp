@@ -85,22 +85,6 @@ bool has(const StepReport& step, std::size_t index, Verdict from, Verdict to) {
   return false;
 }
 
-std::string grid(const StepReport& step, const Trace& own, std::size_t index,
-                 const CheckStyle& style, std::size_t max_rows = 24) {
-  const std::string name = step.written.matrices() > 1
-                               ? "    " + matrix_name(step.written, index) + "\n"
-                               : std::string();
-  return name + marked_grid(step, own, index, style, max_rows);
-}
-
-std::string grids(const StepReport& step, const Trace& own, const CheckStyle& style) {
-  std::string text;
-  for (std::size_t m = 0; m < step.written.matrices(); ++m) {
-    if (has(step, m, Verdict::rounding, Verdict::wrong)) text += grid(step, own, m, style);
-  }
-  return text;
-}
-
 std::string paragraph(const std::string& text, const CheckStyle& style, std::size_t indent = 4) {
   std::string result;
   for (const std::string& line :
@@ -413,7 +397,9 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
     const StepReport& step =
         *std::ranges::find(report.steps, *report.first_wrong, &StepReport::step);
     text += fmt::format("; the first slip is in {}", sanitise(step.step));
-    if (step.mistakes.empty()) {
+    if (report.own.find_step(step.step) == nullptr) {
+      text += ", which is not the lesson's given";
+    } else if (step.mistakes.empty()) {
       text += step.verdict == Verdict::shape ? ", which has another shape"
                                              : "; no known mistake makes these numbers";
     } else if (are_alternatives(step)) {
@@ -436,41 +422,34 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
                      text);
 }
 
-// Every step with its numbers.
-std::string detailed_text(const CheckReport& report, const CheckStyle& style) {
-  std::string text;
-  for (const StepReport& step : report.steps) {
-    text += step_text(step, report, style);
-    if (step.verdicts.empty()) continue;
-    const std::string cells = grids(step, report.own, style);
-    text += cells.empty() ? "" : cells + verdict_legend(step, style);
-  }
-  return text;
-}
-
-// The wrong steps, with the cells of the first wrong matrix. `lines` are those of the other texts.
-std::string wrong_text(const CheckReport& report, const CheckStyle& style, std::ptrdiff_t lines) {
+// The wrong steps, with the cells of the first wrong matrix; or all steps with their cells. `lines`
+// are those of the other texts on the screen.
+std::string steps_text(const CheckReport& report, const CheckStyle& style, std::ptrdiff_t lines) {
   constexpr std::ptrdiff_t screen = 22;  // of 24 lines; the command and the prompt have one each
   constexpr std::ptrdiff_t around = 3;   // the column labels, what is left out, the legend
+  const bool all = style.detail == Detail::all;
   std::vector<std::string> texts;
   for (const StepReport& step : report.steps) {
     const bool is_wrong = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
-    texts.push_back(is_wrong ? step_text(step, report, style) : "");
+    texts.push_back(all || is_wrong ? step_text(step, report, style) : "");
     lines += std::ranges::count(texts.back(), '\n');
   }
-  const auto max_rows =
-      static_cast<std::size_t>(std::max<std::ptrdiff_t>(4, screen - around - lines));
+  const std::ptrdiff_t rows = all ? 24 : std::max<std::ptrdiff_t>(4, screen - around - lines);
   std::string text;
   std::size_t matrices = 0;
   for (std::size_t k = 0; k < texts.size(); ++k) {
     const StepReport& step = report.steps[k];
     text += texts[k];
+    std::string cells;
     for (std::size_t m = 0; m < step.written.matrices() && !step.verdicts.empty(); ++m) {
-      if (!has(step, m, Verdict::wrong, Verdict::wrong) || ++matrices > 1) continue;
-      text += grid(step, report.own, m, style, max_rows) + verdict_legend(step, style);
+      if (!has(step, m, all ? Verdict::rounding : Verdict::wrong, Verdict::wrong)) continue;
+      if (++matrices > 1 && !all) continue;
+      if (step.written.matrices() > 1) cells += "    " + matrix_name(step.written, m) + "\n";
+      cells += marked_grid(step, report.own, m, style, static_cast<std::size_t>(rows));
     }
+    text += cells.empty() ? "" : cells + verdict_legend(step, style);
   }
-  return matrices > 1 ? text + "  (--all shows the other wrong matrices.)\n" : text;
+  return text + (matrices > 1 && !all ? "  (--all shows the other wrong matrices.)\n" : "");
 }
 
 }  // namespace
@@ -495,11 +474,11 @@ std::string checked_arithmetic(const Trace& own, const StepReport& step, std::si
 std::string checked_text(const CheckReport& report, const CheckStyle& style) {
   const std::string passes = report.passes ? passes_text(*report.passes, style) : "";
   const std::string end = others_text(report, style) + passes + verdict_text(report, style);
-  if (style.detail == Detail::all) return detailed_text(report, style) + end;
+  if (style.detail == Detail::all) return steps_text(report, style, 0) + end;
   const std::string start =
       tolerances_text(report, style) + verdict_line(report, Verdict::correct, "right", style) +
       verdict_line(report, Verdict::rounding, "right except for rounding", style);
-  return start + wrong_text(report, style, std::ranges::count(start + end, '\n')) + end;
+  return start + steps_text(report, style, std::ranges::count(start + end, '\n')) + end;
 }
 
 std::vector<const StepReport*> undecided_steps(const CheckReport& report) {
