@@ -10,8 +10,44 @@
 #include "check/diagnose/matching.hpp"
 #include "check/diagnose/slips.hpp"
 #include "check/tolerance/precision.hpp"
+#include "ops/shape_rule.hpp"
 
 namespace qkv::inline check {
+namespace {
+
+// The operations of a step: more than a number for each cell, where products are added up along
+// the axes that the result does not have; and some for a step of any size.
+double work_of(const Call& call, const Step& step) {
+  constexpr double any_step = 3000;
+  constexpr double any_cell = 8;
+  const Form form = step.operation->form(call);
+  const Tensor& first = call.inputs.empty() ? step.output : *call.inputs[0];
+  double added = 1;
+  if (!form.operands.empty() && !is_placeholder(axis_names(form.operands[0]).first)) {
+    const auto [row, column] = axis_names(form.operands[0]);
+    const auto [left, right] = axis_names(form.output);
+    if (row != left && row != right) added *= static_cast<double>(first.rows());
+    if (column != left && column != right) added *= static_cast<double>(first.columns());
+  }
+  return any_step + static_cast<double>(step.output.values.size()) * (any_cell + added);
+}
+
+}  // namespace
+
+// Together at most 50 times the lesson's own work and what 2 seconds of one core do.
+DiagnosisBudget::DiagnosisBudget(const Trace& trace)
+    : work(trace.givens.size()), own(0), unsubmitted(0) {
+  constexpr double times = 50;
+  constexpr double one_second = 7e8;
+  double all = 0;
+  for (const Step& step : trace.steps) {
+    work.push_back(work_of(trace.call(step), step));
+    all += work.back();
+  }
+  own = WorkBudget(times * all + one_second);
+  unsubmitted = WorkBudget(one_second);
+}
+
 namespace {
 
 // The cells of a submitted matrix to compare.
@@ -224,11 +260,15 @@ std::vector<Diagnosis> told(const std::vector<Explanation>& explain_mismatch,
 
 }  // namespace
 
-std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t index) {
+std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t index,
+                                DiagnosisBudget* shared) {
   const LearnerNode& node = judgement.nodes[index];
   const Mismatch mismatch = mismatch_of(node);
+  if (shared) shared->untried = 0;
   if (std::ranges::count(mismatch.wrong, true) == 0) return {};
-  CandidateSet candidate_set(judgement, trace, index, mismatch);
+  std::optional<DiagnosisBudget> own;
+  DiagnosisBudget& budget = shared ? *shared : own.emplace(trace);
+  CandidateSet candidate_set(judgement, trace, index, mismatch, budget);
   std::vector<Explanation> found = explain_mismatch(mismatch, candidate_set.candidates());
   if (found.empty() && mismatch.written.size() <= max_cells_with_slack &&
       candidate_set.allow_rounding()) {

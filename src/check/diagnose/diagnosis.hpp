@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "check/diagnose/budget.hpp"
 #include "check/judge/judge.hpp"
 
 namespace qkv::inline check {
@@ -20,8 +21,9 @@ struct Diagnosis {
 };
 
 /// Returns the mistakes that explain the wrong cells or wrong shape of a node, best first; empty if
-/// none does.
-std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t node);
+/// none does. All nodes of a submission share a budget; without one, the node has its own.
+std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t node,
+                                DiagnosisBudget* budget = nullptr);
 
 /// Returns the ids of transcription slips, which belong to no operation.
 std::vector<std::string_view> slip_ids();
