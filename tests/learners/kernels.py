@@ -330,6 +330,14 @@ def try_kernel(args, tally, rng, lesson, folder, bugged, values):
         tally.count(f"named in {seen}", ids & set(named), f"{at} [{name}]: {named}")
 
 
+def bar_of(what):
+    if what.startswith("seen in"):
+        return 0.8  # rounding may hide a small one
+    if what == "named" or what.startswith("named in"):
+        return 0.9
+    return 0 if what.startswith("named:") else 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("qkv")
@@ -351,7 +359,7 @@ def main():
     low = False
     for what in sorted(tally.all):
         rate = tally.right[what] / tally.all[what]
-        bar = 0.9 if what == "named" or what.startswith(("named in", "seen in")) else 0 if what.startswith("named:") else 1
+        bar = bar_of(what)
         low = low or rate < bar
         print(f"{'ok  ' if rate >= bar else 'LOW '} {what}: {tally.right[what]} of {tally.all[what]}")
     if low and not args.verbose:

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 #include "trace/trace.hpp"
@@ -34,8 +33,6 @@ struct DiagnosisBudget {
   std::vector<double> work;  ///< operations of each node: 0 for a given, then the steps
   WorkBudget own;            ///< for mistakes in a submitted step itself
   WorkBudget unsubmitted;    ///< for mistakes in the unsubmitted steps before it
-  /// Number of steps whose mistakes were not all tried for the last matrix that was diagnosed.
-  std::size_t untried = 0;
 };
 
 }  // namespace qkv::inline check

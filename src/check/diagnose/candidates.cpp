@@ -12,7 +12,6 @@
 #include <span>
 #include <vector>
 
-#include "check/diagnose/diagnosis.hpp"
 #include "ops/backward_rule.hpp"
 #include "ops/operation.hpp"
 #include "tensor/row_kernels.hpp"
@@ -289,7 +288,8 @@ std::vector<std::size_t> probes_of(const Mismatch& mismatch) {
 bool is_by_hand(std::size_t cells) { return cells <= std::size_t{1} << 18; }
 
 CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::size_t node,
-                           const Mismatch& mismatch, DiagnosisBudget& budget)
+                           const Mismatch& mismatch, const std::optional<Region>& region,
+                           DiagnosisBudget& budget)
     : judgement_(judgement),
       trace_(trace),
       index_(node),
@@ -303,7 +303,7 @@ CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::
     written_.axes = node_.own.axes;
     written_.values = mismatch.written;
   }
-  if (const auto region = region_of(node_); region && region->what == Region::What::zero) {
+  if (region && region->what == Region::What::zero) {
     zeros_ = cells_in(*region, node_.own.shape());
   }
   std::vector<Hypothesis> hypotheses =
@@ -350,8 +350,7 @@ CandidateSet::Origin CandidateSet::origin_at(std::size_t at) const {
 
 void CandidateSet::collect_own(const Assumption& assumption) {
   if (node_.step && !node_.has_lessons_inputs) {
-    if (!collect_mistakes(assumption, origin_at(index_), budget_.own, candidates_))
-      budget_.untried = 1;
+    if (!collect_mistakes(assumption, origin_at(index_), budget_.own, candidates_)) untried_ = 1;
     collect_wrong_heads(assumption);
   }
   collect_slips(assumption);
@@ -368,12 +367,12 @@ void CandidateSet::collect_unsubmitted() {
       const std::size_t from = candidates_.size();
       const double left = half.left();
       if (!made_in(assumption, origin, half, candidates_)) {
-        budget_.untried = unsubmitted_before_.size() + 1 - origins_.size();
+        untried_ = unsubmitted_before_.size() + 1 - origins_.size();
         break;
       }
       unsubmitted_.push_back({&assumption, &origin, from, candidates_.size(), left - half.left()});
     }
-    if (budget_.untried > 0) break;
+    if (untried_ > 0) break;
   }
   all.take(before - half.left());
 }
@@ -482,7 +481,7 @@ void CandidateSet::collect_wrong_heads(const Assumption& assumption) {
   for (const StepView* input : step.inputs)
     heads += static_cast<double>(comparable_heads(*input->tensor));
   if (!budget_.own.take(heads * budget_.work[index_])) {
-    budget_.untried = 1;
+    untried_ = 1;
     return;
   }
   for (Tensor& made : with_nearest_heads(step, mismatch_.written)) {
@@ -578,7 +577,7 @@ bool CandidateSet::allow_rounding() {
     for (const UnsubmittedRange& unsubmitted : unsubmitted_) {
       if (unsubmitted.assumption != &assumption || unsubmitted.from == unsubmitted.to) continue;
       if (!budget_.unsubmitted.take(count * unsubmitted.work)) {
-        ++budget_.untried;
+        ++untried_;
         continue;
       }
       allow_rounding(unsubmitted, draws);

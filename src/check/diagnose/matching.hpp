@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check/diagnose/budget.hpp"
+#include "check/diagnose/diagnosis.hpp"
 #include "check/diagnose/hypothesis.hpp"
 #include "check/diagnose/slips.hpp"
 #include "check/judge/judge.hpp"
@@ -55,10 +56,11 @@ struct Mismatch {
 
 /// A candidate that explains wrong cells.
 struct Explanation {
-  std::size_t version = 0;  ///< its index among the candidates
-  std::size_t cells = 0;    ///< number of wrong cells that it explains
-  std::size_t first = 0;    ///< the first of them
-  bool sure = true;         ///< false if others match equally and few cells are evidence
+  std::size_t version = 0;      ///< its index among the candidates
+  std::size_t cells = 0;        ///< number of wrong cells that it explains
+  std::size_t first = 0;        ///< the first of them
+  bool sure = true;             ///< false if others match equally and few cells are evidence
+  bool is_alternative = false;  ///< explains the same cells as the one before it
 };
 
 /// Returns the candidates that explain the wrong cells, best first. A full explanation covers all
@@ -79,11 +81,13 @@ bool is_by_hand(std::size_t cells);
 class CandidateSet {
  public:
   CandidateSet(const Judgement& judgement, const Trace& trace, std::size_t node,
-               const Mismatch& mismatch, DiagnosisBudget& budget);
+               const Mismatch& mismatch, const std::optional<Region>& region,
+               DiagnosisBudget& budget);
   CandidateSet(const CandidateSet&) = delete;
   CandidateSet& operator=(const CandidateSet&) = delete;
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
+  std::size_t untried() const { return untried_; }  ///< steps whose mistakes were not all tried
 
   /// Adds tolerance for rounding in unsubmitted steps to the candidates made there. Returns whether
   /// there are any.
@@ -138,6 +142,7 @@ class CandidateSet {
   const Mismatch& mismatch_;
   DiagnosisBudget& budget_;
   Tensor written_;  // as mistakes see it; without axes if it has another shape
+  std::size_t untried_ = 0;
   std::vector<std::size_t> unsubmitted_before_;
   std::vector<std::size_t> probes_;  // some wrong cells of a large matrix; else empty
   std::vector<std::size_t> zeros_;   // the cells of a block of zeros
