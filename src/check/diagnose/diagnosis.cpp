@@ -259,7 +259,9 @@ bool is_rounded_to(double unit, std::span<const double> right, std::span<const d
 
 // Numbers that were rounded to whole ones or to one decimal need no other explanation.
 std::optional<Diagnosis> too_few_decimals(const LearnerNode& node, const Mismatch& mismatch) {
+  const int decimals = most_decimals(*node.submitted);
   for (const double unit : {1.0, 0.1}) {
+    if (decimals > (unit == 1 ? 0 : 1)) continue;
     for (const Tensor* right : {node.truth, &node.from_yours}) {
       if (!is_rounded_to(unit, right->values, mismatch.written)) continue;
       return Diagnosis{.id = "slip.too-few-decimals",
