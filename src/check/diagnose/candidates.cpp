@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ops/backward_rule.hpp"
+#include "ops/heads/head_axis.hpp"
 #include "ops/operation.hpp"
 #include "tensor/row_kernels.hpp"
 #include "tensor/tensor.hpp"
@@ -28,33 +29,6 @@ std::size_t comparable_heads(const Tensor& tensor) {
   if (tensor.leading_axes() == 0) return 1;
   const Axis& axis = tensor.axes[tensor.leading_axes() - 1];
   return axis.name == "batch" || axis.size > most ? 1 : axis.size;
-}
-
-// Takes the numbers of each head from the one that `other` gives.
-template <class Other>
-Tensor with_other_heads(const Tensor& tensor, Other other) {
-  const std::size_t heads = comparable_heads(tensor);
-  Tensor result = uninitialised(tensor.axes);
-  result.dot_width = tensor.dot_width;
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    const std::size_t head = m % heads;
-    xt::noalias(result.mutable_matrix(m)) = tensor.matrix(m - head + other(head));
-  }
-  return result;
-}
-
-// The heads moved on by one, in either direction; or the first in place of all.
-std::vector<Tensor> with_heads_exchanged(const Tensor& tensor) {
-  const std::size_t heads = comparable_heads(tensor);
-  if (heads < 2) return {};
-  std::vector<Tensor> results = {
-      with_other_heads(tensor, [&](std::size_t head) { return (head + 1) % heads; }),
-      with_other_heads(tensor, [](std::size_t) { return 0; })};
-  if (heads > 2) {
-    results.push_back(
-        with_other_heads(tensor, [&](std::size_t head) { return (head + heads - 1) % heads; }));
-  }
-  return results;
 }
 
 // One head is 0, each in turn.
@@ -137,42 +111,17 @@ std::vector<Tensor> nearest_heads(
   return {std::move(result)};
 }
 
-// Computes the step with each of the tensors in place of an operand.
-std::vector<Tensor> with_operands(const StepView& step, std::size_t k,
-                                  const std::vector<Tensor>& others) {
+// Computes the step for each head with that head's numbers in all heads of an operand.
+std::vector<Tensor> with_operand(const StepView& step, std::size_t k) {
+  const Tensor& operand = *step.inputs[k]->tensor;
   std::vector<Tensor> results;
-  Call call = call_of(step);
-  for (const Tensor& other : others) {
+  for (std::size_t head = 0; head < comparable_heads(operand); ++head) {
+    const Tensor other = with_heads(operand, [&](std::size_t) { return head; });
+    Call call = call_of(step);
     call.inputs[k] = &other;
     results.push_back(step.operation->compute(call));
   }
   return results;
-}
-
-// Computes the step for each head with that head's numbers in all heads of an operand.
-std::vector<Tensor> with_operand(const StepView& step, std::size_t k) {
-  const Tensor& operand = *step.inputs[k]->tensor;
-  std::vector<Tensor> others;
-  for (std::size_t head = 0; head < comparable_heads(operand); ++head) {
-    others.push_back(with_other_heads(operand, [&](std::size_t) { return head; }));
-  }
-  return with_operands(step, k, others);
-}
-
-Candidate head_candidate(std::string_view id, Tensor made) {
-  if (id == "tile.zero") {
-    return {
-        .id = id,
-        .says = "A head was never written: all of it is 0.",
-        .hint = "Was it worked out at all? In a program: does the loop over the heads reach it?",
-        .kind = CandidateKind::slip,
-        .numbers = std::move(made)};
-  }
-  return {.id = id,
-          .says = "Another head's numbers were taken: each head works on its own.",
-          .hint = "Which head stands behind each number?",
-          .kind = CandidateKind::fitted,
-          .numbers = std::move(made)};
 }
 
 /// Returns the step's results where heads use other heads' numbers, each the nearest to those
@@ -350,7 +299,7 @@ CandidateSet::Origin CandidateSet::origin_at(std::size_t at) const {
 
 void CandidateSet::collect_own(const Assumption& assumption) {
   if (node_.step && !node_.has_lessons_inputs) {
-    if (!collect_mistakes(assumption, origin_at(index_), budget_.own, candidates_)) untried_ = 1;
+    if (!collect_mistakes({assumption, origin_at(index_), budget_.own, candidates_})) untried_ = 1;
     collect_wrong_heads(assumption);
   }
   collect_slips(assumption);
@@ -366,7 +315,7 @@ void CandidateSet::collect_unsubmitted() {
     for (const Assumption& assumption : assumptions_) {
       const std::size_t from = candidates_.size();
       const double left = half.left();
-      if (!made_in(assumption, origin, half, candidates_)) {
+      if (!made_in({assumption, origin, half, candidates_})) {
         untried_ = unsubmitted_before_.size() + 1 - origins_.size();
         break;
       }
@@ -377,30 +326,25 @@ void CandidateSet::collect_unsubmitted() {
   all.take(before - half.left());
 }
 
-bool CandidateSet::made_in(const Assumption& assumption, const Origin& origin, WorkBudget& budget,
-                           std::vector<Candidate>& candidates) const {
-  return collect_mistakes(assumption, origin, budget, candidates) &&
-         collect_unsubmitted_heads(assumption, origin, budget, candidates) &&
-         collect_unsubmitted_slips(assumption, origin, budget, candidates);
+bool CandidateSet::made_in(const Search& search) const {
+  return collect_mistakes(search) && collect_unsubmitted_slips(search);
 }
 
 // Adds the candidate as it shows in the matrix. Returns false if that costs more than is left.
-bool CandidateSet::add_carried(const Assumption& assumption, const Origin& origin, Candidate made,
-                               WorkBudget& budget, std::vector<Candidate>& candidates) const {
-  if (!budget.take(origin.work)) return false;
-  auto numbers = assumption.numbers.carried_along(origin.path, origin.at, made.numbers.tensor());
+bool CandidateSet::add_carried(const Search& search, Candidate made) const {
+  if (!search.budget.take(search.origin.work)) return false;
+  auto numbers = search.assumption.numbers.carried_along(search.origin.path, search.origin.at,
+                                                         made.numbers.tensor());
   if (!numbers || !is_worth_keeping(*numbers)) return true;
   made.numbers = std::move(*numbers);
-  made.step = origin.at;
-  candidates.push_back(std::move(made));
+  made.step = search.origin.at;
+  search.found.push_back(std::move(made));
   return true;
 }
 
-// A whole unsubmitted matrix may have been transposed, or have lost its signs.
-bool CandidateSet::collect_unsubmitted_slips(const Assumption& assumption, const Origin& origin,
-                                             WorkBudget& budget,
-                                             std::vector<Candidate>& candidates) const {
-  const Tensor& right = assumption.numbers.tensor(origin.at);
+// A whole unsubmitted matrix may have been transposed, or have lost its signs or a head.
+bool CandidateSet::collect_unsubmitted_slips(const Search& search) const {
+  const Tensor& right = search.assumption.numbers.tensor(search.origin.at);
   if (!is_by_hand(right.values.size())) return true;
   const SlipContext context{.right = &right,
                             .decimals = node_.units.decimals,
@@ -413,19 +357,24 @@ bool CandidateSet::collect_unsubmitted_slips(const Assumption& assumption, const
     for (CandidateValues& made : slip.candidates) {
       Candidate candidate{slip.id,    slip.says,      slip.hint, CandidateKind::slip,
                           slip.scope, std::move(made)};
-      if (!add_carried(assumption, origin, std::move(candidate), budget, candidates)) return false;
+      if (!add_carried(search, std::move(candidate))) return false;
     }
   }
-  return true;
+  return std::ranges::all_of(without_a_head(right), [&](Tensor& made) {
+    return add_carried(search, {.id = "tile.zero",
+                                .says = "A head was never written: all of it is 0.",
+                                .hint = "In a program: does the loop over the heads reach it?",
+                                .kind = CandidateKind::slip,
+                                .numbers = std::move(made)});
+  });
 }
 
-bool CandidateSet::collect_mistakes(const Assumption& assumption, const Origin& origin,
-                                    WorkBudget& budget, std::vector<Candidate>& candidates) const {
-  const StepView& step = assumption.steps[origin.at];
+bool CandidateSet::collect_mistakes(const Search& search) const {
+  const StepView& step = search.assumption.steps[search.origin.at];
   // A 0 in weights comes from a mask; in a gradient it may have other causes.
-  const bool zeros_tell = origin.at == index_ || !is_gradient(*node_.step->operation);
+  const bool zeros_tell = search.origin.at == index_ || !is_gradient(*node_.step->operation);
   for (const Mistake& mistake : step.operation->mistakes) {
-    if (!budget.take(budget_.work[origin.at])) return false;
+    if (!search.budget.take(budget_.work[search.origin.at])) return false;
     std::vector<Tensor> versions;
     try {
       versions = mistake.compute(step);
@@ -441,34 +390,8 @@ bool CandidateSet::collect_mistakes(const Assumption& assumption, const Origin& 
           .numbers = std::move(made),
           .evidence = mistake.evidence};
       candidate.evidence.zeros = mistake.evidence.zeros && zeros_tell;
-      if (!add_carried(assumption, origin, std::move(candidate), budget, candidates)) return false;
+      if (!add_carried(search, std::move(candidate))) return false;
     }
-  }
-  return true;
-}
-
-// In a step that was not submitted, heads can't be fitted one by one: all of them are exchanged in
-// a way that programs do, or one is missing.
-bool CandidateSet::collect_unsubmitted_heads(const Assumption& assumption, const Origin& origin,
-                                             WorkBudget& budget,
-                                             std::vector<Candidate>& candidates) const {
-  const StepView& step = assumption.steps[origin.at];
-  const std::vector<std::size_t>& inputs = judgement_.nodes[origin.at].inputs;
-  const auto none = unsubmitted_before_.end();
-  const auto add = [&](std::string_view id, std::vector<Tensor> versions) {
-    return std::ranges::all_of(versions, [&](Tensor& made) {
-      Candidate candidate = head_candidate(id, std::move(made));
-      return add_carried(assumption, origin, std::move(candidate), budget, candidates);
-    });
-  };
-  if (!add("heads.other", with_heads_exchanged(*step.tensor))) return false;
-  if (!add("tile.zero", without_a_head(*step.tensor))) return false;
-  for (std::size_t k = 0; k < step.inputs.size(); ++k) {
-    const bool is_tried_itself = std::ranges::find(unsubmitted_before_, inputs[k]) != none;
-    const std::vector<Tensor> others =
-        is_tried_itself ? std::vector<Tensor>() : with_heads_exchanged(*step.inputs[k]->tensor);
-    if (!budget.take(static_cast<double>(others.size()) * budget_.work[origin.at])) return false;
-    if (!add("heads.other", with_operands(step, k, others))) return false;
   }
   return true;
 }
@@ -486,8 +409,12 @@ void CandidateSet::collect_wrong_heads(const Assumption& assumption) {
   }
   for (Tensor& made : with_nearest_heads(step, mismatch_.written)) {
     if (!is_worth_keeping(made)) continue;
-    candidates_.push_back(head_candidate("heads.other", std::move(made)));
-    candidates_.back().step = index_;
+    candidates_.push_back({.id = other_heads.id,
+                           .says = other_heads.says,
+                           .hint = other_heads.hint,
+                           .kind = CandidateKind::fitted,
+                           .numbers = std::move(made),
+                           .step = index_});
   }
 }
 
@@ -545,7 +472,7 @@ void CandidateSet::allow_rounding(const UnsubmittedRange& unsubmitted,
   for (const Assumption& draw : draws) {
     WorkBudget enough(infinity);  // it is taken already
     std::vector<Candidate> perturbed;
-    made_in(draw, *unsubmitted.origin, enough, perturbed);
+    made_in({draw, *unsubmitted.origin, enough, perturbed});
     if (!std::ranges::equal(perturbed, candidates, {}, &Candidate::id, &Candidate::id)) return;
     for (std::size_t v = 0; v < candidates.size(); ++v) {
       const std::size_t size = candidates[v].numbers.tensor().values.size();

@@ -108,6 +108,14 @@ class CandidateSet {
     double work;  // operations for one candidate
   };
 
+  // What to start from, where, how long, and where the candidates go.
+  struct Search {
+    const Assumption& assumption;
+    const Origin& origin;
+    WorkBudget& budget;
+    std::vector<Candidate>& found;
+  };
+
   // The candidates that were made in one unsubmitted step.
   struct UnsubmittedRange {
     const Assumption* assumption;
@@ -120,16 +128,10 @@ class CandidateSet {
   Origin origin_at(std::size_t at) const;
   void collect_own(const Assumption& assumption);
   void collect_unsubmitted();
-  bool made_in(const Assumption& assumption, const Origin& origin, WorkBudget& budget,
-               std::vector<Candidate>& candidates) const;
-  bool collect_unsubmitted_slips(const Assumption& assumption, const Origin& origin,
-                                 WorkBudget& budget, std::vector<Candidate>& candidates) const;
-  bool collect_mistakes(const Assumption& assumption, const Origin& origin, WorkBudget& budget,
-                        std::vector<Candidate>& candidates) const;
-  bool collect_unsubmitted_heads(const Assumption& assumption, const Origin& origin,
-                                 WorkBudget& budget, std::vector<Candidate>& candidates) const;
-  bool add_carried(const Assumption& assumption, const Origin& origin, Candidate made,
-                   WorkBudget& budget, std::vector<Candidate>& candidates) const;
+  bool made_in(const Search& search) const;
+  bool collect_mistakes(const Search& search) const;
+  bool collect_unsubmitted_slips(const Search& search) const;
+  bool add_carried(const Search& search, Candidate made) const;
   void collect_wrong_heads(const Assumption& assumption);
   void collect_slips(const Assumption& assumption);
   bool is_worth_keeping(const Tensor& numbers) const;
