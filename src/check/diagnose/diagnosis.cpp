@@ -236,7 +236,9 @@ Mismatch mismatch_of(const LearnerNode& node) {
     // A wild number does not excuse others, but has no more digits itself.
     const double own = rule_of(submitted.precision).floor * std::abs(cell.value);
     mismatch.tolerance.push_back(std::max(node.units.tolerance(i), std::isfinite(own) ? own : 0));
-    mismatch.hides.push_back(node.submitted && node.own.values[i] == -infinity);
+    constexpr double hiding = -1000;  // what a program writes for -inf
+    const bool may_hide = node.step && node.step->operation->hides && cell.value <= hiding;
+    mismatch.hides.push_back(node.submitted && (may_hide || node.own.values[i] == -infinity));
     const bool wrong = node.submitted ? node.verdicts[i] == Verdict::wrong : !cell.is_blank();
     mismatch.wrong.push_back(wrong && cell.unread == 0);  // no cause needed
   }
