@@ -240,11 +240,10 @@ bool has_right_numbers(const Interpretation& interpretation, const LearnerNode& 
 
 // That a whole matrix is wrong is no news, unless its cells share a property that no mistake
 // explains.
-std::optional<Region> region_worth_telling(const LearnerNode& node,
-                                           const std::vector<Diagnosis>& mistakes) {
-  std::optional<Region> region = region_of(node);
+std::optional<Region> region_worth_telling(const NodeDiagnosis& found) {
+  const std::optional<Region>& region = found.region;
   if (!region || !region->is_whole) return region;
-  const bool told = !mistakes.empty() && mistakes.front().cells == region->wrong;
+  const bool told = !found.mistakes.empty() && found.mistakes.front().cells == region->wrong;
   if ((told && region->what != Region::What::offset) || region->what == Region::What::anything)
     return {};
   return region;
@@ -271,7 +270,8 @@ void report_undecided(const Interpretation& interpretation, const LearnerNode& n
   report.decided_by = Room(interpretation.judgement, *interpretation.trace).deciding_steps(node);
 }
 
-StepReport report_of(const Interpretation& interpretation, std::size_t index, const Trace& lesson) {
+StepReport report_of(const Interpretation& interpretation, std::size_t index, const Trace& lesson,
+                     DiagnosisBudget& budget) {
   const LearnerNode& node = interpretation.judgement.nodes[index];
   StepReport report;
   report.step = node.name;
@@ -283,7 +283,10 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, co
     report.cells.wrong = static_cast<std::size_t>(
         std::count_if(node.wrong_shape_array->cells.begin(), node.wrong_shape_array->cells.end(),
                       [](const Numeral& cell) { return !cell.is_blank(); }));
-    report.mistakes = diagnose(interpretation.judgement, *interpretation.trace, index);
+    NodeDiagnosis found =
+        diagnose(interpretation.judgement, *interpretation.trace, index, budget);
+    report.mistakes = std::move(found.mistakes);
+    report.untried = found.untried;
     report.only_shape_differs = report.mistakes.empty() && has_right_numbers(interpretation, node);
     return report;
   }
@@ -304,8 +307,11 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, co
   }
   if (const auto cell = first_wrong_cell(node, interpretation.trace->token_layout)) {
     report.first = first_wrong_of(node, *cell);
-    report.mistakes = diagnose(interpretation.judgement, *interpretation.trace, index);
-    report.region = region_worth_telling(node, report.mistakes);
+    NodeDiagnosis found =
+        diagnose(interpretation.judgement, *interpretation.trace, index, budget);
+    report.region = region_worth_telling(found);
+    report.mistakes = std::move(found.mistakes);
+    report.untried = found.untried;
   }
   return report;
 }
@@ -353,6 +359,7 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
                      .notes = submission.notes,
                      .passes = {},
                      .own = {}};
+  DiagnosisBudget budget(*interpretation.trace);
   bool complete = true;
   for (std::size_t i = 0; i < interpretation.judgement.nodes.size(); ++i) {
     const LearnerNode& node = interpretation.judgement.nodes[i];
@@ -362,7 +369,7 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
       if (node.step && trace.find_step(node.name)) report.missing.push_back(node.name);
       continue;
     }
-    StepReport step = report_of(interpretation, i, trace);
+    StepReport step = report_of(interpretation, i, trace, budget);
     for (const std::size_t m :
          node.submitted ? node.submitted->missing_matrices : std::vector<std::size_t>()) {
       report.missing.push_back(fmt::format("{} of {}", matrix_name(*node.truth, m), node.name));

@@ -46,6 +46,7 @@ struct StepReport {
   std::optional<FirstWrong> first;
   std::optional<Region> region;  ///< empty if the wrong cells form no block
   std::vector<Diagnosis> mistakes;
+  std::size_t untried = 0;  ///< steps whose mistakes were not all tried: the budget was spent
   Tensor written;                             ///< the learner's numbers; NaN where blank
   std::map<std::size_t, std::string> unread;  ///< texts of cells that are not numbers
   std::vector<Verdict> verdicts;              ///< one per cell; empty for a wrong shape

@@ -15,7 +15,6 @@
 #include "ops/backward_rule.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/operation.hpp"
-#include "tensor/row_kernels.hpp"
 #include "tensor/tensor.hpp"
 #include "text/error.hpp"
 #include "trace/reference.hpp"
@@ -457,61 +456,6 @@ void CandidateSet::collect_slips(const Assumption& assumption) {
       }
     }
   }
-}
-
-// Rounding errors add up at random: 2.5 times their typical size covers nearly all. No tolerance is
-// added if it approaches the expected number: anything would match.
-void CandidateSet::allow_rounding(const UnsubmittedRange& unsubmitted,
-                                  const std::deque<Assumption>& draws) {
-  constexpr double nearly_all = 2.5;
-  constexpr double too_much = 0.25;
-  const std::span<Candidate> candidates =
-      std::span(candidates_).subspan(unsubmitted.from, unsubmitted.to - unsubmitted.from);
-  std::vector<std::vector<double>> squares(candidates.size(),
-                                           std::vector<double>(mismatch_.written.size()));
-  for (const Assumption& draw : draws) {
-    WorkBudget enough(infinity);  // it is taken already
-    std::vector<Candidate> perturbed;
-    made_in({draw, *unsubmitted.origin, enough, perturbed});
-    if (!std::ranges::equal(perturbed, candidates, {}, &Candidate::id, &Candidate::id)) return;
-    for (std::size_t v = 0; v < candidates.size(); ++v) {
-      const std::size_t size = candidates[v].numbers.tensor().values.size();
-      if (size != squares[v].size() || perturbed[v].numbers.tensor().values.size() != size)
-        continue;
-      for (std::size_t i = 0; i < size; ++i) {
-        const double gap = perturbed[v].numbers[i] - candidates[v].numbers[i];
-        if (std::isfinite(gap)) squares[v][i] += gap * gap;
-      }
-    }
-  }
-  const double expected = largest_magnitude(unsubmitted.assumption->right.values);
-  for (std::size_t v = 0; v < candidates.size(); ++v) {
-    for (double& room : squares[v]) {
-      room = nearly_all * std::sqrt(room / static_cast<double>(draws.size()));
-      if (room > too_much * expected) room = 0;
-    }
-    candidates[v].room = std::move(squares[v]);
-  }
-}
-
-bool CandidateSet::allow_rounding() {
-  constexpr unsigned count = 10;
-  bool any = false;
-  for (const Assumption& assumption : assumptions_) {
-    std::deque<Assumption> draws;
-    for (unsigned draw = 0; draw < count; ++draw)
-      assume(assumption.numbers.perturbed(index_, draw), {}, draws);
-    for (const UnsubmittedRange& unsubmitted : unsubmitted_) {
-      if (unsubmitted.assumption != &assumption || unsubmitted.from == unsubmitted.to) continue;
-      if (!budget_.unsubmitted.take(count * unsubmitted.work)) {
-        ++untried_;
-        continue;
-      }
-      allow_rounding(unsubmitted, draws);
-      any = true;
-    }
-  }
-  return any;
 }
 
 }  // namespace qkv::inline check
