@@ -167,12 +167,12 @@ CellReference cell_at(const LearnerNode& node, std::size_t i) {
 
 // Returns the first wrong cell in display order.
 std::optional<std::size_t> first_wrong_cell(const LearnerNode& node, TokenLayout token_layout) {
-  const bool turned = is_shown_transposed(node.own, token_layout);
+  const bool is_transposed = is_shown_transposed(node.own, token_layout);
   const std::size_t rows = node.own.rows();
   const std::size_t columns = node.own.columns();
   for (std::size_t n = 0; n < node.verdicts.size(); ++n) {
     std::size_t i = n;
-    if (turned) {
+    if (is_transposed) {
       const std::size_t within = n % (rows * columns);
       i = n - within + within % rows * columns + within / rows;
     }
@@ -217,7 +217,7 @@ std::optional<std::string> convention_of(const Interpretation& interpretation,
     return "convention.scaled-queries";
   }
   if (scaled && node.step && node.step->options.has("by")) return "convention.scaled-queries";
-  if (interpretation.turned == Transposed::yes && node.truth->rank() >= 2)
+  if (interpretation.transposed == Transposed::yes && node.truth->rank() >= 2)
     return "convention.columns";
   return {};
 }
@@ -227,7 +227,7 @@ std::optional<std::string> convention_of(const Interpretation& interpretation,
 bool has_right_numbers(const Interpretation& interpretation, const LearnerNode& node) {
   const NumeralCells& cells = node.wrong_shape_array->cells;
   const bool in_order = interpretation.trace->token_layout == TokenLayout::rows &&
-                        interpretation.turned == Transposed::no;
+                        interpretation.transposed == Transposed::no;
   if (!in_order || cells.size() != node.truth->values.size()) return false;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Tolerance own{.absolute = node.units.tolerance(i)};
@@ -283,8 +283,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, co
     report.cells.wrong = static_cast<std::size_t>(
         std::count_if(node.wrong_shape_array->cells.begin(), node.wrong_shape_array->cells.end(),
                       [](const Numeral& cell) { return !cell.is_blank(); }));
-    NodeDiagnosis found =
-        diagnose(interpretation.judgement, *interpretation.trace, index, budget);
+    NodeDiagnosis found = diagnose(interpretation.judgement, *interpretation.trace, index, budget);
     report.mistakes = std::move(found.mistakes);
     report.untried = found.untried;
     report.only_shape_differs = report.mistakes.empty() && has_right_numbers(interpretation, node);
@@ -307,8 +306,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, co
   }
   if (const auto cell = first_wrong_cell(node, interpretation.trace->token_layout)) {
     report.first = first_wrong_of(node, *cell);
-    NodeDiagnosis found =
-        diagnose(interpretation.judgement, *interpretation.trace, index, budget);
+    NodeDiagnosis found = diagnose(interpretation.judgement, *interpretation.trace, index, budget);
     report.region = region_worth_telling(found);
     report.mistakes = std::move(found.mistakes);
     report.untried = found.untried;

@@ -145,7 +145,7 @@ std::string json_text(const Lesson& lesson, const Trace& trace, const CellArithm
   if (!worked.remark.empty()) json["remark"] = worked.remark;
   if (const Step* step = trace.find_step(cell.name)) {
     json["op"] = std::string(step->operation->name);
-    json["of"] = step->operation->turned(step->of, trace.token_layout);
+    json["of"] = step->operation->operands_for_layout(step->of, trace.token_layout);
     json["formula"] = formula_text(formula_of(trace, *step));
   }
   if (seen) json["seen_through"] = sensitivity_json(*seen, trace);

@@ -27,7 +27,7 @@ class Shown {
     for (const ExportEntry& entry : job.entries) {
       const Tensor* tensor = entry.tensor;
       if (is_shown_transposed(*tensor, job.trace->token_layout)) {
-        tensor = &turned_.emplace_back(as_shown(*tensor, job.trace->token_layout));
+        tensor = &transposed_.emplace_back(as_shown(*tensor, job.trace->token_layout));
       }
       tensors_.push_back({entry.name, tensor});
     }
@@ -37,22 +37,22 @@ class Shown {
   const Tensor& one() const { return *tensors_.front().tensor; }
 
  private:
-  std::deque<Tensor> turned_;  // a deque never moves them
+  std::deque<Tensor> transposed_;  // a deque never moves them
   std::vector<NamedTensor> tensors_;
 };
 
 /// One transposed matrix of a tensor.
-Tensor turned_matrix(const Tensor& tensor, std::size_t index) {
+Tensor transposed_matrix(const Tensor& tensor, std::size_t index) {
   const auto values = tensor.cells(index);
   return transposed(tensor_of({tensor.rows(), tensor.columns()}, {values.begin(), values.end()}));
 }
 
 void export_csv(const FileContext& job, const Sink& sink) {
   const Tensor& tensor = *job.entries.front().tensor;
-  const bool turned = is_shown_transposed(tensor, job.trace->token_layout);
-  const Tensor copy = turned ? turned_matrix(tensor, job.matrix) : Tensor{};
+  const bool is_transposed = is_shown_transposed(tensor, job.trace->token_layout);
+  const Tensor copy = is_transposed ? transposed_matrix(tensor, job.matrix) : Tensor{};
   const MatrixLabels labels = full_labels(tensor, job.matrix, job.trace->token_layout);
-  write_csv(turned ? csv_matrix(copy, 0, labels) : csv_matrix(tensor, job.matrix, labels),
+  write_csv(is_transposed ? csv_matrix(copy, 0, labels) : csv_matrix(tensor, job.matrix, labels),
             {.labels = job.options.plain ? CsvLabels::left_out : CsvLabels::written,
              .digits = job.options.digits},
             sink);
@@ -305,9 +305,9 @@ Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
   Json entry{{"number", number},
              {"name", step.name},
              {"op", std::string(step.operation->name)},
-             {"of", step.operation->turned(step.of, trace.token_layout)}};
+             {"of", step.operation->operands_for_layout(step.of, trace.token_layout)}};
   Json options = Json::object();
-  const Options written = step.operation->turned(step.options, trace.token_layout);
+  const Options written = step.operation->options_for_layout(step.options, trace.token_layout);
   for (const auto& [name, value] : written.all()) options[name] = option_json(value);
   if (!options.empty()) entry["options"] = std::move(options);
   const Tensor* tensor = trace.find(step.name);

@@ -237,7 +237,7 @@ Expression expression_of(const Trace& trace, const Step& step, const CellReferen
 
 bool writes_weight_first(const Trace& trace, const Step& step) {
   return trace.token_layout == TokenLayout::columns &&
-         !step.operation->form(trace.call(step)).turned.empty();
+         !step.operation->form(trace.call(step)).formula_by_columns.empty();
 }
 
 CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,

@@ -28,8 +28,9 @@ FormulaPiece operand_piece(const Trace& trace, const std::string& name, bool tra
 
 std::vector<FormulaPiece> pieces_of(const Trace& trace, const Step& step) {
   const Form form = step.operation->form(trace.call(step));
-  const bool turned = trace.token_layout == TokenLayout::columns && !form.turned.empty();
-  const std::string& formula = turned ? form.turned : form.formula;
+  const bool by_columns =
+      trace.token_layout == TokenLayout::columns && !form.formula_by_columns.empty();
+  const std::string& formula = by_columns ? form.formula_by_columns : form.formula;
   std::vector<FormulaPiece> pieces;
   std::string text;
   for (std::size_t i = 0; i < formula.size(); ++i) {

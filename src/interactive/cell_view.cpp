@@ -346,9 +346,9 @@ CellReference moved(const Walkthrough& walk, CellReference cell, const CellMove&
     const long to = static_cast<long>(at) + by;
     return static_cast<std::size_t>(std::clamp(to, 0L, static_cast<long>(count) - 1));
   };
-  const bool turned = is_shown_transposed(tensor, walk.trace().token_layout);
-  cell.row = step(cell.row, turned ? move.columns : move.rows, tensor.rows());
-  cell.column = step(cell.column, turned ? move.rows : move.columns, tensor.columns());
+  const bool is_transposed = is_shown_transposed(tensor, walk.trace().token_layout);
+  cell.row = step(cell.row, is_transposed ? move.columns : move.rows, tensor.rows());
+  cell.column = step(cell.column, is_transposed ? move.rows : move.columns, tensor.columns());
   const auto count = static_cast<long>(tensor.matrices());
   const long to = (static_cast<long>(cell.matrix) + move.matrices) % count;
   cell.matrix = static_cast<std::size_t>((to + count) % count);

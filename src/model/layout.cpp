@@ -141,7 +141,7 @@ class LlamaRecipe {
   void attention(std::size_t window);
   void mlp();
   void projection(const std::string& name, const std::string& file, std::size_t heads);
-  void turned(const std::string& name);
+  void rotate(const std::string& name);
   void add(const std::string& name, const std::string& proposal, const std::string& norm_after,
            const std::string& gain, const std::string& file);
   void norm(const std::string& name, const std::string& input, const std::string& gain,
@@ -192,7 +192,7 @@ void LlamaRecipe::attention(std::size_t window) {
     const std::string file = name == "Q" ? "self_attn.q_norm" : "self_attn.k_norm";
     norm(name + "_norm", name, "gain_" + name, file, {"d_k", size_.head_width});
   }
-  for (const std::string name : {"Q", "K"}) turned(name);
+  for (const std::string name : {"Q", "K"}) rotate(name);
   writer_.step("scores", score_operation, {"Q_rope", "K_rope"});
   writer_.step("scaled_scores", scale_operation, {"scores"},
                parts_.score_divisor > 0 ? one_number("by", parts_.score_divisor) : Options{});
@@ -254,7 +254,7 @@ void LlamaRecipe::projection(const std::string& name, const std::string& file, s
   writer_.step(name, project_operation, std::move(of));
 }
 
-void LlamaRecipe::turned(const std::string& name) {
+void LlamaRecipe::rotate(const std::string& name) {
   writer_.step(name + "_rope", rope_operation,
                {traits_.norms_queries_and_keys ? name + "_norm" : name}, parts_.rope);
 }

@@ -150,7 +150,7 @@ void set_length(const Config& config, const std::string& object, const Scaling& 
   options.set("original_length", static_cast<double>(*length));
 }
 
-void refuse_partial_turns(const Config& config, const std::string& object) {
+void refuse_partial_rotation(const Config& config, const std::string& object) {
   for (const std::string& before : {object, std::string()}) {
     const std::string name = before + "partial_rotary_factor";
     if (positive_number(config, name, 1) == 1) continue;
@@ -167,7 +167,7 @@ Options rotary_options(const Config& config) {
   refuse_what_contradicts(config, object);
   const Scaling& scaling = scaling_of(config, object);
   refuse_unknown_parts(config, object, scaling);
-  refuse_partial_turns(config, object);
+  refuse_partial_rotation(config, object);
   constexpr double usual_base = 10000;
   Options options;
   options.set("pairing", std::string("halves"));

@@ -44,22 +44,22 @@ Tensor Operation::compute(const Call& call) const {
   return formula ? formula(call) : cell_by_cell(call, output_of(call, form(call)), cell.number);
 }
 
-std::vector<std::string> Operation::turned(std::vector<std::string> of,
-                                           TokenLayout token_layout) const {
+std::vector<std::string> Operation::operands_for_layout(std::vector<std::string> of,
+                                                        TokenLayout token_layout) const {
   if (reverses_operands && token_layout == TokenLayout::columns) std::ranges::reverse(of);
   return of;
 }
 
-Options Operation::turned(Options options_of_step, TokenLayout token_layout) const {
+Options Operation::options_for_layout(Options options_of_step, TokenLayout token_layout) const {
   if (token_layout == TokenLayout::rows) return options_of_step;
   const Options written = options_of_step;
   for (const OptionRule& rule : options) {
-    if (rule.turned_name.empty()) continue;
-    options_of_step.rename(written, rule.name, rule.turned_name);
+    if (rule.swapped_name.empty()) continue;
+    options_of_step.rename(written, rule.name, rule.swapped_name);
   }
   for (const OptionRule& rule : options) {
     const OptionValue* value = options_of_step.find(rule.name);
-    if (!value || !rule.turns) continue;
+    if (!value || !rule.swaps_with_layout) continue;
     const bool is_rows = std::get<std::string>(*value) == "rows";
     options_of_step.set(std::string(rule.name), std::string(is_rows ? "columns" : "rows"));
   }

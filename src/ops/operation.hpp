@@ -42,7 +42,7 @@ struct Form {
   std::vector<std::string_view> operands;  ///< the axes of each operand's matrix: "query d_k"
   std::string_view output;                 ///< the axes of the result's matrix: "query key"
   std::string formula;                     ///< "{0} · {1}ᵀ": {k} is operand k's name
-  std::string turned = {};                 ///< with tokens as columns; empty if the same
+  std::string formula_by_columns = {};     ///< with tokens as columns; empty if the same
   bool makes_heads = false;                ///< adds an axis of heads: one that is there is a batch
   /// The second operand may have fewer heads than the first: neighbours then share one.
   bool shares_heads = false;
@@ -92,7 +92,7 @@ inline constexpr Evidence masking_evidence{.zeros = true, .infinities = true};
 /// A wrong version of an operation's maths that learners are known to compute. `compute` returns
 /// its results: empty if it is impossible with these shapes, several if it has variants.
 struct Mistake {
-  std::string_view id;    ///< "scale.skipped"
+  std::string_view id;  ///< "scale.skipped"
   /// "The scores were not divided by √d_k."; {0}, {1} are operands, {formula} is the step's own.
   std::string_view says;
   std::string_view hint;  ///< what to look at again
@@ -182,8 +182,9 @@ struct Operation {
 
   /// Translate a step's operands and options between rows and `token_layout`, in either direction.
   /// With tokens as columns, operands are reversed, and row and column options swapped.
-  std::vector<std::string> turned(std::vector<std::string> of, TokenLayout token_layout) const;
-  Options turned(Options options_of_step, TokenLayout token_layout) const;
+  std::vector<std::string> operands_for_layout(std::vector<std::string> of,
+                                               TokenLayout token_layout) const;
+  Options options_for_layout(Options options_of_step, TokenLayout token_layout) const;
 
   /// Returns the result. Throws InputError if the shapes do not fit.
   Tensor compute(const Call& call) const;

@@ -26,11 +26,11 @@ struct OptionRule {
   std::span<const std::string_view> list = {};  ///< the permitted words, if they are listed
   Words words = Words::none;
   Numbers numbers = Numbers::none;
-  bool turns = false;  ///< "rows" or "columns", which swap if tokens are columns
-  bool flag = false;   ///< may be true or false
-  bool span = false;   ///< is [from, to], counted from 1
+  bool swaps_with_layout = false;  ///< "rows" or "columns", which swap if tokens are columns
+  bool flag = false;               ///< may be true or false
+  bool span = false;               ///< is [from, to], counted from 1
   /// The option that it swaps with if tokens are columns: its name follows the file's matrices.
-  std::string_view turned_name = {};
+  std::string_view swapped_name = {};
   bool required = false;
   bool file = false;  ///< names a file that the operation reads
 };

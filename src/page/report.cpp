@@ -265,8 +265,8 @@ std::string report_page(const Lesson& lesson, const Trace& whole, const ReportOp
       .look = {.digits = wish.digits, .asked = lesson.asked, .is_whole = wish.steps.empty()}};
   std::string text = head(page);
   const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
-    const bool turned = is_shown_transposed(*view.tensor, trace.token_layout);
-    return (turned ? view.rows : view.columns).shown() <= max_columns_side_by_side;
+    const bool is_transposed = is_shown_transposed(*view.tensor, trace.token_layout);
+    return (is_transposed ? view.rows : view.columns).shown() <= max_columns_side_by_side;
   });
   text += narrow ? "<body class=\"narrow\">\n" : "<body>\n";
   text += fmt::format("<a class=\"skip\" href=\"#step-{}\">Skip to the first step</a>\n",

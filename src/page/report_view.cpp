@@ -97,13 +97,13 @@ std::string table_html(const Table& table) {
   return text + "</tbody>\n</table>\n" + (wide ? not_printed(table) : "") + "</div>\n";
 }
 
-std::string left_out(const TensorView& view, bool turned, const std::string& whole) {
+std::string left_out(const TensorView& view, bool is_transposed, const std::string& whole) {
   std::string text;
   const auto add = [&](const std::string& what) {
     if (!what.empty()) text += (text.empty() ? "" : ", ") + what;
   };
-  add(hidden_text("row", turned ? view.columns : view.rows, " to "));
-  add(hidden_text("column", turned ? view.rows : view.columns, " to "));
+  add(hidden_text("row", is_transposed ? view.columns : view.rows, " to "));
+  add(hidden_text("column", is_transposed ? view.rows : view.columns, " to "));
   if (view.one_head) {
     add("the other heads");
   } else if (const std::size_t hidden = view.matrices.hidden(); hidden > 0) {
@@ -142,11 +142,11 @@ std::string heatmaps(const TensorView& view, TokenLayout token_layout, int digit
   if (tensor.values.empty())
     return fmt::format("<p>{}: it has no numbers</p>\n", html_text(caption));
   const Tensor shown = as_shown(tensor, token_layout);
-  const bool turned = is_shown_transposed(tensor, token_layout);
+  const bool is_transposed = is_shown_transposed(tensor, token_layout);
   Table table{.attributes = mark,
               .caption = caption,
-              .rows = turned ? view.columns : view.rows,
-              .columns = turned ? view.rows : view.columns,
+              .rows = is_transposed ? view.columns : view.rows,
+              .columns = is_transposed ? view.rows : view.columns,
               .labels = full_labels(tensor, 0, token_layout),
               .tensor = &shown,
               .matrix = 0,
@@ -170,7 +170,7 @@ std::string heatmaps(const TensorView& view, TokenLayout token_layout, int digit
       text += table_html(table);
     }
   }
-  return text + "</div>\n" + left_out(view, turned, whole);
+  return text + "</div>\n" + left_out(view, is_transposed, whole);
 }
 
 namespace {

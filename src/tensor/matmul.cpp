@@ -76,12 +76,12 @@ struct Part {
 };
 
 void multiply_with_blas(const Part& part, ProductSize size, RightSide right) {
-  const bool turned = right == RightSide::transposed;
+  const bool is_transposed = right == RightSide::transposed;
   const Block a(part.a, size.rows, size.inner, part.a_step);
-  const Block b(part.b, turned ? size.columns : size.inner, turned ? size.inner : size.columns,
-                part.b_step);
+  const Block b(part.b, is_transposed ? size.columns : size.inner,
+                is_transposed ? size.inner : size.columns, part.b_step);
   Block out(part.out, size.rows, size.columns, part.out_step);
-  xt::blas::gemm(a, b, out, false, turned, 1.0, part.adds ? 1.0 : 0.0);
+  xt::blas::gemm(a, b, out, false, is_transposed, 1.0, part.adds ? 1.0 : 0.0);
 }
 
 // OpenBLAS maps a buffer for each thread, and retries for ever if the system refuses. So this asks
@@ -147,21 +147,21 @@ void multiply_large(const double* a, const Lines& lines_of_b, double* out, Produ
                     RightSide right) {
   initialise_blas();
   constexpr std::size_t numbers_a_piece = std::size_t{1} << 20;
-  const bool turned = right == RightSide::transposed;
-  const std::size_t width = turned ? size.inner : size.columns;
-  const std::size_t lines = turned ? size.columns : size.inner;
+  const bool is_transposed = right == RightSide::transposed;
+  const std::size_t width = is_transposed ? size.inner : size.columns;
+  const std::size_t lines = is_transposed ? size.columns : size.inner;
   const std::size_t lines_a_piece = std::max<std::size_t>(1, numbers_a_piece / width);
   for (std::size_t done = 0; done < lines; done += lines_a_piece) {
     const std::size_t count = std::min(lines_a_piece, lines - done);
-    const Part part{.a = turned ? a : a + done,
+    const Part part{.a = is_transposed ? a : a + done,
                     .b = lines_of_b(done, count).data(),
-                    .out = turned ? out + done : out,
+                    .out = is_transposed ? out + done : out,
                     .a_step = size.inner,
                     .b_step = width,
                     .out_step = size.columns,
-                    .adds = !turned && done > 0};
-    const ProductSize part_size{size.rows, turned ? size.inner : count,
-                                turned ? count : size.columns};
+                    .adds = !is_transposed && done > 0};
+    const ProductSize part_size{size.rows, is_transposed ? size.inner : count,
+                                is_transposed ? count : size.columns};
     multiply_in_blocks(part, part_size, right);
   }
 }

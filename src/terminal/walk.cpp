@@ -214,13 +214,13 @@ std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
   const Tensor& tensor = *matrix_block.tensor;
   if (words_differ_by_row(tensor)) return sentences_text(tensor, whole, look);
   // A large matrix is copied only if it must be transposed.
-  const bool turned = is_shown_transposed(tensor, token_layout);
-  const Tensor over = turned ? transposed(tensor) : Tensor{};
+  const bool is_transposed = is_shown_transposed(tensor, token_layout);
+  const Tensor transposed_tensor = is_transposed ? transposed(tensor) : Tensor{};
   const Tensor transposed_before =
-      turned && matrix_block.before ? transposed(*matrix_block.before) : Tensor{};
-  const Tensor& shown = turned ? over : tensor;
+      is_transposed && matrix_block.before ? transposed(*matrix_block.before) : Tensor{};
+  const Tensor& shown = is_transposed ? transposed_tensor : tensor;
   const Tensor* before =
-      turned && matrix_block.before ? &transposed_before : matrix_block.before.get();
+      is_transposed && matrix_block.before ? &transposed_before : matrix_block.before.get();
   const std::vector<std::size_t> wanted = wanted_matrices(tensor, matrix_block.head);
   const std::size_t count = wanted.size();
   const Selection selection = first_and_last(count > max_matrices ? shown_matrices : count, count);

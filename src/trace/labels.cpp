@@ -73,7 +73,7 @@ void name_matrix(Tensor& tensor, std::string_view axes) {
 }
 
 // A weight stored out × in has the conventional axes of its name swapped.
-void turn_usual(Given& given, std::string_view axes) {
+void swap_usual_axes(Given& given, std::string_view axes) {
   Tensor& tensor = given.tensor;
   if (axes.empty() || tensor.rank() < 2) return;
   const auto [rows, columns] = axis_names(axes);
@@ -136,7 +136,7 @@ void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
     Given& given = trace.givens[*place];
     if (!form.operands.empty()) {
       const std::string_view axes = form.operands[std::min(k, form.operands.size() - 1)];
-      turn_usual(given, axes);
+      swap_usual_axes(given, axes);
       name_matrix(given.tensor, axes);
     }
     name_leading(given.tensor, k == 0 && counts_sentences(given.name) ? "batch" : "head");
@@ -200,9 +200,9 @@ MatrixLabels full_labels(const Tensor& tensor, std::size_t index, TokenLayout to
       labels.rows.push_back(name_of_sentence(row));
     }
   }
-  const bool turned = is_shown_transposed(tensor, token_layout);
-  fill(turned ? labels.columns : labels.rows, tensor.rows());
-  fill(turned ? labels.rows : labels.columns, tensor.columns());
+  const bool is_transposed = is_shown_transposed(tensor, token_layout);
+  fill(is_transposed ? labels.columns : labels.rows, tensor.rows());
+  fill(is_transposed ? labels.rows : labels.columns, tensor.columns());
   return labels;
 }
 

@@ -177,14 +177,14 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor,
     cell.matrix = cell.matrix * tensor.axes[a].size + place;
   }
   const Axis one_row{.name = "", .size = 1};
-  const bool turned = is_shown_transposed(tensor, token_layout);
-  const Axis& rows = is_vector ? one_row : tensor.axes[turned ? rank - 1 : rank - 2];
-  const Axis& columns = tensor.axes[turned ? rank - 2 : rank - 1];
+  const bool is_transposed = is_shown_transposed(tensor, token_layout);
+  const Axis& rows = is_vector ? one_row : tensor.axes[is_transposed ? rank - 1 : rank - 2];
+  const Axis& columns = tensor.axes[is_transposed ? rank - 2 : rank - 1];
   if (given > 1) cell.row = index_along(text.indices[given - 2], rows, batch, "row", where);
   // In the ids of a batch each row has its own words.
   const std::size_t sentence = tensor.leading_axes() == 0 ? cell.row : batch;
   cell.column = index_along(text.indices[given - 1], columns, sentence, "column", where);
-  if (turned) std::swap(cell.row, cell.column);
+  if (is_transposed) std::swap(cell.row, cell.column);
   return cell;
 }
 

@@ -152,11 +152,11 @@ std::string region_text(const StepReport& step, const Trace& own, const CheckSty
     const bool batch = step.written.axes[a].name == "batch";
     parts.push_back(extent_text(batch ? "sentence" : "head", region.axes[a]));
   }
-  const bool turned = is_shown_transposed(step.written, own.token_layout);
+  const bool is_transposed = is_shown_transposed(step.written, own.token_layout);
   const IndexRange rows =
       region.axes.size() > 1 ? region.axes[region.axes.size() - 2] : IndexRange{};
-  parts.push_back(extent_text("row", turned ? region.axes.back() : rows));
-  parts.push_back(extent_text("column", turned ? rows : region.axes.back()));
+  parts.push_back(extent_text("row", is_transposed ? region.axes.back() : rows));
+  parts.push_back(extent_text("column", is_transposed ? rows : region.axes.back()));
   return paragraph(fmt::format("{} of {} wrong cells: {}{}.", region.wrong, step.cells.wrong,
                                fmt::join(parts, ", "), common_text(region, step, style)),
                    style);

@@ -297,10 +297,11 @@ std::string nan_on_both_text(const Comparison& comparison) {
 
 std::string shape_hint(const ComparedStep& step) {
   if (step.only_shape_differs) return fmt::format("{}\n", only_the_shape_text);
-  Shape turned = step.actual->tensor.shape();
-  if (turned.size() < 2) return {};
-  std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
-  if (turned != step.desired->tensor.shape()) return {};
+  Shape transposed_shape = step.actual->tensor.shape();
+  if (transposed_shape.size() < 2) return {};
+  std::swap(transposed_shape[transposed_shape.size() - 1],
+            transposed_shape[transposed_shape.size() - 2]);
+  if (transposed_shape != step.desired->tensor.shape()) return {};
   return fmt::format("One has the shape of the other's transpose{}.\n",
                      step.judged ? "; --columns accepts tokens as columns" : "");
 }

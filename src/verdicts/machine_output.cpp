@@ -139,9 +139,9 @@ Json region_json(const StepReport& step, const Trace& own, Answers answers) {
   }
   const IndexRange rows =
       region.axes.size() > 1 ? region.axes[region.axes.size() - 2] : IndexRange{};
-  const bool turned = is_shown_transposed(step.written, own.token_layout);
-  json["rows"] = extent(turned ? region.axes.back() : rows);
-  json["columns"] = extent(turned ? rows : region.axes.back());
+  const bool is_transposed = is_shown_transposed(step.written, own.token_layout);
+  json["rows"] = extent(is_transposed ? region.axes.back() : rows);
+  json["columns"] = extent(is_transposed ? rows : region.axes.back());
   constexpr std::string_view names[] = {"", "zero", "nan", "constant", "multiple", "offset"};
   const std::string_view what = names[static_cast<std::size_t>(region.what)];
   json["what"] = what.empty() ? Json(nullptr) : Json(std::string(what));
@@ -304,14 +304,14 @@ nlohmann::ordered_json json_number(double value) {
 
 nlohmann::ordered_json cell_json(const CellReference& cell, const Tensor& tensor,
                                  TokenLayout token_layout) {
-  const bool turned = is_shown_transposed(tensor, token_layout);
+  const bool is_transposed = is_shown_transposed(tensor, token_layout);
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   const std::vector<std::size_t> leading = leading_index(tensor, cell.matrix);
   for (std::size_t a = 0; a < leading.size(); ++a) {
     json[tensor.axes[a].name.empty() ? "head" : tensor.axes[a].name] = leading[a] + 1;
   }
-  json["row"] = (turned ? cell.column : cell.row) + 1;
-  json["column"] = (turned ? cell.row : cell.column) + 1;
+  json["row"] = (is_transposed ? cell.column : cell.row) + 1;
+  json["column"] = (is_transposed ? cell.row : cell.column) + 1;
   return json;
 }
 

@@ -61,9 +61,9 @@ class MarkedGrid {
   MarkedGrid(const StepReport& step, const Trace& own, std::size_t index)
       : step_(step),
         index_(index),
-        turned_(is_shown_transposed(step.written, own.token_layout)),
-        rows_(turned_ ? step.written.columns() : step.written.rows()),
-        columns_(turned_ ? step.written.rows() : step.written.columns()),
+        is_transposed_(is_shown_transposed(step.written, own.token_layout)),
+        rows_(is_transposed_ ? step.written.columns() : step.written.rows()),
+        columns_(is_transposed_ ? step.written.rows() : step.written.columns()),
         labels_(own_labels(step.written, index, own.token_layout)),
         wrong_in_row_(rows_),
         wrong_in_column_(columns_) {
@@ -100,8 +100,8 @@ class MarkedGrid {
 
  private:
   std::size_t place(std::size_t r, std::size_t c) const {
-    return (index_ * step_.written.rows() + (turned_ ? c : r)) * step_.written.columns() +
-           (turned_ ? r : c);
+    return (index_ * step_.written.rows() + (is_transposed_ ? c : r)) * step_.written.columns() +
+           (is_transposed_ ? r : c);
   }
   bool is_wrong(std::size_t r, std::size_t c) const {
     return step_.verdicts[place(r, c)] == Verdict::wrong;
@@ -161,7 +161,7 @@ class MarkedGrid {
 
   const StepReport& step_;
   std::size_t index_;
-  bool turned_;
+  bool is_transposed_;
   std::size_t rows_;
   std::size_t columns_;
   MatrixLabels labels_;

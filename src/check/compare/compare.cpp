@@ -36,16 +36,16 @@ Submission handed_in(ComparedSide& program, const Trace& trace, const ToleranceC
 
 // Returns the index of a cell of the lesson's tensor in display order.
 std::size_t shown_place(const CellReference& cell, const Tensor& tensor, TokenLayout token_layout) {
-  const bool turned = is_shown_transposed(tensor, token_layout);
-  const std::size_t rows = turned ? tensor.columns() : tensor.rows();
-  const std::size_t columns = turned ? tensor.rows() : tensor.columns();
+  const bool is_transposed = is_shown_transposed(tensor, token_layout);
+  const std::size_t rows = is_transposed ? tensor.columns() : tensor.rows();
+  const std::size_t columns = is_transposed ? tensor.rows() : tensor.columns();
   const auto [row, column] =
-      turned ? std::pair(cell.column, cell.row) : std::pair(cell.row, cell.column);
+      is_transposed ? std::pair(cell.column, cell.row) : std::pair(cell.row, cell.column);
   return (cell.matrix * rows + row) * columns + column;
 }
 
 // `check` accepted tokens as columns: transpose the numbers to the lesson's layout.
-void turn_over(ComparedSide& program, ComparedStep& step) {
+void transpose_to_lesson(ComparedSide& program, ComparedStep& step) {
   const auto matrix = std::ranges::find(program.matrices, step.name, &ComparedMatrix::name);
   matrix->tensor = transposed(matrix->tensor);
   const Tensor& actual = step.actual->tensor;
@@ -106,7 +106,7 @@ void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& progr
     if (is_missing(step.agreement) || choice.of(step.name)) continue;
     const auto found = std::ranges::find(report.steps, step.name, &StepReport::step);
     if (found != report.steps.end()) {
-      if (found->accepted_convention == "convention.columns") turn_over(program, step);
+      if (found->accepted_convention == "convention.columns") transpose_to_lesson(program, step);
       take_verdict(std::move(*found), trace, step);
     } else if (step.agreement == Agreement::differs) {  // a given that `check` accepts
       step.agreement = Agreement::close;

@@ -108,15 +108,15 @@ namespace {
 constexpr Numeral blank_cell{std::numeric_limits<double>::quiet_NaN(), 0, false};
 
 // Transposes a written matrix to storage order: a token is a row.
-NumeralCells turned_inside(Shape& shape, std::span<const Numeral> cells) {
-  Numerals turned(cells.size());
+NumeralCells transposed_cells(Shape& shape, std::span<const Numeral> cells) {
+  Numerals transposed(cells.size());
   std::size_t& rows = shape[shape.size() - 2];
   std::size_t& columns = shape.back();
   const std::size_t matrices = cells.size() / std::max<std::size_t>(1, rows * columns);
-  auto to = view_as<3>(turned, {matrices, columns, rows});
+  auto to = view_as<3>(transposed, {matrices, columns, rows});
   xt::noalias(to) = xt::transpose(view_as<3>(cells, {matrices, rows, columns}), {0, 2, 1});
   std::swap(rows, columns);
-  return NumeralCells(std::move(turned));
+  return NumeralCells(std::move(transposed));
 }
 
 // True for a row or column of as many numbers as the wanted row or column.
@@ -140,7 +140,7 @@ struct Piece {
 };
 
 Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout token_layout,
-                   Transposed turned) {
+                   Transposed transposed) {
   const std::span<const Numeral> cells = file.written.cells;
   Piece piece{.shape = without_leading_ones(file.written.shape, tensor.rank()),
               .cells = NumeralCells(cells)};
@@ -150,11 +150,11 @@ Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout 
     piece.shape = tensor.shape();
   }
   // If tokens are columns, a column of tokens is not read as a row.
-  piece.may_lie = turned == Transposed::no || piece.shape.size() < 2;
+  piece.may_lie = transposed == Transposed::no || piece.shape.size() < 2;
   if (piece.shape.size() < 2 && tensor.rank() >= 2) piece.shape.insert(piece.shape.begin(), 1);
   const bool lies = is_shown_transposed(tensor, token_layout) !=
-                    (turned == Transposed::yes && tensor.rank() >= 2);
-  if (lies && piece.shape.size() >= 2) piece.cells = turned_inside(piece.shape, cells);
+                    (transposed == Transposed::yes && tensor.rank() >= 2);
+  if (lies && piece.shape.size() >= 2) piece.cells = transposed_cells(piece.shape, cells);
   return piece;
 }
 
@@ -204,7 +204,7 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
 }
 
 SubmittedArray put_together(const std::string& name, const Submission& submission,
-                            const Trace& trace, Transposed turned) {
+                            const Trace& trace, Transposed transposed) {
   const Tensor& tensor = trace.at(name);
   SubmittedArray submitted{.name = name, .shape = {}, .cells = {}};
   std::vector<Piece> pieces;
@@ -214,7 +214,7 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
     if (pieces.empty()) submitted.precision = file.written.precision;
     // Heads in files of different types are judged by their digits.
     if (submitted.precision != file.written.precision) submitted.precision = Precision::digits;
-    Piece piece = inside_piece(file, tensor, trace.token_layout, turned);
+    Piece piece = inside_piece(file, tensor, trace.token_layout, transposed);
     piece.unread = submitted.unread.size();
     submitted.unread.insert(submitted.unread.end(), file.written.unread.begin(),
                             file.written.unread.end());
@@ -247,13 +247,13 @@ std::size_t matrix_index_of(const SubmittedFile& file, const Tensor& tensor) {
 }
 
 std::vector<SubmittedArray> normalise_layout(const Submission& submission, const Trace& trace,
-                                             Transposed turned) {
+                                             Transposed transposed) {
   std::vector<SubmittedArray> all;
   for (const std::string_view name : names_in(trace)) {
     const bool is_there = std::any_of(submission.files.begin(), submission.files.end(),
                                       [&](const SubmittedFile& file) { return file.name == name; });
     if (!is_there) continue;
-    all.push_back(put_together(std::string(name), submission, trace, turned));
+    all.push_back(put_together(std::string(name), submission, trace, transposed));
     snap_to_decimals(all.back());
   }
   return all;

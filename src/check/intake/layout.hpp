@@ -52,10 +52,11 @@ struct SubmittedArray {
   std::vector<std::string> unread = {};            ///< texts of cells that are not numbers
 };
 
-/// Returns the submission's matrices in the lesson's order, each joined from its files. `turned`
-/// says that every matrix is submitted transposed. The submission must outlive the result.
+/// Returns the submission's matrices in the lesson's order, each joined from its files.
+/// `transposed` says that every matrix is submitted transposed. The submission must outlive the
+/// result.
 std::vector<SubmittedArray> normalise_layout(const Submission& submission, const Trace& trace,
-                                             Transposed turned);
+                                             Transposed transposed);
 
 /// Removes leading axes of size 1 while more than `rank` axes are left.
 Shape without_leading_ones(Shape shape, std::size_t rank = 1);

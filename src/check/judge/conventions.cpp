@@ -198,16 +198,16 @@ bool keeps_columns(const Step& step) {
 }
 
 // Returns rotated queries and keys, and what keeps their columns, with the steps that rotated them.
-std::map<std::string, const Step*> turned_steps(const Trace& trace) {
-  std::map<std::string, const Step*> turned;
+std::map<std::string, const Step*> rotated_steps(const Trace& trace) {
+  std::map<std::string, const Step*> rotated;
   for (const Step& step : trace.steps) {
-    if (step.operation == &rope_operation) turned.emplace(step.name, &step);
+    if (step.operation == &rope_operation) rotated.emplace(step.name, &step);
     if (!keeps_columns(step)) continue;
     for (const std::string& input : step.of) {
-      if (turned.contains(input)) turned.emplace(step.name, turned.at(input));
+      if (rotated.contains(input)) rotated.emplace(step.name, rotated.at(input));
     }
   }
-  return turned;
+  return rotated;
 }
 
 NumeralCells with_columns_from(const NumeralCells& cells, const std::vector<std::size_t>& places) {
@@ -223,17 +223,17 @@ NumeralCells with_columns_from(const NumeralCells& cells, const std::vector<std:
 
 std::vector<std::string> rotated_steps(const Trace& trace) {
   std::vector<std::string> names;
-  for (const auto& [name, rope] : turned_steps(trace)) names.push_back(name);
+  for (const auto& [name, rope] : rotated_steps(trace)) names.push_back(name);
   return names;
 }
 
 std::vector<std::string> accept_rope_layout(const Trace& trace,
                                             std::vector<SubmittedArray>& submitted) {
-  const std::map<std::string, const Step*> turned = turned_steps(trace);
+  const std::map<std::string, const Step*> rotated = rotated_steps(trace);
   std::vector<std::string> names;
   for (SubmittedArray& matrix : submitted) {
-    const auto found = turned.find(matrix.name);
-    if (!matrix.fits || found == turned.end()) continue;
+    const auto found = rotated.find(matrix.name);
+    if (!matrix.fits || found == rotated.end()) continue;
     const std::size_t columns = trace.at(matrix.name).columns();
     matrix.cells =
         with_columns_from(matrix.cells, other_places(trace.call(*found->second), columns));

@@ -75,7 +75,7 @@ struct Interpretation {
   std::string_view units = {};             ///< the accepted convention of other units
   std::vector<std::string> in_equivalent_units = {};  ///< the steps in those units
   /// Steps worked with a rounded constant, each with its text: "√2 as 1.41".
-  Transposed turned = Transposed::no;
+  Transposed transposed = Transposed::no;
   std::size_t wrong = 0;  ///< number of cells that are wrong or undecided
 };
 

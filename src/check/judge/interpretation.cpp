@@ -23,7 +23,7 @@ std::size_t unsettled(const LearnerNode& node) {
 
 // How the submitted numbers are laid out, if not as in the lesson.
 struct Layout {
-  Transposed turned = Transposed::no;
+  Transposed transposed = Transposed::no;
   SquareHeadAxis square = SquareHeadAxis::first;
   RopeLayout rope = RopeLayout::lessons;
 };
@@ -47,9 +47,9 @@ Interpretation Interpreter::operator()(const Layout& layout, std::shared_ptr<con
                         .judgement = {},
                         .scaled = {},
                         .permuted = {},
-                        .turned = layout.turned};
-  result.submitted = normalise_layout(submission, *result.trace, layout.turned);
-  if (!options.strict && layout.turned == Transposed::no)
+                        .transposed = layout.transposed};
+  result.submitted = normalise_layout(submission, *result.trace, layout.transposed);
+  if (!options.strict && layout.transposed == Transposed::no)
     move_heads_first(*result.trace, result.submitted, layout.square);
   if (layout.rope == RopeLayout::other)
     result.permuted = accept_rope_layout(*result.trace, result.submitted);
@@ -166,7 +166,7 @@ std::optional<Interpretation> in_other_units(const Interpreter& interpret, const
 std::optional<Interpretation> with_other_pairing(const Interpreter& interpret, const Layout& layout,
                                                  const Interpretation& plain) {
   if (wrong_among(plain, rotated_steps(*interpret.trace)) < 2) return {};
-  const Layout other{layout.turned, layout.square, RopeLayout::other};
+  const Layout other{layout.transposed, layout.square, RopeLayout::other};
   Interpretation permuted = interpret(other, interpret.trace, plain.wrong);
   const auto supports = [&](const std::string& name) {
     return wrong_in(plain, name) > 0 && favours(permuted, plain, name);
@@ -235,11 +235,11 @@ struct ColumnsEvidence {
   bool is_whole = false;    ///< a whole wrong matrix becomes right
 };
 
-ColumnsEvidence columns_evidence(const Interpretation& turned, const Interpretation& plain) {
+ColumnsEvidence columns_evidence(const Interpretation& transposed, const Interpretation& plain) {
   ColumnsEvidence evidence;
   for (const LearnerNode& node : plain.judgement.nodes) {
     const std::size_t before = unsettled(node);
-    const std::size_t after = wrong_in(turned, node.name);
+    const std::size_t after = wrong_in(transposed, node.name);
     if (before == after) continue;
     if (2 * before <= after) ++evidence.against;
     if (2 * after > before) continue;
@@ -265,12 +265,14 @@ std::optional<Interpretation> as_columns(const Interpreter& interpret,
                                          const Interpretation& plain) {
   const auto& nodes = plain.judgement.nodes;
   if (!interpret.options.allow_columns || !may_be_transposed(nodes)) return {};
-  Interpretation turned = interpret({.turned = Transposed::yes}, interpret.trace, plain.wrong);
-  if (turned.wrong >= plain.wrong || wrong_in_forward(turned) > wrong_in_forward(plain)) return {};
-  const ColumnsEvidence evidence = columns_evidence(turned, plain);
-  const bool is_enough = 2 * turned.wrong <= plain.wrong || evidence.is_whole;
+  Interpretation transposed =
+      interpret({.transposed = Transposed::yes}, interpret.trace, plain.wrong);
+  if (transposed.wrong >= plain.wrong || wrong_in_forward(transposed) > wrong_in_forward(plain))
+    return {};
+  const ColumnsEvidence evidence = columns_evidence(transposed, plain);
+  const bool is_enough = 2 * transposed.wrong <= plain.wrong || evidence.is_whole;
   if (!is_enough || !evidence.is_sure || evidence.against >= evidence.for_it) return {};
-  return turned;
+  return transposed;
 }
 
 // Interprets the heads as the middle axis where there are as many heads as rows.
@@ -296,9 +298,9 @@ Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_tra
   if (plain.judgement.wrong_cells() == 0 || interpret.options.strict) return plain;
   interpret.options.on_matrix = {};  // progress was already reported
   Layout layout;
-  if (auto turned = as_columns(interpret, plain)) {
-    layout.turned = Transposed::yes;
-    plain = std::move(*turned);
+  if (auto transposed = as_columns(interpret, plain)) {
+    layout.transposed = Transposed::yes;
+    plain = std::move(*transposed);
   } else if (auto inside = with_heads_inside(interpret, plain)) {
     layout.square = SquareHeadAxis::inside;
     plain = std::move(*inside);

@@ -204,9 +204,9 @@ Values in_c_order(const Shape& shape, Values numbers) {
   for (const std::size_t axis : shape) {
     left /= axis;
     if (left == 1) break;
-    Values turned = Values::uninitialised(numbers.size());
-    put(xt::transpose(view_as<3>(numbers, {done, left, axis}), {0, 2, 1}), turned.write());
-    numbers = std::move(turned);
+    Values transposed = Values::uninitialised(numbers.size());
+    put(xt::transpose(view_as<3>(numbers, {done, left, axis}), {0, 2, 1}), transposed.write());
+    numbers = std::move(transposed);
     done *= axis;
   }
   return numbers;

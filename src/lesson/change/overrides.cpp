@@ -104,7 +104,7 @@ void set_value(StepRecipe& step, const OptionRule& rule, std::string_view text,
   }
   Options written;
   written.set(std::string(rule.name), std::move(value));
-  const Options inside = step.operation->turned(std::move(written), token_layout);
+  const Options inside = step.operation->options_for_layout(std::move(written), token_layout);
   for (const auto& [name, one] : inside.all()) step.options.set(name, one);
 }
 
@@ -139,7 +139,7 @@ void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
         "lesson's file",
         printable(step.name)));
   }
-  step.of = step.operation->turned(std::move(of), recipe.token_layout);
+  step.of = step.operation->operands_for_layout(std::move(of), recipe.token_layout);
 }
 
 }  // namespace

@@ -241,9 +241,9 @@ class LessonFile {
     const auto name = names_.take(table, "step", reader_);
     if (name && goes_back) read_step_back(table, *name, std::move(of));
     if (!name || !operation) return;
-    lesson_.recipe.steps.push_back({*name, operation,
-                                    operation->turned(std::move(of), context_.token_layout),
-                                    read_step_options(table, *operation, context_, reader_)});
+    lesson_.recipe.steps.push_back(
+        {*name, operation, operation->operands_for_layout(std::move(of), context_.token_layout),
+         read_step_options(table, *operation, context_, reader_)});
     lesson_.texts.push_back(read_step_text(table, reader_));
   }
 

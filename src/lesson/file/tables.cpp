@@ -224,7 +224,7 @@ Options read_step_options(const toml::table& table, const Operation& operation,
     }
     options.set(name, std::move(*value));
   }
-  return operation.turned(std::move(options), context.token_layout);
+  return operation.options_for_layout(std::move(options), context.token_layout);
 }
 
 namespace {

@@ -306,14 +306,14 @@ std::vector<Given> drawn_givens(const LessonSizes& sizes, Dice& dice) {
 
 std::vector<StepRecipe> attention_steps(const LessonSizes& sizes) {
   // With LLaMA's base of 10000 the second pair would hardly rotate within three tokens.
-  const Options turning = option("base", 16.0);
+  const Options rope_options = option("base", 16.0);
   std::vector<StepRecipe> steps = {
       {"norm1", &rms_norm_operation, {"X", "gain1"}, option("eps", 0.0)},
       {"Q", &project_operation, {"norm1", "W_Q"}, {}},
       {"K", &project_operation, {"norm1", "W_K"}, {}},
       {"V", &project_operation, {"norm1", "W_V"}, {}},
-      {"Q_rope", &rope_operation, {"Q"}, turning},
-      {"K_rope", &rope_operation, {"K"}, turning},
+      {"Q_rope", &rope_operation, {"Q"}, rope_options},
+      {"K_rope", &rope_operation, {"K"}, rope_options},
       {"scores", &score_operation, {"Q_rope", "K_rope"}, {}},
       {"scaled_scores", &scale_operation, {"scores"}, option("by", "sqrt(d_k)")},
       {"masked_scores", &mask_operation, {"scaled_scores"}, option("kind", "causal")},

@@ -74,10 +74,10 @@ std::vector<Tensor> needless_causal_mask(const StepView& step) {
 
 std::vector<Tensor> along_other_axis(const StepView& step) {
   Call call = call_of(step);
-  Options turned = *call.options;
-  const bool down = turned.word("axis", "rows") == "columns";
-  turned.set("axis", std::string(down ? "rows" : "columns"));
-  call.options = &turned;
+  Options other_axis = *call.options;
+  const bool down = other_axis.word("axis", "rows") == "columns";
+  other_axis.set("axis", std::string(down ? "rows" : "columns"));
+  call.options = &other_axis;
   return {step.operation->compute(call)};
 }
 
@@ -88,7 +88,7 @@ struct Score : ProductMaths<RightSide::transposed> {
     return {.operands = {"query d_k", "key d_k"},
             .output = "query key",
             .formula = "{0} · {1}ᵀ",
-            .turned = "{1}ᵀ · {0}",
+            .formula_by_columns = "{1}ᵀ · {0}",
             .shares_heads = true};
   }
 

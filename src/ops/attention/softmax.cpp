@@ -275,10 +275,10 @@ struct Softmax {
           [](const Operands& of, std::span<double> cells) { softmax_of_line(of.row(0), cells); });
     }
     if (!is_columnwise(call)) return softmax_of_long_rows(call, std::move(weights));
-    const Tensor turned = transposed(*call.inputs[0]);
-    Call of_turned = call;
-    of_turned.inputs = {&turned};
-    return transposed(softmax_of_long_rows(of_turned, transposed(weights)));
+    const Tensor transposed_scores = transposed(*call.inputs[0]);
+    Call transposed_call = call;
+    transposed_call.inputs = {&transposed_scores};
+    return transposed(softmax_of_long_rows(transposed_call, transposed(weights)));
   }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,

@@ -12,7 +12,7 @@ struct WeightedSum : ProductMaths<RightSide::as_is> {
     return {.operands = {"query key", "key d_v"},
             .output = "query d_v",
             .formula = "{0} · {1}",
-            .turned = "{1} · {0}",
+            .formula_by_columns = "{1} · {0}",
             .shares_heads = true};
   }
 
@@ -59,7 +59,7 @@ std::vector<Tensor> scores_instead(const StepView& step) {
 }
 
 // The values rotated as the keys are.
-std::vector<Tensor> values_turned(const StepView& step) {
+std::vector<Tensor> rotated_values(const StepView& step) {
   const StepView* scores = upstream(step.inputs[0], score_operation);
   const StepView* keys = scores ? upstream(scores->inputs[1], rope_operation) : nullptr;
   if (!keys) return {};
@@ -78,7 +78,7 @@ constexpr Mistake weighted_sum_mistakes[] = {
     {"weighted-sum.scores", "The scores were used in place of the weights.",
      "First softmax, then the sum.", scores_instead},
     {"rope.values-too", "The values were turned as well, as the keys are.",
-     "Only queries and keys are turned; the values are mixed as they are.", values_turned},
+     "Only queries and keys are turned; the values are mixed as they are.", rotated_values},
     {"sink.in-values", "The sink's share was given to a value.",
      "What goes to the sink is not mixed into anything.", sinks_in_values},
     tiled_heads,

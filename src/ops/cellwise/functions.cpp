@@ -192,8 +192,9 @@ N slope(const N& x, bool exact) {
 Interval slope_range(Interval x, bool exact) {
   const double steepest = exact ? std::numbers::sqrt2 : 1.4185040087908283;
   Interval found = hull(slope(x.low, exact), slope(x.high, exact));
-  for (const double turn : {-steepest, steepest}) {
-    if (x.low < turn && turn < x.high) found = hull(found, slope(turn, exact));
+  for (const double turning_point : {-steepest, steepest}) {
+    if (x.low < turning_point && turning_point < x.high)
+      found = hull(found, slope(turning_point, exact));
   }
   return found;
 }

@@ -266,7 +266,7 @@ constexpr OptionRule split_options[] = {
     {.name = "axis",
      .says = "cut the columns (the features), or the rows (as W_O is cut into its heads)",
      .list = cut_axes,
-     .turns = true},
+     .swaps_with_layout = true},
 };
 
 bool cuts_rows(const Call& call) { return call.options->word("axis", "columns") == "rows"; }

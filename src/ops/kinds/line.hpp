@@ -26,7 +26,7 @@ inline constexpr OptionRule line_options[] = {
     {.name = "axis",
      .says = "whether each row or each column is worked by itself",
      .list = line_axes,
-     .turns = true},
+     .swaps_with_layout = true},
 };
 
 /// Returns the form: "each row" or "each column" stands between `before` and `after`.

@@ -13,7 +13,7 @@ namespace qkv::inline ops {
 namespace {
 
 std::string text_of(Factor factor) {
-  return fmt::format("{{{}}}{}", factor.operand, factor.turned ? "ᵀ" : "");
+  return fmt::format("{{{}}}{}", factor.operand, factor.transposed ? "ᵀ" : "");
 }
 
 struct FactorMatrix {
@@ -22,8 +22,8 @@ struct FactorMatrix {
 
 FactorMatrix factor_matrix(const Call& call, Factor factor) {
   const Tensor& operand = *call.inputs[factor.operand];
-  return factor.turned ? FactorMatrix{operand.columns(), operand.rows()}
-                       : FactorMatrix{operand.rows(), operand.columns()};
+  return factor.transposed ? FactorMatrix{operand.columns(), operand.rows()}
+                           : FactorMatrix{operand.rows(), operand.columns()};
 }
 
 bool fits(const Call& call, const Tensor& whole, Factor left, Factor right) {
@@ -33,16 +33,17 @@ bool fits(const Call& call, const Tensor& whole, Factor left, Factor right) {
 }
 
 // Aᵀ·B as (Bᵀ·A)ᵀ: with a large A, only the narrow matrices are transposed.
-void multiply_turned(const CellBase& at, Factor left, Factor right, ProductSize size,
-                     Tensor& whole) {
+void multiply_transposed(const CellBase& at, Factor left, Factor right, ProductSize size,
+                         Tensor& whole) {
   const Tensor& a = at.input(left.operand);
   const Tensor& b = at.input(right.operand);
   const Matrix lines = xt::transpose(b.matrix(at.matrix_index(right.operand)));
-  Matrix turned = Matrix::from_shape({size.columns, size.rows});
+  Matrix transposed = Matrix::from_shape({size.columns, size.rows});
   multiply({lines.data(), lines.size()}, a.values,
-           at.matrix_index(left.operand) * a.rows() * a.columns(), {turned.data(), turned.size()},
-           {size.columns, size.inner, size.rows}, RightSide::as_is);
-  xt::noalias(whole.mutable_matrix(at.matrix)) = xt::transpose(turned);
+           at.matrix_index(left.operand) * a.rows() * a.columns(),
+           {transposed.data(), transposed.size()}, {size.columns, size.inner, size.rows},
+           RightSide::as_is);
+  xt::noalias(whole.mutable_matrix(at.matrix)) = xt::transpose(transposed);
 }
 
 }  // namespace
@@ -60,15 +61,16 @@ Tensor product_gradient_of(const Call& call, Tensor whole, Factor left, Factor r
   for_each_product(whole.matrices(), size, [&](std::size_t m) {
     const CellBase at{.call = &call, .output = &whole, .matrix = m};
     const bool is_large = a.rows() * a.columns() > small_tensor_limit && b.columns() < a.columns();
-    if (left.turned && !right.turned && is_large) {
-      return multiply_turned(at, left, right, size, whole);
+    if (left.transposed && !right.transposed && is_large) {
+      return multiply_transposed(at, left, right, size, whole);
     }
     const std::size_t from = at.matrix_index(left.operand);
-    const Matrix upright = left.turned ? Matrix(xt::transpose(a.matrix(from))) : Matrix();
+    const Matrix upright = left.transposed ? Matrix(xt::transpose(a.matrix(from))) : Matrix();
     const std::span<const double> lines =
-        left.turned ? std::span<const double>(upright.data(), upright.size()) : a.cells(from);
+        left.transposed ? std::span<const double>(upright.data(), upright.size()) : a.cells(from);
     multiply(lines, b.values, at.matrix_index(right.operand) * b.rows() * b.columns(),
-             whole.mutable_cells(m), size, right.turned ? RightSide::transposed : RightSide::as_is);
+             whole.mutable_cells(m), size,
+             right.transposed ? RightSide::transposed : RightSide::as_is);
   });
   return whole;
 }
@@ -78,11 +80,12 @@ std::vector<Tensor> transposed_products(const StepView& step, const Form& form, 
   const Call call = call_of(step);
   const Tensor whole = broadcast_frame(call, form);
   std::vector<Tensor> results;
-  for (const bool left_turned : {false, true}) {
-    for (const bool right_turned : {false, true}) {
-      const Factor a{left.operand, left_turned};
-      const Factor b{right.operand, right_turned};
-      const bool is_due = left_turned == left.turned && right_turned == right.turned;
+  for (const bool left_transposed : {false, true}) {
+    for (const bool right_transposed : {false, true}) {
+      const Factor a{left.operand, left_transposed};
+      const Factor b{right.operand, right_transposed};
+      const bool is_due =
+          left_transposed == left.transposed && right_transposed == right.transposed;
       if (is_due || !fits(call, whole, a, b)) continue;
       results.push_back(unbroadcast(call, product_gradient_of(call, whole, a, b)));
     }

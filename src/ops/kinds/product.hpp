@@ -22,9 +22,9 @@ template <class N>
 N product_cell(const Cell<N>& c, RightSide right) {
   const auto a = c(0);
   const auto b = c(1);
-  const bool turned = right == RightSide::transposed;
+  const bool is_transposed = right == RightSide::transposed;
   const N result = sum<N>(a.columns, [&](std::size_t t) {
-    return a(c.row, t) * (turned ? b(c.column, t) : b(t, c.column));
+    return a(c.row, t) * (is_transposed ? b(c.column, t) : b(t, c.column));
   });
   return c.call->inputs.size() == 3 ? result + c(2)(0, c.column) : result;
 }
@@ -46,7 +46,7 @@ struct ProductMaths {
 /// A factor of a gradient's product: which operand, and whether it is transposed.
 struct Factor {
   std::size_t operand = 0;
-  bool turned = false;
+  bool transposed = false;
 };
 
 /// Returns the form "{0} · {2}ᵀ", with its formula for tokens as columns.
@@ -74,9 +74,9 @@ struct ProductBackward {
   static N cell(const Cell<N>& c) {
     const auto a = c(Own::left.operand);
     const auto b = c(Own::right.operand);
-    return sum<N>(Own::left.turned ? a.rows : a.columns, [&](std::size_t t) {
-      return (Own::left.turned ? a(t, c.row) : a(c.row, t)) *
-             (Own::right.turned ? b(c.column, t) : b(t, c.column));
+    return sum<N>(Own::left.transposed ? a.rows : a.columns, [&](std::size_t t) {
+      return (Own::left.transposed ? a(t, c.row) : a(c.row, t)) *
+             (Own::right.transposed ? b(c.column, t) : b(t, c.column));
     });
   }
 
@@ -84,7 +84,7 @@ struct ProductBackward {
     return product_gradient_of(call, std::move(whole), Own::left, Own::right);
   }
 
-  static std::vector<Tensor> turned(const StepView& step) {
+  static std::vector<Tensor> with_transposed(const StepView& step) {
     return transposed_products(step, form(call_of(step)), Own::left, Own::right);
   }
 
@@ -98,7 +98,7 @@ template <class Own>
 inline constexpr Mistake product_backward_mistakes[] = {
     {"backward.transposed", "A matrix of the product was turned over where it should not be.",
      "The gradient has its operand's shape: which side of which matrix meets which?",
-     ProductBackward<Own>::turned},
+     ProductBackward<Own>::with_transposed},
     {"backward.wrong-operand", "The gradient was multiplied by another matrix.",
      "The gradient of one operand is made with the other one.", ProductBackward<Own>::of_others},
     heads_not_summed<ProductBackward<Own>>,

@@ -112,8 +112,8 @@ N slope(const N& x) {
 Interval slope(Interval x) {
   constexpr double steepest = 2.399357280515467;
   Interval found = hull(slope(x.low), slope(x.high));
-  for (const double turn : {-steepest, steepest}) {
-    if (x.low < turn && turn < x.high) found = hull(found, slope(turn));
+  for (const double turning_point : {-steepest, steepest}) {
+    if (x.low < turning_point && turning_point < x.high) found = hull(found, slope(turning_point));
   }
   return found;
 }

@@ -88,15 +88,15 @@ RightSide side_of_weight(const Call& call) {
 
 struct Project {
   static Form form(const Call& call) {
-    const bool turned = side_of_weight(call) == RightSide::transposed;
-    Form form{{"row inner", turned ? "column inner" : "inner column"},
+    const bool is_transposed = side_of_weight(call) == RightSide::transposed;
+    Form form{{"row inner", is_transposed ? "column inner" : "inner column"},
               "row column",
-              turned ? "{0} · {1}ᵀ" : "{0} · {1}",
-              turned ? "{1}ᵀ · {0}" : "{1} · {0}"};
+              is_transposed ? "{0} · {1}ᵀ" : "{0} · {1}",
+              is_transposed ? "{1}ᵀ · {0}" : "{1} · {0}"};
     if (call.inputs.size() == 3) {
       form.operands.push_back("1 column");
       form.formula += " + {2}";
-      form.turned += " + {2}";
+      form.formula_by_columns += " + {2}";
     }
     return form;
   }

@@ -170,8 +170,8 @@ constinit const Operation append_operation = operation_of<Append>({
 namespace {
 
 constexpr OptionRule take_options[] = {
-    {.name = "rows", .says = "which rows are taken", .span = true, .turned_name = "columns"},
-    {.name = "columns", .says = "which columns are taken", .span = true, .turned_name = "rows"},
+    {.name = "rows", .says = "which rows are taken", .span = true, .swapped_name = "columns"},
+    {.name = "columns", .says = "which columns are taken", .span = true, .swapped_name = "rows"},
     {.name = "heads", .says = "which heads are taken", .span = true},
 };
 
@@ -224,9 +224,10 @@ struct Take {
       const OptionValue* value = call.options->find(rule.name);
       if (!value) continue;
       const OptionSpan& span = std::get<OptionSpan>(*value);
-      const bool turns = call.token_layout == TokenLayout::columns && !rule.turned_name.empty();
+      const bool is_swapped =
+          call.token_layout == TokenLayout::columns && !rule.swapped_name.empty();
       what += fmt::format("{}{} {} to {}", what.empty() ? "" : ", ",
-                          turns ? rule.turned_name : rule.name, span[0], span[1]);
+                          is_swapped ? rule.swapped_name : rule.name, span[0], span[1]);
     }
     return {{"row column"}, "row column", (what.empty() ? "all" : what) + " of {0}"};
   }

@@ -29,7 +29,7 @@ Tensor with_rotation(const StepView& step, Change change) {
   const Call call = call_of(step);
   Rotation rotation = Rotation::of(RopeOptions::of(call));
   change(rotation);
-  return turned(call, output_of(call, rope_operation.form(call)), rotation);
+  return rotated(call, output_of(call, rope_operation.form(call)), rotation);
 }
 
 bool are_given(const StepView& step) { return step.inputs.size() == 2; }
@@ -319,7 +319,7 @@ struct RopeBackward {
     const Call there = forward(call);
     Rotation rotation = Rotation::of(RopeOptions::of(there));
     rotation.times = -rotation.times;
-    return turned(there, std::move(whole), rotation);
+    return rotated(there, std::move(whole), rotation);
   }
 };
 
@@ -338,27 +338,27 @@ struct GradAngles {
     there.names = {c.call->names[first_saved], c.call->names[self]};
     const RopeOptions rope = RopeOptions::of(there);
     const auto change = c(grad_output);
-    const auto turned = c(first_saved);
+    const auto rotated_pairs = c(first_saved);
     const bool halves = rope.pairing == Pairing::halves;
     const std::size_t first = halves ? c.column : 2 * c.column;
     const std::size_t second = halves ? c.column + rope.width / 2 : first + 1;
-    return change(c.row, second) * turned(c.row, first) -
-           change(c.row, first) * turned(c.row, second);
+    return change(c.row, second) * rotated_pairs(c.row, first) -
+           change(c.row, first) * rotated_pairs(c.row, second);
   }
 };
 
-std::vector<Tensor> not_turned(const StepView& step) { return {step.operand()}; }
+std::vector<Tensor> not_rotated_back(const StepView& step) { return {step.operand()}; }
 
-std::vector<Tensor> turned_on(const StepView& step) {
+std::vector<Tensor> rotated_forward(const StepView& step) {
   const Call there = forward(call_of(step));
-  return {turned(there, *step.tensor, Rotation::of(RopeOptions::of(there)))};
+  return {rotated(there, *step.tensor, Rotation::of(RopeOptions::of(there)))};
 }
 
 constexpr Mistake rope_backward_mistakes[] = {
     {"rope.skipped", "The gradient was not turned back.",
-     "What was turned on the way there is turned back by the same angle.", not_turned},
+     "What was turned on the way there is turned back by the same angle.", not_rotated_back},
     {"rope.sign", "The gradient was turned on instead of back.", "Back is the other way round: −θ.",
-     turned_on},
+     rotated_forward},
 };
 
 constinit const Operation rope_gradient = gradient_of<Gradient<RopeBackward>>({
@@ -437,7 +437,7 @@ struct Rope {
         .output = "row column",
         .formula = are_given ? "{0}, its pairs turned by {1}"
                              : "each row of {0}, its pairs turned by position · base^(−2i/width)",
-        .turned =
+        .formula_by_columns =
             are_given ? "" : "each column of {0}, its pairs turned by position · base^(−2i/width)",
         .shares_heads = true};
   }
@@ -485,13 +485,15 @@ struct Rope {
     if (call.inputs.size() == 2) return {};
     const auto rope_table = std::make_shared<const RopeTable>(Rotation::of(RopeOptions::of(call)),
                                                               call.inputs[0]->rows());
-    const auto turn = [rope_table](const RowPart& row) { rope_table->turn(row.row, row.cells); };
-    return InPlaceKernel{frame_of(call, form(call)), turn};
+    const auto rotate = [rope_table](const RowPart& row) {
+      rope_table->rotate(row.row, row.cells);
+    };
+    return InPlaceKernel{frame_of(call, form(call)), rotate};
   }
 
   static Tensor compute(const Call& call) {
     const RopeOptions options = RopeOptions::of(call);
-    return turned(call, output_of(call, form(call)), Rotation::of(options));
+    return rotated(call, output_of(call, form(call)), Rotation::of(options));
   }
 };
 

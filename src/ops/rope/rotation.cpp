@@ -189,12 +189,12 @@ RopeTable::RopeTable(const Rotation& rotation, std::size_t rows)
   }
 }
 
-void RopeTable::turn(std::size_t row, std::span<double> cells) const {
+void RopeTable::rotate(std::size_t row, std::span<double> cells) const {
   if (rotation_.width == 0) return;
   rotate_row(rotation_, &cosines_(row, 0), &sines_(row, 0), cells.data());
 }
 
-Tensor turned(const Call& call, Tensor result, const Rotation& rotation) {
+Tensor rotated(const Call& call, Tensor result, const Rotation& rotation) {
   constexpr std::size_t operations = 4;
   const bool are_given = call.inputs.size() == 2;
   const RopeTable rope_table(rotation, are_given ? 0 : result.rows());
@@ -204,7 +204,7 @@ Tensor turned(const Call& call, Tensor result, const Rotation& rotation) {
                    if (are_given) {
                      rotate_by(of.row(1), rotation, cells);
                    } else {
-                     rope_table.turn(of.at().row, cells);
+                     rope_table.rotate(of.at().row, cells);
                    }
                  });
 }
@@ -219,9 +219,9 @@ Interval rotated_range(Interval own, Interval partner, Interval angle, bool is_f
       const double phase = std::atan2(other, x);
       const auto at = [&](double a) { return x * std::cos(a) - other * std::sin(a); };
       range = hull(range, hull(at(angle.low), at(angle.high)));
-      const auto passes = [&](double turn) {
+      const auto passes = [&](double extreme) {
         const double full = 2 * std::numbers::pi;
-        const double next = turn + full * std::ceil((angle.low + phase - turn) / full);
+        const double next = extreme + full * std::ceil((angle.low + phase - extreme) / full);
         return next <= angle.high + phase;
       };
       if (passes(0)) range.high = std::max(range.high, size);

@@ -90,7 +90,7 @@ class RopeTable {
  public:
   /// A table of `rows` positions, one row each.
   RopeTable(const Rotation& rotation, std::size_t rows);
-  void turn(std::size_t row, std::span<double> cells) const;
+  void rotate(std::size_t row, std::span<double> cells) const;
 
  private:
   Rotation rotation_;
@@ -98,7 +98,7 @@ class RopeTable {
 };
 
 /// Returns `result` with the first operand's rows rotated, by the second operand's angles if given.
-Tensor turned(const Call& call, Tensor result, const Rotation& rotation);
+Tensor rotated(const Call& call, Tensor result, const Rotation& rotation);
 
 /// Returns the range of x₁·cos θ ∓ x₂·sin θ over all numbers of the intervals.
 Interval rotated_range(Interval own, Interval partner, Interval angle, bool is_first);

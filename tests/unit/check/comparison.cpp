@@ -64,9 +64,9 @@ TEST_CASE("a dump may hold any part of a lesson, and more; a whole lesson may no
 TEST_CASE("leading axes of size 1 don't count; any other difference of shape does") {
   const ComparedSide own = lesson({matrix("Q", {2, 1}, {1, 2})});
   CHECK(compare(dump({matrix("Q", {1, 1, 2, 1}, {1, 2})}), own, {}).same());
-  const Comparison turned = compare(dump({matrix("Q", {1, 2}, {1, 2})}), own, {});
-  CHECK(turned.steps[0].agreement == Agreement::other_shape);
-  CHECK(turned.first == 0);
+  const Comparison transposed = compare(dump({matrix("Q", {1, 2}, {1, 2})}), own, {});
+  CHECK(transposed.steps[0].agreement == Agreement::other_shape);
+  CHECK(transposed.first == 0);
 }
 
 TEST_CASE("the tolerance suits the coarser of the two precisions, unless one is given") {

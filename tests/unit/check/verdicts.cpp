@@ -154,11 +154,11 @@ TEST_CASE("later steps are worked from the miscopied given") {
 }
 
 TEST_CASE("tokens as columns are accepted for the whole submission") {
-  const Texts turned = {{"Q", "5,5\n2,1\n"}, {"K", "0.5,1.5\n1.6,3.3\n"}};
-  const auto report = check_two_words(turned);
+  const Texts transposed = {{"Q", "5,5\n2,1\n"}, {"K", "0.5,1.5\n1.6,3.3\n"}};
+  const auto report = check_two_words(transposed);
   CHECK(verdicts(report, "Q") == "cc cc");
   CHECK(convention_of(report, "Q") == "convention.columns");
-  CHECK(verdicts(check_two_words(turned, {.strict = true}), "Q") == "cw wc");
+  CHECK(verdicts(check_two_words(transposed, {.strict = true}), "Q") == "cw wc");
 }
 
 TEST_CASE("one turned matrix among others is wrong") {

@@ -24,10 +24,10 @@ OptionMap scaled(std::string scaling) {
 
 // The angles that a row of pairs (1, 0) was turned by.
 std::vector<double> angles(const OptionMap& options) {
-  const Rows turned = rows_of(apply("rope", {matrix({{1, 0, 1, 0, 1, 0}})}, options));
+  const Rows rotated = rows_of(apply("rope", {matrix({{1, 0, 1, 0, 1, 0}})}, options));
   std::vector<double> result;
   for (std::size_t j = 0; j < 6; j += 2) {
-    result.push_back(std::atan2(turned[0][j + 1], turned[0][j]));
+    result.push_back(std::atan2(rotated[0][j + 1], rotated[0][j]));
   }
   return result;
 }
@@ -43,18 +43,18 @@ TEST_CASE("a quarter turn brings a pair's first number to the second's place") {
 }
 
 TEST_CASE("position 0 turns nothing, position 1 the first pair by 1") {
-  const Rows turned = rows_of(apply("rope", {matrix({{1, 0, 2, 3}, {1, 0, 2, 3}})}));
-  CHECK(difference({turned[0]}, {{1, 0, 2, 3}}) == "");
-  CHECK(turned[1][0] == Approx(0.5403023058681398).epsilon(1e-15));
-  CHECK(turned[1][1] == Approx(0.8414709848078965).epsilon(1e-15));
+  const Rows rotated = rows_of(apply("rope", {matrix({{1, 0, 2, 3}, {1, 0, 2, 3}})}));
+  CHECK(difference({rotated[0]}, {{1, 0, 2, 3}}) == "");
+  CHECK(rotated[1][0] == Approx(0.5403023058681398).epsilon(1e-15));
+  CHECK(rotated[1][1] == Approx(0.8414709848078965).epsilon(1e-15));
   // 10000^(-2/4) is 0.01: 2·cos 0.01 − 3·sin 0.01.
-  CHECK(turned[1][2] == Approx(1.9699005008308306).epsilon(1e-14));
+  CHECK(rotated[1][2] == Approx(1.9699005008308306).epsilon(1e-14));
 }
 
 TEST_CASE("columns behind the width stay as they are") {
-  const Rows turned =
+  const Rows rotated =
       rows_of(apply("rope", {matrix({{1, 0, 7, 8}})}, {{"width", 2.0}, {"first", 1.0}}));
-  CHECK(difference(turned, {{0.5403023058681398, 0.8414709848078965, 7, 8}}, 1e-15) == "");
+  CHECK(difference(rotated, {{0.5403023058681398, 0.8414709848078965, 7, 8}}, 1e-15) == "");
 }
 
 TEST_CASE("longer texts have the angles that transformers gives them") {
@@ -76,8 +76,8 @@ TEST_CASE("longer texts have the angles that transformers gives them") {
 }
 
 TEST_CASE("yarn makes the rows longer by its attention factor") {
-  const Rows turned = rows_of(apply("rope", {matrix({{3, 4}})}, scaled("yarn")));
-  CHECK(std::hypot(turned[0][0], turned[0][1]) ==
+  const Rows rotated = rows_of(apply("rope", {matrix({{3, 4}})}, scaled("yarn")));
+  CHECK(std::hypot(rotated[0][0], rotated[0][1]) ==
         Approx(5 * (1 + 0.1 * std::log(4.0))).epsilon(1e-14));
 }
 

@@ -65,11 +65,11 @@ TEST_CASE("labels come from whichever operand has them") {
 }
 
 TEST_CASE("transpose turns labels over with their numbers") {
-  const qkv::Tensor turned =
+  const qkv::Tensor transposed =
       apply("transpose", {labelled(matrix({{1, 2, 3}, {4, 5, 6}}), {"a", "b"}, {"x", "y", "z"})});
-  CHECK(difference(rows_of(turned), {{1, 4}, {2, 5}, {3, 6}}) == "");
-  CHECK(turned.axes[0].labels == Labels{"x", "y", "z"});
-  CHECK(turned.axes[1].labels == Labels{"a", "b"});
+  CHECK(difference(rows_of(transposed), {{1, 4}, {2, 5}, {3, 6}}) == "");
+  CHECK(transposed.axes[0].labels == Labels{"x", "y", "z"});
+  CHECK(transposed.axes[1].labels == Labels{"a", "b"});
   CHECK(difference(rows_of(apply("transpose", {vector({1, 2})})), {{1}, {2}}) == "");
 }
 

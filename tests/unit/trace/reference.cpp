@@ -98,9 +98,9 @@ TEST_CASE("a token stands for its index") {
 
 TEST_CASE("a token that stands at two places must be told by its number") {
   CHECK(place("X[the,1]", words()) == "X[the,1]: \"the\" stands at rows 1 and 6; write the number");
-  Tensor turned = scores();
-  turned.axes[1].labels = {"a", "b", "a"};
-  CHECK(place("S[1,a]", turned) == "S[1,a]: \"a\" stands at columns 1 and 3; write the number");
+  Tensor ambiguous = scores();
+  ambiguous.axes[1].labels = {"a", "b", "a"};
+  CHECK(place("S[1,a]", ambiguous) == "S[1,a]: \"a\" stands at columns 1 and 3; write the number");
 }
 
 TEST_CASE("a token that is not there gets the nearest, or how the rows count") {

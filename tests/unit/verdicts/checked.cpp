@@ -23,7 +23,7 @@ Task long_sum(int d) {
               "]]\n[[step]]\nname = \"product\"\nop = \"matmul\"\nof = [\"A\", \"B\"]\n");
 }
 
-Task turned_matrix() {
+Task transposed_matrix() {
   return Task(
       "title = \"t\"\n[[given]]\nname = \"A\"\nvalue = [[1, 2], [3, 4.5]]\n"
       "[[step]]\nname = \"turned\"\nop = \"transpose\"\nof = [\"A\"]\n");
@@ -55,7 +55,7 @@ TEST_CASE("where the arithmetic takes too many lines a report says who shows it"
 }
 
 TEST_CASE("where a number only moves a report says from where") {
-  const CheckReport report = checked(turned_matrix(), {{"turned", "1,3\n7,4.5"}});
+  const CheckReport report = checked(transposed_matrix(), {{"turned", "1,3\n7,4.5"}});
   CHECK_THAT(checked_text(report, {}),
              Contains("turned[2,1] is 7. From your numbers: A[1,2] = 2.\n"));
 }
@@ -90,12 +90,12 @@ TEST_CASE("of a large matrix the lines with something wrong are shown") {
 }
 
 TEST_CASE("a report says how much is still blank") {
-  CHECK_THAT(checked_text(checked(turned_matrix(), {{"turned", "1,\n2,"}}), {}),
+  CHECK_THAT(checked_text(checked(transposed_matrix(), {{"turned", "1,\n2,"}}), {}),
              Contains("still blank: 2 of 4 cells of turned\n"));
 }
 
 TEST_CASE("what rests on a cell that was copied wrong earns nothing") {
-  const Task task = turned_matrix();
+  const Task task = transposed_matrix();
   const CheckReport report = checked(task, {{"A", "1,2\n3,8.1"}, {"turned", "1,3\n2,8.1"}});
   CHECK(checked_line({"ann", report, ""}, {task.lesson, task.trace}) ==
         "ann: wrong at A, 3 of 4 marks\n");
