@@ -66,9 +66,9 @@ SubmittedArray lone_cell(const CellReference& cell, const Tensor& tensor, const 
 }
 
 // Returns the operands of a step, and the answered cell.
-std::vector<SubmittedArray> handed_in(const Trace& trace, const Step& step,
-                                      const CellReference& cell, const Numeral& answer,
-                                      int digits) {
+std::vector<SubmittedArray> answer_submission(const Trace& trace, const Step& step,
+                                              const CellReference& cell, const Numeral& answer,
+                                              int digits) {
   std::vector<SubmittedArray> submitted;
   for (const Step& before : trace.steps) {
     const bool is_operand = std::find(step.of.begin(), step.of.end(), before.name) != step.of.end();
@@ -97,7 +97,7 @@ Numeral parse_answer(std::string_view text) {
 AnswerReport judge_answer(const Trace& trace, const CellReference& cell, const Numeral& answer,
                           int digits) {
   const std::vector<SubmittedArray> submitted =
-      handed_in(trace, trace.step_at(cell.name), cell, answer, digits);
+      answer_submission(trace, trace.step_at(cell.name), cell, answer, digits);
   const Judgement judgement = judge(trace, submitted, {});
   const auto node = std::find_if(judgement.nodes.begin(), judgement.nodes.end(),
                                  [&](const LearnerNode& n) { return n.name == cell.name; });
@@ -321,7 +321,7 @@ Outcome outcome_of(const std::optional<std::string>& first_wrong, bool undecided
 }
 
 PassReport pass_report(const CheckReport& report, const Trace& trace, bool is_back) {
-  PassReport way;
+  PassReport pass;
   const auto is_on_it = [&](std::string_view name) {
     const Step* step =
         trace.find_step(name.substr(name.find(" of ") == name.npos ? 0 : name.find(" of ") + 4));
@@ -331,7 +331,7 @@ PassReport pass_report(const CheckReport& report, const Trace& trace, bool is_ba
   bool undecided = false;
   for (const StepReport& step : report.steps) {
     if (!is_on_it(step.step)) continue;
-    ++way.handed_in;
+    ++way.submitted_count;
     undecided = undecided || step.cells.undecided > 0;
     complete = complete && step.cells.blank == 0;
     const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;

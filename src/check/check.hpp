@@ -47,7 +47,7 @@ struct StepReport {
   std::optional<Region> region;  ///< empty if the wrong cells form no block
   std::vector<Diagnosis> mistakes;
   std::size_t untried = 0;  ///< steps whose mistakes were not all tried: the budget was spent
-  Tensor written;                             ///< the learner's numbers; NaN where blank
+  Tensor written;           ///< the learner's numbers; NaN where blank
   std::map<std::size_t, std::string> unread;  ///< texts of cells that are not numbers
   std::vector<Verdict> verdicts;              ///< one per cell; empty for a wrong shape
   Shape wrong_shape;                          ///< as submitted; only for a wrong shape
@@ -67,7 +67,7 @@ enum class Outcome { correct, wrong, undecided, incomplete };
 struct PassReport {
   Outcome outcome = Outcome::correct;
   std::optional<std::string> first_wrong = {};
-  std::size_t handed_in = 0;  ///< number of submitted matrices
+  std::size_t submitted_count = 0;  ///< number of submitted matrices
 };
 
 struct PassReports {

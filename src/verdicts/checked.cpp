@@ -269,7 +269,7 @@ std::string pass_text(std::string_view name, const PassReport& report) {
                      : report.outcome == Outcome::undecided ? "undecided"
                                                             : "right as far as submitted";
   if (report.first_wrong) says = "wrong, first in " + sanitise(*report.first_wrong);
-  if (report.handed_in == 0) says = "nothing was submitted";
+  if (report.submitted_count == 0) says = "nothing was submitted";
   return fmt::format("{}: {}.", name, says);
 }
 

@@ -15,7 +15,8 @@ namespace qkv::inline check {
 namespace {
 
 // Returns the program's arrays as a submission. NaN counts as wrong.
-Submission handed_in(ComparedSide& program, const Trace& trace, const ToleranceChoice& choice) {
+Submission program_submission(ComparedSide& program, const Trace& trace,
+                              const ToleranceChoice& choice) {
   Submission submission{.name = program.name, .files = {}, .notes = {}, .list = {}};
   for (ComparedMatrix& matrix : program.matrices) {
     if (trace.find(matrix.name) == nullptr || choice.of(matrix.name)) continue;
@@ -99,7 +100,7 @@ void take_verdict(StepReport report, const Trace& trace, ComparedStep& step) {
 void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& program,
                    const ToleranceChoice& choice, Comparison& comparison,
                    const CheckOptions& options) {
-  const Submission submission = handed_in(program, trace, choice);
+  const Submission submission = program_submission(program, trace, choice);
   if (submission.files.empty()) return;
   CheckReport report = check_submission(lesson, trace, submission, options);
   for (ComparedStep& step : comparison.steps) {

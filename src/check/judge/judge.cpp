@@ -102,7 +102,7 @@ class Judge {
  public:
   Judge(const Trace& trace, const std::vector<SubmittedArray>& submitted,
         const CheckOptions& options)
-      : trace_(trace), handed_(submitted), options_(options) {
+      : trace_(trace), submitted_(submitted), options_(options) {
     for (const SubmittedArray& matrix : submitted) {
       const Step* step = trace.find_step(matrix.name);
       rounding_.push_back(decimals_of(matrix, step ? &step->output : nullptr));
@@ -133,7 +133,7 @@ class Judge {
         node.inputs, [&](std::size_t k) { return judgement_.nodes[k].is_lessons; });
     node.from_yours = step ? recomputed_from_own(judgement_, trace_, node) : truth;
     node.own = node.from_yours;
-    for (const SubmittedArray& submitted : handed_) {
+    for (const SubmittedArray& submitted : submitted_) {
       if (submitted.name == name)
         (submitted.fits ? node.submitted : node.wrong_shape_array) = &submitted;
     }
@@ -157,8 +157,8 @@ class Judge {
 
   OtherDecimals others_than(const SubmittedArray& submitted) const {
     OtherDecimals most;
-    for (std::size_t i = 0; i < handed_.size(); ++i) {
-      if (&handed_[i] != &submitted) most.add(rounding_[i]);
+    for (std::size_t i = 0; i < submitted_.size(); ++i) {
+      if (&submitted_[i] != &submitted) most.add(rounding_[i]);
     }
     return most;
   }
@@ -356,7 +356,7 @@ class Judge {
   }
 
   const Trace& trace_;
-  const std::vector<SubmittedArray>& handed_;
+  const std::vector<SubmittedArray>& submitted_;
   const CheckOptions& options_;
   std::vector<OtherDecimals> rounding_;  // of each submitted matrix
   Judgement judgement_;

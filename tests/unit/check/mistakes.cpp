@@ -28,8 +28,8 @@ constexpr const char* small_lessons[] = {"the-fat-cat",
                                          "cross-attention",
                                          QKV_TEST_LESSONS "/good/every-other-operation.toml"};
 
-SubmittedFile handed_file(const std::string& name, const Tensor& tensor, TokenLayout token_layout,
-                          int decimals) {
+SubmittedFile submitted_file(const std::string& name, const Tensor& tensor,
+                             TokenLayout token_layout, int decimals) {
   const Tensor shown = as_shown(tensor, token_layout);
   SubmittedFile file{.file = name + ".json", .name = name, .leading = {}, .written = {}};
   file.written.shape = shown.shape();
@@ -46,7 +46,7 @@ Submission work_with(const LoadedLesson& loaded, const Step& step, const Tensor&
   const TokenLayout token_layout = loaded.trace.token_layout;
   for (const Step& one : loaded.trace.steps) {
     const Tensor& tensor = &one == &step ? numbers : one.output;
-    work.files.push_back(handed_file(one.name, tensor, token_layout, all_digits));
+    work.files.push_back(submitted_file(one.name, tensor, token_layout, all_digits));
     if (&one == &step) break;
   }
   return work;
@@ -188,7 +188,7 @@ TEST_CASE("whoever only rounds is never told wrong") {
           }
           own.put(givens + s, numbers);
           work.files.push_back(
-              handed_file(step.name, numbers, loaded.trace.token_layout, decimals));
+              submitted_file(step.name, numbers, loaded.trace.token_layout, decimals));
         }
         INFO(name << " to " << decimals << " decimals");
         CHECK(check_submission(loaded.lesson, loaded.trace, work, {}).outcome == Outcome::correct);

@@ -15,7 +15,7 @@ namespace qkv::fuzz {
 namespace {
 
 // What somebody might hand in: each step rounded to two decimals, and slips here and there.
-Submission handed_in(const Trace& trace, std::size_t slip_every) {
+Submission submission_of(const Trace& trace, std::size_t slip_every) {
   Submission submission{.name = "work", .files = {}, .notes = {}, .list = {}};
   std::size_t cells = 0;
   for (const Step& step : trace.steps) {
@@ -44,7 +44,7 @@ void walk(const LoadedLesson& loaded, std::size_t width) {
 }
 
 void judge_and_tell(const LoadedLesson& loaded, std::size_t slip_every) {
-  const Submission submission = handed_in(loaded.trace, slip_every);
+  const Submission submission = submission_of(loaded.trace, slip_every);
   const CheckReport report = check_submission(loaded.lesson, loaded.trace, submission, {});
   checked_text(report, {});
   std::vector<CheckedPath> all(1);
