@@ -55,7 +55,7 @@ void note_out_of_memory() {
   if (!is_out_of_memory) std::abort();
   qkv::remove_temporary_files();
   constexpr std::string_view message = "qkv: there is no memory left: close other programs\n";
-  [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, message.data(), message.size());
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, message.data(), message.size());
   ::_exit(bad_input);
 }
 

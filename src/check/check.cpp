@@ -243,8 +243,10 @@ bool has_right_numbers(const Interpretation& interpretation, const LearnerNode& 
 std::optional<Region> region_worth_telling(const NodeDiagnosis& found) {
   const std::optional<Region>& region = found.region;
   if (!region || !region->is_whole) return region;
-  const bool told = !found.mistakes.empty() && found.mistakes.front().cells == region->wrong;
-  if ((told && region->what != Region::What::offset) || region->what == Region::What::anything)
+  const bool is_explained_whole =
+      !found.mistakes.empty() && found.mistakes.front().cells == region->wrong;
+  if ((is_explained_whole && region->what != Region::What::offset) ||
+      region->what == Region::What::anything)
     return {};
   return region;
 }

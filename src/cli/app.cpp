@@ -290,7 +290,7 @@ void apply(const CommonOptions& common) {
 }
 
 // `help run` is `run --help`.
-std::vector<std::string> words_of(int argc, char** argv) {
+std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty() || words.front() != "help") return words;
   words.erase(words.begin());
@@ -383,24 +383,24 @@ std::optional<std::string> parse(CLI::App& app, std::vector<std::string> words) 
 std::span<const Command* const> all_commands() { return commands; }
 
 int run_app(int argc, char** argv) {
-  const std::vector<std::string> words = words_of(argc, argv);
+  const std::vector<std::string> words = arguments_of(argc, argv);
   GlobalOptions own;
   CLI::App app("qkv walks through attention one matrix at a time.", "qkv");
   OptionList own_options(app);
   declare(own_options, own);
   const std::deque<PreparedCommand> ready = set_up(app, own.common, words);
-  std::optional<std::string> told = parse(app, words);
-  if (!told && own.verbose) {
+  std::optional<std::string> text = parse(app, words);
+  if (!text && own.verbose) {
     throw InputError("--verbose goes with --version: qkv --version --verbose");
   }
   set_thread_limit(own.threads);
-  if (!told && !own.generate.empty()) {
-    told = generated_file(own.generate, usage_of(own_options, ready));
+  if (!text && !own.generate.empty()) {
+    text = generated_file(own.generate, usage_of(own_options, ready));
   }
   const std::vector<CLI::App*> chosen = app.get_subcommands();
-  if (!told && chosen.empty()) told = welcome();
-  if (told) {
-    print(*told);
+  if (!text && chosen.empty()) text = welcome();
+  if (text) {
+    print(*text);
     return 0;
   }
   apply(own.common);

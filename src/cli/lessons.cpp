@@ -67,7 +67,7 @@ std::string steps_of(const Lesson& lesson) {
 }
 
 // The lesson's initial text, and the tokens that other texts may use.
-std::string words_of(const Environment& environment, const Terminal& output) {
+std::string text_and_vocabulary(const Environment& environment, const Terminal& output) {
   std::string text;
   if (!environment.texts.empty()) {
     text += "\nText:\n" +
@@ -87,7 +87,7 @@ std::string about(const Lesson& lesson, const Terminal& output) {
   if (!lesson.source.empty()) {
     text += paragraph("Numbers from: " + lesson.source, output.width);
   }
-  text += words_of(lesson.recipe.environment, output);
+  text += text_and_vocabulary(lesson.recipe.environment, output);
   text += "\nSteps:\n" + steps_of(lesson);
   return text + fmt::format("\nWalk it with: qkv run {}\n", sanitise(lesson.where));
 }

@@ -107,11 +107,12 @@ std::string PlainStepper::answer(std::string_view line) {
     const std::size_t blank = std::min(line.find(' '), line.size());
     const Command* command = PlainCommands::find(line.substr(0, blank));
     if (!command) {
-      return told(fmt::format("There is no command \"{}\"; ? lists them.", line.substr(0, blank)));
+      return indented(
+          fmt::format("There is no command \"{}\"; ? lists them.", line.substr(0, blank)));
     }
     return (this->*command->does)(trimmed(line.substr(blank)));
   } catch (const InputError& error) {
-    return told(error.what());
+    return indented(error.what());
   }
 }
 
@@ -120,7 +121,7 @@ std::string PlainStepper::end() {
   return quiz_ ? "\n" + quiz_->summary(walk_, columns_) : "";
 }
 
-std::string PlainStepper::told(std::string_view message) const {
+std::string PlainStepper::indented(std::string_view message) const {
   std::string text;
   for (const std::string& line : broken_lines(sanitise_prose(message), columns_ - 2)) {
     text += "  " + line + "\n";
@@ -148,7 +149,7 @@ std::string PlainStepper::step_then_next() {
 }
 
 std::string PlainStepper::message_then_step(const std::string& message) const {
-  return told(message) + shown();
+  return indented(message) + shown();
 }
 
 std::string PlainStepper::next(std::string_view) {
@@ -156,13 +157,13 @@ std::string PlainStepper::next(std::string_view) {
     walk_.at = *next;
     return arrive();
   }
-  if (!quiz_) return told("That was the last step: b goes back, q quits.");
+  if (!quiz_) return indented("That was the last step: b goes back, q quits.");
   over_ = true;
   return quiz_->summary(walk_, columns_);
 }
 
 std::string PlainStepper::back(std::string_view) {
-  return step_back(walk_) ? shown() : told("This is the first step.");
+  return step_back(walk_) ? shown() : indented("This is the first step.");
 }
 
 std::string PlainStepper::go(std::string_view step) {
@@ -173,7 +174,7 @@ std::string PlainStepper::go(std::string_view step) {
 std::string PlainStepper::explain(std::string_view text) {
   const CellReference cell = resolve_cell(walk_, text);
   if (!walk_.trace().find_step(cell.name)) {
-    return told(fmt::format("{} is given: there is nothing to work out.", cell.name));
+    return indented(fmt::format("{} is given: there is nothing to work out.", cell.name));
   }
   return arithmetic(cell);
 }
@@ -186,11 +187,11 @@ std::string PlainStepper::arithmetic(const CellReference& cell) const {
 
 std::string PlainStepper::set(std::string_view change) {
   if (change.empty())
-    return told("Write the cell and its value behind it: s " + example_change(walk_));
-  return told(set_cell(walk_, std::string(change)));
+    return indented("Write the cell and its value behind it: s " + example_change(walk_));
+  return indented(set_cell(walk_, std::string(change)));
 }
 
-std::string PlainStepper::take_back(std::string_view) { return told(undo(walk_)); }
+std::string PlainStepper::take_back(std::string_view) { return indented(undo(walk_)); }
 
 std::string PlainStepper::more(std::string_view) {
   return message_then_step(more_digits(walk_, 1));
@@ -203,8 +204,8 @@ std::string PlainStepper::picture(std::string_view) {
 }
 
 std::string PlainStepper::export_to(std::string_view directory) {
-  if (directory.empty()) return told("Write the directory behind it: x numbers");
-  return told(write_all_(*walk_.now, std::string(directory)));
+  if (directory.empty()) return indented("Write the directory behind it: x numbers");
+  return indented(write_all_(*walk_.now, std::string(directory)));
 }
 
 std::string PlainStepper::help(std::string_view) {
@@ -222,7 +223,7 @@ std::string PlainStepper::quit(std::string_view) { return end(); }
 std::string PlainStepper::answered(std::string_view text) {
   if (text == "q") return end();
   const QuizReply reply = quiz_->answer(walk_, text);
-  std::string out = told(reply.says);
+  std::string out = indented(reply.says);
   if (quiz_->is_open()) return out;
   out += "\n";
   if (reply.worked) out += arithmetic(*reply.worked);

@@ -40,7 +40,7 @@ class PlainStepper {
   std::string shown() const;
   std::string step_then_next();
   std::string message_then_step(const std::string& message) const;
-  std::string told(std::string_view message) const;
+  std::string indented(std::string_view message) const;
   std::string next(std::string_view);
   std::string back(std::string_view);
   std::string go(std::string_view step);

@@ -256,11 +256,12 @@ std::string Quiz::summary(const Walkthrough& walk, std::size_t columns) const {
 std::string Quiz::where_to_read(const Walkthrough& walk) const {
   const Lesson& lesson = walk.now->lesson;
   std::string text;
-  std::vector<const Operation*> told;
+  std::vector<const Operation*> listed;
   for (const Result& result : tried()) {
     const bool again = result.outcome == Outcome::missed;
-    if (!again || std::find(told.begin(), told.end(), result.operation) != told.end()) continue;
-    told.push_back(result.operation);
+    if (!again || std::find(listed.begin(), listed.end(), result.operation) != listed.end())
+      continue;
+    listed.push_back(result.operation);
     text += fmt::format("  {}\n    qkv run {} --step {}\n", result.operation->title,
                         sanitise(lesson.asked), result.step);
     if (const auto other = lesson_about(*result.operation, lesson)) {

@@ -47,7 +47,7 @@ SharedLesson changed(const SharedLesson& loaded, const std::string& change) {
   }
 }
 
-std::string told(const std::vector<std::string>& steps) {
+std::string changed_text(const std::vector<std::string>& steps) {
   if (steps.empty()) return "no step changes";
   constexpr std::size_t most = 8;
   const std::size_t shown = steps.size() <= most ? steps.size() : most - 1;
@@ -162,7 +162,7 @@ std::string go_to(Walkthrough& walk, std::string_view step) {
 std::string set_cell(Walkthrough& walk, const std::string& change) {
   SharedLesson after = changed(walk.now, change);
   const std::string text = fmt::format("{}; {}", std::string(trimmed(change)),
-                                       told(changed_steps(walk.trace(), after->trace)));
+                                       changed_text(changed_steps(walk.trace(), after->trace)));
   walk.now = std::move(after);
   walk.set.push_back(change);
   return text + "; u undoes it";
@@ -174,7 +174,7 @@ std::string undo(Walkthrough& walk) {
   SharedLesson before = walk.baseline;
   for (std::size_t i = 0; i + 1 < walk.set.size(); ++i) before = changed(before, walk.set[i]);
   const std::string text = fmt::format("undone: {}; {}", std::string(trimmed(last)),
-                                       told(changed_steps(walk.trace(), before->trace)));
+                                       changed_text(changed_steps(walk.trace(), before->trace)));
   walk.now = std::move(before);
   walk.set.pop_back();
   return text;

@@ -130,24 +130,24 @@ void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rul
                            std::string_view kind) {
   for (const Config::value_type& fact : config) {
     const std::string& key = fact.first;  // Clang 14 can't capture structured bindings
-    const auto& told = fact.second;
+    const auto& entry = fact.second;
     const ConfigRule* rule = rule_of(key, rules);
     if (!rule) rule = rule_of(key, common);
     if (!rule && key.find('.') != key.npos) {
       rule = rule_of(object_of(key), rules);
       if (!rule) rule = rule_of(object_of(key), common);
     }
-    if (rule && (rule->only.empty() || told.text == rule->only || told.text == "null")) continue;
+    if (rule && (rule->only.empty() || entry.text == rule->only || entry.text == "null")) continue;
     if (rule) refuse_entry(fact, rule->why);
     const auto opens = [&](std::string_view object) { return key.starts_with(object); };
     const bool is_idle = std::ranges::find(idle, key) != std::end(idle) ||
-                         std::ranges::any_of(idle_objects, opens) || told.text == "null";
-    if (is_idle || !told.is_configured) continue;
+                         std::ranges::any_of(idle_objects, opens) || entry.text == "null";
+    if (is_idle || !entry.is_configured) continue;
     std::vector<std::string_view> names;
     for (const ConfigRule& known : rules) names.push_back(known.key);
     const std::string near = suggest(key, names);
-    throw InputError(fmt::format("{}: qkv does not know what {} = {} does to {}{}", told.where,
-                                 printable(key), printable(told.text), kind,
+    throw InputError(fmt::format("{}: qkv does not know what {} = {} does to {}{}", entry.where,
+                                 printable(key), printable(entry.text), kind,
                                  near.empty()
                                      ? "; take it out if it changes none of the model's numbers"
                                      : fmt::format("; did you mean \"{}\"?", near)));
@@ -260,9 +260,9 @@ void require_sizes(const Config& config, std::string_view file, std::span<const 
 }
 
 void refuse_entry(const Config::value_type& fact, std::string_view why) {
-  const auto& [name, told] = fact;
+  const auto& [name, entry] = fact;
   throw InputError(
-      fmt::format("{}: {} is {}; {}", told.where, printable(name), printable(told.text), why));
+      fmt::format("{}: {} is {}; {}", entry.where, printable(name), printable(entry.text), why));
 }
 
 }  // namespace qkv::inline model

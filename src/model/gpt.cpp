@@ -36,14 +36,14 @@ constexpr ConfigRule rules[] = {
 
 // config.json's model_type must be one of these: other models have some of the same tensors.
 void refuse_other_types(const Config& config) {
-  const auto* told = find_entry(config, "model_type");
-  if (!told || !told->second.is_configured) return;
-  const std::string& type = told->second.text;
+  const auto* entry = find_entry(config, "model_type");
+  if (!entry || !entry->second.is_configured) return;
+  const std::string& type = entry->second.text;
   const bool is_known = std::ranges::any_of(
       families(), [&](const Family& family) { return !family.traits && family.name == type; });
   // minGPT's own configuration has gpt-mini and the like, which are sizes.
   if (!is_known && !type.starts_with("gpt-")) {
-    refuse_entry(*told,
+    refuse_entry(*entry,
                  "its tensors are named as those of gpt2, mingpt and nanogpt are, and qkv "
                  "knows no other model with such tensors");
   }
@@ -57,16 +57,16 @@ void refuse_other_gpt(const Config& config) {
 
 /// Throws InputError if config.json and the tensors disagree on the matrix of the logits.
 void refuse_other_ties(const Weights& weights, const Config& config, const Architecture& model) {
-  const auto* told = find_entry(config, "tie_word_embeddings");
-  if (!told) return;
-  const bool ties = flag_entry(config, told->first, true);
+  const auto* entry = find_entry(config, "tie_word_embeddings");
+  if (!entry) return;
+  const bool ties = flag_entry(config, entry->first, true);
   const SafetensorsEntry* head = weights.find(model.unembedding);
   const SafetensorsEntry* table = weights.find(model.token_table);
   if (!ties && head == table) {
-    refuse_entry(*told, "there is no lm_head.weight that would make the logits then");
+    refuse_entry(*entry, "there is no lm_head.weight that would make the logits then");
   }
   if (ties && head != table && (head->dtype != table->dtype || head->data != table->data)) {
-    refuse_entry(*told,
+    refuse_entry(*entry,
                  "there is a lm_head.weight of its own; set it to false if that is to count");
   }
 }

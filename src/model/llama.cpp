@@ -97,25 +97,25 @@ void check_llama_tensors(const Weights& weights, const Architecture& model) {
 
 const Family& family_of(const Weights& weights, const Config& config,
                         const ArchitectureChoice& choice) {
-  const auto* told = find_entry(config, "family");
-  if (!told) told = find_entry(config, "model_type");
+  const auto* entry = find_entry(config, "family");
+  if (!entry) entry = find_entry(config, "model_type");
   std::vector<std::string_view> names;
   for (const Family& family : families()) {
     if (family.traits) names.push_back(family.name);
   }
-  if (!choice.family && !told) {
+  if (!choice.family && !entry) {
     throw InputError(fmt::format(
         "{}: no config.json stands beside it to say which model this is: fetch it too, or write "
         "--family with one of {}",
         weights.where(), fmt::join(names, ", ")));
   }
-  const std::string& wanted = choice.family ? *choice.family : told->second.text;
+  const std::string& wanted = choice.family ? *choice.family : entry->second.text;
   for (const Family& family : families()) {
     if (family.traits && family.name == wanted) return family;
   }
   if (!choice.family) {
-    refuse_entry(
-        *told, fmt::format("of the models with such tensors qkv knows {}", fmt::join(names, ", ")));
+    refuse_entry(*entry, fmt::format("of the models with such tensors qkv knows {}",
+                                     fmt::join(names, ", ")));
   }
   throw InputError(fmt::format("{}: this is no {}: its tensors are named as those of {} are",
                                weights.where(), printable(wanted), fmt::join(names, ", ")));
@@ -127,16 +127,16 @@ std::string unembedding_of(const Weights& weights, const Config& config,
   const std::string own = "lm_head.weight";
   const SafetensorsEntry* head = weights.find(own);
   const SafetensorsEntry* table = weights.find(model.token_table);
-  const bool is_told = find_entry(config, "tie_word_embeddings") != nullptr;
+  const bool is_stated = find_entry(config, "tie_word_embeddings") != nullptr;
   const bool ties = flag_entry(config, "tie_word_embeddings", model.family->traits->ties);
-  if (!ties && !head && !is_told && !find_entry(config, "model_type")) return model.token_table;
+  if (!ties && !head && !is_stated && !find_entry(config, "model_type")) return model.token_table;
   if (!ties || !head) return ties ? model.token_table : own;
   if (head->dtype == table->dtype && head->data == table->data) return model.token_table;
   throw InputError(
       fmt::format("{}: there is a lm_head.weight of its own, and tie_word_embeddings is true{}: "
                   "only one of the "
                   "two can be; set it to false in config.json if the tensor is to count",
-                  weights.where(), is_told ? "" : fmt::format(" for {}", model.family->name)));
+                  weights.where(), is_stated ? "" : fmt::format(" for {}", model.family->name)));
 }
 
 void count_heads(const Weights& weights, const Config& config, const ArchitectureChoice& choice,

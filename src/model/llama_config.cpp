@@ -80,9 +80,9 @@ void refuse_what_contradicts(const Config& config, const std::string& object) {
 }
 
 const Scaling& scaling_of(const Config& config, const std::string& object) {
-  const auto* told = find_entry(config, object + "rope_type");
-  if (!told) told = find_entry(config, object + "type");
-  if (!told) {
+  const auto* entry = find_entry(config, object + "rope_type");
+  if (!entry) entry = find_entry(config, object + "type");
+  if (!entry) {
     for (const auto& [key, fact] : config) {
       if (!key.starts_with(object) || key == object + "rope_theta") continue;
       throw InputError(fmt::format("{}: {} is there, and no {}rope_type to say which scaling it is",
@@ -92,10 +92,10 @@ const Scaling& scaling_of(const Config& config, const std::string& object) {
   }
   std::vector<std::string_view> names;
   for (const Scaling& scaling : scalings) {
-    if (scaling.name == told->second.text) return scaling;
+    if (scaling.name == entry->second.text) return scaling;
     names.push_back(scaling.name);
   }
-  refuse_entry(*told, fmt::format("qkv knows the scalings {}", fmt::join(names, ", ")));
+  refuse_entry(*entry, fmt::format("qkv knows the scalings {}", fmt::join(names, ", ")));
 }
 
 void refuse_unknown_parts(const Config& config, const std::string& object, const Scaling& scaling) {
@@ -217,11 +217,12 @@ constexpr ConfigRule llama_config_rules[] = {
 // Entries that only some families use are errors in the others, unless they are off.
 void refuse_idle_entries(const Config& config, const Family& family) {
   const auto only_for = [&](std::string_view name, bool is_known) {
-    const auto* told = find_entry(config, name);
-    if (told && !is_known && told->second.text != "false") {
-      refuse_entry(*told, fmt::format("{} has no such entry; take it out if it changes none of the "
-                                      "model's numbers",
-                                      family.name));
+    const auto* entry = find_entry(config, name);
+    if (entry && !is_known && entry->second.text != "false") {
+      refuse_entry(*entry,
+                   fmt::format("{} has no such entry; take it out if it changes none of the "
+                               "model's numbers",
+                               family.name));
     }
   };
   const FamilyTraits& traits = *family.traits;
@@ -265,8 +266,8 @@ std::vector<std::size_t> windows_of(const Config& config, const FamilyTraits& tr
                                     std::size_t layers) {
   const std::size_t width = window_of(config, traits);
   constexpr std::size_t usual_late = 28;
-  const auto* told = find_entry(config, "max_window_layers");
-  const bool from_the_first = told && told->second.text == "0";
+  const auto* entry = find_entry(config, "max_window_layers");
+  const bool from_the_first = entry && entry->second.text == "0";
   const std::size_t late =
       from_the_first ? 0 : positive_integer(config, "max_window_layers").value_or(usual_late);
   const auto types = string_list(config, "layer_types");
@@ -298,18 +299,18 @@ std::string gate_of(const Config& config, const FamilyTraits& traits) {
   constexpr Activation known[] = {{"silu", "silu"},     {"swish", "silu"},
                                   {"gelu", "erf"},      {"gelu_python", "erf"},
                                   {"gelu_new", "tanh"}, {"gelu_pytorch_tanh", "tanh"}};
-  const auto* told = find_entry(config, "hidden_activation");
+  const auto* entry = find_entry(config, "hidden_activation");
   // Gemma's hidden_act says "gelu" but means the tanh form; hidden_activation says so.
   const bool is_gemma = traits.gate != "silu";
-  if (!told && !is_gemma) told = find_entry(config, "hidden_act");
-  if (!told) {
+  if (!entry && !is_gemma) entry = find_entry(config, "hidden_act");
+  if (!entry) {
     const auto* act = find_entry(config, "hidden_act");
     if (act && !act->second.text.starts_with("gelu")) refuse_entry(*act, "Gemma's gate is GELU");
     return std::string(traits.gate);
   }
-  const auto* found = std::ranges::find(known, told->second.text, &Activation::name);
+  const auto* found = std::ranges::find(known, entry->second.text, &Activation::name);
   if (found != std::end(known)) return std::string(found->gate);
-  refuse_entry(*told, "qkv knows silu, gelu and gelu_pytorch_tanh");
+  refuse_entry(*entry, "qkv knows silu, gelu and gelu_pytorch_tanh");
 }
 
 // Returns a cap. null switches it off.

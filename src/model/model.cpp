@@ -134,9 +134,9 @@ Tokeniser chosen_tokeniser(const Architecture& model, const Config& config,
   std::vector<std::string> words = choice.vocabulary;
   std::string whose = "the vocabulary";
   if (words.empty() && choice.tokenizer) return from_path(*choice.tokenizer);
-  if (const auto told = config.find("vocabulary"); words.empty() && told != config.end()) {
-    words = words_in(told->second);
-    whose = told->second.where + ": the vocabulary";
+  if (const auto entry = config.find("vocabulary"); words.empty() && entry != config.end()) {
+    words = words_in(entry->second);
+    whose = entry->second.where + ": the vocabulary";
   }
   if (words.size() > model.vocabulary) {
     throw InputError(fmt::format("{} has {} words, but the model has embeddings for {}", whose,

@@ -346,10 +346,10 @@ std::string first_text(const Comparison& comparison) {
 
 // Accepted layouts and conventions are reported, but are no difference.
 std::string conventions_text(const Comparison& comparison) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> told;
-  const auto tell = [&](const std::string& what, const std::string& name) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes;
+  const auto add_note = [&](const std::string& what, const std::string& name) {
     if (what.empty()) return;
-    const auto found = std::ranges::find(told, what, [](const auto& one) { return one.first; });
+    const auto found = std::ranges::find(notes, what, [](const auto& one) { return one.first; });
     if (found == told.end()) {
       told.push_back({what, {sanitise(name)}});
     } else {

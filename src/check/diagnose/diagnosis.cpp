@@ -314,9 +314,9 @@ std::string words_of(const Candidate& version, const Judgement& judgement, const
   return says;
 }
 
-std::vector<Diagnosis> told(const std::vector<Explanation>& explanations,
-                            const std::vector<Candidate>& candidates, const Judgement& judgement,
-                            const Trace& trace) {
+std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations,
+                                    const std::vector<Candidate>& candidates,
+                                    const Judgement& judgement, const Trace& trace) {
   std::vector<Diagnosis> found;
   for (const Explanation& explanation : explanations) {
     const Candidate& version = candidates[explanation.version];
@@ -352,7 +352,7 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
       candidate_set.allow_rounding()) {
     found = explain_mismatch(mismatch, candidate_set.candidates());
   }
-  result.mistakes = told(found, candidate_set.candidates(), judgement, trace);
+  result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace);
   result.untried = candidate_set.untried();
   return result;
 }

@@ -282,7 +282,7 @@ class Reader final : public nlohmann::json_sax<Json> {
 
   bool start_array(std::size_t) override {
     start();
-    told(builder_.open());
+    refuse_fault(builder_.open());
     return true;
   }
   bool end_array() override {
@@ -290,7 +290,7 @@ class Reader final : public nlohmann::json_sax<Json> {
       objects_.pop_back();
       return true;
     }
-    told(builder_.close());
+    refuse_fault(builder_.close());
     finish();
     return true;
   }
@@ -318,7 +318,7 @@ class Reader final : public nlohmann::json_sax<Json> {
                                   : fmt::format("{}, {}: {}", where_, printable(name), why));
   }
 
-  void told(const NestedList::Fault& fault) const {
+  void refuse_fault(const NestedList::Fault& fault) const {
     if (!fault.empty()) refuse(fault + ": " + std::string(example));
   }
 
@@ -370,7 +370,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool add(Numeral cell) {
     if (objects_.empty() && !reading_) refuse(std::string(example));
     start();
-    told(builder_.add(cell));
+    refuse_fault(builder_.add(cell));
     finish();
     return true;
   }

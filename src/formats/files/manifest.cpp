@@ -54,13 +54,13 @@ std::vector<std::string> changed_files(const fs::path& directory, const Manifest
 
 std::string changed_files_text(std::span<const std::string> names) {
   constexpr std::size_t most = 3;
-  const std::size_t told = std::min(most, names.size());
-  const std::string first = fmt::format("{}", fmt::join(names.first(told), ", "));
+  const std::size_t listed = std::min(most, names.size());
+  const std::string first = fmt::format("{}", fmt::join(names.first(listed), ", "));
   if (names.size() == 1) {
     return fmt::format("{} is not the file that {} lists: it was changed after the export", first,
                        manifest_name);
   }
-  const std::size_t more = names.size() - told;
+  const std::size_t more = names.size() - listed;
   return fmt::format("{}{} are not the files that {} lists: they were changed after the export",
                      first, more == 0 ? "" : fmt::format(" and {} more", more), manifest_name);
 }

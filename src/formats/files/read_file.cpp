@@ -90,7 +90,7 @@ class Mappings {
       if (begin == nullptr || place < begin || place >= begin + slot.size) continue;
       remove_temporary_files();
       const std::size_t length = std::char_traits<char>::length(slot.message.data());
-      [[maybe_unused]] const ssize_t not_told = ::write(STDERR_FILENO, slot.message.data(), length);
+      [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, slot.message.data(), length);
       ::_exit(bad_input);
     }
     std::signal(signal, SIG_DFL);

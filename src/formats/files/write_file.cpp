@@ -160,7 +160,7 @@ constexpr std::string_view erase_line = "\r\x1b[K";
 void clean_up(int signal) {
   remove_temporary_files();
   if (line_on_terminal) {
-    [[maybe_unused]] const ssize_t not_told =
+    [[maybe_unused]] const ssize_t ignored =
         ::write(STDERR_FILENO, erase_line.data(), erase_line.size());
   }
   std::signal(signal, SIG_DFL);

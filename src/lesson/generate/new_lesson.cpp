@@ -327,7 +327,7 @@ constexpr std::string_view sentences[] = {
 };
 static_assert(std::size(sentences) == most_tokens - fewest_tokens + 1);
 
-std::vector<std::string> words_of(std::string_view sentence) {
+std::vector<std::string> split_at_blanks(std::string_view sentence) {
   std::vector<std::string> words(1);
   for (const char c : sentence) {
     if (c == ' ') {
@@ -393,7 +393,7 @@ void refuse_sizes(const NewLesson& request) {
 }  // namespace
 
 std::vector<std::string> sentence_of(std::size_t tokens) {
-  return words_of(sentences[tokens - fewest_tokens]);
+  return split_at_blanks(sentences[tokens - fewest_tokens]);
 }
 
 Options option(const std::string& name, OptionValue value) {

@@ -93,7 +93,7 @@ void tell_counts() {
     size += std::snprintf(text + size, sizeof text - static_cast<std::size_t>(size), "%s %ld\n",
                           names[kind], counts[kind].load());
   }
-  [[maybe_unused]] const ssize_t told = raw_write(report, text, static_cast<std::size_t>(size));
+  [[maybe_unused]] const ssize_t ignored = raw_write(report, text, static_cast<std::size_t>(size));
 }
 
 int (*real_main)(int, char**, char**) = nullptr;

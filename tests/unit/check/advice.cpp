@@ -15,7 +15,7 @@ Lesson lesson_of(const std::string& toml) {
   return reading.lesson;
 }
 
-std::string told(const std::vector<Fault>& faults) {
+std::string text_of(const std::vector<Fault>& faults) {
   std::string text;
   for (const Fault& fault : faults) {
     text += std::to_string(fault.place.line) + ": " + fault.message + "\n";
@@ -25,12 +25,12 @@ std::string told(const std::vector<Fault>& faults) {
 
 std::string hidden_in(const std::string& toml) {
   const Lesson lesson = lesson_of(toml);
-  return told(undetectable_mistakes(lesson, evaluate(lesson.recipe)));
+  return text_of(undetectable_mistakes(lesson, evaluate(lesson.recipe)));
 }
 
 std::string long_in(const std::string& toml) {
   const Lesson lesson = lesson_of(toml);
-  return told(long_numbers(lesson, evaluate(lesson.recipe)));
+  return text_of(long_numbers(lesson, evaluate(lesson.recipe)));
 }
 
 bool by_hand(const std::string& toml) { return is_for_hand_work(evaluate(lesson_of(toml).recipe)); }

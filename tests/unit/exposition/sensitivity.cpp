@@ -43,7 +43,7 @@ of = "loss"
   return {std::move(reading.lesson), std::move(trace)};
 }
 
-std::vector<std::string> told(const LoadedLesson& loaded, const std::string& cell) {
+std::vector<std::string> sensitivity_lines(const LoadedLesson& loaded, const std::string& cell) {
   const auto seen = sensitivity_of(loaded, find_cell(cell, loaded.trace));
   REQUIRE(seen);
   std::vector<std::string> lines;
@@ -59,13 +59,14 @@ using Lines = std::vector<std::string>;
 
 TEST_CASE("the loss sees a weight through the cells that move with it and reach the loss") {
   const LoadedLesson loaded = small_lesson();
-  CHECK(told(loaded, "d_W[1,1]") ==
+  CHECK(sensitivity_lines(loaded, "d_W[1,1]") ==
         Lines{"Y 1 of 2: [2,1]\u00a03", "R 1 of 2: [2,1]\u00a03", "loss 1 of 1: [1,1]\u00a03"});
-  CHECK(told(loaded, "d_Y[2,1]") == Lines{"R 1 of 2: [2,1]\u00a01", "loss 1 of 1: [1,1]\u00a01"});
+  CHECK(sensitivity_lines(loaded, "d_Y[2,1]") ==
+        Lines{"R 1 of 2: [2,1]\u00a01", "loss 1 of 1: [1,1]\u00a01"});
 }
 
 TEST_CASE("a weight that moves no cell with a gradient is seen nowhere") {
-  CHECK(told(small_lesson(), "d_W[2,1]").empty());
+  CHECK(sensitivity_lines(small_lesson(), "d_W[2,1]").empty());
 }
 
 TEST_CASE("what is no gradient is seen through nothing") {

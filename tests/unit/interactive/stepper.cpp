@@ -212,9 +212,9 @@ TEST_CASE("+ and - show more decimals and fewer") {
 
 TEST_CASE("no line is skipped behind a message") {
   Stepper machine = stepper({.rows = 12, .columns = 40});
-  const Lines told = after(machine, "+");
-  CHECK(told[9] == "  given: X (2×2)");
-  CHECK(told[10] == "5 decimals");
+  const Lines lines = after(machine, "+");
+  CHECK(lines[9] == "  given: X (2×2)");
+  CHECK(lines[10] == "5 decimals");
   CHECK(after(machine, " ").front() == "  given: X (2×2)");
 }
 

@@ -114,9 +114,10 @@ qkv::Decimal decimal_weight(const std::vector<double>& scores, std::size_t colum
 TEST_CASE("the arithmetic of scores of +inf counts each of them once") {
   const Work work("softmax", {matrix({{inf, 1, inf}})});
   const qkv::Tensor result = work.result();
-  const auto told = work.operation().cell.expression(cell_of<qkv::Expression>(work, result, 0));
-  CHECK(told.value() == 0.5);
-  CHECK(told.parts().front().value() == 1);
+  const auto expression =
+      work.operation().cell.expression(cell_of<qkv::Expression>(work, result, 0));
+  CHECK(expression.value() == 0.5);
+  CHECK(expression.parts().front().value() == 1);
 }
 
 TEST_CASE("a weight has an end where one score alone is seen, and where none is") {

@@ -148,18 +148,18 @@ TEST_CASE("what is wanted, or used elsewhere, is kept as it is") {
 TEST_CASE("faults are told as where everything is kept") {
   Recipe infinite = attention(1, 1).then("mask").end();
   infinite.givens[0].tensor.values.write()[8000] = std::numeric_limits<double>::infinity();
-  const auto told = [](const Recipe& recipe, const RequestedSteps& wanted) {
+  const auto fault_messages = [](const Recipe& recipe, const RequestedSteps& wanted) {
     std::vector<std::string> messages;
     for (const StepFault& fault : evaluate_all(recipe, wanted).faults) {
       messages.push_back(std::to_string(fault.step) + " " + fault.message);
     }
     return messages;
   };
-  CHECK(told(infinite, {}).size() == 1);
-  CHECK(told(infinite, {"output"}) == told(infinite, {}));
+  CHECK(fault_messages(infinite, {}).size() == 1);
+  CHECK(fault_messages(infinite, {"output"}) == fault_messages(infinite, {}));
   Recipe unfit = attention(1, 1).end();
   unfit.givens[2].tensor = waves({{"head", 1}, {"key", 7}, {"d_v", 8}}, 1);
-  CHECK(told(unfit, {}).size() == 1);
-  CHECK(told(unfit, {"output"}) == told(unfit, {}));
+  CHECK(fault_messages(unfit, {}).size() == 1);
+  CHECK(fault_messages(unfit, {"output"}) == fault_messages(unfit, {}));
   CHECK(evaluate_all(unfit, {"output"}).trace.find("scores") == nullptr);
 }
