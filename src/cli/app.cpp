@@ -69,7 +69,7 @@ const CLI::Option* option_of(const CLI::App& app, const std::string& name) {
 // What each of CLI11's error sentences means. Its first word is the option's name.
 struct Sentence {
   std::string_view contains;
-  std::string (*says)(const std::string& name, const CLI::Option* option, const std::string& last);
+  std::string (*text)(const std::string& name, const CLI::Option* option, const std::string& last);
 };
 
 // "--output DIR"
@@ -113,7 +113,7 @@ std::string in_our_words(const CLI::App& app, const CLI::ParseError& error) {
   const std::string last = line.substr(line.rfind(' ') + 1);
   for (const Sentence& sentence : sentences) {
     if (line.find(sentence.contains) == std::string::npos) continue;
-    return sentence.says(name, option_of(app, name), last);
+    return sentence.text(name, option_of(app, name), last);
   }
   return line;
 }

@@ -40,13 +40,13 @@ std::string option_roff(const DeclaredOption& option) {
   }
   if (!option.is_argument && !option.value.name.empty()) names += " " + italic(option.value.name);
   if (option.is_argument && option.repeats) names += " \\&...";
-  std::string says = option.says;
-  if (option.required && !option.is_argument) says += " (required)";
+  std::string help = option.help;
+  if (option.required && !option.is_argument) help += " (required)";
   if (!option.value.choices.empty() &&
-      says.find(option.value.choices.back()) == std::string::npos) {
-    says += ": " + fmt::format("{}", fmt::join(option.value.choices, ", "));
+      help.find(option.value.choices.back()) == std::string::npos) {
+    help += ": " + fmt::format("{}", fmt::join(option.value.choices, ", "));
   }
-  return fmt::format(".TP\n{}\n{}\n", names, roff(says));
+  return fmt::format(".TP\n{}\n{}\n", names, roff(help));
 }
 
 std::string options_roff(const CommandUsage& command) {

@@ -96,11 +96,11 @@ int run(const NewOptions& options) {
 // A size with a default for each style.
 void add_size(OptionList& app, const std::string& name, std::optional<std::size_t>& size,
               std::size_t NewLesson::*member, std::size_t fewest, std::size_t most,
-              const std::string& says) {
+              const std::string& help) {
   const std::size_t usual = default_lesson(LessonStyle::classic).*member;
   const std::size_t of_llama = default_lesson(LessonStyle::llama).*member;
   app.add_option(name, size, whole_number(fewest, most),
-                 fmt::format("{}, {} to {} ({}; llama: {})", says, fewest, most, usual, of_llama));
+                 fmt::format("{}, {} to {} ({}; llama: {})", help, fewest, most, usual, of_llama));
 }
 
 std::function<int()> set_up_new(OptionList& app, const CommonOptions&) {

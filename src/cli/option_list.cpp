@@ -114,40 +114,40 @@ std::size_t Option::count() const { return option_->count(); }
 
 template <class Value>
 Option* OptionList::add_option(const std::string& names, Value& value, ValueType kind,
-                               const std::string& says) {
+                               const std::string& help) {
   return keep({.names = CLI::detail::split(names, ','),
                .value = std::move(kind),
-               .says = says,
+               .help = help,
                .repeats = is_list<Value>},
-              app_->add_option(names, value, says));
+              app_->add_option(names, value, help));
 }
 
 template <class Value>
 Option* OptionList::add_option_function(const std::string& names,
                                         const std::function<void(const Value&)>& read,
-                                        ValueType kind, const std::string& says) {
+                                        ValueType kind, const std::string& help) {
   return keep({.names = CLI::detail::split(names, ','),
                .value = std::move(kind),
-               .says = says,
+               .help = help,
                .repeats = is_list<Value>},
-              app_->add_option_function<Value>(names, read, says));
+              app_->add_option_function<Value>(names, read, help));
 }
 
 template <class Value>
-Option* OptionList::add_argument(Value& value, ValueType kind, const std::string& says) {
-  CLI::Option* option = app_->add_option(kind.name, value, says);
+Option* OptionList::add_argument(Value& value, ValueType kind, const std::string& help) {
+  CLI::Option* option = app_->add_option(kind.name, value, help);
   std::string name = kind.name;
   return keep({.names = {std::move(name)},
                .value = std::move(kind),
-               .says = says,
+               .help = help,
                .is_argument = true,
                .repeats = is_list<Value>},
               option);
 }
 
-Option* OptionList::add_flag(const std::string& names, bool& value, const std::string& says) {
-  return keep({.names = CLI::detail::split(names, ','), .value = {}, .says = says},
-              app_->add_flag(names, value, says));
+Option* OptionList::add_flag(const std::string& names, bool& value, const std::string& help) {
+  return keep({.names = CLI::detail::split(names, ','), .value = {}, .help = help},
+              app_->add_flag(names, value, help));
 }
 
 void OptionList::add_hidden_flag(const std::string& names, bool& value) {
@@ -155,18 +155,18 @@ void OptionList::add_hidden_flag(const std::string& names, bool& value) {
 }
 
 Option* OptionList::add_flag_callback(const std::string& names, const std::function<void()>& given,
-                                      const std::string& says) {
-  return keep({.names = CLI::detail::split(names, ','), .value = {}, .says = says},
-              app_->add_flag_callback(names, given, says));
+                                      const std::string& help) {
+  return keep({.names = CLI::detail::split(names, ','), .value = {}, .help = help},
+              app_->add_flag_callback(names, given, help));
 }
 
 void OptionList::add_help_and_version(const std::string& version) {
   const DeclaredOption help{
-      .names = {"-h", "--help"}, .value = {}, .says = "Print this help message and exit"};
-  keep(help, app_->set_help_flag("-h,--help", help.says));
+      .names = {"-h", "--help"}, .value = {}, .help = "Print this help message and exit"};
+  keep(help, app_->set_help_flag("-h,--help", help.help));
   const DeclaredOption number{
-      .names = {"--version"}, .value = {}, .says = "Display program version information and exit"};
-  keep(number, app_->set_version_flag("--version", version, number.says));
+      .names = {"--version"}, .value = {}, .help = "Display program version information and exit"};
+  keep(number, app_->set_version_flag("--version", version, number.help));
 }
 
 std::vector<DeclaredOption> OptionList::declared() const {

@@ -64,7 +64,7 @@ ValueType cell_value();
 struct DeclaredOption {
   std::vector<std::string> names;  ///< "-o", "--output"; for an argument "LESSON"
   ValueType value;                 ///< of a flag: without a name
-  std::string says;
+  std::string help;
   bool is_argument = false;
   bool required = false;
   bool repeats = false;
@@ -74,7 +74,7 @@ struct DeclaredOption {
 
   /// Returns the first line of the help text, without the list of choices below it.
   std::string_view first_help_line() const {
-    return std::string_view(says).substr(0, says.find('\n'));
+    return std::string_view(help).substr(0, help.find('\n'));
   }
 };
 
@@ -105,23 +105,23 @@ class OptionList {
   /// end of option_list.cpp; the option of a vector may be repeated.
   template <class Value>
   Option* add_option(const std::string& names, Value& value, ValueType kind,
-                     const std::string& says);
+                     const std::string& help);
 
   /// Declares an option with a callback, for std::string or a std::vector of them.
   template <class Value>
   Option* add_option_function(const std::string& names,
                               const std::function<void(const Value&)>& read, ValueType kind,
-                              const std::string& says);
+                              const std::string& help);
 
   /// Declares an argument, named after its value type. A vector takes all remaining ones.
   template <class Value>
-  Option* add_argument(Value& value, ValueType kind, const std::string& says);
+  Option* add_argument(Value& value, ValueType kind, const std::string& help);
 
-  Option* add_flag(const std::string& names, bool& value, const std::string& says);
+  Option* add_flag(const std::string& names, bool& value, const std::string& help);
   /// Declares an older name of a flag, which help, man page and completions leave out.
   void add_hidden_flag(const std::string& names, bool& value);
   Option* add_flag_callback(const std::string& names, const std::function<void()>& given,
-                            const std::string& says);
+                            const std::string& help);
 
   /// Declares --help and --version, before the command's other options.
   void add_help_and_version(const std::string& version);

@@ -55,9 +55,9 @@ std::uint64_t size_in(const std::string& text, const std::string& option) {
 }
 
 Option* add_size(OptionList& app, const std::string& name, std::uint64_t& size,
-                 const std::string& says) {
+                 const std::string& help) {
   const auto read = [&size, name](const std::string& text) { size = size_in(text, name); };
-  return app.add_option_function<std::string>(name, read, {.name = "N"}, says);
+  return app.add_option_function<std::string>(name, read, {.name = "N"}, help);
 }
 
 std::function<int()> set_up_params(OptionList& app, const CommonOptions&) {

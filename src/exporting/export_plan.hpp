@@ -84,7 +84,7 @@ struct ExportFormat {
   enum class Unit { matrix, tensor, lesson };
 
   const Format* format = nullptr;
-  std::string_view says;  ///< help text: "one file for each matrix, with its labels"
+  std::string_view help;  ///< help text: "one file for each matrix, with its labels"
   void (*write)(const FileContext&, const Sink&) = nullptr;
   std::string (*escape_for_terminal)(std::string_view) = nullptr;
   Unit unit = Unit::matrix;

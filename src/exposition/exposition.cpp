@@ -91,9 +91,9 @@ std::vector<Intermediate> parts_of(const Trace& trace, const std::string& name) 
   return step->operation->parts(trace.call(*step));
 }
 
-std::string first_sentence(std::string_view says) {
-  const std::size_t end = says.find(". ");
-  return std::string(end == std::string_view::npos ? says : says.substr(0, end + 1));
+std::string first_sentence(std::string_view text) {
+  const std::size_t end = text.find(". ");
+  return std::string(end == std::string_view::npos ? text : text.substr(0, end + 1));
 }
 
 // The passages with a line above them.

@@ -52,7 +52,7 @@ struct Command {
   std::string_view letter;
   std::string_view word;
   std::string (PlainStepper::*does)(std::string_view);
-  std::string_view says;
+  std::string_view help;
   std::string (*example)(const Walkthrough& walk) = nullptr;
 };
 
@@ -212,7 +212,7 @@ std::string PlainStepper::help(std::string_view) {
   std::string text;
   for (const auto& command : PlainCommands::all) {
     const std::string example = command.example ? sanitise(command.example(walk_)) : "";
-    text += fmt::format("  {:<1}  {:<8} {}{}\n", command.letter, command.word, command.says,
+    text += fmt::format("  {:<1}  {:<8} {}{}\n", command.letter, command.word, command.help,
                         example.empty() ? "" : fmt::format(": {} {}", command.letter, example));
   }
   return text;
@@ -223,7 +223,7 @@ std::string PlainStepper::quit(std::string_view) { return end(); }
 std::string PlainStepper::answered(std::string_view text) {
   if (text == "q") return end();
   const QuizReply reply = quiz_->answer(walk_, text);
-  std::string out = indented(reply.says);
+  std::string out = indented(reply.message);
   if (quiz_->is_open()) return out;
   out += "\n";
   if (reply.worked) out += arithmetic(*reply.worked);

@@ -172,7 +172,7 @@ std::string Quiz::prompt(const Walkthrough& walk) const { return name(walk) + " 
 
 QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
   QuizReply reply = evaluate_answer(walk, trimmed(text));
-  last_reply_ = reply.says;
+  last_reply_ = reply.message;
   return reply;
 }
 
@@ -229,7 +229,7 @@ void Quiz::close(Outcome outcome) {
 }
 
 std::string Quiz::summary(const Walkthrough& walk, std::size_t columns) const {
-  constexpr std::string_view says[] = {"right", "right at the second try", "missed", "skipped"};
+  constexpr std::string_view outcomes[] = {"right", "right at the second try", "missed", "skipped"};
   if (tried().empty()) return "Nothing has been asked.\n";
   std::size_t right = 0, widest = 0;
   for (const Result& result : tried()) {
@@ -238,7 +238,7 @@ std::string Quiz::summary(const Walkthrough& walk, std::size_t columns) const {
   }
   std::string text = fmt::format("{} of {} right\n", right, tried().size());
   for (const Result& result : tried()) {
-    const std::string_view outcome = says[static_cast<std::size_t>(result.outcome)];
+    const std::string_view outcome = outcomes[static_cast<std::size_t>(result.outcome)];
     const bool beside = widest + 4 + width(outcome) <= columns;
     text += fmt::format(
         "  {}{}{}\n", beside ? padded_right(sanitise(result.cell), widest) : sanitise(result.cell),

@@ -16,7 +16,7 @@ namespace qkv::inline interactive {
 
 /// The reply to an answer.
 struct QuizReply {
-  std::string says;
+  std::string message;
   std::optional<CellReference> worked = {};  ///< the cell whose arithmetic is to be shown
 };
 

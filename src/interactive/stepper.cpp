@@ -234,7 +234,7 @@ void Stepper::finish_answer(const std::string& text) {
   line_ = {};
   scroll_ = 0;
   if (quiz_->is_open()) return;  // the page says why
-  message_ = reply.says;
+  message_ = reply.message;
   prompt_ = Prompt::nothing;
   if (reply.worked) show_cell(*reply.worked);
 }

@@ -34,7 +34,7 @@ struct StepperKeys::Binding {
   std::array<Press, 3> presses;
   Action does = nullptr;
   std::string_view keys = {};   // in the help; empty if the row above covers it
-  std::string_view says = {};   // the help's description
+  std::string_view help = {};   // the help's description
   std::string_view brief = {};  // for the status line
 };
 
@@ -156,7 +156,7 @@ std::string StepperKeys::help(std::size_t columns) {
       if (row.keys.empty()) continue;
       std::string start = "  " + padded_right(row.keys, widest) + "  ";
       if (narrow) text += fmt::format("  {}\n", row.keys);
-      for (const std::string& line : wrapped(row.says, room)) {
+      for (const std::string& line : wrapped(row.help, room)) {
         text += (narrow ? before : start) + line + "\n";
         start = before;
       }

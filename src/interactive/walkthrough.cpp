@@ -186,18 +186,19 @@ std::string more_digits(Walkthrough& walk, int more) {
 }
 
 std::string next_picture(Walkthrough& walk) {
-  struct Turn {
+  struct PictureChange {
     Picture next;
-    std::string_view says;
+    std::string_view message;
   };
-  constexpr Turn turns[] = {{Picture::glyphs, "dots: the larger the number, the larger the dot"},
-                            {Picture::numbers, "numbers only"},
-                            {Picture::heatmap, "heatmap: the larger the number, the darker"}};
-  const Turn& turn = turns[static_cast<std::size_t>(walk.picture)];
-  walk.picture = turn.next;
+  constexpr PictureChange changes[] = {
+      {Picture::glyphs, "dots: the larger the number, the larger the dot"},
+      {Picture::numbers, "numbers only"},
+      {Picture::heatmap, "heatmap: the larger the number, the darker"}};
+  const PictureChange& change = changes[static_cast<std::size_t>(walk.picture)];
+  walk.picture = change.next;
   const bool shaded = walk.picture == Picture::heatmap && !walk.colour;
   return shaded ? "numbers, with dots beside weights (a heatmap needs colour)"
-                : std::string(turn.says);
+                : std::string(change.message);
 }
 
 std::vector<std::string> changed_steps(const Trace& before, const Trace& after) {

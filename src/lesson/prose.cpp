@@ -43,16 +43,16 @@ double slope(Numbers weights) {
 }
 
 constexpr std::array<Statistic, 7> table = {{
-    {.name = "max", .says = "the largest number", .of = largest_number},
-    {.name = "min", .says = "the smallest number", .of = smallest},
-    {.name = "sum", .says = "all of them added up", .of = sum},
-    {.name = "mean", .says = "their mean", .of = mean},
-    {.name = "spread", .says = "their standard deviation", .of = spread},
+    {.name = "max", .description = "the largest number", .of = largest_number},
+    {.name = "min", .description = "the smallest number", .of = smallest},
+    {.name = "sum", .description = "all of them added up", .of = sum},
+    {.name = "mean", .description = "their mean", .of = mean},
+    {.name = "spread", .description = "their standard deviation", .of = spread},
     {.name = "entropy",
-     .says = "how evenly weights are shared out, in nats",
+     .description = "how evenly weights are shared out, in nats",
      .of = entropy,
      .by_row = true},
-    {.name = "slope", .says = "the largest p(1 − p)", .of = slope},
+    {.name = "slope", .description = "the largest p(1 − p)", .of = slope},
 }};
 
 double of_finite(const Statistic& statistic, Numbers numbers, std::string_view of) {

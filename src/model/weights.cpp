@@ -71,7 +71,7 @@ ModelFiles from_index(const Path& index, const std::string& where) {
 // Explains what a directory without .safetensors files has instead.
 std::string_view other_weights(const std::vector<std::string>& names) {
   struct Other {
-    std::string_view ending, says;
+    std::string_view ending, hint;
   };
   constexpr Other others[] = {
       {".gguf", "it has GGUF files, as llama.cpp reads them; qkv reads .safetensors files"},
@@ -87,7 +87,7 @@ std::string_view other_weights(const std::vector<std::string>& names) {
   };
   for (const Other& other : others) {
     const auto ends = [&](const std::string& name) { return name.ends_with(other.ending); };
-    if (std::ranges::any_of(names, ends)) return other.says;
+    if (std::ranges::any_of(names, ends)) return other.hint;
   }
   return "a model's directory has model.safetensors, or model.safetensors.index.json and the files "
          "that it lists";

@@ -19,7 +19,7 @@ std::string shown(const OptionValue& value) {
 
 struct NumberRule {
   OptionRule::Numbers numbers;
-  std::string_view says;
+  std::string_view help;
   bool (*fits)(double);
 };
 
@@ -104,7 +104,7 @@ std::string choices(const OptionRule& rule) {
   };
   for (const std::string_view word : rule.list) add(fmt::format("\"{}\"", word));
   if (rule.words == OptionRule::Words::any && rule.list.empty()) add("a word in quotes");
-  if (const NumberRule* numbers = number_rule(rule)) add(numbers->says);
+  if (const NumberRule* numbers = number_rule(rule)) add(numbers->help);
   if (rule.flag) add("true or false");
   if (rule.span) add("[from, to], counted from 1");
   return text;

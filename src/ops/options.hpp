@@ -22,7 +22,7 @@ struct OptionRule {
   enum class Numbers { none, any, whole, positive, not_negative };
 
   std::string_view name;
-  std::string_view says;                        ///< what it chooses, for messages and help
+  std::string_view help;                        ///< what it chooses, for messages and help
   std::span<const std::string_view> list = {};  ///< the permitted words, if they are listed
   Words words = Words::none;
   Numbers numbers = Numbers::none;

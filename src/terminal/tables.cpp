@@ -30,7 +30,7 @@ std::string put(const std::string& prose, std::size_t indent, std::size_t column
 }
 
 std::string option_text(const OptionRule& rule, std::size_t columns) {
-  return put(fmt::format("{} = {}: {}{}", rule.name, choices(rule), rule.says,
+  return put(fmt::format("{} = {}: {}{}", rule.name, choices(rule), rule.help,
                          rule.required ? " (must be there)" : ""),
              6, columns);
 }

@@ -228,7 +228,7 @@ std::string table_text(const Comparison& comparison, bool all) {
     rows.push_back({sanitise(step.name), shape_of(step),
                     largest_text(step, step.difference.largest_absolute),
                     largest_text(step, step.difference.largest_relative),
-                    std::string(sameness_label(step.agreement).says) +
+                    std::string(sameness_label(step.agreement).in_text) +
                         (step.finite_masks > 0 ? " but for the mask" : "")});
   }
   std::vector<std::size_t> widths(rows.front().size(), 0);

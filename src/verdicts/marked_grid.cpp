@@ -20,7 +20,7 @@ namespace {
 struct VerdictSign {
   Verdict verdict;
   std::string_view sign;
-  std::string_view says;
+  std::string_view meaning;
 };
 
 constexpr VerdictSign marks[] = {
@@ -186,7 +186,7 @@ std::string verdict_legend(const StepReport& step, const CheckStyle& style) {
   std::string line;
   for (const VerdictSign& mark : marks) {
     if (std::ranges::find(step.verdicts, mark.verdict) == step.verdicts.end()) continue;
-    const std::string one = fmt::format("{} {}", mark.sign, mark.says);
+    const std::string one = fmt::format("{} {}", mark.sign, mark.meaning);
     if (!line.empty() && width(line) + 3 + width(one) > style.width) {
       text += line + "\n";
       line.clear();

@@ -458,7 +458,7 @@ void note_doubt(const fs::path& path, Submission& submission) {
   const auto verification_failure = verify_export(path, submission.list, ExportEvidence::givens);
   if (!verification_failure) return;
   submission.notes.push_back(
-      fmt::format("{}: {}", on_one_line(path.string()), verification_failure->says));
+      fmt::format("{}: {}", on_one_line(path.string()), verification_failure->text));
 }
 
 }  // namespace

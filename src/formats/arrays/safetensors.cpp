@@ -48,7 +48,7 @@ namespace {
 
 struct Kind {
   std::string_view beginning;
-  std::string_view says;
+  std::string_view hint;
 };
 
 constexpr std::string_view as_a_page =
@@ -87,7 +87,7 @@ std::string_view safetensors_signature_hint(std::string_view bytes) {
   constexpr std::size_t enough = 64;
   const std::string_view start = trimmed(bytes.substr(0, enough));
   for (const Kind& kind : kinds) {
-    if (start.starts_with(kind.beginning)) return kind.says;
+    if (start.starts_with(kind.beginning)) return kind.hint;
   }
   return {};
 }

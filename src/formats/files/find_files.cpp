@@ -344,7 +344,7 @@ ArrayCollection load_arrays(const fs::path& path, const ExpectedSize& expected) 
   }
   if (auto verification_failure = verify_export(path, list, ExportEvidence::any_exported_file)) {
     dump.incomplete_export = verification_failure->incomplete_export;
-    dump.notes.push_back(std::move(verification_failure->says));
+    dump.notes.push_back(std::move(verification_failure->text));
   }
   dump.matrices = collector.take(dump.notes);
   if (dump.matrices.empty() && !dump.unread.empty()) throw InputError(dump.unread.front().why);

@@ -98,11 +98,11 @@ std::optional<VerificationFailure> verify_export(const fs::path& path,
   } else if (!fs::is_directory(path, ignored)) {
     if (is_modified(path)) changed.push_back(path.filename().string());
   } else if (is_incomplete_export(path, sign)) {
-    return VerificationFailure{.says = std::string(incomplete_export_text),
+    return VerificationFailure{.text = std::string(incomplete_export_text),
                                .incomplete_export = true};
   }
   if (changed.empty()) return {};
-  return VerificationFailure{.says = changed_files_text(changed)};
+  return VerificationFailure{.text = changed_files_text(changed)};
 }
 
 Sha256::Sha256() { sha256_init(&state_); }

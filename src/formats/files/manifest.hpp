@@ -47,7 +47,7 @@ enum class ExportEvidence { givens, any_exported_file };
 
 /// Why a file or a directory does not match its manifest.
 struct VerificationFailure {
-  std::string says;  ///< "06-scores.csv is not the file that 00-lesson.json lists: …", in one line
+  std::string text;  ///< "06-scores.csv is not the file that 00-lesson.json lists: …", in one line
   /// The files have no manifest: they are copies, or the export was interrupted.
   bool incomplete_export = false;
 };

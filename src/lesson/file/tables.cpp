@@ -204,7 +204,7 @@ Options read_step_options(const toml::table& table, const Operation& operation,
   for (const OptionRule& rule : operation.options) {
     const toml::node* node = table.get(rule.name);
     if (!node && rule.required) {
-      reader.fault(table, fmt::format("this step needs {}: {}", rule.name, rule.says));
+      reader.fault(table, fmt::format("this step needs {}: {}", rule.name, rule.help));
     }
     if (!node) continue;
     auto value = option_value(*node);

@@ -99,13 +99,13 @@ std::vector<HeadStats> head_stats(const Trace& trace) {
 std::string_view head_summary(const HeadStats& stats) {
   struct Words {
     double share;
-    std::string_view says;
+    std::string_view summary;
   };
   const Words all[] = {{stats.previous, "mostly the token before"},
                        {stats.itself, "mostly itself"},
                        {stats.first, "mostly the first token"}};
   const Words& most = *std::ranges::max_element(all, {}, &Words::share);
-  return most.share > 0.5 ? most.says : "";
+  return most.share > 0.5 ? most.summary : "";
 }
 
 namespace {

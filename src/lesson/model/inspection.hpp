@@ -60,7 +60,7 @@ struct HeadStats {
 /// entropy, the smallest.
 struct HeadMeasure {
   std::string_view name;
-  std::string_view says;
+  std::string_view description;
   double HeadStats::*value;
 };
 std::span<const HeadMeasure> head_measures();

@@ -345,18 +345,18 @@ constexpr std::string_view kinds[] = {"causal", "sliding_window", "prefix", "pad
 using Numbers = OptionRule::Numbers;
 constexpr OptionRule mask_options[] = {
     {.name = "kind",
-     .says = "what is hidden: later tokens; also those behind a window, or all but a prefix of "
+     .help = "what is hidden: later tokens; also those behind a window, or all but a prefix of "
              "them; padding; or what a given 0/1 matrix says",
      .list = kinds},
     {.name = "pad",
-     .says = "the padding's id or its token, for kind = \"padding\"",
+     .help = "the padding's id or its token, for kind = \"padding\"",
      .words = OptionRule::Words::any,
      .numbers = Numbers::whole},
     {.name = "width",
-     .says = "how many keys a sliding window shows, the token's own among them",
+     .help = "how many keys a sliding window shows, the token's own among them",
      .numbers = Numbers::whole},
-    {.name = "both", .says = "whether a window reaches as far ahead, too", .flag = true},
-    {.name = "prefix", .says = "how many first keys all may see", .numbers = Numbers::whole},
+    {.name = "both", .help = "whether a window reaches as far ahead, too", .flag = true},
+    {.name = "prefix", .help = "how many first keys all may see", .numbers = Numbers::whole},
     align_option,
 };
 

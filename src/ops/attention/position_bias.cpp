@@ -21,10 +21,10 @@ using Numbers = OptionRule::Numbers;
 
 constexpr OptionRule relative_bias_options[] = {
     {.name = "max_distance",
-     .says = "tokens this far apart, or farther, share the last bucket",
+     .help = "tokens this far apart, or farther, share the last bucket",
      .numbers = Numbers::positive},
     {.name = "bidirectional",
-     .says = "whether later keys have buckets of their own: the second half of the table",
+     .help = "whether later keys have buckets of their own: the second half of the table",
      .flag = true},
 };
 

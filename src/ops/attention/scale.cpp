@@ -16,7 +16,7 @@ namespace {
 
 constexpr OptionRule softcap_options[] = {
     {.name = "cap",
-     .says = "what no score goes beyond, on either side of 0",
+     .help = "what no score goes beyond, on either side of 0",
      .numbers = OptionRule::Numbers::positive,
      .required = true},
 };
@@ -141,7 +141,7 @@ namespace {
 constexpr std::string_view divisors[] = {"sqrt(d_k)", "d_k", "sqrt(N)"};
 constexpr OptionRule scale_options[] = {
     {.name = "by",
-     .says = "what to divide by; N may be any number, as in \"sqrt(64)\"",
+     .help = "what to divide by; N may be any number, as in \"sqrt(64)\"",
      .list = divisors,
      .words = OptionRule::Words::any,
      .numbers = OptionRule::Numbers::any},

@@ -11,7 +11,7 @@ namespace qkv::inline ops {
 inline constexpr std::string_view alignments[] = {"end", "start"};
 inline constexpr OptionRule align_option{
     .name = "align",
-    .says = "where there are fewer queries than keys: they are the last tokens, or the first",
+    .help = "where there are fewer queries than keys: they are the last tokens, or the first",
     .list = alignments};
 
 /// Returns the key that belongs to the first query, counted from 0.

@@ -208,7 +208,7 @@ namespace {
 
 constexpr OptionRule gradient_step_options[] = {
     {.name = "rate",
-     .says = "how long the step is: what the gradient is multiplied by",
+     .help = "how long the step is: what the gradient is multiplied by",
      .numbers = OptionRule::Numbers::positive,
      .required = true},
 };

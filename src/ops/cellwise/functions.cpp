@@ -108,7 +108,7 @@ namespace {
 constexpr std::string_view forms[] = {"tanh", "erf"};
 constexpr OptionRule gelu_options[] = {
     {.name = "form",
-     .says = "GPT-2's approximation with tanh, or the exact one with the error function",
+     .help = "GPT-2's approximation with tanh, or the exact one with the error function",
      .list = forms},
 };
 

@@ -146,10 +146,10 @@ namespace {
 constexpr std::string_view methods[] = {"sinusoidal", "learned"};
 constexpr OptionRule positions_options[] = {
     {.name = "method",
-     .says = "sines and cosines of the position, or the first rows of a learned table",
+     .help = "sines and cosines of the position, or the first rows of a learned table",
      .list = methods},
     {.name = "base",
-     .says = "the largest wave is this many times as long as the shortest",
+     .help = "the largest wave is this many times as long as the shortest",
      .numbers = OptionRule::Numbers::positive},
 };
 

@@ -20,19 +20,19 @@ namespace {
 
 constexpr std::string_view methods[] = {"words", "characters", "bpe"};
 constexpr OptionRule tokenise_options[] = {
-    {.name = "method", .says = "what a token is", .list = methods},
-    {.name = "lowercase", .says = "whether capitals are made small first", .flag = true},
+    {.name = "method", .help = "what a token is", .list = methods},
+    {.name = "lowercase", .help = "whether capitals are made small first", .flag = true},
     {.name = "blanks",
-     .says = "whether a blank is a character of its own, for method = \"characters\"",
+     .help = "whether a blank is a character of its own, for method = \"characters\"",
      .flag = true},
     {.name = "pad",
-     .says = "the token or the id that fills up the shorter texts of a batch",
+     .help = "the token or the id that fills up the shorter texts of a batch",
      .words = OptionRule::Words::any,
      .numbers = OptionRule::Numbers::whole},
-    {.name = "vocab", .says = "bpe's vocab.json", .words = OptionRule::Words::any, .file = true},
-    {.name = "merges", .says = "bpe's merges.txt", .words = OptionRule::Words::any, .file = true},
+    {.name = "vocab", .help = "bpe's vocab.json", .words = OptionRule::Words::any, .file = true},
+    {.name = "merges", .help = "bpe's merges.txt", .words = OptionRule::Words::any, .file = true},
     {.name = "tokenizer",
-     .says = "bpe's tokenizer.json, in place of vocab and merges",
+     .help = "bpe's tokenizer.json, in place of vocab and merges",
      .words = OptionRule::Words::any,
      .file = true},
 };

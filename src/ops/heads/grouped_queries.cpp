@@ -14,7 +14,7 @@ namespace {
 
 constexpr OptionRule repeat_options[] = {
     {.name = "times",
-     .says = "how many query heads share a head: each is repeated so many times in a row",
+     .help = "how many query heads share a head: each is repeated so many times in a row",
      .numbers = OptionRule::Numbers::whole,
      .required = true},
 };

@@ -92,7 +92,7 @@ namespace {
 
 constexpr OptionRule switch_off_options[] = {
     {.name = "head",
-     .says = "which head is switched off; the first is 1",
+     .help = "which head is switched off; the first is 1",
      .numbers = OptionRule::Numbers::whole,
      .required = true},
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr OptionRule concat_options[] = {
     {.name = "heads",
-     .says = "how many heads there are to join, as a check",
+     .help = "how many heads there are to join, as a check",
      .numbers = OptionRule::Numbers::whole},
 };
 
@@ -260,11 +260,11 @@ namespace {
 constexpr std::string_view cut_axes[] = {"columns", "rows"};
 constexpr OptionRule split_options[] = {
     {.name = "heads",
-     .says = "how many heads to cut the matrix into",
+     .help = "how many heads to cut the matrix into",
      .numbers = OptionRule::Numbers::whole,
      .required = true},
     {.name = "axis",
-     .says = "cut the columns (the features), or the rows (as W_O is cut into its heads)",
+     .help = "cut the columns (the features), or the rows (as W_O is cut into its heads)",
      .list = cut_axes,
      .swaps_with_layout = true},
 };

@@ -24,7 +24,7 @@ struct Line {
 inline constexpr std::string_view line_axes[] = {"rows", "columns"};
 inline constexpr OptionRule line_options[] = {
     {.name = "axis",
-     .says = "whether each row or each column is worked by itself",
+     .help = "whether each row or each column is worked by itself",
      .list = line_axes,
      .swaps_with_layout = true},
 };

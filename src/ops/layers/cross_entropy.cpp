@@ -362,7 +362,7 @@ BackwardRule cross_entropy_backward(const OperandRef& use) {
 constexpr std::string_view reductions[] = {"mean", "sum", "none"};
 constexpr OptionRule cross_entropy_options[] = {
     {.name = "reduction",
-     .says = "whether the rows' losses are averaged, added up, or left as they are",
+     .help = "whether the rows' losses are averaged, added up, or left as they are",
      .list = reductions},
 };
 

@@ -157,7 +157,7 @@ double LayerNormBounds::moved(std::vector<double>& x, std::size_t i, std::size_t
 
 constexpr OptionRule layer_norm_options[] = {
     {.name = "eps",
-     .says = "what is added to the variance, so that nothing is divided by 0",
+     .help = "what is added to the variance, so that nothing is divided by 0",
      .numbers = OptionRule::Numbers::not_negative},
 };
 

@@ -77,7 +77,7 @@ BackwardRule project_backward(const OperandRef& use) {
 constexpr std::string_view layouts[] = {"in-out", "out-in"};
 constexpr OptionRule project_options[] = {
     {.name = "layout",
-     .says = "how the weight is stored: in × out, or out × in as PyTorch's nn.Linear does",
+     .help = "how the weight is stored: in × out, or out × in as PyTorch's nn.Linear does",
      .list = layouts},
 };
 

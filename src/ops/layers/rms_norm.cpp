@@ -14,10 +14,10 @@ namespace {
 
 constexpr OptionRule rms_norm_options[] = {
     {.name = "eps",
-     .says = "what is added to the mean square, so that nothing is divided by 0",
+     .help = "what is added to the mean square, so that nothing is divided by 0",
      .numbers = OptionRule::Numbers::not_negative},
     {.name = "unit_offset",
-     .says = "whether the gain is stored less 1, as Gemma does: multiplied is 1 + gain",
+     .help = "whether the gain is stored less 1, as Gemma does: multiplied is 1 + gain",
      .flag = true},
 };
 

@@ -170,9 +170,9 @@ constinit const Operation append_operation = operation_of<Append>({
 namespace {
 
 constexpr OptionRule take_options[] = {
-    {.name = "rows", .says = "which rows are taken", .span = true, .swapped_name = "columns"},
-    {.name = "columns", .says = "which columns are taken", .span = true, .swapped_name = "rows"},
-    {.name = "heads", .says = "which heads are taken", .span = true},
+    {.name = "rows", .help = "which rows are taken", .span = true, .swapped_name = "columns"},
+    {.name = "columns", .help = "which columns are taken", .span = true, .swapped_name = "rows"},
+    {.name = "heads", .help = "which heads are taken", .span = true},
 };
 
 // A range counted from 0, without its end.

@@ -139,7 +139,7 @@ TEST_CASE("a quiz counts what was right at the first and at the second try") {
   REQUIRE(quiz.ask(walk));
   quiz.answer(walk, "4");
   CHECK(quiz.is_open());
-  CHECK(quiz.answer(walk, "5").says == "Right: scores[cat,cat] = 5.");
+  CHECK(quiz.answer(walk, "5").message == "Right: scores[cat,cat] = 5.");
   CHECK_FALSE(quiz.is_open());
   CHECK_FALSE(quiz.ask(walk));  // once is enough
   CHECK(quiz.summary(walk, 80) ==
@@ -157,9 +157,9 @@ TEST_CASE(
   const Walkthrough walk = tiny_walk();
   Quiz quiz(0);
   REQUIRE(quiz.ask(walk));
-  const std::string says = quiz.answer(walk, "4").says;
-  CHECK(says.find("It could be: ") != says.npos);
-  CHECK(says.find("A known mistake makes") == says.npos);
+  const std::string message = quiz.answer(walk, "4").message;
+  CHECK(message.find("It could be: ") != message.npos);
+  CHECK(message.find("A known mistake makes") == message.npos);
 }
 
 TEST_CASE("who missed a step is sent to the lesson that explains it") {

@@ -85,17 +85,17 @@ TEST_CASE("a product is worked out row by column") {
 TEST_CASE("an option says in words what it may be") {
   using qkv::complaint;
   constexpr std::string_view list[] = {"in-out", "out-in"};
-  const qkv::OptionRule listed{.name = "layout", .says = "", .list = list};
+  const qkv::OptionRule listed{.name = "layout", .help = "", .list = list};
   CHECK(complaint(listed, std::string("out-in")) == "");
   CHECK(complaint(listed, std::string("inout")) ==
         "layout is \"in-out\" or \"out-in\", not \"inout\"");
   CHECK(complaint(listed, 2.0) == "layout is \"in-out\" or \"out-in\", not 2");
   const qkv::OptionRule whole{
-      .name = "heads", .says = "", .numbers = qkv::OptionRule::Numbers::whole};
+      .name = "heads", .help = "", .numbers = qkv::OptionRule::Numbers::whole};
   CHECK(complaint(whole, 2.0) == "");
   CHECK(complaint(whole, 2.5) == "heads is a whole number, not 2.5");
   CHECK(complaint(whole, true) == "heads is a whole number, not true");
-  const qkv::OptionRule flag{.name = "lowercase", .says = "", .flag = true};
+  const qkv::OptionRule flag{.name = "lowercase", .help = "", .flag = true};
   CHECK(complaint(flag, false) == "");
   CHECK(complaint(flag, std::string("yes")) == "lowercase is true or false, not \"yes\"");
 }

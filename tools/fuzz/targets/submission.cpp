@@ -19,7 +19,7 @@ void check_directory(const std::filesystem::path& path) {
   checked_text(report, {});
   if (const auto verification_failure =
           verify_export(path, submission.list, ExportEvidence::any_exported_file)) {
-    law(!verification_failure->says.empty(), "a doubt has words");
+    law(!verification_failure->text.empty(), "a doubt has words");
   }
 }
 
