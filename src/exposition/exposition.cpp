@@ -85,10 +85,10 @@ bool differs_from(const Tensor* before, const Tensor& now) {
 }
 
 // The step's intermediates; the trace may lack the step.
-std::vector<Intermediate> parts_of(const Trace& trace, const std::string& name) {
+std::vector<Intermediate> intermediates_of(const Trace& trace, const std::string& name) {
   const Step* step = trace.find_step(name);
-  if (!step || !step->operation->parts) return {};
-  return step->operation->parts(trace.call(*step));
+  if (!step || !step->operation->intermediates) return {};
+  return step->operation->intermediates(trace.call(*step));
 }
 
 std::string first_sentence(std::string_view text) {
@@ -192,17 +192,18 @@ class StepDescriber {
 
   void intermediates() {
     if (!view_) return;
-    std::vector<Intermediate> parts = parts_of(trace_, step_.name);
+    std::vector<Intermediate> intermediates = intermediates_of(trace_, step_.name);
     std::vector<Intermediate> before;
-    if (outline_.baseline) before = parts_of(*outline_.baseline, step_.name);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      MatrixBlock matrix_block{.role = MatrixBlock::Role::intermediate,
-                               .title = parts[i].title,
-                               .shape = shown_shape(parts[i].tensor, trace_.token_layout),
-                               .step = &step_,
-                               .tensor = std::make_shared<const Tensor>(std::move(parts[i].tensor)),
-                               .head = head_of_intermediates()};
-      const bool same_intermediate = i < before.size() && before[i].title == parts[i].title;
+    if (outline_.baseline) before = intermediates_of(*outline_.baseline, step_.name);
+    for (std::size_t i = 0; i < intermediates.size(); ++i) {
+      MatrixBlock matrix_block{
+          .role = MatrixBlock::Role::intermediate,
+          .title = intermediates[i].title,
+          .shape = shown_shape(intermediates[i].tensor, trace_.token_layout),
+          .step = &step_,
+          .tensor = std::make_shared<const Tensor>(std::move(intermediates[i].tensor)),
+          .head = head_of_intermediates()};
+      const bool same_intermediate = i < before.size() && before[i].title == intermediates[i].title;
       if (same_intermediate && differs_from(&before[i].tensor, *matrix_block.tensor)) {
         matrix_block.before = std::make_shared<const Tensor>(std::move(before[i].tensor));
       }

@@ -141,8 +141,7 @@ struct Operation {
   std::string_view notice = {};  ///< what to look for in the result
   /// An example of `of` in a lesson file: `["Q", "K"]`; empty if it takes no operands.
   std::string_view operands = {};
-  std::size_t fewest = 1;  ///< minimum and maximum number of operands
-  std::size_t most = 1;
+  std::size_t min_operands = 1, max_operands = 1;
   /// With tokens as columns, `of` lists the operands in reverse order: (A·B)ᵀ = Bᵀ·Aᵀ.
   bool reverses_operands = false;
   std::span<const OptionRule> options = {};
@@ -153,7 +152,7 @@ struct Operation {
   bool makes_weights = false;  ///< each line of the result sums to 1: also shown as glyphs
   bool takes_ids = false;      ///< the first operand holds row ids, not quantities
   bool shape_only = false;     ///< only the first operand's shape is used, not its values
-  bool hides = false;          ///< sets cells to -inf; some programs write very low numbers
+  bool masks_cells = false;    ///< sets cells to -inf; some programs write very low numbers
   /// Another place at which programs may apply it, if there is one.
   std::optional<EquivalentPlacement> equivalent_placement = {};
   /// Lower bound of all results, rounded or not. A division by a sum of such numbers then need not
@@ -176,7 +175,7 @@ struct Operation {
   std::optional<Range> (*range)(const Call&, std::span<const Bounds>,
                                 const Tensor& result) = nullptr;
   /// Returns the intermediate matrices; nullptr if the result takes one step.
-  std::vector<Intermediate> (*parts)(const Call&) = nullptr;
+  std::vector<Intermediate> (*intermediates)(const Call&) = nullptr;
   /// Returns the reason for a cell's value if the arithmetic does not show it, else an empty text.
   std::string (*remark)(const CellBase&) = nullptr;
 
@@ -191,7 +190,7 @@ struct Operation {
 };
 
 /// Returns the operation with the data of `words` and the maths of `Maths`: `form`, the template
-/// `cell`, and those of `compute`, `in_place`, `range`, `parts` and `remark` that it has.
+/// `cell`, and those of `compute`, `in_place`, `range`, `intermediates` and `remark` that it has.
 template <class Maths>
 constexpr Operation operation_of(Operation words) {
   words.form = Maths::form;
@@ -200,7 +199,7 @@ constexpr Operation operation_of(Operation words) {
   if constexpr (requires { Maths::compute; }) words.formula = Maths::compute;
   if constexpr (requires { Maths::in_place; }) words.in_place = Maths::in_place;
   if constexpr (requires { Maths::range; }) words.range = Maths::range;
-  if constexpr (requires { Maths::parts; }) words.parts = Maths::parts;
+  if constexpr (requires { Maths::intermediates; }) words.intermediates = Maths::intermediates;
   if constexpr (requires { Maths::remark; }) words.remark = Maths::remark;
   return words;
 }

@@ -179,7 +179,7 @@ constexpr char apart = '\n';
 
 void add_intermediates(Trace& result, const Trace& trace, const Step& step) {
   std::string before = step.of.empty() ? "" : step.of.front();
-  for (Intermediate& part : step.operation->parts(trace.call(step))) {
+  for (Intermediate& part : step.operation->intermediates(trace.call(step))) {
     std::string name = intermediate_name(step.name, part.title);
     result.add(Step{.name = name,
                     .operation = part.operation,
@@ -207,7 +207,7 @@ Trace with_intermediates(const Lesson& lesson, const Trace& trace) {
   result.length = trace.length;
   for (const Given& given : trace.givens) result.add(given);
   for (const Step& step : trace.steps) {
-    if (step.operation->parts && lesson.texts[step.number - 1].show)
+    if (step.operation->intermediates && lesson.texts[step.number - 1].show)
       add_intermediates(result, trace, step);
     result.add(step);
   }
@@ -240,7 +240,7 @@ bool reads_little(const Trace& trace, const Step& step) {
 // Step outputs computed from text alone, and inputs of a lookup.
 bool are_ids(const Trace& trace, std::string_view name) {
   const Step* own = trace.find_step(name);
-  if (own && own->operation->most == 0) return true;
+  if (own && own->operation->max_operands == 0) return true;
   return std::ranges::any_of(trace.steps, [&](const Step& step) {
     return step.operation->takes_ids && step.of.front() == name;
   });

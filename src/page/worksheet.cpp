@@ -149,7 +149,7 @@ std::string rules(const std::string& check) {
 
 bool reads_text(const Trace& trace) {
   return std::any_of(trace.steps.begin(), trace.steps.end(),
-                     [](const Step& step) { return step.operation->most == 0; });
+                     [](const Step& step) { return step.operation->max_operands == 0; });
 }
 
 // The text and its ids, if a step reads them.

@@ -343,7 +343,7 @@ class WalkWriter {
  private:
   // The command that shows the step's intermediates, if there are any.
   std::string intermediates_hint(const Step& step) const {
-    if (look_.intermediates || !step.operation->parts) return {};
+    if (look_.intermediates || !step.operation->intermediates) return {};
     return indented(fmt::format("intermediates: qkv run {} --step {} --intermediates",
                                 sanitise(lesson_), step.name),
                     look_);

@@ -81,12 +81,13 @@ void refuse_nan(const Tensor& result, const Operation& operation, const Call& ca
 
 void refuse_operand_count(const StepRecipe& step) {
   const Operation& operation = *step.operation;
-  if (step.of.size() >= operation.fewest && step.of.size() <= operation.most) return;
-  const std::string wanted = operation.fewest == operation.most
-                                 ? fmt::format("{}", operation.fewest)
-                                 : fmt::format("{} to {}", operation.fewest, operation.most);
+  if (step.of.size() >= operation.min_operands && step.of.size() <= operation.max_operands) return;
+  const std::string wanted =
+      operation.min_operands == operation.max_operands
+          ? fmt::format("{}", operation.min_operands)
+          : fmt::format("{} to {}", operation.min_operands, operation.max_operands);
   throw InputError(fmt::format("{}: {} takes {} operand{}, not {}", step.name, operation.name,
-                               wanted, operation.most == 1 ? "" : "s", step.of.size()));
+                               wanted, operation.max_operands == 1 ? "" : "s", step.of.size()));
 }
 
 // The step before evaluation. From here on the axes of its operands are known.

@@ -270,11 +270,11 @@ bool counts(Agreement agreement, bool both_whole) {
 }
 
 // True if a step sets cells to -inf, by its operation or, without a lesson, by its name.
-bool hides(const std::string& name, const ComparedSideIndex& actual,
-           const ComparedSideIndex& desired) {
+bool step_masks_cells(const std::string& name, const ComparedSideIndex& actual,
+                      const ComparedSideIndex& desired) {
   for (const ComparedSideIndex* index : {&actual, &desired}) {
     const ComparedMatrix* matrix = index->find(name);
-    if (matrix && index->side().is_lesson && !matrix->is_given) return matrix->hides;
+    if (matrix && index->side().is_lesson && !matrix->is_given) return matrix->masks_cells;
   }
   return name.find("mask") != std::string::npos;
 }
@@ -374,7 +374,7 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
   bool after_mask = false;
   Terms terms;
   for (const std::string& name : names_of(actual_index, desired_index)) {
-    after_mask = after_mask || hides(name, actual_index, desired_index);
+    after_mask = after_mask || step_masks_cells(name, actual_index, desired_index);
     comparison.steps.push_back(
         compared(name, actual_index, desired_index, choice, after_mask, terms));
     in_common = in_common || !is_missing(comparison.steps.back().agreement);

@@ -203,7 +203,7 @@ ComparedSide compared_side(const std::string& name, const Trace& trace) {
   for (const Step& step : trace.steps) {
     side.matrices.push_back({.name = step.name,
                              .tensor = as_shown(step.output, trace.token_layout),
-                             .hides = step.operation->hides,
+                             .masks_cells = step.operation->masks_cells,
                              .is_weight_gradient = weight_gradients.contains(step.name)});
   }
   for (const ComparedMatrix& matrix : side.matrices) side.order.push_back(matrix.name);

@@ -19,7 +19,7 @@ struct ComparedMatrix {
   /// The number of decimals, if the numbers are decimal digits.
   std::optional<int> decimals = {};
   bool is_given = false;            ///< a lesson's given, not a result
-  bool hides = false;               ///< a lesson's step that sets cells to -inf
+  bool masks_cells = false;         ///< a lesson's step that sets cells to -inf
   bool is_weight_gradient = false;  ///< a lesson's, of a weight that stands in × out
   ParsedArray written = {};         ///< a dump's array as parsed
   std::string layout = {};          ///< how its axes were reordered; empty if they were not

@@ -103,7 +103,7 @@ class Matcher {
         std::abs(y - mismatch_.exact[i]) <= mismatch_.floor) {
       return infinity;
     }
-    if (x == y || (mismatch_.hides[i] && y == -infinity)) return 0;
+    if (x == y || (mismatch_.is_masked[i] && y == -infinity)) return 0;
     const double gap = std::abs(x - y);
     const bool has_room = !version.room.empty();
     // Nor does an unchanged number that only matches by the rounding tolerance.

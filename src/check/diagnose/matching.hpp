@@ -41,7 +41,7 @@ struct Candidate {
 struct Mismatch {
   Shape shape;
   std::vector<double> written;    ///< NaN where blank
-  std::vector<bool> hides;        ///< finite masks: very low numbers that stand for -inf
+  std::vector<bool> is_masked;    ///< finite masks: very low numbers that stand for -inf
   std::vector<double> tolerance;  ///< one unit, with slack
   std::vector<bool> wrong;
   std::span<const double> right = {};  ///< computed from the learner's own numbers

@@ -10,7 +10,7 @@ namespace qkv::inline check {
 namespace {
 
 // Softmax makes 0 of a score this far below the row's largest: no double is as small as e^-746.
-constexpr double is_finite_mask = 746;
+constexpr double mask_gap = 746;
 
 // Returns the cells where one side has -inf and the other a number so low that softmax makes 0 of
 // it, too. A fully masked row has none: there the difference matters.
@@ -20,12 +20,13 @@ std::vector<std::size_t> masks_of(const ComparedStep& step) {
   const std::span<const double> theirs = tensor.values;
   // Lower than any program's score; -68,000 exceeds float16, and is no mask.
   constexpr double no_score = -1e8;
-  const auto hides = [&](double x) {
+  const auto is_mask = [&](double x) {
     const bool known = x == -65504 || x == -10000 || x == finite_mask;
     return x <= no_score || (x <= finite_mask && (known || step.after_mask));
   };
   const auto expects_minus_infinity = [&](std::size_t i) {
-    return (ours[i] == -infinity && hides(theirs[i])) || (theirs[i] == -infinity && hides(ours[i]));
+    return (ours[i] == -infinity && is_mask(theirs[i])) ||
+           (theirs[i] == -infinity && is_mask(ours[i]));
   };
   const std::size_t columns = tensor.columns();
   const bool down =
@@ -45,7 +46,7 @@ std::vector<std::size_t> masks_of(const ComparedStep& step) {
     for (std::size_t k = 0; k < length; ++k) {
       const std::size_t i = place(line, k);
       if (expects_minus_infinity(i) && ours[i] != theirs[i] &&
-          std::max(ours[i], theirs[i]) <= seen - is_finite_mask)
+          std::max(ours[i], theirs[i]) <= seen - mask_gap)
         masks.push_back(i);
     }
   }

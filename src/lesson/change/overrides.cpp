@@ -128,7 +128,7 @@ void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
     of.emplace_back(name);
     if (comma != std::string_view::npos) list.remove_prefix(comma + 1);
   }
-  if (of.size() < step.operation->fewest || of.size() > step.operation->most) {
+  if (of.size() < step.operation->min_operands || of.size() > step.operation->max_operands) {
     throw InputError(fmt::format("--set {}.of: {} takes {}", printable(step.name),
                                  step.operation->name, step.operation->operands));
   }
@@ -287,7 +287,7 @@ Given& given_of(Recipe& recipe, std::string_view option, std::string_view name, 
 void set_text(Recipe& recipe, const std::string& text) {
   const bool reads_text =
       std::any_of(recipe.steps.begin(), recipe.steps.end(),
-                  [](const StepRecipe& step) { return step.operation->most == 0; });
+                  [](const StepRecipe& step) { return step.operation->max_operands == 0; });
   if (!reads_text) {
     throw InputError("--text: this lesson does not start from a text; change a given with --set");
   }

@@ -94,7 +94,7 @@ bool meets_the_past(const StepRecipe& step) {
 }
 
 // A single query sees all earlier tokens, so a causal mask hides none.
-bool hides_nothing(const StepRecipe& step) {
+bool masks_nothing(const StepRecipe& step) {
   return step.operation == &mask_operation && step.options.word("kind", "causal") == "causal";
 }
 
@@ -152,7 +152,7 @@ Tensor IncrementalDecoder::row_of(const StepRecipe& step, double id) {
     return {.axes = {{.name = "token", .size = 1}}, .values = std::vector<double>{id}};
   }
   if (step.operation == &positions_operation) return position_row(step);
-  if (hides_nothing(step)) return operand(step.of[0]);
+  if (masks_nothing(step)) return operand(step.of[0]);
   Options options = step.options;
   if (step.operation == &rope_operation) {
     options.set("first", options.number("first", 0) + static_cast<double>(position_));

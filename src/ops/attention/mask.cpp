@@ -501,10 +501,10 @@ constinit const Operation mask_operation = operation_of<Mask>({
         "the rest of the row still sums to 1.",
     .notice = "Which cells are -inf, and why those?",
     .operands = R"(["scores"] or ["scores", "M"])",
-    .fewest = 1,
-    .most = 2,
+    .min_operands = 1,
+    .max_operands = 2,
     .options = mask_options,
-    .hides = true,
+    .masks_cells = true,
     .mistakes = mask_mistakes,
     .backward = mask_backward,
 });

@@ -203,8 +203,8 @@ constinit const Operation score_operation = operation_of<Score>({
         "a dot product. A large score means that the query looks for what this key offers.",
     .notice = "Which key does each query match best?",
     .operands = R"(["Q", "K"])",
-    .fewest = 2,
-    .most = 2,
+    .min_operands = 2,
+    .max_operands = 2,
     .mistakes = score_mistakes,
     .backward = score_backward,
 });

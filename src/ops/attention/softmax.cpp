@@ -296,7 +296,7 @@ struct Softmax {
   }
 
   // The three steps of a softmax by hand, each with its own operation.
-  static std::vector<Intermediate> parts(const Call& call) {
+  static std::vector<Intermediate> intermediates(const Call& call) {
     if (has_sinks(call)) return {};  // the sum is of more than these powers
     Call stride = call;
     Tensor shifted = result_of(shift_operation, stride);
@@ -402,8 +402,8 @@ constinit const Operation softmax_operation = operation_of<Softmax>({
             "the weights of a query add up to 1. Larger scores get more than their share.",
     .notice = "Which weight is the largest for each query, and by how much?",
     .operands = R"(["scores"] or ["scores", "sinks"])",
-    .fewest = 1,
-    .most = 2,
+    .min_operands = 1,
+    .max_operands = 2,
     .options = line_options,
     .makes_weights = true,
     .mistakes = softmax_mistakes,

@@ -426,7 +426,7 @@ constinit const Operation normalise_operation = operation_of<Normalise>({
         "by sums that were worked out beside it.",
     .notice = "Each row sums to 1.",
     .operands = R"(["exps"] or ["O", "l"])",
-    .most = 2,
+    .max_operands = 2,
     .options = line_options,
     .makes_weights = true,
     .mistakes = normalise_mistakes,

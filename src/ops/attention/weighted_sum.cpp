@@ -126,8 +126,8 @@ constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
             "its weight says. A weight of 0 leaves a token out; a weight of 1 copies it.",
     .notice = "Each number lies between the smallest and the largest of that feature's values.",
     .operands = R"(["A", "V"])",
-    .fewest = 2,
-    .most = 2,
+    .min_operands = 2,
+    .max_operands = 2,
     .mistakes = weighted_sum_mistakes,
     .backward = weighted_sum_backward,
 });

@@ -63,8 +63,8 @@ constinit const Operation subtract_operation = operation_of<Subtract>({
             "One row, one column or one number repeats.",
     .notice = "Where the two are equal, 0 is left.",
     .operands = R"(["A", "B"])",
-    .fewest = 2,
-    .most = 2,
+    .min_operands = 2,
+    .max_operands = 2,
     .backward = subtract_backward,
 });
 
@@ -143,8 +143,8 @@ constinit const Operation divide_operation = operation_of<Divide>({
             "One row, one column or one number repeats.",
     .notice = "Divided by less than 1, a number grows.",
     .operands = R"(["A", "B"])",
-    .fewest = 2,
-    .most = 2,
+    .min_operands = 2,
+    .max_operands = 2,
     .undefined = "a number was divided by 0; look for zeros in the second operand",
     .backward = divide_backward,
 });
@@ -199,8 +199,8 @@ constinit const Operation maximum_operation = operation_of<Maximum>({
             "number repeats: beside 0 it is ReLU.",
     .notice = "No cell is below either of its two.",
     .operands = R"(["A", "B"])",
-    .fewest = 2,
-    .most = 2,
+    .min_operands = 2,
+    .max_operands = 2,
     .backward = maximum_backward,
 });
 
@@ -283,8 +283,8 @@ constinit const Operation gradient_step_operation = operation_of<GradientStep>({
             "that is how a model learns.",
     .notice = "Where the gradient is 0, nothing moves.",
     .operands = R"(["W", "d_W"])",
-    .fewest = 2,
-    .most = 2,
+    .min_operands = 2,
+    .max_operands = 2,
     .options = gradient_step_options,
     .mistakes = gradient_step_mistakes,
     .backward = gradient_step_backward,
@@ -356,8 +356,8 @@ constinit const Operation add_operation = operation_of<Add>({
             "row, one column or one number repeats.",
     .notice = "Every number comes from just two others.",
     .operands = R"(["A", "B"])",
-    .fewest = 2,
-    .most = 2,
+    .min_operands = 2,
+    .max_operands = 2,
     .mistakes = add_mistakes,
     .backward = add_backward,
 });

@@ -230,8 +230,8 @@ constinit const Operation tokenise_operation = operation_of<Tokenise>({
         "The text is cut into tokens, and each token gets a number, its id: the place it has in "
         "the vocabulary, counted from 0.",
     .notice = "The same token has the same id wherever it stands.",
-    .fewest = 0,
-    .most = 0,
+    .min_operands = 0,
+    .max_operands = 0,
     .options = tokenise_options,
     .backward = no_backward,
 });

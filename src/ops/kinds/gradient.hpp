@@ -106,8 +106,8 @@ inline constexpr Mistake rows_not_summed{
 template <class Maths>
 constexpr Operation gradient_of(Operation words) {
   words.name = backward_name;
-  words.fewest = 2;
-  words.most = 8;
+  words.min_operands = 2;
+  words.max_operands = 8;
   return operation_of<Maths>(words);
 }
 

@@ -286,8 +286,8 @@ constinit const Operation multiply_operation = operation_of<Multiply>({
         "Unlike a matrix product, nothing is added up. One row, one column or one number repeats.",
     .notice = "Where one of the two is near 0, so is the product: it works as a gate.",
     .operands = R"(["A", "B"])",
-    .fewest = 2,
-    .most = 2,
+    .min_operands = 2,
+    .max_operands = 2,
     .mistakes = multiply_mistakes,
     .backward = multiply_backward,
 });

@@ -67,8 +67,8 @@ constinit const Operation matmul_operation = operation_of<Matmul>({
     .notice = "The left matrix mixes the rows of the right one; the right matrix mixes the columns "
               "of the left one.",
     .operands = R"(["A", "B"])",
-    .fewest = 2,
-    .most = 2,
+    .min_operands = 2,
+    .max_operands = 2,
     .reverses_operands = true,
     .backward = matmul_backward,
 });

@@ -161,8 +161,8 @@ constinit const Operation append_operation = operation_of<Append>({
             "kept, and the new token's numbers are put behind it. That is the key/value cache.",
     .notice = "What was there before is as it was.",
     .operands = R"(["past_K", "K_new"])",
-    .fewest = 2,
-    .most = 2,
+    .min_operands = 2,
+    .max_operands = 2,
     .mistakes = append_mistakes,
     .backward = append_backward,
 });

@@ -110,7 +110,7 @@ constinit const Operation running_max_operation = operation_of<RunningMax>({
             "is kept: that of the tile, or the one from before where it is larger.",
     .notice = "From tile to tile it can only rise.",
     .operands = R"(["S"] or ["m", "S"])",
-    .most = 2,
+    .max_operands = 2,
     .mistakes = running_max_mistakes,
     .backward = running_max_backward,
 });
@@ -325,7 +325,7 @@ constinit const Operation running_sum_operation = operation_of<RunningSum>({
             "tile's numbers are added.",
     .notice = "Where the maximum did not rise, the factor is 1.",
     .operands = R"(["P"] or ["l", "m_old", "m", "P"])",
-    .most = 4,
+    .max_operands = 4,
     .least = 0,
     .mistakes = running_sum_mistakes,
     .backward = running_sum_backward,
@@ -453,8 +453,8 @@ constinit const Operation running_output_operation = operation_of<RunningOutput>
             "is what plain attention gives.",
     .notice = "No tile is needed again after it was added.",
     .operands = R"(["P", "V"] or ["O", "m_old", "m", "P", "V"])",
-    .fewest = 2,
-    .most = 5,
+    .min_operands = 2,
+    .max_operands = 5,
     .mistakes = running_output_mistakes,
     .backward = running_output_backward,
 });

@@ -97,7 +97,7 @@ TEST_CASE(
   ComparedSide own = lesson({matrix("S", {1, 2}, {1, -inf})});
   own.is_lesson = true;
   CHECK_FALSE(compare(other, own, {}).same());
-  own.matrices[0].hides = true;
+  own.matrices[0].masks_cells = true;
   CHECK(compare(other, own, {}).same());
   CHECK(compare(other, own, {}).steps[0].finite_masks == 1);
 }

@@ -406,18 +406,18 @@ TEST_CASE("without positions attention does not see order: shuffled tokens give 
 TEST_CASE("every operation: operands that do not fit are told with both sizes and both names") {
   std::size_t met = 0;
   for (const Operation* operation : catalogue()) {
-    if (operation->fewest < 2 || operation->name == "embed") continue;
+    if (operation->min_operands < 2 || operation->name == "embed") continue;
     const Form form = operation->form(
-        Work(operation->name, std::vector<Tensor>(operation->fewest, matrix({{0}}))).call());
+        Work(operation->name, std::vector<Tensor>(operation->min_operands, matrix({{0}}))).call());
     const auto [first_rows, first_columns] = axis_names(form.operands[0]);
-    for (std::size_t k = 1; k < operation->fewest; ++k) {
+    for (std::size_t k = 1; k < operation->min_operands; ++k) {
       // Every axis is 3 long, but for one of operand k that it shares with the first operand.
       const auto [rows, columns] = axis_names(form.operands[std::min(k, form.operands.size() - 1)]);
       for (const bool spoils_rows : {true, false}) {
         const std::string_view axis = spoils_rows ? rows : columns;
         if (axis != first_rows && axis != first_columns) continue;
         std::vector<Tensor> inputs;
-        for (std::size_t o = 0; o < operation->fewest; ++o) {
+        for (std::size_t o = 0; o < operation->min_operands; ++o) {
           const auto [r, c] = axis_names(form.operands[std::min(o, form.operands.size() - 1)]);
           const std::size_t height = r == "1" ? 1 : (o == k && spoils_rows ? 2 : 3);
           const std::size_t width = c == "1" ? 1 : (o == k && !spoils_rows ? 2 : 3);

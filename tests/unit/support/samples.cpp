@@ -30,7 +30,8 @@ OptionMap listed_options(const Operation& operation, Dice& dice) {
 // From the operation's own form: one random size for each axis name.
 Made by_form(const Operation& operation, Extent extent, Dice& dice) {
   Made made{.inputs = {}, .options = listed_options(operation, dice)};
-  const std::size_t count = operation.fewest + dice.below(operation.most - operation.fewest + 1);
+  const std::size_t count =
+      operation.min_operands + dice.below(operation.max_operands - operation.min_operands + 1);
   const Work asked(operation.name, std::vector<Tensor>(count, matrix({{0}})), made.options);
   const Form form = operation.form(asked.call());
   std::map<std::string, std::size_t, std::less<>> sizes;

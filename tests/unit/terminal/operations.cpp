@@ -29,7 +29,7 @@ TEST_CASE("every operation with operands shows how they are written, within 80 c
   for (const Operation* operation : catalogue()) {
     INFO(operation->name);
     CHECK(has(text, std::string(operation->name) + " "));
-    CHECK(operation->operands.empty() == (operation->most == 0));
+    CHECK(operation->operands.empty() == (operation->max_operands == 0));
   }
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);

@@ -149,10 +149,11 @@ TEST_CASE("what lies on the way to a large softmax is not held either") {
   CHECK(trace.at("columns").at(1, 7, 5) == -192);  // each column at query 199
   CHECK(trace.at("raised").at(1, 7, 5) == std::exp(-5.0));
   const Step& weights = *trace.find_step("weights");
-  const std::vector<Intermediate> parts = weights.operation->parts(trace.call(weights));
-  REQUIRE(parts.size() == 2);
-  for (const Intermediate& part : parts) CHECK_FALSE(part.tensor.values.are_stored());
-  CHECK(parts[1].tensor.at(1, 7, 5) == std::exp(-5.0));
+  const std::vector<Intermediate> intermediates =
+      weights.operation->intermediates(trace.call(weights));
+  REQUIRE(intermediates.size() == 2);
+  for (const Intermediate& part : intermediates) CHECK_FALSE(part.tensor.values.are_stored());
+  CHECK(intermediates[1].tensor.at(1, 7, 5) == std::exp(-5.0));
 }
 
 TEST_CASE("what a cheap step is made of is there for as long as the step is") {
