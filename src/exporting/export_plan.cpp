@@ -180,7 +180,7 @@ void tensor_csv(const std::string& stem, const Tensor& tensor, TokenLayout token
                 Numbers numbers, const std::function<void(ExportedFile)>& take) {
   Tensor shown = as_shown(tensor, token_layout);
   if (numbers == Numbers::left_out) {
-    std::ranges::fill(shown.values.write(), std::numeric_limits<double>::quiet_NaN());
+    std::ranges::fill(shown.values.mutable_span(), std::numeric_limits<double>::quiet_NaN());
   }
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
     const MatrixLabels labels = full_labels(tensor, m, token_layout);

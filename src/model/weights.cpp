@@ -309,7 +309,7 @@ Values Weights::values(const std::string& name, const Shape& shape, const Stride
     return Values::lazy(strides.count(), strides.width, reader);
   }
   Values values = Values::uninitialised(strides.count());
-  const std::span<double> cells = values.write();
+  const std::span<double> cells = values.mutable_span();
   for (std::size_t line = 0; line < strides.matrices * strides.lines; ++line) {
     reader(line, cells.subspan(line * strides.width, strides.width));
   }

@@ -68,7 +68,7 @@ Options Operation::options_for_layout(Options options_of_step, TokenLayout token
 
 Tensor cell_by_cell(const Call& call, Tensor output, double (*cell)(const Cell<double>&)) {
   constexpr std::size_t operations = 8;  // finding a cell's operands costs more than its maths
-  const std::span<double> cells = output.values.write();
+  const std::span<double> cells = output.values.mutable_span();
   each_cell<double>({{.call = &call, .output = &output}}, operations,
                     [&](const Cell<double>& at, std::size_t place) { cells[place] = cell(at); });
   return output;

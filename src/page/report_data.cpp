@@ -33,7 +33,7 @@ bool is_small_enough(const std::vector<TensorView>& views) {
 Tensor with_generic_numbers(Tensor tensor, bool signs) {
   constexpr double golden = 0.6180339887498949;
   double number = 0;
-  for (double& value : tensor.values.write()) {
+  for (double& value : tensor.values.mutable_span()) {
     number += golden;
     if (!std::isfinite(value)) continue;
     const double part = number - std::floor(number);

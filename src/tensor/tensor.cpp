@@ -49,7 +49,7 @@ std::span<const double> Tensor::cells(std::size_t matrix_index) const {
 
 std::span<double> Tensor::mutable_cells(std::size_t matrix_index) {
   const std::size_t size = rows() * columns();
-  return values.write().subspan(matrix_index * size, size);
+  return values.mutable_span().subspan(matrix_index * size, size);
 }
 
 double Tensor::at(std::size_t matrix_index, std::size_t row, std::size_t column) const {
@@ -95,7 +95,7 @@ Tensor transposed(const Tensor& tensor) {
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
   Tensor result = uninitialised(std::move(axes));
   result.dot_width = tensor.dot_width;
-  put(xt::transpose(tensor.array(), {0, 2, 1}), result.values.write());
+  put(xt::transpose(tensor.array(), {0, 2, 1}), result.values.mutable_span());
   return result;
 }
 

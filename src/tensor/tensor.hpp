@@ -89,7 +89,7 @@ struct Tensor {
   }
   template <std::size_t N = 3>
   MutableArrayView<N> mutable_array() {
-    return view_as<N>(values.write(), sizes<N>());
+    return view_as<N>(values.mutable_span(), sizes<N>());
   }
 
   double at(std::size_t matrix_index, std::size_t row, std::size_t column) const;

@@ -149,7 +149,7 @@ void Values::drop_cache() const {
   if (lazy_) lazy_->drop_cache();
 }
 
-std::span<double> Values::write() {
+std::span<double> Values::mutable_span() {
   if (lazy_ || stored_.use_count() > 1) {
     const Values shared = std::move(*this);
     *this = uninitialised(shared.size());
@@ -158,7 +158,7 @@ std::span<double> Values::write() {
   return {data_, size_};
 }
 
-const double* Values::made(std::size_t first, std::size_t count) const {
+const double* Values::recomputed(std::size_t first, std::size_t count) const {
   return lazy_->part(first, count);
 }
 

@@ -38,8 +38,8 @@ class Scratch {
 /// another tensor or a file. Lazy ones are large and cheap results, such as scaled scores (two
 /// stored matrices instead of four), and the weights of a model file. Readers need not distinguish
 /// them; to go through large ones, use `read`.
-/// Copies share their numbers until one is written to: do not keep a span from `write` beyond a
-/// copy. If several threads write, take the span before they start.
+/// Copies share their numbers until one is written to: do not keep a span from `mutable_span`
+/// beyond a copy. If several threads write, take the span before they start.
 class Values {
  public:
   using value_type = double;
@@ -75,18 +75,18 @@ class Values {
   bool are_stored() const { return !lazy_; }
   std::size_t stored_size() const { return lazy_ ? 0 : size_; }
 
-  const double* data() const { return lazy_ ? made(0, size_) : data_; }
+  const double* data() const { return lazy_ ? recomputed(0, size_) : data_; }
   const double* begin() const { return data(); }
   const double* end() const { return data() + size_; }
-  double operator[](std::size_t i) const { return lazy_ ? *made(i, 1) : data_[i]; }
+  double operator[](std::size_t i) const { return lazy_ ? *recomputed(i, 1) : data_[i]; }
   double front() const { return (*this)[0]; }
 
   /// Returns the numbers to write to. Copies them first if they are shared or lazy.
-  std::span<double> write();
+  std::span<double> mutable_span();
 
   /// Returns `count` numbers from `first` on. If lazy, only their blocks are computed.
   std::span<const double> part(std::size_t first, std::size_t count) const {
-    return {lazy_ ? made(first, count) : data_ + first, count};
+    return {lazy_ ? recomputed(first, count) : data_ + first, count};
   }
 
   /// The same for whole lines. Lazy ones are computed into `scratch`, without the cache.
@@ -111,7 +111,7 @@ class Values {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
   }
-  const double* made(std::size_t first, std::size_t count) const;
+  const double* recomputed(std::size_t first, std::size_t count) const;
 
   std::shared_ptr<Vector> stored_;  // nullptr if lazy
   std::shared_ptr<const Lazy> lazy_;

@@ -21,7 +21,7 @@ Tensor tensor_of_written(const ParsedArray& written) {
   std::vector<Axis> axes;
   for (const std::size_t size : written.shape) axes.push_back({.name = "", .size = size});
   Tensor tensor = uninitialised(std::move(axes));
-  std::ranges::transform(written.cells, tensor.values.write().begin(), &Numeral::value);
+  std::ranges::transform(written.cells, tensor.values.mutable_span().begin(), &Numeral::value);
   if (tensor.rank() == 2) {
     tensor.axes[0].labels = written.row_labels;
     tensor.axes[1].labels = written.column_labels;
@@ -109,7 +109,7 @@ Tensor with_flat_heads(const Tensor& tensor) {
   if (tensor.rank() != 3) return tensor;
   Tensor flat = zeros({{.name = "", .size = tensor.rows()},
                        {.name = "", .size = tensor.matrices() * tensor.columns()}});
-  const std::span<double> cells = flat.values.write();
+  const std::span<double> cells = flat.values.mutable_span();
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
     for (std::size_t r = 0; r < tensor.rows(); ++r) {
       std::ranges::copy(

@@ -87,7 +87,7 @@ std::vector<Tensor> nearest_heads(
     const Tensor& right, std::span<const double> written, std::size_t heads,
     const std::function<double(std::size_t head, std::size_t cell)>& of) {
   Tensor result = right;
-  const std::span<double> numbers = result.values.write();
+  const std::span<double> numbers = result.values.mutable_span();
   bool any = false;
   for (const HeadCells& cells : parts_of(right)) {
     std::size_t off = 0;

@@ -18,7 +18,7 @@ class Perturbation {
   }
   void intermediate(Tensor& tensor) {
     const double unit = units_.unsubmitted(std::as_const(tensor).values);
-    for (double& x : tensor.values.write()) x = (*this)(x, unit);
+    for (double& x : tensor.values.mutable_span()) x = (*this)(x, unit);
   }
 
  private:
@@ -133,7 +133,7 @@ Hypothesis Hypothesis::perturbed(std::size_t node, unsigned draw) const {
     for (std::size_t cell = 0; cell < moved.values.size(); ++cell) {
       const bool rounded = before.has_number(cell) && !before.is_exact(cell);
       if (rounded) {
-        moved.values.write()[cell] =
+        moved.values.mutable_span()[cell] =
             (*other.perturbation_)(moved.values[cell], before.units.of(cell));
       }
     }
@@ -146,7 +146,7 @@ Hypothesis Hypothesis::perturbed(std::size_t node, unsigned draw) const {
 void Hypothesis::quantise(Tensor& tensor) const {
   if (perturbation_) perturbation_->intermediate(tensor);
   if (!quantiser_) return;
-  for (double& x : tensor.values.write()) x = (*quantiser_)(x);
+  for (double& x : tensor.values.mutable_span()) x = (*quantiser_)(x);
 }
 
 bool Hypothesis::quantise_unsubmitted(std::size_t node) {
@@ -158,7 +158,7 @@ bool Hypothesis::quantise_unsubmitted(std::size_t node) {
     Tensor worked = worked_or(step.own, i);
     quantise(worked);
     for (std::size_t cell = 0; cell < own.values.size(); ++cell) {
-      if (is_invisible(step, cell)) own.values.write()[cell] = worked.values[cell];
+      if (is_invisible(step, cell)) own.values.mutable_span()[cell] = worked.values[cell];
     }
     put(i, std::move(own));
     any = true;

@@ -17,7 +17,7 @@ constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 Tensor filled(const Tensor& right, double number) {
   Tensor result = uninitialised_like(right);
-  std::ranges::fill(result.values.write(), number);
+  std::ranges::fill(result.values.mutable_span(), number);
   return result;
 }
 
@@ -47,7 +47,7 @@ std::vector<CandidateValues> rows_before_heads(const SlipContext& c) {
   if (head_count(right) < 2) return {};
   Tensor result = right;
   std::swap(result.axes[right.rank() - 3], result.axes[right.rank() - 2]);
-  put(xt::transpose(right.array<4>(), {0, 2, 1, 3}), result.values.write());
+  put(xt::transpose(right.array<4>(), {0, 2, 1, 3}), result.values.mutable_span());
   return {std::move(result)};
 }
 
@@ -99,7 +99,7 @@ std::vector<CandidateValues> swapped_digits(const SlipContext& c) {
       Tensor result = filled(*c.right, nothing);
       for (std::size_t i = 0; i < result.values.size(); ++i) {
         if (!c.near_wrong.empty() && !c.near_wrong[i]) continue;
-        result.values.write()[i] =
+        result.values.mutable_span()[i] =
             with_digits_swapped(std::as_const(*c.right).values[i], quantise, place);
         any = any || !std::isnan(std::as_const(result).values[i]);
       }
@@ -169,7 +169,7 @@ std::vector<CandidateValues> dropped_terms(const SlipContext& c) {
     while (results.size() < terms.size()) results.push_back(filled(*c.right, nothing));
     for (std::size_t t = 0; t < terms.size(); ++t) {
       std::size_t count = 0;
-      results[t].values.write()[i] = value_without(arithmetic, t, count);
+      results[t].values.mutable_span()[i] = value_without(arithmetic, t, count);
     }
   }
   return {results.begin(), results.end()};
@@ -189,7 +189,7 @@ std::vector<CandidateValues> unwritten_blocks(const SlipContext& c) {
   if (c.zeros.size() < least) return {};
   Tensor result = *c.right;
   for (const std::size_t i : c.zeros) {
-    if (result.values[i] != -infinity) result.values.write()[i] = 0;
+    if (result.values[i] != -infinity) result.values.mutable_span()[i] = 0;
   }
   return {std::move(result)};
 }

@@ -145,7 +145,7 @@ Trace with_other_numbers(const Recipe& recipe) {
   Trace trace = evaluate(other);
   for (Given& given : other.givens) {
     const Tensor before = given.tensor;
-    for (double& value : given.tensor.values.write()) {
+    for (double& value : given.tensor.values.mutable_span()) {
       value = 2 * static_cast<double>(engine()) / static_cast<double>(std::mt19937::max()) - 1;
     }
     Evaluation evaluation = evaluate_all(other);

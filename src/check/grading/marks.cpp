@@ -56,7 +56,7 @@ CellMask fixed_cells(const Trace& trace, const Step& step,
     const auto other = worked_out(trace, step, [&](const std::string& name) {
       Tensor tensor = trace.at(name);
       const auto known = fixed.find(name);
-      const std::span<double> values = tensor.values.write();
+      const std::span<double> values = tensor.values.mutable_span();
       for (std::size_t i = 0; i < values.size(); ++i) {
         const bool stays = known != fixed.end() && known->second[i];
         if (!stays && std::isfinite(values[i])) values[i] = arbitrary.next();
@@ -77,7 +77,7 @@ CellMask cells_of_zeros(const Trace& trace, const Step& step) {
   Arbitrary arbitrary(3);
   const auto other = worked_out(trace, step, [&](const std::string& name) {
     Tensor tensor = trace.at(name);
-    for (double& x : tensor.values.write()) x *= arbitrary.next();
+    for (double& x : tensor.values.mutable_span()) x *= arbitrary.next();
     return tensor;
   });
   CellMask cells(step.output.values.size(), false);
@@ -95,7 +95,7 @@ class TaintTracker {
   /// Marks cells of a given or step that later steps may not earn marks with.
   void mark_tainted(const std::string& name, const std::function<bool(std::size_t)>& is_void) {
     Tensor& tensor = tainted_.try_emplace(name, own_.at(name)).first->second;
-    const std::span<double> values = tensor.values.write();
+    const std::span<double> values = tensor.values.mutable_span();
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (is_void(i)) values[i] = std::numeric_limits<double>::quiet_NaN();
     }

@@ -53,7 +53,7 @@ Tensor numbers_of(const Submission& submission, const Trace& named, const std::s
                                    submission.name, name));
     }
     numbers.values = Values::uninitialised(submitted.cells.size());
-    std::ranges::transform(submitted.cells, numbers.values.write().begin(), &Numeral::value);
+    std::ranges::transform(submitted.cells, numbers.values.mutable_span().begin(), &Numeral::value);
     return numbers;
   }
   throw InputError(fmt::format("{}: the gradients begin at {}, which must be {}", submission.name,

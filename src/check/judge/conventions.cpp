@@ -125,7 +125,7 @@ Tensor divided_by(const Operation& operation, Call call, double to) {
 // Powers of `to` instead of e: to^x = e^(x · ln to).
 Tensor with_base(const Operation& operation, Call call, double to) {
   Tensor operand = *call.inputs.front();
-  for (double& x : operand.values.write()) x *= std::log(to);
+  for (double& x : operand.values.mutable_span()) x *= std::log(to);
   call.inputs.front() = &operand;
   return operation.compute(call);
 }
@@ -133,7 +133,7 @@ Tensor with_base(const Operation& operation, Call call, double to) {
 // A logarithm to base 2, times ln 2.
 Tensor times_ln_2(const Operation& operation, Call call, double to) {
   Tensor result = operation.compute(call);
-  for (double& x : result.values.write()) x *= to / std::numbers::ln2;
+  for (double& x : result.values.mutable_span()) x *= to / std::numbers::ln2;
   return result;
 }
 

@@ -85,7 +85,7 @@ Tensor tainted_result(const Judgement& judgement, const Trace& trace, const Lear
     return node.step->operation->compute(call_with(node, trace, with_nan));
   } catch (const InputError&) {
     Tensor all = node.from_yours;
-    std::ranges::fill(all.values.write(), no_bound);
+    std::ranges::fill(all.values.mutable_span(), no_bound);
     return all;
   }
 }
@@ -175,7 +175,7 @@ class Judge {
   void take_over(LearnerNode& node) {
     const SubmittedArray& submitted = *node.submitted;
     for (std::size_t i = 0; i < submitted.cells.size(); ++i) {
-      if (node.has_number(i)) node.own.values.write()[i] = submitted.cells[i].value;
+      if (node.has_number(i)) node.own.values.mutable_span()[i] = submitted.cells[i].value;
     }
     std::vector<std::size_t> masks;
     if (!options_.strict) masks = finite_masks(judgement_, trace_, node);
@@ -186,7 +186,7 @@ class Judge {
     Numerals rest = submitted.cells.copy();
     for (const std::size_t i : masks) {
       rest[i] = {.value = -infinity};
-      node.own.values.write()[i] = -infinity;
+      node.own.values.mutable_span()[i] = -infinity;
       node.finite_mask = node.finite_mask || expects_minus_infinity(node, i);
     }
     // The masks' notation is no evidence for the other cells.
@@ -334,7 +334,7 @@ class Judge {
   void mark_tainted(LearnerNode& node, const Tensor& taint) {
     if (node.wrong_shape_array) {
       tainted_.push_back(node.own);
-      std::ranges::fill(tainted_.back().values.write(), no_bound);
+      std::ranges::fill(tainted_.back().values.mutable_span(), no_bound);
       node.tainted = true;
       return;
     }
@@ -349,7 +349,7 @@ class Judge {
           judged ? node.verdicts[i] == Verdict::wrong || node.verdicts[i] == Verdict::carried
                  : !taint.values.empty() && std::isnan(taint.values[i]);
       if (!bad) continue;
-      planted.values.write()[i] = no_bound;
+      planted.values.mutable_span()[i] = no_bound;
       node.tainted = true;
     }
     tainted_.push_back(std::move(planted));

@@ -86,7 +86,8 @@ Tensor worked_from_typed(const Judgement& judgement, const Trace& trace, const L
     typed.push_back(input.own);
     for (std::size_t i = 0; has_masks(k) && input.submitted && i < typed.back().values.size();
          ++i) {
-      if (input.has_number(i)) typed.back().values.write()[i] = input.submitted->cells[i].value;
+      if (input.has_number(i))
+        typed.back().values.mutable_span()[i] = input.submitted->cells[i].value;
     }
   }
   Call call = own_call(judgement, trace, node);

@@ -22,8 +22,8 @@ Range range_of_given(const LearnerNode& node) {
     if (!node.has_number(i)) continue;
     const double own = node.own.values[i];
     const bool wrong = node.verdicts[i] == Verdict::wrong;
-    range.low.values.write()[i] = wrong ? own : std::min(own, range.low.values[i]);
-    range.high.values.write()[i] = wrong ? own : std::max(own, range.high.values[i]);
+    range.low.values.mutable_span()[i] = wrong ? own : std::min(own, range.low.values[i]);
+    range.high.values.mutable_span()[i] = wrong ? own : std::max(own, range.high.values[i]);
   }
   return range;
 }
@@ -31,8 +31,8 @@ Range range_of_given(const LearnerNode& node) {
 // Bounds each cell by itself.
 Range slow_range(const LearnerNode& node, const Call& call, std::span<const Bounds> bounds) {
   Range result{node.from_yours, node.from_yours};
-  const std::span<double> low = result.low.values.write();
-  const std::span<double> high = result.high.values.write();
+  const std::span<double> low = result.low.values.mutable_span();
+  const std::span<double> high = result.high.values.mutable_span();
   constexpr std::size_t operations = 64;
   each_cell<Interval>({{.call = &call, .output = &node.from_yours}, bounds}, operations,
                       [&](const Cell<Interval>& cell, std::size_t i) {
@@ -198,8 +198,8 @@ Range Room::Stretch::bounds_of_step(std::size_t index) {
   Range range = is_computed ? bounds(node) : Range{own, own};
   const std::span<const Decimal> exact_cells = exact(index);
   const double intermediate = node.inputs.empty() ? 0 : units_.unsubmitted(own.values);
-  const std::span<double> low = range.low.values.write();
-  const std::span<double> high = range.high.values.write();
+  const std::span<double> low = range.low.values.mutable_span();
+  const std::span<double> high = range.high.values.mutable_span();
   for (std::size_t i = 0; i < low.size(); ++i) {
     if (!exact_cells.empty() && exact_cells[i].is_exact()) {
       low[i] = high[i] = exact_cells[i].value();
@@ -219,7 +219,7 @@ Tensor Room::Stretch::moved_given(std::size_t index, std::size_t trial) const {
   Tensor tensor = numbers(node);
   if (!node.submitted || operands_ == Operands::lessons) return tensor;
   const Mover move(trial, index);
-  const std::span<double> cells = tensor.values.write();
+  const std::span<double> cells = tensor.values.mutable_span();
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const double other = std::as_const(node.truth->values)[i];
     if (!node.has_number(i) || node.verdicts[i] == Verdict::wrong || cells[i] == other) continue;
@@ -250,7 +250,7 @@ Tensor Room::Stretch::moved_step(std::size_t index, std::size_t trial, Tensors& 
   const Mover move(trial, index);
   const std::span<const Decimal> exact_cells = exact(index);
   const double intermediate = units_.unsubmitted(own.values);
-  const std::span<double> cells = tensor.values.write();
+  const std::span<double> cells = tensor.values.mutable_span();
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (!exact_cells.empty() && exact_cells[i].is_exact()) {
       cells[i] = exact_cells[i].value();
@@ -312,8 +312,8 @@ Range Room::Stretch::trials(const LearnerNode& node) {
   }
   constexpr double spreads = 4;
   Range range{middle, middle};
-  const std::span<double> low = range.low.values.write();
-  const std::span<double> high = range.high.values.write();
+  const std::span<double> low = range.low.values.mutable_span();
+  const std::span<double> high = range.high.values.mutable_span();
   for (std::size_t i = 0; i < low.size(); ++i) {
     const double spread = std::sqrt(squares[i] / trial_count);
     const double effect = std::isnan(spread) ? infinity : std::max(spreads * spread, largest[i]);
@@ -330,8 +330,8 @@ namespace {
 constexpr std::size_t most_bounded_cells = std::size_t{1} << 14;
 
 Range lesser(Range a, const Range& b) {
-  const std::span<double> low = a.low.values.write();
-  const std::span<double> high = a.high.values.write();
+  const std::span<double> low = a.low.values.mutable_span();
+  const std::span<double> high = a.high.values.mutable_span();
   for (std::size_t i = 0; i < low.size(); ++i) {
     low[i] = std::max(low[i], b.low.values[i]);
     high[i] = std::min(high[i], b.high.values[i]);

@@ -100,7 +100,7 @@ Values load_values(const Dtype& dtype, std::string_view bytes, const std::string
                    ByteOrder order) {
   Values values = Values::uninitialised(bytes.size() / dtype.size);
   try {
-    dtype.load(bytes.data(), dtype.size, order, values.write());
+    dtype.load(bytes.data(), dtype.size, order, values.mutable_span());
   } catch (const InputError& error) {
     refuse(where, error.what());
   }

@@ -205,7 +205,8 @@ Values in_c_order(const Shape& shape, Values numbers) {
     left /= axis;
     if (left == 1) break;
     Values transposed = Values::uninitialised(numbers.size());
-    put(xt::transpose(view_as<3>(numbers, {done, left, axis}), {0, 2, 1}), transposed.write());
+    put(xt::transpose(view_as<3>(numbers, {done, left, axis}), {0, 2, 1}),
+        transposed.mutable_span());
     numbers = std::move(transposed);
     done *= axis;
   }

@@ -181,7 +181,7 @@ std::optional<Tensor> read_plain_matrix(std::string_view text, const std::string
   const auto lines = plain_lines(text, where);
   if (!lines) return std::nullopt;
   Values values = Values::uninitialised(lines->shape[0] * lines->shape[1]);
-  if (!read_pieces(*lines, values.write())) return std::nullopt;
+  if (!read_pieces(*lines, values.mutable_span())) return std::nullopt;
   return tensor_of(lines->shape, std::move(values));
 }
 }  // namespace csv

@@ -311,9 +311,8 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named, Set
     Tensor& tensor = given.tensor;
     const double value = set_value(change, std::string_view(change).substr(equals + 1));
     for (const CellReference& cell : resolve_all(text, named)) {
-      tensor.values
-          .write()[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column] =
-          value;
+      tensor.values.mutable_span()[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() +
+                                   cell.column] = value;
     }
   } catch (const InputError& error) {
     const std::string_view message = error.what();
@@ -378,7 +377,7 @@ void patch_matrix(Recipe& recipe, const std::string& change, const Trace& named)
                                  change.substr(0, equals), shape_text(tensor.shape()),
                                  printable(file), shape_text(written.shape)));
   }
-  std::ranges::transform(written.cells, tensor.values.write().begin(), &Numeral::value);
+  std::ranges::transform(written.cells, tensor.values.mutable_span().begin(), &Numeral::value);
 }
 
 }  // namespace qkv::inline lesson

@@ -178,7 +178,7 @@ std::optional<GivenNumbers> draw(const Table& given,
   RandomStream* stream = stream_for(given);
   if (!shape || !stream) return {};
   Values numbers = Values::uninitialised(element_count(*shape, given.key));
-  (stream->*draws)(numbers.write());
+  (stream->*draws)(numbers.mutable_span());
   return GivenNumbers{tensor_of(*shape, std::move(numbers))};
 }
 

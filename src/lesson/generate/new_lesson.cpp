@@ -345,7 +345,7 @@ std::size_t always_hidden(const Recipe& recipe, Dice& dice, const CountHidden& h
   for (const double largest : {1.0, 1.5, 2.0}) {
     Recipe other = recipe;
     for (Given& given : other.givens) {
-      for (double& value : given.tensor.values.write()) value = largest * dice.any_number();
+      for (double& value : given.tensor.values.mutable_span()) value = largest * dice.any_number();
     }
     const Evaluation evaluation = evaluate_all(other);
     if (evaluation.faults.empty()) fewest = std::min(fewest, hidden(evaluation.trace));

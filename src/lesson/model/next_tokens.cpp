@@ -181,7 +181,7 @@ Tensor IncrementalDecoder::position_row(const StepRecipe& step) const {
   Tensor row = uninitialised({{.name = "token", .size = 1}, table.axes.back()});
   const std::size_t width = table.columns();
   for (std::size_t j = 0; j < width; ++j) {
-    row.values.write()[j] = table.values[position_ * width + j];
+    row.values.mutable_span()[j] = table.values[position_ * width + j];
   }
   return row;
 }

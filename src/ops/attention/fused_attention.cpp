@@ -108,7 +108,7 @@ class FusedKernel {
 
 // Computes the result, a block of one head's queries at a time.
 void mix(const FusedKernel& weigher, const Call& sum, Tensor& result) {
-  const std::span<double> all = result.values.write();
+  const std::span<double> all = result.values.mutable_span();
   const std::size_t rows = weigher.frame().rows();
   const std::size_t keys = weigher.frame().columns();
   const std::size_t features = result.columns();

@@ -243,9 +243,9 @@ std::vector<Tensor> mixed_forms(const StepView& step) {
   };
   for (std::size_t i = 0; i < change.values.size(); ++i) {
     const double at = x.values[i];
-    other.values.write()[i] *= slope(at, !exact);
-    mixed.values.write()[i] *= share(at, exact) + slope(at, !exact) - share(at, !exact);
-    mixed_too.values.write()[i] *= share(at, !exact) + slope(at, exact) - share(at, exact);
+    other.values.mutable_span()[i] *= slope(at, !exact);
+    mixed.values.mutable_span()[i] *= share(at, exact) + slope(at, !exact) - share(at, !exact);
+    mixed_too.values.mutable_span()[i] *= share(at, !exact) + slope(at, exact) - share(at, exact);
   }
   return {other, mixed, mixed_too};
 }

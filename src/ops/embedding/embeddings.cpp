@@ -62,7 +62,7 @@ struct Embed {
     Tensor result = uninitialised(std::move(axes));
     const Values& table = call.inputs[1]->values;
     const std::size_t width = result.columns();
-    double* row = result.values.write().data();
+    double* row = result.values.mutable_span().data();
     Scratch scratch;
     for (const double id : call.inputs[0]->values) {
       row = std::ranges::copy(table.read(static_cast<std::size_t>(id) * width, width, scratch), row)
@@ -98,7 +98,7 @@ struct EmbedBackward {
     expected.push_back(call.inputs[self]->columns());
     require_grad_shape(call, expected);
     Tensor result = empty_gradient(call);
-    const std::span<double> cells = result.values.write();
+    const std::span<double> cells = result.values.mutable_span();
     std::ranges::fill(cells, 0.0);
     const std::size_t width = result.columns();
     const std::span<const double> rows(call.inputs[grad_output]->values);

@@ -185,7 +185,7 @@ Tensor by_heads(const Tensor& tensor, std::size_t heads, Matrix (*formula)(const
   const std::size_t size = heads * tensor.rows() * tensor.columns();
   const std::array shape = {heads, tensor.rows() * tensor.columns()};
   for (std::size_t first = 0; first < tensor.values.size(); first += size) {
-    xt::noalias(view_as<2>(result.values.write().subspan(first, size), shape)) =
+    xt::noalias(view_as<2>(result.values.mutable_span().subspan(first, size), shape)) =
         formula(view_as<2>(tensor.values.part(first, size), shape));
   }
   return result;

@@ -86,7 +86,7 @@ struct ConcatHeads {
       axes.erase(axes.end() - 3);
       axes.back().size = head_count(first) * first.columns();
       Tensor joined = uninitialised(std::move(axes));
-      put(xt::transpose(first.array<4>(), {0, 2, 1, 3}), joined.values.write());
+      put(xt::transpose(first.array<4>(), {0, 2, 1, 3}), joined.values.mutable_span());
       return joined;
     }
     for (const Tensor* head : call.inputs) axes.back().size += head->columns();
@@ -113,7 +113,7 @@ std::vector<Tensor> joined_interleaved(const StepView& step) {
   const Call call = call_of(step);
   if (!joins_one_tensor(call)) return {};
   Tensor joined = ConcatHeads::compute(call);
-  put(xt::transpose(call.inputs[0]->array<4>(), {0, 2, 3, 1}), joined.values.write());
+  put(xt::transpose(call.inputs[0]->array<4>(), {0, 2, 3, 1}), joined.values.mutable_span());
   return {std::move(joined)};
 }
 
@@ -311,7 +311,7 @@ struct SplitHeads {
     if (cuts_rows(call)) return reshape_only(*call.inputs[0], std::move(parts));
     const auto [batch, h, n, d] = parts.array<4>().shape();
     put(xt::transpose(view_as<4>(call.inputs[0]->values, {batch, n, h, d}), {0, 2, 1, 3}),
-        parts.values.write());
+        parts.values.mutable_span());
     return parts;
   }
 };

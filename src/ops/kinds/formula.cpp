@@ -81,7 +81,7 @@ Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
   if (rows == 0 || columns == 0) return result;
   constexpr std::size_t numbers_at_a_time = std::size_t{1} << 14;
   const std::size_t block = std::max<std::size_t>(1, numbers_at_a_time / columns);
-  const std::span<double> all = result.values.write();
+  const std::span<double> all = result.values.mutable_span();
   parallel_for(all.size() / columns, block, operations * columns,
                [&](std::size_t line, std::size_t end) {
                  for (; line < end; ++line) {

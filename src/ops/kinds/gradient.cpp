@@ -22,7 +22,7 @@ struct GradSeed {
                        " is no single number; write from = { output = \"d_output\" } with the "
                        "gradient that arrives there as a [[given]]");
     }
-    one.values.write()[0] = 1;
+    one.values.mutable_span()[0] = 1;
     return one;
   }
 };
@@ -47,7 +47,7 @@ struct AccumulateGrad {
   template <class Is>
   static Tensor sum_of(const Call& call, const Is& is_added) {
     Tensor total = uninitialised(call.inputs[0]->axes);
-    const std::span<double> cells = total.values.write();
+    const std::span<double> cells = total.values.mutable_span();
     std::ranges::fill(cells, 0.0);
     for (std::size_t k = 0; k < call.inputs.size(); ++k) {
       if (call.inputs[k]->shape() != total.shape()) {
@@ -137,7 +137,7 @@ void each_place(const Call& call, const Tensor& whole, const Tensor& own, const 
 // The operand's gradient from the `taken`-th of the cells that are to be summed for each cell.
 Tensor only(const Call& call, const Tensor& whole, std::size_t taken) {
   Tensor result = empty_gradient(call);
-  const std::span<double> cells = result.values.write();
+  const std::span<double> cells = result.values.mutable_span();
   std::vector<std::size_t> met(cells.size());
   const std::span<const double> all(whole.values);
   each_place(call, whole, result, [&](std::size_t from, std::size_t to) {
@@ -219,7 +219,7 @@ Tensor unbroadcast(const Call& call, Tensor whole) {
     result.values = std::move(whole.values);
     return result;
   }
-  const std::span<double> cells = result.values.write();
+  const std::span<double> cells = result.values.mutable_span();
   std::ranges::fill(cells, 0.0);
   const std::span<const double> all(whole.values);
   each_place(call, whole, result,

@@ -32,8 +32,8 @@ class DualInterval {
 
  private:
   // The chain rule: a's slopes times `of_a` plus b's times `of_b`.
-  static DualInterval made(Interval value, const DualInterval& a, Interval of_a,
-                           const DualInterval& b, Interval of_b);
+  static DualInterval chained(Interval value, const DualInterval& a, Interval of_a,
+                              const DualInterval& b, Interval of_b);
 
   Interval value_;
   std::vector<Interval> slopes_;
@@ -47,8 +47,8 @@ DualInterval DualInterval::of_input(Interval range, std::size_t input, std::size
   return dual;
 }
 
-DualInterval DualInterval::made(Interval value, const DualInterval& a, Interval of_a,
-                                const DualInterval& b, Interval of_b) {
+DualInterval DualInterval::chained(Interval value, const DualInterval& a, Interval of_a,
+                                   const DualInterval& b, Interval of_b) {
   DualInterval result(0);
   result.value_ = value;
   result.slopes_.resize(std::max(a.slopes_.size(), b.slopes_.size()));
@@ -59,27 +59,27 @@ DualInterval DualInterval::made(Interval value, const DualInterval& a, Interval 
 }
 
 DualInterval operator+(const DualInterval& a, const DualInterval& b) {
-  return DualInterval::made(a.value_ + b.value_, a, 1.0, b, 1.0);
+  return DualInterval::chained(a.value_ + b.value_, a, 1.0, b, 1.0);
 }
 
 DualInterval operator-(const DualInterval& a, const DualInterval& b) {
-  return DualInterval::made(a.value_ - b.value_, a, 1.0, b, -1.0);
+  return DualInterval::chained(a.value_ - b.value_, a, 1.0, b, -1.0);
 }
 
 DualInterval operator*(const DualInterval& a, const DualInterval& b) {
   const Interval value = &a == &b ? square(a.value_) : a.value_ * b.value_;
-  return DualInterval::made(value, a, b.value_, b, a.value_);
+  return DualInterval::chained(value, a, b.value_, b, a.value_);
 }
 
 DualInterval operator/(const DualInterval& a, const DualInterval& b) {
   const Interval value = a.value_ / b.value_;
-  return DualInterval::made(value, a, Interval(1.0) / b.value_, b,
-                            Interval(0.0) - value / b.value_);
+  return DualInterval::chained(value, a, Interval(1.0) / b.value_, b,
+                               Interval(0.0) - value / b.value_);
 }
 
 DualInterval sqrt(const DualInterval& x) {
   const Interval value = sqrt(x.value_);
-  return DualInterval::made(value, x, Interval(0.5) / value, x, 0.0);
+  return DualInterval::chained(value, x, Interval(0.5) / value, x, 0.0);
 }
 
 /// Bounds of a cell over a box of inputs, by the mean value theorem: its value in the middle, and

@@ -298,7 +298,7 @@ struct TakeBackward {
     expected[expected.size() - 2] = part.rows.size();
     if (has_heads(whole)) expected[expected.size() - 3] = part.heads.size();
     require_grad_shape(call, expected);
-    std::ranges::fill(whole.values.write(), 0.0);
+    std::ranges::fill(whole.values.mutable_span(), 0.0);
     const Tensor& change = *call.inputs[grad_output];
     for (std::size_t m = 0; !change.values.empty() && m < change.matrices(); ++m) {
       auto to = whole.mutable_matrix(part.matrix(whole, m));

@@ -147,7 +147,7 @@ TEST_CASE("tokens before the heads are a convention, and with --strict a transpo
         for (std::size_t row = 0; row < right.rows(); ++row) {
           for (std::size_t head = first; head < first + heads; ++head) {
             for (std::size_t column = 0; column < right.columns(); ++column) {
-              numbers.values.write()[next++] = right.at(head, row, column);
+              numbers.values.mutable_span()[next++] = right.at(head, row, column);
             }
           }
         }
@@ -183,7 +183,7 @@ TEST_CASE("whoever only rounds is never told wrong") {
         for (std::size_t s = 0; s < loaded.trace.steps.size(); ++s) {
           const Step& step = loaded.trace.steps[s];
           Tensor numbers = own.worked_or(step.output, givens + s);
-          for (double& x : numbers.values.write()) {
+          for (double& x : numbers.values.mutable_span()) {
             if (std::abs(x) < 1e9) x = habit(x * power) / power;
           }
           own.put(givens + s, numbers);

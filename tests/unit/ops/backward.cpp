@@ -31,7 +31,7 @@ class BackWork {
     if (!operation_) return;
     arriving_ = inputs_[0];
     for (std::size_t i = 0; i < arriving_.values.size(); ++i) {
-      double& change = arriving_.values.write()[i];
+      double& change = arriving_.values.mutable_span()[i];
       change = std::isfinite(change) ? dice.uniform() : 0;  // nothing comes back to what is hidden
     }
     call_ = there;
@@ -60,7 +60,7 @@ class BackWork {
  private:
   double changed(std::size_t i, double by) const {
     std::vector<Tensor> inputs = forward_.inputs();
-    inputs[operand_].values.write()[i] += by;
+    inputs[operand_].values.mutable_span()[i] += by;
     const auto& all = forward_.call().options->all();
     const Tensor made = apply(forward_.operation().name, std::move(inputs),
                               OptionMap(all.begin(), all.end()), *forward_.call().environment);
@@ -141,9 +141,9 @@ std::string interval_fault(const BackWork& back, Dice& dice, double unit) {
     high.push_back(*input);
     other.push_back(*input);
     for (std::size_t i = 0; i < input->values.size(); ++i) {
-      low.back().values.write()[i] -= unit;
-      high.back().values.write()[i] += unit;
-      other.back().values.write()[i] += unit * (dice.chance(50) ? 1 : dice.uniform());
+      low.back().values.mutable_span()[i] -= unit;
+      high.back().values.mutable_span()[i] += unit;
+      other.back().values.mutable_span()[i] += unit * (dice.chance(50) ? 1 : dice.uniform());
     }
   }
   std::vector<Bounds> bounds;

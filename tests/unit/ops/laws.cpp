@@ -47,8 +47,8 @@ struct Surroundings {
       : low(sample.work->inputs()), high(sample.work->inputs()) {
     for (std::size_t k = 0; k < low.size(); ++k) {
       if (!sample.is_exact[k]) {
-        for (double& value : low[k].values.write()) value -= unit;
-        for (double& value : high[k].values.write()) value += unit;
+        for (double& value : low[k].values.mutable_span()) value -= unit;
+        for (double& value : high[k].values.mutable_span()) value += unit;
       }
       bounds.push_back({&low[k], &high[k]});
     }
@@ -74,7 +74,7 @@ Tensor moved(const Sample& sample, double unit, Move move) {
   std::size_t count = 0;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (sample.is_exact[k]) continue;
-    for (double& value : inputs[k].values.write()) value += unit * move(count++);
+    for (double& value : inputs[k].values.mutable_span()) value += unit * move(count++);
   }
   const auto& all = sample.work->call().options->all();
   return apply(sample.work->operation().name, std::move(inputs), OptionMap(all.begin(), all.end()),
@@ -109,7 +109,7 @@ std::string first_fault(const Operation& operation, unsigned seed, Extent extent
 std::optional<Tensor> with_number(const Sample& sample, std::size_t operand, std::size_t cell,
                                   double number) {
   std::vector<Tensor> inputs = sample.work->inputs();
-  inputs[operand].values.write()[cell] = number;
+  inputs[operand].values.mutable_span()[cell] = number;
   const auto& all = sample.work->call().options->all();
   try {
     return apply(sample.work->operation().name, std::move(inputs),

@@ -124,7 +124,7 @@ std::unique_ptr<Work> scaled(const Sample& made, double scale) {
   std::vector<Tensor> inputs = made.work->inputs();
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (made.is_exact[k]) continue;
-    for (double& value : inputs[k].values.write()) {
+    for (double& value : inputs[k].values.mutable_span()) {
       if (std::isfinite(value)) value *= scale;
     }
   }

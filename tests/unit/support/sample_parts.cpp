@@ -51,7 +51,7 @@ Tensor shares(const Shape& shape, Extent extent, Dice& dice) {
   if (extent == Extent::tiny) return result;
   for (std::size_t i = 0; i < result.values.size(); ++i) {
     const bool whole_row = result.columns() > 0 && (i / result.columns()) % 4 == 3;
-    if (whole_row || dice.chance(20)) result.values.write()[i] = 0;
+    if (whole_row || dice.chance(20)) result.values.mutable_span()[i] = 0;
   }
   return result;
 }
@@ -76,7 +76,7 @@ Made for_positive(Extent extent, Dice& dice) {
 
 Made for_quotients(Extent extent, Dice& dice) {
   Made made = for_pairs(extent, dice);
-  for (double& x : made.inputs[1].values.write()) x = x < 0 ? x - 1 : x + 1;
+  for (double& x : made.inputs[1].values.mutable_span()) x = x < 0 ? x - 1 : x + 1;
   return made;
 }
 

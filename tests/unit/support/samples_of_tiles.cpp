@@ -132,7 +132,7 @@ Made for_cross_entropy(Extent extent, Dice& dice) {
     row[1] -= 0.5 / static_cast<double>(columns);
   }
   made.inputs[1] = zeros(made.inputs[0].axes);
-  const std::span<double> shares = made.inputs[1].values.write();
+  const std::span<double> shares = made.inputs[1].values.mutable_span();
   for (std::size_t i = 0; i < shares.size(); ++i) shares[i] = row[i % columns];
   return made;
 }

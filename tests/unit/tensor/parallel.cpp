@@ -28,7 +28,7 @@ constexpr std::size_t much = std::size_t{1} << 22;  // operations that are worth
 Tensor large(std::size_t heads, std::size_t rows, std::size_t columns) {
   Tensor tensor = zeros({{"head", heads}, {"", rows}, {"", columns}});
   Dice dice(3);
-  for (double& value : tensor.values.write()) value = 4 * dice.uniform();
+  for (double& value : tensor.values.mutable_span()) value = 4 * dice.uniform();
   return tensor;
 }
 

@@ -73,7 +73,7 @@ TEST_CASE("copies share their numbers until one of them is written to") {
   Values first = {2, 4};
   const Values second = first;
   CHECK(second.data() == std::as_const(first).data());
-  first.write()[0] = 7;
+  first.mutable_span()[0] = 7;
   CHECK(in_order(first) == Numbers{7, 4});
   CHECK(in_order(second) == Numbers{2, 4});
 }
@@ -81,7 +81,7 @@ TEST_CASE("copies share their numbers until one of them is written to") {
 TEST_CASE("what is written to is held, and what it was made of stays as it is") {
   const Values from = {2, 4};
   Values made = Values::lazy(from, 1, halve);
-  made.write()[0] = 7;
+  made.mutable_span()[0] = 7;
   CHECK(made.are_stored());
   CHECK(in_order(made) == Numbers{7, 2});
   CHECK(in_order(from) == Numbers{2, 4});
@@ -90,7 +90,7 @@ TEST_CASE("what is written to is held, and what it was made of stays as it is") 
 TEST_CASE("numbers are made of those that were there, whatever becomes of them") {
   Values from = {2, 4};
   const Values made = Values::lazy(from, 1, halve);
-  from.write()[0] = 100;
+  from.mutable_span()[0] = 100;
   CHECK(in_order(made) == Numbers{1, 2});
   from = {};
   made.drop_cache();

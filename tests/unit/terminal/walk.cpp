@@ -131,7 +131,7 @@ of = ["scores", "keep"]
   Loaded own = loaded(masked);
   Loaded other = own;
   other.trace.givens[1].tensor.values = {1, 1, 1, 1, 0, 1, 0, 0, 0};
-  other.trace.steps[0].output.values.write()[4] = -std::numeric_limits<double>::infinity();
+  other.trace.steps[0].output.values.mutable_span()[4] = -std::numeric_limits<double>::infinity();
   const std::string text =
       step_text(other.lesson, other.trace, other.trace.steps[0], {.baseline = &own.trace});
   CHECK(text.find("    masked[1,3] = ") != std::string::npos);

@@ -111,8 +111,8 @@ TEST_CASE("what was needed on the way alone is let go of when it has been used")
 Tensor large_scores() {
   Tensor scores = qkv::zeros({{"head", 2}, {"query", 200}, {"key", 200}});
   for (std::size_t i = 0; i < scores.values.size(); ++i) {
-    scores.values.write()[i] = static_cast<double>(i / 200 % 200) - static_cast<double>(i % 200) +
-                               static_cast<double>(i / 40000);
+    scores.values.mutable_span()[i] = static_cast<double>(i / 200 % 200) -
+                                      static_cast<double>(i % 200) + static_cast<double>(i / 40000);
   }
   return scores;
 }
@@ -170,9 +170,9 @@ TEST_CASE("what a cheap step is made of is there for as long as the step is") {
 
 TEST_CASE("a large mask that is given, or hides padding, is made again as well") {
   Tensor keep = qkv::zeros({{"query", 200}, {"key", 200}});
-  for (std::size_t i = 0; i < 200; ++i) keep.values.write()[i * 200 + 7] = 1;
+  for (std::size_t i = 0; i < 200; ++i) keep.values.mutable_span()[i * 200 + 7] = 1;
   Tensor ids = qkv::zeros({{"token", 200}});
-  ids.values.write()[199] = 3;
+  ids.values.mutable_span()[199] = 3;
   Steps steps;
   steps.given("S", large_scores())
       .given("keep", std::move(keep))
@@ -190,7 +190,7 @@ TEST_CASE("a large mask that is given, or hides padding, is made again as well")
 
 TEST_CASE("one matrix of scores under a mask for each head is held: it is less than the result") {
   Tensor keep = qkv::zeros({{"head", 2}, {"query", 300}, {"key", 300}});
-  keep.values.write()[300 * 300] = 1;
+  keep.values.mutable_span()[300 * 300] = 1;
   Steps steps;
   steps.given("S", qkv::zeros({{"query", 300}, {"key", 300}}))
       .given("keep", std::move(keep))

@@ -15,7 +15,7 @@ namespace {
 // Numbers that differ from cell to cell, from -1 to 1.
 Tensor waves(const std::vector<Axis>& axes, double pace) {
   Tensor tensor = qkv::zeros(axes);
-  const auto cells = tensor.values.write();
+  const auto cells = tensor.values.mutable_span();
   for (std::size_t i = 0; i < cells.size(); ++i) {
     cells[i] = std::sin(pace * static_cast<double>(i % 99991));
   }
@@ -111,7 +111,7 @@ TEST_CASE("weights that are hidden by a softcap's -cap are not left out") {
 TEST_CASE("queries that see nothing take nothing") {
   Attention work = attention(1, 1);
   Tensor keep = qkv::zeros({{"query", 1200}, {"key", 1200}});
-  for (std::size_t i = 0; i < 1200; ++i) keep.values.write()[600 * 1200 + i] = 1;
+  for (std::size_t i = 0; i < 1200; ++i) keep.values.mutable_span()[600 * 1200 + i] = 1;
   work.recipe.givens.push_back({"keep", std::move(keep)});
   const Recipe recipe = work.step("masked", "mask", {"scores", "keep"}, {{"kind", "given"}}).end();
   CHECK(difference_unseen(recipe) <= last_bits);
@@ -147,7 +147,7 @@ TEST_CASE("what is wanted, or used elsewhere, is kept as it is") {
 
 TEST_CASE("faults are told as where everything is kept") {
   Recipe infinite = attention(1, 1).then("mask").end();
-  infinite.givens[0].tensor.values.write()[8000] = std::numeric_limits<double>::infinity();
+  infinite.givens[0].tensor.values.mutable_span()[8000] = std::numeric_limits<double>::infinity();
   const auto fault_messages = [](const Recipe& recipe, const RequestedSteps& wanted) {
     std::vector<std::string> messages;
     for (const StepFault& fault : evaluate_all(recipe, wanted).faults) {
