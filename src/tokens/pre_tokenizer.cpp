@@ -56,11 +56,11 @@ std::string PreTokenizer::prepared(std::string_view text, bool is_first) const {
   std::string result = config_.normalises_nfc ? composed(text) : std::string(text);
   const std::string blank = config_.blank.empty() ? " " : config_.blank;
   if (!config_.blank.empty()) result = replaced(result, " ", blank);
-  const bool is_due =
+  const bool prepends_blank =
       config_.start == PrependScheme::always ||
       (config_.start == PrependScheme::unless_there && !result.starts_with(blank)) ||
       (config_.start == PrependScheme::once && is_first && !result.starts_with(blank));
-  return is_due ? blank + result : result;
+  return prepends_blank ? blank + result : result;
 }
 
 std::vector<std::string> PreTokenizer::words(std::string_view text, bool is_first) const {

@@ -446,13 +446,13 @@ void CandidateSet::collect_slips(const Assumption& assumption) {
        slip_candidates(context, SlipScope::line, by_hand ? Author::hand : Author::program)) {
     for (std::size_t v = 0; v < slip.candidates.size(); ++v) {
       if (!is_worth_keeping(slip.candidates[v].tensor())) continue;
-      Candidate& version =
+      Candidate& candidate =
           candidates_.emplace_back(Candidate{slip.id, slip.says, slip.hint, CandidateKind::slip,
                                              slip.scope, std::move(slip.candidates[v])});
-      version.evidence = slip.evidence;
-      version.step = index_;
+      candidate.evidence = slip.evidence;
+      candidate.step = index_;
       if (slip.detail) {
-        version.detail = [detail = slip.detail, v](std::size_t cell) { return detail(v, cell); };
+        candidate.detail = [detail = slip.detail, v](std::size_t cell) { return detail(v, cell); };
       }
     }
   }

@@ -304,9 +304,9 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
 }
 
 // A mistake's words with the step's own formula for {formula} and its operands for {0}, {1}, …
-std::string words_of(const Candidate& version, const Judgement& judgement, const Trace& trace) {
-  std::string says(version.says);
-  const LearnerNode& node = judgement.nodes[version.step];
+std::string words_of(const Candidate& candidate, const Judgement& judgement, const Trace& trace) {
+  std::string says(candidate.says);
+  const LearnerNode& node = judgement.nodes[candidate.step];
   if (!node.step || says.find('{') == std::string::npos) return says;
   replace_all(says, "{formula}", node.step->operation->form(trace.call(*node.step)).formula);
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
@@ -319,13 +319,13 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
                                     const Judgement& judgement, const Trace& trace) {
   std::vector<Diagnosis> found;
   for (const Explanation& explanation : explanations) {
-    const Candidate& version = candidates[explanation.version];
-    std::string says = words_of(version, judgement, trace);
-    const std::string detail = version.detail ? version.detail(explanation.first) : "";
+    const Candidate& candidate = candidates[explanation.candidate];
+    std::string says = words_of(candidate, judgement, trace);
+    const std::string detail = candidate.detail ? candidate.detail(explanation.first) : "";
     if (!detail.empty()) says = fmt::format("{}: {}.", says.substr(0, says.size() - 1), detail);
-    found.push_back({.id = version.id,
+    found.push_back({.id = candidate.id,
                      .says = std::move(says),
-                     .hint = version.hint,
+                     .hint = candidate.hint,
                      .cells = explanation.cells,
                      .sure = explanation.sure,
                      .is_alternative = explanation.is_alternative});

@@ -29,7 +29,7 @@ struct OpenPart {
 
 // How a candidate matches the attempted cells of a part.
 struct Match {
-  std::size_t version = 0;
+  std::size_t candidate = 0;
   Patch part = {};
   std::size_t cells = 0;         // open wrong cells that it explains
   std::size_t telling = 0;       // those that are evidence
@@ -90,14 +90,14 @@ class Matcher {
     }
   }
 
-  bool has_shape(const Candidate& version) const {
-    return squeezed(version.numbers.shape()) == squeezed(mismatch_.shape);
+  bool has_shape(const Candidate& candidate) const {
+    return squeezed(candidate.numbers.shape()) == squeezed(mismatch_.shape);
   }
 
   // In units; infinite above one.
-  double distance(const Candidate& version, std::size_t i) const {
+  double distance(const Candidate& candidate, std::size_t i) const {
     const double x = mismatch_.written[i];
-    const double y = version.numbers[i];
+    const double y = candidate.numbers[i];
     // Where no rounding occurs, a candidate with the exact number explains nothing.
     if (mismatch_.wrong[i] && !mismatch_.exact.empty() &&
         std::abs(y - mismatch_.exact[i]) <= mismatch_.floor) {
@@ -105,26 +105,26 @@ class Matcher {
     }
     if (x == y || (mismatch_.is_masked[i] && y == -infinity)) return 0;
     const double gap = std::abs(x - y);
-    const bool has_room = !version.room.empty();
+    const bool has_room = !candidate.room.empty();
     // Nor does an unchanged number that only matches by the rounding tolerance.
     const bool changes_nothing = has_room && mismatch_.wrong[i] && !mismatch_.right.empty() &&
                                  std::abs(y - mismatch_.right[i]) <= mismatch_.tolerance[i];
     if (changes_nothing) return infinity;
-    const double tolerance = mismatch_.tolerance[i] + (has_room ? version.room[i] : 0);
+    const double tolerance = mismatch_.tolerance[i] + (has_room ? candidate.room[i] : 0);
     return gap <= tolerance ? gap / mismatch_.tolerance[i] : infinity;
   }
 
   // 0 and infinity result from too many mistakes to be evidence.
-  bool tells(const Candidate& version, std::size_t i) const {
+  bool is_evidence(const Candidate& candidate, std::size_t i) const {
     const double x = mismatch_.written[i];
-    if (x == 0) return version.evidence.zeros && version.numbers[i] == 0;
-    return std::isfinite(x) || version.evidence.infinities;
+    if (x == 0) return candidate.evidence.zeros && candidate.numbers[i] == 0;
+    return std::isfinite(x) || candidate.evidence.infinities;
   }
 
   void add_explained(Match& fit, std::size_t i, double gap) const {
     fit.misfit = std::max(fit.misfit, gap);
     if (fit.cells++ == 0) fit.first = i;
-    if (!tells(candidates_[fit.version], i)) return;
+    if (!is_evidence(candidates_[fit.candidate], i)) return;
     ++fit.telling;
     if (mismatch_.written[i] == 0) ++fit.zeros;
     if (!mismatch_.are_shares || mismatch_.written[i] != 1) ++fit.speaking;
@@ -133,27 +133,27 @@ class Matcher {
   // Empty if the candidate matches fewer open cells than `at_least`, or contradicts more than
   // `most` others. An unexplained wrong cell is a contradiction only if `all` must be explained.
   // Open cells go first: most candidates match few of them and are then done.
-  std::optional<Match> match_of(std::size_t version, const OpenPart& part, std::size_t at_least,
+  std::optional<Match> match_of(std::size_t candidate, const OpenPart& part, std::size_t at_least,
                                 std::size_t most, bool all) const {
-    Match fit{.version = version, .part = part.cells};
-    const Candidate& numbers = candidates_[version];
+    Match fit{.candidate = candidate, .part = part.cells};
+    const Candidate& candidate = candidates_[candidate];
     std::size_t missed = 0;
     const std::size_t end = part.cells.end();
     for (auto i = std::ranges::lower_bound(open_cells_, part.cells.start);
          i != open_cells_.end() && *i < end; ++i) {
       if (!part.cells.has(*i)) continue;
-      const double gap = distance(numbers, *i);
+      const double gap = distance(candidate, *i);
       if (!std::isinf(gap)) {
         add_explained(fit, *i, gap);
       } else if (all || ++missed + at_least > part.open) {
         return {};
       }
     }
-    if (fit.telling < numbers.evidence.least) return {};
+    if (fit.telling < candidate.evidence.least) return {};
     for (std::size_t n = 0; n < part.cells.count; ++n) {
       const std::size_t i = part.cells.cell(n);
       if (open_[i] || std::isnan(mismatch_.written[i])) continue;
-      const double gap = distance(numbers, i);
+      const double gap = distance(candidate, i);
       if (!std::isinf(gap)) {
         fit.misfit = std::max(fit.misfit, gap);
       } else if ((all || !mismatch_.wrong[i]) && ++fit.contradicted > most) {
@@ -167,7 +167,7 @@ class Matcher {
 
   // Visits the parts that a candidate may explain, with at least so many open cells.
   template <class Visit>
-  void each_part(const Candidate& version, std::size_t at_least, const Visit& visit) const {
+  void each_part(const Candidate& candidate, std::size_t at_least, const Visit& visit) const {
     const std::size_t all = mismatch_.written.size();
     const std::size_t rows = mismatch_.rows();
     const std::size_t columns = mismatch_.columns();
@@ -178,13 +178,13 @@ class Matcher {
     const auto in_a_row = [&](std::size_t start, std::size_t count) {
       return Patch{start, count, count, count};
     };
-    if (version.scope == SlipScope::anything) {
+    if (candidate.scope == SlipScope::anything) {
       offer(in_a_row(0, all), open_cells_.size());
       for (std::size_t m = 0; all > size && m * size < all; ++m) {
         offer(in_a_row(m * size, size), open_in_matrix_[m]);
       }
     }
-    if (const auto& rows_exchanged = version.numbers.exchanged()) {
+    if (const auto& rows_exchanged = candidate.numbers.exchanged()) {
       const auto [a, b] = std::minmax(rows_exchanged->first, rows_exchanged->second);
       // If only one row has the other's numbers, they were not exchanged.
       if (open_in_row_[a] > 0 && open_in_row_[b] > 0) {
@@ -260,18 +260,18 @@ class Matcher {
     std::erase_if(fits, [&](const Match& fit) { return fit.misfit > best + 1; });
     constexpr double millionths = 1e6;
     const auto place = [&](const Match& fit) {
-      const Candidate& version = candidates_[fit.version];
-      return std::tuple(version.kind, std::round(fit.misfit * millionths), ~version.step);
+      const Candidate& candidate = candidates_[fit.candidate];
+      return std::tuple(candidate.kind, std::round(fit.misfit * millionths), ~candidate.step);
     };
     std::ranges::stable_sort(fits, {}, place);
   }
 
   void name(const Match& fit, std::vector<Explanation>& found) const {
     const auto same = [&](const Explanation& known) {
-      return candidates_[known.version].id == candidates_[fit.version].id;
+      return candidates_[known.candidate].id == candidates_[fit.candidate].id;
     };
     if (std::any_of(found.begin(), found.end(), same)) return;
-    found.push_back({fit.version, fit.cells, fit.first});
+    found.push_back({fit.candidate, fit.cells, fit.first});
   }
 
   // If several match equally well, few cells of evidence leave the mistake uncertain. So does a
@@ -297,7 +297,7 @@ class Matcher {
   void close(const Match& fit) {
     for (std::size_t n = 0; n < fit.part.count; ++n) {
       const std::size_t i = fit.part.cell(n);
-      if (open_[i] && !std::isinf(distance(candidates_[fit.version], i))) open_[i] = false;
+      if (open_[i] && !std::isinf(distance(candidates_[fit.candidate], i))) open_[i] = false;
     }
   }
 

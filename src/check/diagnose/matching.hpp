@@ -56,7 +56,7 @@ struct Mismatch {
 
 /// A candidate that explains wrong cells.
 struct Explanation {
-  std::size_t version = 0;      ///< its index among the candidates
+  std::size_t candidate = 0;    ///< its index among the candidates
   std::size_t cells = 0;        ///< number of wrong cells that it explains
   std::size_t first = 0;        ///< the first of them
   bool sure = true;             ///< false if others match equally and few cells are evidence

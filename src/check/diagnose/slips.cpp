@@ -175,12 +175,12 @@ std::vector<CandidateValues> dropped_terms(const SlipContext& c) {
   return {results.begin(), results.end()};
 }
 
-std::string dropped_term(const SlipContext& c, std::size_t version, std::size_t cell) {
+std::string dropped_term(const SlipContext& c, std::size_t variant, std::size_t cell) {
   if (!c.arithmetic || !c.term_text) return {};
   const Expression arithmetic = arithmetic_of(c, cell);
   std::vector<const Expression*> terms;
-  add_terms(arithmetic, version, terms);
-  return version < terms.size() ? c.term_text(*terms[version]) : std::string();
+  add_terms(arithmetic, variant, terms);
+  return variant < terms.size() ? c.term_text(*terms[variant]) : std::string();
 }
 
 // A block that was never written stays 0.
@@ -222,7 +222,7 @@ struct Slip {
   std::string_view hint;
   SlipScope scope;
   std::vector<CandidateValues> (*candidates)(const SlipContext&);
-  std::string (*detail)(const SlipContext&, std::size_t version, std::size_t cell) = nullptr;
+  std::string (*detail)(const SlipContext&, std::size_t variant, std::size_t cell) = nullptr;
   bool is_of_programs = false;  ///< matrices of any size may have it
   Evidence evidence = {};
 };
@@ -268,8 +268,8 @@ std::vector<SlipCandidate> slip_candidates(const SlipContext& context, SlipScope
     all.push_back(
         {slip.id, slip.says, slip.hint, slip.scope, slip.candidates(context), slip.evidence});
     if (!slip.detail) continue;
-    all.back().detail = [&context, &slip](std::size_t version, std::size_t cell) {
-      return slip.detail(context, version, cell);
+    all.back().detail = [&context, &slip](std::size_t variant, std::size_t cell) {
+      return slip.detail(context, variant, cell);
     };
   }
   return all;

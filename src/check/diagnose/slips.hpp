@@ -57,7 +57,7 @@ struct SlipCandidate {
   std::vector<CandidateValues> candidates;
   Evidence evidence = {};
   /// Details for a cell, more specific than the id; empty if there are none.
-  std::function<std::string(std::size_t version, std::size_t cell)> detail = {};
+  std::function<std::string(std::size_t variant, std::size_t cell)> detail = {};
 };
 
 /// Formats a term of a sum, naming its cells.

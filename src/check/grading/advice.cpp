@@ -95,13 +95,13 @@ std::vector<IndistinguishablePair> find(const Trace& trace, double unit_of_hand_
     const std::string name(step.name);
     const std::vector<Candidate> candidates = candidates_of(step);
     for (std::size_t v = 0; v < candidates.size(); ++v) {
-      const Candidate& version = candidates[v];
-      if (look_alike(version.numbers, *step.tensor, unit_of_hand_work))
-        add_once(found, {name, version.id, {}});
+      const Candidate& candidate = candidates[v];
+      if (look_alike(candidate.numbers, *step.tensor, unit_of_hand_work))
+        add_once(found, {name, candidate.id, {}});
       for (std::size_t w = 0; pairs == Pairs::included && w < v; ++w) {
-        if (candidates[w].id == version.id) continue;
-        if (!look_alike(version.numbers, candidates[w].numbers, unit_of_hand_work)) continue;
-        add_once(found, {name, version.id, candidates[w].id});
+        if (candidates[w].id == candidate.id) continue;
+        if (!look_alike(candidate.numbers, candidates[w].numbers, unit_of_hand_work)) continue;
+        add_once(found, {name, candidate.id, candidates[w].id});
       }
     }
   }

@@ -18,8 +18,8 @@ namespace {
 using CellMask = std::vector<bool>;
 
 // Computes the step with other operands; empty if impossible.
-std::optional<Tensor> worked_out(const Trace& trace, const Step& step,
-                                 const std::function<Tensor(const std::string&)>& operand) {
+std::optional<Tensor> computed_with(const Trace& trace, const Step& step,
+                                    const std::function<Tensor(const std::string&)>& operand) {
   std::vector<Tensor> operands;
   for (const std::string& name : step.of) operands.push_back(operand(name));
   Call call = trace.call(step);
@@ -53,7 +53,7 @@ CellMask fixed_cells(const Trace& trace, const Step& step,
   for (const unsigned seed : {1U, 2U}) {
     if (!follows) break;
     Arbitrary arbitrary(seed);
-    const auto other = worked_out(trace, step, [&](const std::string& name) {
+    const auto other = computed_with(trace, step, [&](const std::string& name) {
       Tensor tensor = trace.at(name);
       const auto known = fixed.find(name);
       const std::span<double> values = tensor.values.mutable_span();
@@ -75,7 +75,7 @@ CellMask fixed_cells(const Trace& trace, const Step& step,
 /// Returns the cells of a step that are 0 because the numbers they are computed from are.
 CellMask cells_of_zeros(const Trace& trace, const Step& step) {
   Arbitrary arbitrary(3);
-  const auto other = worked_out(trace, step, [&](const std::string& name) {
+  const auto other = computed_with(trace, step, [&](const std::string& name) {
     Tensor tensor = trace.at(name);
     for (double& x : tensor.values.mutable_span()) x *= arbitrary.next();
     return tensor;
@@ -106,7 +106,7 @@ class TaintTracker {
     const bool touched = std::ranges::any_of(
         step.of, [&](const std::string& name) { return tainted_.contains(name); });
     if (!touched) return {};
-    const auto made = worked_out(own_, step, [&](const std::string& name) {
+    const auto made = computed_with(own_, step, [&](const std::string& name) {
       const auto planted = tainted_.find(name);
       return planted == tainted_.end() ? own_.at(name) : planted->second;
     });
@@ -174,9 +174,9 @@ void add_zeros_of_zeros(const StepReport& report, const Trace& own, const Step& 
   for (std::size_t i = 0; i < report.verdicts.size(); ++i) some = some || follows(i);
   if (!some) return;
   const CellMask own_zeros = cells_of_zeros(own, step);
-  const CellMask due_zeros = cells_of_zeros(lesson, lesson.step_at(step.name));
+  const CellMask expected_zeros = cells_of_zeros(lesson, lesson.step_at(step.name));
   for (std::size_t i = 0; i < unearned.size(); ++i) {
-    if (follows(i) && own_zeros[i] && !due_zeros[i]) unearned[i] = true;
+    if (follows(i) && own_zeros[i] && !expected_zeros[i]) unearned[i] = true;
   }
 }
 

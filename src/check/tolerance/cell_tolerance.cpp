@@ -11,7 +11,7 @@ namespace {
 // Assumed for the intermediate numbers of somebody who writes whole numbers only.
 constexpr double on_the_way_to_whole = 1e-3;
 
-ToleranceBasis measure_of(Precision precision) {
+ToleranceBasis tolerance_basis(Precision precision) {
   switch (precision) {
     case Precision::bfloat16: return ToleranceBasis::bfloat16;
     case Precision::float16: return ToleranceBasis::float16;
@@ -68,16 +68,15 @@ double unit_of_program(Precision precision, const Expected& expected) {
 
 // Whole results are exact. Where fractions are expected, the other matrices show how the learner
 // rounds; if no number has a decimal, these were rounded to whole ones.
-ToleranceBasis measure_of_whole_numbers(const Expected& expected, int others) {
+ToleranceBasis whole_number_basis(const Expected& expected, int others) {
   if (are_whole(expected.from_own)) return ToleranceBasis::whole;
   return others > 0 ? ToleranceBasis::other_matrices : ToleranceBasis::rounded;
 }
 
-ToleranceBasis measure_of_digits(const SubmittedArray& submitted, const Expected& expected,
-                                 int others) {
+ToleranceBasis digits_basis(const SubmittedArray& submitted, const Expected& expected, int others) {
   if (std::ranges::any_of(submitted.cells, &Numeral::scientific)) return ToleranceBasis::exponents;
   return most_decimals(submitted) > 0 ? ToleranceBasis::decimals
-                                      : measure_of_whole_numbers(expected, others);
+                                      : whole_number_basis(expected, others);
 }
 
 // Returns the unit of plain notation; 0 if only the floor counts. Whole numbers that are rounded
@@ -126,7 +125,7 @@ double intermediate_unit(const SubmittedArray& submitted, const MatrixTolerance&
 void take_exponents(const SubmittedArray& submitted, const Expected& expected, int others,
                     MatrixTolerance& units) {
   if (units.decimals <= 0) {
-    const ToleranceBasis basis = measure_of_whole_numbers(expected, others);
+    const ToleranceBasis basis = whole_number_basis(expected, others);
     units.plain = std::max(units.floor, plain_unit(basis, others, expected.from_own));
   }
   const double most = scale_of(expected.from_own) / 2;
@@ -194,12 +193,12 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
     units.basis = ToleranceBasis::requested;
     units.decimals = *digits;
   } else if (units.precision == Precision::digits) {
-    units.basis = measure_of_digits(submitted, expected, others.written);
+    units.basis = digits_basis(submitted, expected, others.written);
     if (units.basis == ToleranceBasis::other_matrices) units.decimals = others.written;
   } else {
     const auto rounded =
         detect_rounding(submitted, expected, others, unit_of_program(units.precision, expected));
-    units.basis = rounded ? ToleranceBasis::decimals : measure_of(units.precision);
+    units.basis = rounded ? ToleranceBasis::decimals : tolerance_basis(units.precision);
     if (rounded) units.decimals = *rounded;
   }
   const double scale = scale_of(submitted, right);

@@ -98,8 +98,10 @@ OtherDecimals decimals_of(const SubmittedArray& submitted, const Tensor* truth) 
   if (telling_decimals(submitted.cells, few, any) < enough) return found;
   found.few = few;
   const std::span<const double> right = truth->values;
-  const auto is_due = [&](std::size_t i) { return i < right.size() && needs_more(right[i], few); };
-  if (telling_decimals(submitted.cells, few, is_due) >= enough) found.rounded = few;
+  const auto is_expected = [&](std::size_t i) {
+    return i < right.size() && needs_more(right[i], few);
+  };
+  if (telling_decimals(submitted.cells, few, is_expected) >= enough) found.rounded = few;
   return found;
 }
 
@@ -121,11 +123,11 @@ std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expect
   const bool in_full = others.needed > clear || others.fraction > 0.5 * std::pow(10.0, -clear);
   if (in_full || needed > clear) return {};
   const auto is_coarse = [&](int decimals) { return std::pow(10.0, -decimals) > program_unit; };
-  const auto is_due = [&](std::size_t i) {
+  const auto is_expected = [&](std::size_t i) {
     return i < expected.truth.size() &&
            (needs_more(expected.from_own[i], own) || needs_more(expected.truth[i], own));
   };
-  const std::size_t telling = telling_decimals(submitted.cells, own, is_due);
+  const std::size_t telling = telling_decimals(submitted.cells, own, is_expected);
   // Few decimals by chance are those of the other matrices.
   const int likely = telling >= enough ? own : std::max(own, others.few);
   const bool shows = telling >= enough || others.rounded > 0 || (telling > 0 && others.few > 0);
@@ -169,7 +171,7 @@ bool is_held(double x, Precision type) {
 namespace {
 
 // True if a number is evidence of its type; halves and quarters are in all types.
-bool tells(double x) {
+bool is_evidence_of_type(double x) {
   constexpr double thousand = 1000;
   return std::isfinite(x) && x * thousand != std::round(x * thousand);
 }
@@ -207,11 +209,11 @@ bool are_all(const SubmittedArray& submitted, std::span<const double> expected,
     if (!std::isfinite(x)) continue;
     if (!kind.holds(x)) return false;
     ++count;
-    const bool is_due =
+    const bool is_expected =
         i < expected.size() && (!std::isfinite(expected[i]) || kind.holds(expected[i]));
     is_off =
         is_off || i >= expected.size() || static_cast<float>(x) != static_cast<float>(expected[i]);
-    if (telling.size() < 2 && tells(x) && !is_due) telling.insert(x);
+    if (telling.size() < 2 && is_evidence_of_type(x) && !is_expected) telling.insert(x);
   }
   return telling.size() >= std::min<std::size_t>(2, std::max<std::size_t>(1, count)) ||
          (is_off && have_a_floating_point(submitted, kind));

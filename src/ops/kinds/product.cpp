@@ -84,9 +84,9 @@ std::vector<Tensor> transposed_products(const StepView& step, const Form& form, 
     for (const bool right_transposed : {false, true}) {
       const Factor a{left.operand, left_transposed};
       const Factor b{right.operand, right_transposed};
-      const bool is_due =
+      const bool is_expected =
           left_transposed == left.transposed && right_transposed == right.transposed;
-      if (is_due || !fits(call, whole, a, b)) continue;
+      if (is_expected || !fits(call, whole, a, b)) continue;
       results.push_back(unbroadcast(call, product_gradient_of(call, whole, a, b)));
     }
   }

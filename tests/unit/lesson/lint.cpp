@@ -59,9 +59,9 @@ TEST_CASE("a broken lesson is told all of its faults, each with its place and it
   REQUIRE(files.size() >= 40);
   for (const fs::path& file : files) {
     INFO(file.filename().string());
-    const std::string due = expected_faults(read_bytes(file));
-    CHECK_FALSE(due.empty());
-    CHECK(faults_of(file) == due);
+    const std::string expected = expected_faults(read_bytes(file));
+    CHECK_FALSE(expected.empty());
+    CHECK(faults_of(file) == expected);
   }
 }
 

@@ -71,8 +71,8 @@ TEST_CASE("relu keeps what is positive") {
 TEST_CASE("project multiplies by the weight as it is stored") {
   const Rows x = {{1, 2, 3}, {-1, 0.25, 4}};
   const Rows w = {{1, 0, -1}, {2, 0.5, 3}};  // out × in, as nn.Linear stores it
-  const qkv::Tensor due = apply("project", {matrix(x), matrix(w), vector({0.5, -1})}, out_in);
-  CHECK(difference(rows_of(due), {{-1.5, 11}, {-4.5, 9.125}}) == "");
+  const qkv::Tensor expected = apply("project", {matrix(x), matrix(w), vector({0.5, -1})}, out_in);
+  CHECK(difference(rows_of(expected), {{-1.5, 11}, {-4.5, 9.125}}) == "");
   CHECK(difference(rows_of(apply("project", {matrix(x), matrix({{1, 2}, {0, 0.5}, {-1, 3}}),
                                              matrix({{0.5, -1}})})),
                    {{-1.5, 11}, {-4.5, 9.125}}) == "");

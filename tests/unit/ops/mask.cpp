@@ -83,12 +83,13 @@ TEST_CASE("a mask that does not fit is refused") {
 }
 
 TEST_CASE("ids without words need the padding's id") {
-  const std::string due =
+  const std::string expected =
       "step: B has no words beside its ids, so the padding can't be told by its word; write its "
       "id: "
       "pad = 0";
-  CHECK(refusal("mask", {matrix(square), vector({5, 0, 0})}, padding()) == due);
-  CHECK(refusal("mask", {matrix(square), vector({5, 0, 0})}, padding(std::string("PAD"))) == due);
+  CHECK(refusal("mask", {matrix(square), vector({5, 0, 0})}, padding()) == expected);
+  CHECK(refusal("mask", {matrix(square), vector({5, 0, 0})}, padding(std::string("PAD"))) ==
+        expected);
 }
 
 TEST_CASE("each kind of mask says what it takes") {

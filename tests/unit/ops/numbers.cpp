@@ -143,15 +143,15 @@ void try_cells(const Work& work, double scale, Tried& tried) {
   constexpr long double slack = 2;  // the fast path may do the same in a few operations more
   const Tensor fast = work.result();
   for (std::size_t i = 0; i < fast.values.size() && tried.fault.empty(); ++i) {
-    const Bounded due =
+    const Bounded expected =
         worked_out(work.operation().cell.expression(cell_of<Expression>(work.call(), fast, i)));
-    if (due.beyond || std::isnan(due.value)) continue;
+    if (expected.beyond || std::isnan(expected.value)) continue;
     ++tried.cells;
     const long double got = fast.values[i];
-    if (got == due.value || std::abs(got - due.value) <= slack * due.error) continue;
-    tried.fault = fmt::format("{} at {}: cell {} is {}, the reference {} ± {}",
-                              work.operation().name, scale, i, fast.values[i],
-                              static_cast<double>(due.value), static_cast<double>(due.error));
+    if (got == expected.value || std::abs(got - expected.value) <= slack * expected.error) continue;
+    tried.fault = fmt::format(
+        "{} at {}: cell {} is {}, the reference {} ± {}", work.operation().name, scale, i,
+        fast.values[i], static_cast<double>(expected.value), static_cast<double>(expected.error));
   }
 }
 

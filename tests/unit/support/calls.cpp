@@ -92,19 +92,20 @@ Rows rows_of(const Tensor& tensor, std::size_t index) {
   return rows;
 }
 
-std::string difference(const Rows& got, const Rows& due, double within) {
-  if (got.size() != due.size()) {
-    return fmt::format("{} rows instead of {}", got.size(), due.size());
+std::string difference(const Rows& got, const Rows& expected, double within) {
+  if (got.size() != expected.size()) {
+    return fmt::format("{} rows instead of {}", got.size(), expected.size());
   }
-  for (std::size_t i = 0; i < due.size(); ++i) {
-    if (got[i].size() != due[i].size()) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (got[i].size() != expected[i].size()) {
       return fmt::format("row {} has {} numbers instead of {}", i + 1, got[i].size(),
-                         due[i].size());
+                         expected[i].size());
     }
-    for (std::size_t j = 0; j < due[i].size(); ++j) {
-      const bool same = got[i][j] == due[i][j] || std::abs(got[i][j] - due[i][j]) <= within;
+    for (std::size_t j = 0; j < expected[i].size(); ++j) {
+      const bool same =
+          got[i][j] == expected[i][j] || std::abs(got[i][j] - expected[i][j]) <= within;
       if (!same) {
-        return fmt::format("[{},{}] is {}, due {}", i + 1, j + 1, got[i][j], due[i][j]);
+        return fmt::format("[{},{}] is {}, due {}", i + 1, j + 1, got[i][j], expected[i][j]);
       }
     }
   }

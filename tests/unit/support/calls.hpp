@@ -85,6 +85,6 @@ Rows rows_of(const Tensor& tensor, std::size_t index = 0);
 
 /// Where two matrices first differ by more than `within`, or that their sizes do; empty where they
 /// agree. Infinities agree with themselves, NaN with nothing.
-std::string difference(const Rows& got, const Rows& due, double within = 0);
+std::string difference(const Rows& got, const Rows& expected, double within = 0);
 
 }  // namespace qkv::test

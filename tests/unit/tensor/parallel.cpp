@@ -85,9 +85,9 @@ TEST_CASE("texts are used in order, one at a time, whatever the number of thread
           all += text;
           --using_it;
         });
-    std::string due;
-    for (int i = 0; i < 50; ++i) due += std::to_string(i) + " ";
-    CHECK(all == due);
+    std::string expected;
+    for (int i = 0; i < 50; ++i) expected += std::to_string(i) + " ";
+    CHECK(all == expected);
     CHECK(most_at_once == 1);
   }
   set_thread_limit(0);
@@ -139,8 +139,9 @@ TEST_CASE("the softmax of a long row is that of its definition, to the last few 
   long double total = 0;
   for (const double score : scores.values) total += std::exp(static_cast<long double>(score) - top);
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    const long double due = std::exp(static_cast<long double>(scores.values[i]) - top) / total;
-    CHECK(std::abs(weights[i] - static_cast<double>(due)) <= 4e-15 * static_cast<double>(due));
+    const long double expected = std::exp(static_cast<long double>(scores.values[i]) - top) / total;
+    CHECK(std::abs(weights[i] - static_cast<double>(expected)) <=
+          4e-15 * static_cast<double>(expected));
   }
 }
 
@@ -150,9 +151,9 @@ TEST_CASE("in a long row a hidden score and one too low for a double have weight
   scores[7] = -800;
   std::vector<double> weights(20);
   CHECK(softmax_row(scores, weights));
-  std::vector<double> due(20);
-  due[3] = 1;
-  CHECK(weights == due);
+  std::vector<double> expected(20);
+  expected[3] = 1;
+  CHECK(weights == expected);
 }
 
 TEST_CASE("a long row without a finite largest score is left to the plain way") {
@@ -168,8 +169,8 @@ TEST_CASE("tanh of a long row is that of its definition, to the last places of 1
   std::vector<double> row = cells;
   tanh_row(row);
   for (std::size_t i = 0; i < row.size(); ++i) {
-    const auto due = static_cast<double>(std::tanh(static_cast<long double>(cells[i])));
-    CHECK(std::abs(row[i] - due) <= 2.3e-16);
+    const auto expected = static_cast<double>(std::tanh(static_cast<long double>(cells[i])));
+    CHECK(std::abs(row[i] - expected) <= 2.3e-16);
     CHECK(std::signbit(row[i]) == std::signbit(cells[i]));
   }
   std::vector<double> none = {std::nan("")};
@@ -186,8 +187,9 @@ TEST_CASE("gelu of a large matrix is that of its rows") {
         {matrix({std::vector<double>(x.values.begin() + static_cast<long>(row * 400),
                                      x.values.begin() + static_cast<long>(row * 400 + 400))})});
     for (std::size_t j = 0; j < 400; ++j) {
-      const double due = one.values[j];
-      CHECK(std::abs(all.values[row * 400 + j] - due) <= 3e-16 * std::abs(x.values[row * 400 + j]));
+      const double expected = one.values[j];
+      CHECK(std::abs(all.values[row * 400 + j] - expected) <=
+            3e-16 * std::abs(x.values[row * 400 + j]));
     }
   }
 }

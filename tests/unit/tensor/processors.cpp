@@ -54,9 +54,9 @@ TEST_CASE("softmax of a row has the same bits on each processor") {
     INFO(kernels.processor);
     if (!kernels.runs_here) continue;
     for (const Row& row : rows()) {
-      Row due(row.size()), weights(row.size());
-      CHECK(kernels.softmax_row(row, weights) == plain().softmax_row(row, due));
-      CHECK(bits(weights) == bits(due));
+      Row expected(row.size()), weights(row.size());
+      CHECK(kernels.softmax_row(row, weights) == plain().softmax_row(row, expected));
+      CHECK(bits(weights) == bits(expected));
     }
   }
 }
@@ -66,10 +66,10 @@ TEST_CASE("tanh of a row has the same bits on each processor") {
     INFO(kernels.processor);
     if (!kernels.runs_here) continue;
     for (const Row& row : rows()) {
-      Row due = row, found = row;
-      plain().tanh_row(due);
+      Row expected = row, found = row;
+      plain().tanh_row(expected);
       kernels.tanh_row(found);
-      CHECK(bits(found) == bits(due));
+      CHECK(bits(found) == bits(expected));
     }
   }
 }
