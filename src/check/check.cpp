@@ -189,7 +189,7 @@ FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
   const Numeral& given = node.submitted->cells[i];
   return {.cell = cell_at(node, i),
           .given = given.value,
-          .text = given.unread > 0 ? node.submitted->unread[given.unread - 1U] : "",
+          .text = given.bad_text > 0 ? node.submitted->bad_texts[given.bad_text - 1U] : "",
           .expected = rounded(node.truth->values[i], digits),
           .from_yours = rounded(node.from_yours.values[i], digits),
           .is_exact = node.is_exact(i)};
@@ -303,8 +303,8 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, co
   report.written = written_numbers(node);
   report.verdicts = node.verdicts;
   for (std::size_t i = 0; i < node.submitted->cells.size(); ++i) {
-    const std::size_t unread = node.submitted->cells[i].unread;
-    if (unread > 0) report.unread.emplace(i, node.submitted->unread[unread - 1]);
+    const std::size_t bad_text = node.submitted->cells[i].bad_text;
+    if (bad_text > 0) report.bad_texts.emplace(i, node.submitted->bad_texts[bad_text - 1]);
   }
   if (const auto cell = first_wrong_cell(node, interpretation.trace->token_layout)) {
     report.first = first_wrong_of(node, *cell);

@@ -48,9 +48,9 @@ struct StepReport {
   std::vector<Diagnosis> mistakes;
   std::size_t untried = 0;  ///< steps whose mistakes were not all tried: the budget was spent
   Tensor written;           ///< the learner's numbers; NaN where blank
-  std::map<std::size_t, std::string> unread;  ///< texts of cells that are not numbers
-  std::vector<Verdict> verdicts;              ///< one per cell; empty for a wrong shape
-  Shape wrong_shape;                          ///< as submitted; only for a wrong shape
+  std::map<std::size_t, std::string> bad_texts;  ///< texts of cells that are not numbers
+  std::vector<Verdict> verdicts;                 ///< one per cell; empty for a wrong shape
+  Shape wrong_shape;                             ///< as submitted; only for a wrong shape
   Shape right_shape;
   double tolerance = 0;  ///< the largest that was used: `unit`, or the room of a cell beyond it
   /// How far rounding alone may move its undecided cells; empty if there are none.

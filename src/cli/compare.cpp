@@ -132,7 +132,7 @@ void print_notes(const ComparedSide& side) {
   for (const std::string& note : side.notes) {
     print_error(fmt::format("qkv: {}: {}\n", sanitise(side.name), sanitise(note)));
   }
-  for (const UnreadableFile& file : side.unread) {
+  for (const UnreadableFile& file : side.unreadable_files) {
     print_error(fmt::format("qkv: skipped, since it holds no matrix: {}\n", sanitise(file.why)));
   }
 }

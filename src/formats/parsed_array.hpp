@@ -18,13 +18,13 @@ struct Numeral {
   bool scientific = false;  ///< written with an exponent
   /// A fraction, root or percentage: the value is exact, whatever `decimals` says.
   bool exact = false;
-  /// Index, from 1, of a bad cell's text in ParsedArray::unread; the value is NaN then. 0: the cell
-  /// was read, or is blank.
-  std::uint16_t unread = 0;
+  /// Index, from 1, of a bad cell's text in ParsedArray::bad_texts; the value is NaN then. 0: the
+  /// cell was read, or is blank.
+  std::uint16_t bad_text = 0;
   /// A NaN that a program computed, not a blank.
   bool computed = false;
 
-  bool is_blank() const { return std::isnan(value) && unread == 0 && !computed; }
+  bool is_blank() const { return std::isnan(value) && bad_text == 0 && !computed; }
 };
 
 using Numerals = std::vector<Numeral, HugePages<Numeral>>;
@@ -39,8 +39,8 @@ struct ParsedArray {
   std::vector<std::string> row_labels;     ///< empty, or one for each row (rank 2 only)
   std::vector<std::string> column_labels;  ///< empty, or one for each column (rank 2 only)
   Precision precision = Precision::digits;
-  std::vector<std::string> unread = {};  ///< the texts of cells that are not numbers
-  std::string remark = {};               ///< message for the user: how the file was interpreted
+  std::vector<std::string> bad_texts = {};  ///< the texts of cells that are not numbers
+  std::string remark = {};                  ///< message for the user: how the file was interpreted
 };
 
 /// One matrix of a file that may hold several.

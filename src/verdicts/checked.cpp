@@ -197,7 +197,7 @@ std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
 }
 
 // Describes the text of an unreadable cell, and why it could not be read.
-std::string unread_text(const std::string& text) {
+std::string unreadable_text(const std::string& text) {
   const NumeralError fault = parse_numeral(text).fault;
   const std::string_view why =
       fault == NumeralError::rounded     ? "a whole number that no double holds"
@@ -211,7 +211,7 @@ std::string first_wrong_text(const StepReport& step, const Trace& own, const Che
   const std::string cell =
       sanitise(reference_text(first.cell, own.at(step.step), own.token_layout));
   const std::string given =
-      first.text.empty() ? learner_number(first.given, step.digits) : unread_text(first.text);
+      first.text.empty() ? learner_number(first.given, step.digits) : unreadable_text(first.text);
   std::string text = fmt::format("First wrong cell: {} is {}.", cell, given);
   if (style.answers == Answers::kept) return paragraph(text, style);
   const std::size_t line = std::min(style.width, arithmetic_width) - 4;

@@ -208,7 +208,7 @@ Json report_json(const CheckReport& report, Answers answers) {
   return json;
 }
 
-Json unread_json(const std::string& why) {
+Json unreadable_json(const std::string& why) {
   return {{"verdict", "unreadable"},
           {"first_wrong", nullptr},
           {"steps", Json::array()},
@@ -267,7 +267,7 @@ std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& less
     Json json = Json::object();
     json["lesson"] = lesson.name;
     json["submission"] = one.path;
-    json.update(one.report ? report_json(*one.report, answers) : unread_json(one.failure));
+    json.update(one.report ? report_json(*one.report, answers) : unreadable_json(one.failure));
     list.push_back(std::move(json));
   }
   return (list.size() == 1 ? list.front() : list)

@@ -34,8 +34,8 @@ constexpr VerdictSign marks[] = {
 
 // The text of a cell in the grid: blank, its unreadable text, or its number.
 std::string shown_cell(const StepReport& step, std::size_t i) {
-  const auto unread = step.unread.find(i);
-  if (unread != step.unread.end()) return shortened(sanitise_label(unread->second), 12);
+  const auto found = step.bad_texts.find(i);
+  if (found != step.bad_texts.end()) return shortened(sanitise_label(found->second), 12);
   if (step.verdicts[i] == Verdict::blank) return "";
   return learner_number(std::as_const(step.written.values)[i], step.digits);
 }

@@ -23,8 +23,8 @@ Submission program_submission(ComparedSide& program, const Trace& trace,
     ParsedArray written = std::move(matrix.written);
     for (Numeral& cell : written.cells) {
       if (written.precision != Precision::digits || !std::isnan(cell.value)) continue;
-      if (written.unread.empty()) written.unread.push_back("nan");
-      cell.unread = 1;
+      if (written.bad_texts.empty()) written.bad_texts.push_back("nan");
+      cell.bad_text = 1;
     }
     submission.files.push_back({.file = matrix.name,
                                 .path = {},
@@ -292,8 +292,8 @@ bool step_masks_cells(const std::string& name, const ComparedSideIndex& actual,
 }
 
 // An unreadable file is only a note, unless the other side has a matrix of its name.
-void refuse_unread(const ComparedSide& side, const ComparedSideIndex& other) {
-  for (const UnreadableFile& file : side.unread) {
+void refuse_unreadable_files(const ComparedSide& side, const ComparedSideIndex& other) {
+  for (const UnreadableFile& file : side.unreadable_files) {
     if (other.find(file.name) != nullptr) throw InputError(file.why);
   }
 }
@@ -363,8 +363,8 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
                    const ToleranceChoice& choice) {
   const ComparedSideIndex actual_index(actual);
   const ComparedSideIndex desired_index(desired);
-  refuse_unread(actual, desired_index);
-  refuse_unread(desired, actual_index);
+  refuse_unreadable_files(actual, desired_index);
+  refuse_unreadable_files(desired, actual_index);
   const bool both_whole = actual.whole && desired.whole;
   Comparison comparison;
   for (const ComparedSide* side : {&actual, &desired}) {

@@ -193,7 +193,7 @@ ComparedSide compared_side(const std::string& name, const Trace& trace) {
                     .is_lesson = true,
                     .order = {},
                     .notes = {},
-                    .unread = {}};
+                    .unreadable_files = {}};
   for (const Given& given : trace.givens) {
     side.matrices.push_back({.name = given.name,
                              .tensor = as_shown(given.tensor, trace.token_layout),
@@ -217,7 +217,7 @@ ComparedSide compared_side(const std::string& name, ArrayCollection dump) {
                     .incomplete_export = dump.incomplete_export,
                     .order = std::move(dump.listed),
                     .notes = std::move(dump.notes),
-                    .unread = std::move(dump.unread)};
+                    .unreadable_files = std::move(dump.unreadable_files)};
   for (NamedArray& matrix : dump.matrices) {
     ComparedMatrix& one = side.matrices.emplace_back();
     one.name = std::move(matrix.name);

@@ -35,7 +35,7 @@ struct ComparedSide {
   bool incomplete_export = false;  ///< an export's files without its manifest
   std::vector<std::string> order;  ///< the steps in the lesson's order, if known
   std::vector<std::string> notes;
-  std::vector<UnreadableFile> unread;  ///< files in a directory that hold no numbers
+  std::vector<UnreadableFile> unreadable_files;  ///< files in a directory that hold no numbers
 };
 
 /// Looks up a side's matrices by name. The side must outlive it unchanged.

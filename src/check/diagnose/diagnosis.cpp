@@ -240,7 +240,7 @@ Mismatch mismatch_of(const LearnerNode& node) {
     const bool may_hide = node.step && node.step->operation->is_masked && cell.value <= hiding;
     mismatch.is_masked.push_back(node.submitted && (may_hide || node.own.values[i] == -infinity));
     const bool wrong = node.submitted ? node.verdicts[i] == Verdict::wrong : !cell.is_blank();
-    mismatch.wrong.push_back(wrong && cell.unread == 0);  // no cause needed
+    mismatch.wrong.push_back(wrong && cell.bad_text == 0);  // no cause needed
   }
   return mismatch;
 }

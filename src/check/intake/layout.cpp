@@ -135,8 +135,8 @@ bool is_one_line(const Shape& shape, const Shape& wanted) {
 struct Piece {
   Shape shape;
   NumeralCells cells;
-  std::size_t unread = 0;  ///< number of unreadable texts in earlier pieces
-  bool may_lie = true;     ///< one line may be a row or a column
+  std::size_t earlier_bad = 0;  ///< number of unreadable texts in earlier pieces
+  bool may_lie = true;          ///< one line may be a row or a column
 };
 
 Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout token_layout,
@@ -192,7 +192,8 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     const auto place = cells.begin() + static_cast<std::ptrdiff_t>(places[k] * size);
     std::ranges::transform(pieces[k].cells, place, [&](Numeral cell) {
-      if (cell.unread > 0) cell.unread = static_cast<std::uint16_t>(cell.unread + pieces[k].unread);
+      if (cell.bad_text > 0)
+        cell.bad_text = static_cast<std::uint16_t>(cell.bad_text + pieces[k].earlier_bad);
       return cell;
     });
   }
@@ -215,9 +216,9 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
     // Heads in files of different types are judged by their digits.
     if (submitted.precision != file.written.precision) submitted.precision = Precision::digits;
     Piece piece = inside_piece(file, tensor, trace.token_layout, transposed);
-    piece.unread = submitted.unread.size();
-    submitted.unread.insert(submitted.unread.end(), file.written.unread.begin(),
-                            file.written.unread.end());
+    piece.earlier_bad = submitted.bad_texts.size();
+    submitted.bad_texts.insert(submitted.bad_texts.end(), file.written.bad_texts.begin(),
+                               file.written.bad_texts.end());
     if (file.leading.empty()) {
       take_whole(std::move(piece), tensor, submitted);
       return submitted;

@@ -49,7 +49,7 @@ struct SubmittedArray {
   Precision precision = Precision::digits;
   std::optional<int> rounded_to = {};              ///< decimals of all numbers in a binary file
   std::vector<std::size_t> missing_matrices = {};  ///< its matrices that have no file
-  std::vector<std::string> unread = {};            ///< texts of cells that are not numbers
+  std::vector<std::string> bad_texts = {};         ///< texts of cells that are not numbers
 };
 
 /// Returns the submission's matrices in the lesson's order, each joined from its files.

@@ -230,9 +230,9 @@ void part_stacked(const Tensor& tensor, TokenLayout token_layout, SubmittedFile&
 void clear_placeholders(ParsedArray& written) {
   constexpr std::string_view placeholders[] = {"?", "-", "–", "—", "−"};
   for (Numeral& cell : written.cells) {
-    if (cell.unread == 0) continue;
-    const std::string_view text = written.unread[cell.unread - 1U];
-    if (std::ranges::find(placeholders, text) != std::end(placeholders)) cell.unread = 0;
+    if (cell.bad_text == 0) continue;
+    const std::string_view text = written.bad_texts[cell.bad_text - 1U];
+    if (std::ranges::find(placeholders, text) != std::end(placeholders)) cell.bad_text = 0;
   }
 }
 

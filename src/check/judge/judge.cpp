@@ -30,7 +30,7 @@ std::size_t LearnerNode::wrong_cells() const {
 }
 
 bool LearnerNode::has_number(std::size_t cell) const {
-  return submitted && !submitted->cells[cell].is_blank() && submitted->cells[cell].unread == 0;
+  return submitted && !submitted->cells[cell].is_blank() && submitted->cells[cell].bad_text == 0;
 }
 
 bool LearnerNode::is_exact(std::size_t cell) const {

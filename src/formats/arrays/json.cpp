@@ -363,7 +363,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     reading_ = false;
     if (in_entry() && !is_one_of(key_, value_keys)) return matrices_.pop_back();  // ignored
     ParsedArray written = builder_.take();
-    written.unread = std::move(matrices_.back().written.unread);
+    written.bad_texts = std::move(matrices_.back().written.bad_texts);
     matrices_.back().written = std::move(written);
   }
 

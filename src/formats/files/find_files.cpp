@@ -313,7 +313,7 @@ void add_file_of(const fs::path& path, const ExpectedSize& expected, bool is_lis
     add_file(path, expected, collector);
   } catch (const InputError& error) {
     if (is_listed || !format_of(path)->is_text) throw;
-    dump.unread.push_back({file_stem(path.stem().string()).name, error.what()});
+    dump.unreadable_files.push_back({file_stem(path.stem().string()).name, error.what()});
   }
 }
 
@@ -347,7 +347,8 @@ ArrayCollection load_arrays(const fs::path& path, const ExpectedSize& expected) 
     dump.notes.push_back(std::move(verification_failure->text));
   }
   dump.matrices = collector.take(dump.notes);
-  if (dump.matrices.empty() && !dump.unread.empty()) throw InputError(dump.unread.front().why);
+  if (dump.matrices.empty() && !dump.unreadable_files.empty())
+    throw InputError(dump.unreadable_files.front().why);
   if (dump.matrices.empty()) {
     throw InputError(
         fmt::format("{}: there are no matrices in it; name each file after its step, "

@@ -26,7 +26,7 @@ struct ArrayCollection {
   std::vector<NamedArray> matrices;  ///< heads in separate files are joined into one array
   std::vector<std::string> notes;    ///< messages about what could not be used
   /// Files that hold no numbers. Only the name tells whether one should have been a matrix.
-  std::vector<UnreadableFile> unread;
+  std::vector<UnreadableFile> unreadable_files;
   /// Whether the manifest lists a whole lesson: a file that is not there is missing.
   bool whole_lesson = false;
   bool incomplete_export = false;   ///< files are named like an export's, but there is no manifest

@@ -350,14 +350,14 @@ ParsedArray read_table(const Table& table, const std::string& where, const Margi
 
 /// A file of words is not a matrix, unless it has the expected size.
 void refuse_words(const ParsedArray& written, const ReadOptions& wanted, const std::string& where) {
-  if (written.unread.empty()) return;
+  if (written.bad_texts.empty()) return;
   const auto& expected = wanted.expected;
   const bool fits = expected && written.shape == Shape{(*expected)[0], (*expected)[1]};
   const bool some = std::ranges::any_of(
       written.cells, [](const Numeral& cell) { return !std::isnan(cell.value); });
   if (fits || some) return;
   throw InputError(
-      fmt::format("{}: {}", where, refusal(NumeralError::not_a_number, written.unread.front())));
+      fmt::format("{}: {}", where, refusal(NumeralError::not_a_number, written.bad_texts.front())));
 }
 
 /// A remark about decimal commas, if rows have twice the expected cells, separated by commas.

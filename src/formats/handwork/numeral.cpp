@@ -154,9 +154,9 @@ void resolve_precision(std::span<Numeral> cells) {
 
 Numeral keep_bad_cell(ParsedArray& written, std::string_view text) {
   constexpr std::size_t most = 1000;
-  if (written.unread.size() < most) written.unread.push_back(printable(text));
+  if (written.bad_texts.size() < most) written.bad_texts.push_back(printable(text));
   return {.value = std::numeric_limits<double>::quiet_NaN(),
-          .unread = static_cast<std::uint16_t>(written.unread.size())};
+          .bad_text = static_cast<std::uint16_t>(written.bad_texts.size())};
 }
 
 namespace {

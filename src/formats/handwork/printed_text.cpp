@@ -27,7 +27,7 @@ inline constexpr std::string_view fit_example = "paste numbers, such as [[1, 2],
 struct Source {
   std::string_view text;
   const std::string& where;
-  ParsedArray* unread =
+  ParsedArray* bad_cells =
       nullptr;  ///< stores the texts of cells that are not numbers, if they are kept
 
   [[noreturn]] void refuse(std::size_t pos, std::string_view why) const;
@@ -58,8 +58,8 @@ Numeral read_number(std::string_view token, const Source& source, std::size_t po
   if (token == "False" || token == "false") return {.value = 0};
   const NumeralResult result = parse_cell(token);
   if (result.fault == NumeralError::none) return result.numeral;
-  if (source.unread == nullptr) source.refuse(pos, refusal(result.fault, token));
-  return keep_bad_cell(*source.unread, token);
+  if (source.bad_cells == nullptr) source.refuse(pos, refusal(result.fault, token));
+  return keep_bad_cell(*source.bad_cells, token);
 }
 
 constexpr std::size_t max_depth = 32;  // NumPy 1's limit of axes
@@ -483,10 +483,10 @@ ParsedArray read_printed_text_with(std::string_view text, const std::string& whe
                                    const ReadOptions& wanted) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-  ParsedArray unread;  // for the texts of cells that are not numbers
+  ParsedArray bad_cells;  // for the texts of cells that are not numbers
   const Source source{.text = text,
                       .where = where,
-                      .unread = wanted.on_bad_cell == OnBadCell::kept ? &unread : nullptr};
+                      .bad_cells = wanted.on_bad_cell == OnBadCell::kept ? &bad_cells : nullptr};
   if (looks_like_csv(text)) return read_csv_with(text, where, wanted);
   refuse_abbreviated(source);
   const auto start = printed_text::opening_bracket(text);
@@ -497,7 +497,7 @@ ParsedArray read_printed_text_with(std::string_view text, const std::string& whe
   ParsedArray written =
       start ? printed_text::read_brackets(source, *start) : printed_text::read_display(source);
   resolve_precision(written.cells);
-  written.unread = std::move(unread.unread);
+  written.bad_texts = std::move(bad_cells.bad_texts);
   return written;
 }
 

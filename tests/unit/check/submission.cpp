@@ -155,10 +155,10 @@ TEST_CASE("text in a cell costs no more than that cell") {
   const Submission submission = read_submission(directory.path(), two_words().trace);
   REQUIRE(submission.files.size() == 2);
   const ParsedArray& keys = submission.files[0].written;
-  CHECK(keys.unread == std::vector<std::string>{"one"});
-  CHECK(keys.cells[2].unread == 1);
-  CHECK(keys.cells[1].unread == 0);
-  CHECK(submission.files[1].written.unread == std::vector<std::string>{"two"});
+  CHECK(keys.bad_texts == std::vector<std::string>{"one"});
+  CHECK(keys.cells[2].bad_text == 1);
+  CHECK(keys.cells[1].bad_text == 0);
+  CHECK(submission.files[1].written.bad_texts == std::vector<std::string>{"two"});
 }
 
 TEST_CASE("a question mark or a dash is a blank") {
@@ -237,7 +237,8 @@ TEST_CASE("a file of words costs each of its cells, and never the submission") {
   const Directory directory(Files{{"Q.csv", "this,was\ntoo,hard\nfor,me\n"}});
   const Submission submission = read_submission(directory.path(), two_words().trace);
   REQUIRE(submission.files.size() == 1);
-  CHECK(submission.files[0].written.unread == std::vector<std::string>{"too", "hard", "for", "me"});
+  CHECK(submission.files[0].written.bad_texts ==
+        std::vector<std::string>{"too", "hard", "for", "me"});
 }
 
 TEST_CASE("copies that editors and systems keep are no part of the work") {

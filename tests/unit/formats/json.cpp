@@ -162,7 +162,7 @@ TEST_CASE("very many names take no longer than their length") {
 TEST_CASE("a number that no double holds costs its cell where cells may be lost") {
   const std::string text = "{\"Q\": [[1e400, 2], [-1.5E+999, 0.5e-400]], \"note\": \"3e999\"}";
   const ParsedArray kept = read_json(text, "a.json", OnBadCell::kept).front().written;
-  CHECK(kept.unread == std::vector<std::string>{"1e400", "-1.5E+999"});
+  CHECK(kept.bad_texts == std::vector<std::string>{"1e400", "-1.5E+999"});
   CHECK(kept.cells[1].value == 2);
   CHECK(kept.cells[3].value == 0);
   CHECK_THROWS_WITH(read_json("[[1, 1e400]]", "a.json"), Catch::Contains("\"1e400\" is too large"));
