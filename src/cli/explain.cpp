@@ -156,8 +156,8 @@ std::string json_text(const Lesson& lesson, const Trace& trace, const CellArithm
 // A longer line is unreadable, and nested sums make one of few terms.
 constexpr std::size_t max_line_bytes = 8000;
 
-CellArithmetic worked_out(const ExplainOptions& options, const Trace& trace,
-                          const CellReference& cell) {
+CellArithmetic readable_arithmetic(const ExplainOptions& options, const Trace& trace,
+                                   const CellReference& cell) {
   ArithmeticStyle look{.digits = options.digits,
                        .max_terms = options.terms,
                        .notation = options.latex ? Notation::latex : Notation::text};
@@ -175,7 +175,7 @@ int run(const ExplainOptions& options, const CommonOptions& common) {
   const LoadedLesson loaded =
       load(options.lesson, {options.cell.substr(0, options.cell.find('['))});
   const CellReference cell = find_cell(options.cell, loaded.trace);
-  const CellArithmetic worked = worked_out(options, loaded.trace, cell);
+  const CellArithmetic worked = readable_arithmetic(options, loaded.trace, cell);
   if (options.latex) {
     print(latex_block(worked));
     return 0;

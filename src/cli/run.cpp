@@ -206,7 +206,7 @@ std::string kept_options(const RunOptions& options) {
 int print_logit_lens(const RunOptions& options) {
   constexpr std::size_t guesses = 5;
   const LoadedLesson loaded = load(options.lesson);
-  print(glimpses_text(loaded.lesson, logit_lens(loaded, guesses), options.digits));
+  print(logit_lens_text(loaded.lesson, logit_lens(loaded, guesses), options.digits));
   return 0;
 }
 

@@ -98,7 +98,7 @@ class Writer {
     return std::string(look_.minus).append(number.substr(1));
   }
 
-  bool is_worked_out(const Expression& term) const {
+  bool is_shown_as_number(const Expression& term) const {
     return stage_ > term.strides() || term.kind() == Kind::number;
   }
 
@@ -107,7 +107,7 @@ class Writer {
   std::string part(const Expression& term, std::size_t i, int least) const {
     const Expression& part = term.parts()[i];
     const std::string text = write(part);
-    const bool is_number = is_worked_out(part);
+    const bool is_number = is_shown_as_number(part);
     if (!is_number && binding(part.kind()) < least) return bracketed(text);
     if (i == 0 || !is_negative(text)) return text;
     if (is_number || part.kind() == Kind::negative) return bracketed(text);
@@ -174,13 +174,13 @@ class Writer {
   std::string root(const Expression& term) const {
     const std::string inside = write(term.parts()[0]);
     if (in_latex()) return fmt::format("\\sqrt{{{}}}", inside);
-    return is_worked_out(term.parts()[0]) ? "√" + inside : "√(" + inside + ")";
+    return is_shown_as_number(term.parts()[0]) ? "√" + inside : "√(" + inside + ")";
   }
 
   std::string raised(const std::string& base, const Expression& exponent) const {
     const std::string text = write(exponent);
     if (in_latex()) return fmt::format("{}^{{{}}}", base, text);
-    const bool plain = (is_worked_out(exponent) && !is_negative(text)) ||
+    const bool plain = (is_shown_as_number(exponent) && !is_negative(text)) ||
                        (stage_ == 0 && exponent.kind() == Kind::cell);
     return plain ? base + "^" + text : base + "^(" + text + ")";
   }

@@ -220,7 +220,7 @@ LessonChanges while_decoding(const LessonChanges& changes, const Recipe& recipe)
 }
 
 // Evaluates the model's lesson as far as requested.
-LoadedLesson worked_out(Lesson lesson, const RequestedSteps& wanted) {
+LoadedLesson evaluate_lesson(Lesson lesson, const RequestedSteps& wanted) {
   Evaluation evaluation =
       evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
@@ -268,7 +268,7 @@ LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
         const LessonChanges writing = while_decoding(changes, lesson.recipe);
         const RequestedSteps wanted =
             with_changed(steps_for_decoding(lesson.recipe), writing, lesson.recipe);
-        return with_numbers_changed(worked_out(std::move(lesson), wanted), writing, wanted);
+        return with_numbers_changed(evaluate_lesson(std::move(lesson), wanted), writing, wanted);
       });
   Lesson lesson = lesson_of_model(path, whole, settings, with_changed(asked, changes));
   if (settings.new_tokens > 0) {
@@ -277,7 +277,7 @@ LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
                                        lesson.recipe);
   }
   const RequestedSteps wanted = with_changed(asked, changes, lesson.recipe);
-  return with_numbers_changed(worked_out(std::move(lesson), wanted),
+  return with_numbers_changed(evaluate_lesson(std::move(lesson), wanted),
                               {.text = {}, .set = changes.set, .patch = changes.patch}, wanted);
 }
 

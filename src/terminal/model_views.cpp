@@ -196,8 +196,8 @@ std::string ablations_json(const Lesson& lesson, const Prediction& answer,
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string glimpses_text(const Lesson& lesson, const std::vector<LayerPrediction>& logit_lens,
-                          int digits) {
+std::string logit_lens_text(const Lesson& lesson, const std::vector<LayerPrediction>& logit_lens,
+                            int digits) {
   std::size_t names = 0;
   std::size_t words = 0;
   for (const LayerPrediction& one : logit_lens) {

@@ -19,8 +19,8 @@ std::string ablations_json(const Lesson& lesson, const Prediction& answer,
                            const std::vector<Ablation>& ablations, std::optional<double> loss);
 
 /// Returns the logit lens: a line for each layer with the most likely tokens if it were the last.
-std::string glimpses_text(const Lesson& lesson, const std::vector<LayerPrediction>& logit_lens,
-                          int digits);
+std::string logit_lens_text(const Lesson& lesson, const std::vector<LayerPrediction>& logit_lens,
+                            int digits);
 
 /// Options of the list of heads.
 struct HeadsStyle {

@@ -19,13 +19,13 @@ bool has_given(const Recipe& recipe, std::string_view name) {
   return std::ranges::any_of(recipe.givens, [&](const Given& given) { return given.name == name; });
 }
 
-const StepRecipe* find_step(const Recipe& recipe, std::string_view name) {
+const StepRecipe* find_step_recipe(const Recipe& recipe, std::string_view name) {
   const auto found = std::ranges::find(recipe.steps, name, &StepRecipe::name);
   return found == recipe.steps.end() ? nullptr : &*found;
 }
 
 void require_step(const Recipe& recipe, std::string_view name, std::string_view what) {
-  if (find_step(recipe, name)) return;
+  if (find_step_recipe(recipe, name)) return;
   if (has_given(recipe, name)) {
     throw InputError(
         fmt::format("{} names a given: {} is where gradients end; name a step, where "
@@ -39,7 +39,7 @@ void require_step(const Recipe& recipe, std::string_view name, std::string_view 
 }
 
 // Returns the backward rule of a step for operand k.
-BackwardRule path_to(const StepRecipe& step, std::size_t k) {
+BackwardRule backward_rule_of(const StepRecipe& step, std::size_t k) {
   if (!step.operation || !step.operation->backward) return {};
   return step.operation->backward({k, step.of.size(), &step.options});
 }
@@ -47,10 +47,10 @@ BackwardRule path_to(const StepRecipe& step, std::size_t k) {
 // The gradient step of operand k: its operands are dY, X and what the rule saves.
 StepRecipe one_gradient(const StepRecipe& step, std::size_t k, std::string name,
                         std::string grad_output) {
-  const BackwardRule way = path_to(step, k);
+  const BackwardRule rule = backward_rule_of(step, k);
   StepRecipe made{
-      std::move(name), way.operation, {std::move(grad_output), step.of[k]}, step.options};
-  for (const std::size_t need : way.saved) {
+      std::move(name), rule.operation, {std::move(grad_output), step.of[k]}, step.options};
+  for (const std::size_t need : rule.saved) {
     made.of.push_back(need == BackwardRule::result ? step.name : step.of[need]);
   }
   return made;
@@ -105,7 +105,7 @@ class BackwardBuilder {
     }
     for (const std::string& given : backward_.wanted) {
       if (has_given(recipe_, given)) continue;
-      if (find_step(recipe_, given)) {
+      if (find_step_recipe(recipe_, given)) {
         throw InputError(
             fmt::format("wanted lists givens: {} is a step, and gets its gradient as "
                         "each step on the way does; leave it out",
@@ -125,7 +125,8 @@ class BackwardBuilder {
     }
     for (const StepRecipe& step : recipe_.steps) {
       for (std::size_t k = 0; k < step.of.size(); ++k) {
-        if (flows_.contains(step.of[k]) && path_to(step, k).operation) flows_.insert(step.name);
+        if (flows_.contains(step.of[k]) && backward_rule_of(step, k).operation)
+          flows_.insert(step.name);
       }
     }
   }
@@ -138,7 +139,7 @@ class BackwardBuilder {
       const StepRecipe& step = recipe_.steps[s];
       if (!arrives_.contains(step.name)) continue;
       for (std::size_t k = step.of.size(); k-- > 0;) {
-        if (!path_to(step, k).operation) continue;
+        if (!backward_rule_of(step, k).operation) continue;
         arrives_.insert(step.of[k]);
         if (flows_.contains(step.of[k])) uses_[step.of[k]].push_back({&step, k});
       }
@@ -206,7 +207,7 @@ class BackwardBuilder {
 
 void refuse_taken_names(const Recipe& recipe, const std::vector<StepRecipe>& steps) {
   for (const StepRecipe& step : steps) {
-    if (!has_given(recipe, step.name) && !find_step(recipe, step.name)) continue;
+    if (!has_given(recipe, step.name) && !find_step_recipe(recipe, step.name)) continue;
     throw InputError(
         fmt::format("{} is the name of a gradient here; call the given or the step "
                     "that has it something else",
@@ -227,7 +228,7 @@ std::vector<StepRecipe> backward_steps(const Recipe& recipe, const BackwardSpec&
 StepRecipe backward_step(const Recipe& recipe, std::string name, std::string grad_output,
                          std::string_view through, std::string_view to) {
   require_step(recipe, through, "through");
-  const StepRecipe& step = *find_step(recipe, through);
+  const StepRecipe& step = *find_step_recipe(recipe, through);
   const auto uses = std::ranges::count(step.of, to);
   if (uses == 0) {
     throw InputError(fmt::format("to: {} is made of {}, not of \"{}\"", through,
@@ -240,7 +241,7 @@ StepRecipe backward_step(const Recipe& recipe, std::string name, std::string gra
                     through, to, uses));
   }
   const auto k = static_cast<std::size_t>(std::ranges::find(step.of, to) - step.of.begin());
-  if (!path_to(step, k).operation) {
+  if (!backward_rule_of(step, k).operation) {
     throw InputError(fmt::format("to: no gradient flows through {} to {}", through, to));
   }
   return one_gradient(step, k, std::move(name), std::move(grad_output));

@@ -102,7 +102,7 @@ Step begun(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens) {
   return step;
 }
 
-Tensor worked_out(const Step& step, const Trace& trace) {
+Tensor compute_step(const Step& step, const Trace& trace) {
   const Call call = trace.call(step);
   Tensor result = result_of(*step.operation, call);
   // Lazy operations make no NaN from other numbers (Operation::in_place).
@@ -218,7 +218,7 @@ void Evaluator::make(std::size_t s) {
   if (unseen != fused_of_.end() && is_fused(s, fused_[unseen->second])) return;
   if (!has_operands(s)) return;  // one of them may have failed just now
   Step step = begun(recipe_.steps[s], trace_, tokens_);
-  step.output = worked_out(step, trace_);
+  step.output = compute_step(step, trace_);
   add(s, std::move(step));
   release_operands(s);
 }
@@ -282,7 +282,7 @@ void Evaluator::make_seen(std::size_t s, FusedSteps& attention) {
     bool is_made = false;
     attempt(before, [&] {
       if (!has_operands(before)) return;
-      Tensor result = worked_out(trace_.step_at(recipe_.steps[before].name), trace_);
+      Tensor result = compute_step(trace_.step_at(recipe_.steps[before].name), trace_);
       budget_.add(result, recipe_.steps[before].name);
       std::ranges::find_if(trace_.steps, is_it)->output = std::move(result);
       is_made = true;

@@ -24,24 +24,24 @@ std::vector<bool> needed_steps(const Recipe& recipe, const RequestedSteps& wante
 }
 
 /// The position of each needed step, and how many operands of needed steps refer to it.
-struct Made {
+struct StepUses {
   std::size_t step = 0;
   std::size_t uses = 0;
 };
-using FusedValues = std::map<std::string_view, Made>;
+using UsesByName = std::map<std::string_view, StepUses>;
 
-FusedValues all_made(const Recipe& recipe, const Liveness& liveness) {
-  FusedValues made;
+UsesByName uses_of_steps(const Recipe& recipe, const Liveness& liveness) {
+  UsesByName uses;
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
-    if (liveness.needed[s]) made[recipe.steps[s].name].step = s;
+    if (liveness.needed[s]) uses[recipe.steps[s].name].step = s;
   }
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     if (!liveness.needed[s]) continue;
     for (const std::string& name : recipe.steps[s].of) {
-      if (const auto operand = made.find(name); operand != made.end()) ++operand->second.uses;
+      if (const auto operand = uses.find(name); operand != uses.end()) ++operand->second.uses;
     }
   }
-  return made;
+  return uses;
 }
 
 AttentionPart part_of(const StepRecipe& step) {
@@ -50,16 +50,17 @@ AttentionPart part_of(const StepRecipe& step) {
 
 // The steps of an attention that ends with step `s`; empty unless only its result is needed.
 std::vector<std::size_t> attention_to(std::size_t s, const Recipe& recipe, const Liveness& liveness,
-                                      const FusedValues& all) {
+                                      const UsesByName& all) {
   std::vector<std::size_t> steps = {s};
   AttentionPart expected = AttentionPart::weights;
   while (true) {
     const StepRecipe& step = recipe.steps[steps.back()];
-    const auto made = step.of.empty() ? all.end() : all.find(step.of.front());
-    if (made == all.end() || made->second.uses != 1 || liveness.wanted.contains(made->first))
+    const auto operand = step.of.empty() ? all.end() : all.find(step.of.front());
+    if (operand == all.end() || operand->second.uses != 1 ||
+        liveness.wanted.contains(operand->first))
       return {};
-    if (made->second.step >= steps.back()) return {};
-    steps.push_back(made->second.step);
+    if (operand->second.step >= steps.back()) return {};
+    steps.push_back(operand->second.step);
     const AttentionPart part = part_of(recipe.steps[steps.back()]);
     const bool is_start = part == AttentionPart::scores && expected == AttentionPart::between;
     if (part != expected && !is_start) return {};
@@ -90,7 +91,7 @@ Liveness::Liveness(const Recipe& recipe, const RequestedSteps& asked)
 std::vector<std::vector<std::size_t>> fused_attentions(const Recipe& recipe,
                                                        const Liveness& liveness) {
   std::vector<std::vector<std::size_t>> attentions;
-  const FusedValues all = all_made(recipe, liveness);
+  const UsesByName all = uses_of_steps(recipe, liveness);
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     if (!liveness.needed[s] || part_of(recipe.steps[s]) != AttentionPart::result) continue;
     std::vector<std::size_t> steps = attention_to(s, recipe, liveness, all);

@@ -49,7 +49,7 @@ LessonFiles files_of(std::string_view toml) {
   return std::filesystem::path(QKV_TEST_LESSONS);
 }
 
-LoadedLesson worked_out(std::string_view toml) {
+LoadedLesson evaluated_lesson(std::string_view toml) {
   ParsedLesson reading = read_lesson(toml, "small.toml", files_of(toml));
   if (!reading.faults.empty()) {
     throw InputError(fault_line(reading.lesson, reading.faults.front()));
@@ -59,7 +59,7 @@ LoadedLesson worked_out(std::string_view toml) {
 }
 
 std::shared_ptr<const LoadedLesson> small_lesson() {
-  static const auto lesson = std::make_shared<const LoadedLesson>(worked_out(small));
+  static const auto lesson = std::make_shared<const LoadedLesson>(evaluated_lesson(small));
   return lesson;
 }
 

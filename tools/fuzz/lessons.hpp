@@ -13,7 +13,7 @@ namespace qkv::fuzz {
 LessonFiles files_of(std::string_view toml);
 
 /// The lesson that a text is, worked out. Throws InputError with its first fault.
-LoadedLesson worked_out(std::string_view toml);
+LoadedLesson evaluated_lesson(std::string_view toml);
 
 /// A small lesson with heads, a mask and labels of every kind, to name cells of.
 std::shared_ptr<const LoadedLesson> small_lesson();

@@ -137,7 +137,7 @@ double value_without(const Expression& term, std::size_t dropped, std::size_t& c
     const double value = value_without(part, dropped, count);
     if (!out) parts.push_back(value);
   }
-  return parts.empty() ? 0 : Expression::worked_out(term.kind(), parts);
+  return parts.empty() ? 0 : Expression::evaluate(term.kind(), parts);
 }
 
 // Collects the terms of all sums in writing order, up to one more than `most`. A part that is used

@@ -345,7 +345,7 @@ Recipe draw_llama(const NewLesson&, const LessonSizes& sizes, Dice& dice) {
 }
 
 // Penalises the same as `penalty`, and gates that are fully closed or open.
-std::size_t llama_nuisances(const Trace& trace) {
+std::size_t llama_penalty(const Trace& trace) {
   constexpr double largest_score = 15, largest_gate = 6, largest_result = 30;
   std::size_t count = zero_rows(transposed(trace.at("X"))) +
                       larger_than(trace.at("scores"), largest_score) +
@@ -370,7 +370,7 @@ constinit const NewStyle llama_style{
         "paper, chosen so that a slip shows.",
     .sizes = llama_sizes,
     .draw = draw_llama,
-    .penalty = llama_nuisances,
+    .penalty = llama_penalty,
     .words = llama_words,
     .query = "Q_rope",
     .key = "K_rope",

@@ -7,7 +7,7 @@
 
 namespace qkv::inline ops {
 
-double Expression::worked_out(Kind kind, std::span<const double> x) {
+double Expression::evaluate(Kind kind, std::span<const double> x) {
   switch (kind) {
     case Kind::sum: return std::accumulate(x.begin(), x.end(), 0.0);
     case Kind::difference: return x[0] - x[1];
@@ -48,7 +48,7 @@ Expression Expression::of(Kind kind, std::vector<Expression> parts) {
     values.push_back(part.value());
     strides = std::max(strides, part.strides() + 1);
   }
-  const double value = worked_out(kind, values);
+  const double value = evaluate(kind, values);
   return Expression(std::make_shared<const Node>(
       Node{.kind = kind, .value = value, .parts = std::move(parts), .strides = strides}));
 }

@@ -45,7 +45,7 @@ class Expression {
   static Expression of_cell(CellPlace place, double value);
   static Expression of(Kind kind, std::vector<Expression> parts);
   /// Returns a term's value from its parts'. Throws std::logic_error for a number or a cell.
-  static double worked_out(Kind kind, std::span<const double> parts);
+  static double evaluate(Kind kind, std::span<const double> parts);
 
   Kind kind() const { return node_->kind; }
   double value() const { return node_->value; }

@@ -93,9 +93,9 @@ Bounded largest_of(const std::vector<Bounded>& parts) {
   return top;
 }
 
-Bounded worked_out(const Expression& expression) {
+Bounded evaluated(const Expression& expression) {
   std::vector<Bounded> x;
-  for (const Expression& part : expression.parts()) x.push_back(worked_out(part));
+  for (const Expression& part : expression.parts()) x.push_back(evaluated(part));
   switch (expression.kind()) {
     case Kind::number:
     case Kind::cell: return {expression.value(), 0, false};
@@ -144,7 +144,7 @@ void try_cells(const Work& work, double scale, Tried& tried) {
   const Tensor fast = work.result();
   for (std::size_t i = 0; i < fast.values.size() && tried.fault.empty(); ++i) {
     const Bounded expected =
-        worked_out(work.operation().cell.expression(cell_of<Expression>(work.call(), fast, i)));
+        evaluated(work.operation().cell.expression(cell_of<Expression>(work.call(), fast, i)));
     if (expected.beyond || std::isnan(expected.value)) continue;
     ++tried.cells;
     const long double got = fast.values[i];

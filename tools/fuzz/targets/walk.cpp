@@ -56,7 +56,7 @@ void judge_and_tell(const LoadedLesson& loaded, std::size_t slip_every) {
 // The course's models are large for that; `checkpoint` has small ones.
 void call(std::string_view bytes) {
   if (is_large(bytes) || bytes.find("[model]") != bytes.npos) return;
-  const LoadedLesson loaded = worked_out(bytes);
+  const LoadedLesson loaded = evaluated_lesson(bytes);
   if (loaded.trace.steps.empty()) return;
   walk(loaded, 40 + bytes.size() % 80);
   judge_and_tell(loaded, 3 + bytes.size() % 11);
