@@ -112,7 +112,7 @@ ${bill_parts}
 Relationship: SPDXRef-DOCUMENT DESCRIBES SPDXRef-qkv
 ${bill_relations}")
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/qkv.spdx CONTENT "${bill}")
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/bill.cpp CONTENT "#include \"cli/generate.hpp\"
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/bill.cpp CONTENT "#include \"cli/generated_files.hpp\"
 
 namespace qkv::inline cli {
 

@@ -10,7 +10,7 @@
 #include "check/intake/submission.hpp"
 #include "check/judge/judge.hpp"
 #include "lesson/lesson.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 
 namespace qkv::inline check {
 

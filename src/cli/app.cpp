@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/generate.hpp"
+#include "cli/generated_files.hpp"
 #include "cli/option_list.hpp"
 #include "lesson/file/given.hpp"
 #include "lesson/library.hpp"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "cli/generate.hpp"
+#include "cli/generated_files.hpp"
 
 namespace qkv::inline cli {
 namespace {

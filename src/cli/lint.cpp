@@ -10,7 +10,7 @@
 #include "cli/terminal.hpp"
 #include "lesson/library.hpp"
 #include "lesson/lint.hpp"
-#include "terminal/tables.hpp"
+#include "terminal/reference_tables.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
 #include "trace/evaluate.hpp"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "cli/generate.hpp"
+#include "cli/generated_files.hpp"
 #include "lesson/library.hpp"
 #include "text/unicode.hpp"
 

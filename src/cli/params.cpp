@@ -6,7 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/option_list.hpp"
-#include "terminal/tables.hpp"
+#include "terminal/reference_tables.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
 #include "text/number.hpp"

@@ -20,7 +20,7 @@
 #include "cli/terminal.hpp"
 #include "exporting/export_plan.hpp"
 #include "exposition/exposition.hpp"
-#include "interactive/plain.hpp"
+#include "interactive/plain_stepper.hpp"
 #include "interactive/stepper.hpp"
 #include "interactive/walkthrough.hpp"
 #include "terminal/model_views.hpp"

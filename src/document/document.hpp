@@ -8,7 +8,7 @@
 #include "lesson/lesson.hpp"
 #include "text/number.hpp"
 #include "text/wrapping.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline document {

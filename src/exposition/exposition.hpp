@@ -11,7 +11,7 @@
 #include "exposition/step_words.hpp"
 #include "lesson/lesson.hpp"
 #include "text/wrapping.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline exposition {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lesson/lesson.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline exposition {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lesson/model/inspection.hpp"
+#include "lesson/model/interpretability.hpp"
 #include "ops/backward_rule.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lesson/library.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 
 namespace qkv::inline exposition {
 

@@ -10,7 +10,7 @@
 
 #include "exposition/arithmetic.hpp"
 #include "tensor/compare.hpp"
-#include "terminal/lines.hpp"
+#include "terminal/text_layout.hpp"
 #include "text/escape.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"

@@ -8,7 +8,7 @@
 
 #include "interactive/stepper.hpp"
 #include "interactive/stepper_keys.hpp"
-#include "terminal/lines.hpp"
+#include "terminal/text_layout.hpp"
 #include "text/escape.hpp"
 #include "text/unicode.hpp"
 #include "text/wrapping.hpp"

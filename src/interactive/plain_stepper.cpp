@@ -1,4 +1,4 @@
-#include "interactive/plain.hpp"
+#include "interactive/plain_stepper.hpp"
 
 #include <fmt/format.h>
 

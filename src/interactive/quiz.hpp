@@ -10,7 +10,7 @@
 #include "interactive/cell_view.hpp"
 #include "interactive/walkthrough.hpp"
 #include "lesson/lesson.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 
 namespace qkv::inline interactive {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "formats/parsed_array.hpp"
-#include "model/words.hpp"
+#include "model/step_prose.hpp"
 #include "trace/backward.hpp"
 #include "trace/recipe.hpp"
 

@@ -11,7 +11,7 @@
 #include "tensor/memory.hpp"
 #include "text/error.hpp"
 #include "text/unicode.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 
 namespace qkv::inline lesson {
 namespace {

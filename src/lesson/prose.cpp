@@ -13,7 +13,7 @@
 #include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "model/model.hpp"
+#include "model/step_prose.hpp"
 #include "model/weights.hpp"
-#include "model/words.hpp"
 #include "ops/catalogue.hpp"
 
 namespace qkv::inline model {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "model/architecture.hpp"
+#include "model/step_prose.hpp"
 #include "model/weights.hpp"
-#include "model/words.hpp"
 #include "ops/options.hpp"
 #include "tensor/tensor.hpp"
 #include "trace/recipe.hpp"

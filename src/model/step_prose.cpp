@@ -1,4 +1,4 @@
-#include "model/words.hpp"
+#include "model/step_prose.hpp"
 
 #include <algorithm>
 #include <stdexcept>

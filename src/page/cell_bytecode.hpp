@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ops/numbers/expression.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline page {

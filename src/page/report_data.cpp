@@ -10,7 +10,7 @@
 #include "page/cell_bytecode.hpp"
 #include "tensor/parallel.hpp"
 #include "text/escape.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 
 namespace qkv::inline page {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <span>
 
-#include "terminal/lines.hpp"
 #include "terminal/pattern_glyphs.hpp"
+#include "terminal/text_layout.hpp"
 #include "text/escape.hpp"
 #include "text/number.hpp"
 #include "text/wrapping.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lesson/lesson.hpp"
-#include "lesson/model/inspection.hpp"
+#include "lesson/model/interpretability.hpp"
 
 namespace qkv::inline terminal {
 

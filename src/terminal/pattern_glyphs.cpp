@@ -7,7 +7,7 @@
 #include <cctype>
 #include <cmath>
 
-#include "terminal/lines.hpp"
+#include "terminal/text_layout.hpp"
 #include "text/escape.hpp"
 #include "text/wrapping.hpp"
 #include "tokens/words.hpp"

@@ -1,4 +1,4 @@
-#include "terminal/tables.hpp"
+#include "terminal/reference_tables.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

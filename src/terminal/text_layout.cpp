@@ -1,4 +1,4 @@
-#include "terminal/lines.hpp"
+#include "terminal/text_layout.hpp"
 
 #include <algorithm>
 

@@ -10,13 +10,13 @@
 #include "tensor/compare.hpp"
 #include "tensor/parallel.hpp"
 #include "terminal/grid.hpp"
-#include "terminal/lines.hpp"
 #include "terminal/pattern_glyphs.hpp"
+#include "terminal/text_layout.hpp"
 #include "text/escape.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
+#include "trace/cell_reference.hpp"
 #include "trace/labels.hpp"
-#include "trace/reference.hpp"
 
 namespace qkv::inline terminal {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 
 #include <fmt/format.h>
 

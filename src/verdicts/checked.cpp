@@ -11,7 +11,7 @@
 
 #include "exposition/arithmetic.hpp"
 #include "formats/handwork/numeral.hpp"
-#include "terminal/lines.hpp"
+#include "terminal/text_layout.hpp"
 #include "text/escape.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"

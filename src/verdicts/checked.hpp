@@ -9,7 +9,7 @@
 
 #include "check/check.hpp"
 #include "check/grading/marks.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 
 namespace qkv::inline verdicts {
 

@@ -12,7 +12,7 @@
 #include "formats/files/manifest.hpp"
 #include "text/escape.hpp"
 #include "text/wrapping.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 #include "verdicts/checked.hpp"
 
 namespace qkv::inline verdicts {

@@ -17,7 +17,7 @@
 #include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 #include "text/error.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 
 namespace qkv::inline check {
 namespace {

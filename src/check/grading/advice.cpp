@@ -8,8 +8,8 @@
 #include <random>
 
 #include "text/error.hpp"
+#include "trace/cell_reference.hpp"
 #include "trace/evaluate.hpp"
-#include "trace/reference.hpp"
 
 namespace qkv::inline check {
 namespace {

@@ -17,8 +17,8 @@
 #include "text/number.hpp"
 #include "text/strings.hpp"
 #include "text/suggest.hpp"
+#include "trace/cell_reference.hpp"
 #include "trace/evaluate.hpp"
-#include "trace/reference.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -10,7 +10,7 @@
 #include "ops/backward_rule.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 
 namespace qkv::inline lesson {
 namespace {

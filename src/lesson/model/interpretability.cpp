@@ -1,4 +1,4 @@
-#include "lesson/model/inspection.hpp"
+#include "lesson/model/interpretability.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "terminal/lines.hpp"
+#include "terminal/text_layout.hpp"
 #include "text/error.hpp"
 #include "tiny.hpp"
 

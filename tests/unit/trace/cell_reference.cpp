@@ -1,4 +1,4 @@
-#include "trace/reference.hpp"
+#include "trace/cell_reference.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
