@@ -43,8 +43,7 @@ std::string introduction(const Sensitivity& seen, const std::string& number) {
   if (!seen.steps.empty()) {
     return fmt::format(
         "Through these cells the loss sees {0}. Behind each: how much it gains for every 1 that "
-        "{0} "
-        "gains.",
+        "{0} gains.",
         number);
   }
   if (seen.left_out == 0) {

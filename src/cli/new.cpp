@@ -57,8 +57,7 @@ void refuse_groups(const NewOptions& options, std::size_t heads) {
     if (heads % k == 0) fitting += fmt::format("{}{}", fitting.empty() ? "" : ", ", k);
   }
   throw InputError(
-      fmt::format("--kv-heads: {} heads of queries can't share {} of keys evenly; "
-                  "write one of {}",
+      fmt::format("--kv-heads: {} heads of queries can't share {} of keys evenly; write one of {}",
                   heads, *options.key_heads, fitting));
 }
 

@@ -130,10 +130,9 @@ const Family& family_of(const Weights& weights, const Architecture& model, const
   const bool is_in_out = shape == in_out;
   if (!is_in_out && shape != Shape{3 * model.d_model, model.d_model}) {
     throw InputError(fmt::format(
-        "{}: {} must be {} or {}, since {}wte.weight has rows of {}, and "
-        "is {}",
-        weights.where(), first, shape_text(in_out), shape_text({3 * model.d_model, model.d_model}),
-        model.prefix, model.d_model, shape_text(shape)));
+        "{}: {} must be {} or {}, since {}wte.weight has rows of {}, and is {}", weights.where(),
+        first, shape_text(in_out), shape_text({3 * model.d_model, model.d_model}), model.prefix,
+        model.d_model, shape_text(shape)));
   }
   const Storage storage = is_in_out ? Storage::in_out : Storage::out_in;
   const std::optional<ConfigEntry> wanted = wanted_family(weights, model, config, choice, storage);
@@ -216,8 +215,7 @@ void check_bias(const Weights& weights, const std::string& name, const Shape& sh
   }
   throw InputError(
       fmt::format("{}: there is no tensor {}, which must be {}, though there is {}: a GPT has all "
-                  "of its biases "
-                  "or none; convert the model again, with all of its tensors",
+                  "of its biases or none; convert the model again, with all of its tensors",
                   weights.where(), name, shape_text(shape), printable(sibling)));
 }
 

@@ -149,8 +149,7 @@ void count_heads(const Weights& weights, const Config& config, const Architectur
   if (model.heads == 0) {
     throw InputError(
         fmt::format("{}: nothing tells how many heads the model has (its queries are {} wide): "
-                    "config.json says "
-                    "it as num_attention_heads; else write --model-heads",
+                    "config.json says it as num_attention_heads; else write --model-heads",
                     weights.where(), queries));
   }
   model.head_width = positive_integer(config, "head_dim")

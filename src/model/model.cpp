@@ -71,8 +71,7 @@ Tokeniser from_path(const Path& path) {
   if (std::filesystem::is_directory(path, ignored)) {
     if (auto found = from_directory(path)) return *found;
     throw InputError(
-        fmt::format("{}: there is neither tokenizer.json nor vocab.json with "
-                    "merges.txt in it",
+        fmt::format("{}: there is neither tokenizer.json nor vocab.json with merges.txt in it",
                     printable(path.string())));
   }
   Tokeniser tokeniser = byte_pairs();

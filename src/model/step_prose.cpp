@@ -15,15 +15,13 @@ constexpr StepWords llama_entries[] = {
       "stands: queries and keys will be told that. The layers are numbered from 0, as in the "
       "model's "
       "file: names that begin with h0 belong to the first. Heads, rows and columns are counted "
-      "from "
-      "1.",
+      "from 1.",
       "Equal tokens still have equal rows here."}},
     {"norm1",
      {"Even out each row before attention",
       "Each row is divided by the root of its mean square, then multiplied by a trained gain. So "
       "attention meets numbers of the same size in every layer. The mean is not subtracted: this "
-      "is "
-      "an RMS norm.",
+      "is an RMS norm.",
       "The stream itself stays as it is: only this copy is evened out."}},
     {"K",
      {"Keys: what each token can be found by",
@@ -38,8 +36,7 @@ constexpr StepWords llama_entries[] = {
     {"Q_norm",
      {"Even out the queries",
       "Each query is divided by the root of its mean square and multiplied by a gain that all "
-      "heads "
-      "share. So no query can grow without bound, and scores stay of one size.",
+      "heads share. So no query can grow without bound, and scores stay of one size.",
       "Each head's rows are evened out by themselves."}},
     {"K_norm",
      {"Even out the keys", "The same for keys, with a gain of their own.",
@@ -87,8 +84,7 @@ constexpr StepWords llama_entries[] = {
     {"gate",
      {"The gate: which patterns are there",
       "Each token by itself: its row times W_gate. Each column is a pattern that training has "
-      "found "
-      "worth looking for.",
+      "found worth looking for.",
       "Tokens do not mix here."}},
     {"up",
      {"The values behind the gate", "The same rows times W_up: what each pattern is to contribute.",
@@ -150,8 +146,7 @@ constexpr StepWords entries[] = {
       "Meaning and position are added. This row is what flows through the layers: each part of a "
       "layer reads it and adds something to it. It is called the residual stream. The layers are "
       "numbered from 0, as in the model's file: names that begin with h0 belong to the first. "
-      "Heads, "
-      "rows and columns are counted from 1.",
+      "Heads, rows and columns are counted from 1.",
       "Equal tokens at different places now have different rows."}},
     {"norm1",
      {"Even out each row before attention",

@@ -76,14 +76,11 @@ std::string_view other_weights(const std::vector<std::string>& names) {
   constexpr Other others[] = {
       {".gguf", "it has GGUF files, as llama.cpp reads them; qkv reads .safetensors files"},
       {".bin",
-       "it has PyTorch's own files (.bin); write the tensors out with "
-       "safetensors.torch.save_file"},
+       "it has PyTorch's own files (.bin); write the tensors out with safetensors.torch.save_file"},
       {".pth",
-       "it has PyTorch's own files (.pth); write the tensors out with "
-       "safetensors.torch.save_file"},
+       "it has PyTorch's own files (.pth); write the tensors out with safetensors.torch.save_file"},
       {".pt",
-       "it has PyTorch's own files (.pt); write the tensors out with "
-       "safetensors.torch.save_file"},
+       "it has PyTorch's own files (.pt); write the tensors out with safetensors.torch.save_file"},
   };
   for (const Other& other : others) {
     const auto ends = [&](const std::string& name) { return name.ends_with(other.ending); };

@@ -78,11 +78,9 @@ constexpr std::size_t max_formula_width_on_paper = 56;
 
 constexpr std::string_view reading_help =
     "<p class=\"how\" hidden>Point at a number, tap it, or go to it with Tab and the arrow keys: "
-    "how "
-    "it comes about appears, and the numbers that it is made of are framed. Esc puts them out "
+    "how it comes about appears, and the numbers that it is made of are framed. Esc puts them out "
     "again.<span class=\"changeable\" hidden> A given number can be changed: press Enter on it, "
-    "and "
-    "all that follows from it is worked out again.</span></p>\n"
+    "and all that follows from it is worked out again.</span></p>\n"
     "<p class=\"legend\">The stronger a cell's colour, the further it is from zero; a number below "
     "zero is brown and has its minus sign.</p>\n";
 

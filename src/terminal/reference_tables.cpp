@@ -54,8 +54,7 @@ std::string operations_text(std::size_t columns) {
       put("to = a given or a step: what that was made of (all at once: [backward])", 6, columns);
   return text + "\n" +
          put("A step is a table [[step]] with name, op, of, its options, and the words: title, "
-             "say, "
-             "notice. Of the words that an option may have, the first is taken where none is "
+             "say, notice. Of the words that an option may have, the first is taken where none is "
              "written; the names after of are examples.",
              0, columns);
 }

@@ -27,10 +27,8 @@ const StepRecipe* find_step_recipe(const Recipe& recipe, std::string_view name) 
 void require_step(const Recipe& recipe, std::string_view name, std::string_view what) {
   if (find_step_recipe(recipe, name)) return;
   if (has_given(recipe, name)) {
-    throw InputError(
-        fmt::format("{} names a given: {} is where gradients end; name a step, where "
-                    "they begin",
-                    what, name));
+    throw InputError(fmt::format(
+        "{} names a given: {} is where gradients end; name a step, where they begin", what, name));
   }
   std::vector<std::string_view> known;
   for (const StepRecipe& step : recipe.steps) known.push_back(step.name);
@@ -236,8 +234,7 @@ StepRecipe backward_step(const Recipe& recipe, std::string name, std::string gra
   }
   if (uses > 1) {
     throw InputError(
-        fmt::format("to: {} uses {} {} times; write [backward], which makes a step "
-                    "for each use",
+        fmt::format("to: {} uses {} {} times; write [backward], which makes a step for each use",
                     through, to, uses));
   }
   const auto k = static_cast<std::size_t>(std::ranges::find(step.of, to) - step.of.begin());

@@ -166,8 +166,7 @@ std::string rounding_hint(const ComparedStep& step) {
     const double half_unit = 0.5 * std::pow(10.0, -*side->decimals);
     if (step.difference.largest_absolute > half_unit * (1 + 1e-9)) continue;
     return fmt::format(
-        "All are within half a unit of the {} decimals of {}: --atol {:g} allows for "
-        "rounding.\n",
+        "All are within half a unit of the {} decimals of {}: --atol {:g} allows for rounding.\n",
         *side->decimals, side == step.actual ? "ACTUAL" : "DESIRED", half_unit);
   }
   return {};

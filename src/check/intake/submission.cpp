@@ -366,8 +366,7 @@ void add_unmatched(const ListedFile& file, const NamesByShape& names, const Trac
   }
   ParsedArray& written = matrices.front().written;
   written.remark = fmt::format(
-      "its name fits no step; taken for {}, the only one of its shape that "
-      "is not there otherwise",
+      "its name fits no step; taken for {}, the only one of its shape that is not there otherwise",
       name);
   take_matrix({.file = place,
                .path = file.path,

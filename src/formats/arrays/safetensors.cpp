@@ -61,8 +61,7 @@ constexpr Kind kinds[] = {
      "safetensors.torch.save_file"},
     {"version https://git-lfs",
      "this is a pointer of Git LFS, which stands for a file that was not fetched: fetch it with "
-     "git "
-     "lfs pull"},
+     "git lfs pull"},
     {"GGUF",
      "this is a GGUF file, as llama.cpp reads it; qkv reads the .safetensors files that it was "
      "converted from"},

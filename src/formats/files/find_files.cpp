@@ -33,8 +33,7 @@ constexpr int max_folder_depth = 8;
 
 [[noreturn]] void refuse_many(const fs::path& place) {
   throw InputError(
-      fmt::format("{}: there are more than {} files in it: name the directory of one "
-                  "submission",
+      fmt::format("{}: there are more than {} files in it: name the directory of one submission",
                   printable(place.string()), max_files));
 }
 

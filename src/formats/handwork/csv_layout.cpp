@@ -252,9 +252,8 @@ void refuse_ragged_rows(const Table& table, std::optional<std::array<std::size_t
   for (const Row& row : table.rows) {
     if (row.size == table.columns()) continue;
     throw InputError(fmt::format(
-        "{}: row {} has {}, row {} has {}: give every row {}, an empty "
-        "one for a blank{}",
-        where, row.line, cells(row.size), table.rows.front().line, cells(table.columns()),
+        "{}: row {} has {}, row {} has {}: give every row {}, an empty one for a blank{}", where,
+        row.line, cells(row.size), table.rows.front().line, cells(table.columns()),
         cells(table.columns()), may_be_decimal_commas(table, expected) ? decimal_commas_hint : ""));
   }
 }
@@ -510,9 +509,8 @@ void refuse_broken_utf8(std::string_view text, const std::string& where) {
     const std::size_t length = utf8_length(text.substr(i));
     if (length == 0) {
       throw InputError(
-          fmt::format("{}: line {}: byte 0x{:02x} is not UTF-8 text: save the file "
-                      "as UTF-8",
-                      where, line, static_cast<unsigned char>(text[i])));
+          fmt::format("{}: line {}: byte 0x{:02x} is not UTF-8 text: save the file as UTF-8", where,
+                      line, static_cast<unsigned char>(text[i])));
     }
     if (text[i] == '\n') ++line;
     i += length;

@@ -24,8 +24,7 @@ std::optional<std::vector<std::pair<std::string, std::string>>> read_from(const 
   std::vector<std::pair<std::string, std::string>> from;
   if (!node.is_table() || node.as_table()->empty()) {
     reader.fault(node,
-                 "from says which given arrives at which step: from = { output = "
-                 "\"d_output\" }");
+                 "from says which given arrives at which step: from = { output = \"d_output\" }");
     return {};
   }
   for (const auto& [step, given] : *node.as_table()) {

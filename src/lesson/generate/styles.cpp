@@ -131,8 +131,7 @@ constexpr StepProse llama_step_prose[] = {
 constinit const NewStyle classic_style{
     .title = "Attention by hand",
     .summary =
-        "Small whole numbers to work through with pencil and paper, chosen so that a slip "
-        "shows.",
+        "Small whole numbers to work through with pencil and paper, chosen so that a slip shows.",
     .sizes = sizes_of,
     .draw = draw,
     .penalty = penalty,
@@ -202,8 +201,7 @@ constinit const StepProse llama_words[llama_words_count] = {
      "Two projections start from here. The first is the gate, which will say how much to let "
      "through: for \"<own>\" it starts with {gate[<own>,1]}.",
      "The gate is {gate.shape}. LLaMA makes it about 2.7 times as wide as X; ours is small, so "
-     "that "
-     "there is less to do."},
+     "that there is less to do."},
     {"up",
      "The second, up, is what may come through: the same rows, another weight. For \"<own>\" it "
      "starts with {up[<own>,1]}.",
