@@ -333,14 +333,14 @@ PassReport pass_report(const CheckReport& report, const Trace& trace, bool is_ba
   bool undecided = false;
   for (const StepReport& step : report.steps) {
     if (!is_on_it(step.step)) continue;
-    ++way.submitted_count;
+    ++pass.submitted_count;
     undecided = undecided || step.cells.undecided > 0;
     complete = complete && step.cells.blank == 0;
     const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
-    if (bad && !way.first_wrong) way.first_wrong = step.step;
+    if (bad && !pass.first_wrong) pass.first_wrong = step.step;
   }
-  way.outcome = outcome_of(way.first_wrong, undecided, complete);
-  return way;
+  pass.outcome = outcome_of(pass.first_wrong, undecided, complete);
+  return pass;
 }
 
 }  // namespace

@@ -349,22 +349,22 @@ std::string conventions_text(const Comparison& comparison) {
   const auto add_note = [&](const std::string& what, const std::string& name) {
     if (what.empty()) return;
     const auto found = std::ranges::find(notes, what, [](const auto& one) { return one.first; });
-    if (found == told.end()) {
-      told.push_back({what, {sanitise(name)}});
+    if (found == notes.end()) {
+      notes.push_back({what, {sanitise(name)}});
     } else {
       found->second.push_back(sanitise(name));
     }
   };
   for (const ComparedStep& step : comparison.steps) {
     for (const ComparedMatrix* side : {step.actual, step.desired}) {
-      if (side != nullptr) tell(sanitise(side->layout), step.name);
+      if (side != nullptr) add_note(sanitise(side->layout), step.name);
     }
     if (step.judged && step.judged->accepted_convention != "convention.finite-mask") {
-      tell(step.judged->accepted_convention.value_or(""), step.name);
+      add_note(step.judged->accepted_convention.value_or(""), step.name);
     }
   }
   std::string text;
-  for (const auto& [what, names] : told)
+  for (const auto& [what, names] : notes)
     text += fmt::format("{}: {}\n", fmt::join(names, ", "), what);
   return text;
 }

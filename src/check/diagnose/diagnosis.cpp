@@ -237,7 +237,7 @@ Mismatch mismatch_of(const LearnerNode& node) {
     const double own = rule_of(submitted.precision).floor * std::abs(cell.value);
     mismatch.tolerance.push_back(std::max(node.units.tolerance(i), std::isfinite(own) ? own : 0));
     constexpr double hiding = -1000;  // what a program writes for -inf
-    const bool may_hide = node.step && node.step->operation->is_masked && cell.value <= hiding;
+    const bool may_hide = node.step && node.step->operation->masks_cells && cell.value <= hiding;
     mismatch.is_masked.push_back(node.submitted && (may_hide || node.own.values[i] == -infinity));
     const bool wrong = node.submitted ? node.verdicts[i] == Verdict::wrong : !cell.is_blank();
     mismatch.wrong.push_back(wrong && cell.bad_text == 0);  // no cause needed

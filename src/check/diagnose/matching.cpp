@@ -133,10 +133,10 @@ class Matcher {
   // Empty if the candidate matches fewer open cells than `at_least`, or contradicts more than
   // `most` others. An unexplained wrong cell is a contradiction only if `all` must be explained.
   // Open cells go first: most candidates match few of them and are then done.
-  std::optional<Match> match_of(std::size_t candidate, const OpenPart& part, std::size_t at_least,
+  std::optional<Match> match_of(std::size_t index, const OpenPart& part, std::size_t at_least,
                                 std::size_t most, bool all) const {
-    Match fit{.candidate = candidate, .part = part.cells};
-    const Candidate& candidate = candidates_[candidate];
+    Match fit{.candidate = index, .part = part.cells};
+    const Candidate& candidate = candidates_[index];
     std::size_t missed = 0;
     const std::size_t end = part.cells.end();
     for (auto i = std::ranges::lower_bound(open_cells_, part.cells.start);

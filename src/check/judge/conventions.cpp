@@ -198,7 +198,7 @@ bool keeps_columns(const Step& step) {
 }
 
 // Returns rotated queries and keys, and what keeps their columns, with the steps that rotated them.
-std::map<std::string, const Step*> rotated_steps(const Trace& trace) {
+std::map<std::string, const Step*> rotations(const Trace& trace) {
   std::map<std::string, const Step*> rotated;
   for (const Step& step : trace.steps) {
     if (step.operation == &rope_operation) rotated.emplace(step.name, &step);
@@ -223,13 +223,13 @@ NumeralCells with_columns_from(const NumeralCells& cells, const std::vector<std:
 
 std::vector<std::string> rotated_steps(const Trace& trace) {
   std::vector<std::string> names;
-  for (const auto& [name, rope] : rotated_steps(trace)) names.push_back(name);
+  for (const auto& [name, rope] : rotations(trace)) names.push_back(name);
   return names;
 }
 
 std::vector<std::string> accept_rope_layout(const Trace& trace,
                                             std::vector<SubmittedArray>& submitted) {
-  const std::map<std::string, const Step*> rotated = rotated_steps(trace);
+  const std::map<std::string, const Step*> rotated = rotations(trace);
   std::vector<std::string> names;
   for (SubmittedArray& matrix : submitted) {
     const auto found = rotated.find(matrix.name);
