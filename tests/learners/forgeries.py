@@ -40,6 +40,12 @@ def noise(share):
     return on_finite(lambda rng, x: x + share * x.std() * rng.normal(size=x.shape))
 
 
+def one_cell(_, x):
+    y = x.copy()
+    y[len(y) // 2] += x.std()
+    return y
+
+
 # Other numbers in place of right ones.
 FORGERIES = {
     "zeros": lambda rng, x: np.zeros_like(x),
@@ -50,6 +56,7 @@ FORGERIES = {
     "times 0.5": on_finite(lambda rng, x: 0.5 * x),
     "times 4": on_finite(lambda rng, x: 4 * x),
     "plus 1": on_finite(lambda rng, x: x + 1),
+    "one cell": on_finite(one_cell),
     "noise 1 %": noise(0.01), "noise 10 %": noise(0.1), "noise 50 %": noise(0.5),
 }
 
@@ -313,6 +320,7 @@ def tell(args, tally, work, case):
 
 
 def main():
+    np.seterr(invalid="ignore")  # -inf less -inf
     args = deep.arguments(__doc__, 9)
     tally = deep.Tally(COLUMNS)
     deep.run_models(args, tally, try_one)
