@@ -206,7 +206,7 @@ std::optional<std::string> convention_of(const Interpretation& interpretation,
       lesson.at(node.name).values != node.truth->values) {
     return "convention.alibi-shift";
   }
-  if (interpretation.rounded_constants.contains(node.name)) return "convention.rounded-constant";
+  if (!node.rounded_constant.empty()) return "convention.rounded-constant";
   const auto& units = interpretation.in_equivalent_units;
   if (node.submitted && std::ranges::find(units, node.name) != units.end()) {
     return std::string(interpretation.units);
@@ -293,10 +293,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, co
   report.unit = node.units.largest();
   report.tolerance = tolerance_used(node);
   report.accepted_convention = convention_of(interpretation, node, lesson);
-  if (const auto found = interpretation.rounded_constants.find(node.name);
-      found != interpretation.rounded_constants.end()) {
-    report.rounded_constant = found->second;
-  }
+  report.rounded_constant = node.rounded_constant;
   report.cells = counts_of(node.verdicts);
   report_undecided(interpretation, node, report);
   report.written = written_numbers(node);

@@ -31,9 +31,9 @@ struct CheckCommandOptions {
   bool json = false;
   bool no_answers = false;
   bool watch = false;
-  Grids grids = Grids::wrong_ones;
+  Detail detail = Detail::first_wrong;
   std::string summary;
-  double carried = 1;  ///< credit for a cell whose error is only carried over
+  CellShares shares;
 };
 
 std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const LoadedLesson& loaded) {
@@ -83,7 +83,7 @@ void print_lines(const std::vector<CheckedPath>& all, const Rubric& scheme) {
 }
 
 Rubric scheme_of(const CheckCommandOptions& options, const LoadedLesson& loaded) {
-  return {loaded.lesson, loaded.trace, options.carried};
+  return {loaded.lesson, loaded.trace, options.shares};
 }
 
 void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& options,
@@ -101,14 +101,14 @@ void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& o
     print(checked_text(*all.front().report, {.width = output.width,
                                              .colour = output.colour,
                                              .answers = answers,
-                                             .grids = options.grids,
+                                             .detail = options.detail,
                                              .lesson = loaded.lesson.asked}));
   }
 }
 
 int status_of(const std::vector<CheckedPath>& all) {
   const auto is_wrong = [](const CheckedPath& one) {
-    return one.report && one.report->outcome == Outcome::wrong;
+    return one.report->outcome == Outcome::wrong || one.report->outcome == Outcome::undecided;
   };
   if (!std::all_of(all.begin(), all.end(), [](const CheckedPath& one) { return one.report; })) {
     return 2;
@@ -166,6 +166,8 @@ LoadedLesson loaded_for(const CheckCommandOptions& options) {
     if (now == seen) continue;
     seen = now;
     print(is_screen ? "\033[H\033[2J" : "");
+    finish_output();
+    print_error("(checking again at each save; Ctrl-C ends)\n");
     try {
       const LoadedLesson loaded = loaded_for(options);
       print_all(check_all(options, loaded), options, loaded, common);
@@ -173,7 +175,6 @@ LoadedLesson loaded_for(const CheckCommandOptions& options) {
       print_error(fmt::format("qkv: {}\n", sanitise(error.what())));
     }
     finish_output();
-    print_error("(checking again at the next save; Ctrl-C ends)\n\n");
   }
 }
 
@@ -200,15 +201,17 @@ std::function<int()> set_up_check(OptionList& app, const CommonOptions& common) 
   app.add_flag("--no-answers", options->no_answers, "Which cells and why, never the right value");
   app.add_flag("--watch", options->watch, "Check again at every save");
   app.add_flag_callback(
-      "--all", [options] { options->grids = Grids::all; },
-      "Every matrix cell by cell, not only those with a wrong cell");
+      "--all", [options] { options->detail = Detail::all; },
+      "Every step and matrix, not only the first wrong one");
   Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
   app.add_option(
          "--summary", options->summary, one_of("FORMAT", {"csv"}),
          "A table of many submissions, csv: a row each, with its marks and those of every step")
       ->excludes(json);
-  app.add_option("--carried", options->carried, fraction_value(),
-                 "What a cell earns that only carries an earlier mistake on: 1, or a part of it");
+  app.add_option("--carried", options->shares.carried, fraction_value(),
+                 "What a cell earns that follows from an earlier mistake: 1, or a part of it");
+  app.add_option("--unexplained", options->shares.unexplained, fraction_value(),
+                 "What a cell earns that depends on a step whose mistake is unknown: 0, or a part");
   return [options, &common] { return run(*options, common); };
 }
 

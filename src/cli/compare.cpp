@@ -32,6 +32,9 @@ struct CompareOptions {
   std::vector<std::string> tolerances;  ///< of steps: "h*.scores=1e-4"
   std::optional<std::string> require;
   std::optional<std::size_t> batch;
+  bool columns = false;  ///< accept tokens as columns
+  bool strict = false;
+  bool all = false;
   bool json = false;
 };
 
@@ -175,6 +178,15 @@ Required required_of(const CompareOptions& options) {
   return required;
 }
 
+// A step in a coarser type than the rest of the program's is a difference.
+void refuse_coarser_types(bool both_whole, Comparison& comparison) {
+  const std::vector<std::string_view> types = coarser_types(comparison);
+  for (std::size_t k = 0; k < types.size(); ++k) {
+    if (!types[k].empty()) comparison.steps[k].agreement = Agreement::differs;
+  }
+  comparison.first = first_difference(comparison, both_whole);
+}
+
 int run(const CompareOptions& options, const CommonOptions& common) {
   refuse_unused_changes(options);
   Sides sides = read_sides(options);
@@ -182,16 +194,19 @@ int run(const CompareOptions& options, const CommonOptions& common) {
   Comparison comparison = compare(sides.actual, sides.desired, tolerance);
   if (sides.lesson) {
     ComparedSide& program = sides.actual.is_lesson ? sides.desired : sides.actual;
-    judge_program(sides.lesson->lesson, sides.lesson->trace, program, tolerance, comparison);
+    judge_program(sides.lesson->lesson, sides.lesson->trace, program, tolerance, comparison,
+                  {.allow_columns = options.columns});
+    if (options.strict) refuse_coarser_types(program.whole, comparison);
   }
   require(required_of(options), reference_side(sides.actual, sides.desired), comparison);
   for (const ComparedSide* side : {&sides.actual, &sides.desired}) print_notes(*side);
   if (options.json) {
     print(sanitise_json(compared_json(comparison, sides.actual, sides.desired)));
   } else {
-    print(compared_text(
-        comparison, sides.actual, sides.desired,
-        {.width = output_terminal(common.colour).width, .check_command = check_command(options)}));
+    print(compared_text(comparison, sides.actual, sides.desired,
+                        {.width = output_terminal(common.colour).width,
+                         .all = options.all,
+                         .check_command = check_command(options)}));
   }
   return comparison.same() ? 0 : 1;
 }
@@ -253,6 +268,9 @@ std::function<int()> set_up_compare(OptionList& app, const CommonOptions& common
   app.add_option("--set", options->lesson.changes.set, {.name = "CELL=VALUE"},
                  "Another value for a given's cell of the lessons");
   add_model_options(app, options->lesson);
+  app.add_flag("--columns", options->columns, "Accept a dump whose tokens are the other axis");
+  app.add_flag("--strict", options->strict, "A step in a coarser type than the rest differs");
+  app.add_flag("--all", options->all, "Also list what only one side has");
   app.add_flag("--json", options->json, "As JSON, for programs");
   return [options, &common] { return run(*options, common); };
 }

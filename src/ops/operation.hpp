@@ -93,7 +93,8 @@ inline constexpr Evidence masking_evidence{.zeros = true, .infinities = true};
 /// its results: empty if it is impossible with these shapes, several if it has variants.
 struct Mistake {
   std::string_view id;    ///< "scale.skipped"
-  std::string_view says;  ///< "The scores were not divided by √d_k."
+  /// "The scores were not divided by √d_k."; {0}, {1} are operands, {formula} is the step's own.
+  std::string_view says;
   std::string_view hint;  ///< what to look at again
   std::vector<Tensor> (*compute)(const StepView& step) = nullptr;
   Evidence evidence = {};

@@ -1,9 +1,12 @@
 #include "verdicts/checked.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <ranges>
 #include <stdexcept>
 
 #include "exposition/arithmetic.hpp"
@@ -39,40 +42,47 @@ std::string measure_text(const StepReport& step) {
   throw std::logic_error("a tolerance goes by nothing known");
 }
 
-/// Describes the tolerance of a step and its reason: "you wrote 3 decimals: a cell is right within
-/// 0.001".
-std::string tolerance_text(const StepReport& step) {
-  const std::string how = measure_text(step);
+using Steps = std::vector<const StepReport*>;
+
+// The largest of some steps' numbers: "0.9", or "0.9 at most" if they differ.
+std::string amount_text(const Steps& steps, const std::function<double(const StepReport&)>& of) {
+  const auto [least, most] = std::ranges::minmax(
+      steps | std::views::transform([&](const StepReport* step) { return of(*step); }));
+  const auto text = [](double x) {
+    return x >= 10 && x < 1e6 ? fmt::format("{:.0f}", x) : fmt::format("{:.2g}", x);
+  };
+  return text(most) + (text(least) == text(most) ? "" : " at most");
+}
+
+// Describes the tolerance of steps with the same basis, and its reason: "you wrote 3 decimals: a
+// cell is right within 0.001".
+std::string tolerance_text(const Steps& steps) {
+  const StepReport& step = *steps.front();
+  const std::string unit = amount_text(steps, [](const StepReport& one) { return one.unit; });
+  const std::string used = amount_text(steps, [](const StepReport& one) { return one.tolerance; });
+  std::string text = measure_text(step) + ": a cell is right ";
   if (step.basis == ToleranceBasis::whole || step.basis == ToleranceBasis::copied) {
-    return how + ": a cell is right if it is exact";
+    text += "if it is exact";
+  } else if (step.basis == ToleranceBasis::exponents) {
+    text += fmt::format("within one in its last digit, {}{}", unit,
+                        unit.ends_with("most") ? "" : " at most");
+  } else {
+    text += "within " + unit;
   }
-  const std::string unit = fmt::format("{:.2g}", step.unit);
-  if (step.basis == ToleranceBasis::exponents) {
-    return fmt::format("{}: a cell is right within one in its last digit, {} at most", how, unit);
-  }
-  return fmt::format("{}: a cell is right within {}", how, unit);
+  return used == unit ? text : text + "; with the rounding of earlier steps, within " + used;
 }
 
 // Limits for the arithmetic of a wrong cell.
 constexpr std::size_t max_arithmetic_lines = 6;
 constexpr std::size_t arithmetic_width = 100;
 
+// True if a matrix of the step has a cell with such a verdict.
 bool has(const StepReport& step, std::size_t index, Verdict from, Verdict to) {
   const std::size_t size = step.written.rows() * step.written.columns();
   for (std::size_t i = index * size; i < (index + 1) * size; ++i) {
     if (step.verdicts[i] >= from && step.verdicts[i] <= to) return true;
   }
   return false;
-}
-
-std::string grids(const StepReport& step, const Trace& own, const CheckStyle& style) {
-  std::string text;
-  for (std::size_t m = 0; m < step.written.matrices(); ++m) {
-    if (!has(step, m, Verdict::rounding, Verdict::wrong)) continue;
-    if (step.written.matrices() > 1) text += "    " + matrix_name(step.written, m) + "\n";
-    text += marked_grid(step, own, m, style);
-  }
-  return text;
 }
 
 std::string paragraph(const std::string& text, const CheckStyle& style, std::size_t indent = 4) {
@@ -84,33 +94,28 @@ std::string paragraph(const std::string& text, const CheckStyle& style, std::siz
   return result;
 }
 
+// Describes the accepted convention of a step.
 std::string convention_text(const StepReport& step, TokenLayout lesson) {
-  const std::string_view id = *step.accepted_convention;
-  if (id == "convention.columns") {
-    return fmt::format("Your tokens are {}: taken as they are.",
-                       lesson == TokenLayout::rows ? "columns" : "rows");
-  }
-  if (id == "convention.finite-mask") return "A very low number stands for -inf: taken as it is.";
-  if (id == "convention.heads-inside") {
-    return "The heads stand inside or side by side: taken as they are.";
-  }
-  if (id == "convention.alibi-shift") {
-    return "ALiBi's distances are counted from an end of the keys: taken as they are, since a row "
-           "that is off by one number has the same weights.";
-  }
-  if (id == "convention.rope-layout") {
-    return "The columns stand in the order of the other pairing, in queries and keys alike: taken "
-           "as they are.";
-  }
-  if (id == "convention.lse-base") return "Its logarithms are those to base 2: taken as they are.";
-  if (id == "convention.reduction") {
-    return "The loss is added up where the mean is due, or the reverse: taken as it is, with the "
-           "gradients that follow it.";
-  }
+  constexpr std::pair<std::string_view, std::string_view> texts[] = {
+      {"convention.finite-mask", "A very low number stands for -inf"},
+      {"convention.heads-inside", "The heads are the middle axis, or side by side"},
+      {"convention.alibi-shift",
+       "ALiBi's distances are counted from an end of the keys, which gives the same weights"},
+      {"convention.rope-layout",
+       "The columns are in the order of the other pairing, in queries and keys alike"},
+      {"convention.lse-base", "The logarithms have base 2"},
+      {"convention.reduction",
+       "The loss is a sum where the mean is expected, or the reverse, and the gradients follow it"},
+      {"convention.scaled-queries", "The queries were scaled before the product"},
+  };
+  const std::string& id = *step.accepted_convention;
   if (id == "convention.rounded-constant") {
     return fmt::format("You took {}; one more digit would have done.", step.rounded_constant);
   }
-  return "The queries were scaled before the product: taken as it is.";
+  std::string_view says = "Your tokens are columns";
+  if (lesson == TokenLayout::columns) says = "Your tokens are rows";
+  for (const auto& [one, text] : texts) says = one == id ? text : says;
+  return fmt::format("{}: accepted.", says);
 }
 
 std::string extent_text(std::string_view thing, const IndexRange& extent) {
@@ -157,17 +162,36 @@ std::string region_text(const StepReport& step, const Trace& own, const CheckSty
                    style);
 }
 
+// True if the mistakes explain the same cells, so that only one of them was made.
+bool are_alternatives(const StepReport& step) {
+  const std::size_t cells = step.mistakes.front().cells;
+  return step.mistakes.size() > 1 && 2 * cells > step.cells.wrong &&
+         std::ranges::all_of(step.mistakes,
+                             [&](const Diagnosis& one) { return one.cells == cells; });
+}
+
 std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
   if (step.mistakes.empty()) {
     return paragraph("No known mistake makes these numbers.", style);
   }
-  std::string text;
   const bool unsure = std::ranges::any_of(step.mistakes, [](const auto& one) { return !one.sure; });
-  if (unsure) text += paragraph("Few cells speak; it could be any of these:", style);
+  const std::string_view lead = unsure ? "Too few cells to be sure. It could be: " : "";
+  std::string text;
+  if (are_alternatives(step)) {
+    for (const Diagnosis& mistake : step.mistakes) {
+      std::string_view says = mistake.says;
+      if (says.ends_with('.')) says.remove_suffix(1);
+      text += fmt::format("{}{} ({})", text.empty() ? lead : "; or: ", says, mistake.id);
+    }
+    return paragraph(fmt::format("{}. Each explains {} of {}.", text, step.mistakes.front().cells,
+                                 step.cells.wrong),
+                     style);
+  }
   for (const Diagnosis& mistake : step.mistakes) {
-    text += paragraph(fmt::format("{} {} ({}; explains {} of {})", mistake.says, mistake.hint,
-                                  mistake.id, mistake.cells, step.cells.wrong),
-                      style);
+    text += paragraph(
+        fmt::format("{}{} {} ({}; explains {} of {})", text.empty() ? lead : "", mistake.says,
+                    mistake.hint, mistake.id, mistake.cells, step.cells.wrong),
+        style);
   }
   return text;
 }
@@ -222,52 +246,210 @@ std::string shape_error_text(const StepReport& step, TokenLayout token_layout,
   return text + (step.mistakes.empty() ? "" : mistakes_text(step, style));
 }
 
+// Returns the report of a step without its numbers.
 std::string step_text(const StepReport& step, const CheckReport& report, const CheckStyle& style) {
-  std::string text = fmt::format(
-      "  {} {}: {}", verdict_sign(step.verdict == Verdict::shape ? Verdict::wrong : step.verdict),
-      sanitise(step.step), verdict_name(step.verdict));
+  std::string text = fmt::format("  {} {}: {}", verdict_sign(step.verdict), sanitise(step.step),
+                                 verdict_name(step.verdict));
   if (step.verdict == Verdict::shape) {
     return text + shape_error_text(step, report.own.token_layout, style);
   }
-  if (step.verdict == Verdict::blank) return text + "\n";
-  const std::string by = fmt::format("({})", tolerance_text(step));
-  text += width(text) + 1 + width(by) > style.width ? "\n" + paragraph(by, style) : " " + by + "\n";
-  if (step.cells.blank > 0) {
-    text += paragraph(fmt::format("Still blank: {} of {}.", step.cells.blank,
-                                  pluralise(step.verdicts.size(), "cell")),
-                      style);
+  text += "\n";
+  if (style.detail == Detail::all && step.verdict != Verdict::blank) {
+    text += paragraph(fmt::format("({})", tolerance_text({&step})), style);
   }
-  if (step.verdict == Verdict::correct) return text;
   if (step.first) {  // the mistake comes first: the grids may be long
     text += first_wrong_text(step, report.own, style) + region_text(step, report.own, style) +
             mistakes_text(step, style);
   }
-  if (step.verdict == Verdict::wrong || style.grids == Grids::all) {
-    text += grids(step, report.own, style);
+  return text;
+}
+
+std::string pass_text(std::string_view name, const PassReport& report) {
+  std::string says = report.outcome == Outcome::correct     ? "right"
+                     : report.outcome == Outcome::undecided ? "undecided"
+                                                            : "right as far as submitted";
+  if (report.first_wrong) says = "wrong, first in " + sanitise(*report.first_wrong);
+  if (report.handed_in == 0) says = "nothing was submitted";
+  return fmt::format("{}: {}.", name, says);
+}
+
+std::string passes_text(const PassReports& passes, const CheckStyle& style) {
+  return paragraph(
+      pass_text("Forward pass", passes.forward) + " " + pass_text("Gradients", passes.backward),
+      style, 2);
+}
+
+// Lists names on one line; names beyond it are counted.
+std::string names_line(std::string text, const std::vector<std::string>& names,
+                       std::size_t columns) {
+  const std::string all = text + sanitise(fmt::format("{}", fmt::join(names, ", ")));
+  if (width(all) <= columns) return all;
+  constexpr std::size_t count_width = 14;  // " and 1000 more"
+  std::size_t shown = 0;
+  while (shown == 0 || width(text) + 2 + width(sanitise(names[shown])) + count_width <= columns) {
+    text += (shown > 0 ? ", " : "") + sanitise(names[shown]);
+    if (++shown == names.size()) return text;
   }
-  if (step.cells.carried > 0) {
+  return fmt::format("{} and {} more", text, names.size() - shown);
+}
+
+std::vector<std::string> names_of(const Steps& steps) {
+  std::vector<std::string> names;
+  for (const StepReport* step : steps) names.push_back(step->step);
+  return names;
+}
+
+// Puts steps with an equal key together, in the order of the first of each.
+template <class Key>
+std::vector<Steps> grouped(const Steps& steps, const Key& key) {
+  std::vector<Steps> groups;
+  for (const StepReport* step : steps) {
+    auto group = std::ranges::find_if(
+        groups, [&](const Steps& one) { return key(*one.front()) == key(*step); });
+    if (group == groups.end()) group = groups.emplace(group);
+    group->push_back(step);
+  }
+  return groups;
+}
+
+template <class Predicate>
+Steps steps_that(const CheckReport& report, const Predicate& predicate) {
+  Steps steps;
+  for (const StepReport& step : report.steps) {
+    if (predicate(step)) steps.push_back(&step);
+  }
+  return steps;
+}
+
+// States each tolerance once, with the steps that it holds for if there are several.
+std::string tolerances_text(const CheckReport& report, const CheckStyle& style) {
+  std::string text;
+  const auto groups = grouped(
+      steps_that(report,
+                 [](const StepReport& step) { return step.cells.blank < step.verdicts.size(); }),
+      measure_text);
+  for (const Steps& steps : groups) {
+    const std::string says = tolerance_text(steps);
+    const std::size_t room = std::max(width(says) + 30, style.width - 3);
     text += paragraph(
-        fmt::format("{} only follow{} from an earlier slip: mend that one, and work "
-                    "{} again.",
-                    pluralise(step.cells.carried, "cell"), step.cells.carried == 1 ? "s" : "",
-                    step.cells.carried == 1 ? "it" : "them"),
-        style);
+        groups.size() == 1 ? says : names_line(says + " (", names_of(steps), room) + ")", style, 2);
   }
   return text;
 }
 
-std::string pass_text(std::string_view pass, std::string_view things, const PassReport& report) {
-  if (report.handed_in == 0) return fmt::format("The way {}: no {} handed in.", pass, things);
-  if (report.first_wrong) {
-    return fmt::format("The way {}: wrong, first in {}.", pass, *report.first_wrong);
-  }
-  const bool is_all = report.outcome == Outcome::correct;
-  return fmt::format("The way {}: {}.", pass, is_all ? "right" : "right as far as it is there");
+// Lists names under a title: all of them, or as many as fit one line.
+std::string list(const std::string& title, const std::vector<std::string>& names,
+                 const CheckStyle& style) {
+  if (names.empty()) return {};
+  const std::size_t columns =
+      style.detail == Detail::all ? std::string::npos : std::min(style.width, arithmetic_width) - 2;
+  return paragraph(names_line(title + ": ", names, columns), style, 2);
 }
 
-std::string passes_text(const PassReports& passes) {
-  return pass_text("there", "step was", passes.forward) + " " +
-         pass_text("back", "gradient was", passes.backward);
+std::string verdict_line(const CheckReport& report, Verdict verdict, std::string_view says,
+                         const CheckStyle& style) {
+  const Steps steps =
+      steps_that(report, [&](const StepReport& step) { return step.verdict == verdict; });
+  return list(fmt::format("{} {}", verdict_sign(verdict), says), names_of(steps), style);
+}
+
+std::string conventions_text(const CheckReport& report, const CheckStyle& style) {
+  std::string text;
+  const auto says = [&](const StepReport& step) {
+    return convention_text(step, report.own.token_layout);
+  };
+  const auto is_accepted = [](const StepReport& step) {
+    return step.accepted_convention.has_value();
+  };
+  for (const Steps& steps : grouped(steps_that(report, is_accepted), says)) {
+    const std::string start = says(*steps.front()) + " (";
+    text += paragraph(names_line(start, names_of(steps), width(start) + 50) + ")", style, 2);
+  }
+  return text;
+}
+
+// Returns what is neither right nor wrong: undecided, carried and blank steps, conventions, and
+// what is missing.
+std::string others_text(const CheckReport& report, const CheckStyle& style) {
+  std::string text = undecided_text(undecided_steps(report), "Submit", style);
+  const std::string carried = verdict_line(report, Verdict::carried, "carried", style);
+  if (!carried.empty()) {
+    text +=
+        carried +
+        paragraph("These follow from an earlier mistake: correct it, then calculate them again.",
+                  style);
+  }
+  std::vector<std::string> blank;
+  for (const StepReport& step : report.steps) {
+    if (step.cells.blank == 0) continue;
+    blank.push_back(fmt::format("{} of {} of {}", step.cells.blank,
+                                pluralise(step.verdicts.size(), "cell"), step.step));
+  }
+  return text + list("· still blank", blank, style) + conventions_text(report, style) +
+         list("Not submitted", report.missing, style);
+}
+
+// The verdict in one sentence, with the first slip and its mistake.
+std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
+  std::string text =
+      fmt::format("{}: {}", sanitise(report.submission), outcome_name(report.outcome));
+  if (report.first_wrong) {
+    const StepReport& step =
+        *std::ranges::find(report.steps, *report.first_wrong, &StepReport::step);
+    text += fmt::format("; the first slip is in {}", sanitise(step.step));
+    if (report.own.find_step(step.step) == nullptr) {
+      text += ", which is not the lesson's given";
+    } else if (step.mistakes.empty()) {
+      text += step.verdict == Verdict::shape ? ", which has another shape"
+                                             : "; no known mistake makes these numbers";
+    } else if (are_alternatives(step)) {
+      std::vector<std::string> ids;
+      for (const Diagnosis& one : step.mistakes) ids.emplace_back(one.id);
+      text += names_line(", which could be ", ids, 60);
+    } else {
+      text += fmt::format(" ({}): {}", step.mistakes.front().id, step.mistakes.front().says);
+    }
+  } else if (report.outcome == Outcome::undecided) {
+    text += "; nothing is wrong, but rounding alone could have made these numbers";
+  } else if (report.outcome == Outcome::incomplete) {
+    text += "; nothing is wrong so far";
+  }
+  text = paragraph(text, style, 0);
+  if (!style.colour) return text;
+  constexpr std::string_view colours[] = {"32", "31", "33", "32"};  // of the outcomes
+  text.pop_back();
+  return fmt::format("\x1b[{}m{}\x1b[0m\n", colours[static_cast<std::size_t>(report.outcome)],
+                     text);
+}
+
+// The wrong steps, with the cells of the first wrong matrix; or all steps with their cells. `lines`
+// are those of the other texts on the screen.
+std::string steps_text(const CheckReport& report, const CheckStyle& style, std::ptrdiff_t lines) {
+  constexpr std::ptrdiff_t screen = 22;  // of 24 lines; the command and the prompt have one each
+  constexpr std::ptrdiff_t around = 3;   // the column labels, what is left out, the legend
+  const bool all = style.detail == Detail::all;
+  std::vector<std::string> texts;
+  for (const StepReport& step : report.steps) {
+    const bool is_wrong = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
+    texts.push_back(all || is_wrong ? step_text(step, report, style) : "");
+    lines += std::ranges::count(texts.back(), '\n');
+  }
+  const std::ptrdiff_t rows = all ? 24 : std::max<std::ptrdiff_t>(4, screen - around - lines);
+  std::string text;
+  std::size_t matrices = 0;
+  for (std::size_t k = 0; k < texts.size(); ++k) {
+    const StepReport& step = report.steps[k];
+    text += texts[k];
+    std::string cells;
+    for (std::size_t m = 0; m < step.written.matrices() && !step.verdicts.empty(); ++m) {
+      if (!has(step, m, all ? Verdict::rounding : Verdict::wrong, Verdict::wrong)) continue;
+      if (++matrices > 1 && !all) continue;
+      if (step.written.matrices() > 1) cells += "    " + matrix_name(step.written, m) + "\n";
+      cells += marked_grid(step, report.own, m, style, static_cast<std::size_t>(rows));
+    }
+    text += cells.empty() ? "" : cells + verdict_legend(step, style);
+  }
+  return text + (matrices > 1 && !all ? "  (--all shows the other wrong matrices.)\n" : "");
 }
 
 }  // namespace
@@ -290,24 +472,45 @@ std::string checked_arithmetic(const Trace& own, const StepReport& step, std::si
 }
 
 std::string checked_text(const CheckReport& report, const CheckStyle& style) {
-  std::string text =
-      fmt::format("{}: {}", sanitise(report.submission), outcome_name(report.outcome));
-  if (report.first_wrong) text += fmt::format("; the first slip is in {}", *report.first_wrong);
-  text += "\n";
-  if (report.passes) text += paragraph(passes_text(*report.passes), style, 2);
-  std::optional<std::string> named;  // each convention is explained once
-  for (const StepReport& step : report.steps) {
-    text += step_text(step, report, style);
-    if (step.accepted_convention && step.accepted_convention != named) {
-      text += paragraph(convention_text(step, report.own.token_layout), style);
-      named = step.accepted_convention;
+  const std::string passes = report.passes ? passes_text(*report.passes, style) : "";
+  const std::string end = others_text(report, style) + passes + verdict_text(report, style);
+  if (style.detail == Detail::all) return steps_text(report, style, 0) + end;
+  const std::string start =
+      tolerances_text(report, style) + verdict_line(report, Verdict::correct, "right", style) +
+      verdict_line(report, Verdict::rounding, "right except for rounding", style);
+  return start + steps_text(report, style, std::ranges::count(start + end, '\n')) + end;
+}
+
+std::vector<const StepReport*> undecided_steps(const CheckReport& report) {
+  return steps_that(report, [](const StepReport& step) { return step.cells.undecided > 0; });
+}
+
+std::string room_text(const std::vector<const StepReport*>& steps) {
+  return "rounding alone may move these cells by " + amount_text(steps, [](const StepReport& step) {
+           return step.room.value_or(step.tolerance);
+         });
+}
+
+std::string undecided_text(const std::vector<const StepReport*>& steps, std::string_view verb,
+                           const CheckStyle& style) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  Steps others;
+  std::size_t shown = 0;
+  for (const Steps& group : grouped(steps, [](const StepReport& one) { return one.decided_by; })) {
+    if (++shown > most && style.detail != Detail::all) {
+      others.insert(others.end(), group.begin(), group.end());
+      continue;
     }
+    std::vector<std::string> by = group.front()->decided_by;
+    for (std::string& name : by) name = sanitise(name);
+    const std::string deciding =
+        by.empty() ? "More decimals would decide."
+                   : fmt::format("{} {} to decide.", verb, fmt::join(by, " and "));
+    text += list("? undecided", names_of(group), style) +
+            paragraph(fmt::format("Undecided: {}. {}", room_text(group), deciding), style);
   }
-  if (!report.missing.empty()) {
-    text += paragraph(fmt::format("Not handed in: {}", fmt::join(report.missing, ", ")), style, 2);
-  }
-  if (report.outcome != Outcome::correct) text += verdict_legend(style);
-  return text;
+  return text + list("? undecided, too", names_of(others), style);
 }
 
 std::string checked_causes(const Trace& own, const StepReport& step, const CheckStyle& style) {

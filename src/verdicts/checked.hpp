@@ -20,14 +20,14 @@ enum class Answers { shown, kept };
 inline constexpr std::string_view only_the_shape_text =
     "The numbers and their order are right: only the shape is not.";
 
-/// Which matrices are shown cell by cell.
-enum class Grids { wrong_ones, all };
+/// Which steps are reported in full: the first wrong matrix, or each step with its numbers.
+enum class Detail { first_wrong, all };
 
 struct CheckStyle {
   std::size_t width = 80;
   bool colour = false;
   Answers answers = Answers::shown;
-  Grids grids = Grids::wrong_ones;
+  Detail detail = Detail::first_wrong;
   std::string lesson = {};  ///< as `qkv explain` takes it; empty: no `explain` hints
 };
 
@@ -38,8 +38,9 @@ struct CheckedPath {
   std::string failure;                ///< the reason
 };
 
-/// Returns the report for the learner, step by step. It marks the cells of wrong matrices, shows
-/// the arithmetic of the first wrong cell, names the mistake and what only follows from it.
+/// Returns the report for the learner. It lists the steps by verdict, shows the arithmetic of the
+/// first wrong cell and the cells of the first wrong matrix, and ends with the verdict in one
+/// sentence. A report of one mistake fits a screen of 24 lines.
 std::string checked_text(const CheckReport& report, const CheckStyle& style);
 
 /// Returns the arithmetic of a step's first wrong cell from the learner's numbers: "0.21 / √2 =
@@ -48,6 +49,17 @@ std::string checked_arithmetic(const Trace& own, const StepReport& step, std::si
 
 /// Returns where the wrong cells of a step are, and the mistakes that explain them, one per line.
 std::string checked_causes(const Trace& own, const StepReport& step, const CheckStyle& style);
+
+/// Returns the steps with undecided cells, in the lesson's order.
+std::vector<const StepReport*> undecided_steps(const CheckReport& report);
+
+/// Describes how far rounding alone may move the undecided cells of some steps.
+std::string room_text(const std::vector<const StepReport*>& steps);
+
+/// Describes the undecided cells of some steps, and what would decide them. `verb` is what the
+/// reader does: "Submit".
+std::string undecided_text(const std::vector<const StepReport*>& steps, std::string_view verb,
+                           const CheckStyle& style);
 
 /// Returns the reports in the format of schemas/check.schema.json: an object, or a list of several.
 std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& lesson,
@@ -63,17 +75,17 @@ std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& schem
 /// Returns a learner's number nearly as written: with the decimals of its matrix.
 std::string learner_number(double value, int digits);
 
-/// Returns the mark of a verdict: ✓ ≈ → ✗ ·
+/// Returns the mark of a verdict: ✓ ≈ → ? ✗ ·
 std::string_view verdict_sign(Verdict verdict);
 
-/// Returns the meaning of the marks behind the numbers, on one or more lines.
-std::string verdict_legend(const CheckStyle& style);
+/// Returns the meaning of the marks behind a step's numbers, on one or more lines.
+std::string verdict_legend(const StepReport& step, const CheckStyle& style);
 
 /// Returns one matrix of a step with the learner's numbers and a mark behind each. If it is too
-/// large for the screen, lines with errors come first, and a note says what is left out. `own` is
-/// the lesson with the learner's numbers.
+/// large for the screen or has more than `max_rows`, lines with errors come first, and a note says
+/// what is left out. `own` is the lesson with the learner's numbers.
 std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
-                        const CheckStyle& style);
+                        const CheckStyle& style, std::size_t max_rows = 24);
 
 /// Returns a number as JSON; infinities and NaN are the strings "inf", "-inf" and "nan".
 nlohmann::ordered_json json_number(double value);

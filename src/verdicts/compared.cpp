@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "check/tolerance/precision.hpp"
@@ -20,8 +21,9 @@ namespace {
 constexpr SamenessLabel words[] = {
     {Agreement::identical, "identical", "identical"},
     {Agreement::close, "close", "within tolerance"},
-    {Agreement::follows, "carried", "carried on"},
+    {Agreement::follows, "carried", "follows from an earlier difference"},
     {Agreement::differs, "differs", "DIFFERS"},
+    {Agreement::undecided, "undecided", "UNDECIDED"},
     {Agreement::other_shape, "shape", "OTHER SHAPE"},
     {Agreement::only_actual, "only_actual", "only in ACTUAL"},
     {Agreement::only_desired, "only_desired", "only in DESIRED"},
@@ -36,9 +38,25 @@ const SamenessLabel& sameness_label(Agreement agreement) {
 
 bool has_compared_numbers(const ComparedStep& step) { return step.difference.elements > 0; }
 
-bool is_unmatched_given(const ComparedStep& step) {
-  const ComparedMatrix* alone = step.actual == nullptr ? step.desired : step.actual;
-  return !has_compared_numbers(step) && step.agreement != Agreement::other_shape && alone->is_given;
+std::vector<std::string_view> coarser_types(const Comparison& comparison) {
+  using Type = std::pair<ToleranceBasis, std::string_view>;
+  constexpr Type types[] = {{ToleranceBasis::float64, "float64"},
+                            {ToleranceBasis::float32, "float32"},
+                            {ToleranceBasis::float16, "float16"},
+                            {ToleranceBasis::bfloat16, "bfloat16"}};
+  std::vector<std::string_view> names;
+  std::ptrdiff_t counts[std::size(types)] = {};
+  for (const ComparedStep& step : comparison.steps) {
+    const auto* type = std::ranges::find(
+        types, step.judged ? step.judged->basis : ToleranceBasis::decimals, &Type::first);
+    names.push_back(type == std::end(types) ? "" : type->second);
+    if (type != std::end(types)) ++counts[type - types];
+  }
+  const auto* usual = std::ranges::max_element(counts);  // the finest of those that are as many
+  for (const Type* type = types; type <= types + (usual - counts); ++type) {
+    std::ranges::replace(names, type->second, std::string_view());
+  }
+  return names;
 }
 
 const Tensor& best_labelled_tensor(const ComparedStep& step) {
@@ -79,7 +97,9 @@ Coverage coverage_of(const Comparison& comparison, const ComparedSide& actual) {
     if (!is_missing(step.agreement)) {
       ++coverage.compared;
     } else if ((step.agreement == Agreement::only_actual) == ours_is_actual) {
-      if (!is_unmatched_given(step)) coverage.missing.push_back(step.name);
+      // The arrays of a run may lack a model's weights, which are hundreds of givens.
+      const bool is_given = (step.actual != nullptr ? step.actual : step.desired)->is_given;
+      if (!is_given) coverage.missing.push_back(step.name);
     } else {
       coverage.unknown.push_back(step.name);
     }
@@ -102,8 +122,8 @@ std::string judged_tolerance(const Comparison& comparison) {
   }
   if (largest == 0) return {};
   return fmt::format(
-      "Tolerance: each step's own, as qkv check has it for such numbers, {:.2g} at most; what "
-      "follows from the program's own numbers before it is right\n",
+      "Tolerance: each step's own, as in qkv check, {:.2g} at most; numbers that follow from the "
+      "program's own earlier numbers are right\n",
       largest);
 }
 
@@ -196,19 +216,15 @@ std::string nan_text(const Difference& difference) {
                      difference.nan_mismatched);
 }
 
-// Counts the unmatched givens, unless one of them is the first difference.
-std::size_t unmatched_givens(const Comparison& comparison) {
-  return comparison.first && is_unmatched_given(comparison.steps[*comparison.first])
-             ? 0
-             : static_cast<std::size_t>(
-                   std::ranges::count_if(comparison.steps, is_unmatched_given));
-}
-
-std::string table_text(const Comparison& comparison) {
+std::string table_text(const Comparison& comparison, bool all) {
   std::vector<std::vector<std::string>> rows = {{"step", "shape", "max abs", "max rel", ""}};
-  const std::size_t spared = unmatched_givens(comparison);
+  std::size_t spared = 0;
   for (const ComparedStep& step : comparison.steps) {
-    if (spared > 0 && is_unmatched_given(step)) continue;
+    const bool is_first = comparison.first && &step == &comparison.steps[*comparison.first];
+    if (is_missing(step.agreement) && !all && !is_first) {
+      ++spared;
+      continue;
+    }
     rows.push_back({sanitise(step.name), shape_of(step),
                     largest_text(step, step.difference.largest_absolute),
                     largest_text(step, step.difference.largest_relative),
@@ -231,8 +247,8 @@ std::string table_text(const Comparison& comparison) {
     text += line + "\n";
   }
   if (spared == 0) return text;
-  return text + fmt::format("and {} given{} that only one of the two has\n", spared,
-                            spared == 1 ? "" : "s");
+  return text + fmt::format("and {} that only one side has (--all lists {})\n", spared,
+                            spared == 1 ? "it" : "them");
 }
 
 // The first difference may be harmless: rounding, or another layout of the right numbers. Then this
@@ -285,7 +301,8 @@ std::string shape_hint(const ComparedStep& step) {
   if (turned.size() < 2) return {};
   std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
   if (turned != step.desired->tensor.shape()) return {};
-  return "One is the shape of the other's transpose.\n";
+  return fmt::format("One has the shape of the other's transpose{}.\n",
+                     step.judged ? "; --columns accepts tokens as columns" : "");
 }
 
 std::string numbers_text(const ComparedStep& step) {
@@ -319,9 +336,10 @@ std::string first_text(const Comparison& comparison) {
                          shape_text(step.actual->tensor.shape()),
                          shape_text(step.desired->tensor.shape()), shape_hint(step),
                          behind_first(comparison));
+    case Agreement::undecided: return {};
     default:
-      return fmt::format("The first that differs is {}.\n{}{}", name, numbers_text(step),
-                         behind_first(comparison));
+      return fmt::format("The first that differs is {}.\n{}{}", name,
+                         step.difference.first ? numbers_text(step) : "", behind_first(comparison));
   }
 }
 
@@ -349,6 +367,27 @@ std::string conventions_text(const Comparison& comparison) {
   for (const auto& [what, names] : told)
     text += fmt::format("{}: {}\n", fmt::join(names, ", "), what);
   return text;
+}
+
+// Steps in a coarser type than the others are reported; they are a difference only on request.
+std::string coarser_text(const Comparison& comparison) {
+  std::string text;
+  const std::vector<std::string_view> types = coarser_types(comparison);
+  for (std::size_t k = 0; k < types.size(); ++k) {
+    if (types[k].empty()) continue;
+    text += fmt::format("{}: its numbers are {}, which is coarser than the rest{}\n",
+                        sanitise(comparison.steps[k].name), types[k],
+                        comparison.same() ? " (--strict: a difference)" : "");
+  }
+  return text;
+}
+
+std::string undecided_text(const Comparison& comparison, const CompareStyle& style) {
+  std::vector<const StepReport*> steps;
+  for (const ComparedStep& step : comparison.steps) {
+    if (step.judged && step.judged->cells.undecided > 0) steps.push_back(&*step.judged);
+  }
+  return undecided_text(steps, "Dump", {.width = style.width});
 }
 
 std::string all_same_text(const Comparison& comparison) {
@@ -409,17 +448,19 @@ std::string compared_text(const Comparison& comparison, const ComparedSide& actu
                           const ComparedSide& desired, const CompareStyle& style) {
   std::string text =
       fmt::format("ACTUAL:  {}\nDESIRED: {}\n\n", sanitise(actual.name), sanitise(desired.name));
-  text += table_text(comparison) + "\n";
+  text += table_text(comparison, style.all) + "\n";
   text += wrapped_lines(tolerances_text(comparison), style.width);
   if (!text.ends_with("\n\n")) text += "\n";
   text += wrapped_lines(masks_text(comparison), style.width);
   text += wrapped_lines(conventions_text(comparison), style.width);
   text += wrapped_lines(nan_on_both_text(comparison), style.width);
+  text += wrapped_lines(coarser_text(comparison), style.width);
+  text += undecided_text(comparison, style);
   const std::string last = coverage_text(comparison, actual);  // one line, for scripts
   if (!comparison.first) return text + all_same_text(comparison) + last;
   text += first_text(comparison);
   const ComparedStep& first = comparison.steps[*comparison.first];
-  if (first.judged && comparison.own) {
+  if (first.judged && first.judged->cells.wrong > 0 && comparison.own) {
     text += checked_causes(*comparison.own, *first.judged, {.width = style.width});
   }
   if (!style.check_command.empty()) {

@@ -13,6 +13,7 @@ namespace qkv::inline verdicts {
 /// Display options of a comparison.
 struct CompareStyle {
   std::size_t width = 80;
+  bool all = false;  ///< list the matrices that only one side has
   /// The command that finds the known mistake behind the numbers; empty if there is none.
   std::string check_command = {};
 };
@@ -34,12 +35,12 @@ struct SamenessLabel {
 
 const SamenessLabel& sameness_label(Agreement agreement);
 
+/// Returns for each step the type of its numbers, such as "float16", if most steps of the program
+/// have a finer one; else an empty text.
+std::vector<std::string_view> coarser_types(const Comparison& comparison);
+
 /// True if the numbers of both sides could be compared.
 bool has_compared_numbers(const ComparedStep& step);
-
-/// True if it is a given of one side only. A model's weights are hundreds of givens, which the
-/// arrays of a run may lack.
-bool is_unmatched_given(const ComparedStep& step);
 
 /// Returns the tensor with named or labelled axes; of two alike, the one of lower rank.
 const Tensor& best_labelled_tensor(const ComparedStep& step);

@@ -37,6 +37,9 @@ std::string mistakes_in_words(const StepReport& step) {
   return first.sure ? first.says : "it could be: " + first.says;
 }
 
+// Rounded marks: the sum over the steps must equal the printed total.
+double in_hundredths(double marks) { return std::round(100 * marks) / 100; }
+
 // Describes why a submission did not get full marks.
 std::string reason_of(const CheckedPath& one, const Marks& marks, const Trace& trace) {
   if (!one.report) return one.failure;
@@ -46,18 +49,22 @@ std::string reason_of(const CheckedPath& one, const Marks& marks, const Trace& t
     reasons.push_back(fmt::format(
         "{}: {}", step->step, is_given ? "not the lesson's numbers" : mistakes_in_words(*step)));
   }
-  if (!marks.void_roots.empty()) {
+  for (const StepReport* step : undecided_steps(*one.report)) {
+    reasons.push_back(fmt::format("{}: undecided, {}", step->step, room_text({step})));
+  }
+  if (!marks.changed.empty()) {
     reasons.push_back(
-        fmt::format("what rests on {} earns nothing", fmt::join(marks.void_roots, ", ")));
+        fmt::format("what depends on {} earns nothing", fmt::join(marks.changed, ", ")));
+  }
+  if (in_hundredths(marks.taken) > 0) {
+    reasons.push_back(fmt::format("no known mistake explains {}, which takes away {} marks",
+                                  fmt::join(marks.unexplained, ", "), in_hundredths(marks.taken)));
   }
   if (!one.report->missing.empty()) {
-    reasons.push_back(fmt::format("not handed in: {}", fmt::join(one.report->missing, ", ")));
+    reasons.push_back(fmt::format("not submitted: {}", fmt::join(one.report->missing, ", ")));
   }
   return fmt::format("{}", fmt::join(reasons, "; "));
 }
-
-// Rounded marks: the sum over the steps must equal the printed total.
-double in_hundredths(double marks) { return std::round(100 * marks) / 100; }
 
 StepMarks total_of(const Marks& marks) {
   StepMarks total{.marks = 0, .of = marks.total.of};
@@ -74,6 +81,8 @@ std::string checked_line(const CheckedPath& one, const Rubric& scheme) {
   if (const StepReport* step = first_wrong_step(*one.report)) {
     const std::string ids = mistake_ids(step);
     text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");
+  } else if (const auto undecided = undecided_steps(*one.report); !undecided.empty()) {
+    text += " at " + undecided.front()->step;
   }
   const StepMarks total = total_of(scheme.of(*one.report));
   return text + fmt::format(", {} of {} marks\n", total.marks, total.of);
@@ -101,12 +110,6 @@ std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& schem
 
 namespace {
 
-/// Returns the region of the wrong cells; null if they form no block.
-nlohmann::ordered_json region_json(const StepReport& step, const Trace& own, Answers answers);
-
-/// Returns the mistakes that explain a step's wrong numbers, best first.
-nlohmann::ordered_json mistakes_json(const StepReport& step);
-
 using Json = nlohmann::ordered_json;
 
 // Longer arithmetic is elided; `qkv explain` shows it in full.
@@ -124,15 +127,48 @@ Json first_json(const StepReport& step, const Trace& own, Answers answers) {
   return json;
 }
 
-std::string_view what_name(Region::What what) {
-  switch (what) {
-    case Region::What::zero: return "zero";
-    case Region::What::nan: return "nan";
-    case Region::What::constant: return "constant";
-    case Region::What::multiple: return "multiple";
-    case Region::What::offset: return "offset";
-    default: return "";
+Json region_json(const StepReport& step, const Trace& own, Answers answers) {
+  if (!step.region) return nullptr;
+  const Region& region = *step.region;
+  const auto extent = [](const IndexRange& one) { return Json::array({one.from + 1, one.to + 1}); };
+  Json json = Json::object();
+  const std::size_t leading = step.written.leading_axes();
+  for (std::size_t a = 0; a < leading; ++a) {
+    const bool batch = step.written.axes[a].name == "batch";
+    json[batch ? "batches" : "heads"] = extent(region.axes[a]);
   }
+  const IndexRange rows =
+      region.axes.size() > 1 ? region.axes[region.axes.size() - 2] : IndexRange{};
+  const bool turned = is_shown_transposed(step.written, own.token_layout);
+  json["rows"] = extent(turned ? region.axes.back() : rows);
+  json["columns"] = extent(turned ? rows : region.axes.back());
+  constexpr std::string_view names[] = {"", "zero", "nan", "constant", "multiple", "offset"};
+  const std::string_view what = names[static_cast<std::size_t>(region.what)];
+  json["what"] = what.empty() ? Json(nullptr) : Json(std::string(what));
+  if (answers == Answers::kept) return json;  // the right numbers follow from these
+  if (region.what == Region::What::multiple) json["factor"] = json_number(region.factor);
+  if (region.what == Region::What::offset) {
+    json["by"] = region.offset.size() == 1 ? Json(region.offset.front()) : Json(region.offset);
+  }
+  return json;
+}
+
+Json mistakes_json(const StepReport& step) {
+  Json json = Json::array();
+  for (const Diagnosis& mistake : step.mistakes) {
+    json.push_back({{"id", std::string(mistake.id)},
+                    {"cells", mistake.cells},
+                    {"sure", mistake.sure},
+                    {"says", mistake.says}});
+  }
+  return json;
+}
+
+// Adds how far rounding may move undecided cells, and the steps that would decide them.
+void add_room(const StepReport& step, Json& json) {
+  if (step.cells.undecided == 0) return;
+  json["room"] = json_number(step.room.value_or(step.tolerance));
+  json["decided_by"] = step.decided_by;
 }
 
 Json step_json(const StepReport& step, const Trace& own, Answers answers) {
@@ -141,11 +177,10 @@ Json step_json(const StepReport& step, const Trace& own, Answers answers) {
   json["verdict"] = std::string(verdict_name(step.verdict));
   json["digits"] = step.digits;
   json["convention"] = step.accepted_convention ? Json(*step.accepted_convention) : Json(nullptr);
-  json["cells"] = {{"correct", step.cells.correct},
-                   {"rounding", step.cells.rounding},
-                   {"carried", step.cells.carried},
-                   {"wrong", step.cells.wrong},
-                   {"blank", step.cells.blank}};
+  json["cells"] = {{"correct", step.cells.correct}, {"rounding", step.cells.rounding},
+                   {"carried", step.cells.carried}, {"undecided", step.cells.undecided},
+                   {"wrong", step.cells.wrong},     {"blank", step.cells.blank}};
+  add_room(step, json);
   json["first"] = first_json(step, own, answers);
   json["region"] = region_json(step, own, answers);
   json["mistakes"] = mistakes_json(step);
@@ -181,42 +216,6 @@ Json unread_json(const std::string& why) {
           {"error", why}};
 }
 
-Json region_json(const StepReport& step, const Trace& own, Answers answers) {
-  if (!step.region) return nullptr;
-  const Region& region = *step.region;
-  const auto extent = [](const IndexRange& one) { return Json::array({one.from + 1, one.to + 1}); };
-  Json json = Json::object();
-  const std::size_t leading = step.written.leading_axes();
-  for (std::size_t a = 0; a < leading; ++a) {
-    const bool batch = step.written.axes[a].name == "batch";
-    json[batch ? "batches" : "heads"] = extent(region.axes[a]);
-  }
-  const IndexRange rows =
-      region.axes.size() > 1 ? region.axes[region.axes.size() - 2] : IndexRange{};
-  const bool turned = is_shown_transposed(step.written, own.token_layout);
-  json["rows"] = extent(turned ? region.axes.back() : rows);
-  json["columns"] = extent(turned ? rows : region.axes.back());
-  const std::string_view what = what_name(region.what);
-  json["what"] = what.empty() ? Json(nullptr) : Json(std::string(what));
-  if (answers == Answers::kept) return json;  // the right numbers follow from these
-  if (region.what == Region::What::multiple) json["factor"] = json_number(region.factor);
-  if (region.what == Region::What::offset) {
-    json["by"] = region.offset.size() == 1 ? Json(region.offset.front()) : Json(region.offset);
-  }
-  return json;
-}
-
-Json mistakes_json(const StepReport& step) {
-  Json json = Json::array();
-  for (const Diagnosis& mistake : step.mistakes) {
-    json.push_back({{"id", std::string(mistake.id)},
-                    {"cells", mistake.cells},
-                    {"sure", mistake.sure},
-                    {"says", mistake.says}});
-  }
-  return json;
-}
-
 Json shape_json(const ComparedMatrix* side) {
   return side == nullptr ? Json(nullptr) : Json(side->tensor.shape());
 }
@@ -235,6 +234,7 @@ Json step_json(const ComparedStep& step, const Trace& own) {
         step.judged->accepted_convention ? Json(*step.judged->accepted_convention) : Json(nullptr);
     json["region"] = region_json(*step.judged, own, Answers::shown);
     json["mistakes"] = mistakes_json(*step.judged);
+    add_room(*step.judged, json);
   }
   if (!has_compared_numbers(step)) return json;
   const Difference& difference = step.difference;
@@ -288,7 +288,11 @@ std::string compared_json(const Comparison& comparison, const ComparedSide& actu
   json["steps"] = Json::array();
   static const Trace none;
   const Trace& own = comparison.own ? *comparison.own : none;
-  for (const ComparedStep& step : comparison.steps) json["steps"].push_back(step_json(step, own));
+  const std::vector<std::string_view> coarser = coarser_types(comparison);
+  for (std::size_t k = 0; k < coarser.size(); ++k) {
+    json["steps"].push_back(step_json(comparison.steps[k], own));
+    if (!coarser[k].empty()) json["steps"].back()["coarser"] = std::string(coarser[k]);
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,9 +25,9 @@ struct VerdictSign {
 
 constexpr VerdictSign marks[] = {
     {Verdict::correct, "✓", "right"},
-    {Verdict::rounding, "≈", "right but for rounding"},
-    {Verdict::carried, "→", "follows from an earlier slip"},
-    {Verdict::undecided, "?", "undecided: rounding alone could make it"},
+    {Verdict::rounding, "≈", "right except for rounding"},
+    {Verdict::carried, "→", "follows from an earlier mistake"},
+    {Verdict::undecided, "?", "undecided"},
     {Verdict::wrong, "✗", "wrong"},
     {Verdict::blank, "·", "blank"},
 };
@@ -75,10 +76,11 @@ class MarkedGrid {
     }
   }
 
-  std::string text(std::size_t width) const {
-    constexpr std::size_t max_marked_cells =
-        200;  // of marks that say what has been said: where they are
-    const std::size_t max_rows = step_.region && step_.cells.wrong > max_marked_cells ? 8 : 24;
+  std::string text(std::size_t width, std::size_t max_rows) const {
+    // The marks of a block only repeat where it is.
+    constexpr std::size_t max_marked_cells = 200;
+    if (step_.region && step_.cells.wrong > max_marked_cells)
+      max_rows = std::min<std::size_t>(max_rows, 8);
     const Lines rows =
         selected_lines(rows_, max_rows, [&](std::size_t r) { return wrong_in_row_[r] > 0; });
     const std::size_t left = label_width(rows);
@@ -146,14 +148,15 @@ class MarkedGrid {
       wrong -= static_cast<std::size_t>(
           std::ranges::count_if(columns, [&](std::size_t c) { return is_wrong(r, c); }));
     }
-    std::string text;
+    std::vector<std::string> parts;
     const auto tell = [&](std::size_t count, std::string_view what) {
-      if (count > 0) text += fmt::format("    … {} not shown\n", pluralise(count, what));
+      if (count > 0) parts.push_back(pluralise(count, what));
     };
     tell(columns_ - columns.size(), "column");
     tell(rows_ - rows.size(), "row");
     tell(wrong, "wrong cell");
-    return text;
+    if (parts.empty()) return {};
+    return fmt::format("    … {} not shown\n", fmt::join(parts, ", "));
   }
 
   const StepReport& step_;
@@ -174,16 +177,15 @@ std::string learner_number(double value, int digits) {
 }
 
 std::string_view verdict_sign(Verdict verdict) {
-  for (const VerdictSign& mark : marks) {
-    if (mark.verdict == verdict) return mark.sign;
-  }
-  return "?";
+  const auto* found = std::ranges::find(marks, verdict, &VerdictSign::verdict);
+  return found != std::end(marks) ? found->sign : "✗";  // another shape is wrong, too
 }
 
-std::string verdict_legend(const CheckStyle& style) {
+std::string verdict_legend(const StepReport& step, const CheckStyle& style) {
   std::string text;
   std::string line;
   for (const VerdictSign& mark : marks) {
+    if (std::ranges::find(step.verdicts, mark.verdict) == step.verdicts.end()) continue;
     const std::string one = fmt::format("{} {}", mark.sign, mark.says);
     if (!line.empty() && width(line) + 3 + width(one) > style.width) {
       text += line + "\n";
@@ -195,8 +197,8 @@ std::string verdict_legend(const CheckStyle& style) {
 }
 
 std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
-                        const CheckStyle& style) {
-  return MarkedGrid(step, own, index).text(style.width);
+                        const CheckStyle& style, std::size_t max_rows) {
+  return MarkedGrid(step, own, index).text(style.width, max_rows);
 }
 
 }  // namespace qkv::inline verdicts

@@ -188,7 +188,7 @@ def shapes_that_differ_are_told_in_words(folder):
     np.savez(folder / "e.npz", X=arrays["X"])
     done = qkv("compare", folder / "d.npz", folder / "e.npz")
     equal(done.returncode, 1)
-    assert "One is the shape of the other's transpose." in done.stdout
+    assert "One has the shape of the other's transpose." in done.stdout
 
 
 def right_numbers_in_another_shape_are_told(folder):
@@ -306,7 +306,8 @@ def tokens_as_columns_stand_beside_what_they_are(folder):
               ("Q", "K", "V", "scores", "scaled_scores", "attention_weights", "context")}
     turned["scores"][..., 1, 4] += 3
     np.savez(folder / "turned.npz", **turned)
-    status, told = report(folder / "turned.npz", "the-fat-cat")
+    equal(report(folder / "turned.npz", "the-fat-cat")[1]["first"], "Q")
+    status, told = report(folder / "turned.npz", "the-fat-cat", "--columns")
     first = next(step for step in told["steps"] if step["step"] == "scores")
     equal((status, told["first"]), (1, "scores"))
     right = arrays["scores"].reshape(-1, 7, 7)[0, 4, 1]
@@ -331,7 +332,7 @@ def names_are_known_whatever_their_capitals(folder):
     done = qkv("compare", folder / "low.npz", "the-fat-cat")
     equal((done.returncode, "The first that differs is Q.\n" in done.stdout), (1, True))
     np.savez(folder / "both.npz", q=arrays["Q"] + 1, Q=arrays["Q"])  # which of them is meant?
-    done = qkv("compare", folder / "both.npz", "the-fat-cat")
+    done = qkv("compare", folder / "both.npz", "the-fat-cat", "--all")
     equal((done.returncode, re.search("^q .* only in ACTUAL$", done.stdout, re.M) is not None),
           (0, True))
 

@@ -142,7 +142,8 @@ def verdict_of(folder, lesson, name, array):
 
 
 def cells(**counted):
-    return {"correct": 0, "rounding": 0, "carried": 0, "wrong": 0, "blank": 0, **counted}
+    return {"correct": 0, "rounding": 0, "carried": 0, "undecided": 0, "wrong": 0,
+            "blank": 0, **counted}
 
 
 def what_is_handed_in_may_be_any_number(folder):

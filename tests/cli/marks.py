@@ -54,7 +54,7 @@ def table(lesson, paths, *options):
     return rows, done
 
 
-def handed_in(folder, texts):
+def submitted(folder, texts):
     folder.mkdir(parents=True)
     for name, text in texts.items():
         (folder / f"{name}.csv").write_text(text)
@@ -90,9 +90,9 @@ def weights_and_carried(folder):
     slip = {"P": "1,3\n4,5\n", "Y": "2,6\n8,10\n", "M": "2,-inf\n8,10\n"}
     half = {"P": "1,3\n4,2\n", "Y": "2,6\n,\n"}
     changed = dict(slip, A="1,3\n2,2.5\n")  # column 2 of P and what follows rest on the changed cell
-    paths = [handed_in(folder / name, texts) for name, texts in
+    paths = [submitted(folder / name, texts) for name, texts in
              (("right", right), ("slip", slip), ("half", half), ("changed", changed))]
-    broken = handed_in(folder / "broken", {"P": "1,3\n4\n"})
+    broken = submitted(folder / "broken", {"P": "1,3\n4\n"})
     rows, done = table(lesson, [*paths, broken, folder / "nobody"])
     assert done.returncode == 2, done
     assert list(rows[0]) == COLUMNS + ["P", "Y", "M"], list(rows[0])
@@ -110,6 +110,28 @@ def weights_and_carried(folder):
     # half of one of Y's four cells, and half of one of M's three, which are worth 2 each
     assert [row["marks"] for row in rows] == ["12", "10", "4"], rows
     assert run("check", lesson, paths[0], "--carried", "2").returncode == 2
+
+
+def hidden_cells_count_where_they_are_wrong(folder):
+    """Who hides nothing, or hides with 0, loses that cell: 3 of 4 are right, of 6 marks."""
+    lesson = folder / "marks.toml"
+    lesson.write_text(LESSON)
+    work = {"P": "1,3\n4,2\n", "Y": "2,6\n8,4\n"}
+    paths = [submitted(folder / name, dict(work, M=mask)) for name, mask in
+             (("right", "2,-inf\n8,4\n"), ("nothing", "2,6\n8,4\n"), ("zero", "2,0\n8,4\n"))]
+    rows, _ = table(lesson, paths)
+    assert [row["M"] for row in rows] == ["6", "4.5", "4.5"], rows
+
+
+def what_is_unexplained_is_reported_and_may_be_given_in_part(folder):
+    lesson = folder / "marks.toml"
+    lesson.write_text(LESSON)
+    path = submitted(folder / "odd", {"P": "7.3,11.9\n5.7,13.1\n", "Y": "14.6,23.8\n11.4,26.2\n",
+                                      "M": "14.6,-inf\n11.4,26.2\n"})
+    rows, _ = table(lesson, [path])
+    assert rows[0]["marks"] == "0" and "10 marks" in rows[0]["reason"], rows
+    rows, _ = table(lesson, [path], "--unexplained", "0.5")  # of 4 cells of Y and 6 marks of M
+    assert rows[0]["marks"] == "5" and "5 marks" in rows[0]["reason"], rows
 
 
 def a_lone_unreadable_one_has_its_row_and_its_entry(folder):
@@ -171,7 +193,8 @@ def one_slip_costs_little(folder):
 
 
 def main():
-    tests = [weights_and_carried, a_lone_unreadable_one_has_its_row_and_its_entry,
+    tests = [weights_and_carried, hidden_cells_count_where_they_are_wrong,
+             what_is_unexplained_is_reported_and_may_be_given_in_part, a_lone_unreadable_one_has_its_row_and_its_entry,
              what_is_no_work_earns_nothing, a_neighbours_sheet_earns_nothing, one_slip_costs_little]
     for test in tests:
         with tempfile.TemporaryDirectory() as name:

@@ -101,8 +101,8 @@ def a_typeset_minus_is_a_minus(folder_of):
 
 def a_wrong_fraction_is_wrong(folder_of):
     found, _ = checked(folder_of(), {"scaled_scores.csv": "1/2,3/2\n3/2,5/3\n"})
-    assert cells(found, "scaled_scores") == {"correct": 3, "rounding": 0, "carried": 0, "wrong": 1,
-                                             "blank": 0}
+    assert cells(found, "scaled_scores") == {"correct": 3, "rounding": 0, "carried": 0,
+                                             "undecided": 0, "wrong": 1, "blank": 0}
     # 1/3 for 1/2 among decimals: as precise as those, which is not enough
     found, _ = checked(folder_of(), {"scaled_scores.csv": "1/3,1.50\n1.50,2.50\n"})
     assert cells(found, "scaled_scores")["wrong"] == 1
@@ -120,7 +120,7 @@ def one_bad_cell_costs_itself(folder_of):
     for name, text in bad.items():
         found, _ = checked(folder_of(), {name: text})
         assert cells(found, "scaled_scores") == {"correct": 3, "rounding": 0, "carried": 0,
-                                                 "wrong": 1, "blank": 0}, (name, found)
+                                                 "undecided": 0, "wrong": 1, "blank": 0}, (name, found)
         assert found["verdict"] == "wrong", name
 
 

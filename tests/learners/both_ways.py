@@ -104,7 +104,7 @@ def gradients_from_the_one_that_arrives_are_right(folder):
         equal({f"d_{one}" for one in gradients} - judged, {"d_context"}, "gradients not judged")
         equal(sorted(report["missing"]), ["d_X_by_K", "d_X_by_Q", "d_X_by_V"])
     told = qkv.printed("check", lesson, mine, "--gradients")
-    assert "The way there: right. The way back: right as far as it is there." in told, told[:300]
+    assert "Forward pass: right. Gradients: right as far as submitted." in told, told[:300]
 
 
 def gradients_from_the_loss_are_right(folder):
@@ -137,7 +137,7 @@ def a_wrong_way_back_is_told_apart_from_a_right_way_there(folder):
     (wrong,) = [step for step in report["steps"] if step["verdict"] == "wrong"]
     equal(wrong["mistakes"][0]["id"], "softmax-backward.no-sum")
     told = qkv("check", lesson, mine, "--gradients").stdout
-    assert "The way there: right. The way back: wrong, first in d_scaled_scores." in told, told[:300]
+    assert "Forward pass: right. Gradients: wrong, first in d_scaled_scores." in told, told[:300]
 
 
 def a_wrong_way_there_is_told_and_the_way_back_follows(folder):

@@ -190,6 +190,9 @@ def mistakes(lesson, values, step):
         yield "scale.multiplied", scores * np.sqrt(lesson.d)
     if op in ("scale", "score") and not lesson.causal:
         yield "mask.needless", np.where(seen, right, HIDDEN)
+    if op == "score":
+        yield "score.same-operand", operands[0] @ turned(operands[0])
+        yield "score.same-operand", operands[1] @ turned(operands[1])
     if op == "mask":
         yield "mask.one-ahead", np.where(np.tri(n, k=1) > 0, operands[0], HIDDEN)
         yield "mask.skipped", operands[0]
@@ -211,16 +214,21 @@ def mistakes(lesson, values, step):
         yield "heads.reversed", again(operands[0][::-1])
         yield "heads.interleaved", np.moveaxis(operands[0], 0, -1).reshape(right.shape)
         yield "heads.interleaved", operands[0].reshape(right.shape)
+        yield "heads.summed", np.tile(operands[0].sum(0), lesson.h)
     if op == "sum_heads" and lesson.h > 1:
         yield "heads.averaged", operands[0].mean(0)
     if op == "add":
         yield "add.skipped", operands[0]
         yield "add.skipped", operands[1]
+        if name == "residual" and lesson.early:
+            yield "add.wrong-operand", known["E"] + operands[1]
     if op == "layer_norm":
         x, gain, bias = operands
         centred = x - x.mean(-1, keepdims=True)
         yield "layer-norm.sample-variance", centred / np.sqrt(x.var(-1, ddof=1, keepdims=True) + 1e-5) * gain + bias
         yield "layer-norm.no-gain", layer_norm(x, 1, bias)
+        yield "layer-norm.no-mean", x / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * gain + bias
+        yield "layer-norm.no-mean", x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * gain + bias
         yield "layer-norm.standard-deviation", centred / (x.var(-1, keepdims=True) + 1e-5) * gain + bias
         down = (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5) * gain + bias
         yield "layer-norm.columns", down

@@ -354,7 +354,7 @@ def a_model_beside_a_text_is_compared_as_a_model(folder):
     np.savez(folder / "mine.npz", **{"h1.scores": np.asarray(steps["h1.scores"])})
     out = qkv.printed("compare", folder / "mine.npz", path, "--text", "CAB")
     assert "All 1 are the same within the tolerance" in out, out[-300:]
-    assert re.search(r"^and \d+ givens that only one of the two has$", out, re.M), out[-400:]
+    assert re.search(r"^and \d+ that only one side has \(--all lists them\)$", out, re.M), out[-400:]
     assert "h1.W_Q" not in out
 
 

@@ -12,88 +12,15 @@
 #include <span>
 #include <vector>
 
-#include "check/diagnose/diagnosis.hpp"
 #include "ops/backward_rule.hpp"
+#include "ops/heads/head_axis.hpp"
 #include "ops/operation.hpp"
 #include "tensor/row_kernels.hpp"
 #include "tensor/tensor.hpp"
 #include "text/error.hpp"
 #include "trace/reference.hpp"
 
-/// Mistakes in unsubmitted steps: they show in the next submitted one.
-
 namespace qkv::inline check {
-
-// A whole unsubmitted matrix may have been transposed, or have lost its signs.
-void CandidateSet::collect_unsubmitted_slips(const Hypothesis& hypothesis, std::size_t at,
-                                             std::vector<Candidate>& candidates) const {
-  const SlipContext context{.right = &hypothesis.tensor(at),
-                            .decimals = node_.units.decimals,
-                            .wrong_rows = {},
-                            .arithmetic = {},
-                            .near_wrong = {}};
-  for (SlipCandidate& slip : slip_candidates(context, SlipScope::anything, Author::hand)) {
-    if (slip.id == "slip.decimal-point")
-      continue;  // affects one cell; softmax turns all into 1 and 0
-    for (const CandidateValues& made : slip.candidates) {
-      if (auto numbers = hypothesis.carried_to(at, made.tensor(), index_)) {
-        candidates.push_back(
-            {slip.id, slip.says, slip.hint, CandidateKind::slip, slip.scope, std::move(*numbers)});
-      }
-    }
-  }
-}
-
-std::vector<Candidate> CandidateSet::unsubmitted_candidates(const Hypothesis& hypothesis) const {
-  std::vector<Candidate> candidates;
-  for (const std::size_t at : unsubmitted_before_) {
-    if (!is_by_hand(hypothesis.tensor(at).values.size())) continue;
-    collect_unsubmitted_slips(hypothesis, at, candidates);
-  }
-  collect_mistakes(hypothesis, unsubmitted_before_, candidates);
-  return candidates;
-}
-
-// Rounding errors add up at random: 2.5 times their typical size covers nearly all. No tolerance is
-// added if it approaches the expected number: anything would match.
-bool CandidateSet::allow_rounding() {
-  constexpr unsigned draws = 10;
-  constexpr double nearly_all = 2.5;
-  constexpr double too_much = 0.25;
-  bool any = false;
-  for (const UnsubmittedRange& unsubmitted : unsubmitted_) {
-    const Hypothesis& base = hypotheses_[unsubmitted.hypothesis];
-    const std::span<Candidate> candidates =
-        std::span(candidates_).subspan(unsubmitted.from, unsubmitted.to - unsubmitted.from);
-    for (Candidate& version : candidates) version.room.assign(mismatch_.written.size(), 0);
-    for (unsigned draw = 0; draw < draws && !candidates.empty(); ++draw) {
-      const std::vector<Candidate> perturbed = unsubmitted_candidates(base.perturbed(index_, draw));
-      if (!std::ranges::equal(perturbed, candidates, {}, &Candidate::id, &Candidate::id)) {
-        for (Candidate& version : candidates) version.room.clear();
-        break;
-      }
-      for (std::size_t v = 0; v < candidates.size(); ++v) {
-        const std::size_t size = candidates[v].numbers.tensor().values.size();
-        if (size != mismatch_.written.size() || perturbed[v].numbers.tensor().values.size() != size)
-          continue;
-        for (std::size_t i = 0; i < candidates[v].room.size(); ++i) {
-          const double gap = perturbed[v].numbers[i] - candidates[v].numbers[i];
-          if (std::isfinite(gap)) candidates[v].room[i] += gap * gap;
-        }
-      }
-    }
-    const double expected = largest_magnitude(rights_[unsubmitted.hypothesis].values);
-    for (Candidate& version : candidates) {
-      for (double& room : version.room) {
-        room = nearly_all * std::sqrt(room / draws);
-        if (room > too_much * expected) room = 0;
-      }
-    }
-    any = any || !candidates.empty();
-  }
-  return any;
-}
-
 namespace {
 
 // 1 without an axis of heads; more than 16 heads are not compared.
@@ -104,14 +31,15 @@ std::size_t comparable_heads(const Tensor& tensor) {
   return axis.name == "batch" || axis.size > most ? 1 : axis.size;
 }
 
-Tensor with_all_heads(const Tensor& tensor, std::size_t head) {
+// One head is 0, each in turn.
+std::vector<Tensor> without_a_head(const Tensor& tensor) {
   const std::size_t heads = comparable_heads(tensor);
-  Tensor result = uninitialised(tensor.axes);
-  result.dot_width = tensor.dot_width;
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    xt::noalias(result.mutable_matrix(m)) = tensor.matrix(m - m % heads + head);
+  std::vector<Tensor> results;
+  for (std::size_t head = 0; heads > 1 && head < heads; ++head) {
+    Tensor& made = results.emplace_back(tensor);
+    for (std::size_t m = head; m < made.matrices(); m += heads) made.mutable_matrix(m).fill(0);
   }
-  return result;
+  return results;
 }
 
 // Adjacent cells, one head's in the result; or a column, if the heads are joined. Of many cells
@@ -188,7 +116,7 @@ std::vector<Tensor> with_operand(const StepView& step, std::size_t k) {
   const Tensor& operand = *step.inputs[k]->tensor;
   std::vector<Tensor> results;
   for (std::size_t head = 0; head < comparable_heads(operand); ++head) {
-    const Tensor other = with_all_heads(operand, head);
+    const Tensor other = with_heads(operand, [&](std::size_t) { return head; });
     Call call = call_of(step);
     call.inputs[k] = &other;
     results.push_back(step.operation->compute(call));
@@ -309,12 +237,14 @@ std::vector<std::size_t> probes_of(const Mismatch& mismatch) {
 bool is_by_hand(std::size_t cells) { return cells <= std::size_t{1} << 18; }
 
 CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::size_t node,
-                           const Mismatch& mismatch)
+                           const Mismatch& mismatch, const std::optional<Region>& region,
+                           DiagnosisBudget& budget)
     : judgement_(judgement),
       trace_(trace),
       index_(node),
       node_(judgement.nodes[node]),
       mismatch_(mismatch),
+      budget_(budget),
       unsubmitted_before_(unsubmitted_before(judgement, node)) {
   const bool by_hand = is_by_hand(mismatch.written.size());
   if (!by_hand) probes_ = probes_of(mismatch);
@@ -322,12 +252,26 @@ CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::
     written_.axes = node_.own.axes;
     written_.values = mismatch.written;
   }
-  if (const auto region = region_of(node_); region && region->what == Region::What::zero) {
+  if (region && region->what == Region::What::zero) {
     zeros_ = cells_in(*region, node_.own.shape());
   }
-  hypotheses_ = by_hand ? hypotheses_of(judgement, trace, node, node_.units.unsubmitted_decimals())
-                        : std::vector{Hypothesis(judgement, trace)};
-  for (std::size_t h = 0; h < hypotheses_.size(); ++h) collect(h);
+  std::vector<Hypothesis> hypotheses =
+      by_hand ? hypotheses_of(judgement, trace, node, node_.units.unsubmitted_decimals())
+              : std::vector{Hypothesis(judgement, trace)};
+  for (Hypothesis& numbers : hypotheses) {
+    Tensor right = node_.step ? numbers.worked_or(node_.from_yours, index_) : *node_.truth;
+    numbers.put(index_, right);
+    assume(std::move(numbers), std::move(right), assumptions_);
+  }
+  for (const Assumption& assumption : assumptions_) collect_own(assumption);
+  if (node_.step && !node_.has_lessons_inputs) collect_unsubmitted();
+}
+
+void CandidateSet::assume(Hypothesis numbers, Tensor right,
+                          std::deque<Assumption>& assumptions) const {
+  Assumption& made = assumptions.emplace_back(std::move(numbers), std::move(right));
+  made.steps = made.numbers.sources();
+  if (node_.submitted) made.steps[index_].written = &written_;
 }
 
 // A candidate for less than a quarter of the wrong cells is never named, first or later. Keeping it
@@ -343,74 +287,140 @@ bool CandidateSet::is_worth_keeping(const Tensor& numbers) const {
   return hits * quarter >= probes_.size();
 }
 
-void CandidateSet::collect(std::size_t h) {
-  Hypothesis& hypothesis = hypotheses_[h];
-  rights_.push_back(node_.step ? hypothesis.worked_or(node_.from_yours, index_) : *node_.truth);
-  const Tensor& right = rights_.back();
-  hypothesis.put(index_, right);
-  if (node_.step && !node_.has_lessons_inputs) {
-    std::vector<Candidate> unsubmitted = unsubmitted_candidates(hypothesis);
-    unsubmitted_.push_back({h, candidates_.size(), candidates_.size() + unsubmitted.size()});
-    std::ranges::move(unsubmitted, std::back_inserter(candidates_));
-    collect_mistakes(hypothesis, std::array{index_}, candidates_);
-    collect_wrong_heads(hypothesis);
-  }
-  collect_slips(hypothesis, right);
+// Beside the steps on the path, each candidate is compared cell by cell, in several parts.
+CandidateSet::Origin CandidateSet::origin_at(std::size_t at) const {
+  Origin origin{.at = at, .path = {}, .work = 0};
+  if (at != index_) origin.path = path_to(judgement_, index_, at, unsubmitted_before_);
+  constexpr double comparison = 8;
+  origin.work = comparison * static_cast<double>(mismatch_.written.size());
+  for (const std::size_t i : origin.path) origin.work += budget_.work[i];
+  return origin;
 }
 
-void CandidateSet::collect_mistakes(const Hypothesis& hypothesis,
-                                    std::span<const std::size_t> places,
-                                    std::vector<Candidate>& candidates) const {
-  std::vector<StepView> sources = hypothesis.sources();
-  if (node_.submitted) sources[index_].written = &written_;
-  for (const std::size_t at : places) {
-    const Operation* operation = sources[at].operation;
-    if (!operation) continue;
-    // A 0 in weights comes from a mask; in a gradient it may have other causes.
-    const bool zeros_tell = at == index_ || !node_.step || !is_gradient(*node_.step->operation);
-    for (const Mistake& mistake : operation->mistakes) {
-      std::vector<Tensor> made;
-      try {
-        made = mistake.compute(sources[at]);
-      } catch (const InputError&) {  // impossible with these shapes
+void CandidateSet::collect_own(const Assumption& assumption) {
+  if (node_.step && !node_.has_lessons_inputs) {
+    if (!collect_mistakes({assumption, origin_at(index_), budget_.own, candidates_})) untried_ = 1;
+    collect_wrong_heads(assumption);
+  }
+  collect_slips(assumption);
+}
+
+// One matrix may use half of what is left.
+void CandidateSet::collect_unsubmitted() {
+  WorkBudget& all = budget_.unsubmitted;
+  WorkBudget half(all.left() / 2);
+  const double before = half.left();
+  for (const std::size_t at : unsubmitted_before_) {
+    const Origin& origin = origins_.emplace_back(origin_at(at));
+    for (const Assumption& assumption : assumptions_) {
+      const std::size_t from = candidates_.size();
+      const double left = half.left();
+      if (!made_in({assumption, origin, half, candidates_})) {
+        untried_ = unsubmitted_before_.size() + 1 - origins_.size();
+        break;
       }
-      for (Tensor& tensor : made) {
-        auto numbers = hypothesis.carried_to(at, std::move(tensor), index_);
-        if (!numbers || !is_worth_keeping(*numbers)) continue;
-        candidates.push_back(
-            {.id = mistake.id,
-             .says = mistake.says,
-             .hint = mistake.hint,
-             .kind = mistake.evidence.is_fitted ? CandidateKind::fitted : CandidateKind::mistake,
-             .scope = SlipScope::anything,
-             .numbers = std::move(*numbers),
-             .evidence = {.zeros = mistake.evidence.zeros && zeros_tell,
-                          .infinities = mistake.evidence.infinities,
-                          .least = mistake.evidence.least,
-                          .is_fitted = mistake.evidence.is_fitted},
-             .step = at});
-      }
+      unsubmitted_.push_back({&assumption, &origin, from, candidates_.size(), left - half.left()});
+    }
+    if (untried_ > 0) break;
+  }
+  all.take(before - half.left());
+}
+
+bool CandidateSet::made_in(const Search& search) const {
+  return collect_mistakes(search) && collect_unsubmitted_slips(search);
+}
+
+// Adds the candidate as it shows in the matrix. Returns false if that costs more than is left.
+bool CandidateSet::add_carried(const Search& search, Candidate made) const {
+  if (!search.budget.take(search.origin.work)) return false;
+  auto numbers = search.assumption.numbers.carried_along(search.origin.path, search.origin.at,
+                                                         made.numbers.tensor());
+  if (!numbers || !is_worth_keeping(*numbers)) return true;
+  made.numbers = std::move(*numbers);
+  made.step = search.origin.at;
+  search.found.push_back(std::move(made));
+  return true;
+}
+
+// A whole unsubmitted matrix may have been transposed, or have lost its signs or a head.
+bool CandidateSet::collect_unsubmitted_slips(const Search& search) const {
+  const Tensor& right = search.assumption.numbers.tensor(search.origin.at);
+  if (!is_by_hand(right.values.size())) return true;
+  const SlipContext context{.right = &right,
+                            .decimals = node_.units.decimals,
+                            .wrong_rows = {},
+                            .arithmetic = {},
+                            .near_wrong = {}};
+  for (SlipCandidate& slip : slip_candidates(context, SlipScope::anything, Author::hand)) {
+    if (slip.id == "slip.decimal-point")
+      continue;  // affects one cell; softmax turns all into 1 and 0
+    for (CandidateValues& made : slip.candidates) {
+      Candidate candidate{slip.id,    slip.says,      slip.hint, CandidateKind::slip,
+                          slip.scope, std::move(made)};
+      if (!add_carried(search, std::move(candidate))) return false;
     }
   }
+  return std::ranges::all_of(without_a_head(right), [&](Tensor& made) {
+    return add_carried(search, {.id = "tile.zero",
+                                .says = "A head was never written: all of it is 0.",
+                                .hint = "In a program: does the loop over the heads reach it?",
+                                .kind = CandidateKind::slip,
+                                .numbers = std::move(made)});
+  });
+}
+
+bool CandidateSet::collect_mistakes(const Search& search) const {
+  const StepView& step = search.assumption.steps[search.origin.at];
+  // A 0 in weights comes from a mask; in a gradient it may have other causes.
+  const bool zeros_tell = search.origin.at == index_ || !is_gradient(*node_.step->operation);
+  for (const Mistake& mistake : step.operation->mistakes) {
+    if (!search.budget.take(budget_.work[search.origin.at])) return false;
+    std::vector<Tensor> versions;
+    try {
+      versions = mistake.compute(step);
+    } catch (const InputError&) {  // impossible with these shapes
+    }
+    for (Tensor& made : versions) {
+      Candidate candidate{
+          .id = mistake.id,
+          .says = mistake.says,
+          .hint = mistake.hint,
+          .kind = mistake.evidence.is_fitted ? CandidateKind::fitted : CandidateKind::mistake,
+          .scope = SlipScope::anything,
+          .numbers = std::move(made),
+          .evidence = mistake.evidence};
+      candidate.evidence.zeros = mistake.evidence.zeros && zeros_tell;
+      if (!add_carried(search, std::move(candidate))) return false;
+    }
+  }
+  return true;
 }
 
 // A head is mistaken for another if it, or an operand, has the other's numbers.
-void CandidateSet::collect_wrong_heads(const Hypothesis& hypothesis) {
-  const std::vector<StepView> sources = hypothesis.sources();
-  const StepView& step = sources[index_];
+void CandidateSet::collect_wrong_heads(const Assumption& assumption) {
+  const StepView& step = assumption.steps[index_];
   if (!node_.submitted || step.tensor->values.size() != mismatch_.written.size()) return;
+  double heads = static_cast<double>(comparable_heads(*step.tensor));
+  for (const StepView* input : step.inputs)
+    heads += static_cast<double>(comparable_heads(*input->tensor));
+  if (!budget_.own.take(heads * budget_.work[index_])) {
+    untried_ = 1;
+    return;
+  }
   for (Tensor& made : with_nearest_heads(step, mismatch_.written)) {
     if (!is_worth_keeping(made)) continue;
-    candidates_.push_back({.id = "heads.other",
-                           .says = "Another head's numbers were taken: each head works on its own.",
-                           .hint = "Which head stands behind each number?",
+    candidates_.push_back({.id = other_heads.id,
+                           .says = other_heads.says,
+                           .hint = other_heads.hint,
                            .kind = CandidateKind::fitted,
-                           .scope = SlipScope::anything,
-                           .numbers = std::move(made)});
+                           .numbers = std::move(made),
+                           .step = index_});
   }
 }
 
-void CandidateSet::collect_slips(const Hypothesis& hypothesis, const Tensor& right) {
+void CandidateSet::collect_slips(const Assumption& assumption) {
+  const Hypothesis& hypothesis = assumption.numbers;
+  const Tensor& right = assumption.right;
   SlipContext& context = contexts_.emplace_back();
   context.right = &right;
   context.decimals = node_.units.decimals;
@@ -441,11 +451,67 @@ void CandidateSet::collect_slips(const Hypothesis& hypothesis, const Tensor& rig
           candidates_.emplace_back(Candidate{slip.id, slip.says, slip.hint, CandidateKind::slip,
                                              slip.scope, std::move(slip.candidates[v])});
       version.evidence = slip.evidence;
+      version.step = index_;
       if (slip.detail) {
         version.detail = [detail = slip.detail, v](std::size_t cell) { return detail(v, cell); };
       }
     }
   }
+}
+
+// Rounding errors add up at random: 2.5 times their typical size covers nearly all. No tolerance is
+// added if it approaches the expected number: anything would match.
+void CandidateSet::allow_rounding(const UnsubmittedRange& unsubmitted,
+                                  const std::deque<Assumption>& draws) {
+  constexpr double nearly_all = 2.5;
+  constexpr double too_much = 0.25;
+  const std::span<Candidate> candidates =
+      std::span(candidates_).subspan(unsubmitted.from, unsubmitted.to - unsubmitted.from);
+  std::vector<std::vector<double>> squares(candidates.size(),
+                                           std::vector<double>(mismatch_.written.size()));
+  for (const Assumption& draw : draws) {
+    WorkBudget enough(infinity);  // it is taken already
+    std::vector<Candidate> perturbed;
+    made_in({draw, *unsubmitted.origin, enough, perturbed});
+    if (!std::ranges::equal(perturbed, candidates, {}, &Candidate::id, &Candidate::id)) return;
+    for (std::size_t v = 0; v < candidates.size(); ++v) {
+      const std::size_t size = candidates[v].numbers.tensor().values.size();
+      if (size != squares[v].size() || perturbed[v].numbers.tensor().values.size() != size)
+        continue;
+      for (std::size_t i = 0; i < size; ++i) {
+        const double gap = perturbed[v].numbers[i] - candidates[v].numbers[i];
+        if (std::isfinite(gap)) squares[v][i] += gap * gap;
+      }
+    }
+  }
+  const double expected = largest_magnitude(unsubmitted.assumption->right.values);
+  for (std::size_t v = 0; v < candidates.size(); ++v) {
+    for (double& room : squares[v]) {
+      room = nearly_all * std::sqrt(room / static_cast<double>(draws.size()));
+      if (room > too_much * expected) room = 0;
+    }
+    candidates[v].room = std::move(squares[v]);
+  }
+}
+
+bool CandidateSet::allow_rounding() {
+  constexpr unsigned count = 10;
+  bool any = false;
+  for (const Assumption& assumption : assumptions_) {
+    std::deque<Assumption> draws;
+    for (unsigned draw = 0; draw < count; ++draw)
+      assume(assumption.numbers.perturbed(index_, draw), {}, draws);
+    for (const UnsubmittedRange& unsubmitted : unsubmitted_) {
+      if (unsubmitted.assumption != &assumption || unsubmitted.from == unsubmitted.to) continue;
+      if (!budget_.unsubmitted.take(count * unsubmitted.work)) {
+        ++untried_;
+        continue;
+      }
+      allow_rounding(unsubmitted, draws);
+      any = true;
+    }
+  }
+  return any;
 }
 
 }  // namespace qkv::inline check

@@ -5,13 +5,51 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <ranges>
 #include <span>
 
 #include "check/diagnose/matching.hpp"
 #include "check/diagnose/slips.hpp"
 #include "check/tolerance/precision.hpp"
+#include "ops/shape_rule.hpp"
+#include "trace/labels.hpp"
 
 namespace qkv::inline check {
+namespace {
+
+// The operations of a step: more than a number for each cell, where products are added up along
+// the axes that the result does not have; and some for a step of any size.
+double work_of(const Call& call, const Step& step) {
+  constexpr double any_step = 3000;
+  constexpr double any_cell = 8;
+  const Form form = step.operation->form(call);
+  const Tensor& first = call.inputs.empty() ? step.output : *call.inputs[0];
+  double added = 1;
+  if (!form.operands.empty()) {
+    const auto [row, column] = axis_names(form.operands[0]);
+    const auto [left, right] = axis_names(form.output);
+    if (row != left && row != right) added *= static_cast<double>(first.rows());
+    if (column != left && column != right) added *= static_cast<double>(first.columns());
+  }
+  return any_step + static_cast<double>(step.output.values.size()) * (any_cell + added);
+}
+
+}  // namespace
+
+// Together at most 50 times the lesson's own work and what 2 seconds of one core do.
+DiagnosisBudget::DiagnosisBudget(const Trace& trace)
+    : work(trace.givens.size()), own(0), unsubmitted(0) {
+  constexpr double times = 50;
+  constexpr double one_second = 7e8;
+  double all = 0;
+  for (const Step& step : trace.steps) {
+    work.push_back(work_of(trace.call(step), step));
+    all += work.back();
+  }
+  own = WorkBudget(times * all + one_second);
+  unsubmitted = WorkBudget(one_second);
+}
+
 namespace {
 
 // The cells of a submitted matrix to compare.
@@ -198,43 +236,130 @@ Mismatch mismatch_of(const LearnerNode& node) {
     // A wild number does not excuse others, but has no more digits itself.
     const double own = rule_of(submitted.precision).floor * std::abs(cell.value);
     mismatch.tolerance.push_back(std::max(node.units.tolerance(i), std::isfinite(own) ? own : 0));
-    mismatch.hides.push_back(node.submitted && node.own.values[i] == -infinity);
+    constexpr double hiding = -1000;  // what a program writes for -inf
+    const bool may_hide = node.step && node.step->operation->hides && cell.value <= hiding;
+    mismatch.hides.push_back(node.submitted && (may_hide || node.own.values[i] == -infinity));
     const bool wrong = node.submitted ? node.verdicts[i] == Verdict::wrong : !cell.is_blank();
     mismatch.wrong.push_back(wrong && cell.unread == 0);  // no cause needed
   }
   return mismatch;
 }
 
-std::vector<Diagnosis> told(const std::vector<Explanation>& explain_mismatch,
-                            const std::vector<Candidate>& candidates) {
+// True if every attempted cell is one of these numbers, rounded to a multiple of `unit`.
+bool is_rounded_to(double unit, std::span<const double> right, std::span<const double> written) {
+  constexpr double slack = 1e-9;
+  bool any = false;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const double x = written[i];
+    if (std::isnan(x) || x == right[i]) continue;
+    const bool is_multiple = std::abs(x / unit - std::round(x / unit)) <= slack;
+    if (!is_multiple || !(std::abs(x - right[i]) <= unit / 2 + slack)) return false;
+    any = any || x != 0;
+  }
+  return any;
+}
+
+// Numbers that were rounded to whole ones or to one decimal need no other explanation.
+std::optional<Diagnosis> too_few_decimals(const LearnerNode& node, const Mismatch& mismatch) {
+  const int decimals = most_decimals(*node.submitted);
+  for (const double unit : {1.0, 0.1}) {
+    if (decimals > (unit == 1 ? 0 : 1)) continue;
+    for (const Tensor* right : {node.truth, &node.from_yours}) {
+      if (!is_rounded_to(unit, right->values, mismatch.written)) continue;
+      return Diagnosis{.id = "slip.too-few-decimals",
+                       .says = unit == 1 ? "The numbers were rounded to whole numbers."
+                                         : "The numbers were rounded to one decimal.",
+                       .hint = "Keep more decimals.",
+                       .cells = node.wrong_cells()};
+    }
+  }
+  return {};
+}
+
+// Where all heads are expected, the numbers may be those of one.
+std::optional<Diagnosis> one_head(const LearnerNode& node, const Mismatch& mismatch) {
+  const Tensor& right = *node.truth;
+  const std::size_t size = right.rows() * right.columns();
+  const bool fits = mismatch.written.size() == size && mismatch.columns() == right.columns();
+  for (std::size_t m = 0; fits && right.matrices() > 1 && m < right.matrices(); ++m) {
+    const std::span<const double> head = std::span<const double>(right.values).subspan(m * size);
+    const auto is_off = [&](std::size_t i) {
+      const double gap = std::abs(mismatch.written[i] - head[i]);
+      return mismatch.written[i] != head[i] && gap > mismatch.tolerance[i];
+    };
+    if (std::ranges::any_of(std::views::iota(std::size_t{0}, size), is_off)) continue;
+    return Diagnosis{.id = "slip.one-head",
+                     .says = fmt::format("This is {} alone.", matrix_name(right, m)),
+                     .hint = "Hand in every head.",
+                     .cells = node.wrong_cells()};
+  }
+  return {};
+}
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
+    text.replace(at, what.size(), by);
+    at += by.size();
+  }
+}
+
+// A mistake's words with the step's own formula for {formula} and its operands for {0}, {1}, …
+std::string words_of(const Candidate& version, const Judgement& judgement, const Trace& trace) {
+  std::string says(version.says);
+  const LearnerNode& node = judgement.nodes[version.step];
+  if (!node.step || says.find('{') == std::string::npos) return says;
+  replace_all(says, "{formula}", node.step->operation->form(trace.call(*node.step)).formula);
+  for (std::size_t k = 0; k < node.inputs.size(); ++k)
+    replace_all(says, fmt::format("{{{}}}", k), judgement.nodes[node.inputs[k]].name);
+  return says;
+}
+
+std::vector<Diagnosis> told(const std::vector<Explanation>& explanations,
+                            const std::vector<Candidate>& candidates, const Judgement& judgement,
+                            const Trace& trace) {
   std::vector<Diagnosis> found;
-  for (const Explanation& explanation : explain_mismatch) {
+  for (const Explanation& explanation : explanations) {
     const Candidate& version = candidates[explanation.version];
-    std::string says(version.says);
+    std::string says = words_of(version, judgement, trace);
     const std::string detail = version.detail ? version.detail(explanation.first) : "";
     if (!detail.empty()) says = fmt::format("{}: {}.", says.substr(0, says.size() - 1), detail);
     found.push_back({.id = version.id,
                      .says = std::move(says),
                      .hint = version.hint,
                      .cells = explanation.cells,
-                     .sure = explanation.sure});
+                     .sure = explanation.sure,
+                     .is_alternative = explanation.is_alternative});
   }
   return found;
 }
 
 }  // namespace
 
-std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t index) {
+NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size_t index,
+                       DiagnosisBudget& budget) {
   const LearnerNode& node = judgement.nodes[index];
   const Mismatch mismatch = mismatch_of(node);
   if (std::ranges::count(mismatch.wrong, true) == 0) return {};
-  CandidateSet candidate_set(judgement, trace, index, mismatch);
+  NodeDiagnosis result{.mistakes = {}, .region = region_of(node)};
+  auto other_reason = node.submitted ? too_few_decimals(node, mismatch) : one_head(node, mismatch);
+  if (other_reason) {
+    result.mistakes.push_back(std::move(*other_reason));
+    return result;
+  }
+  CandidateSet candidate_set(judgement, trace, index, mismatch, result.region, budget);
   std::vector<Explanation> found = explain_mismatch(mismatch, candidate_set.candidates());
   if (found.empty() && mismatch.written.size() <= max_cells_with_slack &&
       candidate_set.allow_rounding()) {
     found = explain_mismatch(mismatch, candidate_set.candidates());
   }
-  return told(found, candidate_set.candidates());
+  result.mistakes = told(found, candidate_set.candidates(), judgement, trace);
+  result.untried = candidate_set.untried();
+  return result;
+}
+
+std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t index) {
+  DiagnosisBudget budget(trace);
+  return diagnose(judgement, trace, index, budget).mistakes;
 }
 
 std::vector<std::string_view> slip_ids() { return all_slip_ids(); }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "check/diagnose/budget.hpp"
 #include "check/judge/judge.hpp"
 
 namespace qkv::inline check {
@@ -15,13 +16,10 @@ struct Diagnosis {
   std::string_view id;
   std::string says;
   std::string_view hint;
-  std::size_t cells = 0;  ///< number of wrong cells that it explains
-  bool sure = true;       ///< no other mistake explains them as well
+  std::size_t cells = 0;        ///< number of wrong cells that it explains
+  bool sure = true;             ///< no other mistake explains them as well
+  bool is_alternative = false;  ///< explains the same cells as the one before it: "or"
 };
-
-/// Returns the mistakes that explain the wrong cells or wrong shape of a node, best first; empty if
-/// none does.
-std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t node);
 
 /// Returns the ids of transcription slips, which belong to no operation.
 std::vector<std::string_view> slip_ids();
@@ -57,5 +55,22 @@ std::optional<Region> region_of(const LearnerNode& node);
 
 /// Returns the tensor's cells in the region, in order.
 std::vector<std::size_t> cells_in(const Region& region, const Shape& shape);
+
+/// What diagnosis found out about one matrix.
+struct NodeDiagnosis {
+  std::vector<Diagnosis> mistakes;  ///< that explain the wrong cells or the wrong shape, best first
+  std::optional<Region> region;     ///< as `region_of`
+  /// Number of steps, this one and unsubmitted ones before it, whose mistakes were not all tried
+  /// because the budget was spent.
+  std::size_t untried = 0;
+};
+
+/// Looks for the mistakes that explain the wrong cells or wrong shape of a node. All nodes of a
+/// submission share the budget.
+NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size_t node,
+                       DiagnosisBudget& budget);
+
+/// Returns the mistakes alone, with a budget for this node.
+std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t node);
 
 }  // namespace qkv::inline check

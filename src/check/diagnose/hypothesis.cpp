@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <random>
-#include <set>
 
 #include "ops/cell.hpp"
 #include "text/error.hpp"
@@ -82,32 +81,23 @@ Tensor Hypothesis::worked_or(const Tensor& otherwise, std::size_t node) const {
   }
 }
 
-void Hypothesis::exchange(std::size_t at, Tensor made, std::size_t last) {
-  quantise(made);
-  made.dot_width = tensor(at).dot_width;
-  put(at, std::move(made));
-  std::set<std::size_t> touched = {at};
-  for (std::size_t i = 0; i <= last; ++i) {
-    const LearnerNode& node = judgement_->nodes[i];
-    const bool follows = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                     [&](std::size_t k) { return touched.contains(k); });
-    if (!follows || touched.contains(i) || (node.submitted && i != last)) continue;
-    Tensor anew = worked(i);
-    if (i != last) quantise(anew);
-    put(i, std::move(anew));
-    touched.insert(i);
-  }
-}
-
-std::optional<Tensor> Hypothesis::carried_to(std::size_t at, Tensor made, std::size_t node) const {
-  if (at == node) return made;
+std::optional<Tensor> Hypothesis::carried_along(std::span<const std::size_t> path, std::size_t at,
+                                                Tensor made) const {
+  if (path.empty()) return made;
   Hypothesis changed = *this;
+  changed.quantise(made);
+  made.dot_width = tensor(at).dot_width;
+  changed.put(at, std::move(made));
   try {
-    changed.exchange(at, std::move(made), node);
-  } catch (const InputError&) {
-    return {};
+    for (const std::size_t node : path) {
+      Tensor anew = changed.worked(node);
+      if (node == path.back()) return anew;
+      changed.quantise(anew);
+      changed.put(node, std::move(anew));
+    }
+  } catch (const InputError&) {  // impossible with these shapes
   }
-  return changed.tensor(node);
+  return {};
 }
 
 Expression Hypothesis::arithmetic(std::size_t node, std::size_t matrix, std::size_t row,
@@ -177,18 +167,36 @@ bool Hypothesis::quantise_unsubmitted(std::size_t node) {
 }
 
 std::vector<std::size_t> unsubmitted_before(const Judgement& judgement, std::size_t node) {
-  std::set<std::size_t> unsubmitted;
-  std::vector<std::size_t> open = {node};
-  while (!open.empty()) {
-    const std::size_t at = open.back();
-    open.pop_back();
-    for (const std::size_t input : judgement.nodes[at].inputs) {
+  std::vector<bool> known(judgement.nodes.size());
+  std::vector<std::size_t> found = {node};
+  for (std::size_t next = 0; next < found.size(); ++next) {
+    for (const std::size_t input : judgement.nodes[found[next]].inputs) {
       const LearnerNode& before = judgement.nodes[input];
-      if (before.submitted || !before.step || !unsubmitted.insert(input).second) continue;
-      open.push_back(input);
+      if (before.submitted || !before.step || known[input]) continue;
+      known[input] = true;
+      found.push_back(input);
     }
   }
-  return {unsubmitted.begin(), unsubmitted.end()};
+  found.erase(found.begin());
+  return found;
+}
+
+std::vector<std::size_t> path_to(const Judgement& judgement, std::size_t node, std::size_t at,
+                                 std::span<const std::size_t> before) {
+  std::vector<std::size_t> sorted(before.begin(), before.end());
+  std::ranges::sort(sorted);
+  sorted.push_back(node);
+  std::vector<bool> follows(judgement.nodes.size());
+  follows[at] = true;
+  std::vector<std::size_t> path;
+  for (const std::size_t i : sorted) {
+    const std::vector<std::size_t>& inputs = judgement.nodes[i].inputs;
+    if (i <= at || std::ranges::none_of(inputs, [&](std::size_t k) { return follows[k]; }))
+      continue;
+    follows[i] = true;
+    path.push_back(i);
+  }
+  return path;
 }
 
 std::vector<Hypothesis> hypotheses_of(const Judgement& judgement, const Trace& trace,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "check/judge/judge.hpp"
@@ -48,9 +49,10 @@ class Hypothesis {
   /// Returns the step computed from these numbers, or `otherwise` if that is impossible.
   Tensor worked_or(const Tensor& otherwise, std::size_t node) const;
 
-  /// Returns `node` if the matrix at `at` were `made`, recomputing the unsubmitted steps between
-  /// them. Empty if they can't be computed.
-  std::optional<Tensor> carried_to(std::size_t at, Tensor made, std::size_t node) const;
+  /// Returns the last node of `path` if the matrix at `at` were `made`: each node of the path is
+  /// recomputed in turn. Without a path, this is `made` itself. Empty if a node can't be computed.
+  std::optional<Tensor> carried_along(std::span<const std::size_t> path, std::size_t at,
+                                      Tensor made) const;
 
   /// Returns the arithmetic of a cell from these numbers.
   Expression arithmetic(std::size_t node, std::size_t matrix, std::size_t row,
@@ -72,7 +74,6 @@ class Hypothesis {
 
  private:
   Tensor worked(std::size_t node) const;
-  void exchange(std::size_t at, Tensor made, std::size_t last);
   void quantise(Tensor& tensor) const;
 
   const Judgement* judgement_;
@@ -82,8 +83,14 @@ class Hypothesis {
   std::shared_ptr<Perturbation> perturbation_;
 };
 
-/// Returns the unsubmitted steps before `node` that lead to it through unsubmitted steps only.
+/// Returns the unsubmitted steps before `node` that lead to it through unsubmitted steps only, the
+/// nearest first.
 std::vector<std::size_t> unsubmitted_before(const Judgement& judgement, std::size_t node);
+
+/// Returns those of the unsubmitted steps `before` a node that depend on `at`, in the lesson's
+/// order, and the node itself.
+std::vector<std::size_t> path_to(const Judgement& judgement, std::size_t node, std::size_t at,
+                                 std::span<const std::size_t> before);
 
 /// Returns the hypotheses to test: the learner's own numbers; the same with unsubmitted steps
 /// quantised; the lesson's numbers, if the learner's earlier ones are correct up to rounding.

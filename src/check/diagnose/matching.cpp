@@ -58,6 +58,10 @@ class Matcher {
       sort(best);
       const std::size_t known = found.size();
       for (const Match& fit : best) name(fit, found);
+      for (std::size_t i = known + 1; i < found.size(); ++i) {
+        found[i].is_alternative =
+            found[i].cells == found[i - 1].cells && found[i].first == found[i - 1].first;
+      }
       doubt(best, std::span(found).subspan(known));
       close(best.front());
     }
@@ -105,7 +109,7 @@ class Matcher {
                                  std::abs(y - mismatch_.right[i]) <= mismatch_.tolerance[i];
     if (changes_nothing) return infinity;
     const double tolerance = mismatch_.tolerance[i] + (has_room ? version.room[i] : 0);
-    return gap <= tolerance ? (gap == 0 ? 0 : gap / tolerance) : infinity;
+    return gap <= tolerance ? gap / mismatch_.tolerance[i] : infinity;
   }
 
   // 0 and infinity result from too many mistakes to be evidence.
@@ -246,9 +250,12 @@ class Matcher {
     return fits;
   }
 
-  // The smaller misfit is better; for equal numbers, the later step is likelier. Differences below
-  // a millionth of a unit are ignored: they come from the order of summation.
+  // The smallest misfit is best, and all within a unit of it are as good. Of these, the more
+  // specific comes first, then the nearer, then that of the later step. Differences below a
+  // millionth of a unit are ignored: they come from the order of summation.
   void sort(std::vector<Match>& fits) const {
+    const double best = std::ranges::min(fits, {}, &Match::misfit).misfit;
+    std::erase_if(fits, [&](const Match& fit) { return fit.misfit > best + 1; });
     constexpr double millionths = 1e6;
     const auto place = [&](const Match& fit) {
       const Candidate& version = candidates_[fit.version];
@@ -265,13 +272,24 @@ class Matcher {
     found.push_back({fit.version, fit.cells, fit.first});
   }
 
-  // If several match equally well, few cells of evidence leave the mistake uncertain.
-  static void doubt(const std::vector<Match>& best, std::span<Explanation> named) {
+  // If several match equally well, few cells of evidence leave the mistake uncertain. So does a
+  // single number of one digit: too many mistakes make it.
+  void doubt(const std::vector<Match>& best, std::span<Explanation> named) const {
     constexpr std::size_t enough = 3;
     std::size_t speaking = 0;
     for (const Match& fit : best) speaking = std::max(speaking, fit.speaking);
-    if (named.size() < 2 || speaking >= enough) return;
+    if (speaking >= enough || (named.size() < 2 && !is_one_digit())) return;
     for (Explanation& one : named) one.sure = false;
+  }
+
+  bool is_one_digit() const {
+    const auto is_number = [](double x) { return !std::isnan(x); };
+    if (std::ranges::count_if(mismatch_.written, is_number) != 1) return false;
+    const double x = std::abs(*std::ranges::find_if(mismatch_.written, is_number));
+    if (x == 0 || std::isinf(x)) return true;
+    const double first = x / std::pow(10.0, std::floor(std::log10(x)));
+    constexpr double slack = 1e-9;
+    return std::abs(first - std::round(first)) < slack;
   }
 
   void close(const Match& fit) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "check/diagnose/budget.hpp"
+#include "check/diagnose/diagnosis.hpp"
 #include "check/diagnose/hypothesis.hpp"
 #include "check/diagnose/slips.hpp"
 #include "check/judge/judge.hpp"
@@ -54,10 +56,11 @@ struct Mismatch {
 
 /// A candidate that explains wrong cells.
 struct Explanation {
-  std::size_t version = 0;  ///< its index among the candidates
-  std::size_t cells = 0;    ///< number of wrong cells that it explains
-  std::size_t first = 0;    ///< the first of them
-  bool sure = true;         ///< false if others match equally and few cells are evidence
+  std::size_t version = 0;      ///< its index among the candidates
+  std::size_t cells = 0;        ///< number of wrong cells that it explains
+  std::size_t first = 0;        ///< the first of them
+  bool sure = true;             ///< false if others match equally and few cells are evidence
+  bool is_alternative = false;  ///< explains the same cells as the one before it
 };
 
 /// Returns the candidates that explain the wrong cells, best first. A full explanation covers all
@@ -72,49 +75,81 @@ std::vector<Explanation> explain_mismatch(const Mismatch& mismatch,
 /// True if a matrix is small enough to be written, and rounded, by hand.
 bool is_by_hand(std::size_t cells);
 
-/// All candidates for a matrix: the numbers that each known mistake and slip would produce.
-/// References must outlive it.
+/// All candidates for a matrix: the numbers that each known mistake and slip would produce, the
+/// likeliest first: of the step itself, then of the unsubmitted steps before it, as far as the
+/// budget allows. References must outlive it.
 class CandidateSet {
  public:
   CandidateSet(const Judgement& judgement, const Trace& trace, std::size_t node,
-               const Mismatch& mismatch);
+               const Mismatch& mismatch, const std::optional<Region>& region,
+               DiagnosisBudget& budget);
   CandidateSet(const CandidateSet&) = delete;
   CandidateSet& operator=(const CandidateSet&) = delete;
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
+  std::size_t untried() const { return untried_; }  ///< steps whose mistakes were not all tried
 
   /// Adds tolerance for rounding in unsubmitted steps to the candidates made there. Returns whether
   /// there are any.
   bool allow_rounding();
 
  private:
-  // The candidates that were made in, or passed through, unsubmitted steps.
-  struct UnsubmittedRange {
-    std::size_t hypothesis;
-    std::size_t from, to;  // indices of candidates
+  // A hypothesis, what the step is under it, and the steps as mistakes see them.
+  struct Assumption {
+    Hypothesis numbers;
+    Tensor right;
+    std::vector<StepView> steps = {};
   };
 
-  void collect(std::size_t hypothesis);
-  void collect_unsubmitted_slips(const Hypothesis& hypothesis, std::size_t at,
-                                 std::vector<Candidate>& candidates) const;
-  void collect_mistakes(const Hypothesis& hypothesis, std::span<const std::size_t> places,
-                        std::vector<Candidate>& candidates) const;
-  void collect_wrong_heads(const Hypothesis& hypothesis);
-  void collect_slips(const Hypothesis& hypothesis, const Tensor& right);
+  // Where a mistake is made, and what leads from there to the matrix.
+  struct Origin {
+    std::size_t at;
+    std::vector<std::size_t> path;
+    double work;  // operations for one candidate
+  };
+
+  // What to start from, where, how long, and where the candidates go.
+  struct Search {
+    const Assumption& assumption;
+    const Origin& origin;
+    WorkBudget& budget;
+    std::vector<Candidate>& found;
+  };
+
+  // The candidates that were made in one unsubmitted step.
+  struct UnsubmittedRange {
+    const Assumption* assumption;
+    const Origin* origin;
+    std::size_t from, to;  // indices of candidates
+    double work;
+  };
+
+  void assume(Hypothesis numbers, Tensor right, std::deque<Assumption>& assumptions) const;
+  Origin origin_at(std::size_t at) const;
+  void collect_own(const Assumption& assumption);
+  void collect_unsubmitted();
+  bool made_in(const Search& search) const;
+  bool collect_mistakes(const Search& search) const;
+  bool collect_unsubmitted_slips(const Search& search) const;
+  bool add_carried(const Search& search, Candidate made) const;
+  void collect_wrong_heads(const Assumption& assumption);
+  void collect_slips(const Assumption& assumption);
   bool is_worth_keeping(const Tensor& numbers) const;
-  std::vector<Candidate> unsubmitted_candidates(const Hypothesis& hypothesis) const;
+  void allow_rounding(const UnsubmittedRange& unsubmitted, const std::deque<Assumption>& draws);
 
   const Judgement& judgement_;
   const Trace& trace_;
   const std::size_t index_;
   const LearnerNode& node_;
   const Mismatch& mismatch_;
+  DiagnosisBudget& budget_;
   Tensor written_;  // as mistakes see it; without axes if it has another shape
+  std::size_t untried_ = 0;
   std::vector<std::size_t> unsubmitted_before_;
   std::vector<std::size_t> probes_;  // some wrong cells of a large matrix; else empty
   std::vector<std::size_t> zeros_;   // the cells of a block of zeros
-  std::vector<Hypothesis> hypotheses_;
-  std::deque<Tensor> rights_;
+  std::deque<Assumption> assumptions_;
+  std::deque<Origin> origins_;
   std::deque<SlipContext> contexts_;
   std::vector<Candidate> candidates_;
   std::vector<UnsubmittedRange> unsubmitted_;

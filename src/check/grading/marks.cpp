@@ -17,23 +17,6 @@ namespace {
 /// A flag for each cell of a tensor; empty if none is set.
 using CellMask = std::vector<bool>;
 
-/// Propagates cells that earn no marks through the lesson, as NaN. `own`, the lesson with the
-/// learner's numbers, must outlive it.
-class TaintTracker {
- public:
-  explicit TaintTracker(const Trace& own) : own_(own) {}
-
-  /// Marks cells of a given or step that later steps may not earn marks with.
-  void mark_tainted(const std::string& name, const std::function<bool(std::size_t)>& is_void);
-
-  /// Returns, and marks, the cells of a step that depend on marked ones; empty if none does.
-  CellMask of(const Step& step);
-
- private:
-  const Trace& own_;
-  std::map<std::string, Tensor, std::less<>> tainted_;
-};
-
 // Computes the step with other operands; empty if impossible.
 std::optional<Tensor> worked_out(const Trace& trace, const Step& step,
                                  const std::function<Tensor(const std::string&)>& operand) {
@@ -103,29 +86,41 @@ CellMask cells_of_zeros(const Trace& trace, const Step& step) {
   return cells;
 }
 
-void TaintTracker::mark_tainted(const std::string& name,
-                                const std::function<bool(std::size_t)>& is_void) {
-  Tensor& tensor = tainted_.try_emplace(name, own_.at(name)).first->second;
-  const std::span<double> values = tensor.values.write();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (is_void(i)) values[i] = std::numeric_limits<double>::quiet_NaN();
-  }
-}
+/// Propagates cells that earn no marks through the lesson, as NaN. `own`, the lesson with the
+/// learner's numbers, must outlive it.
+class TaintTracker {
+ public:
+  explicit TaintTracker(const Trace& own) : own_(own) {}
 
-CellMask TaintTracker::of(const Step& step) {
-  const bool touched = std::ranges::any_of(
-      step.of, [&](const std::string& name) { return tainted_.contains(name); });
-  if (!touched) return {};
-  const auto made = worked_out(own_, step, [&](const std::string& name) {
-    const auto planted = tainted_.find(name);
-    return planted == tainted_.end() ? own_.at(name) : planted->second;
-  });
-  CellMask cells(own_.at(step.name).values.size(), true);
-  for (std::size_t i = 0; made && i < cells.size(); ++i) cells[i] = std::isnan(made->values[i]);
-  if (std::ranges::find(cells, true) == cells.end()) return {};
-  mark_tainted(step.name, [&](std::size_t i) { return cells[i]; });
-  return cells;
-}
+  /// Marks cells of a given or step that later steps may not earn marks with.
+  void mark_tainted(const std::string& name, const std::function<bool(std::size_t)>& is_void) {
+    Tensor& tensor = tainted_.try_emplace(name, own_.at(name)).first->second;
+    const std::span<double> values = tensor.values.write();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (is_void(i)) values[i] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+
+  /// Returns, and marks, the cells of a step that depend on marked ones; empty if none does.
+  CellMask of(const Step& step) {
+    const bool touched = std::ranges::any_of(
+        step.of, [&](const std::string& name) { return tainted_.contains(name); });
+    if (!touched) return {};
+    const auto made = worked_out(own_, step, [&](const std::string& name) {
+      const auto planted = tainted_.find(name);
+      return planted == tainted_.end() ? own_.at(name) : planted->second;
+    });
+    CellMask cells(own_.at(step.name).values.size(), true);
+    for (std::size_t i = 0; made && i < cells.size(); ++i) cells[i] = std::isnan(made->values[i]);
+    if (std::ranges::find(cells, true) == cells.end()) return {};
+    mark_tainted(step.name, [&](std::size_t i) { return cells[i]; });
+    return cells;
+  }
+
+ private:
+  const Trace& own_;
+  std::map<std::string, Tensor, std::less<>> tainted_;
+};
 
 const StepReport* report_of(const CheckReport& report, const std::string& name) {
   const auto found = std::ranges::find(report.steps, name, &StepReport::step);
@@ -187,8 +182,8 @@ void add_zeros_of_zeros(const StepReport& report, const Trace& own, const Step& 
 
 }  // namespace
 
-Rubric::Rubric(const Lesson& lesson, const Trace& trace, double carried)
-    : trace_(&trace), carried_(carried) {
+Rubric::Rubric(const Lesson& lesson, const Trace& trace, const CellShares& shares)
+    : trace_(&trace), shares_(shares) {
   std::map<std::string, CellMask, std::less<>> fixed;
   for (const Step& step : trace.steps) {
     StepWorth worth;
@@ -258,15 +253,25 @@ Rubric::Ungraded Rubric::ungraded_in(const StepReport& report, const StepWorth& 
   return 5 * luck.right < luck.tried ? Ungraded::what_follows : Ungraded::nothing;
 }
 
-double Rubric::earned(const StepReport& report, const StepWorth& worth,
-                      const std::vector<bool>& unearned) const {
+void Rubric::add_step(const StepReport& report, std::size_t step, const CellMask& unearned,
+                      const CellMask& unexplained, Marks& marks) const {
+  const StepWorth& worth = worths_[step];
+  const auto has = [](const CellMask& mask, std::size_t i) { return !mask.empty() && mask[i]; };
   double cells = 0;
+  double doubtful = 0;
+  auto of = static_cast<double>(worth.cells);
   for (std::size_t i = 0; i < report.verdicts.size(); ++i) {
-    if (!worth.counts(i) || (!unearned.empty() && unearned[i])) continue;
-    if (is_right(report.verdicts[i])) cells += 1;
-    if (report.verdicts[i] == Verdict::carried) cells += carried_;
+    const Verdict verdict = report.verdicts[i];
+    if (!worth.counts(i) && verdict == Verdict::wrong) of += 1;
+    if (!worth.counts(i) || has(unearned, i)) continue;
+    const double carried = verdict == Verdict::carried ? shares_.carried : 0;
+    (has(unexplained, i) ? doubtful : cells) += is_right(verdict) ? 1 : carried;
   }
-  return cells == 0 ? 0 : worth.marks * cells / static_cast<double>(worth.cells);
+  if (worth.cells == 0) return;
+  const double earned = worth.marks * (cells + shares_.unexplained * doubtful) / of;
+  marks.steps[step].marks = earned;
+  marks.total.marks += earned;
+  marks.taken += worth.marks * (1 - shares_.unexplained) * doubtful / of;
 }
 
 // Finds submitted steps that depend on no other submitted step. Their cells together show whether
@@ -299,17 +304,19 @@ std::vector<bool> Rubric::roots_at_chance(const CheckReport& report) const {
 Marks Rubric::of(const CheckReport& report) const {
   Marks marks = nothing();
   const std::vector<bool> by_luck = roots_at_chance(report);
-  TaintTracker taint_tracker(report.own);
+  TaintTracker of_changed(report.own);
+  TaintTracker of_unexplained(report.own);
   for (const Given& given : trace_->givens) {
     const StepReport* changed = report_of(report, given.name);
     if (changed == nullptr) continue;
     const bool all = changed->verdicts.empty();  // of a wrong shape
-    taint_tracker.mark_tainted(
+    of_changed.mark_tainted(
         given.name, [&](std::size_t i) { return all || changed->verdicts[i] == Verdict::wrong; });
-    marks.void_roots.push_back(given.name);
+    marks.changed.push_back(given.name);
   }
   for (const Step& step : report.own.steps) {  // a convention may add a step
-    CellMask unearned = taint_tracker.of(step);
+    CellMask unearned = of_changed.of(step);
+    CellMask unexplained = of_unexplained.of(step);
     const StepReport* submitted = report_of(report, step.name);
     const auto place = trace_->step_names.place(step.name);
     if (submitted == nullptr || !place) continue;
@@ -317,13 +324,12 @@ Marks Rubric::of(const CheckReport& report) const {
     Ungraded worthless = ungraded_in(*submitted, worths_[s]);
     if (by_luck[s] && !is_explained(*submitted)) worthless = Ungraded::all;
     if (worthless != Ungraded::nothing) {
-      taint_tracker.mark_tainted(step.name, [](std::size_t) { return true; });
-      marks.void_roots.push_back(step.name);
+      of_unexplained.mark_tainted(step.name, [](std::size_t) { return true; });
+      marks.unexplained.push_back(step.name);
     }
-    if (worthless == Ungraded::all) continue;
+    if (worthless == Ungraded::all) unexplained.assign(step.output.values.size(), true);
     add_zeros_of_zeros(*submitted, report.own, step, *trace_, unearned);
-    marks.steps[s].marks = earned(*submitted, worths_[s], unearned);
-    marks.total.marks += marks.steps[s].marks;
+    add_step(*submitted, s, unearned, unexplained, marks);
   }
   return marks;
 }

@@ -15,17 +15,24 @@ struct StepMarks {
 
 /// The marks of a submission.
 struct Marks {
-  std::vector<StepMarks> steps;         ///< one per step of the lesson
-  std::vector<std::string> void_roots;  ///< givens and steps whose dependent cells earn nothing
+  std::vector<StepMarks> steps;          ///< one per step of the lesson
+  std::vector<std::string> changed;      ///< givens whose dependent cells earn nothing
+  std::vector<std::string> unexplained;  ///< steps whose dependent cells earn a share
+  double taken = 0;                      ///< the marks that unexplained steps took away
   StepMarks total;
+};
+
+/// What cells earn that are neither right nor lost, relative to a correct one.
+struct CellShares {
+  double carried = 1;      ///< only carry an earlier mistake on
+  double unexplained = 0;  ///< depend on a step that is mostly wrong for no known reason
 };
 
 /// The marks that a lesson's steps are worth, computed once for a whole class. The lesson and its
 /// trace must outlive it.
 class Rubric {
  public:
-  /// `carried` is the worth of a carried cell, relative to a correct one.
-  Rubric(const Lesson& lesson, const Trace& trace, double carried = 1);
+  Rubric(const Lesson& lesson, const Trace& trace, const CellShares& shares = {});
 
   /// Returns the marks of an unreadable submission: none.
   Marks nothing() const;
@@ -35,13 +42,14 @@ class Rubric {
  private:
   struct StepWorth {
     double marks = 0;            ///< for all of its cells that count
-    std::size_t cells = 0;       ///< number of cells that count
-    std::vector<bool> is_fixed;  ///< right for any numbers; empty if there are none
+    std::size_t cells = 0;       ///< number of cells that count in any case
+    std::vector<bool> is_fixed;  ///< right for any numbers: count if wrong; empty if there are none
     bool counts(std::size_t cell) const { return is_fixed.empty() || !is_fixed[cell]; }
   };
 
-  double earned(const StepReport& report, const StepWorth& worth,
-                const std::vector<bool>& unearned) const;
+  /// Adds what a step earns. Empty masks have no cell.
+  void add_step(const StepReport& report, std::size_t step, const std::vector<bool>& unearned,
+                const std::vector<bool>& unexplained, Marks& marks) const;
 
   /// How many cells of a step are right, and how many would be by chance.
   struct ChanceLevel {
@@ -60,7 +68,7 @@ class Rubric {
   Ungraded ungraded_in(const StepReport& report, const StepWorth& worth) const;
 
   const Trace* trace_;
-  double carried_;
+  CellShares shares_;
   std::vector<StepWorth> worths_;
 };
 

@@ -82,10 +82,26 @@ std::string only_one_of(const Shape& shape, const NamesByShape& names, const Tra
   return trace.find_step(found) ? std::string(found) : std::string();
 }
 
-// Returns the last digit's size in the file's notation or precision.
-double fineness(const ParsedArray& written, const Numeral& cell) {
-  if (written.precision == Precision::digits) return std::pow(10.0, -cell.decimals);
-  return rule_of(written.precision).floor * std::max(1.0, std::abs(cell.value));
+// Returns the unit of the file's most decimals, or of its precision, unless it was rounded before.
+double finest_unit(const ParsedArray& written) {
+  if (written.precision != Precision::digits) {
+    const NumeralCells cells(std::span<const Numeral>(written.cells));
+    const int decimals = rounded_decimals(cells, written.precision).value_or(0);
+    const double own = rule_of(written.precision).floor;
+    return decimals > 0 ? std::max(own, std::pow(10.0, -decimals)) : own;
+  }
+  double finest = infinity;
+  for (const Numeral& cell : written.cells) {
+    if (std::isfinite(cell.value)) finest = std::min(finest, std::pow(10.0, -cell.decimals));
+  }
+  return finest;
+}
+
+// Returns the unit of a cell: in e-notation its own.
+double unit_of(const ParsedArray& written, double finest, const Numeral& cell) {
+  if (cell.scientific) return std::pow(10.0, -cell.decimals);
+  const bool is_binary = written.precision != Precision::digits;
+  return is_binary ? finest * std::max(1.0, std::abs(cell.value)) : finest;
 }
 
 // Returns the numbers of `file` that `part` holds, too: all, or one matrix.
@@ -98,19 +114,20 @@ std::span<const Numeral> shared_cells(const SubmittedFile& file, const Submitted
   return start + size <= cells.size() ? cells.subspan(start, size) : std::span<const Numeral>();
 }
 
-/// True if two files of a step agree in their common cells, up to their written digits. `tensor` is
-/// the step's.
+/// True if two files of a step agree in their common cells, to the precision of the coarser file.
+/// `tensor` is the step's.
 bool agree(const SubmittedFile& one, const SubmittedFile& other, const Tensor& tensor) {
   const auto a = shared_cells(one, other, tensor);
   const auto b = shared_cells(other, one, tensor);
   if (a.size() != b.size()) return false;
+  const double finest[] = {finest_unit(one.written), finest_unit(other.written)};
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double x = a[i].value;
     const double y = b[i].value;
     // A number may be a rounding of one with more digits, but not differ at equal digits.
-    const double fine = fineness(one.written, a[i]);
-    const double coarse = fineness(other.written, b[i]);
-    const double tolerance = fine == coarse ? 0 : std::max(fine, coarse) / 2 * (1 + 1e-9);
+    const double unit =
+        std::max(unit_of(one.written, finest[0], a[i]), unit_of(other.written, finest[1], b[i]));
+    const double tolerance = unit / 2 * (1 + 1e-9);
     const bool same = x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= tolerance;
     if (!same) return false;
   }
@@ -149,7 +166,7 @@ bool share_cells(const SubmittedFile& one, const SubmittedFile& other) {
          (one.leading.empty() || other.leading.empty() || one.leading == other.leading);
 }
 
-// If two files agree, the one with all matrices is kept.
+// If two files agree, the one with all matrices is kept; of equally many, the finer one.
 void add_matrix(SubmittedFile file, const Trace& trace, Submission& submission) {
   bool is_there = false;
   for (const SubmittedFile& other : submission.files) {
@@ -159,7 +176,9 @@ void add_matrix(SubmittedFile file, const Trace& trace, Submission& submission) 
       throw InputError(fmt::format("{} and {} have different numbers for {}; keep one of them",
                                    other.file, file.file, file.name));
     }
-    is_there = is_there || other.leading.empty() || other.leading == file.leading;
+    const bool is_finer =
+        other.leading == file.leading && finest_unit(file.written) < finest_unit(other.written);
+    is_there = is_there || (!is_finer && (other.leading.empty() || other.leading == file.leading));
   }
   if (is_there) return;
   std::erase_if(submission.files,
@@ -280,6 +299,7 @@ void sort_by_labels(SubmittedFile& file, const Trace& trace, Submission& submiss
 // where heads differ; 1 if there are none.
 double misfit(const ParsedArray& written, std::span<const double> all, std::size_t head) {
   const std::size_t size = written.cells.size();
+  const double finest = finest_unit(written);
   double apart = 0;
   double misfit = 0;
   for (std::size_t i = 0; i < size; ++i) {
@@ -290,7 +310,7 @@ double misfit(const ParsedArray& written, std::span<const double> all, std::size
     if (!tells || cell.is_blank()) continue;
     apart += 1;
     if (cell.value == truth) continue;
-    misfit += std::min(1.0, std::abs(cell.value - truth) / (2 * fineness(written, cell)));
+    misfit += std::min(1.0, std::abs(cell.value - truth) / (2 * unit_of(written, finest, cell)));
   }
   return apart > 0 ? misfit / apart : 1;
 }

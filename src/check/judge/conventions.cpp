@@ -101,46 +101,53 @@ std::vector<EquivalentUnits> in_equivalent_units(const Recipe& recipe) {
 namespace {
 
 // Returns the number that a step divides by, or its forward step if it is a gradient; else 0.
-double divisor_of(const Recipe& recipe, const StepRecipe& step, const Trace& trace) {
-  for (const StepRecipe& forward : recipe.steps) {
+double divisor_of(const Step& step, const Trace& trace) {
+  for (const Step& forward : trace.steps) {
     const std::optional<EquivalentPlacement>& other = forward.operation->equivalent_placement;
-    if (!other || (forward.name != step.name && !goes_back_through(step, forward))) continue;
-    return other->there(trace.call(*trace.find_step(forward.name))).number("by", 0);
+    if (!other) continue;
+    const BackwardRule rule = forward.operation->backward({0, forward.of.size(), &forward.options});
+    const bool is_gradient_of = rule.operation == step.operation && step.of[1] == forward.of[0];
+    if (&forward != &step && !is_gradient_of) continue;
+    return other->there(trace.call(forward)).number("by", 0);
   }
   return 0;
+}
+
+using WithConstant = Tensor (*)(const Operation& operation, Call call, double to);
+
+Tensor divided_by(const Operation& operation, Call call, double to) {
+  Options options = *call.options;
+  options.set("by", to);
+  call.options = &options;
+  return operation.compute(call);
+}
+
+// Powers of `to` instead of e: to^x = e^(x · ln to).
+Tensor with_base(const Operation& operation, Call call, double to) {
+  Tensor operand = *call.inputs.front();
+  for (double& x : operand.values.write()) x *= std::log(to);
+  call.inputs.front() = &operand;
+  return operation.compute(call);
+}
+
+// A logarithm to base 2, times ln 2.
+Tensor times_ln_2(const Operation& operation, Call call, double to) {
+  Tensor result = operation.compute(call);
+  for (double& x : result.values.write()) x *= to / std::numbers::ln2;
+  return result;
 }
 
 struct Constant {
   std::string name;
   double value = 0;
-  std::vector<StepRecipe> (*rounded)(const StepRecipe& step, double to) = nullptr;
+  WithConstant with = nullptr;
 };
 
-std::vector<StepRecipe> divided_by(const StepRecipe& step, double to) {
-  StepRecipe other = step;
-  other.options.set("by", to);
-  return {other};
-}
-
-// Powers of `to` instead of e: to^x = e^(x · ln to).
-std::vector<StepRecipe> with_base(const StepRecipe& step, double to) {
-  StepRecipe other = step;
-  other.of.front() = step.name + ".before";
-  return {divided(other.of.front(), step.of.front(), 1 / std::log(to)), other};
-}
-
-// A logarithm to base 2, times ln 2.
-std::vector<StepRecipe> times_ln_2(const StepRecipe& step, double to) {
-  StepRecipe other = step;
-  other.name += ".before";
-  return {other, divided(step.name, other.name, std::numbers::ln2 / to)};
-}
-
-Constant constant_of(const Recipe& recipe, const StepRecipe& step, const Trace& trace) {
+Constant constant_of(const Step& step, const Trace& trace) {
   const bool has_powers = step.operation == &softmax_operation || step.operation == &exp_operation;
   if (has_powers && step.of.size() == 1) return {"e", std::numbers::e, with_base};
   if (step.operation == &log_sum_exp_operation) return {"ln 2", std::numbers::ln2, times_ln_2};
-  const double divisor = divisor_of(recipe, step, trace);
+  const double divisor = divisor_of(step, trace);
   const double inside = std::round(divisor * divisor);
   const bool is_root = std::abs(divisor * divisor - inside) < 1e-9;
   return {is_root ? fmt::format("√{}", inside) : fmt::format("{}", divisor), divisor, divided_by};
@@ -148,10 +155,9 @@ Constant constant_of(const Recipe& recipe, const StepRecipe& step, const Trace& 
 
 }  // namespace
 
-std::vector<RoundedConstant> rounded_constants(const Recipe& recipe, std::size_t index,
+std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& call,
                                                const Trace& trace, int decimals) {
-  const StepRecipe& step = recipe.steps[index];
-  const auto [name, value, with] = constant_of(recipe, step, trace);
+  const auto [name, value, with] = constant_of(step, trace);
   if (!(value > 0)) return {};
   constexpr int more = 2;  // a constant with more digits than the matrix is no worse
   const int two_digits = std::max(0, 1 - static_cast<int>(std::floor(std::log10(value))));
@@ -160,7 +166,8 @@ std::vector<RoundedConstant> rounded_constants(const Recipe& recipe, std::size_t
   for (int places = from; places <= from + more; ++places) {
     const double to = rounded(value, places);
     if (std::abs(to - value) < 1e-9) break;
-    results.push_back({fmt::format("{} as {:.{}f}", name, to, places), with(step, to)});
+    results.push_back(
+        {fmt::format("{} as {:.{}f}", name, to, places), with(*step.operation, call, to)});
   }
   return results;
 }

@@ -43,16 +43,16 @@ struct EquivalentUnits {
 /// Returns all such lessons.
 std::vector<EquivalentUnits> in_equivalent_units(const Recipe& recipe);
 
-/// A step's constant, rounded as by hand: √2 as 1.41.
+/// A step with its constant rounded as by hand: √2 as 1.41.
 struct RoundedConstant {
-  std::string says;               ///< "√2 as 1.41"
-  std::vector<StepRecipe> steps;  ///< these replace the step; one has its name
+  std::string says;  ///< "√2 as 1.41"
+  Tensor result;     ///< of the step
 };
 
-/// Returns the roundings of the constant of step `index` to `decimals`, or somewhat more, but to at
-/// least two digits. The constants are √d_k where scores or their gradients are divided, e in
+/// Returns the results of a step with its constant rounded to `decimals`, or somewhat more, but to
+/// at least two digits. The constants are √d_k where scores or their gradients are divided, e in
 /// softmax and exp, and ln 2 in log-sum-exp.
-std::vector<RoundedConstant> rounded_constants(const Recipe& recipe, std::size_t index,
+std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& call,
                                                const Trace& trace, int decimals);
 
 /// Returns the rotated queries and keys (op rope), and the steps that repeat or keep their columns.
@@ -75,7 +75,6 @@ struct Interpretation {
   std::string_view units = {};             ///< the accepted convention of other units
   std::vector<std::string> in_equivalent_units = {};  ///< the steps in those units
   /// Steps worked with a rounded constant, each with its text: "√2 as 1.41".
-  std::map<std::string, std::string> rounded_constants = {};
   Transposed turned = Transposed::no;
   std::size_t wrong = 0;  ///< number of cells that are wrong or undecided
 };

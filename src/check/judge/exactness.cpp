@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check/tolerance/precision.hpp"
 #include "ops/cell.hpp"
 
 namespace qkv::inline check {
@@ -12,17 +13,21 @@ bool is_same(double x, double y, double floor) { return x == y || std::abs(x - y
 
 }  // namespace
 
-std::vector<Decimal> Exactness::worked_out(const LearnerNode& node, int decimals) {
+std::vector<Decimal> Exactness::worked_out(const LearnerNode& node, int decimals, Precision type) {
   if (!node.step || node.from_yours.values.empty()) return {};
   std::vector<std::span<const Decimal>> operands;
-  for (const std::size_t input : node.inputs) operands.push_back(entering(input, decimals));
+  for (const std::size_t input : node.inputs) operands.push_back(entering(input, decimals, type));
+  // A program has large matrices: nothing is worked out where an operand has no exact cell.
+  const auto is_empty = [](std::span<const Decimal> cells) { return cells.empty(); };
+  if (type != Precision::digits && std::ranges::any_of(operands, is_empty)) return {};
   const Call call = own_call(judgement_, trace_, node);
   std::vector<Decimal> cells(node.from_yours.values.size(), Decimal::unknown());
   constexpr std::size_t operations = 64;
   each_cell<Decimal>({{.call = &call, .output = &node.from_yours}, {}, operands}, operations,
                      [&](const Cell<Decimal>& cell, std::size_t i) {
                        const Decimal number = node.step->operation->cell.decimal(cell);
-                       if (number.decimals() <= decimals) cells[i] = number;
+                       if (number.decimals() <= decimals && is_held(number.value(), type))
+                         cells[i] = number;
                      });
   const bool exact = std::ranges::any_of(cells, [](Decimal cell) { return cell.is_exact(); });
   return exact ? cells : std::vector<Decimal>();
@@ -30,6 +35,8 @@ std::vector<Decimal> Exactness::worked_out(const LearnerNode& node, int decimals
 
 // In e-notation each cell has its own decimals.
 std::vector<Decimal> Exactness::expected(const LearnerNode& node) {
+  if (!node.units.are_written())
+    return worked_out(node, rule_of(Precision::float64).decimals, node.units.precision);
   if (node.units.basis == ToleranceBasis::other_matrices)
     return worked_out(node, 0);  // whole numbers
   if (node.units.basis != ToleranceBasis::exponents) return worked_out(node, node.units.decimals);
@@ -47,7 +54,7 @@ std::vector<Decimal> Exactness::expected(const LearnerNode& node) {
 }
 
 // A given is copied exactly, or is wrong and then meant as written. A rounded copy is neither.
-std::vector<Decimal> Exactness::of_given(const LearnerNode& node) const {
+std::vector<Decimal> Exactness::of_given(const LearnerNode& node, Precision type) const {
   std::vector<Decimal> cells;
   bool any = false;
   for (std::size_t i = 0; i < node.own.values.size(); ++i) {
@@ -58,16 +65,20 @@ std::vector<Decimal> Exactness::of_given(const LearnerNode& node) const {
     const bool copied = blank || is_same(own, truth, node.units.floor);
     cells.push_back(wrong ? Decimal(own) : copied ? Decimal(truth) : Decimal::unknown());
     any = any || cells.back().is_exact();
+    const bool is_program = type != Precision::digits;
+    if (is_program && !(cells.back().is_exact() && is_held(cells.back().value(), type))) return {};
   }
   return any ? cells : std::vector<Decimal>();
 }
 
 // Returns the cells as written, if that is the exact value; blanks are computed.
 std::vector<Decimal> Exactness::handed_in(const LearnerNode& node, int decimals) {
-  if (!node.units.are_written()) return {};
   std::vector<Decimal> cells = expected(node);
   if (cells.empty()) return {};
   const bool any_blank = std::ranges::find(node.verdicts, Verdict::blank) != node.verdicts.end();
+  // A half precision's own unit is no rounding of an exact number.
+  const bool is_fine = node.units.are_written() || node.units.precision == Precision::float64;
+  const double slack = is_fine ? node.units.floor : 0;
   const std::vector<Decimal> blanks =
       any_blank ? worked_out(node, decimals) : std::vector<Decimal>();
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -75,22 +86,22 @@ std::vector<Decimal> Exactness::handed_in(const LearnerNode& node, int decimals)
       cells[i] = Decimal::unknown();
     } else if (node.verdicts[i] == Verdict::blank) {
       cells[i] = blanks.empty() ? Decimal::unknown() : blanks[i];
-    } else if (!is_same(std::as_const(node.own.values)[i], cells[i].value(), node.units.floor)) {
+    } else if (!is_same(std::as_const(node.own.values)[i], cells[i].value(), slack)) {
       cells[i] = Decimal::unknown();
     }
   }
   return cells;
 }
 
-std::span<const Decimal> Exactness::entering(std::size_t index, int decimals) {
+std::span<const Decimal> Exactness::entering(std::size_t index, int decimals, Precision type) {
   const LearnerNode& node = judgement_.nodes[index];
-  const std::pair key{index, node.step ? decimals : 0};
+  const std::tuple key{index, node.step ? decimals : 0, type};
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
-  std::vector<Decimal> cells = !node.step               ? of_given(node)
+  std::vector<Decimal> cells = !node.step               ? of_given(node, type)
                                : node.submitted         ? handed_in(node, decimals)
                                : node.wrong_shape_array ? std::vector<Decimal>()
-                                                        : worked_out(node, decimals);
+                                                        : worked_out(node, decimals, type);
   return known_.emplace(key, std::move(cells)).first->second;
 }
 

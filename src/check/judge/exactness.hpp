@@ -2,7 +2,7 @@
 
 #include <map>
 #include <span>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "check/judge/judge.hpp"
@@ -11,8 +11,8 @@
 namespace qkv::inline check {
 
 /// Finds cells where no rounding occurs, and their exact values: all inputs are exact, and no
-/// intermediate number has more decimals than the learner wrote. The judgement, which may still
-/// grow, and the trace must outlive it.
+/// intermediate number has more decimals than the learner wrote. A binary type must hold them. The
+/// judgement, which may still grow, and the trace must outlive it.
 class Exactness {
  public:
   Exactness(const Judgement& judgement, const Trace& trace)
@@ -22,18 +22,20 @@ class Exactness {
   /// decimals written; empty if none is exact.
   std::vector<Decimal> expected(const LearnerNode& node);
 
-  /// Returns the cells of a matrix as operands of later steps with so many decimals; empty if none
-  /// is exact.
-  std::span<const Decimal> entering(std::size_t node, int decimals);
+  /// Returns the cells of a matrix as operands of later steps with so many decimals, or of a binary
+  /// type, which must hold them; empty if none is exact.
+  std::span<const Decimal> entering(std::size_t node, int decimals,
+                                    Precision type = Precision::digits);
 
  private:
-  std::vector<Decimal> worked_out(const LearnerNode& node, int decimals);
-  std::vector<Decimal> of_given(const LearnerNode& node) const;
+  std::vector<Decimal> worked_out(const LearnerNode& node, int decimals,
+                                  Precision type = Precision::digits);
+  std::vector<Decimal> of_given(const LearnerNode& node, Precision type) const;
   std::vector<Decimal> handed_in(const LearnerNode& node, int decimals);
 
   const Judgement& judgement_;
   const Trace& trace_;
-  std::map<std::pair<std::size_t, int>, std::vector<Decimal>> known_;
+  std::map<std::tuple<std::size_t, int, Precision>, std::vector<Decimal>> known_;
 };
 
 }  // namespace qkv::inline check

@@ -286,83 +286,6 @@ std::optional<Interpretation> with_heads_inside(const Interpreter& interpret,
   return inside;
 }
 
-// Evaluates one step from the learner's own operands, as other steps that have its name.
-Tensor result_of(const std::vector<StepRecipe>& steps, const LearnerNode& node,
-                 const Interpretation& plain) {
-  Recipe recipe{.token_layout = plain.trace->token_layout,
-                .environment = plain.trace->environment,
-                .tokens = {},
-                .givens = {},
-                .steps = steps};
-  for (const std::size_t k : node.inputs) {
-    const LearnerNode& input = plain.judgement.nodes[k];
-    const bool is_known =
-        std::ranges::find(recipe.givens, input.name, &Given::name) != recipe.givens.end();
-    if (!is_known) recipe.givens.push_back({input.name, input.own});
-  }
-  const Trace trace = evaluate_all(std::move(recipe)).trace;
-  const Step* step = trace.find_step(node.name);
-  return step ? step->output : Tensor{};
-}
-
-// True if all attempted cells fit the result with a rounded constant. A few slips may be left.
-bool fits(const Tensor& result, const LearnerNode& node) {
-  if (result.shape() != node.truth->shape()) return false;
-  std::size_t misfits = 0;
-  for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
-    const double own = node.own.values[i];
-    const double other = result.values[i];
-    const bool is_same = own == other || std::abs(own - other) <= node.units.tolerance(i);
-    misfits += node.verdicts[i] == Verdict::blank || is_same ? 0 : 1;
-  }
-  const std::size_t before = unsettled(node);
-  return misfits == 0 || (2 * misfits <= before && before - misfits > 1);
-}
-
-// Gives each cell the better of two verdicts. What a rounded constant makes right is `rounding`,
-// and the lesson's numbers are still the expected ones.
-void keep_better_verdicts(const Interpretation& plain, Interpretation& rounded) {
-  rounded.wrong = 0;
-  for (LearnerNode& node : rounded.judgement.nodes) {
-    const LearnerNode* before = node_of(plain, node.name);
-    if (before) node.truth = before->truth;
-    for (std::size_t i = 0; before && i < node.verdicts.size(); ++i) {
-      const Verdict verdict = before->verdicts[i];
-      const bool was_right = verdict == Verdict::correct || verdict == Verdict::rounding;
-      if (was_right) node.verdicts[i] = verdict;
-      if (!was_right && node.verdicts[i] == Verdict::correct) node.verdicts[i] = Verdict::rounding;
-    }
-    rounded.wrong += unsettled(node);
-  }
-}
-
-// Interprets wrong steps as worked with a rounded constant; empty if none is.
-std::optional<Interpretation> with_rounded_constants(const Interpreter& interpret,
-                                                     const Layout& layout,
-                                                     const Interpretation& plain) {
-  Recipe recipe = interpret.lesson.recipe;
-  std::map<std::string, std::string> found;
-  for (std::size_t s = recipe.steps.size(); s-- > 0;) {
-    const LearnerNode* node = node_of(plain, recipe.steps[s].name);
-    if (!node || !node->submitted || unsettled(*node) == 0 || !node->units.are_written()) continue;
-    for (RoundedConstant& one :
-         rounded_constants(recipe, s, *interpret.trace, node->units.decimals)) {
-      if (!fits(result_of(one.steps, *node, plain), *node)) continue;
-      found.emplace(node->name, std::move(one.says));
-      const auto at = recipe.steps.erase(recipe.steps.begin() + static_cast<std::ptrdiff_t>(s));
-      recipe.steps.insert(at, one.steps.begin(), one.steps.end());
-      break;
-    }
-  }
-  if (found.empty()) return {};
-  Interpretation rounded =
-      interpret(layout, trace_of(std::move(recipe), *interpret.trace), plain.wrong);
-  if (rounded.wrong >= plain.wrong) return {};
-  keep_better_verdicts(plain, rounded);
-  rounded.rounded_constants = std::move(found);
-  return rounded;
-}
-
 }  // namespace
 
 Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_trace,
@@ -381,7 +304,7 @@ Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_tra
     plain = std::move(*inside);
   }
   constexpr std::array others = {with_other_pairing, with_shifted_alibi, in_other_units,
-                                 with_early_scaling, with_rounded_constants};
+                                 with_early_scaling};
   for (const auto other_than : others) {
     if (plain.wrong == 0) break;
     if (auto other = other_than(interpret, layout, plain)) return std::move(*other);

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "check/judge/conventions.hpp"
 #include "check/judge/exactness.hpp"
 #include "check/judge/masks.hpp"
 #include "check/judge/room.hpp"
@@ -103,11 +104,8 @@ class Judge {
         const CheckOptions& options)
       : trace_(trace), handed_(submitted), options_(options) {
     for (const SubmittedArray& matrix : submitted) {
-      // A given is copied, so its decimals are no evidence of how the learner rounds.
-      const bool is_step = trace.find_step(matrix.name) != nullptr;
-      rounding_.push_back(is_step
-                              ? OtherDecimals{most_decimals(matrix), rounded_decimals_of(matrix)}
-                              : OtherDecimals{});
+      const Step* step = trace.find_step(matrix.name);
+      rounding_.push_back(decimals_of(matrix, step ? &step->output : nullptr));
     }
   }
 
@@ -160,15 +158,16 @@ class Judge {
   OtherDecimals others_than(const SubmittedArray& submitted) const {
     OtherDecimals most;
     for (std::size_t i = 0; i < handed_.size(); ++i) {
-      if (&handed_[i] == &submitted) continue;
-      most.written = std::max(most.written, rounding_[i].written);
-      most.rounded = std::max(most.rounded, rounding_[i].rounded);
+      if (&handed_[i] != &submitted) most.add(rounding_[i]);
     }
     return most;
   }
 
   MatrixTolerance units_for(const LearnerNode& node, const SubmittedArray& matrix) const {
-    if (!node.step) return copied_tolerance(matrix, node.truth->values, options_.digits);
+    if (!node.step) {
+      return copied_tolerance(matrix, node.truth->values, others_than(*node.submitted),
+                              options_.digits);
+    }
     return matrix_tolerance(matrix, {node.from_yours.values, node.truth->values},
                             others_than(*node.submitted), options_.digits);
   }
@@ -210,6 +209,8 @@ class Judge {
       node.verdicts.push_back(blank ? Verdict::blank : right ? Verdict::correct : Verdict::wrong);
     }
     if (node.wrong_cells() == 0 || !node.step) return;
+    // A program's unit is the floor: exactness only leaves no room.
+    if (!node.units.are_written()) node.exact = values_of(room_.exactness().expected(node));
     const auto follow = [&](std::size_t i) {
       const bool carried = !taint.values.empty() && std::isnan(taint.values[i]);
       node.verdicts[i] = carried ? Verdict::carried : Verdict::rounding;
@@ -220,6 +221,7 @@ class Judge {
     }
     if (node.wrong_cells() == 0) return;
     judge_by_room(node, follow);
+    if (node.wrong_cells() > 0) judge_by_rounded_constant(node, follow);
     if (node.wrong_cells() > 0 && has_wrong_operand(node)) judge_by_lessons_operands(node);
   }
 
@@ -240,6 +242,34 @@ class Judge {
       } else {
         follow(i);
       }
+    }
+  }
+
+  // A constant that the step needs may have been rounded, if all cells fit, but for a few slips.
+  template <class Follow>
+  void judge_by_rounded_constant(LearnerNode& node, const Follow& follow) {
+    if (options_.strict || node.has_lessons_inputs || !node.units.are_written()) return;
+    for (RoundedConstant& one : rounded_constants(*node.step, own_call(judgement_, trace_, node),
+                                                  trace_, node.units.decimals)) {
+      std::vector<std::size_t> explained;
+      std::size_t misfits = 0;
+      for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
+        if (node.verdicts[i] == Verdict::blank) continue;
+        const double x = one.result.values[i];
+        const bool is_wrong = node.verdicts[i] == Verdict::wrong;
+        const bool is_changed = !within(x, node.from_yours.values[i], node.units.floor);
+        const bool fits = within(node.own.values[i], x, node.units.tolerance(i));
+        if (!fits || (is_wrong && !is_changed)) {
+          ++misfits;
+        } else if (is_wrong) {
+          explained.push_back(i);
+        }
+      }
+      const bool are_few = 2 * misfits <= node.wrong_cells() && explained.size() > 1;
+      if (explained.empty() || (misfits > 0 && !are_few)) continue;
+      for (const std::size_t i : explained) follow(i);
+      node.rounded_constant = std::move(one.says);
+      return;
     }
   }
 

@@ -42,7 +42,8 @@ struct LearnerNode {
   std::vector<double> exact = {};
   /// How far rounding can move each cell from `from_yours`; empty if no cell needed it.
   std::vector<double> room = {};
-  bool is_lessons = true;  ///< independent of all the learner's numbers
+  std::string rounded_constant = {};  ///< "√2 as 1.41", if that explains its cells
+  bool is_lessons = true;             ///< independent of all the learner's numbers
   /// The lesson's operands replace the learner's, because the step cannot be computed from those
   /// (for example, an id beyond the table).
   bool has_lessons_inputs = false;

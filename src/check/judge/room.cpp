@@ -272,9 +272,8 @@ const Tensor& Room::Stretch::moved(std::size_t index, std::size_t trial, Tensors
 
 Room::Rounding Room::Stretch::rounding() const {
   const bool written = units_.are_written();
-  return {written,          written ? units_.unsubmitted({}) : 0,
-          units_.precision, units_.rounded.value_or(-1),
-          units_.decimals,  operands_};
+  return {written, written ? units_.unsubmitted({}) : 0, units_.precision, units_.decimals,
+          operands_};
 }
 
 // Matrices with the same rounding share the trials of the steps before them.

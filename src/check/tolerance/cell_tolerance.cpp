@@ -8,8 +8,6 @@
 namespace qkv::inline check {
 namespace {
 
-// Whole numbers that are rounded fractions.
-constexpr double whole_numbers_unit = 0.5;
 // Assumed for the intermediate numbers of somebody who writes whole numbers only.
 constexpr double on_the_way_to_whole = 1e-3;
 
@@ -58,6 +56,16 @@ double unit_of_program(Precision precision, std::span<const double> right) {
   return rule.floor * scale_of(right, rule.least);
 }
 
+// Where the lesson hides a cell, the learner's own number may be a finite mask: it does not count.
+double unit_of_program(Precision precision, const Expected& expected) {
+  if (std::ranges::find(expected.truth, -infinity) == expected.truth.end())
+    return unit_of_program(precision, expected.from_own);
+  std::vector<double> seen(expected.from_own.begin(), expected.from_own.end());
+  for (std::size_t i = 0; i < seen.size() && i < expected.truth.size(); ++i)
+    if (expected.truth[i] == -infinity) seen[i] = -infinity;
+  return unit_of_program(precision, seen);
+}
+
 // Whole results are exact. Where fractions are expected, the other matrices show how the learner
 // rounds; if no number has a decimal, these were rounded to whole ones.
 ToleranceBasis measure_of_whole_numbers(const Expected& expected, int others) {
@@ -72,12 +80,12 @@ ToleranceBasis measure_of_digits(const SubmittedArray& submitted, const Expected
                                       : measure_of_whole_numbers(expected, others);
 }
 
-// Returns the unit of plain notation; 0 if only the floor counts. Rounded whole numbers may be off
-// by at most a tenth of the largest expected one.
+// Returns the unit of plain notation; 0 if only the floor counts. Whole numbers that are rounded
+// fractions may be off by at most a tenth of the largest expected one.
 double plain_unit(ToleranceBasis basis, int decimals, std::span<const double> right) {
   const double unit = std::pow(10.0, -decimals);
   switch (basis) {
-    case ToleranceBasis::rounded: return std::min(whole_numbers_unit, scale_of(right, 0) / 10);
+    case ToleranceBasis::rounded:
     case ToleranceBasis::other_matrices: return std::min(unit, scale_of(right, 0) / 10);
     case ToleranceBasis::decimals:
     case ToleranceBasis::exponents:
@@ -154,12 +162,11 @@ double MatrixTolerance::unsubmitted(std::span<const double> numbers) const {
     default: break;
   }
   if (are_written()) return intermediate.value_or(largest());
-  const double program_unit = unit_of_program(precision, numbers);
-  return rounded ? std::max(program_unit, std::pow(10.0, -*rounded)) : program_unit;
+  return unit_of_program(precision, numbers);
 }
 
 int MatrixTolerance::unsubmitted_decimals() const {
-  if (!are_written()) return rounded.value_or(rule_of(Precision::float64).decimals);
+  if (!are_written()) return rule_of(Precision::float64).decimals;
   return static_cast<int>(std::lround(-std::log10(unsubmitted({}))));
 }
 
@@ -190,16 +197,14 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
     units.basis = measure_of_digits(submitted, expected, others.written);
     if (units.basis == ToleranceBasis::other_matrices) units.decimals = others.written;
   } else {
-    const auto sanitise =
-        detect_rounding(submitted, expected, others, unit_of_program(units.precision, right));
-    units.basis = sanitise ? ToleranceBasis::decimals : measure_of(units.precision);
-    if (sanitise) units.decimals = *sanitise;
-    const int rounded = std::max(rounded_decimals_of(submitted), others.rounded);
-    if (rounded > 0) units.rounded = rounded;
+    const auto rounded =
+        detect_rounding(submitted, expected, others, unit_of_program(units.precision, expected));
+    units.basis = rounded ? ToleranceBasis::decimals : measure_of(units.precision);
+    if (rounded) units.decimals = *rounded;
   }
   const double scale = scale_of(submitted, right);
   units.floor = units.precision == Precision::digits ? rule_of(units.precision).floor * scale
-                                                     : unit_of_program(units.precision, right);
+                                                     : unit_of_program(units.precision, expected);
   units.plain = std::max(units.floor, plain_unit(units.basis, units.decimals, right));
   if (units.basis == ToleranceBasis::whole)
     units.plain = std::max(units.floor, whole_slack * scale);
@@ -209,8 +214,8 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
 }
 
 MatrixTolerance copied_tolerance(const SubmittedArray& submitted, std::span<const double> truth,
-                                 std::optional<int> digits) {
-  MatrixTolerance units = matrix_tolerance(submitted, {truth, truth}, {}, digits);
+                                 const OtherDecimals& others, std::optional<int> digits) {
+  MatrixTolerance units = matrix_tolerance(submitted, {truth, truth}, others, digits);
   std::vector<double> own;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     const Numeral& cell = submitted.cells[i];

@@ -14,7 +14,7 @@ enum class ToleranceBasis {
   exponents,       ///< e-notation: each cell's own last digit
   whole,           ///< integers where integers are expected: exact
   other_matrices,  ///< integers where they are not: the decimals of the other matrices
-  rounded,         ///< the same if no matrix has decimals: half of 1
+  rounded,         ///< the same if no matrix has decimals: 1
   bfloat16,        ///< a program's precision
   float16,         ///< a program's precision
   float32,         ///< a program's precision
@@ -33,7 +33,6 @@ struct MatrixTolerance {
   Precision precision = Precision::digits;  ///< of the program that computed the numbers
   /// In e-notation: the unit of intermediate numbers. One outlier does not make them coarse.
   std::optional<double> intermediate = {};
-  std::optional<int> rounded = {};  ///< decimals that a program's user rounds to, if detected
 
   double of(std::size_t cell) const { return of_cell.empty() ? plain : of_cell[cell]; }
   /// Returns the cell's unit, with slack for an inclusive comparison.
@@ -57,8 +56,13 @@ struct Expected {
 
 /// How the learner rounds in the submission's other matrices; 0 if unknown.
 struct OtherDecimals {
-  int written = 0;  ///< the most decimals
-  int rounded = 0;  ///< the most decimals of matrices that were visibly rounded
+  int written = 0;      ///< the most decimals
+  int few = 0;          ///< the most decimals of matrices in which all numbers have few
+  int rounded = 0;      ///< the same, of matrices whose right numbers have more
+  int needed = 0;       ///< the most of matrices whose numbers are too large to show rounding
+  double fraction = 0;  ///< of matrices with all digits: the largest distance from a whole number
+
+  void add(const OtherDecimals& matrix);
 };
 
 /// Returns the tolerance of a matrix. `digits` overrides the written decimals.
@@ -68,7 +72,7 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
 /// Returns the tolerance of a copied given. A cell whose number has no more decimals than the
 /// learner writes must equal the lesson's. `truth` are the lesson's numbers.
 MatrixTolerance copied_tolerance(const SubmittedArray& submitted, std::span<const double> truth,
-                                 std::optional<int> digits);
+                                 const OtherDecimals& others, std::optional<int> digits);
 
 /// Returns the most decimals in the matrix, ignoring e-notation unless there is nothing else. For a
 /// binary file: those that its numbers need, at most what its precision holds.

@@ -9,8 +9,6 @@
 namespace qkv::inline check {
 namespace {
 
-constexpr double slack_of_unit = 1e-9;  // relative
-
 // True for a sum of halves, quarters, …, as exact arithmetic also gives.
 bool is_dyadic(double x, int decimals) {
   return std::ldexp(x, decimals) == std::trunc(std::ldexp(x, decimals));
@@ -20,39 +18,64 @@ bool is_whole(const Numeral& cell) {
   return !std::isfinite(cell.value) || cell.value == std::trunc(cell.value);
 }
 
-// How many digits of different numbers are evidence of rounding. Digits of a number that is no sum
-// of halves and quarters count twice.
-constexpr std::size_t enough_digits = 3;
-std::size_t digits_that_show(const NumeralCells& cells, int decimals, bool of_dyadic) {
+// Counts the decimals of different numbers that are no sums of halves and quarters, up to `enough`.
+// `counts` selects cells.
+constexpr std::size_t enough = 2;
+template <class Counts>
+std::size_t telling_decimals(const NumeralCells& cells, int decimals, const Counts& counts) {
   if (decimals <= 0) return 0;
-  std::set<double> different;  // at most as many as needed
-  std::size_t digits = 0;
-  for (const Numeral& cell : cells) {
-    const double x = cell.value;
-    if (digits >= enough_digits) break;
-    const std::size_t weight = is_whole(cell) ? 0 : !is_dyadic(x, decimals) ? 2 : of_dyadic ? 1 : 0;
-    if (weight > 0 && different.insert(x).second) {
-      digits += weight * static_cast<std::size_t>(decimals);
-    }
+  const auto each = static_cast<std::size_t>(decimals);
+  std::set<double> different;
+  for (std::size_t i = 0; i < cells.size() && different.size() * each < enough; ++i) {
+    const double x = cells[i].value;
+    if (std::isfinite(x) && !is_dyadic(x, decimals) && counts(i)) different.insert(x);
   }
-  return digits;
+  return different.size() * each;
 }
 
-// True if most numbers that no program would produce are the expected ones, rounded.
-bool are_mostly_rounded(const SubmittedArray& submitted, const Expected& expected, int decimals,
-                        double program_unit) {
-  const double unit = std::pow(10.0, -decimals) * (1 + slack_of_unit);
-  std::size_t off = 0;
-  std::size_t rounded = 0;
-  for (std::size_t i = 0; i < submitted.cells.size() && i < expected.from_own.size(); ++i) {
-    const double x = submitted.cells[i].value;
-    const double miss =
-        std::min(std::abs(x - expected.from_own[i]), std::abs(x - expected.truth[i]));
-    if (!(miss > program_unit)) continue;
-    ++off;
-    rounded += miss <= unit ? 1 : 0;
+// True if a right number has more decimals than were written: a program in full would show them.
+bool needs_more(double right, int decimals) {
+  return std::isfinite(right) &&
+         has_more_decimals(right, decimals, 1e-3 * std::pow(10.0, -decimals));
+}
+
+// True if a program printed all its digits.
+bool is_printed_in_full(const SubmittedArray& submitted) {
+  constexpr int by_hand = 6;
+  int most = 0;
+  for (const Numeral& cell : submitted.cells) {
+    if (!std::isfinite(cell.value) || cell.value == 0) continue;
+    const int place = static_cast<int>(std::floor(std::log10(std::abs(cell.value))));
+    most = std::max(most, cell.scientific ? cell.decimals + place : cell.decimals);
   }
-  return 2 * rounded > off;
+  return most > by_hand;
+}
+
+// Returns the largest distance from a whole number.
+double largest_fraction(const NumeralCells& cells) {
+  double largest = 0;
+  for (const Numeral& cell : cells)
+    if (std::isfinite(cell.value))
+      largest = std::max(largest, std::abs(cell.value - std::round(cell.value)));
+  return largest;
+}
+
+constexpr int more_than_any = 99;
+
+// Returns how many decimals the numbers need, if they were not clearly rounded to few: large
+// numbers of few bits need few in any case.
+int decimals_needed(const SubmittedArray& submitted) {
+  if (submitted.precision == Precision::digits)
+    return is_printed_in_full(submitted) ? more_than_any : 0;
+  const PrecisionRule& rule = rule_of(submitted.precision);
+  int needed = 0;
+  for (const Numeral& cell : submitted.cells) {
+    const double slack = rule.nearness * std::abs(cell.value);
+    if (submitted.rounded_to || !std::isfinite(cell.value)) continue;
+    while (needed <= rule.decimals && has_more_decimals(cell.value, needed, slack)) ++needed;
+    if (needed > rule.decimals) return more_than_any;
+  }
+  return needed;
 }
 
 }  // namespace
@@ -62,37 +85,51 @@ bool has_more_decimals(double x, int decimals, double slack) {
   return std::abs(std::round(x * power) / power - x) > slack;
 }
 
-std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expected& expected,
-                                   const OtherDecimals& others, double program_unit) {
-  if (!submitted.rounded_to || std::ranges::all_of(submitted.cells, is_whole)) return {};
-  const auto is_coarse = [&](int decimals) { return std::pow(10.0, -decimals) > program_unit; };
-  const auto more_is_due = [&](int decimals) {
-    const double slack = std::min(program_unit, 0.1 * std::pow(10.0, -decimals));
-    const auto needs_more = [&](double x) {
-      return std::isfinite(x) && has_more_decimals(x, decimals, slack);
-    };
-    return std::ranges::any_of(expected.from_own, needs_more) ||
-           std::ranges::any_of(expected.truth, needs_more);
-  };
-  const int decimals = *submitted.rounded_to;
-  constexpr int telling = 2;  // one decimal matches too often by chance
-  const int likely = std::max(decimals, others.rounded > 0 ? others.rounded : telling);
-  // Dividing by 4 instead of 2 gives more decimals than expected, without rounding.
-  const bool more_are_due = more_is_due(decimals);
-  const bool are_not_due = more_are_due || !more_is_due(decimals - 1);
-  if (is_coarse(decimals) && are_not_due &&
-      digits_that_show(submitted.cells, decimals, more_are_due) >= enough_digits) {
-    return decimals;
+OtherDecimals decimals_of(const SubmittedArray& submitted, const Tensor* truth) {
+  OtherDecimals found{.needed = decimals_needed(submitted)};
+  if (found.needed == more_than_any) {
+    found = {.fraction = largest_fraction(submitted.cells)};
   }
-  const bool shows = (are_not_due && others.rounded > 0) ||
-                     are_mostly_rounded(submitted, expected, likely, program_unit);
-  return shows && is_coarse(likely) ? std::optional(likely) : std::nullopt;
+  if (!truth) return found;
+  found.written = most_decimals(submitted);
+  const int few =
+      submitted.precision == Precision::digits ? found.written : submitted.rounded_to.value_or(0);
+  const auto any = [](std::size_t) { return true; };
+  if (telling_decimals(submitted.cells, few, any) < enough) return found;
+  found.few = few;
+  const std::span<const double> right = truth->values;
+  const auto is_due = [&](std::size_t i) { return i < right.size() && needs_more(right[i], few); };
+  if (telling_decimals(submitted.cells, few, is_due) >= enough) found.rounded = few;
+  return found;
 }
 
-int rounded_decimals_of(const SubmittedArray& submitted) {
-  if (submitted.precision == Precision::digits) return most_decimals(submitted);
-  const int decimals = submitted.rounded_to.value_or(0);
-  return digits_that_show(submitted.cells, decimals, false) >= enough_digits ? decimals : 0;
+void OtherDecimals::add(const OtherDecimals& matrix) {
+  written = std::max(written, matrix.written);
+  few = std::max(few, matrix.few);
+  rounded = std::max(rounded, matrix.rounded);
+  needed = std::max(needed, matrix.needed);
+  fraction = std::max(fraction, matrix.fraction);
+}
+
+std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expected& expected,
+                                   const OtherDecimals& others, double program_unit) {
+  const bool whole = std::ranges::all_of(submitted.cells, is_whole);
+  const int needed = decimals_needed(submitted);
+  const int own = whole ? 0 : submitted.rounded_to.value_or(needed);
+  const int clear = std::max(submitted.rounded_to.value_or(0), others.few);
+  // Numbers that round to whole ones, such as the weights of a sharp softmax, show nothing.
+  const bool in_full = others.needed > clear || others.fraction > 0.5 * std::pow(10.0, -clear);
+  if (in_full || needed > clear) return {};
+  const auto is_coarse = [&](int decimals) { return std::pow(10.0, -decimals) > program_unit; };
+  const auto is_due = [&](std::size_t i) {
+    return i < expected.truth.size() &&
+           (needs_more(expected.from_own[i], own) || needs_more(expected.truth[i], own));
+  };
+  const std::size_t telling = telling_decimals(submitted.cells, own, is_due);
+  // Few decimals by chance are those of the other matrices.
+  const int likely = telling >= enough ? own : std::max(own, others.few);
+  const bool shows = telling >= enough || others.rounded > 0 || (telling > 0 && others.few > 0);
+  return shows && is_coarse(likely) ? std::optional(likely) : std::nullopt;
 }
 
 namespace {
@@ -122,17 +159,14 @@ constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16, 8},
                              {Precision::float16, is_float16, 11},
                              {Precision::float32, is_float32, 24}};
 
-// True if a program printed all its digits.
-bool is_printed_in_full(const SubmittedArray& submitted) {
-  constexpr int by_hand = 6;
-  int most = 0;
-  for (const Numeral& cell : submitted.cells) {
-    if (!std::isfinite(cell.value) || cell.value == 0) continue;
-    const int place = static_cast<int>(std::floor(std::log10(std::abs(cell.value))));
-    most = std::max(most, cell.scientific ? cell.decimals + place : cell.decimals);
-  }
-  return most > by_hand;
+}  // namespace
+
+bool is_held(double x, Precision type) {
+  const auto kind = std::ranges::find(kinds, type, &Coarser::precision);
+  return kind == std::end(kinds) || (is_float32(x) && kind->holds(x));
 }
+
+namespace {
 
 // True if a number is evidence of its type; halves and quarters are in all types.
 bool tells(double x) {
@@ -143,7 +177,7 @@ bool tells(double x) {
 // True if small numbers have finer bits than large ones of the type. Sums of products of short
 // numbers all end at the same bit.
 bool have_a_floating_point(const SubmittedArray& submitted, const Coarser& kind) {
-  constexpr std::size_t enough = 6;
+  constexpr std::size_t enough_numbers = 6;
   constexpr int further = 3;
   std::set<double> different;
   double largest = 0;
@@ -151,7 +185,7 @@ bool have_a_floating_point(const SubmittedArray& submitted, const Coarser& kind)
   for (const Numeral& cell : submitted.cells) {
     const auto x = static_cast<double>(static_cast<float>(std::abs(cell.value)));
     if (!std::isfinite(x) || x == 0) continue;
-    if (different.size() < enough) different.insert(x);
+    if (different.size() < enough_numbers) different.insert(x);
     int exponent = 0;
     const double whole = std::ldexp(std::frexp(x, &exponent), std::numeric_limits<float>::digits);
     const int zeros = std::countr_zero(static_cast<std::uint32_t>(whole));
@@ -159,7 +193,7 @@ bool have_a_floating_point(const SubmittedArray& submitted, const Coarser& kind)
         std::min(finest, std::ldexp(1.0, exponent - std::numeric_limits<float>::digits + zeros));
     largest = std::max(largest, x);
   }
-  return different.size() >= enough && largest >= std::ldexp(finest, kind.bits + further);
+  return different.size() >= enough_numbers && largest >= std::ldexp(finest, kind.bits + further);
 }
 
 // True if at least two numbers, or the only one, fit the type and can't do so by chance.
@@ -198,6 +232,20 @@ Precision detect_precision(const SubmittedArray& submitted, std::span<const doub
     if (is_wide && matters && are_all(submitted, expected, kind)) return kind.precision;
   }
   return submitted.precision;
+}
+
+std::optional<Precision> precision_of_rest(Precision own, std::span<const Precision> others) {
+  if (own == Precision::digits) return {};
+  std::optional<Precision> coarsest;  // of the finer ones
+  std::ptrdiff_t majority = 0;
+  for (const Precision other : others) {
+    if (other == Precision::digits) continue;
+    const bool is_finer = rule_of(other).nearness < rule_of(own).nearness;
+    majority += is_finer ? 1 : -1;
+    if (is_finer && (!coarsest || rule_of(other).nearness > rule_of(*coarsest).nearness))
+      coarsest = other;
+  }
+  return majority > 0 ? coarsest : std::nullopt;
 }
 
 }  // namespace qkv::inline check

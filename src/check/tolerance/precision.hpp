@@ -34,19 +34,29 @@ inline const PrecisionRule& rule_of(Precision precision) {
                        [&](const PrecisionRule& rule) { return rule.precision == precision; });
 }
 
+/// True if the type holds the number exactly. Digits and float64 hold any.
+bool is_held(double x, Precision type);
+
 /// Returns the precision that a program computed with, even if the file stores or prints more
 /// digits. A coarser type is detected if all numbers fit it, though `expected` does not:
 /// 0.333984375 is a third in bfloat16. Otherwise returns the stored precision.
 Precision detect_precision(const SubmittedArray& submitted, std::span<const double> expected);
 
-/// Returns the decimals that the numbers were rounded to, if detected. The expected numbers must
-/// have more, or fewer. Numbers with few decimals by chance (halves) must also match the rounded
-/// expected ones. `program_unit` is the smallest difference that the program resolves.
+/// Returns the decimals that the numbers were rounded to, if the whole submission was visibly
+/// rounded: no matrix has all its digits, and numbers have few decimals where the right ones have
+/// more. Halves and quarters prove nothing. `program_unit` is the smallest difference that the
+/// program resolves.
 std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expected& expected,
                                    const OtherDecimals& others, double program_unit);
 
-/// Returns the decimals that a step's numbers were rounded to, by the numbers alone; 0 if unknown.
-int rounded_decimals_of(const SubmittedArray& submitted);
+/// Returns what one matrix shows of the submission's rounding. `truth` is the lesson's step;
+/// nullptr for a given: copied numbers show no more than that nothing was rounded.
+OtherDecimals decimals_of(const SubmittedArray& submitted, const Tensor* truth);
+
+/// Returns the type of a program's other steps if most of them are finer than `own`, the type of
+/// one step (a softmax in half precision); of several finer types the coarsest. Written digits have
+/// no type.
+std::optional<Precision> precision_of_rest(Precision own, std::span<const Precision> others);
 
 /// True if the number is further than `slack` from every number of so many decimals.
 bool has_more_decimals(double x, int decimals, double slack);

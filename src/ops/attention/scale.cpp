@@ -239,16 +239,33 @@ std::vector<Tensor> multiplied_by(const StepView& step, double factor) {
   return {with_numbers(step.operand(), step.operand().array() * factor)};
 }
 
-std::vector<Tensor> skipped(const StepView& step) { return multiplied_by(step, 1); }
+// True for scores that are divided by √d_k, which most of the mistakes are about.
+bool divides_scores(const StepView& step) {
+  const Divisor by = divisor_of(call_of(step));
+  const std::size_t d_k = step.operand().dot_width;
+  return d_k != 0 && by.root && by.inside == static_cast<double>(d_k);
+}
 
+std::vector<Tensor> only_if(bool it_is, std::vector<Tensor> results) {
+  return it_is ? std::move(results) : std::vector<Tensor>();
+}
+
+template <bool of_scores>
+std::vector<Tensor> skipped(const StepView& step) {
+  return only_if(divides_scores(step) == of_scores, multiplied_by(step, 1));
+}
+
+template <bool of_scores>
 std::vector<Tensor> multiplied(const StepView& step) {
-  return multiplied_by(step, divisor_of(call_of(step)).value());
+  const double by = divisor_of(call_of(step)).value();
+  return only_if(divides_scores(step) == of_scores, multiplied_by(step, by));
 }
 
 std::vector<Tensor> by_d(const StepView& step) {
   const Tensor& scores = step.operand();
   const std::size_t d_k = scores.dot_width != 0 ? scores.dot_width : scores.columns();
-  return multiplied_by(step, 1 / static_cast<double>(d_k));
+  const bool by_root = divisor_of(call_of(step)).value() == std::sqrt(static_cast<double>(d_k));
+  return only_if(by_root, multiplied_by(step, 1 / static_cast<double>(d_k)));
 }
 
 std::vector<Tensor> by_root_of(const StepView& step, std::size_t number) {
@@ -259,7 +276,7 @@ std::vector<Tensor> by_sqrt_d_model(const StepView& step) {
   const StepView* queries = upstream(step.inputs[0], project_operation);
   const Tensor& scores = step.operand();
   // Without a projection of the queries, one head has no other width than d_k.
-  if (!queries && scores.matrices() == 1) return {};
+  if (scores.dot_width == 0 || (!queries && scores.matrices() == 1)) return {};
   const std::size_t d_model =
       queries ? queries->operand().columns() : scores.matrices() * scores.dot_width;
   return d_model == 0 ? std::vector<Tensor>() : by_root_of(step, d_model);
@@ -267,6 +284,7 @@ std::vector<Tensor> by_sqrt_d_model(const StepView& step) {
 
 std::vector<Tensor> by_sqrt_n(const StepView& step) {
   const Tensor& scores = step.operand();
+  if (scores.dot_width == 0 && scores.axes.back().name != "key") return {};
   std::vector<Tensor> results = by_root_of(step, scores.columns());
   if (scores.rows() != scores.columns()) {
     results.push_back(by_root_of(step, scores.rows()).front());
@@ -275,13 +293,17 @@ std::vector<Tensor> by_sqrt_n(const StepView& step) {
 }
 
 constexpr Mistake scale_mistakes[] = {
-    {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.", skipped},
+    {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.", skipped<true>},
+    {"scale.skipped", "{0} was not divided: this step is {formula}.", "Divide every number.",
+     skipped<false>},
     {"scale.by-d", "The scores were divided by d_k, not by its root.",
      "Take the root of d_k first.", by_d},
     {"scale.by-sqrt-d-model", "The scores were divided by √d_model instead of √d_k.",
      "d_k is the width of a query, not of an embedding.", by_sqrt_d_model},
     {"scale.multiplied", "The scores were multiplied by √d_k instead of divided.",
-     "Scaling makes the scores smaller.", multiplied},
+     "Scaling makes the scores smaller.", multiplied<true>},
+    {"scale.multiplied", "{0} was multiplied instead of divided: this step is {formula}.",
+     "Divide every number.", multiplied<false>},
     {"scale.by-sqrt-n", "The scores were divided by √n, n being how many tokens there are.",
      "d_k is the width of a query.", by_sqrt_n},
     needless_mask(),

@@ -105,22 +105,38 @@ std::vector<Tensor> not_transposed(const StepView& step) {
   return {matmul_operation.compute(call_of(step))};
 }
 
-std::vector<Tensor> swapped(const StepView& step) {
+// The keys, once for each head of the queries where these share them.
+Tensor keys_of_heads(const StepView& step) {
+  const Tensor& keys = step.operand(1);
   const std::size_t heads = head_count(step.operand(0));
-  const bool are_shared = heads > head_count(step.operand(1)) && head_count(step.operand(1)) > 1;
-  const Tensor keys = are_shared ? repeat_interleaved(step.operand(1), heads) : step.operand(1);
+  const bool are_shared = heads > head_count(keys) && head_count(keys) > 1;
+  return are_shared ? repeat_interleaved(keys, heads) : keys;
+}
+
+std::vector<Tensor> of_operands(const StepView& step, const Tensor& q, const Tensor& k) {
   Call call = call_of(step);
-  call.inputs = {&keys, call.inputs[0]};
+  call.inputs = {&q, &k};
   return {Score::compute(call)};
+}
+
+std::vector<Tensor> swapped(const StepView& step) {
+  return of_operands(step, keys_of_heads(step), step.operand(0));
+}
+
+std::vector<Tensor> queries_only(const StepView& step) {
+  return of_operands(step, step.operand(0), step.operand(0));
+}
+
+std::vector<Tensor> keys_only(const StepView& step) {
+  const Tensor keys = keys_of_heads(step);
+  return of_operands(step, keys, keys);
 }
 
 std::vector<Tensor> unprojected(const StepView& step) {
   const StepView* q = upstream(step.inputs[0], project_operation);
   const StepView* k = upstream(step.inputs[1], project_operation);
   if (!q || !k) return {};
-  Call call = call_of(step);
-  call.inputs = {&q->operand(), &k->operand()};
-  Tensor scores = Score::compute(call);
+  Tensor scores = of_operands(step, q->operand(), k->operand()).front();
   const std::size_t heads = step.tensor ? step.tensor->matrices() : 1;
   if (scores.matrices() == heads || scores.matrices() != 1) return {std::move(scores)};
   Tensor repeated = by_matrix(  // either every head has the same scores
@@ -129,10 +145,14 @@ std::vector<Tensor> unprojected(const StepView& step) {
 }
 
 constexpr Mistake score_mistakes[] = {
-    {"score.not-transposed", "Q was multiplied by K instead of Kᵀ.",
-     "A score is a row of Q times a row of K.", not_transposed},
-    {"score.swapped", "This is K·Qᵀ: queries and keys have changed places.",
+    {"score.not-transposed", "{0} was multiplied by {1} instead of {1}ᵀ.",
+     "A score is a row of queries times a row of keys.", not_transposed},
+    {"score.swapped", "This is {1}·{0}ᵀ: queries and keys have changed places.",
      "Rows of the scores belong to queries, columns to keys.", swapped},
+    {"score.same-operand", "The queries were multiplied with themselves: {0}·{0}ᵀ.",
+     "A query meets the keys.", queries_only},
+    {"score.same-operand", "The keys were multiplied with themselves: {1}·{1}ᵀ.",
+     "A query meets the keys.", keys_only},
     {"score.unprojected", "The embeddings were multiplied with themselves: X·Xᵀ.",
      "Scores come from Q and K, not from X.", unprojected},
     tiled_heads,

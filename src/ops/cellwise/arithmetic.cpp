@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "ops/catalogue.hpp"
@@ -302,15 +303,37 @@ struct Add {
   static Tensor compute(const Call& call) { return pairwise(call, form(call), std::plus<>()); }
 };
 
+// Only one operand stays.
+template <std::size_t kept>
 std::vector<Tensor> skipped(const StepView& step) {
   const Call call = call_of(step);
-  const Form sum = Add::form(call);
-  return {pairwise(call, sum, [](double a, double) { return a; }),
-          pairwise(call, sum, [](double, double b) { return b; })};
+  return {pairwise(call, Add::form(call), [](double a, double b) { return kept == 0 ? a : b; })};
+}
+
+// A matrix of an earlier step, the nearest first, in place of an operand of its size.
+std::vector<Tensor> wrong_operand(const StepView& step) {
+  constexpr std::size_t most = 32;
+  std::vector<Tensor> results;
+  const auto here = std::ranges::find_if(step.all, [&](const StepView& v) { return &v == &step; });
+  for (auto at = here; at != step.all.begin() && results.size() < most;) {
+    const StepView& other = *--at;
+    if (std::ranges::find(step.inputs, &other) != step.inputs.end()) continue;
+    if (other.operation && is_gradient(*other.operation)) continue;
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+      if (other.tensor->shape() != step.operand(k).shape() || step.operand(k).rows() < 2) continue;
+      Call call = call_of(step);
+      call.inputs[k] = other.tensor;
+      results.push_back(Add::compute(call));
+    }
+  }
+  return results;
 }
 
 constexpr Mistake add_mistakes[] = {
-    {"add.skipped", "One of the two was not added.", "Both matrices go into the sum.", skipped},
+    {"add.skipped", "{1} was not added.", "Both matrices go into the sum.", skipped<0>},
+    {"add.skipped", "{0} was not added.", "Both matrices go into the sum.", skipped<1>},
+    {"add.wrong-operand", "Another matrix was added in place of {0} or {1}.",
+     "Which two matrices does the sum take?", wrong_operand},
 };
 
 constinit const Operation add_gradient = gradient_of<Gradient<IdentityBackward>>({

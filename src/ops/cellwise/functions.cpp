@@ -52,6 +52,37 @@ struct ReluBackward {
   }
 };
 
+// What else is taken for a cell's function: x · Φ(x) in both forms, x · σ(x) and x · σ(1.702 x).
+template <const Operation* other>
+std::vector<Tensor> by_other(const StepView& step) {
+  std::vector<Tensor> results;
+  for (const std::string_view form : {"tanh", "erf"}) {
+    if (other != &gelu_operation && form == "erf") continue;  // it has no forms
+    if (step.operation == other && step.options->word("form", "tanh") == form) continue;
+    Options options;
+    options.set("form", std::string(form));
+    Call call = call_of(step);
+    call.options = &options;
+    results.push_back(other->compute(call));
+  }
+  return results;
+}
+
+std::vector<Tensor> by_quick_gelu(const StepView& step) {
+  const auto x = step.operand().array();
+  return {with_numbers(step.operand(), x / (1 + xt::exp(-1.702 * x)))};
+}
+
+constexpr std::string_view look_up_function = "Which function does this step name?";
+constexpr Mistake activation_mistakes[] = {
+    {"activation.other", "ReLU was taken here.", look_up_function, by_other<&relu_operation>},
+    {"activation.other", "SiLU was taken here: x / (1 + e^(−x)).", look_up_function,
+     by_other<&silu_operation>},
+    {"activation.other", "x / (1 + e^(−1.702 x)) was taken here.", look_up_function, by_quick_gelu},
+    {"activation.other", "GELU was taken here, or the other form of it.", look_up_function,
+     by_other<&gelu_operation>},
+};
+
 constinit const Operation relu_gradient = gradient_of<Gradient<ReluBackward>>({
     .title = "Back through ReLU",
     .says = "Where the number was kept, its gradient passes; where it became 0, nothing does.",
@@ -68,6 +99,7 @@ constinit const Operation relu_operation = operation_of<Relu>({
     .says = "Negative numbers become 0, the others stay as they are.",
     .notice = "How many numbers are left?",
     .operands = R"(["H"])",
+    .mistakes = activation_mistakes,
     .backward = relu_backward,
 });
 
@@ -242,6 +274,7 @@ constinit const Operation gelu_operation = operation_of<Gelu>({
     .notice = "Compare with ReLU: small negative numbers leave a little behind.",
     .operands = R"(["H"])",
     .options = gelu_options,
+    .mistakes = activation_mistakes,
     .backward = gelu_backward,
 });
 

@@ -207,9 +207,8 @@ std::vector<Tensor> with_other_heads(const StepView& step) {
     };
     const std::size_t tried = operand.values.size() > many_numbers ? 1 : heads;
     for (std::size_t head = 0; head < tried; ++head) add([head](std::size_t) { return head; });
-    if (heads == 2 && tried == heads) continue;  // these were all
     add([heads](std::size_t head) { return (head + 1) % heads; });
-    add([heads](std::size_t head) { return (head + heads - 1) % heads; });
+    if (heads > 2) add([heads](std::size_t head) { return (head + heads - 1) % heads; });
   }
   return results;
 }

@@ -136,7 +136,16 @@ std::vector<Tensor> joined_in_reverse(const StepView& step) {
 
 std::vector<Tensor> summed(const StepView& step) {
   const Call call = call_of(step);
-  if (joins_one_tensor(call)) return {sum_heads_operation.compute(call)};
+  if (joins_one_tensor(call)) {
+    const Tensor sum = sum_heads_operation.compute(call);
+    const Tensor repeated = with_numbers(
+        step.operand(), xt::view(sum.array(), xt::all(), xt::newaxis(), xt::all(), xt::all()) +
+                            0.0 * step.operand().array<4>());
+    return {sum, ConcatHeads::compute({.step = call.step,
+                                       .inputs = {&repeated},
+                                       .names = call.names,
+                                       .options = call.options})};
+  }
   Tensor sum = *call.inputs[0];
   for (const Tensor* other : std::span(call.inputs).subspan(1)) {
     if (other->shape() != sum.shape()) return {};

@@ -310,7 +310,32 @@ std::vector<Tensor> not_averaged(const StepView& step) {
   return is_mean ? scaled(step, CrossEntropyBackward::rows_of(call)) : std::vector<Tensor>();
 }
 
+// The ids as if they were counted from 1: each a column too early (before the first comes the last,
+// as in Python), or a column too late. `operand` holds the ids.
+std::vector<Tensor> with_ids_moved(const StepView& step, bool are_ids, std::size_t operand) {
+  std::vector<Tensor> results;
+  const Call call = call_of(step);
+  const Tensor& ids = *call.inputs[operand];
+  const auto count = static_cast<double>(call.inputs[operand - 1]->columns());
+  for (const double by : {-1.0, 1.0}) {
+    const Tensor moved = with_numbers(ids, xt::fmod(ids.array() + by + count, count));
+    Call other = call;
+    other.inputs[operand] = &moved;
+    if (are_ids) results.push_back(step.operation->compute(other));
+  }
+  return results;
+}
+
+std::vector<Tensor> targets_from_one_back(const StepView& step) {
+  return with_ids_moved(step, are_ids(CrossEntropyBackward::forward(call_of(step))), first_saved);
+}
+
+constexpr std::string_view targets_from_one_says =
+    "The targets were taken one column beside their own: counted from 1 instead of 0.";
+constexpr std::string_view targets_from_one_hint = "The first column is that of id 0.";
+
 constexpr Mistake cross_entropy_backward_mistakes[] = {
+    {"loss.targets-from-one", targets_from_one_says, targets_from_one_hint, targets_from_one_back},
     {"cross-entropy-backward.sign", "The sign is turned: target − softmax.",
      "The logit of the target should grow: its gradient is negative.", other_sign},
     {"cross-entropy-backward.no-target", "The softmax stands there without the target taken off.",
@@ -438,7 +463,12 @@ std::vector<Tensor> averaged(const StepView& step) {
   return is_sum && rows > 1 ? scaled(step, 1 / rows) : std::vector<Tensor>();
 }
 
+std::vector<Tensor> targets_from_one(const StepView& step) {
+  return with_ids_moved(step, are_ids(call_of(step)), 1);
+}
+
 constexpr Mistake cross_entropy_mistakes[] = {
+    {"loss.targets-from-one", targets_from_one_says, targets_from_one_hint, targets_from_one},
     {"cross-entropy.no-minus", "The minus before the logarithm was left out.",
      "The logarithm of a share is negative; a loss is not.", no_minus},
     {"cross-entropy.base-2", "The logarithm to base 2 was taken.", "ln, the logarithm to base e.",

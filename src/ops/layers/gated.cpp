@@ -93,6 +93,11 @@ constexpr Mistake silu_mistakes[] = {
      silu_by_gate<gated_by_relu>},
     {"swiglu.gelu", "GELU was taken instead of SiLU.", "x / (1 + e^(−x)).",
      silu_by_gate<gated_by_gelu>},
+    {"activation.other", "x / (1 + e^(−1.702 x)) was taken here.", "x / (1 + e^(−x)).",
+     [](const StepView& step) -> std::vector<Tensor> {
+       const auto x = step.operand().array();
+       return {with_numbers(step.operand(), x / (1 + xt::exp(-1.702 * x)))};
+     }},
 };
 
 // The derivative of SiLU: σ(x) · (1 + x · (1 − σ(x))).

@@ -256,6 +256,8 @@ struct NormVariant {
   Divisor divisor = by_root;
   bool gain = true;
   bool bias = true;
+  double centre = 1;  // 0: the mean is not subtracted
+  double around = 1;  // 0: the variance is the mean square
 };
 
 Tensor with_variant(const StepView& step, const NormVariant& habit) {
@@ -263,8 +265,10 @@ Tensor with_variant(const StepView& step, const NormVariant& habit) {
   const double eps = eps_of(call);
   return by_operands(call, LayerNorm::form(call), [&](const Operands& of) {
     const Matrix x = of(0);
-    const Matrix variance = variances(x, habit.along, habit.less);
-    Matrix result = (x - means(x, habit.along)) / habit.divisor(variance, eps);
+    const Matrix mean = means(x, habit.along);
+    const Matrix variance =
+        variances(x, habit.along, habit.less) + (1 - habit.around) * mean * mean;
+    Matrix result = (x - habit.centre * mean) / habit.divisor(variance, eps);
     if (habit.gain) result = result * of(1);
     if (habit.bias) result = result + of(2);
     return result;
@@ -282,6 +286,10 @@ std::vector<Tensor> columns(const StepView& step) {
 
 std::vector<Tensor> no_gain(const StepView& step) {
   return {with_variant(step, {.gain = false}), with_variant(step, {.gain = false, .bias = false})};
+}
+
+std::vector<Tensor> no_mean(const StepView& step) {
+  return {with_variant(step, {.centre = 0}), with_variant(step, {.centre = 0, .around = 0})};
 }
 
 std::vector<Tensor> standard_deviation(const StepView& step) {
@@ -302,6 +310,8 @@ constexpr Mistake layer_norm_mistakes[] = {
      "Each token is normalised by itself.", columns},
     {"layer-norm.no-gain", "The gain was left out.", "After dividing comes · gain + bias.",
      no_gain},
+    {"layer-norm.no-mean", "The mean was not subtracted.", "Subtract each row's mean first.",
+     no_mean},
     {"layer-norm.standard-deviation", "It was divided by the variance, or ε was added to the root.",
      "Divide by √(variance + ε).", standard_deviation},
 };

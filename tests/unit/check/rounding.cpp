@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "check/submissions.hpp"
+#include "check/tolerance/precision.hpp"
 #include "formats/arrays/dtype.hpp"
 
 /// How a program's arrays tell that they were rounded before they were saved, and what that is
@@ -41,8 +42,67 @@ TEST_CASE("steps that were not handed in were rounded as what was handed in") {
   const std::vector<double> in_full = {1, 0, 0.009013298652847822, 0.9909867013471522};
   const Arrays alone = {{"attention_weights", in_full}};
   CHECK(verdicts(checked_arrays(alone), "attention_weights") == "cc ww");
-  const Arrays rounded = {{"K", {0.5, 1.6, 1.5, 3.3}}, {"attention_weights", in_full}};
-  CHECK(verdicts(checked_arrays(rounded), "attention_weights") == "cc rr");
+  // A program that prints all the digits of its weights has rounded nothing.
+  const Arrays with_keys = {{"K", {0.5, 1.6, 1.5, 3.3}}, {"attention_weights", in_full}};
+  CHECK(verdicts(checked_arrays(with_keys), "attention_weights") == "cc ww");
+}
+
+// Right: scaled scores 4.0305, 9.9702, 2.8991, 7.6368; weights 1, 0, 0.008683, 0.991317.
+const std::vector<double> weights_in_full = {1, 0, 0.008683446204339852, 0.9913165537956602};
+
+TEST_CASE("one matrix with all its digits shows that the program rounds nothing") {
+  const std::vector<double> near = {4.04, 9.97, 2.9, 7.64};
+  CHECK(verdicts(checked_arrays({{"scaled_scores", near}}), "scaled_scores") == "cc cc");
+  CHECK(verdicts(checked_arrays({{"scaled_scores", near}, {"attention_weights", weights_in_full}}),
+                 "scaled_scores") == "ww ww");
+  // A given counts, too.
+  CHECK(verdicts(checked_arrays({{"scaled_scores", near}, {"W_K", {0.5, 1, 0, 0.3333333333333333}}}),
+                 "scaled_scores") == "ww ww");
+}
+
+TEST_CASE("a round number that is not due is no rounding") {
+  // Keys are 0.5, 1.6, 1.5, 3.3 exactly: 0.1 or 0.01 more is no rounding of them.
+  CHECK(verdicts(checked_arrays({{"K", {0.6, 1.7, 1.6, 3.4}}}), "K") == "ww ww");
+  CHECK(verdicts(checked_arrays({{"K", {0.51, 1.61, 1.51, 3.31}}}), "K") == "ww ww");
+  CHECK(verdicts(checked_arrays(
+                     {{"K", {0.51, 1.61, 1.51, 3.31}}, {"scaled_scores", {4.03, 9.97, 2.9, 7.64}}}),
+                 "K") == "ww ww");
+}
+
+TEST_CASE("halves and quarters are no rounding") {
+  CHECK(verdicts(checked_arrays({{"attention_weights", {1, 0, 0.25, 0.75}}}),
+                 "attention_weights") == "cc ww");
+  CHECK(verdicts(checked_arrays({{"attention_weights", {1, 0, 0.0, 1.0}}}), "attention_weights") ==
+        "cc ww");
+}
+
+TEST_CASE("whole numbers are rounded where the whole submission is") {
+  CHECK(verdicts(checked_arrays({{"scaled_scores", {4.03, 9.97, 2.9, 7.64}},
+                                 {"attention_weights", {1, 0, 0.01, 0.99}},
+                                 {"context", {4, 10, 8, 5}}}),
+                 "context") == "cc wr");  // 6.97 and 5.04 are right
+  CHECK(verdicts(checked_arrays({{"scaled_scores", {4.0, 10.0, 2.9, 7.6}},
+                                 {"attention_weights", {1, 0, 0, 1}}}),
+                 "attention_weights") == "cc cc");
+}
+
+TEST_CASE("a type that is coarser than most of the other steps' is found") {
+  using enum Precision;
+  const std::vector<Precision> single = {float32, float32, digits, float16};
+  CHECK(precision_of_rest(float16, single) == float32);
+  CHECK(precision_of_rest(bfloat16, std::vector{float32, float64, float64}) == float32);
+  CHECK(!precision_of_rest(float32, single));
+  CHECK(!precision_of_rest(digits, single));
+  CHECK(!precision_of_rest(float16, std::vector{float16, float32}));  // half of them is not most
+  CHECK(!precision_of_rest(float16, std::vector<Precision>{}));
+}
+
+TEST_CASE("a type holds what it need not round") {
+  CHECK(is_held(0.15625, Precision::bfloat16));  // 5 / 32
+  CHECK(!is_held(257, Precision::bfloat16));     // 9 bits
+  CHECK(is_held(257, Precision::float16));
+  CHECK(!is_held(0.1, Precision::float32));
+  CHECK(is_held(0.1, Precision::float64));
 }
 
 constexpr std::string_view head = "title = 't'\nsummary = 's'\nsource = 'by hand'\n";

@@ -111,6 +111,27 @@ TEST_CASE("two files that agree are one") {
   CHECK(read_submission(directory.path(), two_words().trace).files.size() == 1);
 }
 
+TEST_CASE("of two files that agree the finer one is judged, whatever their names are") {
+  const std::string fine = "4.031,9.970\n2.899,7.637\n";
+  const std::string coarse = "4.03,9.97\n2.9,7.64\n";
+  const Files in_either_order[] = {{{"05-scaled_scores.csv", fine}, {"scaled_scores.csv", coarse}},
+                                   {{"05-scaled_scores.csv", coarse}, {"scaled_scores.csv", fine}}};
+  for (const Files& files : in_either_order) {
+    const Directory directory(files);
+    const Submission read = read_submission(directory.path(), two_words().trace);
+    REQUIRE(read.files.size() == 1);
+    CHECK(read.files[0].written.cells[0].value == 4.031);
+  }
+}
+
+TEST_CASE("a file is as coarse as its most decimals, not as each of its numbers") {
+  // 2.9 beside 4.03 was written to two decimals: it is no rounding of 2.94.
+  const Directory directory(Files{{"05-scaled_scores.csv", "4.03,9.97\n2.9,7.64\n"},
+                                  {"scaled_scores.csv", "4.031,9.970\n2.940,7.637\n"}});
+  CHECK_THAT(refusal(directory.path(), two_words().trace),
+             Catch::Contains("have different numbers for scaled_scores"));
+}
+
 TEST_CASE("what fits no step is told, with the nearest name") {
   const Directory directory(Files{{"Q.csv", "5,2\n5,1\n"}, {"scoress.csv", "1,2\n3,4\n"}});
   const Submission submission = read_submission(directory.path(), two_words().trace);

@@ -269,8 +269,60 @@ TEST_CASE("what follows exactly from a miscopied given is carried, near it is wr
 
 TEST_CASE("NaN is a wrong number in a text and in a binary array") {
   CHECK(verdicts(checked(two_words(), {{"Q", "nan,2\n5,1\n"}}), "Q") == "wc cc");
-  CHECK(verdicts_of({{"Q", {nan_value, 2, 5, 1}}}, Precision::float32, "Q") == "wc cc");
-  CHECK(verdicts_of({{"Q", {-nan_value, 2, 5, 1}}}, Precision::float64, "Q") == "wc cc");
+}
+
+TEST_CASE("nothing is exact after a weight that was rounded to 1") {
+  // Row 1 sees one key: its weight is 1 exactly, and its context the value 4, 10. In row 2 the
+  // weights are 0.0087 and 0.9913, rounded to 0.0 and 1.0: the context is 6.97, 5.04.
+  const Texts texts = {{"attention_weights", "1.0,0.0\n0.0,1.0\n"},
+                       {"context", "4.1,10\n7.0,5.1\n"}};
+  CHECK(verdicts(checked(two_words(), texts), "context") == "wc cc");
+}
+
+TEST_CASE("whole numbers that were cut are right within 1") {
+  // 5.7, 14.1, 4.1 and 10.8 are right; a tenth of 14.1 is more than 1.
+  CHECK(verdicts(checked(two_words(), {{"scores", "5,14\n4,10\n"}}), "scores") == "cc cc");
+  CHECK(verdicts(checked(two_words(), {{"scores", "4,14\n4,10\n"}}), "scores") == "wc cc");
+}
+
+const std::string products = R"(
+title = "Whole numbers and a third"
+[[given]]
+name = "A"
+value = [[3, 5], [2, 1]]
+[[given]]
+name = "B"
+value = [[100, -99], [7, 60]]
+[[given]]
+name = "C"
+value = [[0.3, 0.7], [0.1, 0.9]]
+[[step]]
+name = "Y"
+op = "matmul"
+of = ["A", "A"]
+[[step]]
+name = "Z"
+op = "matmul"
+of = ["Y", "B"]
+[[step]]
+name = "R"
+op = "matmul"
+of = ["Y", "C"]
+)";
+
+TEST_CASE("a program has no room where its type holds every number") {
+  const Task task(products);
+  const auto of = [&](const char* step, std::vector<double> numbers) {
+    Submission work = submission_of({{step, "0,0\n0,0\n"}}, task.trace);
+    work.files[0].written = array_of_values({2, 2}, numbers, Precision::bfloat16);
+    return verdicts(check_submission(task.lesson, task.trace, work, {}), step);
+  };
+  // A·A = [[19, 20], [8, 11]]; times B: [[2040, -681], [877, -132]]. A unit is 2040 / 128 = 15.9.
+  CHECK(of("Z", {2040, -680, 880, -132}) == "cc cc");
+  CHECK(of("Z", {2016, -680, 880, -132}) == "wc cc");  // 24 off: A·A may not have been rounded
+  // Times C: [[7.7, 31.3], [3.5, 15.5]]. C is rounded, so there is room: a unit is 0.24.
+  CHECK(of("R", {7.6875, 31.25, 3.5, 15.5}) == "cc cc");
+  CHECK(of("R", {8, 31.25, 3.5, 15.5}) == "rc cc");
 }
 
 TEST_CASE("binary arrays that happen to be whole are held to their precision") {

@@ -83,14 +83,15 @@ TEST_CASE("of a large matrix the lines with something wrong are shown") {
   }
   const Task task("title = \"t\"\n[[given]]\nname = \"A\"\nvalue = [" + ones +
                   "]\n[[step]]\nname = \"same\"\nop = \"relu\"\nof = [\"A\"]\n");
-  const std::string text = checked_text(checked(task, {{"same", work}}), {.width = 40});
+  const std::string text =
+      checked_text(checked(task, {{"same", work}}), {.width = 40, .detail = Detail::all});
   CHECK_THAT(text, Contains("60\n") && Contains("41 ") && Contains("50 ") &&
                        Contains("26 rows not shown") && !Contains("wrong cells not shown"));
 }
 
 TEST_CASE("a report says how much is still blank") {
   CHECK_THAT(checked_text(checked(turned_matrix(), {{"turned", "1,\n2,"}}), {}),
-             Contains("Still blank: 2 of 4 cells."));
+             Contains("still blank: 2 of 4 cells of turned\n"));
 }
 
 TEST_CASE("what rests on a cell that was copied wrong earns nothing") {

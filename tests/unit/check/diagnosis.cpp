@@ -1,0 +1,209 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "check/submissions.hpp"
+
+/// What diagnosis finds, what it is sure of, and how it says so. The numbers are by hand.
+
+namespace {
+
+using namespace qkv;
+using namespace qkv::test;
+
+std::string lesson_of(const std::string& givens_and_steps) {
+  return "title = \"t\"\nsummary = \"s\"\nsource = \"drawn\"\n" + givens_and_steps;
+}
+
+std::string given(const std::string& name, const std::string& value) {
+  return "[[given]]\nname = \"" + name + "\"\nvalue = " + value + "\n";
+}
+
+std::string step(const std::string& name, const std::string& op, const std::string& of,
+                 const std::string& more = "") {
+  return "[[step]]\nname = \"" + name + "\"\nop = \"" + op + "\"\nof = " + of + "\n" + more + "\n";
+}
+
+const std::vector<Diagnosis>& found_at(const CheckReport& report, std::string_view name) {
+  const auto at = std::ranges::find(report.steps, name, &StepReport::step);
+  REQUIRE(at != report.steps.end());
+  return at->mistakes;
+}
+
+std::string first_words(const CheckReport& report, std::string_view name) {
+  const std::vector<Diagnosis>& found = found_at(report, name);
+  return found.empty() ? "" : found.front().says;
+}
+
+const Task& one_score() {
+  static const Task task(lesson_of(given("Q_of_all", "[[1, 2], [3, 1]]") +
+                                   given("K", "[[2, 0], [1, 1]]") +
+                                   step("S", "score", "[\"Q_of_all\", \"K\"]")));
+  return task;
+}
+
+TEST_CASE("queries times queries and keys times keys are named, by their own names") {
+  const auto queries = checked(one_score(), {{"S", "5,5\n5,10\n"}});
+  CHECK(mistakes(queries, "S") == "score.same-operand");
+  CHECK(first_words(queries, "S") ==
+        "The queries were multiplied with themselves: Q_of_all·Q_of_allᵀ.");
+  const auto keys = checked(one_score(), {{"S", "4,2\n2,2\n"}});
+  CHECK(mistakes(keys, "S") == "score.same-operand");
+  CHECK(first_words(keys, "S") == "The keys were multiplied with themselves: K·Kᵀ.");
+}
+
+Task activation(const std::string& op, const std::string& more = "") {
+  return Task(lesson_of(given("H", "[[1, -1], [2, 0.5]]") + step("A", op, "[\"H\"]", more)));
+}
+
+TEST_CASE("another activation is named") {
+  const Task gelu = activation("gelu");
+  CHECK(mistakes(checked(gelu, {{"A", "1.000,0.000\n2.000,0.500\n"}}), "A") == "activation.other");
+  CHECK(mistakes(checked(gelu, {{"A", "0.731,-0.269\n1.762,0.311\n"}}), "A") == "activation.other");
+  CHECK(mistakes(checked(gelu, {{"A", "0.846,-0.154\n1.936,0.350\n"}}), "A") == "activation.other");
+  // By the error function: 0.841345, -0.158655, 1.954500, 0.345731; by tanh 0.841192, …
+  CHECK(mistakes(checked(gelu, {{"A", "0.841345,-0.158655\n1.954500,0.345731\n"}}), "A") ==
+        "activation.other");
+  CHECK(mistakes(checked(activation("gelu", "form = \"erf\""),
+                         {{"A", "0.841192,-0.158808\n1.954598,0.345714\n"}}),
+                 "A") == "activation.other");
+  CHECK(mistakes(checked(activation("relu"), {{"A", "0.731,-0.269\n1.762,0.311\n"}}), "A") ==
+        "activation.other");
+  CHECK(mistakes(checked(activation("silu"), {{"A", "0.846,-0.154\n1.936,0.350\n"}}), "A") ==
+        "activation.other");
+}
+
+TEST_CASE("a residual of another step is named, and what was left out by its name") {
+  const Task task(lesson_of(given("A", "[[1, 2], [3, 4]]") + given("B", "[[10, 20], [30, 40]]") +
+                            given("C", "[[5, 1], [2, 7]]") + step("Y", "add", "[\"A\", \"B\"]")));
+  CHECK(mistakes(checked(task, {{"Y", "15,21\n32,47\n"}}), "Y") == "add.wrong-operand");
+  const auto skipped = checked(task, {{"Y", "10,20\n30,40\n"}});
+  CHECK(mistakes(skipped, "Y") == "add.skipped");
+  CHECK(first_words(skipped, "Y") == "A was not added.");
+}
+
+TEST_CASE("layer norm without the mean is named, whatever it is divided by") {
+  const Task task(lesson_of(given("X", "[[1, 3], [2, 6]]") + given("gain", "[[1, 1]]") +
+                            given("bias", "[[0, 0]]") +
+                            step("N", "layer_norm", "[\"X\", \"gain\", \"bias\"]")));
+  CHECK(mistakes(checked(task, {{"N", "1.000,3.000\n1.000,3.000\n"}}), "N") ==
+        "layer-norm.no-mean");
+  CHECK(mistakes(checked(task, {{"N", "0.447,1.342\n0.447,1.342\n"}}), "N") ==
+        "layer-norm.no-mean");
+}
+
+TEST_CASE("targets that were counted from 1 are named, in the loss and in its gradient") {
+  const Task task(lesson_of(given("logits", "[[0, 1, 2], [2, 0, 0]]") + given("ids", "[1, 1]") +
+                            step("L", "cross_entropy", "[\"logits\", \"ids\"]")));
+  // ln(1 + e + e²) is 2.4076, ln(e² + 2) is 2.2395: the right loss is (1.4076 + 2.2395) / 2.
+  const auto early = checked(task, {{"L", "1.3236\n"}});  // (2.4076 + 0.2395) / 2
+  CHECK(mistakes(early, "L").find("loss.targets-from-one") != std::string::npos);
+}
+
+TEST_CASE("heads that were added up are named, also where the sum stands in each head's place") {
+  const Task task(lesson_of(given("C", "[[[1, 2], [0, 1]], [[3, 5], [2, 2]]]") +
+                            step("J", "concat_heads", "[\"C\"]")));
+  CHECK(mistakes(checked(task, {{"J", "4,7\n2,3\n"}}), "J") == "heads.summed");
+  CHECK(mistakes(checked(task, {{"J", "4,7,4,7\n2,3,2,3\n"}}), "J") == "heads.summed");
+}
+
+TEST_CASE("what was not divided by 0.5 is not called the scores") {
+  const Task task(
+      lesson_of(given("E", "[[1, 2], [3, 5]]") + step("X", "scale", "[\"E\"]", "by = 0.5")));
+  const auto report = checked(task, {{"X", "1,2\n3,5\n"}});
+  CHECK(mistakes(report, "X") == "scale.skipped");
+  CHECK(first_words(report, "X") == "E was not divided: this step is E / 0.5.");
+}
+
+const Task& one_softmax() {
+  static const Task task(lesson_of(given("S", "[[0, 1], [2, 0]]") + given("V", "[[1, 3], [2, 0]]") +
+                                   step("W", "softmax", "[\"S\"]") +
+                                   step("C", "weighted_sum", "[\"W\", \"V\"]")));
+  return task;
+}
+
+TEST_CASE("rounding to whole numbers is told before any mistake") {
+  // The weights are 0.269, 0.731, 0.881, 0.119.
+  const auto report = checked(one_softmax(), {{"W", "0,1\n1,0\n"}});
+  CHECK(report.first_wrong == "W");
+  CHECK(mistakes(report, "W") == "slip.too-few-decimals");
+  const auto other = checked(one_softmax(), {{"W", "1,0\n0,1\n"}});
+  CHECK(mistakes(other, "W").find("slip.too-few-decimals") == std::string::npos);
+}
+
+TEST_CASE("one head's numbers, where all heads are due, are those of a head and no mistake") {
+  const Task task(lesson_of(given("Q", "[[[1, 2], [3, 1]], [[0, 1], [1, 1]]]") +
+                            given("K", "[[[2, 0], [1, 1]], [[1, 0], [0, 3]]]") +
+                            given("X", "[[1, 2], [0, 1]]") + step("S", "score", "[\"Q\", \"K\"]")));
+  const auto report = checked(task, {{"S", "0,3\n1,3\n"}});
+  CHECK(mistakes(report, "S") == "slip.one-head");
+  CHECK(first_words(report, "S") == "This is head 2 alone.");
+}
+
+TEST_CASE("an answer of one digit accuses nobody") {
+  const CellReference cell{.name = "W", .matrix = 0, .row = 0, .column = 0};
+  for (const char* text : {"1", "0", "0.5"}) {
+    const AnswerReport report = judge_answer(one_softmax().trace, cell, parse_answer(text), 4);
+    CHECK_FALSE(report.is_right());
+    CHECK(std::ranges::none_of(report.mistakes, &Diagnosis::sure));
+  }
+}
+
+TEST_CASE("several mistakes that explain the same cells are alternatives") {
+  const Task task(lesson_of(given("Q",
+                                  "[[1, 2, 1, 1], [3, 1, 0, 2], [1, 0, 1, 1], [2, 2, 0, 1], "
+                                  "[1, 1, 0, 0], [0, 2, 1, 5], [1, 1, 3, 1], [0, 0, 1, 1], "
+                                  "[1, 0, 0, 2], [2, 1, 1, 1], [0, 3, 0, 1], [1, 2, 2, 0], "
+                                  "[1, 0, 1, 0], [3, 1, 0, 1], [1, 1, 1, 1], [2, 0, 0, 1]]") +
+                            given("K", "[[2, 0, 1, 1], [1, 1, 0, 3]]") +
+                            step("S", "score", "[\"Q\", \"K\"]") + step("Y", "scale", "[\"S\"]")));
+  // S / 4 is S / d_k, and S / √16, where there are 16 queries.
+  std::string divided;
+  std::size_t count = 0;
+  for (const double score : task.trace.at("S").values) {
+    divided += fmt::format("{:.4f}", score / 4) + (++count % 2 == 0 ? "\n" : ",");
+  }
+  const auto report = checked(task, {{"Y", divided}});
+  const std::vector<Diagnosis>& found = found_at(report, "Y");
+  CHECK(mistakes(report, "Y") == "scale.by-d scale.by-sqrt-n");
+  CHECK_FALSE(found[0].is_alternative);
+  CHECK(found[1].is_alternative);
+}
+
+SubmittedArray array_of(const std::string& name, const Shape& shape,
+                        const std::vector<double>& numbers, std::int16_t decimals) {
+  Numerals cells;
+  for (const double x : numbers) cells.push_back({.value = x, .decimals = decimals});
+  return {.name = name, .shape = shape, .cells = NumeralCells(std::move(cells))};
+}
+
+TEST_CASE("what the budget leaves untried is told, and the step's own mistakes come first") {
+  const Task& task = one_softmax();
+  // The weights (0.5 0.5, 0.5 0.5) come from no known mistake; context 1.731 0.807, 1.119 2.642.
+  std::vector<SubmittedArray> work;
+  work.push_back(array_of("C", {2, 2}, {9.1, 7.3, 5.2, 8.8}, 1));
+  const Judgement judgement = judge(task.trace, work, {});
+  const std::size_t last = judgement.nodes.size() - 1;
+  DiagnosisBudget budget(task.trace);
+  CHECK(diagnose(judgement, task.trace, last, budget).untried == 0);
+  DiagnosisBudget spent(task.trace);
+  spent.unsubmitted = WorkBudget(0);
+  CHECK(diagnose(judgement, task.trace, last, spent).untried == 1);
+  spent.own = WorkBudget(0);
+  CHECK(diagnose(judgement, task.trace, last, spent).untried > 0);
+}
+
+TEST_CASE("a head that was lost before the submitted step is found") {
+  const Task task(lesson_of(given("A", "[[[1, 0], [0.5, 0.5]], [[0.25, 0.75], [1, 0]]]") +
+                            given("V", "[[[1, 2], [3, 1]], [[5, 4], [1, 8]]]") +
+                            given("W_O", "[[1, 2], [0, 1], [3, 1], [1, 1]]") +
+                            step("C", "weighted_sum", "[\"A\", \"V\"]") +
+                            step("J", "concat_heads", "[\"C\"]") +
+                            step("O", "project", "[\"J\", \"W_O\"]")));
+  // C is 1 2, 2 1.5 and 2 7, 5 4; without its second head O is 1 4, 2 5.5.
+  CHECK(mistakes(checked(task, {{"O", "1.000,4.000\n2.000,5.500\n"}}), "O").find("tile.zero") !=
+        std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,78 @@
+#include "check/grading/marks.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "check/submissions.hpp"
+
+namespace {
+
+using namespace qkv;
+using namespace qkv::test;
+
+// P = X·A = [[1, 3], [4, 2]], Y = 2 P; M hides one cell of Y, so three of its cells count, 2 each.
+const Task& masked() {
+  static const Task task(
+      "title = \"t\"\n[[given]]\nname = \"X\"\nvalue = [[1, 0], [0, 2]]\n"
+      "[[given]]\nname = \"A\"\nvalue = [[1, 3], [2, 1]]\n"
+      "[[step]]\nname = \"P\"\nop = \"matmul\"\nof = [\"X\", \"A\"]\n"
+      "[[step]]\nname = \"Y\"\nop = \"add\"\nof = [\"P\", \"P\"]\n"
+      "[[step]]\nname = \"M\"\nop = \"mask\"\nof = [\"Y\"]\nmarks = 6\n");
+  return task;
+}
+
+const Texts right_until_mask = {{"P", "1,3\n4,2\n"}, {"Y", "2,6\n8,4\n"}};
+
+Texts with_mask(const std::string& text) {
+  Texts texts = right_until_mask;
+  texts["M"] = text;
+  return texts;
+}
+
+Marks marks_of(const Texts& texts, const CellShares& shares = {}) {
+  return Rubric(masked().lesson, masked().trace, shares).of(checked(masked(), texts));
+}
+
+}  // namespace
+
+TEST_CASE("a hidden cell counts only where it is wrong") {
+  CHECK(marks_of(with_mask("2,-inf\n8,4\n")).steps[2].marks == 6);
+  CHECK(marks_of(with_mask("2,\n8,4\n")).steps[2].marks == 6);
+  // Three of four cells are right.
+  CHECK(marks_of(with_mask("2,6\n8,4\n")).steps[2].marks == 4.5);
+  CHECK(marks_of(with_mask("2,0\n8,4\n")).steps[2].marks == 4.5);
+  // -1e9 is a convention.
+  CHECK(marks_of(with_mask("2,-1e9\n8,4\n")).steps[2].marks == 6);
+}
+
+TEST_CASE("an undecided cell earns nothing") {
+  CheckReport report = checked(masked(), right_until_mask);
+  report.steps[1].verdicts[0] = Verdict::undecided;
+  report.steps[1].cells = {.correct = 3, .undecided = 1};
+  const Marks marks = Rubric(masked().lesson, masked().trace).of(report);
+  CHECK(marks.steps[0].marks == 4);
+  CHECK(marks.steps[1].marks == 3);
+}
+
+TEST_CASE("what an unexplained step takes away is known, and may be given in part") {
+  const Texts texts = {{"P", "7.3,11.9\n5.7,13.1\n"},
+                       {"Y", "14.6,23.8\n11.4,26.2\n"},
+                       {"M", "14.6,-inf\n11.4,26.2\n"}};
+  const Marks none = marks_of(texts);
+  CHECK(none.unexplained == std::vector<std::string>{"P"});
+  CHECK(none.total.marks == 0);
+  CHECK(none.taken == 10);  // 4 of Y and 6 of M, all carried
+  const Marks half = marks_of(texts, {.unexplained = 0.5});
+  CHECK(half.total.marks == 5);
+  CHECK(half.taken == 5);
+  // A fifth of each carried cell, half of that given.
+  CHECK(marks_of(texts, {.carried = 0.2, .unexplained = 0.5}).total.marks == Approx(1));
+}
+
+TEST_CASE("what depends on a changed given earns no share") {
+  // Column 2 of P, Y and M depends on the changed cell.
+  const Texts texts = {{"A", "1,3\n2,2.5\n"}, {"P", "1,3\n4,5\n"}, {"Y", "2,6\n8,10\n"}};
+  const Marks marks = marks_of(texts, {.unexplained = 1});
+  CHECK(marks.changed == std::vector<std::string>{"A"});
+  CHECK(marks.steps[1].marks == 2);
+  CHECK(marks.taken == 0);
+}
