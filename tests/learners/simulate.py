@@ -4,7 +4,7 @@
 Makes lessons and submissions at random, runs `qkv check` on them and compares its verdicts with what
 is known of each learner: who only rounds must never be told "wrong"; who makes one mistake must be
 told the step and the mistake. All arithmetic here is NumPy's (reference/operations.py), and none is
-qkv's. The same seed gives the same learners.
+qkv's. The same seed gives the same learners. "Undecided" is no error, but few right sheets may be so.
 
     tests/learners/simulate.py QKV [--seed N] [--lessons N] [--learners N] [--keep DIR] [--verbose]
 """
@@ -87,7 +87,8 @@ def where(path, learner):
 def simulate(args, tally, folder, number):
     path, learners = handed_in(generator(args.seed, number), folder, number, args.learners)
     status, reports = run(args, path, [l.folder for l in learners])
-    tally.count("status", status == (1 if any(r["verdict"] == "wrong" for r in reports) else 0))
+    found = {report["verdict"] for report in reports}
+    tally.count("status", status == (1 if found & {"wrong", "undecided"} else 0))
     for learner, report in zip(learners, reports):
         judge(tally, learner, report)
     judge_options(tally, args, path, learners, reports)

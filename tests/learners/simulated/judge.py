@@ -11,13 +11,14 @@ import schema
 
 from .due import Due
 
-VERDICTS = {"correct", "rounding", "carried", "wrong", "blank", "shape"}
+VERDICTS = {"correct", "rounding", "carried", "undecided", "wrong", "blank", "shape"}
+WORST_FIRST = ("wrong", "undecided", "carried", "rounding", "correct")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 # How often each must be right; everything else must be so each time.
 BARS = {"first wrong (seen)": 0.99, "first wrong (unseen)": 0.99, "named (seen)": 0.97,
         "named (unseen)": 0.90, "nothing named for noise": 0.6, "first wrong (noise)": 0.99,
-        "named (given)": 0.97}
+        "named (given)": 0.97, "right sheets decided": 0.97}
 
 
 class Tally:
@@ -26,6 +27,7 @@ class Tally:
     def __init__(self, args):
         self.args = args
         self.counts = Counter()
+        self.notes = Counter()
         self.by_id = {}
         self.failures = []
 
@@ -37,6 +39,11 @@ class Tally:
             self.failures.append(f"{what}: {learner.where if learner else ''} {detail}")
             if self.args.verbose:
                 print(self.failures[-1])
+
+    def note(self, what, happened):
+        """Counts what may happen; only its number is printed."""
+        self.notes[what] += 1
+        self.notes[what, "happened"] += bool(happened)
 
     def rate(self, what):
         return self.counts[what, "right"] / self.counts[what] if self.counts[what] else 1.0
@@ -51,11 +58,17 @@ class Tally:
             enough = self.rate(what) >= bar or (bar < 1 and missed <= 1)
             failed = failed or not enough
             print(f"{'ok  ' if enough else 'LOW '} {what}: {right} of {self.counts[what]}")
+        for what in sorted(k for k in self.notes if isinstance(k, str)):
+            print(f"     {what}: {self.notes[what, 'happened']} of {self.notes[what]}")
         low = {i: n for i, n in sorted(self.by_id.items()) if n[0] < n[1]}
         print("named less than always:", {i: f"{a}/{b}" for i, (a, b) in low.items()})
         if failed:
-            for failure in self.failures[:20]:
-                print("  " + failure[:400])
+            shown = Counter()
+            for failure in self.failures:
+                kind = failure.partition(":")[0]
+                shown[kind] += 1
+                if shown[kind] <= 5:
+                    print("  " + failure[:400])
         return 1 if failed else 0
 
 
@@ -70,21 +83,30 @@ def run(args, lesson_path, folders, *options):
 
 def shape_of_json(report):
     """What is wrong with the form of a report; empty where nothing is."""
-    if list(report)[:2] != ["lesson", "submission"] or report["verdict"] not in ("correct", "wrong", "incomplete"):
+    if list(report)[:2] != ["lesson", "submission"] or \
+            report["verdict"] not in ("correct", "wrong", "undecided", "incomplete"):
         return "head"
     bad = [s["step"] for s in report["steps"] if s["verdict"] in ("wrong", "shape")]
     if report["first_wrong"] != (bad[0] if bad else None):
         return "first_wrong is not the first wrong step"
     if (report["verdict"] == "wrong") != bool(bad):
         return "verdict"
+    if (report["verdict"] == "undecided") != bool(undecided_steps(report) and not bad):
+        return "verdict of what is undecided"
     fault = next((fault for fault in map(shape_of_step, report["steps"]) if fault), "")
     return fault or schema.fault_of(report)
+
+
+def undecided_steps(report):
+    return [s["step"] for s in report["steps"] if s["verdict"] == "undecided"]
 
 
 def shape_of_step(s):
     if s["verdict"] not in VERDICTS or set(s["cells"]) != VERDICTS - {"shape"}:
         return "step"
-    worst = next((v for v in ("wrong", "carried", "rounding", "correct") if s["cells"][v]), "blank")
+    if s["verdict"] == "undecided" and not (s.get("room", 0) > 0 and "decided_by" in s):
+        return "an undecided step without its room, or the steps that decide it"
+    worst = next((v for v in WORST_FIRST if s["cells"][v]), "blank")
     if s["verdict"] not in (worst, "shape"):
         return f"{s['step']}: not its worst cell's verdict"
     if (s["first"] is None) != (s["cells"]["wrong"] == 0 or s["verdict"] == "shape"):
@@ -127,7 +149,12 @@ def judge_honest(tally, due, report, wrong):
         return
     blanks = any(m.any() for m in learner.blank.values())
     missing = {s.name for s in learner.lesson.steps} - learner.handed
-    verdict = "incomplete" if blanks or missing else "correct"
+    undecided = undecided_steps(report)
+    tally.count("right sheets decided", not undecided, learner, f"{undecided}")
+    share = len(learner.handed & set(learner.truth)) / len(learner.lesson.steps)
+    kind = "every step" if not missing else "half of the steps or more" if share >= 0.5 else "few steps"
+    tally.note(f"right sheets of {kind}, undecided", undecided)
+    verdict = "undecided" if undecided else "incomplete" if blanks or missing else "correct"
     tally.count("verdict", report["verdict"] == verdict, learner, f"{report['verdict']} not {verdict}")
     judge_convention(tally, due, report)
 
@@ -155,6 +182,8 @@ def shows_mask(learner, name):
 
 def judge_noise(tally, learner, report, wrong, due):
     """A cell that is wrong for no reason: found, and no reason made up."""
+    if is_open(tally, learner, report, due):
+        return
     tally.count("first wrong (noise)", report["first_wrong"] == due, learner,
                 f"{report['first_wrong']} not {due}")
     if due in wrong:
@@ -166,6 +195,8 @@ def judge_mistake(tally, learner, report, wrong, due):
     """Who makes one mistake must be told the step and the mistake."""
     kind = "given" if learner.at in learner.lesson.givens else \
         "seen" if learner.at in learner.handed else "unseen"
+    if is_open(tally, learner, report, due):
+        return
     right = report["first_wrong"] == due
     where = f"{learner.id} ({learner.part}, {kind})"
     tally.count(f"first wrong ({kind})", right, learner, f"{where}: {report['first_wrong']} not {due}")
@@ -179,9 +210,27 @@ def judge_mistake(tally, learner, report, wrong, due):
     by = tally.by_id.setdefault(learner.id, [0, 0])
     by[0] += named
     by[1] += 1
-    if kind == "seen" and not learner.misshapen:
+    if kind == "seen" and not learner.misshapen and not hides_by_number(learner):
         others = [n for n in wrong if n != due]
         tally.count("later steps carried", not others, learner, f"{where}: {others}")
+
+
+def hides_by_number(learner):
+    """Whether -10000 or the like stands where nothing is to be hidden: nobody can tell it from a number."""
+    written, right = learner.written[learner.at], learner.truth.get(learner.at)
+    return learner.pen.mask != "-inf" and right is not None and \
+        bool((np.isneginf(written) & ~np.isneginf(right)).any())
+
+
+def is_open(tally, learner, report, due):
+    """Whether a mistake is left undecided, as it may be behind missing steps; counted."""
+    step = learner.lesson.find(due)
+    operands = [n for n in step.of if learner.lesson.find(n)] if step else []
+    hidden = learner.blanks or any(n not in learner.handed for n in operands)
+    is_undecided = report["first_wrong"] is None and due in undecided_steps(report)
+    if hidden:
+        tally.note("mistakes behind missing steps, undecided", is_undecided)
+    return hidden and is_undecided
 
 
 def tells(learner, name):

@@ -41,7 +41,9 @@ class Learner:
         names = [s.name for s in self.lesson.steps]
         rng = self.rng
         everything = rng.random() < 0.5 or self.pen.form == "e" or self.convention
-        self.handed = set(names) if everything else {n for n in names if rng.random() < 0.6}
+        # Who makes no mistake may hand in few steps: rounding is then seen through many missing ones.
+        share = 0.6 if self.mistake else (0.1, 0.3, 0.6)[rng.integers(3)]
+        self.handed = set(names) if everything else {n for n in names if rng.random() < share}
         hide = self.at and rng.random() < 0.2 and not everything
         if self.at in names and not hide:
             self.handed.add(self.at)
@@ -72,7 +74,9 @@ class Learner:
         texts = np.vectorize(self.pen.text, otypes=[object])(raw)
         value = lambda t: float(t) if t else math.nan
         # Nor can they see that a program rounded what was not handed in, on the way to such an array.
-        unseen = self.pen.form.endswith(" rounded") and name not in self.handed
+        # Beside whole numbers, three decimals are supposed of what was not handed in.
+        may_look_whole = self.pen.decimals < 3 and (self.pen.form == "whole" or self.pen.trimmed)
+        unseen = name not in self.handed and (self.pen.form.endswith(" rounded") or may_look_whole)
         if unseen or self.pen.is_hidden_rounding(texts):
             texts = np.vectorize(self.pen.in_full, otypes=[object])(raw)
         written = np.vectorize(value, otypes=[float])(texts)

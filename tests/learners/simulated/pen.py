@@ -41,7 +41,8 @@ class Pen:
         return self.rounded(x)
 
     def rounded(self, x):
-        value = Decimal(repr(round(float(x), 13)))  # by hand 0.1 + 0.2 is 0.3
+        # By hand 0.1 + 0.2 is 0.3; what float32 makes of 1.56 is not cut to 1.559.
+        value = Decimal(repr(round(float(x), 6 if self.float32 else 13)))
         text = str(value.quantize(Decimal(1).scaleb(-self.decimals), rounding=MODES[self.mode]))
         if "E" in text:
             text = f"{float(text):.{self.decimals}f}"
