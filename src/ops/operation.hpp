@@ -158,6 +158,9 @@ struct Operation {
   /// Lower bound of all results, rounded or not. A division by a sum of such numbers then need not
   /// allow for a sum of 0.
   double least = -std::numeric_limits<double>::infinity();
+  /// How far off a cell of `result` may be because programs compute in single precision even if
+  /// they store more or less; nullptr if no cell is.
+  double (*single_precision_error)(const Call&, const Tensor& result, std::size_t cell) = nullptr;
   std::span<const Mistake> mistakes = {};  ///< the wrong versions that learners compute
   /// The backward rule of each operand (ops/backward_rule.hpp); nullptr for gradient operations.
   BackwardRule (*backward)(const OperandRef&) = nullptr;

@@ -172,7 +172,13 @@ bool are_alternatives(const StepReport& step) {
 
 std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
   if (step.mistakes.empty()) {
-    return paragraph("No known mistake makes these numbers.", style);
+    return paragraph(
+        step.untried == 0
+            ? "No known mistake makes these numbers."
+            : fmt::format("No mistake that was tried makes these numbers. Those of {} were not all "
+                          "tried: the budget of work was spent.",
+                          pluralise(step.untried, "step")),
+        style);
   }
   const bool unsure = std::ranges::any_of(step.mistakes, [](const auto& one) { return !one.sure; });
   const std::string_view lead = unsure ? "Too few cells to be sure. It could be: " : "";

@@ -259,8 +259,10 @@ bool is_rounded_to(double unit, std::span<const double> right, std::span<const d
   return any;
 }
 
-// Numbers that were rounded to whole ones or to one decimal need no other explanation.
+// Numbers that were rounded to whole ones or to one decimal need no other explanation, unless the
+// learner has more decimals elsewhere.
 std::optional<Diagnosis> too_few_decimals(const LearnerNode& node, const Mismatch& mismatch) {
+  if (node.units.basis == ToleranceBasis::other_matrices) return {};
   const int decimals = most_decimals(*node.submitted);
   for (const double unit : {1.0, 0.1}) {
     if (decimals > (unit == 1 ? 0 : 1)) continue;
@@ -290,7 +292,7 @@ std::optional<Diagnosis> one_head(const LearnerNode& node, const Mismatch& misma
     if (std::ranges::any_of(std::views::iota(std::size_t{0}, size), is_off)) continue;
     return Diagnosis{.id = "slip.one-head",
                      .says = fmt::format("This is {} alone.", matrix_name(right, m)),
-                     .hint = "Hand in every head.",
+                     .hint = "Submit every head.",
                      .cells = node.wrong_cells()};
   }
   return {};

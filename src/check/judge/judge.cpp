@@ -168,8 +168,15 @@ class Judge {
       return copied_tolerance(matrix, node.truth->values, others_than(*node.submitted),
                               options_.digits);
     }
-    return matrix_tolerance(matrix, {node.from_yours.values, node.truth->values},
-                            others_than(*node.submitted), options_.digits);
+    MatrixTolerance units = matrix_tolerance(matrix, {node.from_yours.values, node.truth->values},
+                                             others_than(*node.submitted), options_.digits);
+    const auto error = node.step->operation->single_precision_error;
+    if (!error || units.are_written() || units.precision == Precision::float64) return units;
+    const Call call = own_call(judgement_, trace_, node);
+    for (std::size_t i = 0; i < node.from_yours.values.size(); ++i) {
+      units.of_cell.push_back(std::max(units.plain, error(call, node.from_yours, i)));
+    }
+    return units;
   }
 
   void take_over(LearnerNode& node) {

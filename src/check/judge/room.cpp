@@ -188,7 +188,13 @@ const Range& Room::Stretch::bounds_of(std::size_t index) {
 // The unit of a number: as submitted, or of an intermediate number.
 double Room::Stretch::unit_of(const LearnerNode& node, std::size_t cell,
                               double intermediate) const {
-  return node.has_number(cell) ? node.units.of(cell) : intermediate;
+  if (node.has_number(cell)) return node.units.of(cell);
+  const auto error = node.step->operation->single_precision_error;
+  const bool is_exact = units_.are_written() || units_.precision == Precision::float64;
+  if (!error || is_exact || node.has_lessons_inputs) return intermediate;
+  const Call call = call_with(node, room_.trace_,
+                              [&](std::size_t k) -> const Tensor& { return numbers(node_at(k)); });
+  return std::max(intermediate, error(call, numbers(node), cell));
 }
 
 Range Room::Stretch::bounds_of_step(std::size_t index) {

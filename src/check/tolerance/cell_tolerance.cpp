@@ -80,11 +80,11 @@ ToleranceBasis digits_basis(const SubmittedArray& submitted, const Expected& exp
 }
 
 // Returns the unit of plain notation; 0 if only the floor counts. Whole numbers that are rounded
-// fractions may be off by at most a tenth of the largest expected one.
+// fractions may be off by a half, and by a tenth of the largest expected one.
 double plain_unit(ToleranceBasis basis, int decimals, std::span<const double> right) {
   const double unit = std::pow(10.0, -decimals);
   switch (basis) {
-    case ToleranceBasis::rounded:
+    case ToleranceBasis::rounded: return std::min(0.5, scale_of(right, 0) / 10);
     case ToleranceBasis::other_matrices: return std::min(unit, scale_of(right, 0) / 10);
     case ToleranceBasis::decimals:
     case ToleranceBasis::exponents:

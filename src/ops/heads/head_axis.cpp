@@ -195,6 +195,8 @@ std::vector<Tensor> with_other_heads(const StepView& step) {
   constexpr std::size_t many_numbers = std::size_t{1} << 18;  // then only the first one is tried
   std::vector<Tensor> results;
   const Call right = call_of(step);
+  const auto& known = step.operation->mistakes;
+  const bool has_reversed = std::ranges::find(known, "heads.reversed", &Mistake::id) != known.end();
   for (std::size_t k = 0; k < right.inputs.size(); ++k) {
     const Tensor& operand = *right.inputs[k];
     const std::size_t heads = head_count(operand);
@@ -207,7 +209,8 @@ std::vector<Tensor> with_other_heads(const StepView& step) {
     };
     const std::size_t tried = operand.values.size() > many_numbers ? 1 : heads;
     for (std::size_t head = 0; head < tried; ++head) add([head](std::size_t) { return head; });
-    add([heads](std::size_t head) { return (head + 1) % heads; });
+    // Two heads that change places are in reverse order.
+    if (heads > 2 || !has_reversed) add([heads](std::size_t head) { return (head + 1) % heads; });
     if (heads > 2) add([heads](std::size_t head) { return (head + heads - 1) % heads; });
   }
   return results;

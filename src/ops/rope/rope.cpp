@@ -511,6 +511,7 @@ constinit const Operation rope_operation = operation_of<Rope>({
     .min_operands = 1,
     .max_operands = 2,
     .options = rope_options,
+    .single_precision_error = angle_error,
     .mistakes = rope_mistakes,
     .backward = rope_backward,
 });

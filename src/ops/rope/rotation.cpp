@@ -78,6 +78,17 @@ PairPlace pair_place(Pairing pairing, std::size_t width, std::size_t column) {
   return {column % half, is_first ? column + half : column - half, is_first};
 }
 
+double angle_error(const Call& call, const Tensor& result, std::size_t cell) {
+  const RopeOptions rope = RopeOptions::of(call);
+  const std::size_t column = cell % result.columns();
+  if (rope.are_given() || column >= rope.width) return 0;
+  const double position = rope.first + static_cast<double>(cell / result.columns() % result.rows());
+  const std::size_t partner = pair_place(rope.pairing, rope.width, column).partner;
+  const std::span<const double> numbers = result.values;
+  const double other = numbers[cell - column + partner];
+  return 0x1p-22 * std::abs(position) * std::max(std::abs(numbers[cell]), std::abs(other));
+}
+
 RopeOptions RopeOptions::of(const Call& call) {
   RopeOptions rope;
   const Options& options = *call.options;

@@ -145,7 +145,7 @@ TEST_CASE("a quiz counts what was right at the first and at the second try") {
   CHECK(quiz.summary(walk, 80) ==
         "1 of 1 right\n"
         "  scores[cat,cat]  right at the second try\n"
-        "    It could be: Q was multiplied by K instead of Kᵀ.\n"
+        "    It could be: X was multiplied by X instead of Xᵀ.\n"
         "\n"
         "Other cells: qkv run tiny.toml --quiz --seed 1\n");
   const std::string narrow = quiz.summary(walk, 20);  // nothing of it is cut
