@@ -195,7 +195,7 @@ int run(const CompareOptions& options, const CommonOptions& common) {
   if (sides.lesson) {
     ComparedSide& program = sides.actual.is_lesson ? sides.desired : sides.actual;
     judge_program(sides.lesson->lesson, sides.lesson->trace, program, tolerance, comparison,
-                  {.allow_columns = options.columns});
+                  {.allow_columns = options.columns, .needs_loss = true});
     if (options.strict) refuse_coarser_types(program.whole, comparison);
   }
   require(required_of(options), reference_side(sides.actual, sides.desired), comparison);

@@ -126,6 +126,6 @@ void require(const Required& required, const ComparedSide& ours, Comparison& com
 /// sides; its parsed arrays are moved out of it. Skips steps with a requested tolerance.
 void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& program,
                    const ToleranceChoice& choice, Comparison& comparison,
-                   const CheckOptions& options = {.allow_columns = false});
+                   const CheckOptions& options = {.allow_columns = false, .needs_loss = true});
 
 }  // namespace qkv::inline check

@@ -151,8 +151,10 @@ std::optional<Interpretation> in_other_units(const Interpreter& interpret, const
     const auto supports = [&](const std::string& name) { return favours(other, plain, name); };
     const std::vector<std::string>& deciding =
         units.needs_follower ? units.following : units.changed;
-    const bool is_better =
-        contradicts_none(other, plain, units.changed) && std::ranges::any_of(deciding, supports);
+    const bool has_loss =
+        !units.needs_follower || !interpret.options.needs_loss || supports(units.changed.front());
+    const bool is_better = has_loss && contradicts_none(other, plain, units.changed) &&
+                           std::ranges::any_of(deciding, supports);
     if (!is_better) continue;
     other.units = units.id;
     other.in_equivalent_units = std::move(units.changed);

@@ -79,6 +79,7 @@ struct CheckOptions {
   std::optional<int> digits = {};
   bool strict = false;        ///< conventions count as wrong
   bool allow_columns = true;  ///< accept tokens as columns: every matrix transposed
+  bool needs_loss = false;    ///< gradients of a summed loss are no convention without the loss
   bool gradients = false;     ///< report forward and backward pass separately
   /// Called twice for each of the lesson's matrices: when it is judged, and when it is reported.
   std::function<void()> on_matrix = {};
