@@ -236,18 +236,4 @@ Precision detect_precision(const SubmittedArray& submitted, std::span<const doub
   return submitted.precision;
 }
 
-std::optional<Precision> precision_of_rest(Precision own, std::span<const Precision> others) {
-  if (own == Precision::digits) return {};
-  std::optional<Precision> coarsest;  // of the finer ones
-  std::ptrdiff_t majority = 0;
-  for (const Precision other : others) {
-    if (other == Precision::digits) continue;
-    const bool is_finer = rule_of(other).nearness < rule_of(own).nearness;
-    majority += is_finer ? 1 : -1;
-    if (is_finer && (!coarsest || rule_of(other).nearness > rule_of(*coarsest).nearness))
-      coarsest = other;
-  }
-  return majority > 0 ? coarsest : std::nullopt;
-}
-
 }  // namespace qkv::inline check

@@ -53,11 +53,6 @@ std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expect
 /// nullptr for a given: copied numbers show no more than that nothing was rounded.
 OtherDecimals decimals_of(const SubmittedArray& submitted, const Tensor* truth);
 
-/// Returns the type of a program's other steps if most of them are finer than `own`, the type of
-/// one step (a softmax in half precision); of several finer types the coarsest. Written digits have
-/// no type.
-std::optional<Precision> precision_of_rest(Precision own, std::span<const Precision> others);
-
 /// True if the number is further than `slack` from every number of so many decimals.
 bool has_more_decimals(double x, int decimals, double slack);
 

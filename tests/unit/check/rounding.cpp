@@ -86,17 +86,6 @@ TEST_CASE("whole numbers are rounded where the whole submission is") {
                  "attention_weights") == "cc cc");
 }
 
-TEST_CASE("a type that is coarser than most of the other steps' is found") {
-  using enum Precision;
-  const std::vector<Precision> single = {float32, float32, digits, float16};
-  CHECK(precision_of_rest(float16, single) == float32);
-  CHECK(precision_of_rest(bfloat16, std::vector{float32, float64, float64}) == float32);
-  CHECK(!precision_of_rest(float32, single));
-  CHECK(!precision_of_rest(digits, single));
-  CHECK(!precision_of_rest(float16, std::vector{float16, float32}));  // half of them is not most
-  CHECK(!precision_of_rest(float16, std::vector<Precision>{}));
-}
-
 TEST_CASE("a type holds what it need not round") {
   CHECK(is_held(0.15625, Precision::bfloat16));  // 5 / 32
   CHECK(!is_held(257, Precision::bfloat16));     // 9 bits
