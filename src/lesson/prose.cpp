@@ -272,14 +272,6 @@ void each_brace(std::string_view prose, Words words, Brace brace) {
   words(text);
 }
 
-// The same, without marks.
-template <class Words, class Brace>
-void each_piece(std::string_view prose, Words words, Brace brace) {
-  each_brace(prose, words, [&](std::string_view inside, std::size_t offset) {
-    if (!is_mark(inside)) brace(inside, offset);
-  });
-}
-
 // Prose from a mark to the next, or to the end of its paragraph.
 struct ProseStretch {
   std::string_view mark;
@@ -339,9 +331,10 @@ std::string still_true(std::string_view prose, bool any, const Trace& now,
 
 std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace) {
   std::vector<ProsePiece> pieces;
-  each_piece(
+  each_brace(
       prose, [&](const std::string& text) { pieces.push_back({.text = text}); },
       [&](std::string_view inside, std::size_t) {
+        if (is_mark(inside)) return;
         try {
           pieces.push_back(piece_of(inside, trace));
         } catch (const InputError&) {

@@ -19,40 +19,83 @@ struct StoredLinear {
   Axis out;
 };
 
+Options one_option(std::string name, OptionValue value) {
+  Options options;
+  options.set(std::move(name), std::move(value));
+  return options;
+}
+
 /// Writes a model as a recipe. Names within a layer have its number before them: "h0.Q".
 class RecipeWriter {
  public:
-  RecipeWriter(Model& model, const Weights& weights, const Tokeniser& tokeniser);
+  RecipeWriter(Model& model, const Weights& weights, const Tokeniser& tokeniser)
+      : model_(model), weights_(weights), tokeniser_(tokeniser) {
+    model.recipe.environment.vocabulary = tokeniser.vocabulary;
+  }
 
   const Architecture& size() const { return model_.architecture; }
   const Weights& weights() const { return weights_; }
   const std::string& stream() const { return stream_; }  ///< holds the residual stream
 
-  void begin_layer(std::size_t number);
+  void begin_layer(std::size_t number) { layer_ = fmt::format("h{}.", number); }
+
   void end_layer() { layer_.clear(); }
 
   /// Adds a given and returns its short name, without the layer.
-  std::string given(const std::string& name, Tensor tensor);
+  std::string given(const std::string& name, Tensor tensor) {
+    model_.recipe.givens.push_back({layer_ + name, std::move(tensor)});
+    return name;
+  }
 
   /// Operands are names of this layer, or the full name of the stream.
   void step(const std::string& name, const Operation& operation, std::vector<std::string> of,
-            Options options = {});
+            Options options = {}) {
+    for (std::string& operand : of) {
+      if (operand != stream_) operand.insert(0, layer_);
+    }
+    model_.recipe.steps.push_back({layer_ + name, &operation, std::move(of), std::move(options)});
+    model_.words.push_back(model_words(name, size().llama ? ModelKind::llama : ModelKind::gpt));
+  }
 
   /// Sets the step that holds the residual stream from here on.
   void advance_stream(const std::string& name) { stream_ = layer_ + name; }
 
   /// Adds the output of a part of the layer to the stream.
-  void add(const std::string& name, const std::string& proposal);
+  void add(const std::string& name, const std::string& proposal) {
+    step(name, add_operation, {stream_, proposal});
+    advance_stream(name);
+  }
 
   /// Adds a table with one row per index of `rows`, labelled with the tokens if `of_tokens`.
-  void table(const std::string& name, const std::string& file, Axis rows, bool of_tokens);
+  void table(const std::string& name, const std::string& file, Axis rows, bool of_tokens) {
+    const Axis width{"d_model", size().d_model};
+    if (of_tokens) rows.labels = tokeniser_.labels;
+    const Shape shape{rows.size, width.size};
+    given(name, {.axes = {std::move(rows), width}, .values = weights_.values(file, shape)});
+  }
 
   /// Adds a linear map, with a bias if the file has one.
   void linear(const std::string& name, const std::string& input, const std::string& weight,
-              const StoredLinear& stored);
+              const StoredLinear& stored) {
+    const auto& [file, in, out] = stored;
+    const bool out_in = size().family->storage == Family::Storage::out_in;
+    const Shape shape = out_in ? Shape{out.size, in.size} : Shape{in.size, out.size};
+    Values values = weights_.values(file + ".weight", shape,
+                                    {.lines = in.size,
+                                     .width = out.size,
+                                     .line_step = out_in ? 1 : out.size,
+                                     .cell_step = out_in ? in.size : 1});
+    std::vector<std::string> of = {
+        input, given("W_" + weight, {.axes = {in, out}, .values = std::move(values)})};
+    if (weights_.find(file + ".bias")) of.push_back(vector("b_" + weight, file + ".bias", out));
+    step(name, project_operation, std::move(of));
+  }
 
   /// Adds a vector of the file as a given.
-  std::string vector(const std::string& name, const std::string& file, Axis axis);
+  std::string vector(const std::string& name, const std::string& file, Axis axis) {
+    const std::size_t size = axis.size;
+    return given(name, {.axes = {std::move(axis)}, .values = weights_.values(file, {size})});
+  }
 
  private:
   Model& model_;
@@ -61,67 +104,6 @@ class RecipeWriter {
   std::string layer_;  // "h0."; empty outside the layers
   std::string stream_;
 };
-
-Options one_word(std::string option, std::string word) {
-  Options options;
-  options.set(std::move(option), std::move(word));
-  return options;
-}
-
-RecipeWriter::RecipeWriter(Model& model, const Weights& weights, const Tokeniser& tokeniser)
-    : model_(model), weights_(weights), tokeniser_(tokeniser) {
-  model.recipe.environment.vocabulary = tokeniser.vocabulary;
-}
-
-void RecipeWriter::begin_layer(std::size_t number) { layer_ = fmt::format("h{}.", number); }
-
-std::string RecipeWriter::given(const std::string& name, Tensor tensor) {
-  model_.recipe.givens.push_back({layer_ + name, std::move(tensor)});
-  return name;
-}
-
-void RecipeWriter::step(const std::string& name, const Operation& operation,
-                        std::vector<std::string> of, Options options) {
-  for (std::string& operand : of) {
-    if (operand != stream_) operand.insert(0, layer_);
-  }
-  model_.recipe.steps.push_back({layer_ + name, &operation, std::move(of), std::move(options)});
-  model_.words.push_back(model_words(name, size().llama ? ModelKind::llama : ModelKind::gpt));
-}
-
-void RecipeWriter::add(const std::string& name, const std::string& proposal) {
-  step(name, add_operation, {stream_, proposal});
-  advance_stream(name);
-}
-
-void RecipeWriter::table(const std::string& name, const std::string& file, Axis rows,
-                         bool of_tokens) {
-  const Axis width{"d_model", size().d_model};
-  if (of_tokens) rows.labels = tokeniser_.labels;
-  const Shape shape{rows.size, width.size};
-  given(name, {.axes = {std::move(rows), width}, .values = weights_.values(file, shape)});
-}
-
-void RecipeWriter::linear(const std::string& name, const std::string& input,
-                          const std::string& weight, const StoredLinear& stored) {
-  const auto& [file, in, out] = stored;
-  const bool out_in = size().family->storage == Family::Storage::out_in;
-  const Shape shape = out_in ? Shape{out.size, in.size} : Shape{in.size, out.size};
-  Values values = weights_.values(file + ".weight", shape,
-                                  {.lines = in.size,
-                                   .width = out.size,
-                                   .line_step = out_in ? 1 : out.size,
-                                   .cell_step = out_in ? in.size : 1});
-  std::vector<std::string> of = {
-      input, given("W_" + weight, {.axes = {in, out}, .values = std::move(values)})};
-  if (weights_.find(file + ".bias")) of.push_back(vector("b_" + weight, file + ".bias", out));
-  step(name, project_operation, std::move(of));
-}
-
-std::string RecipeWriter::vector(const std::string& name, const std::string& file, Axis axis) {
-  const std::size_t size = axis.size;
-  return given(name, {.axes = {std::move(axis)}, .values = weights_.values(file, {size})});
-}
 
 /// The steps of LLaMA's relatives between token_ids and the logits: RMS norms, rotary positions,
 /// shared heads of keys and values, a gated MLP.
@@ -133,19 +115,121 @@ class LlamaRecipe {
         parts_(*size_.llama),
         traits_(*size_.family->traits) {}
 
-  void embeddings();
-  void layer(std::size_t number);
-  std::string final_norm();  ///< the step that the logits are made of
+  void embeddings() {
+    writer_.table("token_table", size_.token_table, Axis{"id", size_.vocabulary}, true);
+    writer_.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
+    const double factor =
+        traits_.scales_embeddings ? std::sqrt(static_cast<double>(size_.d_model)) : 1;
+    writer_.step("X", scale_operation, {"token_embeddings"}, one_option("by", 1 / factor));
+    writer_.advance_stream("X");
+  }
+
+  void layer(std::size_t number) {
+    file_ = fmt::format("{}layers.{}.", size_.prefix, number);
+    attention(parts_.windows[number]);
+    mlp();
+  }
+
+  /// Adds the last norm and returns its name: the logits are made of it.
+  std::string final_norm() {
+    file_ = size_.prefix;
+    norm("norm", writer_.stream(), "gain", "norm", {"d_model", size_.d_model});
+    return "norm";
+  }
 
  private:
-  void attention(std::size_t window);
-  void mlp();
-  void projection(const std::string& name, const std::string& file, std::size_t heads);
-  void rotate(const std::string& name);
+  void attention(std::size_t window) {
+    const Axis width{"d_model", size_.d_model};
+    norm("norm1", writer_.stream(), "gain1", "input_layernorm", width);
+    projection("Q", "self_attn.q_proj", size_.heads);
+    projection("K", "self_attn.k_proj", parts_.key_heads);
+    projection("V", "self_attn.v_proj", parts_.key_heads);
+    for (const std::string name : {"Q", "K"}) {
+      if (!traits_.norms_queries_and_keys) break;
+      const std::string file = name == "Q" ? "self_attn.q_norm" : "self_attn.k_norm";
+      norm(name + "_norm", name, "gain_" + name, file, {"d_k", size_.head_width});
+    }
+    for (const std::string name : {"Q", "K"}) rotate(name);
+    writer_.step("scores", score_operation, {"Q_rope", "K_rope"});
+    writer_.step("scaled_scores", scale_operation, {"scores"},
+                 parts_.score_divisor > 0 ? one_option("by", parts_.score_divisor) : Options{});
+    if (parts_.score_cap) {
+      writer_.step("capped_scores", softcap_operation, {"scaled_scores"},
+                   one_option("cap", *parts_.score_cap));
+    }
+    Options hidden = one_option("kind", window > 0 ? "sliding_window" : "causal");
+    if (window > 0) hidden.set("width", static_cast<double>(window));
+    writer_.step("masked_scores", mask_operation,
+                 {parts_.score_cap ? "capped_scores" : "scaled_scores"}, std::move(hidden));
+    writer_.step("attention_weights", softmax_operation, {"masked_scores"});
+    writer_.step("context", weighted_sum_operation, {"attention_weights", "V"});
+    writer_.step("concat", concat_heads_operation, {"context"});
+    writer_.linear("output", "concat", "O",
+                   {file_ + "self_attn.o_proj", {"h·d_v", size_.heads * size_.head_width}, width});
+    add("residual1", "output", "norm1_out", "gain1_out", "post_attention_layernorm");
+  }
+
+  void mlp() {
+    const Axis width{"d_model", size_.d_model};
+    const Axis inner{"d_ff", size_.d_mlp};
+    norm("norm2", writer_.stream(), "gain2",
+         traits_.norms_after ? "pre_feedforward_layernorm" : "post_attention_layernorm", width);
+    writer_.linear("gate", "norm2", "gate", {file_ + "mlp.gate_proj", width, inner});
+    writer_.linear("up", "norm2", "up", {file_ + "mlp.up_proj", width, inner});
+    const bool is_silu = parts_.gate == "silu";
+    if (is_silu) {
+      writer_.step("silu", silu_operation, {"gate"});
+    } else {
+      writer_.step("gelu", gelu_operation, {"gate"}, one_option("form", parts_.gate));
+    }
+    writer_.step("gated", multiply_operation, {is_silu ? "silu" : "gelu", "up"});
+    writer_.linear("mlp_out", "gated", "down", {file_ + "mlp.down_proj", inner, width});
+    add("residual2", "mlp_out", "norm2_out", "gain2_out", "post_feedforward_layernorm");
+  }
+
+  // The rows of the tensor are grouped by head; here a head's weight is d_model × d_k.
+  void projection(const std::string& name, const std::string& file, std::size_t heads) {
+    const std::size_t d = size_.d_model;
+    const std::size_t d_k = size_.head_width;
+    const Axis count{"head", heads};
+    const Axis width{name == "V" ? "d_v" : "d_k", d_k};
+    Values weight = writer_.weights().values(file_ + file + ".weight", {heads * d_k, d},
+                                             {.matrices = heads,
+                                              .lines = d,
+                                              .width = d_k,
+                                              .matrix_step = d_k * d,
+                                              .line_step = 1,
+                                              .cell_step = d});
+    std::vector<std::string> of = {
+        "norm1", writer_.given("W_" + name, {.axes = {count, {"d_model", d}, width},
+                                             .values = std::move(weight)})};
+    if (const std::string bias = file_ + file + ".bias"; writer_.weights().find(bias)) {
+      of.push_back(
+          writer_.given("b_" + name, {.axes = {count, {"", 1}, width},
+                                      .values = writer_.weights().values(bias, {heads * d_k})}));
+    }
+    writer_.step(name, project_operation, std::move(of));
+  }
+
+  void rotate(const std::string& name) {
+    writer_.step(name + "_rope", rope_operation,
+                 {traits_.norms_queries_and_keys ? name + "_norm" : name}, parts_.rope);
+  }
+
+  // Adds the output of a part to the stream; Gemma 2 normalises it first.
   void add(const std::string& name, const std::string& proposal, const std::string& norm_after,
-           const std::string& gain, const std::string& file);
+           const std::string& gain, const std::string& file) {
+    if (traits_.norms_after) norm(norm_after, proposal, gain, file, {"d_model", size_.d_model});
+    writer_.add(name, traits_.norms_after ? norm_after : proposal);
+  }
+
   void norm(const std::string& name, const std::string& input, const std::string& gain,
-            const std::string& file, Axis width);
+            const std::string& file, Axis width) {
+    writer_.vector(gain, file_ + file + ".weight", std::move(width));
+    Options options = one_option("eps", size_.eps);
+    if (traits_.unit_offset) options.set("unit_offset", true);
+    writer_.step(name, rms_norm_operation, {input, gain}, std::move(options));
+  }
 
   RecipeWriter& writer_;
   const Architecture& size_;
@@ -154,126 +238,7 @@ class LlamaRecipe {
   std::string file_;  // how the file begins the names of this layer
 };
 
-Options one_number(std::string option, double number) {
-  Options options;
-  options.set(std::move(option), number);
-  return options;
-}
-
-void LlamaRecipe::embeddings() {
-  writer_.table("token_table", size_.token_table, Axis{"id", size_.vocabulary}, true);
-  writer_.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
-  const double factor =
-      traits_.scales_embeddings ? std::sqrt(static_cast<double>(size_.d_model)) : 1;
-  writer_.step("X", scale_operation, {"token_embeddings"}, one_number("by", 1 / factor));
-  writer_.advance_stream("X");
-}
-
-void LlamaRecipe::layer(std::size_t number) {
-  file_ = fmt::format("{}layers.{}.", size_.prefix, number);
-  attention(parts_.windows[number]);
-  mlp();
-}
-
-std::string LlamaRecipe::final_norm() {
-  file_ = size_.prefix;
-  norm("norm", writer_.stream(), "gain", "norm", {"d_model", size_.d_model});
-  return "norm";
-}
-
-void LlamaRecipe::attention(std::size_t window) {
-  const Axis width{"d_model", size_.d_model};
-  norm("norm1", writer_.stream(), "gain1", "input_layernorm", width);
-  projection("Q", "self_attn.q_proj", size_.heads);
-  projection("K", "self_attn.k_proj", parts_.key_heads);
-  projection("V", "self_attn.v_proj", parts_.key_heads);
-  for (const std::string name : {"Q", "K"}) {
-    if (!traits_.norms_queries_and_keys) break;
-    const std::string file = name == "Q" ? "self_attn.q_norm" : "self_attn.k_norm";
-    norm(name + "_norm", name, "gain_" + name, file, {"d_k", size_.head_width});
-  }
-  for (const std::string name : {"Q", "K"}) rotate(name);
-  writer_.step("scores", score_operation, {"Q_rope", "K_rope"});
-  writer_.step("scaled_scores", scale_operation, {"scores"},
-               parts_.score_divisor > 0 ? one_number("by", parts_.score_divisor) : Options{});
-  if (parts_.score_cap) {
-    writer_.step("capped_scores", softcap_operation, {"scaled_scores"},
-                 one_number("cap", *parts_.score_cap));
-  }
-  Options hidden = one_word("kind", window > 0 ? "sliding_window" : "causal");
-  if (window > 0) hidden.set("width", static_cast<double>(window));
-  writer_.step("masked_scores", mask_operation,
-               {parts_.score_cap ? "capped_scores" : "scaled_scores"}, std::move(hidden));
-  writer_.step("attention_weights", softmax_operation, {"masked_scores"});
-  writer_.step("context", weighted_sum_operation, {"attention_weights", "V"});
-  writer_.step("concat", concat_heads_operation, {"context"});
-  writer_.linear("output", "concat", "O",
-                 {file_ + "self_attn.o_proj", {"h·d_v", size_.heads * size_.head_width}, width});
-  add("residual1", "output", "norm1_out", "gain1_out", "post_attention_layernorm");
-}
-
-void LlamaRecipe::mlp() {
-  const Axis width{"d_model", size_.d_model};
-  const Axis inner{"d_ff", size_.d_mlp};
-  norm("norm2", writer_.stream(), "gain2",
-       traits_.norms_after ? "pre_feedforward_layernorm" : "post_attention_layernorm", width);
-  writer_.linear("gate", "norm2", "gate", {file_ + "mlp.gate_proj", width, inner});
-  writer_.linear("up", "norm2", "up", {file_ + "mlp.up_proj", width, inner});
-  const bool is_silu = parts_.gate == "silu";
-  if (is_silu) {
-    writer_.step("silu", silu_operation, {"gate"});
-  } else {
-    writer_.step("gelu", gelu_operation, {"gate"}, one_word("form", parts_.gate));
-  }
-  writer_.step("gated", multiply_operation, {is_silu ? "silu" : "gelu", "up"});
-  writer_.linear("mlp_out", "gated", "down", {file_ + "mlp.down_proj", inner, width});
-  add("residual2", "mlp_out", "norm2_out", "gain2_out", "post_feedforward_layernorm");
-}
-
-// The rows of the tensor are grouped by head; here a head's weight is d_model × d_k.
-void LlamaRecipe::projection(const std::string& name, const std::string& file, std::size_t heads) {
-  const std::size_t d = size_.d_model;
-  const std::size_t d_k = size_.head_width;
-  const Axis count{"head", heads};
-  const Axis width{name == "V" ? "d_v" : "d_k", d_k};
-  Values weight = writer_.weights().values(file_ + file + ".weight", {heads * d_k, d},
-                                           {.matrices = heads,
-                                            .lines = d,
-                                            .width = d_k,
-                                            .matrix_step = d_k * d,
-                                            .line_step = 1,
-                                            .cell_step = d});
-  std::vector<std::string> of = {"norm1",
-                                 writer_.given("W_" + name, {.axes = {count, {"d_model", d}, width},
-                                                             .values = std::move(weight)})};
-  if (const std::string bias = file_ + file + ".bias"; writer_.weights().find(bias)) {
-    of.push_back(
-        writer_.given("b_" + name, {.axes = {count, {"", 1}, width},
-                                    .values = writer_.weights().values(bias, {heads * d_k})}));
-  }
-  writer_.step(name, project_operation, std::move(of));
-}
-
-void LlamaRecipe::rotate(const std::string& name) {
-  writer_.step(name + "_rope", rope_operation,
-               {traits_.norms_queries_and_keys ? name + "_norm" : name}, parts_.rope);
-}
-
-// Adds the output of a part to the stream; Gemma 2 normalises it first.
-void LlamaRecipe::add(const std::string& name, const std::string& proposal,
-                      const std::string& norm_after, const std::string& gain,
-                      const std::string& file) {
-  if (traits_.norms_after) norm(norm_after, proposal, gain, file, {"d_model", size_.d_model});
-  writer_.add(name, traits_.norms_after ? norm_after : proposal);
-}
-
-void LlamaRecipe::norm(const std::string& name, const std::string& input, const std::string& gain,
-                       const std::string& file, Axis width) {
-  writer_.vector(gain, file_ + file + ".weight", std::move(width));
-  Options options = one_number("eps", size_.eps);
-  if (traits_.unit_offset) options.set("unit_offset", true);
-  writer_.step(name, rms_norm_operation, {input, gain}, std::move(options));
-}
+using Storage = Family::Storage;
 
 /// The steps of GPT-2's relatives between token_ids and the logits: learned positions, layer norms,
 /// GELU.
@@ -281,116 +246,106 @@ class GptRecipe {
  public:
   explicit GptRecipe(RecipeWriter& writer) : writer_(writer), size_(writer.size()) {}
 
-  void embeddings();
-  void layer(std::size_t number);
-  std::string final_norm();  ///< the step that the logits are made of
+  void embeddings() {
+    writer_.table("token_table", size_.token_table, Axis{"id", size_.vocabulary}, true);
+    writer_.table("position_table", size_.prefix + "wpe.weight", Axis{"position", size_.positions},
+                  false);
+    writer_.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
+    writer_.step("position_embeddings", positions_operation, {"token_embeddings", "position_table"},
+                 one_option("method", "learned"));
+    writer_.step("X", add_operation, {"token_embeddings", "position_embeddings"});
+    writer_.advance_stream("X");
+  }
+
+  void layer(std::size_t number) {
+    file_ = fmt::format("{}h.{}.", size_.prefix, number);
+    attention();
+    mlp();
+  }
+
+  /// Adds the last norm and returns its name: the logits are made of it.
+  std::string final_norm() {
+    file_ = size_.prefix;
+    norm("norm", "gain", "bias", "ln_f");
+    return "norm";
+  }
 
  private:
-  void attention();
-  void mlp();
-  void projection(const std::string& name, std::size_t part);
+  void attention() {
+    norm("norm1", "gain1", "bias1", "ln_1");
+    const char* const names[] = {"Q", "K", "V"};
+    for (std::size_t part = 0; part < 3; ++part) projection(names[part], part);
+    writer_.step("scores", score_operation, {"Q", "K"});
+    writer_.step("scaled_scores", scale_operation, {"scores"});
+    writer_.step("masked_scores", mask_operation, {"scaled_scores"}, one_option("kind", "causal"));
+    writer_.step("attention_weights", softmax_operation, {"masked_scores"});
+    writer_.step("context", weighted_sum_operation, {"attention_weights", "V"});
+    writer_.step("concat", concat_heads_operation, {"context"});
+    const Axis width{"d_model", size_.d_model};
+    writer_.linear("output", "concat", "O",
+                   {file_ + "attn.c_proj", {"h·d_v", size_.d_model}, width});
+    writer_.add("residual1", "output");
+  }
+
+  void mlp() {
+    const Axis width{"d_model", size_.d_model};
+    const Axis inner{"d_mlp", size_.d_mlp};
+    norm("norm2", "gain2", "bias2", "ln_2");
+    writer_.linear("mlp_in", "norm2", "in", {file_ + "mlp.c_fc", width, inner});
+    writer_.step("gelu", gelu_operation, {"mlp_in"}, one_option("form", size_.gelu));
+    writer_.linear("mlp_out", "gelu", "out", {file_ + "mlp.c_proj", inner, width});
+    writer_.add("residual2", "mlp_out");
+  }
+
+  // Q, K and V of all heads are side by side in one tensor. Here each head's weight is d_model ×
+  // d_k, for both storage orders.
+  void projection(const std::string& name, std::size_t part) {
+    const std::size_t d = size_.d_model;
+    const std::size_t d_k = size_.head_width;
+    const Axis heads{"head", size_.heads};
+    const Axis width{name == "V" ? "d_v" : "d_k", d_k};
+    const bool out_in = size_.family->storage == Storage::out_in;
+    const std::size_t in_step = out_in ? 1 : 3 * d;
+    const std::size_t out_step = out_in ? d : 1;
+    Values weight = writer_.weights().values(file_ + "attn.c_attn.weight",
+                                             out_in ? Shape{3 * d, d} : Shape{d, 3 * d},
+                                             {.matrices = size_.heads,
+                                              .lines = d,
+                                              .width = d_k,
+                                              .first = part * d * out_step,
+                                              .matrix_step = d_k * out_step,
+                                              .line_step = in_step,
+                                              .cell_step = out_step});
+    std::vector<std::string> of = {
+        "norm1", writer_.given("W_" + name, {.axes = {heads, {"d_model", d}, width},
+                                             .values = std::move(weight)})};
+    if (const std::string bias = file_ + "attn.c_attn.bias"; writer_.weights().find(bias)) {
+      of.push_back(writer_.given(
+          "b_" + name,
+          {.axes = {heads, {"", 1}, width},
+           .values = writer_.weights().values(bias, {3 * d}, {.width = d, .first = part * d})}));
+    }
+    writer_.step(name, project_operation, std::move(of));
+  }
+
   void norm(const std::string& name, const std::string& gain, const std::string& bias,
-            const std::string& file);
+            const std::string& file) {
+    const Axis width{"d_model", size_.d_model};
+    const std::string shifts = file_ + file + ".bias";
+    writer_.vector(gain, file_ + file + ".weight", width);
+    if (writer_.weights().find(shifts)) {
+      writer_.vector(bias, shifts, width);
+    } else {
+      writer_.given(bias, zeros({width}));
+    }
+    writer_.step(name, layer_norm_operation, {writer_.stream(), gain, bias},
+                 one_option("eps", size_.eps));
+  }
 
   RecipeWriter& writer_;
   const Architecture& size_;
   std::string file_;  // how the file begins the names of this layer
 };
-
-using Storage = Family::Storage;
-
-void GptRecipe::embeddings() {
-  writer_.table("token_table", size_.token_table, Axis{"id", size_.vocabulary}, true);
-  writer_.table("position_table", size_.prefix + "wpe.weight", Axis{"position", size_.positions},
-                false);
-  writer_.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
-  writer_.step("position_embeddings", positions_operation, {"token_embeddings", "position_table"},
-               one_word("method", "learned"));
-  writer_.step("X", add_operation, {"token_embeddings", "position_embeddings"});
-  writer_.advance_stream("X");
-}
-
-void GptRecipe::layer(std::size_t number) {
-  file_ = fmt::format("{}h.{}.", size_.prefix, number);
-  attention();
-  mlp();
-}
-
-std::string GptRecipe::final_norm() {
-  file_ = size_.prefix;
-  norm("norm", "gain", "bias", "ln_f");
-  return "norm";
-}
-
-void GptRecipe::attention() {
-  norm("norm1", "gain1", "bias1", "ln_1");
-  const char* const names[] = {"Q", "K", "V"};
-  for (std::size_t part = 0; part < 3; ++part) projection(names[part], part);
-  writer_.step("scores", score_operation, {"Q", "K"});
-  writer_.step("scaled_scores", scale_operation, {"scores"});
-  writer_.step("masked_scores", mask_operation, {"scaled_scores"}, one_word("kind", "causal"));
-  writer_.step("attention_weights", softmax_operation, {"masked_scores"});
-  writer_.step("context", weighted_sum_operation, {"attention_weights", "V"});
-  writer_.step("concat", concat_heads_operation, {"context"});
-  const Axis width{"d_model", size_.d_model};
-  writer_.linear("output", "concat", "O", {file_ + "attn.c_proj", {"h·d_v", size_.d_model}, width});
-  writer_.add("residual1", "output");
-}
-
-void GptRecipe::mlp() {
-  const Axis width{"d_model", size_.d_model};
-  const Axis inner{"d_mlp", size_.d_mlp};
-  norm("norm2", "gain2", "bias2", "ln_2");
-  writer_.linear("mlp_in", "norm2", "in", {file_ + "mlp.c_fc", width, inner});
-  writer_.step("gelu", gelu_operation, {"mlp_in"}, one_word("form", size_.gelu));
-  writer_.linear("mlp_out", "gelu", "out", {file_ + "mlp.c_proj", inner, width});
-  writer_.add("residual2", "mlp_out");
-}
-
-// Q, K and V of all heads are side by side in one tensor. Here each head's weight is d_model × d_k,
-// for both storage orders.
-void GptRecipe::projection(const std::string& name, std::size_t part) {
-  const std::size_t d = size_.d_model;
-  const std::size_t d_k = size_.head_width;
-  const Axis heads{"head", size_.heads};
-  const Axis width{name == "V" ? "d_v" : "d_k", d_k};
-  const bool out_in = size_.family->storage == Storage::out_in;
-  const std::size_t in_step = out_in ? 1 : 3 * d;
-  const std::size_t out_step = out_in ? d : 1;
-  Values weight = writer_.weights().values(file_ + "attn.c_attn.weight",
-                                           out_in ? Shape{3 * d, d} : Shape{d, 3 * d},
-                                           {.matrices = size_.heads,
-                                            .lines = d,
-                                            .width = d_k,
-                                            .first = part * d * out_step,
-                                            .matrix_step = d_k * out_step,
-                                            .line_step = in_step,
-                                            .cell_step = out_step});
-  std::vector<std::string> of = {"norm1",
-                                 writer_.given("W_" + name, {.axes = {heads, {"d_model", d}, width},
-                                                             .values = std::move(weight)})};
-  if (const std::string bias = file_ + "attn.c_attn.bias"; writer_.weights().find(bias)) {
-    of.push_back(writer_.given("b_" + name, {.axes = {heads, {"", 1}, width},
-                                             .values = writer_.weights().values(
-                                                 bias, {3 * d}, {.width = d, .first = part * d})}));
-  }
-  writer_.step(name, project_operation, std::move(of));
-}
-
-void GptRecipe::norm(const std::string& name, const std::string& gain, const std::string& bias,
-                     const std::string& file) {
-  const Axis width{"d_model", size_.d_model};
-  const std::string shifts = file_ + file + ".bias";
-  writer_.vector(gain, file_ + file + ".weight", width);
-  if (writer_.weights().find(shifts)) {
-    writer_.vector(bias, shifts, width);
-  } else {
-    writer_.given(bias, zeros({width}));
-  }
-  Options eps;
-  eps.set("eps", size_.eps);
-  writer_.step(name, layer_norm_operation, {writer_.stream(), gain, bias}, std::move(eps));
-}
 
 // From the last norm to the probabilities.
 void read_out(RecipeWriter& writer, const std::string& norm) {
@@ -399,12 +354,11 @@ void read_out(RecipeWriter& writer, const std::string& norm) {
     writer.table("W_logits", size.unembedding, Axis{"id", size.vocabulary}, true);
   }
   writer.step("logits", project_operation, {norm, size.is_tied() ? "token_table" : "W_logits"},
-              one_word("layout", "out-in"));
+              one_option("layout", "out-in"));
   const bool is_capped = size.llama && size.llama->logit_cap;
   if (is_capped) {
-    Options options;
-    options.set("cap", *size.llama->logit_cap);
-    writer.step("capped_logits", softcap_operation, {"logits"}, std::move(options));
+    writer.step("capped_logits", softcap_operation, {"logits"},
+                one_option("cap", *size.llama->logit_cap));
   }
   writer.step("probabilities", softmax_operation, {is_capped ? "capped_logits" : "logits"});
 }

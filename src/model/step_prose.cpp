@@ -7,6 +7,13 @@
 namespace qkv::inline model {
 namespace {
 
+// The prose of one step, by its name without the layer.
+struct StepWords {
+  std::string_view step;
+  ModelWords words;
+};
+
+// Of steps that only LLaMA's relatives have or that differ there.
 constexpr StepWords llama_entries[] = {
     {"X",
      {"What flows through the layers",
@@ -118,12 +125,6 @@ constexpr StepWords llama_entries[] = {
       "Each goes through cap · tanh(logit / cap), so that none gets beyond the cap.",
       "The order stays, and with it the likeliest token."}},
 };
-
-}  // namespace
-
-std::span<const StepWords> llama_words() { return llama_entries; }
-
-namespace {
 
 constexpr StepWords entries[] = {
     {"token_ids",
@@ -240,10 +241,8 @@ constexpr StepWords entries[] = {
 }  // namespace
 
 const ModelWords& model_words(std::string_view step, ModelKind kind) {
-  for (const StepWords& entry :
-       kind == ModelKind::llama ? llama_words() : std::span<const StepWords>()) {
-    if (entry.step == step) return entry.words;
-  }
+  const auto* own = std::ranges::find(llama_entries, step, &StepWords::step);
+  if (kind == ModelKind::llama && own != std::end(llama_entries)) return own->words;
   const auto found = std::ranges::find(entries, step, &StepWords::step);
   if (found == std::end(entries)) {
     throw std::logic_error("no words for the model's step " + std::string(step));

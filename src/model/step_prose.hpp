@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string_view>
 
 namespace qkv::inline model {
@@ -12,20 +11,11 @@ struct ModelWords {
   std::string_view notice;
 };
 
-/// The prose of one step, by its name without the layer.
-struct StepWords {
-  std::string_view step;
-  ModelWords words;
-};
-
 /// Relatives of GPT-2 or of LLaMA, some of whose steps need other prose.
 enum class ModelKind { gpt, llama };
 
 /// Returns the prose of a step, by its name without the layer: "scores" for `h3.scores`. Throws
 /// std::logic_error for an unknown step.
 const ModelWords& model_words(std::string_view step, ModelKind kind);
-
-/// Returns the prose of steps that only LLaMA's relatives have or that differ there.
-std::span<const StepWords> llama_words();
 
 }  // namespace qkv::inline model

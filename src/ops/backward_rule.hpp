@@ -24,6 +24,24 @@ struct BackwardRule {
   std::vector<std::size_t> saved = {};   ///< indices of the step's operands, or `result`
 };
 
+/// An operand's gradient operation and the one tensor that it saves, if any.
+struct GradientBy {
+  static constexpr std::size_t nothing = BackwardRule::result - 1;
+
+  const Operation* operation = nullptr;
+  std::size_t saved = nothing;
+};
+
+/// Returns the rule of an operation by its operand. The last of `gradients` serves all that follow.
+/// Example: `backward_by<GradientBy{&score_grad_queries, 1}, GradientBy{&score_grad_keys, 0}>`
+template <GradientBy... gradients>
+BackwardRule backward_by(const OperandRef& use) {
+  constexpr GradientBy all[] = {gradients...};
+  const GradientBy own = use.operand < std::size(all) ? all[use.operand] : *std::rbegin(all);
+  if (own.saved == GradientBy::nothing) return {own.operation};
+  return {own.operation, {own.saved}};
+}
+
 /// Returns the rule of an operation through which no gradient flows.
 BackwardRule no_backward(const OperandRef& use);
 

@@ -36,10 +36,8 @@ constexpr const Operation* all[] = {
 std::span<const Operation* const> catalogue() { return all; }
 
 const Operation* find_operation(std::string_view name) {
-  for (const Operation* operation : all) {
-    if (operation->name == name) return operation;
-  }
-  return nullptr;
+  const auto* found = std::ranges::find(all, name, &Operation::name);
+  return found == std::end(all) ? nullptr : *found;
 }
 
 }  // namespace qkv::inline ops

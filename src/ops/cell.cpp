@@ -1,7 +1,5 @@
 #include "ops/cell.hpp"
 
-#include <algorithm>
-
 #include "tensor/parallel.hpp"
 #include "tensor/tensor.hpp"
 

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 
-#include "ops/cell.hpp"
-#include "ops/result.hpp"
-#include "ops/shape_rule.hpp"
+#include "ops/kinds/formula.hpp"
 #include "tensor/parallel.hpp"
 #include "text/error.hpp"
 
@@ -41,7 +39,15 @@ const StepView* upstream(const StepView* from, const Operation& operation) {
 }
 
 Tensor Operation::compute(const Call& call) const {
-  return formula ? formula(call) : cell_by_cell(call, output_of(call, form(call)), cell.number);
+  if (formula) return formula(call);
+  if (const auto kernel = in_place ? in_place(call) : std::nullopt) {
+    return by_rows(call, uninitialised_like(kernel->frame), 2,
+                   [&](const Operands& of, std::span<double> cells) {
+                     std::ranges::copy(of.row(0), cells.begin());
+                     kernel->work({of.at().matrix, of.at().row, 0, cells});
+                   });
+  }
+  return cell_by_cell(call, output_of(call, form(call)), cell.number);
 }
 
 std::vector<std::string> Operation::operands_for_layout(std::vector<std::string> of,

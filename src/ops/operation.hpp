@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -141,7 +142,7 @@ struct Operation {
   std::string_view notice = {};  ///< what to look for in the result
   /// An example of `of` in a lesson file: `["Q", "K"]`; empty if it takes no operands.
   std::string_view operands = {};
-  std::size_t min_operands = 1, max_operands = 1;
+  std::size_t min_operands = 1, max_operands = 1;  ///< at the least as many as `min_operands`
   /// With tokens as columns, `of` lists the operands in reverse order: (A·B)ᵀ = Bᵀ·Aᵀ.
   bool reverses_operands = false;
   std::span<const OptionRule> options = {};
@@ -199,6 +200,7 @@ constexpr Operation operation_of(Operation words) {
   words.form = Maths::form;
   words.cell = {Maths::template cell<double>, Maths::template cell<Interval>,
                 Maths::template cell<Expression>, Maths::template cell<Decimal>};
+  words.max_operands = std::max(words.min_operands, words.max_operands);
   if constexpr (requires { Maths::compute; }) words.formula = Maths::compute;
   if constexpr (requires { Maths::in_place; }) words.in_place = Maths::in_place;
   if constexpr (requires { Maths::range; }) words.range = Maths::range;

@@ -31,10 +31,8 @@ constexpr NumberRule number_rules[] = {
 };
 
 const NumberRule* number_rule(const OptionRule& rule) {
-  for (const NumberRule& one : number_rules) {
-    if (one.numbers == rule.numbers) return &one;
-  }
-  return nullptr;
+  const auto* found = std::ranges::find(number_rules, rule.numbers, &NumberRule::numbers);
+  return found == std::end(number_rules) ? nullptr : found;
 }
 
 bool fits(const OptionRule& rule, const OptionValue& value) {

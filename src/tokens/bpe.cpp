@@ -16,7 +16,7 @@ namespace qkv::inline tokens {
 namespace {
 
 /// Returns "<0xF0>", SentencePiece's name of a byte token.
-std::string byte_token(unsigned char byte);
+std::string byte_token(unsigned char byte) { return fmt::format("<0x{:02X}>", byte); }
 
 std::array<std::string, 256> made_letters() {
   std::array<std::string, 256> letters;
@@ -79,8 +79,6 @@ std::string written_bytes(std::string_view bytes) {
   }
   return text;
 }
-
-std::string byte_token(unsigned char byte) { return fmt::format("<0x{:02X}>", byte); }
 
 }  // namespace
 

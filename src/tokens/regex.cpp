@@ -44,9 +44,6 @@ struct TokenRegex::Node {
   bool possessive = false;  ///< never backtracks
 };
 
-/// Parses a regular expression into a tree. Throws InputError.
-std::unique_ptr<TokenRegex::Node> parse_regex(std::string_view written);
-
 namespace {
 
 using Node = TokenRegex::Node;
@@ -56,6 +53,7 @@ using Item = Node::Item;
 
 constexpr std::size_t deepest = 50;
 
+// Parses a regular expression into a tree. Throws InputError.
 class Parser {
  public:
   explicit Parser(std::string_view written) : whole_(written), rest_(written) {}
@@ -120,8 +118,7 @@ class Parser {
     } else if (std::string_view("*+?{^$").find(rest_.front()) != std::string_view::npos) {
       refuse(fmt::format("a {} that qkv does not know there", rest_.front()));
     } else {
-      const CodePoint code = take_character();
-      node->items = {{.first = code, .last = code}};
+      node->items = {one(take_character())};
     }
     return node;
   }
@@ -181,8 +178,7 @@ class Parser {
       if (rest_.front() == '\\') {
         node.items.push_back(escaped());
       } else {
-        const CodePoint code = take_character();
-        node.items.push_back({.first = code, .last = code});
+        node.items.push_back(one(take_character()));
       }
       Item& item = node.items.back();
       if (item.group == 0 && rest_.size() > 1 && rest_[0] == '-' && rest_[1] != ']') {
@@ -236,14 +232,6 @@ class Parser {
   std::string_view whole_;
   std::string_view rest_;
 };
-
-}  // namespace
-
-std::unique_ptr<TokenRegex::Node> parse_regex(std::string_view written) {
-  return Parser(written).all();
-}
-
-namespace {
 
 bool is_in_group(CodePoint code, const Node::Item& item) {
   if (item.group == 's') return is_blank(code);
@@ -361,7 +349,7 @@ class Matcher {
 
 }  // namespace
 
-TokenRegex::TokenRegex(std::string_view written) : root_(parse_regex(written)) {}
+TokenRegex::TokenRegex(std::string_view written) : root_(Parser(written).all()) {}
 
 TokenRegex::~TokenRegex() = default;
 

@@ -11,28 +11,39 @@
 
 namespace qkv::inline tokens {
 
-namespace tokenizer_json {
 namespace {
-
-/// Returns the value of the key, or null.
-const nlohmann::json& member(const nlohmann::json& object, std::string_view key);
-
-/// Returns the part's "type", or "none".
-std::string type_of(const nlohmann::json& part);
-
-/// Returns the boolean value of the key, or `otherwise`.
-bool flag(const nlohmann::json& object, std::string_view key, bool otherwise);
-
-/// Throws InputError with what the file has and what qkv reads.
-[[noreturn]] void refuse_tokenizer(std::string_view what);
-
-/// Reads the normalizer and the pre_tokenizer of tokenizer.json. Throws InputError for unknown
-/// parts.
-void read_pre_tokenizer(const nlohmann::json& tokenizer, BpeFiles& files);
 
 using Json = nlohmann::json;
 using PrependScheme = PreTokenizerConfig::PrependScheme;
 using Words = PreTokenizerConfig::Words;
+
+// The value of the key, or null.
+const Json& member(const Json& object, std::string_view key) {
+  static const Json nothing;
+  if (!object.is_object()) return nothing;
+  const auto found = object.find(key);
+  return found == object.end() ? nothing : *found;
+}
+
+// The part's "type", or "none".
+std::string type_of(const Json& part) {
+  const Json& type = part.is_object() ? member(part, "type") : part;
+  return type.is_string() ? type.get<std::string>() : "none";
+}
+
+// The boolean value of the key, or `otherwise`.
+bool flag(const Json& object, std::string_view key, bool otherwise) {
+  const Json& value = member(object, key);
+  return value.is_boolean() ? value.get<bool>() : otherwise;
+}
+
+// Throws InputError with what the file has and what qkv reads.
+[[noreturn]] void refuse_tokenizer(std::string_view what) {
+  throw InputError(fmt::format(
+      "tokenizer: {}; qkv reads byte-pair encodings: of bytes, cut as GPT-2, Llama 3 and Qwen cut, "
+      "and SentencePiece's, of characters",
+      what));
+}
 
 // Returns the parts of a sequence, or the part itself.
 std::vector<const Json*> parts_of(const Json& part, std::string_view list) {
@@ -98,30 +109,7 @@ void read_split(const Json& part, PreTokenizerConfig& pre_tokenizer) {
       std::make_shared<const TokenRegex>(text_under(pattern, "Regex")));
 }
 
-const Json& member(const Json& object, std::string_view key) {
-  static const Json nothing;
-  if (!object.is_object()) return nothing;
-  const auto found = object.find(key);
-  return found == object.end() ? nothing : *found;
-}
-
-std::string type_of(const Json& part) {
-  const Json& type = part.is_object() ? member(part, "type") : part;
-  return type.is_string() ? type.get<std::string>() : "none";
-}
-
-bool flag(const Json& object, std::string_view key, bool otherwise) {
-  const Json& value = member(object, key);
-  return value.is_boolean() ? value.get<bool>() : otherwise;
-}
-
-void refuse_tokenizer(std::string_view what) {
-  throw InputError(fmt::format(
-      "tokenizer: {}; qkv reads byte-pair encodings: of bytes, cut as GPT-2, Llama 3 and Qwen cut, "
-      "and SentencePiece's, of characters",
-      what));
-}
-
+// Reads the normalizer and the pre_tokenizer. Throws InputError for unknown parts.
 void read_pre_tokenizer(const Json& tokenizer, BpeFiles& files) {
   PreTokenizerConfig& pre_tokenizer = files.pre_tokenizer;
   pre_tokenizer.words = Words::none;
@@ -147,13 +135,6 @@ void read_pre_tokenizer(const Json& tokenizer, BpeFiles& files) {
     refuse_tokenizer(fmt::format("its pre_tokenizer is {}", type_of(cut)));
   }
 }
-
-}  // namespace
-}  // namespace tokenizer_json
-
-namespace {
-
-using namespace tokenizer_json;
 
 Json parsed(std::string_view text, std::string_view what) {
   Json json = Json::parse(text, nullptr, false);

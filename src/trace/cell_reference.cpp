@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "text/error.hpp"
+#include "text/number.hpp"
 #include "text/strings.hpp"
 #include "text/suggest.hpp"
 #include "trace/labels.hpp"
@@ -32,13 +32,6 @@ std::vector<std::string> split(std::string_view inside) {
   return parts;
 }
 
-std::optional<std::size_t> whole_number(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
-}
-
 std::size_t checked(std::size_t number, std::size_t size, std::string_view what,
                     const std::string& where) {
   if (number >= 1 && number <= size) return number - 1;
@@ -59,7 +52,7 @@ std::string older_label(const Axis& axis, std::size_t i, std::string_view otherw
 std::optional<std::size_t> made_up_place(std::string_view label, const Axis& axis,
                                          std::size_t batch, std::string_view what) {
   const std::size_t digits = label.find_last_not_of("0123456789") + 1;
-  const auto number = whole_number(label.substr(digits));
+  const auto number = parse_number<std::size_t>(label.substr(digits));
   if (digits == 0 || !number || *number < 1 || *number > axis.size) return {};
   const std::size_t place = *number - 1;
   if (!axis.label(place, batch).empty() || older_label(axis, place, what) != label) return {};
@@ -109,7 +102,8 @@ std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch
 
 std::size_t index_along(std::string_view index, const Axis& axis, std::size_t batch,
                         std::string_view what, const std::string& where) {
-  if (const auto number = whole_number(index)) return checked(*number, axis.size, what, where);
+  if (const auto number = parse_number<std::size_t>(index))
+    return checked(*number, axis.size, what, where);
   if (index.size() >= 2 && index.front() == '"' && index.back() == '"') {
     index = index.substr(1, index.size() - 2);
   }
@@ -121,7 +115,8 @@ std::size_t leading_place(std::string_view index, const Axis& axis, const std::s
   const std::string_view name = axis.name.empty() ? "head" : std::string_view(axis.name);
   std::string_view number = index;
   if (number.starts_with(name)) number = trimmed(number.substr(name.size()), " ");
-  if (const auto value = whole_number(number)) return checked(*value, axis.size, name, where);
+  if (const auto value = parse_number<std::size_t>(number))
+    return checked(*value, axis.size, name, where);
   throw InputError(fmt::format("{}: \"{}\" is no {}; write {} 1 to {} {}", where, index, name, name,
                                name, axis.size));
 }
@@ -137,7 +132,7 @@ std::string example_of(const std::string& name, const Tensor& tensor) {
 // The label of index `i` in a reference, or its number if several indices share the label.
 std::string word_for(std::string_view label, std::size_t i, std::size_t places) {
   const bool ends_its_quotes = label.find('"') != label.npos && label.find(',') != label.npos;
-  const bool is_no_word = label.empty() || whole_number(label) || ends_its_quotes;
+  const bool is_no_word = label.empty() || parse_number<std::size_t>(label) || ends_its_quotes;
   if (is_no_word || places > 1) return std::to_string(i + 1);
   const bool plain = label.find_first_of(",[]\" ") == std::string_view::npos;
   return plain ? std::string(label) : fmt::format("\"{}\"", label);

@@ -134,6 +134,8 @@ struct FusedSteps {
   bool is_over = false;                   // finished, or impossible to fuse
 };
 
+// ---------------------------------------------------------------- fused attention
+
 /// Evaluates one recipe, step by step.
 class Evaluator {
  public:
@@ -146,20 +148,150 @@ class Evaluator {
     }
   }
 
-  Evaluation all() &&;
+  Evaluation all() && {
+    for (const Given& given : recipe_.givens) budget_.add(given.tensor, given.name);
+    trace_.token_layout = recipe_.token_layout;
+    trace_.environment = recipe_.environment;
+    for (Given& given : recipe_.givens) trace_.add(std::move(given));
+    trace_.length = recipe_.steps.size() + recipe_.omitted_steps;
+    infer_axis_names(trace_);
+    for (std::size_t s = 0; s < recipe_.steps.size(); ++s) {
+      attempt(s, [&] {
+        if (must_evaluate(s)) make(s);
+      });
+    }
+    for (const FusedSteps& attention : fused_) {
+      if (!attention.is_over) forget(attention);  // one of its steps has failed
+    }
+    name_remaining_axes(trace_, tokens_);
+    return std::move(result_);
+  }
 
  private:
-  bool has_operands(std::size_t s) const;
-  bool must_evaluate(std::size_t s) const;
-  void make(std::size_t s);
-  bool is_fused(std::size_t s, FusedSteps& attention);
-  std::optional<FusedAttention> fused_result(const FusedSteps& attention, const Step& last) const;
-  void finish(FusedSteps& attention, const Values& weights);
-  void make_seen(std::size_t s, FusedSteps& attention);
-  void add(std::size_t s, Step step);
-  void release_operands(std::size_t s);
-  void forget(const FusedSteps& attention, std::string_view but = "");
-  void attempt(std::size_t s, const std::function<void()>& work);
+  bool has_operands(std::size_t s) const {
+    return std::ranges::all_of(recipe_.steps[s].of, [&](const auto& n) { return trace_.find(n); });
+  }
+
+  bool must_evaluate(std::size_t s) const {
+    const StepRecipe& step = recipe_.steps[s];
+    return step.operation && has_operands(s) && (looks_.needed[s] || !is_large(step, trace_));
+  }
+
+  void make(std::size_t s) {
+    const auto unseen = fused_of_.find(s);
+    if (unseen != fused_of_.end() && is_fused(s, fused_[unseen->second])) return;
+    if (!has_operands(s)) return;  // one of them may have failed just now
+    Step step = begun(recipe_.steps[s], trace_, tokens_);
+    step.output = compute_step(step, trace_);
+    add(s, std::move(step));
+    release_operands(s);
+  }
+
+  // True if step `s` was fused: its numbers are left out, or it ends an attention of such steps.
+  bool is_fused(std::size_t s, FusedSteps& attention) {
+    if (attention.is_over) return false;
+    Step step = begun(recipe_.steps[s], trace_, tokens_);
+    if (s != attention.steps.back()) {
+      if (auto work = fused_step(*step.operation, trace_.call(step))) {
+        step.output = work->frame;
+        attention.works.push_back(std::move(*work));
+        add(s, std::move(step));
+        return true;
+      }
+    } else if (auto made = fused_result(attention, step)) {
+      step.output = std::move(made->result);
+      finish(attention, made->weights);
+      add(s, std::move(step));
+      std::ranges::for_each(attention.steps, [&](auto t) { release_operands(t); });
+      return true;
+    }
+    make_seen(s, attention);
+    return false;
+  }
+
+  // Returns the result of an attention that `last` ends; nothing if its numbers must be stored.
+  std::optional<FusedAttention> fused_result(const FusedSteps& attention, const Step& last) const {
+    std::vector<FusedStep> steps;
+    for (std::size_t k = 0; k < attention.works.size(); ++k) {
+      const Step& step = trace_.step_at(recipe_.steps[attention.steps[k]].name);
+      steps.push_back({step.operation, trace_.call(step), &attention.works[k]});
+    }
+    steps.push_back({last.operation, trace_.call(last)});
+    std::optional<FusedAttention> made = fused_attention(steps);
+    if (made && contains_nan(made->result)) return {};
+    return made;
+  }
+
+  // The weights are kept, lazy, if the arithmetic of the result is shown.
+  void finish(FusedSteps& attention, const Values& weights) {
+    attention.is_over = true;
+    attention.works.clear();
+    const std::string& name = recipe_.steps[attention.steps.end()[-2]].name;
+    const bool are_kept = looks_.kept.contains(name);
+    if (are_kept) std::ranges::find(trace_.steps, name, &Step::name)->output.values = weights;
+    trace_.has_lazy = trace_.has_lazy || are_kept;
+    forget(attention, are_kept ? name : "");
+  }
+
+  // Evaluates the fused steps before `s` after all.
+  void make_seen(std::size_t s, FusedSteps& attention) {
+    attention.is_over = true;
+    attention.works.clear();
+    for (const std::size_t before : attention.steps) {
+      if (before >= s) return;
+      const auto is_it = [&](const Step& step) { return step.name == recipe_.steps[before].name; };
+      bool is_made = false;
+      attempt(before, [&] {
+        if (!has_operands(before)) return;
+        Tensor result = compute_step(trace_.step_at(recipe_.steps[before].name), trace_);
+        budget_.add(result, recipe_.steps[before].name);
+        std::ranges::find_if(trace_.steps, is_it)->output = std::move(result);
+        is_made = true;
+      });
+      if (!is_made) std::erase_if(trace_.steps, is_it);
+      release_operands(before);
+    }
+  }
+
+  void add(std::size_t s, Step step) {
+    budget_.add(step.output, step.name);
+    step.number = s + 1;
+    trace_.add(std::move(step));
+  }
+
+  // Releases the large operands of step `s` that no later step needs and that are not kept.
+  void release_operands(std::size_t s) {
+    if (!lets_go_) return;
+    std::size_t gone = 0;
+    for (const std::string& name : recipe_.steps[s].of) {
+      const auto last = looks_.last_uses.find(name);
+      const bool still_used = last != looks_.last_uses.end() && last->second > s;
+      const Tensor* tensor = trace_.find(name);
+      const bool is_large = tensor && tensor->values.size() > small_tensor_limit;
+      if (still_used || looks_.kept.contains(name) || !is_large) continue;
+      gone += std::erase_if(trace_.steps, [&](const Step& step) { return step.name == name; });
+    }
+    if (gone > 0) budget_.recount(numbers_in(trace_));
+  }
+
+  void forget(const FusedSteps& attention, std::string_view but = "") {
+    for (const std::size_t s : attention.steps) {
+      const std::string& name = recipe_.steps[s].name;
+      std::erase_if(trace_.steps,
+                    [&](const Step& step) { return step.name == name && step.name != but; });
+    }
+  }
+
+  // A failing step becomes a fault, and the others continue.
+  void attempt(std::size_t s, const std::function<void()>& work) {
+    try {
+      work();
+    } catch (const InputError& error) {
+      result_.faults.push_back({s, error.what()});
+    } catch (const std::bad_alloc&) {
+      result_.faults.push_back({s, fmt::format("{}: {}", recipe_.steps[s].name, out_of_memory())});
+    }
+  }
 
   Recipe recipe_;
   const AxisLabels tokens_ = recipe_.tokens;
@@ -171,153 +303,6 @@ class Evaluator {
   Evaluation result_;
   Trace& trace_ = result_.trace;
 };
-
-// A failing step becomes a fault, and the others continue.
-void Evaluator::attempt(std::size_t s, const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const InputError& error) {
-    result_.faults.push_back({s, error.what()});
-  } catch (const std::bad_alloc&) {
-    result_.faults.push_back({s, fmt::format("{}: {}", recipe_.steps[s].name, out_of_memory())});
-  }
-}
-
-bool Evaluator::has_operands(std::size_t s) const {
-  return std::ranges::all_of(recipe_.steps[s].of, [&](const auto& n) { return trace_.find(n); });
-}
-
-bool Evaluator::must_evaluate(std::size_t s) const {
-  const StepRecipe& step = recipe_.steps[s];
-  return step.operation && has_operands(s) && (looks_.needed[s] || !is_large(step, trace_));
-}
-
-void Evaluator::add(std::size_t s, Step step) {
-  budget_.add(step.output, step.name);
-  step.number = s + 1;
-  trace_.add(std::move(step));
-}
-
-// Releases the large operands of step `s` that no later step needs and that are not kept.
-void Evaluator::release_operands(std::size_t s) {
-  if (!lets_go_) return;
-  std::size_t gone = 0;
-  for (const std::string& name : recipe_.steps[s].of) {
-    const auto last = looks_.last_uses.find(name);
-    const bool still_used = last != looks_.last_uses.end() && last->second > s;
-    const Tensor* tensor = trace_.find(name);
-    const bool is_large = tensor && tensor->values.size() > small_tensor_limit;
-    if (still_used || looks_.kept.contains(name) || !is_large) continue;
-    gone += std::erase_if(trace_.steps, [&](const Step& step) { return step.name == name; });
-  }
-  if (gone > 0) budget_.recount(numbers_in(trace_));
-}
-
-void Evaluator::make(std::size_t s) {
-  const auto unseen = fused_of_.find(s);
-  if (unseen != fused_of_.end() && is_fused(s, fused_[unseen->second])) return;
-  if (!has_operands(s)) return;  // one of them may have failed just now
-  Step step = begun(recipe_.steps[s], trace_, tokens_);
-  step.output = compute_step(step, trace_);
-  add(s, std::move(step));
-  release_operands(s);
-}
-
-// ---------------------------------------------------------------- fused attention
-
-// Returns the result of an attention that `last` ends; nothing if its numbers must be stored.
-std::optional<FusedAttention> Evaluator::fused_result(const FusedSteps& attention,
-                                                      const Step& last) const {
-  std::vector<FusedStep> steps;
-  for (std::size_t k = 0; k < attention.works.size(); ++k) {
-    const Step& step = trace_.step_at(recipe_.steps[attention.steps[k]].name);
-    steps.push_back({step.operation, trace_.call(step), &attention.works[k]});
-  }
-  steps.push_back({last.operation, trace_.call(last)});
-  std::optional<FusedAttention> made = fused_attention(steps);
-  if (made && contains_nan(made->result)) return {};
-  return made;
-}
-
-// True if step `s` was fused: its numbers are left out, or it ends an attention of such steps.
-bool Evaluator::is_fused(std::size_t s, FusedSteps& attention) {
-  if (attention.is_over) return false;
-  Step step = begun(recipe_.steps[s], trace_, tokens_);
-  if (s != attention.steps.back()) {
-    if (auto work = fused_step(*step.operation, trace_.call(step))) {
-      step.output = work->frame;
-      attention.works.push_back(std::move(*work));
-      add(s, std::move(step));
-      return true;
-    }
-  } else if (auto made = fused_result(attention, step)) {
-    step.output = std::move(made->result);
-    finish(attention, made->weights);
-    add(s, std::move(step));
-    std::ranges::for_each(attention.steps, [&](auto t) { release_operands(t); });
-    return true;
-  }
-  make_seen(s, attention);
-  return false;
-}
-
-// The weights are kept, lazy, if the arithmetic of the result is shown.
-void Evaluator::finish(FusedSteps& attention, const Values& weights) {
-  attention.is_over = true;
-  attention.works.clear();
-  const std::string& name = recipe_.steps[attention.steps.end()[-2]].name;
-  const bool are_kept = looks_.kept.contains(name);
-  if (are_kept) std::ranges::find(trace_.steps, name, &Step::name)->output.values = weights;
-  trace_.has_lazy = trace_.has_lazy || are_kept;
-  forget(attention, are_kept ? name : "");
-}
-
-// Evaluates the fused steps before `s` after all.
-void Evaluator::make_seen(std::size_t s, FusedSteps& attention) {
-  attention.is_over = true;
-  attention.works.clear();
-  for (const std::size_t before : attention.steps) {
-    if (before >= s) return;
-    const auto is_it = [&](const Step& step) { return step.name == recipe_.steps[before].name; };
-    bool is_made = false;
-    attempt(before, [&] {
-      if (!has_operands(before)) return;
-      Tensor result = compute_step(trace_.step_at(recipe_.steps[before].name), trace_);
-      budget_.add(result, recipe_.steps[before].name);
-      std::ranges::find_if(trace_.steps, is_it)->output = std::move(result);
-      is_made = true;
-    });
-    if (!is_made) std::erase_if(trace_.steps, is_it);
-    release_operands(before);
-  }
-}
-
-void Evaluator::forget(const FusedSteps& attention, std::string_view but) {
-  for (const std::size_t s : attention.steps) {
-    const std::string& name = recipe_.steps[s].name;
-    std::erase_if(trace_.steps,
-                  [&](const Step& step) { return step.name == name && step.name != but; });
-  }
-}
-
-Evaluation Evaluator::all() && {
-  for (const Given& given : recipe_.givens) budget_.add(given.tensor, given.name);
-  trace_.token_layout = recipe_.token_layout;
-  trace_.environment = recipe_.environment;
-  for (Given& given : recipe_.givens) trace_.add(std::move(given));
-  trace_.length = recipe_.steps.size() + recipe_.omitted_steps;
-  infer_axis_names(trace_);
-  for (std::size_t s = 0; s < recipe_.steps.size(); ++s) {
-    attempt(s, [&] {
-      if (must_evaluate(s)) make(s);
-    });
-  }
-  for (const FusedSteps& attention : fused_) {
-    if (!attention.is_over) forget(attention);  // one of its steps has failed
-  }
-  name_remaining_axes(trace_, tokens_);
-  return std::move(result_);
-}
 
 }  // namespace
 

@@ -37,10 +37,8 @@ constexpr Word words[] = {
 
 /// Returns the axes of a conventional name: "W_Q" → "d_model d_k"; empty for other names.
 std::string_view known_axes(std::string_view name) {
-  for (const Word& word : words) {
-    if (word.name == name) return word.axes;
-  }
-  return {};
+  const auto* word = std::ranges::find(words, name, &Word::name);
+  return word == std::end(words) ? std::string_view() : word->axes;
 }
 
 /// True for names of weights: W, W_Q, Wq, W1, w_out.

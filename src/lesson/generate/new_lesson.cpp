@@ -17,6 +17,7 @@
 #include "lesson/generate/style.hpp"
 #include "ops/operation.hpp"
 #include "text/strings.hpp"
+#include "tokens/words.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv::inline lesson {
@@ -327,18 +328,6 @@ constexpr std::string_view sentences[] = {
 };
 static_assert(std::size(sentences) == most_tokens - fewest_tokens + 1);
 
-std::vector<std::string> split_at_blanks(std::string_view sentence) {
-  std::vector<std::string> words(1);
-  for (const char c : sentence) {
-    if (c == ' ') {
-      words.emplace_back();
-    } else {
-      words.back() += c;
-    }
-  }
-  return words;
-}
-
 // Counts the mistakes that no numbers could show: the minimum over a few draws with many digits.
 std::size_t always_hidden(const Recipe& recipe, Dice& dice, const CountHidden& hidden) {
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
@@ -393,7 +382,7 @@ void refuse_sizes(const NewLesson& request) {
 }  // namespace
 
 std::vector<std::string> sentence_of(std::size_t tokens) {
-  return split_at_blanks(sentences[tokens - fewest_tokens]);
+  return words_of(sentences[tokens - fewest_tokens]);
 }
 
 Options option(const std::string& name, OptionValue value) {

@@ -56,20 +56,30 @@ Recipe draw(const NewLesson& request, const LessonSizes& sizes, Dice& dice) {
   return recipe;
 }
 
+std::size_t unfit_rows(const Trace& trace, std::initializer_list<const char*> names) {
+  std::size_t count = 0;
+  for (const char* name : names) {
+    count += zero_rows(trace.at(name)) + (has_equal_rows(trace.at(name)) ? 1 : 0);
+  }
+  return count;
+}
+
+// The prose uses the first cell of the second row as an example.
+std::size_t zeros_in_examples(const Trace& trace, std::initializer_list<const char*> names) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      names, [&](const char* name) { return trace.at(name).at(0, 1, 0) == 0; }));
+}
+
 // Penalises numbers unfit for hand work: large scores, equal rows, weights with one dominant key,
 // and zeros in the cells that the prose uses as examples.
 std::size_t penalty(const Trace& trace) {
   constexpr double largest_score = 12;
-  std::size_t count = equal_pairs(trace.at("context")) + zero_rows(transposed(trace.at("X"))) +
-                      larger_than(trace.at("scores"), largest_score) +
-                      lopsided_weights(trace.at("attention_weights"));
-  for (const char* name : {"X", "Q", "K", "V"}) {
-    count += zero_rows(trace.at(name)) + (has_equal_rows(trace.at(name)) ? 1 : 0);
-  }
-  for (const char* name : {"Q", "K", "V", "scores"}) {
-    if (trace.at(name).at(0, 1, 0) == 0) ++count;
-  }
-  return count;
+  const std::size_t count = equal_pairs(trace.at("context")) +
+                            zero_rows(transposed(trace.at("X"))) +
+                            larger_than(trace.at("scores"), largest_score) +
+                            lopsided_weights(trace.at("attention_weights"));
+  return count + unfit_rows(trace, {"X", "Q", "K", "V"}) +
+         zeros_in_examples(trace, {"Q", "K", "V", "scores"});
 }
 
 constexpr StepProse llama_step_prose[] = {
@@ -144,12 +154,8 @@ constinit const NewStyle classic_style{
 
 namespace {
 
-inline constexpr std::size_t llama_words_count = 16;
-
-/// The prose of a LLaMA lesson's steps that the classic style lacks, or that have other operands.
-extern const StepProse llama_words[llama_words_count];
-
-constinit const StepProse llama_words[llama_words_count] = {
+// The prose of a LLaMA lesson's steps that the classic style lacks, or that have other operands.
+constexpr StepProse llama_words[] = {
     {"norm1",
      "A block is what a transformer repeats: attention, then a small network for each token by "
      "itself. First, each token's row is brought to one size: square its numbers, take their mean "
@@ -345,18 +351,13 @@ Recipe draw_llama(const NewLesson&, const LessonSizes& sizes, Dice& dice) {
 // Penalises the same as `penalty`, and gates that are fully closed or open.
 std::size_t llama_penalty(const Trace& trace) {
   constexpr double largest_score = 15, largest_gate = 6, largest_result = 30;
-  std::size_t count = zero_rows(transposed(trace.at("X"))) +
-                      larger_than(trace.at("scores"), largest_score) +
-                      larger_than(trace.at("gate"), largest_gate) +
-                      larger_than(trace.at("residual2"), largest_result) +
-                      lopsided_weights(trace.at("attention_weights"));
-  for (const char* name : {"X", "Q", "K", "V", "gate", "up"}) {
-    count += zero_rows(trace.at(name)) + (has_equal_rows(trace.at(name)) ? 1 : 0);
-  }
-  for (const char* name : {"X", "Q", "K", "V", "scores", "gate", "up", "mlp_out"}) {
-    if (trace.at(name).at(0, 1, 0) == 0) ++count;
-  }
-  return count;
+  const std::size_t count = zero_rows(transposed(trace.at("X"))) +
+                            larger_than(trace.at("scores"), largest_score) +
+                            larger_than(trace.at("gate"), largest_gate) +
+                            larger_than(trace.at("residual2"), largest_result) +
+                            lopsided_weights(trace.at("attention_weights"));
+  return count + unfit_rows(trace, {"X", "Q", "K", "V", "gate", "up"}) +
+         zeros_in_examples(trace, {"X", "Q", "K", "V", "scores", "gate", "up", "mlp_out"});
 }
 
 }  // namespace

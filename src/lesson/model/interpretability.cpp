@@ -1,7 +1,5 @@
 #include "lesson/model/interpretability.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 

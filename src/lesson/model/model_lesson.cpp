@@ -148,14 +148,14 @@ Tensor targets_as_written(const TokenisedText& cut, const Tensor& ids) {
   return {.axes = {Axis{"token", n, AxisLabels(cut.words)}}, .values = Values(cut.ids)};
 }
 
-void add_step(Lesson& lesson, StepRecipe step, const ModelWords& words) {
+void add_step(Lesson& lesson, StepRecipe step, const ModelWords& words, Place place = {}) {
   lesson.recipe.steps.push_back(std::move(step));
-  lesson.texts.push_back({.place = {},
+  lesson.texts.push_back({.place = place,
                           .title = std::string(words.title),
                           .cell = {},
                           .general = true,
-                          .say = {std::string(words.say), {}},
-                          .notice = {std::string(words.notice), {}},
+                          .say = {std::string(words.say), place},
+                          .notice = {std::string(words.notice), place},
                           .otherwise = words,
                           .questions = {}});
 }
@@ -269,16 +269,7 @@ void add_model(Lesson& lesson, Model model, Place place) {
     lesson.recipe.givens.push_back(std::move(given));
   }
   for (std::size_t s = 0; s < model.recipe.steps.size(); ++s) {
-    lesson.recipe.steps.push_back(std::move(model.recipe.steps[s]));
-    const ModelWords& words = model.words[s];
-    lesson.texts.push_back({.place = place,
-                            .title = std::string(words.title),
-                            .cell = {},
-                            .general = true,
-                            .say = {std::string(words.say), place},
-                            .notice = {std::string(words.notice), place},
-                            .otherwise = words,
-                            .questions = {}});
+    add_step(lesson, std::move(model.recipe.steps[s]), model.words[s], place);
   }
   lesson.recipe.omitted_steps = model.recipe.omitted_steps;
   lesson.recipe.environment.vocabulary = std::move(model.recipe.environment.vocabulary);

@@ -62,33 +62,6 @@ std::string top_tokens_text(const Tensor& probabilities, std::size_t count) {
 
 namespace {
 
-/// Incremental decoder: it caches keys and values, so that one more token costs one row. Example:
-/// `IncrementalDecoder decoder(recipe, trace); decoder.after(7)` returns the last row of
-/// probabilities of the longer text.
-class IncrementalDecoder {
- public:
-  /// `trace` has the model's givens and at least the steps of `cached_steps` and `probabilities`.
-  /// It must outlive this object.
-  IncrementalDecoder(const Recipe& recipe, const Trace& trace);
-
-  /// Appends the token to the text and returns the next row of probabilities. Throws InputError if
-  /// the text exceeds the model's positions.
-  const Tensor& after(double id);
-
- private:
-  Tensor row_of(const StepRecipe& step, double id);
-  Tensor position_row(const StepRecipe& step) const;
-  const Tensor& operand(const std::string& name) const;
-  const Tensor& with_past(const std::string& name);
-
-  std::vector<StepRecipe> steps_;  // up to the probabilities
-  const Trace& trace_;
-  Environment environment_;
-  std::size_t position_;                             // of the next token, from 0
-  std::map<std::string, Tensor, std::less<>> rows_;  // each step's row for the current token
-  std::map<std::string, Tensor, std::less<>> past_;  // keys and values, one row per token
-};
-
 bool meets_the_past(const StepRecipe& step) {
   return step.operation == &score_operation || step.operation == &weighted_sum_operation;
 }
@@ -131,71 +104,89 @@ std::size_t argmax_last_row(const Tensor& probabilities) {
   return best;
 }
 
-IncrementalDecoder::IncrementalDecoder(const Recipe& recipe, const Trace& trace)
-    : trace_(trace), environment_(trace.environment), position_(trace.at("token_ids").columns()) {
-  const std::vector<bool> needed = Liveness(recipe, {"probabilities"}).needed;
-  for (std::size_t s = 0; s < needed.size(); ++s) {
-    if (!needed[s]) continue;
-    const StepRecipe& step = steps_.emplace_back(recipe.steps[s]);
-    if (meets_the_past(step)) past_[step.of[1]] = trace.at(step.of[1]);
+/// Incremental decoder: it caches keys and values, so that one more token costs one row. Example:
+/// `IncrementalDecoder decoder(recipe, trace); decoder.after(7)` returns the last row of
+/// probabilities of the longer text.
+class IncrementalDecoder {
+ public:
+  /// `trace` has the model's givens and at least the steps of `cached_steps` and `probabilities`.
+  /// It must outlive this object.
+  IncrementalDecoder(const Recipe& recipe, const Trace& trace)
+      : trace_(trace), environment_(trace.environment), position_(trace.at("token_ids").columns()) {
+    const std::vector<bool> needed = Liveness(recipe, {"probabilities"}).needed;
+    for (std::size_t s = 0; s < needed.size(); ++s) {
+      if (!needed[s]) continue;
+      const StepRecipe& step = steps_.emplace_back(recipe.steps[s]);
+      if (meets_the_past(step)) past_[step.of[1]] = trace.at(step.of[1]);
+    }
   }
-}
 
-const Tensor& IncrementalDecoder::after(double id) {
-  for (const StepRecipe& step : steps_) rows_[step.name] = row_of(step, id);
-  ++position_;
-  return rows_.at("probabilities");
-}
+  /// Appends the token to the text and returns the next row of probabilities. Throws InputError if
+  /// the text exceeds the model's positions.
+  const Tensor& after(double id) {
+    for (const StepRecipe& step : steps_) rows_[step.name] = row_of(step, id);
+    ++position_;
+    return rows_.at("probabilities");
+  }
 
-Tensor IncrementalDecoder::row_of(const StepRecipe& step, double id) {
-  if (step.operation == &tokenise_operation) {
-    return {.axes = {{.name = "token", .size = 1}}, .values = std::vector<double>{id}};
+ private:
+  Tensor row_of(const StepRecipe& step, double id) {
+    if (step.operation == &tokenise_operation) {
+      return {.axes = {{.name = "token", .size = 1}}, .values = std::vector<double>{id}};
+    }
+    if (step.operation == &positions_operation) return position_row(step);
+    if (masks_nothing(step)) return operand(step.of[0]);
+    Options options = step.options;
+    if (step.operation == &rope_operation) {
+      options.set("first", options.number("first", 0) + static_cast<double>(position_));
+    }
+    Call call{.step = step.name,
+              .inputs = {},
+              .names = {},
+              .options = &options,
+              .environment = &environment_,
+              .token_layout = trace_.token_layout};
+    for (std::size_t k = 0; k < step.of.size(); ++k) {
+      const bool is_past = k == 1 && meets_the_past(step);
+      call.inputs.push_back(is_past ? &with_past(step.of[k]) : &operand(step.of[k]));
+      call.names.push_back(step.of[k]);
+    }
+    return result_of(*step.operation, call);
   }
-  if (step.operation == &positions_operation) return position_row(step);
-  if (masks_nothing(step)) return operand(step.of[0]);
-  Options options = step.options;
-  if (step.operation == &rope_operation) {
-    options.set("first", options.number("first", 0) + static_cast<double>(position_));
-  }
-  Call call{.step = step.name,
-            .inputs = {},
-            .names = {},
-            .options = &options,
-            .environment = &environment_,
-            .token_layout = trace_.token_layout};
-  for (std::size_t k = 0; k < step.of.size(); ++k) {
-    const bool is_past = k == 1 && meets_the_past(step);
-    call.inputs.push_back(is_past ? &with_past(step.of[k]) : &operand(step.of[k]));
-    call.names.push_back(step.of[k]);
-  }
-  return result_of(*step.operation, call);
-}
 
-Tensor IncrementalDecoder::position_row(const StepRecipe& step) const {
-  const Tensor& table = operand(step.of[1]);
-  if (position_ >= table.rows()) {
-    throw InputError(fmt::format(
-        "--continue: {} has rows for {} positions only; take fewer tokens, or a shorter text",
-        step.of[1], table.rows()));
+  Tensor position_row(const StepRecipe& step) const {
+    const Tensor& table = operand(step.of[1]);
+    if (position_ >= table.rows()) {
+      throw InputError(fmt::format(
+          "--continue: {} has rows for {} positions only; take fewer tokens, or a shorter text",
+          step.of[1], table.rows()));
+    }
+    Tensor row = uninitialised({{.name = "token", .size = 1}, table.axes.back()});
+    const std::size_t width = table.columns();
+    for (std::size_t j = 0; j < width; ++j) {
+      row.values.mutable_span()[j] = table.values[position_ * width + j];
+    }
+    return row;
   }
-  Tensor row = uninitialised({{.name = "token", .size = 1}, table.axes.back()});
-  const std::size_t width = table.columns();
-  for (std::size_t j = 0; j < width; ++j) {
-    row.values.mutable_span()[j] = table.values[position_ * width + j];
+
+  const Tensor& operand(const std::string& name) const {
+    const auto row = rows_.find(name);
+    return row == rows_.end() ? trace_.at(name) : row->second;
   }
-  return row;
-}
 
-const Tensor& IncrementalDecoder::operand(const std::string& name) const {
-  const auto row = rows_.find(name);
-  return row == rows_.end() ? trace_.at(name) : row->second;
-}
+  const Tensor& with_past(const std::string& name) {
+    Tensor& past = past_.at(name);
+    past = appended(past, rows_.at(name));
+    return past;
+  }
 
-const Tensor& IncrementalDecoder::with_past(const std::string& name) {
-  Tensor& past = past_.at(name);
-  past = appended(past, rows_.at(name));
-  return past;
-}
+  std::vector<StepRecipe> steps_;  // up to the probabilities
+  const Trace& trace_;
+  Environment environment_;
+  std::size_t position_;                             // of the next token, from 0
+  std::map<std::string, Tensor, std::less<>> rows_;  // each step's row for the current token
+  std::map<std::string, Tensor, std::less<>> past_;  // keys and values, one row per token
+};
 
 // Generates the most likely tokens one by one. The text is evaluated once, then each token alone.
 std::vector<std::size_t> decode_greedily(const Recipe& recipe, const Trace& trace,

@@ -2,46 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <map>
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ops/attention/score.hpp"
 #include "ops/attention/visible_keys.hpp"
-#include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
-#include "ops/cell.hpp"
 #include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
-#include "ops/operation.hpp"
-#include "ops/result.hpp"
-#include "ops/shape_rule.hpp"
 
 namespace qkv::inline ops {
 namespace {
 
-/// The kind of a mask step: its option or, without one, what its operands imply.
-std::string_view mask_kind(const Call& call);
-
-bool is_masked(const CellBase& c);
-
-/// The cells that a given mask or padding hides, computed once for all heads that share it, and
-/// once for all queries if it has a single row.
-class MaskedCells {
- public:
-  MaskedCells(const Call& call, const Tensor& result);
-
-  /// Sets hidden cells of the row to minus infinity.
-  void hide(const RowPart& at) const;
-
- private:
-  std::size_t rows_ = 1;
-  std::vector<std::size_t> mask_of_;  // by matrix
-  std::map<std::size_t, BoolMatrix> masks_;
-};
+// The kind of a mask step: its option or, without one, what its operands imply.
+std::string_view mask_kind(const Call& call) {
+  return call.options->word("kind", call.inputs.size() == 2 ? "given" : "causal");
+}
 
 std::size_t sentence_of(const CellBase& c) {
   const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
@@ -82,21 +60,12 @@ BoolMatrix cells_that(CellBase at, std::size_t rows, const Is& is) {
 }
 
 BoolMatrix cells_hidden(const CellBase& at, std::size_t rows) {
-  return cells_that(at, rows,
-                    [](const CellBase& c, std::string_view kind) { return is_masked(c, kind); });
+  return cells_that(at, rows, is_masked);
 }
-
-std::string_view mask_kind(const Call& call) {
-  return call.options->word("kind", call.inputs.size() == 2 ? "given" : "causal");
-}
-
-bool is_masked(const CellBase& c) { return is_masked(c, mask_kind(*c.call)); }
 
 BoolMatrix masked_cells(const CellBase& at) {
   const std::string_view kind = mask_kind(*at.call);
-  if (!is_positional_mask(kind)) {
-    return cells_hidden(at, at.output->rows());
-  }
+  if (!is_positional_mask(kind)) return cells_hidden(at, at.output->rows());
   const MaskPattern seen = mask_pattern_of(*at.call, kind);
   BoolMatrix hidden = xt::ones<bool>({at.output->rows(), at.output->columns()});
   for (std::size_t i = 0; i < at.output->rows(); ++i) {
@@ -113,28 +82,35 @@ BoolMatrix undecided_cells(const CellBase& at) {
   });
 }
 
-MaskedCells::MaskedCells(const Call& call, const Tensor& result) {
-  const bool by_sentence = mask_kind(call) == "padding";
-  rows_ = by_sentence || call.inputs[1]->rows() == 1 ? 1 : result.rows();
-  CellBase at{.call = &call, .output = &result};
-  for (; at.matrix < result.matrices(); ++at.matrix) {
-    const std::size_t mask = by_sentence ? sentence_of(at) : at.matrix_index(1);
-    mask_of_.push_back(mask);
-    if (!masks_.contains(mask)) masks_.emplace(mask, cells_hidden(at, rows_));
+/// The cells that a given mask or padding hides, computed once for all heads that share it, and
+/// once for all queries if it has a single row.
+class MaskedCells {
+ public:
+  MaskedCells(const Call& call, const Tensor& result) {
+    const bool by_sentence = mask_kind(call) == "padding";
+    rows_ = by_sentence || call.inputs[1]->rows() == 1 ? 1 : result.rows();
+    CellBase at{.call = &call, .output = &result};
+    for (; at.matrix < result.matrices(); ++at.matrix) {
+      const std::size_t mask = by_sentence ? sentence_of(at) : at.matrix_index(1);
+      mask_of_.push_back(mask);
+      if (!masks_.contains(mask)) masks_.emplace(mask, cells_hidden(at, rows_));
+    }
   }
-}
 
-void MaskedCells::hide(const RowPart& at) const {
-  const BoolMatrix& hidden = masks_.at(mask_of_[at.matrix]);
-  const std::size_t row = rows_ == 1 ? 0 : at.row;
-  for (std::size_t j = 0; j < at.cells.size(); ++j) {
-    if (hidden(row, at.first + j)) at.cells[j] = -infinity;
+  /// Sets hidden cells of the row to minus infinity.
+  void hide(const RowPart& at) const {
+    const BoolMatrix& hidden = masks_.at(mask_of_[at.matrix]);
+    const std::size_t row = rows_ == 1 ? 0 : at.row;
+    for (std::size_t j = 0; j < at.cells.size(); ++j) {
+      if (hidden(row, at.first + j)) at.cells[j] = -infinity;
+    }
   }
-}
 
-inline constexpr std::size_t mask_mistakes_count = 11;
-
-extern const Mistake mask_mistakes[mask_mistakes_count];
+ private:
+  std::size_t rows_ = 1;
+  std::vector<std::size_t> mask_of_;  // by matrix
+  std::map<std::size_t, BoolMatrix> masks_;
+};
 
 // A formula of each matrix of scores and of its hidden cells.
 template <Matrix (*formula)(const MatrixView& scores, const BoolMatrix& hidden)>
@@ -152,9 +128,7 @@ Matrix inverted(const MatrixView& s, const BoolMatrix& hidden) {
   return xt::where(hidden, s, -infinity);
 }
 
-std::string_view kind_of(const StepView& step) {
-  return step.options->word("kind", step.inputs.size() == 2 ? "given" : "causal");
-}
+std::string_view kind_of(const StepView& step) { return mask_kind(call_of(step)); }
 
 // The scores with another positional mask.
 Tensor with_seen(const StepView& step, const MaskPattern& seen) {
@@ -253,7 +227,7 @@ std::vector<Tensor> added(const StepView& step) {
   return {with<kept_added>(step).front(), with<hidden_added>(step).front()};
 }
 
-constinit const Mistake mask_mistakes[mask_mistakes_count] = {
+constexpr Mistake mask_mistakes[] = {
     {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", with<skipped>,
      masking_evidence},
     {"mask.zero", "The hidden cells were set to 0 instead of -inf.",
@@ -318,12 +292,9 @@ struct MaskBackward {
   }
 };
 
-std::vector<Tensor> unmasked_gradient(const StepView& step) { return {step.operand()}; }
-
 constexpr Mistake mask_backward_mistakes[] = {
     {"mask.skipped", "The gradient went back to what was hidden, too.",
-     "A hidden score has no part in the loss: its gradient is 0.", unmasked_gradient,
-     masking_evidence},
+     "A hidden score has no part in the loss: its gradient is 0.", first_operand, masking_evidence},
 };
 
 constinit const Operation mask_gradient = gradient_of<Gradient<MaskBackward>>({
@@ -334,12 +305,6 @@ constinit const Operation mask_gradient = gradient_of<Gradient<MaskBackward>>({
     .mistakes = mask_backward_mistakes,
     .in_place = MaskBackward::in_place,
 });
-
-/// The backward rule of mask, to the scores that it left as they were.
-BackwardRule mask_backward(const OperandRef& use) {
-  if (use.operand == 1) return {};  // a mask has no gradient
-  return {&mask_gradient, {BackwardRule::result}};
-}
 
 constexpr std::string_view kinds[] = {"causal", "sliding_window", "prefix", "padding", "given"};
 using Numbers = OptionRule::Numbers;
@@ -368,7 +333,7 @@ std::string place_text(std::string_view what, const Axis& axis, std::size_t i, s
 }
 
 std::string why_hidden(const CellBase& c) {
-  if (!is_masked(c)) return {};
+  if (!is_masked(c, mask_kind(*c.call))) return {};
   const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
   const std::size_t batch = index.empty() ? 0 : index.front();
   const std::string key = place_text("key", c.output->axes.back(), c.column, batch);
@@ -435,7 +400,7 @@ struct Mask {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    if (is_masked(c)) return -infinity;
+    if (is_masked(c, mask_kind(*c.call))) return -infinity;
     return c(0)(c.row, c.column);
   }
 
@@ -446,9 +411,7 @@ struct Mask {
       check_padding(call);
       shaped.inputs.resize(1);
     }
-    Tensor result = frame_of(shaped, form(shaped));
-    result.dot_width = call.inputs[0]->dot_width;
-    return result;
+    return frame_of_scores(shaped, form(shaped));
   }
 
   static std::string remark(const CellBase& c) { return why_hidden(c); }
@@ -501,12 +464,11 @@ constinit const Operation mask_operation = operation_of<Mask>({
         "the rest of the row still sums to 1.",
     .notice = "Which cells are -inf, and why those?",
     .operands = R"(["scores"] or ["scores", "M"])",
-    .min_operands = 1,
     .max_operands = 2,
     .options = mask_options,
     .masks_cells = true,
     .mistakes = mask_mistakes,
-    .backward = mask_backward,
+    .backward = backward_by<GradientBy{&mask_gradient, BackwardRule::result}, GradientBy{}>,
 });
 
 }  // namespace qkv::inline ops

@@ -116,32 +116,14 @@ struct RelativeBias {
     return c(0)(c.row, c.column) + c.of(1, 0)(bucket, c.matrix % head_count(c.input(0)));
   }
 
-  static Tensor frame(const Call& call) {
-    check_table(call);
-    Tensor result = frame_of(call, form(call));
-    result.dot_width = call.inputs[0]->dot_width;
-    return result;
-  }
-
   // Adds to each cell of a row the head's bias for the key's distance.
-  static auto worth(const Call& call) {
-    return [worth = std::make_shared<const Worth>(call)](const RowPart& at) {
+  static std::optional<InPlaceKernel> in_place(const Call& call) {
+    check_table(call);
+    const auto add = [worth = std::make_shared<const Worth>(call)](const RowPart& at) {
       const std::span<const double> gets = worth->of(at.matrix, at.row, at.first, at.cells.size());
       for (std::size_t j = 0; j < at.cells.size(); ++j) at.cells[j] += gets[j];
     };
-  }
-
-  static std::optional<InPlaceKernel> in_place(const Call& call) {
-    return InPlaceKernel{frame(call), worth(call), true};
-  }
-
-  static Tensor compute(const Call& call) {
-    Tensor result = uninitialised_like(frame(call));
-    const auto work = worth(call);
-    return by_rows(call, std::move(result), 2, [&](const Operands& of, std::span<double> cells) {
-      std::ranges::copy(of.row(0), cells.begin());
-      work({of.at().matrix, of.at().row, 0, cells});
-    });
+    return InPlaceKernel{frame_of_scores(call, form(call)), add, true};
   }
 };
 
@@ -193,11 +175,6 @@ constinit const Operation bias_grad_table = gradient_of<GradBuckets>({
     .notice = "Distances that the text does not have get 0.",
 });
 
-BackwardRule relative_bias_backward(const OperandRef& use) {
-  if (use.operand == 0) return {&bias_grad_scores};
-  return {&bias_grad_table, {0}};
-}
-
 }  // namespace
 
 constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
@@ -208,9 +185,8 @@ constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
     .notice = "Cells along a diagonal get the same.",
     .operands = R"(["scores", "table"])",
     .min_operands = 2,
-    .max_operands = 2,
     .options = relative_bias_options,
-    .backward = relative_bias_backward,
+    .backward = backward_by<GradientBy{&bias_grad_scores}, GradientBy{&bias_grad_table, 0}>,
 });
 
 namespace {
@@ -299,34 +275,17 @@ struct Alibi {
     }
   }
 
-  static Tensor frame(const Call& call) {
-    check_slopes(call);
-    Tensor result = frame_of(call, form(call));
-    result.dot_width = call.inputs[0]->dot_width;
-    return result;
-  }
-
   // Subtracts from each cell of a row the head's slope times the key's distance.
-  static auto penalty(const Call& call) {
-    return [distance = Distance(call), slopes = slopes_of(call)](const RowPart& at) {
+  static std::optional<InPlaceKernel> in_place(const Call& call) {
+    check_slopes(call);
+    Tensor frame = frame_of_scores(call, form(call));
+    const auto subtract = [distance = Distance(call), slopes = slopes_of(call)](const RowPart& at) {
       const double slope = slopes[at.matrix % slopes.size()];
       for (std::size_t j = 0; j < at.cells.size(); ++j) {
         at.cells[j] -= slope * distance(at.row, at.first + j);
       }
     };
-  }
-
-  static std::optional<InPlaceKernel> in_place(const Call& call) {
-    return InPlaceKernel{frame(call), penalty(call), true};
-  }
-
-  static Tensor compute(const Call& call) {
-    Tensor result = uninitialised_like(frame(call));
-    const auto work = penalty(call);
-    return by_rows(call, std::move(result), 2, [&](const Operands& of, std::span<double> cells) {
-      std::ranges::copy(of.row(0), cells.begin());
-      work({of.at().matrix, of.at().row, 0, cells});
-    });
+    return InPlaceKernel{std::move(frame), subtract, true};
   }
 };
 
@@ -336,7 +295,7 @@ Tensor with_slopes(const StepView& step, const std::vector<double>& slopes) {
   Call call = call_of(step);
   call.inputs = {call.inputs[0], &given};
   call.names = {call.names[0], "slopes"};
-  return Alibi::compute(call);
+  return alibi_operation.compute(call);
 }
 
 template <class Slope>
@@ -416,11 +375,6 @@ constinit const Operation alibi_grad_slopes = gradient_of<GradSlopes>({
     .notice = "One number for each head.",
 });
 
-BackwardRule alibi_backward(const OperandRef& use) {
-  if (use.operand == 0) return {&alibi_grad_scores};
-  return {&alibi_grad_slopes, {0}};
-}
-
 }  // namespace
 
 constinit const Operation alibi_operation = operation_of<Alibi>({
@@ -430,11 +384,10 @@ constinit const Operation alibi_operation = operation_of<Alibi>({
             "head has a slope of its own: some look far, others only near.",
     .notice = "A token's own score is the same as before.",
     .operands = R"(["scores"] or ["scores", "slopes"])",
-    .min_operands = 1,
     .max_operands = 2,
     .options = alibi_options,
     .mistakes = alibi_mistakes,
-    .backward = alibi_backward,
+    .backward = backward_by<GradientBy{&alibi_grad_scores}, GradientBy{&alibi_grad_slopes, 0}>,
 });
 
 }  // namespace qkv::inline ops

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "ops/attention/score.hpp"
@@ -9,7 +8,7 @@
 #include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
 #include "ops/result.hpp"
-#include "ops/shape_rule.hpp"
+#include "text/number.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -44,26 +43,13 @@ struct Softcap {
     }
   }
 
-  static Tensor frame(const Call& call) {
-    Tensor result = frame_of(call, form(call));
-    result.dot_width = call.inputs[0]->dot_width;
-    return result;
-  }
-
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     const auto work = [cap = cap_of(call)](const RowPart& row) {
       for (double& cell : row.cells) cell = capped(cell, cap);
     };
-    return InPlaceKernel{frame(call), work, true};
-  }
-
-  static Tensor compute(const Call& call) {
-    const double cap = cap_of(call);
-    return with_numbers(frame(call), cap * xt::tanh(call.inputs[0]->array() / cap));
+    return InPlaceKernel{frame_of_scores(call, form(call)), work, true};
   }
 };
-
-std::vector<Tensor> softcap_skipped(const StepView& step) { return {step.operand()}; }
 
 std::vector<Tensor> clipped(const StepView& step) {
   const double cap = cap_of(call_of(step));
@@ -78,7 +64,7 @@ std::vector<Tensor> after_mask(const StepView& step) {
     if (later.operation != &mask_operation || upstream(&later, softcap_operation) != &step)
       continue;
     if (!later.tensor || later.tensor->shape() != step.tensor->shape()) continue;
-    const Tensor right = Softcap::compute(call_of(step));
+    const Tensor right = softcap_operation.compute(call_of(step));
     results.push_back(
         with_numbers(right, xt::where(xt::isinf(later.tensor->array()), -cap, right.array())));
   }
@@ -86,7 +72,7 @@ std::vector<Tensor> after_mask(const StepView& step) {
 }
 
 constexpr Mistake softcap_mistakes[] = {
-    {"softcap.skipped", "The scores were not capped.", "cap · tanh(score / cap).", softcap_skipped},
+    {"softcap.skipped", "The scores were not capped.", "cap · tanh(score / cap).", first_operand},
     {"softcap.clipped", "The scores were cut off at the cap.",
      "tanh bends them towards the cap, all of them a little.", clipped},
     {"softcap.after-mask", "The mask came first, so -cap stands where -inf is due.",
@@ -118,10 +104,6 @@ constinit const Operation softcap_gradient = gradient_of<Gradient<SoftcapBackwar
     .notice = "No number is further from 0 than what arrived.",
 });
 
-BackwardRule softcap_backward(const OperandRef&) {
-  return {&softcap_gradient, {BackwardRule::result}};
-}
-
 }  // namespace
 
 constinit const Operation softcap_operation = operation_of<Softcap>({
@@ -133,7 +115,7 @@ constinit const Operation softcap_operation = operation_of<Softcap>({
     .operands = R"(["scores"])",
     .options = softcap_options,
     .mistakes = softcap_mistakes,
-    .backward = softcap_backward,
+    .backward = backward_by<GradientBy{&softcap_gradient, BackwardRule::result}>,
 });
 
 namespace {
@@ -159,11 +141,9 @@ struct Divisor {
 std::optional<Divisor> written_divisor(std::string_view word) {
   const bool root = word.starts_with("sqrt(") && word.ends_with(")");
   if (root) word = word.substr(5, word.size() - 6);
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size()) return {};
-  if (!(value > 0) || !std::isfinite(value)) return {};
-  return Divisor{value, root};
+  const auto value = parse_number<double>(word);
+  if (!value || !(*value > 0) || !std::isfinite(*value)) return {};
+  return Divisor{*value, root};
 }
 
 // The width of the queries behind the scores, or of the operand if it is the queries.
@@ -193,36 +173,33 @@ Divisor divisor_of(const Call& call) {
                            word));
 }
 
+std::string division_text(const Divisor& by) {
+  return fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside);
+}
+
+// The cell of the first operand, divided.
+template <class N>
+N divided(const Cell<N>& c, const Divisor& by) {
+  using std::sqrt;
+  const N inside = by.inside;
+  return c(0)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
+}
+
 struct Scale {
   static Form form(const Call& call) {
-    const Divisor by = divisor_of(call);
-    return {
-        {"row column"}, "row column", fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside)};
+    return {{"row column"}, "row column", division_text(divisor_of(call))};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    using std::sqrt;
-    const Divisor by = divisor_of(*c.call);
-    const N inside = by.inside;
-    return c(0)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
-  }
-
-  static Tensor frame(const Call& call) {
-    Tensor result = frame_of(call, form(call));
-    result.dot_width = call.inputs[0]->dot_width;
-    return result;
+    return divided(c, divisor_of(*c.call));
   }
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     const auto divide = [divisor = divisor_of(call).value()](const RowPart& row) {
       for (double& cell : row.cells) cell /= divisor;
     };
-    return InPlaceKernel{frame(call), divide, true};
-  }
-
-  static Tensor compute(const Call& call) {
-    return with_numbers(frame(call), call.inputs[0]->array() / divisor_of(call).value());
+    return InPlaceKernel{frame_of_scores(call, form(call)), divide, true};
   }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
@@ -334,18 +311,12 @@ struct ScaleBackward {
   }
 
   static Form form(const Call& call) {
-    const Divisor by = divisor(call);
-    return {{"row column", "row column"},
-            "row column",
-            fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside)};
+    return {{"row column", "row column"}, "row column", division_text(divisor(call))};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    using std::sqrt;
-    const Divisor by = divisor(*c.call);
-    const N inside = by.inside;
-    return c(grad_output)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
+    return divided(c, divisor(*c.call));
   }
 
   static Tensor compute(const Call& call, Tensor whole) {
@@ -386,8 +357,6 @@ constinit const Operation scale_gradient = gradient_of<Gradient<ScaleBackward>>(
     .mistakes = scale_backward_mistakes,
 });
 
-BackwardRule scale_backward(const OperandRef&) { return {&scale_gradient}; }
-
 }  // namespace
 
 constinit const Operation scale_operation = operation_of<Scale>({
@@ -402,7 +371,7 @@ constinit const Operation scale_operation = operation_of<Scale>({
     .options = scale_options,
     .equivalent_placement = on_the_queries,
     .mistakes = scale_mistakes,
-    .backward = scale_backward,
+    .backward = backward_by<GradientBy{&scale_gradient}>,
 });
 
 }  // namespace qkv::inline ops

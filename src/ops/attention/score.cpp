@@ -1,7 +1,5 @@
 #include "ops/attention/score.hpp"
 
-#include <cmath>
-
 #include "ops/catalogue.hpp"
 #include "ops/heads/grouped_queries.hpp"
 #include "ops/heads/head_axis.hpp"
@@ -11,15 +9,7 @@
 namespace qkv::inline ops {
 namespace {
 
-// The result of one link of the chain with another first operand.
-Tensor again(const StepView& link, const Tensor& first) {
-  Call call = call_of(link);
-  call.inputs[0] = &first;
-  return link.operation->compute(call);
-}
-
-}  // namespace
-
+// The step's result without the nearest `skipped` operation of the chain; empty if there is none.
 std::vector<Tensor> without(const StepView& step, const Operation& skipped) {
   std::vector<const StepView*> links = {&step};
   while (links.back()->operation != &skipped) {
@@ -30,9 +20,18 @@ std::vector<Tensor> without(const StepView& step, const Operation& skipped) {
   if (links.size() < 2) return {};
   Tensor result = links.back()->operand();
   links.pop_back();
-  for (; !links.empty(); links.pop_back()) result = again(*links.back(), result);
+  for (; !links.empty(); links.pop_back()) result = with_operand(*links.back(), 0, result);
   return {std::move(result)};
 }
+
+// The scores with a causal mask; the first query is that of key `first`.
+Tensor causally_masked(const Tensor& scores, std::size_t first) {
+  return by_matrix(scores, [&](const MatrixView& s) -> Matrix {
+    return xt::where(causal_pattern(s, static_cast<int>(first)), s, -infinity);
+  });
+}
+
+}  // namespace
 
 std::vector<Tensor> unscaled(const StepView& step) { return without(step, scale_operation); }
 std::vector<Tensor> unmasked(const StepView& step) { return without(step, mask_operation); }
@@ -52,12 +51,6 @@ std::vector<Tensor> masked_afterwards(const StepView& step) {
 
 BoolMatrix causal_pattern(const MatrixView& scores, int ahead) {
   return xt::tril(xt::ones<bool>({scores.shape(0), scores.shape(1)}), ahead);
-}
-
-Tensor causally_masked(const Tensor& scores, std::size_t first) {
-  return by_matrix(scores, [&](const MatrixView& s) -> Matrix {
-    return xt::where(causal_pattern(s, static_cast<int>(first)), s, -infinity);
-  });
 }
 
 std::vector<Tensor> causally_masked_either_way(const Tensor& scores) {
@@ -83,18 +76,16 @@ std::vector<Tensor> along_other_axis(const StepView& step) {
 
 namespace {
 
-struct Score : ProductMaths<RightSide::transposed> {
-  static Form form(const Call&) {
-    return {.operands = {"query d_k", "key d_k"},
-            .output = "query key",
-            .formula = "{0} · {1}ᵀ",
-            .formula_by_columns = "{1}ᵀ · {0}",
-            .shares_heads = true};
-  }
+struct ScoreAxes {
+  static constexpr std::string_view result = "query key";
+  static constexpr std::string_view first = "query d_k", second = "key d_k";
+  static constexpr RightSide right = RightSide::transposed;
+  static constexpr bool shares_heads = true;
+};
 
+struct Score : ProductMaths<ScoreAxes> {
   static Tensor compute(const Call& call) {
-    // [query d_k]·[d_k key] → [query key]
-    Tensor scores = product(call, form(call), RightSide::transposed);
+    Tensor scores = ProductMaths::compute(call);  // [query d_k]·[d_k key] → [query key]
     scores.dot_width = call.inputs[0]->columns();
     return scores;
   }
@@ -162,36 +153,20 @@ constexpr Mistake score_mistakes[] = {
     needless_mask(),
 };
 
-// S = Q·Kᵀ: dQ = dS·K, dK = dSᵀ·Q.
-struct GradQueries {
-  static constexpr std::string_view axes[] = {"query key", "query d_k", "key d_k"};
-  static constexpr Factor left{grad_output, false}, right{first_saved, false};
-};
-
-struct GradKeys {
-  static constexpr std::string_view axes[] = {"query key", "key d_k", "query d_k"};
-  static constexpr Factor left{grad_output, true}, right{first_saved, false};
-};
-
-constinit const Operation score_grad_queries = product_gradient<GradQueries>({
+constinit const Operation score_grad_queries = product_gradient<GradFirst<ScoreAxes>>({
     .title = "Back to the queries",
     .says = "A query met every key. So its gradient is all keys added up, each as often as the "
             "gradient of the score between the two says.",
     .notice = "A query whose scores have no gradient learns nothing.",
 });
 
-constinit const Operation score_grad_keys = product_gradient<GradKeys>({
+constinit const Operation score_grad_keys = product_gradient<GradSecond<ScoreAxes>>({
     .title = "Back to the keys",
     .says = "A key met every query. So its gradient is all queries added up, each as often as the "
             "gradient of the score between the two says: the gradients of the scores are turned "
             "over.",
     .notice = "A key that is hidden from every query gets 0.",
 });
-
-BackwardRule score_backward(const OperandRef& use) {
-  if (use.operand == 0) return {&score_grad_queries, {1}};
-  return {&score_grad_keys, {0}};
-}
 
 }  // namespace
 
@@ -204,9 +179,8 @@ constinit const Operation score_operation = operation_of<Score>({
     .notice = "Which key does each query match best?",
     .operands = R"(["Q", "K"])",
     .min_operands = 2,
-    .max_operands = 2,
     .mistakes = score_mistakes,
-    .backward = score_backward,
+    .backward = backward_by<GradientBy{&score_grad_queries, 1}, GradientBy{&score_grad_keys, 0}>,
 });
 
 }  // namespace qkv::inline ops

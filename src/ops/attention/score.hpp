@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "ops/operation.hpp"
@@ -11,9 +10,7 @@ namespace qkv::inline ops {
 /// Mistakes between the scores and the weights. The chain is the step, the step that made its first
 /// operand, and so on, back to the scores.
 
-/// Returns the step's result without the nearest `skipped` operation of the chain; empty if none.
-std::vector<Tensor> without(const StepView& step, const Operation& skipped);
-/// The same without the scale, and without the mask.
+/// Return the step's result without the nearest scale, or mask, of the chain; empty if none.
 std::vector<Tensor> unscaled(const StepView& step);
 std::vector<Tensor> unmasked(const StepView& step);
 
@@ -26,9 +23,8 @@ using BoolMatrix = xt::xtensor<bool, 2>;
 /// Returns the keys that each query sees: up to its own, and `ahead` more (if negative, fewer).
 BoolMatrix causal_pattern(const MatrixView& scores, int ahead = 0);
 
-/// Returns the scores with a causal mask; the first query is that of key `first`.
-Tensor causally_masked(const Tensor& scores, std::size_t first);
-/// The same with the queries as the first tokens and, if fewer than the keys, as the last ones.
+/// Returns the scores with a causal mask: with the queries as the first tokens and, if fewer than
+/// the keys, as the last ones.
 std::vector<Tensor> causally_masked_either_way(const Tensor& scores);
 /// Returns the step's result with a causal mask that the lesson does not have.
 std::vector<Tensor> needless_causal_mask(const StepView& step);

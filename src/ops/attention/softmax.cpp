@@ -37,8 +37,6 @@ Matrix shares_left(const MatrixView& scores, const MatrixView& weights, double s
   return left;
 }
 
-Tensor right_weights(const StepView& step) { return softmax_operation.compute(call_of(step)); }
-
 // The weight that each line gives to its sink.
 Matrix given_away(const MatrixView& weights, Along along) {
   const Matrix total = sums(weights, along);
@@ -83,6 +81,25 @@ void check_sinks(const Call& call) {
                            operand_text(call, 1), heads, operand_text(call, 0)));
 }
 
+std::vector<Tensor> sinks_in_values(const StepView& step) {
+  const StepView* weights = upstream(step.inputs[0], softmax_operation);
+  if (!weights || weights->inputs.size() < 2 || is_columnwise(call_of(*weights))) return {};
+  const std::size_t keys = step.operand().columns();
+  std::vector<Tensor> results;
+  for (const std::size_t key : {std::size_t{0}, keys - 1}) {
+    const Tensor more = by_matrix(step.operand(), [&](const MatrixView& w) -> Matrix {
+      Matrix given = w;
+      xt::view(given, xt::all(), xt::range(key, key + 1)) += given_away(w, Along::rows);
+      return given;
+    });
+    results.push_back(with_operand(step, 0, more));
+  }
+  return results;
+}
+
+namespace {
+
+// The weights with sinks, given those without.
 Tensor with_sinks(const Call& call, Tensor weights) {
   for (std::size_t m = 0; !weights.values.empty() && m < weights.matrices(); ++m) {
     const Matrix alone = weights.matrix(m);
@@ -106,15 +123,13 @@ std::vector<Tensor> sinks_scaled(const StepView& step) {
   if (step.inputs.size() < 2 || d_k == 0) return {};
   const Tensor scaled =
       with_numbers(step.operand(1), step.operand(1).array() / std::sqrt(static_cast<double>(d_k)));
-  Call call = call_of(step);
-  call.inputs[1] = &scaled;
-  return {softmax_operation.compute(call)};
+  return {with_operand(step, 1, scaled)};
 }
 
 // The sink's weight as the last column, as the first, or as the first with the last one cut off.
 std::vector<Tensor> sinks_kept(const StepView& step) {
   if (step.inputs.size() < 2 || is_columnwise(call_of(step))) return {};
-  const Tensor weights = right_weights(step);
+  const Tensor weights = softmax_operation.compute(call_of(step));
   const Tensor before = with_column(weights, At::front);
   Tensor moved = by_matrix(weights, [](const MatrixView& w) -> Matrix { return w; });
   for (std::size_t m = 0; !moved.values.empty() && m < moved.matrices(); ++m) {
@@ -123,26 +138,6 @@ std::vector<Tensor> sinks_kept(const StepView& step) {
   }
   return {with_column(weights, At::back), before, std::move(moved)};
 }
-
-std::vector<Tensor> sinks_in_values(const StepView& step) {
-  const StepView* weights = upstream(step.inputs[0], softmax_operation);
-  if (!weights || weights->inputs.size() < 2 || is_columnwise(call_of(*weights))) return {};
-  const std::size_t keys = step.operand().columns();
-  std::vector<Tensor> results;
-  for (const std::size_t key : {std::size_t{0}, keys - 1}) {
-    const Tensor more = by_matrix(step.operand(), [&](const MatrixView& w) -> Matrix {
-      Matrix given = w;
-      xt::view(given, xt::all(), xt::range(key, key + 1)) += given_away(w, Along::rows);
-      return given;
-    });
-    Call call = call_of(step);
-    call.inputs[0] = &more;
-    results.push_back(step.operation->compute(call));
-  }
-  return results;
-}
-
-namespace {
 
 // A number that joins the sum of each line of a head and gets no weight of its own.
 template <class N>
@@ -346,12 +341,7 @@ std::vector<Tensor> over_heads(const StepView& step) {
 std::vector<Tensor> masked(const StepView& step) {
   if (upstream(&step, mask_operation)) return {};
   std::vector<Tensor> results = causally_masked_either_way(step.operand());
-  for (Tensor& result : results) {
-    const Tensor hidden = std::move(result);
-    Call call = call_of(step);
-    call.inputs[0] = &hidden;
-    result = Softmax::compute(call);
-  }
+  for (Tensor& result : results) result = with_operand(step, 0, result);
   return results;
 }
 
@@ -402,7 +392,6 @@ constinit const Operation softmax_operation = operation_of<Softmax>({
             "the weights of a query add up to 1. Larger scores get more than their share.",
     .notice = "Which weight is the largest for each query, and by how much?",
     .operands = R"(["scores"] or ["scores", "sinks"])",
-    .min_operands = 1,
     .max_operands = 2,
     .options = line_options,
     .makes_weights = true,

@@ -21,14 +21,6 @@ double sink_of(const Call& call, std::size_t matrix);
 /// Rescales the `weights` of a line of scores from those without the sink to those with it.
 void share_with_sink(std::span<const double> scores, std::span<double> weights, double sink);
 
-/// Returns weights with sinks, given those without.
-Tensor with_sinks(const Call& call, Tensor weights);
-
-/// Mistakes with sinks.
-std::vector<Tensor> sinks_skipped(const StepView& step);
-std::vector<Tensor> sinks_scaled(const StepView& step);
-std::vector<Tensor> sinks_kept(const StepView& step);
-
 /// A mistake of the weighted sum: the sink's weight is given to a value.
 std::vector<Tensor> sinks_in_values(const StepView& step);
 

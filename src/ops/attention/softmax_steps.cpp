@@ -151,8 +151,6 @@ constinit const Operation shift_gradient = gradient_of<Gradient<ShiftBackward>>(
     .notice = "Where a softmax followed, the row's gradients sum to 0, and nothing changes here.",
 });
 
-BackwardRule shift_backward(const OperandRef&) { return {&shift_gradient}; }
-
 }  // namespace
 
 constinit const Operation shift_operation = operation_of<Shift>({
@@ -165,7 +163,7 @@ constinit const Operation shift_operation = operation_of<Shift>({
     .operands = R"(["scores"])",
     .options = line_options,
     .mistakes = shift_mistakes,
-    .backward = shift_backward,
+    .backward = backward_by<GradientBy{&shift_gradient}>,
 });
 
 namespace {
@@ -185,57 +183,42 @@ struct Exp {
     };
     return InPlaceKernel{frame_of(call, form(call)), work, true};
   }
-
-  static Tensor compute(const Call& call) {
-    return with_numbers(frame_of(call, form(call)), xt::exp(call.inputs[0]->array()));
-  }
 };
 
-std::vector<Tensor> base_2(const StepView& step) {
-  return {with_numbers(step.operand(), xt::exp2(step.operand().array()))};
-}
-
-std::vector<Tensor> base_10(const StepView& step) {
-  return {with_numbers(step.operand(), xt::pow(10.0, step.operand().array()))};
-}
-
-std::vector<Tensor> no_exp(const StepView& step) { return {by_matrix(step.operand(), finite)}; }
-
+Matrix base_2(const Matrix& x) { return xt::exp2(x); }
+Matrix base_10(const Matrix& x) { return xt::pow(10.0, x); }
 // Hidden cells stay hidden.
-std::vector<Tensor> negative(const StepView& step) {
-  const auto x = step.operand().array();
-  return {with_numbers(step.operand(), xt::where(xt::isinf(x), 0.0, xt::exp(-x)))};
+Matrix negative(const Matrix& x) { return xt::where(xt::isinf(x), 0.0, xt::exp(-x)); }
+
+template <Matrix (*formula)(const Matrix& exponents)>
+std::vector<Tensor> powers_by(const StepView& step) {
+  return {by_matrix(step.operand(), formula)};
 }
 
 constexpr Mistake exp_mistakes[] = {
-    {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.", base_2},
-    {"softmax.base-2", "10 was raised to the numbers instead of e.", "e ≈ 2.718.", base_10},
+    {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.",
+     powers_by<base_2>},
+    {"softmax.base-2", "10 was raised to the numbers instead of e.", "e ≈ 2.718.",
+     powers_by<base_10>},
     {"softmax.negative", "The sign was turned: e^(−x).", "A larger number gets a larger power.",
-     negative},
+     powers_by<negative>},
     {"softmax.no-exp", "The numbers were left as they were, without e^x.",
-     "e to the power of each number.", no_exp},
+     "e to the power of each number.", powers_by<finite>},
     {"softmax.unscaled", "The scores went in before they were scaled.", "Scaling comes before e^x.",
      unscaled},
     {"softmax.unmasked", "The mask was ignored.", "e to the power of -inf is 0.", unmasked},
 };
 
 // The derivative of e^x is e^x, the step's result.
-struct ExpBackward {
-  static Form form(const Call&) { return {{"row column"}, "row column", "{0} ∘ {2}"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column) * c(first_saved)(c.row, c.column);
-  }
-};
+using ExpBackward =
+    CellGradient<"{0} ∘ {2}", first_saved,
+                 [](const auto& change, const auto& power) { return change * power; }>;
 
 constinit const Operation exp_gradient = gradient_of<Gradient<ExpBackward>>({
     .title = "Back through e^x",
     .says = "e^x climbs as steeply as it is high: the gradient is multiplied by e^x itself.",
     .notice = "What became 0 sends nothing back.",
 });
-
-BackwardRule exp_backward(const OperandRef&) { return {&exp_gradient, {BackwardRule::result}}; }
 
 }  // namespace
 
@@ -249,7 +232,7 @@ constinit const Operation exp_operation = operation_of<Exp>({
     .operands = R"(["shifted"])",
     .least = 0,
     .mistakes = exp_mistakes,
-    .backward = exp_backward,
+    .backward = backward_by<GradientBy{&exp_gradient, BackwardRule::result}>,
 });
 
 namespace {
@@ -365,11 +348,6 @@ std::vector<Tensor> shares_of(const StepView& step) {
   return {
       by_matrix(raised->operand(), [&](const MatrixView& x) { return shares(formula(x), along); })};
 }
-
-Matrix base_2(const Matrix& x) { return xt::exp2(x); }
-Matrix base_10(const Matrix& x) { return xt::pow(10.0, x); }
-// Hidden cells stay hidden.
-Matrix negative(const Matrix& x) { return xt::where(xt::isinf(x), 0.0, xt::exp(-x)); }
 
 // Each cell is divided by the sum of that cell in all heads.
 std::vector<Tensor> over_heads(const StepView& step) {

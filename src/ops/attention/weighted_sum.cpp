@@ -7,19 +7,7 @@
 namespace qkv::inline ops {
 namespace {
 
-struct WeightedSum : ProductMaths<RightSide::as_is> {
-  static Form form(const Call&) {
-    return {.operands = {"query key", "key d_v"},
-            .output = "query d_v",
-            .formula = "{0} · {1}",
-            .formula_by_columns = "{1} · {0}",
-            .shares_heads = true};
-  }
-
-  static Tensor compute(const Call& call) {
-    return product(call, form(call), RightSide::as_is);  // [query key]·[key d_v] → [query d_v]
-  }
-};
+using WeightedSum = ProductMaths<WeightsTimesValues>;  // [query key]·[key d_v] → [query d_v]
 
 std::vector<Tensor> with_operands(const StepView& step, const Tensor& a, const Tensor& v) {
   if (a.columns() != v.rows()) return {};
@@ -63,9 +51,7 @@ std::vector<Tensor> rotated_values(const StepView& step) {
   const StepView* scores = upstream(step.inputs[0], score_operation);
   const StepView* keys = scores ? upstream(scores->inputs[1], rope_operation) : nullptr;
   if (!keys) return {};
-  Call call = call_of(*keys);
-  call.inputs[0] = &step.operand(1);
-  return with_operands(step, step.operand(), rope_operation.compute(call));
+  return with_operands(step, step.operand(), with_operand(*keys, 0, step.operand(1)));
 }
 
 constexpr Mistake weighted_sum_mistakes[] = {
@@ -87,35 +73,23 @@ constexpr Mistake weighted_sum_mistakes[] = {
     other_heads,
 };
 
-// C = A·V: dA = dC·Vᵀ, dV = Aᵀ·dC.
-struct GradWeights {
-  static constexpr std::string_view axes[] = {"query d_v", "query key", "key d_v"};
-  static constexpr Factor left{grad_output, false}, right{first_saved, true};
-};
-
-struct GradValues {
-  static constexpr std::string_view axes[] = {"query d_v", "key d_v", "query key"};
-  static constexpr Factor left{first_saved, true}, right{grad_output, false};
-};
-
-constinit const Operation weighted_sum_grad_weights = product_gradient<GradWeights>({
-    .title = "Back to the weights",
-    .says = "How much the loss would change if a query took more of a value: the gradient of its "
+constinit const Operation weighted_sum_grad_weights =
+    product_gradient<GradFirst<WeightsTimesValues>>({
+        .title = "Back to the weights",
+        .says =
+            "How much the loss would change if a query took more of a value: the gradient of its "
             "context times that value, feature by feature, added up.",
-    .notice = "Which key should each query have taken less of?",
-});
+        .notice = "Which key should each query have taken less of?",
+    });
 
-constinit const Operation weighted_sum_grad_values = product_gradient<GradValues>({
-    .title = "Back to the values",
-    .says = "A value went to every query, as often as its weight said. The gradients come back by "
+constinit const Operation weighted_sum_grad_values =
+    product_gradient<GradSecond<WeightsTimesValues>>({
+        .title = "Back to the values",
+        .says =
+            "A value went to every query, as often as its weight said. The gradients come back by "
             "the same weights and are added up.",
-    .notice = "A value that no query looked at gets 0.",
-});
-
-BackwardRule weighted_sum_backward(const OperandRef& use) {
-  if (use.operand == 0) return {&weighted_sum_grad_weights, {1}};
-  return {&weighted_sum_grad_values, {0}};
-}
+        .notice = "A value that no query looked at gets 0.",
+    });
 
 }  // namespace
 
@@ -127,9 +101,9 @@ constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
     .notice = "Each number lies between the smallest and the largest of that feature's values.",
     .operands = R"(["A", "V"])",
     .min_operands = 2,
-    .max_operands = 2,
     .mistakes = weighted_sum_mistakes,
-    .backward = weighted_sum_backward,
+    .backward = backward_by<GradientBy{&weighted_sum_grad_weights, 1},
+                            GradientBy{&weighted_sum_grad_values, 0}>,
 });
 
 }  // namespace qkv::inline ops

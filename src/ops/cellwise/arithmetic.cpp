@@ -50,10 +50,6 @@ constinit const Operation subtract_grad_second = gradient_of<Gradient<NegativeBa
     .mistakes = cellwise_backward_mistakes<NegativeBackward>,
 });
 
-BackwardRule subtract_backward(const OperandRef& use) {
-  return {use.operand == 0 ? &subtract_grad_first : &subtract_grad_second};
-}
-
 }  // namespace
 
 constinit const Operation subtract_operation = operation_of<Subtract>({
@@ -64,8 +60,7 @@ constinit const Operation subtract_operation = operation_of<Subtract>({
     .notice = "Where the two are equal, 0 is left.",
     .operands = R"(["A", "B"])",
     .min_operands = 2,
-    .max_operands = 2,
-    .backward = subtract_backward,
+    .backward = backward_by<GradientBy{&subtract_grad_first}, GradientBy{&subtract_grad_second}>,
 });
 
 namespace {
@@ -129,11 +124,6 @@ constinit const Operation divide_grad_divisor = gradient_of<Gradient<GradDivisor
     .mistakes = cellwise_backward_mistakes<GradDivisor>,
 });
 
-BackwardRule divide_backward(const OperandRef& use) {
-  if (use.operand == 0) return {&divide_grad_numerator, {1}};
-  return {&divide_grad_divisor, {BackwardRule::result}};
-}
-
 }  // namespace
 
 constinit const Operation divide_operation = operation_of<Divide>({
@@ -144,9 +134,9 @@ constinit const Operation divide_operation = operation_of<Divide>({
     .notice = "Divided by less than 1, a number grows.",
     .operands = R"(["A", "B"])",
     .min_operands = 2,
-    .max_operands = 2,
     .undefined = "a number was divided by 0; look for zeros in the second operand",
-    .backward = divide_backward,
+    .backward = backward_by<GradientBy{&divide_grad_numerator, 1},
+                            GradientBy{&divide_grad_divisor, BackwardRule::result}>,
 });
 
 namespace {
@@ -186,10 +176,6 @@ constinit const Operation maximum_gradient = gradient_of<Gradient<MaximumBackwar
     .mistakes = cellwise_backward_mistakes<MaximumBackward>,
 });
 
-BackwardRule maximum_backward(const OperandRef& use) {
-  return {&maximum_gradient, {1 - use.operand}};
-}
-
 }  // namespace
 
 constinit const Operation maximum_operation = operation_of<Maximum>({
@@ -200,8 +186,7 @@ constinit const Operation maximum_operation = operation_of<Maximum>({
     .notice = "No cell is below either of its two.",
     .operands = R"(["A", "B"])",
     .min_operands = 2,
-    .max_operands = 2,
-    .backward = maximum_backward,
+    .backward = backward_by<GradientBy{&maximum_gradient, 1}, GradientBy{&maximum_gradient, 0}>,
 });
 
 namespace {
@@ -270,10 +255,6 @@ constinit const Operation step_grad_gradient = gradient_of<Gradient<ByRate>>({
     .notice = "The sign is turned.",
 });
 
-BackwardRule gradient_step_backward(const OperandRef& use) {
-  return {use.operand == 0 ? &step_grad_weight : &step_grad_gradient};
-}
-
 }  // namespace
 
 constinit const Operation gradient_step_operation = operation_of<GradientStep>({
@@ -284,10 +265,9 @@ constinit const Operation gradient_step_operation = operation_of<GradientStep>({
     .notice = "Where the gradient is 0, nothing moves.",
     .operands = R"(["W", "d_W"])",
     .min_operands = 2,
-    .max_operands = 2,
     .options = gradient_step_options,
     .mistakes = gradient_step_mistakes,
-    .backward = gradient_step_backward,
+    .backward = backward_by<GradientBy{&step_grad_weight}, GradientBy{&step_grad_gradient}>,
 });
 
 namespace {
@@ -321,9 +301,7 @@ std::vector<Tensor> wrong_operand(const StepView& step) {
     if (other.operation && is_gradient(*other.operation)) continue;
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       if (other.tensor->shape() != step.operand(k).shape() || step.operand(k).rows() < 2) continue;
-      Call call = call_of(step);
-      call.inputs[k] = other.tensor;
-      results.push_back(Add::compute(call));
+      results.push_back(with_operand(step, k, *other.tensor));
     }
   }
   return results;
@@ -345,8 +323,6 @@ constinit const Operation add_gradient = gradient_of<Gradient<IdentityBackward>>
     .mistakes = cellwise_backward_mistakes<IdentityBackward>,
 });
 
-BackwardRule add_backward(const OperandRef&) { return {&add_gradient}; }
-
 }  // namespace
 
 constinit const Operation add_operation = operation_of<Add>({
@@ -357,9 +333,8 @@ constinit const Operation add_operation = operation_of<Add>({
     .notice = "Every number comes from just two others.",
     .operands = R"(["A", "B"])",
     .min_operands = 2,
-    .max_operands = 2,
     .mistakes = add_mistakes,
-    .backward = add_backward,
+    .backward = backward_by<GradientBy{&add_gradient}>,
 });
 
 }  // namespace qkv::inline ops

@@ -22,14 +22,7 @@ Expression positive_part(const Expression& x) {
   return Expression::of(Expression::Kind::maximum, {0.0, x});
 }
 
-struct Relu {
-  static Form form(const Call&) { return {{"row column"}, "row column", "max(0, {0})"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return positive_part(c(0)(c.row, c.column));
-  }
-};
+using Relu = CellFunction<"max(0, {0})", [](const auto& x) { return positive_part(x); }>;
 
 // dX = dY where X > 0, else 0.
 struct ReluBackward {
@@ -89,8 +82,6 @@ constinit const Operation relu_gradient = gradient_of<Gradient<ReluBackward>>({
     .notice = "A neuron that is off for every token learns nothing.",
 });
 
-BackwardRule relu_backward(const OperandRef&) { return {&relu_gradient}; }
-
 }  // namespace
 
 constinit const Operation relu_operation = operation_of<Relu>({
@@ -100,7 +91,7 @@ constinit const Operation relu_operation = operation_of<Relu>({
     .notice = "How many numbers are left?",
     .operands = R"(["H"])",
     .mistakes = activation_mistakes,
-    .backward = relu_backward,
+    .backward = backward_by<GradientBy{&relu_gradient}>,
 });
 
 namespace {
@@ -263,8 +254,6 @@ constinit const Operation gelu_gradient = gradient_of<Gradient<GeluBackward>>({
     .mistakes = gelu_backward_mistakes,
 });
 
-BackwardRule gelu_backward(const OperandRef&) { return {&gelu_gradient}; }
-
 }  // namespace
 
 constinit const Operation gelu_operation = operation_of<Gelu>({
@@ -276,7 +265,7 @@ constinit const Operation gelu_operation = operation_of<Gelu>({
     .operands = R"(["H"])",
     .options = gelu_options,
     .mistakes = activation_mistakes,
-    .backward = gelu_backward,
+    .backward = backward_by<GradientBy{&gelu_gradient}>,
 });
 
 namespace {
@@ -292,42 +281,13 @@ Interval root(Interval x) { return x.high >= 0 ? sqrt(x) : everything; }
 Expression root(const Expression& x) { return sqrt(x); }
 Decimal root(Decimal x) { return sqrt(x); }
 
-struct Log {
-  static Form form(const Call&) { return {{"row column"}, "row column", "ln {0}"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return logarithm(c(0)(c.row, c.column));
-  }
-};
-
-struct Sqrt {
-  static Form form(const Call&) { return {{"row column"}, "row column", "√{0}"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return root(c(0)(c.row, c.column));
-  }
-};
-
-struct Sigmoid {
-  static Form form(const Call&) { return {{"row column"}, "row column", "1 / (1 + e^(−{0}))"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return sigmoid(c(0)(c.row, c.column));
-  }
-};
-
-struct Tanh {
-  static Form form(const Call&) { return {{"row column"}, "row column", "tanh {0}"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    using std::tanh;
-    return tanh(c(0)(c.row, c.column));
-  }
-};
+using Log = CellFunction<"ln {0}", [](const auto& x) { return logarithm(x); }>;
+using Sqrt = CellFunction<"√{0}", [](const auto& x) { return root(x); }>;
+using Sigmoid = CellFunction<"1 / (1 + e^(−{0}))", [](const auto& x) { return sigmoid(x); }>;
+using Tanh = CellFunction<"tanh {0}", [](const auto& x) {
+  using std::tanh;
+  return tanh(x);
+}>;
 
 double squared(double x) { return x * x; }
 Interval squared(Interval x) { return square(x); }
@@ -345,41 +305,20 @@ Interval share_slope(Interval y) {
   return ends;
 }
 
-struct LogBackward {
-  static Form form(const Call&) { return {{"row column"}, "row column", "{0} / {1}"}; }
+using LogBackward =
+    CellGradient<"{0} / {1}", self, [](const auto& change, const auto& x) { return change / x; }>;
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column) / c(self)(c.row, c.column);
-  }
-};
+using SqrtBackward =
+    CellGradient<"{0} / (2 · {2})", first_saved,
+                 [](const auto& change, const auto& root) { return change / (2.0 * root); }>;
 
-struct SqrtBackward {
-  static Form form(const Call&) { return {{"row column"}, "row column", "{0} / (2 · {2})"}; }
+using SigmoidBackward =
+    CellGradient<"{0} ∘ {2} ∘ (1 − {2})", first_saved,
+                 [](const auto& change, const auto& y) { return change * share_slope(y); }>;
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column) / (N(2.0) * c(first_saved)(c.row, c.column));
-  }
-};
-
-struct SigmoidBackward {
-  static Form form(const Call&) { return {{"row column"}, "row column", "{0} ∘ {2} ∘ (1 − {2})"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column) * share_slope(c(first_saved)(c.row, c.column));
-  }
-};
-
-struct TanhBackward {
-  static Form form(const Call&) { return {{"row column"}, "row column", "{0} ∘ (1 − {2} ∘ {2})"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column) * (N(1.0) - squared(c(first_saved)(c.row, c.column)));
-  }
-};
+using TanhBackward =
+    CellGradient<"{0} ∘ (1 − {2} ∘ {2})", first_saved,
+                 [](const auto& change, const auto& y) { return change * (1.0 - squared(y)); }>;
 
 constinit const Operation log_gradient = gradient_of<Gradient<LogBackward>>({
     .title = "Back through the logarithm",
@@ -408,14 +347,6 @@ constinit const Operation tanh_gradient = gradient_of<Gradient<TanhBackward>>({
             "multiplied by 1 less the square of tanh.",
     .notice = "No number is further from 0 than what arrived.",
 });
-
-BackwardRule log_backward(const OperandRef&) { return {&log_gradient}; }
-BackwardRule sqrt_backward(const OperandRef&) { return {&sqrt_gradient, {BackwardRule::result}}; }
-BackwardRule sigmoid_backward(const OperandRef&) {
-  return {&sigmoid_gradient, {BackwardRule::result}};
-}
-BackwardRule tanh_backward(const OperandRef&) { return {&tanh_gradient, {BackwardRule::result}}; }
-
 }  // namespace
 
 constinit const Operation log_operation = operation_of<Log>({
@@ -426,7 +357,7 @@ constinit const Operation log_operation = operation_of<Log>({
     .notice = "Ten times as large is 2.3026 more.",
     .operands = R"(["A"])",
     .undefined = "only numbers above 0 have a logarithm",
-    .backward = log_backward,
+    .backward = backward_by<GradientBy{&log_gradient}>,
 });
 
 constinit const Operation sqrt_operation = operation_of<Sqrt>({
@@ -437,7 +368,7 @@ constinit const Operation sqrt_operation = operation_of<Sqrt>({
     .notice = "Four times as large is twice as large here.",
     .operands = R"(["A"])",
     .undefined = "only numbers from 0 up have a square root",
-    .backward = sqrt_backward,
+    .backward = backward_by<GradientBy{&sqrt_gradient, BackwardRule::result}>,
 });
 
 constinit const Operation sigmoid_operation = operation_of<Sigmoid>({
@@ -447,7 +378,7 @@ constinit const Operation sigmoid_operation = operation_of<Sigmoid>({
             "is in the middle.",
     .notice = "A number and its negative make 1 together.",
     .operands = R"(["A"])",
-    .backward = sigmoid_backward,
+    .backward = backward_by<GradientBy{&sigmoid_gradient, BackwardRule::result}>,
 });
 
 constinit const Operation tanh_operation = operation_of<Tanh>({
@@ -457,7 +388,7 @@ constinit const Operation tanh_operation = operation_of<Tanh>({
             "to 1 or -1.",
     .notice = "The sign stays.",
     .operands = R"(["A"])",
-    .backward = tanh_backward,
+    .backward = backward_by<GradientBy{&tanh_gradient, BackwardRule::result}>,
 });
 
 }  // namespace qkv::inline ops

@@ -120,11 +120,6 @@ constinit const Operation embed_gradient = gradient_of<EmbedBackward>({
     .notice = "The rows of words that are not in the text get 0.",
 });
 
-BackwardRule embed_backward(const OperandRef& use) {
-  if (use.operand == 0) return {};  // ids have no gradient
-  return {&embed_gradient, {0}};
-}
-
 }  // namespace
 
 constinit const Operation embed_operation = operation_of<Embed>({
@@ -136,9 +131,8 @@ constinit const Operation embed_operation = operation_of<Embed>({
     .notice = "The same token always fetches the same numbers, wherever it stands.",
     .operands = R"(["token_ids", "table"])",
     .min_operands = 2,
-    .max_operands = 2,
     .takes_ids = true,
-    .backward = embed_backward,
+    .backward = backward_by<GradientBy{}, GradientBy{&embed_gradient, 0}>,
 });
 
 namespace {
@@ -273,6 +267,11 @@ std::vector<Tensor> with_sinusoid(const StepView& step, Change change) {
   return {by_matrix(right, [&](const MatrixView& m) { return waves(m.shape(0), wave); })};
 }
 
+template <auto change>
+std::vector<Tensor> with_sinusoid_by(const StepView& step) {
+  return with_sinusoid(step, change);
+}
+
 std::vector<Tensor> from_one(const StepView& step) {
   const Call call = call_of(step);
   if (!is_learned(call)) return with_sinusoid(step, [](Sinusoid& wave) { wave.first = 1; });
@@ -280,10 +279,6 @@ std::vector<Tensor> from_one(const StepView& step) {
   const Tensor right = Positions::compute(call);
   if (table.rows() < right.rows() + 1) return {};
   return {by_matrix(right, [&](const MatrixView& m) { return rows_of(table, 1, m.shape(0)); })};
-}
-
-std::vector<Tensor> sin_cos_swapped(const StepView& step) {
-  return with_sinusoid(step, [](Sinusoid& wave) { wave.is_cosine = !wave.is_cosine; });
 }
 
 // i, j, 2j or 4i instead of 2i, where j is the column and i the pair of columns.
@@ -315,7 +310,8 @@ constexpr Mistake positions_mistakes[] = {
     {"positions.from-one", "The positions were counted from 1.", "The first position is 0.",
      from_one},
     {"positions.sin-cos-swapped", "Sine and cosine have changed places.",
-     "Columns 1, 3, 5, … are sines.", sin_cos_swapped},
+     "Columns 1, 3, 5, … are sines.",
+     with_sinusoid_by<[](Sinusoid& wave) { wave.is_cosine = !wave.is_cosine; }>},
     {"positions.exponent", "The exponent is not 2i/d.",
      "Two columns share an exponent: 0/d, 0/d, 2/d, 2/d, 4/d, …", exponent},
     {"positions.halves", "All sines stand first, then all cosines.",
@@ -350,11 +346,6 @@ constinit const Operation positions_gradient = gradient_of<PositionsBackward>({
     .notice = "Rows beyond the text's length get 0.",
 });
 
-BackwardRule positions_backward(const OperandRef& use) {
-  if (use.operand == 0) return {};  // only the number of rows was used
-  return {&positions_gradient};
-}
-
 }  // namespace
 
 constinit const Operation positions_operation = operation_of<Positions>({
@@ -364,12 +355,11 @@ constinit const Operation positions_operation = operation_of<Positions>({
             "be added to the token that stands there.",
     .notice = "Positions that have the same numbers can't be told apart.",
     .operands = R"(["E"] or ["E", "table"])",
-    .min_operands = 1,
     .max_operands = 2,
     .options = positions_options,
     .shape_only = true,
     .mistakes = positions_mistakes,
-    .backward = positions_backward,
+    .backward = backward_by<GradientBy{}, GradientBy{&positions_gradient}>,
 });
 
 }  // namespace qkv::inline ops

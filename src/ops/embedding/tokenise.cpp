@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 
 #include "ops/backward_rule.hpp"

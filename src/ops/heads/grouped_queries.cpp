@@ -12,6 +12,53 @@
 namespace qkv::inline ops {
 namespace {
 
+// `heads` heads, each of them head `taken(head)` of the tensor.
+Tensor with_repeated_heads(const Tensor& tensor, std::size_t heads,
+                           const std::function<std::size_t(std::size_t)>& taken) {
+  const std::size_t few = head_count(tensor);
+  std::vector<Axis> axes = tensor.axes;
+  axes[axes.size() - 3].size = heads;
+  Tensor result = uninitialised(std::move(axes));
+  for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
+    std::ranges::copy(tensor.cells(m / heads * few + taken(m % heads)),
+                      result.mutable_cells(m).begin());
+  }
+  return result;
+}
+
+// The tensor with each row repeated `times` times in succession.
+Tensor with_tokens_repeated(const Tensor& tensor, std::size_t times) {
+  std::vector<Axis> axes = as_matrix(tensor).axes;
+  Axis& tokens = axes[axes.size() - 2];
+  tokens = {.name = tokens.name, .size = tokens.size * times};
+  Tensor result = uninitialised(std::move(axes));
+  for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
+    const MatrixView rows = tensor.matrix(m);
+    MutableMatrixView longer = result.mutable_matrix(m);
+    for (std::size_t i = 0; i < result.rows(); ++i) {
+      xt::view(longer, i, xt::all()) = xt::view(rows, i / times, xt::all());
+    }
+  }
+  return result;
+}
+
+// Wrong ways to make `heads` heads of fewer: 1, 2, 1, 2, then 1, 1, 1, 1, then the tokens repeated.
+using HeadSharing = Tensor (*)(const Tensor& shared, std::size_t heads);
+
+Tensor tile_heads(const Tensor& shared, std::size_t heads) {
+  const std::size_t few = head_count(shared);
+  return with_repeated_heads(shared, heads, [&](std::size_t head) { return head % few; });
+}
+
+Tensor first_head_repeated(const Tensor& shared, std::size_t heads) {
+  return with_repeated_heads(shared, heads, [](std::size_t) { return std::size_t{0}; });
+}
+
+Tensor reshaped_tokens(const Tensor& shared, std::size_t heads) {
+  const Tensor longer = with_tokens_repeated(shared, heads / head_count(shared));
+  return reshape_only(longer, tile_heads(shared, heads));
+}
+
 constexpr OptionRule repeat_options[] = {
     {.name = "times",
      .help = "how many query heads share a head: each is repeated so many times in a row",
@@ -50,7 +97,7 @@ struct RepeatKv {
 };
 
 // The step's result with other heads in place of the right ones.
-std::vector<Tensor> taken_by(const StepView& step, const HeadSharing& dealing) {
+std::vector<Tensor> taken_by(const StepView& step, HeadSharing dealing) {
   const Tensor& k = step.operand();
   const std::size_t heads = head_count(k);
   const std::size_t times = times_of(call_of(step));
@@ -124,8 +171,6 @@ constinit const Operation repeat_gradient = gradient_of<RepeatBackward>({
     .mistakes = repeat_backward_mistakes,
 });
 
-BackwardRule repeat_kv_backward(const OperandRef&) { return {&repeat_gradient}; }
-
 }  // namespace
 
 constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
@@ -137,7 +182,7 @@ constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
     .operands = R"(["K"])",
     .options = repeat_options,
     .mistakes = repeat_mistakes,
-    .backward = repeat_kv_backward,
+    .backward = backward_by<GradientBy{&repeat_gradient}>,
 });
 
 namespace {
@@ -148,59 +193,14 @@ std::vector<Tensor> with_sharing(const StepView& step, HeadSharing dealing) {
   const std::size_t heads = head_count(step.operand(0));
   const std::size_t few = head_count(shared);
   if (few < 2 || heads <= few || heads % few != 0) return {};
-  const Tensor dealt = dealing(shared, heads);
-  Call call = call_of(step);
-  call.inputs[1] = &dealt;
-  return {step.operation->compute(call)};
+  return {with_operand(step, 1, dealing(shared, heads))};
 }
 
 }  // namespace
 
-Tensor with_repeated_heads(const Tensor& tensor, std::size_t heads,
-                           const std::function<std::size_t(std::size_t head)>& taken) {
-  const std::size_t few = head_count(tensor);
-  std::vector<Axis> axes = tensor.axes;
-  axes[axes.size() - 3].size = heads;
-  Tensor result = uninitialised(std::move(axes));
-  for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
-    std::ranges::copy(tensor.cells(m / heads * few + taken(m % heads)),
-                      result.mutable_cells(m).begin());
-  }
-  return result;
-}
-
 Tensor repeat_interleaved(const Tensor& shared, std::size_t heads) {
   const std::size_t times = heads / head_count(shared);
   return with_repeated_heads(shared, heads, [&](std::size_t head) { return head / times; });
-}
-
-Tensor tile_heads(const Tensor& shared, std::size_t heads) {
-  const std::size_t few = head_count(shared);
-  return with_repeated_heads(shared, heads, [&](std::size_t head) { return head % few; });
-}
-
-Tensor first_head_repeated(const Tensor& shared, std::size_t heads) {
-  return with_repeated_heads(shared, heads, [](std::size_t) { return std::size_t{0}; });
-}
-
-Tensor reshaped_tokens(const Tensor& shared, std::size_t heads) {
-  const Tensor longer = with_tokens_repeated(shared, heads / head_count(shared));
-  return reshape_only(longer, tile_heads(shared, heads));
-}
-
-Tensor with_tokens_repeated(const Tensor& tensor, std::size_t times) {
-  std::vector<Axis> axes = as_matrix(tensor).axes;
-  Axis& tokens = axes[axes.size() - 2];
-  tokens = {.name = tokens.name, .size = tokens.size * times};
-  Tensor result = uninitialised(std::move(axes));
-  for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
-    const MatrixView rows = tensor.matrix(m);
-    MutableMatrixView longer = result.mutable_matrix(m);
-    for (std::size_t i = 0; i < result.rows(); ++i) {
-      xt::view(longer, i, xt::all()) = xt::view(rows, i / times, xt::all());
-    }
-  }
-  return result;
 }
 
 std::vector<Tensor> tiled_groups(const StepView& step) { return with_sharing(step, tile_heads); }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "ops/operation.hpp"
@@ -11,19 +10,8 @@ namespace qkv::inline ops {
 /// Grouped queries: several query heads share a head of keys or values. Query head k of h uses the
 /// head ⌈k / (h / heads)⌉.
 
-/// Returns `heads` heads, each of them head `taken(head)` of the tensor.
-Tensor with_repeated_heads(const Tensor& tensor, std::size_t heads,
-                           const std::function<std::size_t(std::size_t head)>& taken);
-
-/// Makes `heads` heads of fewer.
-using HeadSharing = Tensor (*)(const Tensor& shared, std::size_t heads);
-Tensor repeat_interleaved(const Tensor& shared, std::size_t heads);   ///< 1, 1, 2, 2: the right one
-Tensor tile_heads(const Tensor& shared, std::size_t heads);           ///< 1, 2, 1, 2
-Tensor first_head_repeated(const Tensor& shared, std::size_t heads);  ///< 1, 1, 1, 1
-Tensor reshaped_tokens(const Tensor& shared, std::size_t heads);      ///< tokens repeated instead
-
-/// Returns the tensor with each row repeated `times` times in succession.
-Tensor with_tokens_repeated(const Tensor& tensor, std::size_t times);
+/// Returns `heads` heads of fewer: 1, 1, 2, 2.
+Tensor repeat_interleaved(const Tensor& shared, std::size_t heads);
 
 /// Return the product with its shared heads assigned wrongly; empty if heads are not grouped.
 std::vector<Tensor> tiled_groups(const StepView& step);

@@ -74,8 +74,6 @@ constinit const Operation sum_heads_gradient = gradient_of<SumHeadsBackward>({
     .notice = "All heads get the same.",
 });
 
-BackwardRule sum_heads_backward(const OperandRef&) { return {&sum_heads_gradient}; }
-
 }  // namespace
 
 constinit const Operation sum_heads_operation = operation_of<SumHeads>({
@@ -85,7 +83,7 @@ constinit const Operation sum_heads_operation = operation_of<SumHeads>({
     .notice = "The same as joining the heads and multiplying with the whole of W_O.",
     .operands = R"(["changes"])",
     .mistakes = sum_heads_mistakes,
-    .backward = sum_heads_backward,
+    .backward = backward_by<GradientBy{&sum_heads_gradient}>,
 });
 
 namespace {
@@ -125,10 +123,6 @@ struct SwitchOff {
 
 // The head that is off has gradient 0.
 struct SwitchOffBackward : SwitchOff {
-  static Form form(const Call&) {
-    return {{"row column"}, "row column", "{0}, with 0 in the head that is off"};
-  }
-
   static Tensor compute(const Call& call) {
     require_grad_shape(call, call.inputs[self]->shape());
     return SwitchOff::compute(call);
@@ -141,8 +135,6 @@ constinit const Operation switch_off_gradient = gradient_of<SwitchOffBackward>({
     .notice = "The gradients of the other heads pass as they are.",
 });
 
-BackwardRule switch_off_backward(const OperandRef&) { return {&switch_off_gradient}; }
-
 }  // namespace
 
 constinit const Operation switch_off_operation = operation_of<SwitchOff>({
@@ -154,7 +146,7 @@ constinit const Operation switch_off_operation = operation_of<SwitchOff>({
     .notice = "Only one head has changed.",
     .operands = R"(["context"])",
     .options = switch_off_options,
-    .backward = switch_off_backward,
+    .backward = backward_by<GradientBy{&switch_off_gradient}>,
 });
 
 bool has_heads(const Tensor& tensor) {
@@ -194,18 +186,14 @@ Tensor by_heads(const Tensor& tensor, std::size_t heads, Matrix (*formula)(const
 std::vector<Tensor> with_other_heads(const StepView& step) {
   constexpr std::size_t many_numbers = std::size_t{1} << 18;  // then only the first one is tried
   std::vector<Tensor> results;
-  const Call right = call_of(step);
   const auto& known = step.operation->mistakes;
   const bool has_reversed = std::ranges::find(known, "heads.reversed", &Mistake::id) != known.end();
-  for (std::size_t k = 0; k < right.inputs.size(); ++k) {
-    const Tensor& operand = *right.inputs[k];
+  for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+    const Tensor& operand = step.operand(k);
     const std::size_t heads = head_count(operand);
     if (heads < 2 || heads > most_other_heads || operand.values.empty()) continue;
     const auto add = [&](const std::function<std::size_t(std::size_t)>& taken) {
-      const Tensor other = with_heads(operand, taken);
-      Call call = right;
-      call.inputs[k] = &other;
-      results.push_back(step.operation->compute(call));
+      results.push_back(with_operand(step, k, with_heads(operand, taken)));
     };
     const std::size_t tried = operand.values.size() > many_numbers ? 1 : heads;
     for (std::size_t head = 0; head < tried; ++head) add([head](std::size_t) { return head; });

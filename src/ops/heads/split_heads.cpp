@@ -248,7 +248,6 @@ constinit const Operation concat_heads_operation = operation_of<ConcatHeads>({
             "long row again.",
     .notice = "No number changes; the first columns are head 1's.",
     .operands = R"(["context"] or ["context_1", "context_2"])",
-    .min_operands = 1,
     .max_operands = 1024,
     .options = concat_options,
     .mistakes = concat_heads_mistakes,
@@ -405,8 +404,6 @@ constinit const Operation split_heads_gradient = gradient_of<SplitHeadsBackward>
     .notice = "No number changes; only where it stands.",
 });
 
-BackwardRule split_heads_backward(const OperandRef&) { return {&split_heads_gradient}; }
-
 }  // namespace
 
 constinit const Operation split_heads_operation = operation_of<SplitHeads>({
@@ -419,7 +416,7 @@ constinit const Operation split_heads_operation = operation_of<SplitHeads>({
     .operands = R"(["Q_all"])",
     .options = split_options,
     .mistakes = split_heads_mistakes,
-    .backward = split_heads_backward,
+    .backward = backward_by<GradientBy{&split_heads_gradient}>,
 });
 
 }  // namespace qkv::inline ops

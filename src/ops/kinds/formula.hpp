@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <string_view>
 
@@ -60,6 +59,48 @@ Tensor by_operands(const Call& call, const Form& form,
 /// `operations` is about how many additions or copies a cell costs.
 Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
                const std::function<void(const Operands& of, std::span<double> cells)>& fill);
+
+/// The step's first operand as its result: what the step does was skipped.
+std::vector<Tensor> first_operand(const StepView& step);
+
+/// Returns the step's result with another tensor as operand `k`.
+Tensor with_operand(const StepView& step, std::size_t k, const Tensor& other);
+
+/// Returns the axes of a result of the first operand's kind: it keeps the width behind its scores.
+Tensor frame_of_scores(const Call& call, const Form& form);
+
+/// A formula's text as a template argument.
+template <std::size_t size>
+struct FormulaText {
+  char letters[size] = {};
+
+  consteval FormulaText(const char (&text)[size]) {  // NOLINT: a literal is a text
+    std::ranges::copy(text, letters);
+  }
+};
+
+/// The maths of a function of each cell by itself.
+/// Example: `CellFunction<"ln {0}", [](const auto& x) { return logarithm(x); }>`
+template <FormulaText formula, auto function>
+struct CellFunction {
+  static Form form(const Call&) { return {{"row column"}, "row column", formula.letters}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return function(c(0)(c.row, c.column));
+  }
+};
+
+/// The maths of its gradient, from a cell of the output's gradient and the same of operand `k`.
+template <FormulaText formula, std::size_t k, auto function>
+struct CellGradient {
+  static Form form(const Call&) { return {{"row column"}, "row column", formula.letters}; }
+
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    return function(c(grad_output)(c.row, c.column), c(k)(c.row, c.column));
+  }
+};
 
 /// Returns the form of a cell-by-cell operation on two operands. The second has the size of the
 /// first, or is one row, one column or one number, which repeats.

@@ -107,7 +107,6 @@ constinit const Operation accumulate_grad_operation = operation_of<AccumulateGra
     .says = "What was used more than once gets a gradient through each of its uses. They are "
             "added up.",
     .notice = "Which of the uses sends back the most?",
-    .min_operands = 1,
     .max_operands = 1024,
     .mistakes = accumulate_grad_mistakes,
 });

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 
 #include "ops/cell.hpp"
 #include "ops/kinds/formula.hpp"

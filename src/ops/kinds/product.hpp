@@ -29,17 +29,44 @@ N product_cell(const Cell<N>& c, RightSide right) {
   return c.call->inputs.size() == 3 ? result + c(2)(0, c.column) : result;
 }
 
-/// The maths of such a product, without its form.
-template <RightSide right>
+/// The axes of a product's result and of both factors; `right` says how the second one is stored.
+struct RowsTimesColumns {
+  static constexpr std::string_view result = "row column";
+  static constexpr std::string_view first = "row inner", second = "inner column";
+  static constexpr RightSide right = RightSide::as_is;
+  static constexpr bool shares_heads = false;
+};
+
+/// The same for values that are mixed by weights.
+struct WeightsTimesValues {
+  static constexpr std::string_view result = "query d_v";
+  static constexpr std::string_view first = "query key", second = "key d_v";
+  static constexpr RightSide right = RightSide::as_is;
+  static constexpr bool shares_heads = true;
+};
+
+/// The maths of such a product, with the axes of `Axes`.
+template <class Axes>
 struct ProductMaths {
+  static Form form(const Call&) {
+    const bool is_transposed = Axes::right == RightSide::transposed;
+    return {.operands = {Axes::first, Axes::second},
+            .output = Axes::result,
+            .formula = is_transposed ? "{0} · {1}ᵀ" : "{0} · {1}",
+            .formula_by_columns = is_transposed ? "{1}ᵀ · {0}" : "{1} · {0}",
+            .shares_heads = Axes::shares_heads};
+  }
+
   template <class N>
   static N cell(const Cell<N>& c) {
-    return product_cell(c, right);
+    return product_cell(c, Axes::right);
   }
+
+  static Tensor compute(const Call& call) { return product(call, form(call), Axes::right); }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
-    return product_range(call, operands, result, right);
+    return product_range(call, operands, result, Axes::right);
   }
 };
 
@@ -47,6 +74,23 @@ struct ProductMaths {
 struct Factor {
   std::size_t operand = 0;
   bool transposed = false;
+};
+
+/// The gradient of C = A·B, or A·Bᵀ, to its first factor: dC·Bᵀ, or dC·B.
+template <class Axes>
+struct GradFirst {
+  static constexpr std::string_view axes[] = {Axes::result, Axes::first, Axes::second};
+  static constexpr Factor left{grad_output, false};
+  static constexpr Factor right{first_saved, Axes::right == RightSide::as_is};
+};
+
+/// To its second: Aᵀ·dC, or dCᵀ·A.
+template <class Axes>
+struct GradSecond {
+  static constexpr bool is_upright = Axes::right == RightSide::as_is;
+  static constexpr std::string_view axes[] = {Axes::result, Axes::second, Axes::first};
+  static constexpr Factor left{is_upright ? first_saved : grad_output, true};
+  static constexpr Factor right{is_upright ? grad_output : first_saved, false};
 };
 
 /// Returns the form "{0} · {2}ᵀ", with its formula for tokens as columns.

@@ -3,20 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <string_view>
-#include <vector>
 
-#include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
-#include "ops/cell.hpp"
 #include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
 #include "ops/kinds/line.hpp"
 #include "ops/numbers/functions.hpp"
-#include "ops/operation.hpp"
-#include "ops/options.hpp"
-#include "ops/result.hpp"
-#include "ops/shape_rule.hpp"
 #include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
 
@@ -59,6 +51,8 @@ std::string_view axes_of_targets(const Call& call) {
 std::vector<Tensor> scaled(const StepView& step, double factor) {
   return {with_numbers(*step.tensor, step.tensor->array() * factor)};
 }
+
+std::vector<Tensor> other_sign(const StepView& step) { return scaled(step, -1); }
 
 /// The loss of one row of logits: minus the logarithm of its softmax at the target or, if targets
 /// are shares, the mean of that weighted by the shares.
@@ -290,8 +284,6 @@ struct CrossEntropyBackward {
   }
 };
 
-std::vector<Tensor> other_sign(const StepView& step) { return scaled(step, -1); }
-
 // The softmax alone, as if there were no target.
 std::vector<Tensor> no_target(const StepView& step) {
   const Call call = call_of(step);
@@ -352,12 +344,6 @@ constinit const Operation cross_entropy_gradient = gradient_of<Gradient<CrossEnt
               "smaller.",
     .mistakes = cross_entropy_backward_mistakes,
 });
-
-/// The backward rule of cross_entropy, to its logits.
-BackwardRule cross_entropy_backward(const OperandRef& use) {
-  if (use.operand == 1) return {};  // targets have no gradient
-  return {&cross_entropy_gradient, {1}};
-}
 
 constexpr std::string_view reductions[] = {"mean", "sum", "none"};
 constexpr OptionRule cross_entropy_options[] = {
@@ -448,7 +434,6 @@ struct CrossEntropy {
   }
 };
 
-std::vector<Tensor> no_minus(const StepView& step) { return scaled(step, -1); }
 std::vector<Tensor> base_2(const StepView& step) { return scaled(step, std::numbers::log2e); }
 
 std::vector<Tensor> unbroadcast(const StepView& step) {
@@ -470,7 +455,7 @@ std::vector<Tensor> targets_from_one(const StepView& step) {
 constexpr Mistake cross_entropy_mistakes[] = {
     {"loss.targets-from-one", targets_from_one_says, targets_from_one_hint, targets_from_one},
     {"cross-entropy.no-minus", "The minus before the logarithm was left out.",
-     "The logarithm of a share is negative; a loss is not.", no_minus},
+     "The logarithm of a share is negative; a loss is not.", other_sign},
     {"cross-entropy.base-2", "The logarithm to base 2 was taken.", "ln, the logarithm to base e.",
      base_2},
     {"cross-entropy.sum", "The losses of the rows were added up, not averaged.",
@@ -490,10 +475,9 @@ constinit const Operation cross_entropy_operation = operation_of<CrossEntropy>({
     .notice = "If all of k possibilities get the same probability, the loss is ln k.",
     .operands = R"(["logits", "targets"])",
     .min_operands = 2,
-    .max_operands = 2,
     .options = cross_entropy_options,
     .mistakes = cross_entropy_mistakes,
-    .backward = cross_entropy_backward,
+    .backward = backward_by<GradientBy{&cross_entropy_gradient, 1}, GradientBy{}>,
 });
 
 }  // namespace qkv::inline ops

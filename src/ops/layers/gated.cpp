@@ -103,9 +103,8 @@ constexpr Mistake silu_mistakes[] = {
 // The derivative of SiLU: σ(x) · (1 + x · (1 − σ(x))).
 template <class N>
 N slope(const N& x) {
-  using std::exp;
-  const N sigmoid = N(1.0) / (N(1.0) + exp(opposite(x)));
-  return sigmoid * (N(1.0) + x * (N(1.0) - sigmoid));
+  const N share = sigmoid(x);
+  return share * (N(1.0) + x * (N(1.0) - share));
 }
 
 // Falls, rises and falls again: extremes are at the ends or at the turning points.
@@ -145,8 +144,6 @@ constinit const Operation silu_gradient = gradient_of<Gradient<SiluBackward>>({
     .notice = "Where is the slope negative?",
 });
 
-BackwardRule silu_backward(const OperandRef&) { return {&silu_gradient}; }
-
 }  // namespace
 
 constinit const Operation silu_operation = operation_of<Silu>({
@@ -157,7 +154,7 @@ constinit const Operation silu_operation = operation_of<Silu>({
     .notice = "The lowest that a number can become is -0.2785, at x = -1.2785.",
     .operands = R"(["gate"])",
     .mistakes = silu_mistakes,
-    .backward = silu_backward,
+    .backward = backward_by<GradientBy{&silu_gradient}>,
 });
 
 namespace {
@@ -272,10 +269,6 @@ constinit const Operation multiply_gradient = gradient_of<Gradient<MultiplyBackw
     .mistakes = cellwise_backward_mistakes<MultiplyBackward>,
 });
 
-BackwardRule multiply_backward(const OperandRef& use) {
-  return {&multiply_gradient, {1 - use.operand}};
-}
-
 }  // namespace
 
 constinit const Operation multiply_operation = operation_of<Multiply>({
@@ -287,9 +280,8 @@ constinit const Operation multiply_operation = operation_of<Multiply>({
     .notice = "Where one of the two is near 0, so is the product: it works as a gate.",
     .operands = R"(["A", "B"])",
     .min_operands = 2,
-    .max_operands = 2,
     .mistakes = multiply_mistakes,
-    .backward = multiply_backward,
+    .backward = backward_by<GradientBy{&multiply_gradient, 1}, GradientBy{&multiply_gradient, 0}>,
 });
 
 }  // namespace qkv::inline ops

@@ -14,33 +14,6 @@
 namespace qkv::inline ops {
 namespace {
 
-/// Bounds of one cell, (x_i - mean) / √(variance + ε), over a box of rows: each x within `radius`
-/// of `middle`. Interval arithmetic treats mean and variance as independent of x and is many times
-/// too wide. By the mean value theorem the cell moves by at most the sum of |slope| · radius, with
-/// the slopes ∂cell_i/∂x_j = (δ_ij - 1/n - cell_i · cell_j / n) / √(…).
-class LayerNormBounds {
- public:
-  LayerNormBounds(std::vector<Interval> row, double eps);
-  Interval range(std::size_t i) const;
-
- private:
-  double width() const { return static_cast<double>(row_.size()); }
-  double cell(const std::vector<double>& x, std::size_t i) const;
-  Interval cell_bounds(std::size_t i) const;
-  Interval slope(std::size_t i, std::size_t j) const;
-  Interval search_range(std::size_t i) const;
-  double extreme_value(std::size_t i, double way) const;
-  double moved(std::vector<double>& x, std::size_t i, std::size_t j, double way,
-               double height) const;
-
-  std::vector<Interval> row_;
-  double eps_;
-  std::vector<double> middle_, radius_;
-  Interval sum_ = 0.0;
-  Interval root_;                // √(variance + ε)
-  std::vector<Interval> cells_;  // bounds of each cell, safe but wide
-};
-
 Interval meet(Interval a, Interval b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
 
 double mean_of(const std::vector<double>& x) {
@@ -58,102 +31,117 @@ double deviation(const std::vector<double>& x, double eps) {
   return std::sqrt(variance + eps);
 }
 
-LayerNormBounds::LayerNormBounds(std::vector<Interval> row, double eps)
-    : row_(std::move(row)), eps_(eps) {
-  double squares = 0;
-  for (const Interval& x : row_) {
-    middle_.push_back(x.low + (x.high - x.low) / 2);
-    radius_.push_back((x.high - x.low) / 2);
-    sum_.low += x.low;
-    sum_.high += x.high;
-    squares += radius_.back() * radius_.back();
-  }
-  // A row's deviation changes by at most the root mean square of its changes.
-  const double root = deviation(middle_, eps_);
-  const double change = std::sqrt(squares / width());
-  root_ = {std::max(std::sqrt(eps_), root - change), root + change};
-  for (std::size_t j = 0; j < row_.size(); ++j) cells_.push_back(cell_bounds(j));
-}
-
-Interval LayerNormBounds::range(std::size_t i) const {
-  if (!std::isfinite(root_.high) || root_.low <= 0) return cells_[i];
-  double most = 0;
-  double least = 0;
-  for (std::size_t j = 0; j < row_.size(); ++j) {
-    const Interval s = slope(i, j);
-    most += std::max(std::abs(s.low), std::abs(s.high)) * radius_[j];
-    least += std::max(s.low, -s.high) * radius_[j];  // negative if the sign is uncertain
-  }
-  const double centre = cell(middle_, i);
-  Interval safe = meet(cells_[i], {centre - most, centre + most});
-  constexpr double near = 1.4;  // 1.5 is allowed
-  if (most <= near * least) return safe;
-  return meet(safe, search_range(i));
-}
-
-double LayerNormBounds::cell(const std::vector<double>& x, std::size_t i) const {
-  return (x[i] - mean_of(x)) / deviation(x, eps_);
-}
-
-// No cell is farther from 0 than √(n - 1).
-Interval LayerNormBounds::cell_bounds(std::size_t i) const {
-  const Interval own = row_[i];
-  const Interval others{sum_.low - own.low, sum_.high - own.high};
-  const double n = width();
-  const Interval above{own.low * (1 - 1 / n) - others.high / n,
-                       own.high * (1 - 1 / n) - others.low / n};
-  const double most = std::sqrt(n - 1);
-  return meet(above / root_, {-most, most});
-}
-
-Interval LayerNormBounds::slope(std::size_t i, std::size_t j) const {
-  const Interval own = (i == j ? 1.0 : 0.0) - 1 / width();
-  return (own - cells_[i] * cells_[j] / width()) / root_;
-}
-
-// For boxes so wide that slopes change sign: a coordinate search from the middle for a local
-// extreme, with a fifth added in case it missed a higher one.
-Interval LayerNormBounds::search_range(std::size_t i) const {
-  const double centre = cell(middle_, i);
-  const double up = extreme_value(i, 1) - centre;
-  const double down = centre - extreme_value(i, -1);
-  constexpr double to_be_safe = 1.2;
-  return {centre - to_be_safe * down, centre + to_be_safe * up};
-}
-
-double LayerNormBounds::extreme_value(std::size_t i, double way) const {
-  constexpr int most_rounds = 30;
-  double best = way * cell(middle_, i);
-  for (const bool from_corner : {false, true}) {
-    std::vector<double> x = middle_;
-    for (std::size_t j = 0; from_corner && j < x.size(); ++j) {
-      x[j] = (j == i) == (way > 0) ? row_[j].high : row_[j].low;
+/// Bounds of one cell, (x_i - mean) / √(variance + ε), over a box of rows: each x within `radius`
+/// of `middle`. Interval arithmetic treats mean and variance as independent of x and is many times
+/// too wide. By the mean value theorem the cell moves by at most the sum of |slope| · radius, with
+/// the slopes ∂cell_i/∂x_j = (δ_ij - 1/n - cell_i · cell_j / n) / √(…).
+class LayerNormBounds {
+ public:
+  LayerNormBounds(std::vector<Interval> row, double eps) : row_(std::move(row)), eps_(eps) {
+    double squares = 0;
+    for (const Interval& x : row_) {
+      middle_.push_back(x.low + (x.high - x.low) / 2);
+      radius_.push_back((x.high - x.low) / 2);
+      sum_.low += x.low;
+      sum_.high += x.high;
+      squares += radius_.back() * radius_.back();
     }
-    double height = way * cell(x, i);
-    for (int round = 0; round < most_rounds; ++round) {
-      const double before = height;
-      for (std::size_t j = 0; j < x.size(); ++j) height = moved(x, i, j, way, height);
-      if (height <= before) break;
-    }
-    best = std::max(best, height);
+    // A row's deviation changes by at most the root mean square of its changes.
+    const double root = deviation(middle_, eps_);
+    const double change = std::sqrt(squares / width());
+    root_ = {std::max(std::sqrt(eps_), root - change), root + change};
+    for (std::size_t j = 0; j < row_.size(); ++j) cells_.push_back(cell_bounds(j));
   }
-  return way * best;
-}
 
-// Sets x_j to the best of its ends and its middle; returns the height there.
-double LayerNormBounds::moved(std::vector<double>& x, std::size_t i, std::size_t j, double way,
-                              double height) const {
-  double best = x[j];
-  for (const double tried : {row_[j].low, row_[j].high, middle_[j]}) {
-    x[j] = tried;
-    const double there = way * cell(x, i);
-    if (there <= height) continue;
-    height = there;
-    best = tried;
+  Interval range(std::size_t i) const {
+    if (!std::isfinite(root_.high) || root_.low <= 0) return cells_[i];
+    double most = 0;
+    double least = 0;
+    for (std::size_t j = 0; j < row_.size(); ++j) {
+      const Interval s = slope(i, j);
+      most += std::max(std::abs(s.low), std::abs(s.high)) * radius_[j];
+      least += std::max(s.low, -s.high) * radius_[j];  // negative if the sign is uncertain
+    }
+    const double centre = cell(middle_, i);
+    Interval safe = meet(cells_[i], {centre - most, centre + most});
+    constexpr double near = 1.4;  // 1.5 is allowed
+    if (most <= near * least) return safe;
+    return meet(safe, search_range(i));
   }
-  x[j] = best;
-  return height;
-}
+
+ private:
+  double width() const { return static_cast<double>(row_.size()); }
+  double cell(const std::vector<double>& x, std::size_t i) const {
+    return (x[i] - mean_of(x)) / deviation(x, eps_);
+  }
+
+  // No cell is farther from 0 than √(n - 1).
+  Interval cell_bounds(std::size_t i) const {
+    const Interval own = row_[i];
+    const Interval others{sum_.low - own.low, sum_.high - own.high};
+    const double n = width();
+    const Interval above{own.low * (1 - 1 / n) - others.high / n,
+                         own.high * (1 - 1 / n) - others.low / n};
+    const double most = std::sqrt(n - 1);
+    return meet(above / root_, {-most, most});
+  }
+
+  Interval slope(std::size_t i, std::size_t j) const {
+    const Interval own = (i == j ? 1.0 : 0.0) - 1 / width();
+    return (own - cells_[i] * cells_[j] / width()) / root_;
+  }
+
+  // For boxes so wide that slopes change sign: a coordinate search from the middle for a local
+  // extreme, with a fifth added in case it missed a higher one.
+  Interval search_range(std::size_t i) const {
+    const double centre = cell(middle_, i);
+    const double up = extreme_value(i, 1) - centre;
+    const double down = centre - extreme_value(i, -1);
+    constexpr double to_be_safe = 1.2;
+    return {centre - to_be_safe * down, centre + to_be_safe * up};
+  }
+
+  double extreme_value(std::size_t i, double way) const {
+    constexpr int most_rounds = 30;
+    double best = way * cell(middle_, i);
+    for (const bool from_corner : {false, true}) {
+      std::vector<double> x = middle_;
+      for (std::size_t j = 0; from_corner && j < x.size(); ++j) {
+        x[j] = (j == i) == (way > 0) ? row_[j].high : row_[j].low;
+      }
+      double height = way * cell(x, i);
+      for (int round = 0; round < most_rounds; ++round) {
+        const double before = height;
+        for (std::size_t j = 0; j < x.size(); ++j) height = moved(x, i, j, way, height);
+        if (height <= before) break;
+      }
+      best = std::max(best, height);
+    }
+    return way * best;
+  }
+
+  // Sets x_j to the best of its ends and its middle; returns the height there.
+  double moved(std::vector<double>& x, std::size_t i, std::size_t j, double way,
+               double height) const {
+    double best = x[j];
+    for (const double tried : {row_[j].low, row_[j].high, middle_[j]}) {
+      x[j] = tried;
+      const double there = way * cell(x, i);
+      if (there <= height) continue;
+      height = there;
+      best = tried;
+    }
+    x[j] = best;
+    return height;
+  }
+
+  std::vector<Interval> row_;
+  double eps_;
+  std::vector<double> middle_, radius_;
+  Interval sum_ = 0.0;
+  Interval root_;                // √(variance + ε)
+  std::vector<Interval> cells_;  // bounds of each cell, safe but wide
+};
 
 constexpr OptionRule layer_norm_options[] = {
     {.name = "eps",
@@ -275,45 +263,48 @@ Tensor with_variant(const StepView& step, const NormVariant& habit) {
   });
 }
 
+template <auto... changes>
+std::vector<Tensor> with_changes(const StepView& step) {
+  const auto changed = [](auto change) {
+    NormVariant variant;
+    change(variant);
+    return variant;
+  };
+  return {with_variant(step, changed(changes))...};
+}
+
 std::vector<Tensor> sample_variance(const StepView& step) {
   if (step.operand().columns() < 2) return {};
   return {with_variant(step, {.less = 1})};
 }
 
-std::vector<Tensor> columns(const StepView& step) {
-  return {with_variant(step, {.along = Along::columns})};
-}
-
-std::vector<Tensor> no_gain(const StepView& step) {
-  return {with_variant(step, {.gain = false}), with_variant(step, {.gain = false, .bias = false})};
-}
-
-std::vector<Tensor> no_mean(const StepView& step) {
-  return {with_variant(step, {.centre = 0}), with_variant(step, {.centre = 0, .around = 0})};
-}
-
-std::vector<Tensor> standard_deviation(const StepView& step) {
-  constexpr Divisor by_variance = [](const Matrix& v, double eps) -> Matrix { return v + eps; };
-  constexpr Divisor by_bare_variance = [](const Matrix& v, double) -> Matrix { return v; };
-  constexpr Divisor by_root_plus_eps = [](const Matrix& v, double eps) -> Matrix {
-    return xt::sqrt(v) + eps;
-  };
-  return {with_variant(step, {.divisor = by_variance}),
-          with_variant(step, {.divisor = by_bare_variance}),
-          with_variant(step, {.divisor = by_root_plus_eps})};
-}
+Matrix by_variance(const Matrix& variance, double eps) { return variance + eps; }
+Matrix by_bare_variance(const Matrix& variance, double) { return variance; }
+Matrix by_root_plus_eps(const Matrix& variance, double eps) { return xt::sqrt(variance) + eps; }
 
 constexpr Mistake layer_norm_mistakes[] = {
     {"layer-norm.sample-variance", "The variance was divided by n - 1 instead of n.",
      "Layer norm divides the sum of squares by the whole width.", sample_variance},
     {"layer-norm.columns", "The columns were normalised instead of the rows.",
-     "Each token is normalised by itself.", columns},
+     "Each token is normalised by itself.",
+     with_changes<[](NormVariant& v) { v.along = Along::columns; }>},
     {"layer-norm.no-gain", "The gain was left out.", "After dividing comes · gain + bias.",
-     no_gain},
+     with_changes<[](NormVariant& v) { v.gain = false; },
+                  [](NormVariant& v) {
+                    v.gain = false;
+                    v.bias = false;
+                  }>},
     {"layer-norm.no-mean", "The mean was not subtracted.", "Subtract each row's mean first.",
-     no_mean},
+     with_changes<[](NormVariant& v) { v.centre = 0; },
+                  [](NormVariant& v) {
+                    v.centre = 0;
+                    v.around = 0;
+                  }>},
     {"layer-norm.standard-deviation", "It was divided by the variance, or ε was added to the root.",
-     "Divide by √(variance + ε).", standard_deviation},
+     "Divide by √(variance + ε).",
+     with_changes<[](NormVariant& v) { v.divisor = by_variance; },
+                  [](NormVariant& v) { v.divisor = by_bare_variance; },
+                  [](NormVariant& v) { v.divisor = by_root_plus_eps; }>},
 };
 
 }  // namespace
@@ -327,7 +318,6 @@ constinit const Operation layer_norm_operation = operation_of<LayerNorm>({
     .notice = "Rows that differed only in size or offset come out alike.",
     .operands = R"(["X", "gain", "bias"])",
     .min_operands = 3,
-    .max_operands = 3,
     .options = layer_norm_options,
     .zero_division_hint = "a row whose numbers are all the same needs an eps above 0",
     .mistakes = layer_norm_mistakes,

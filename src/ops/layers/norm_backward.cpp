@@ -19,68 +19,57 @@ namespace {
 class DualInterval {
  public:
   DualInterval(double exact) : value_(exact) {}  // NOLINT: a number is an interval without slopes
-  static DualInterval of_input(Interval range, std::size_t input, std::size_t inputs);
+
+  static DualInterval of_input(Interval range, std::size_t input, std::size_t inputs) {
+    DualInterval dual(0);
+    dual.value_ = range;
+    dual.slopes_.assign(inputs, 0.0);
+    dual.slopes_[input] = 1.0;
+    return dual;
+  }
 
   Interval value() const { return value_; }
   Interval slope(std::size_t input) const { return slopes_.empty() ? 0.0 : slopes_[input]; }
 
-  friend DualInterval operator+(const DualInterval& a, const DualInterval& b);
-  friend DualInterval operator-(const DualInterval& a, const DualInterval& b);
-  friend DualInterval operator*(const DualInterval& a, const DualInterval& b);
-  friend DualInterval operator/(const DualInterval& a, const DualInterval& b);
-  friend DualInterval sqrt(const DualInterval& x);
+  friend DualInterval operator+(const DualInterval& a, const DualInterval& b) {
+    return chained(a.value_ + b.value_, a, 1.0, b, 1.0);
+  }
+
+  friend DualInterval operator-(const DualInterval& a, const DualInterval& b) {
+    return chained(a.value_ - b.value_, a, 1.0, b, -1.0);
+  }
+
+  friend DualInterval operator*(const DualInterval& a, const DualInterval& b) {
+    const Interval value = &a == &b ? square(a.value_) : a.value_ * b.value_;
+    return chained(value, a, b.value_, b, a.value_);
+  }
+
+  friend DualInterval operator/(const DualInterval& a, const DualInterval& b) {
+    const Interval value = a.value_ / b.value_;
+    return chained(value, a, Interval(1.0) / b.value_, b, Interval(0.0) - value / b.value_);
+  }
+
+  friend DualInterval sqrt(const DualInterval& x) {
+    const Interval value = sqrt(x.value_);
+    return chained(value, x, Interval(0.5) / value, x, 0.0);
+  }
 
  private:
   // The chain rule: a's slopes times `of_a` plus b's times `of_b`.
   static DualInterval chained(Interval value, const DualInterval& a, Interval of_a,
-                              const DualInterval& b, Interval of_b);
+                              const DualInterval& b, Interval of_b) {
+    DualInterval result(0);
+    result.value_ = value;
+    result.slopes_.resize(std::max(a.slopes_.size(), b.slopes_.size()));
+    for (std::size_t k = 0; k < result.slopes_.size(); ++k) {
+      result.slopes_[k] = a.slope(k) * of_a + b.slope(k) * of_b;
+    }
+    return result;
+  }
 
   Interval value_;
   std::vector<Interval> slopes_;
 };
-
-DualInterval DualInterval::of_input(Interval range, std::size_t input, std::size_t inputs) {
-  DualInterval dual(0);
-  dual.value_ = range;
-  dual.slopes_.assign(inputs, 0.0);
-  dual.slopes_[input] = 1.0;
-  return dual;
-}
-
-DualInterval DualInterval::chained(Interval value, const DualInterval& a, Interval of_a,
-                                   const DualInterval& b, Interval of_b) {
-  DualInterval result(0);
-  result.value_ = value;
-  result.slopes_.resize(std::max(a.slopes_.size(), b.slopes_.size()));
-  for (std::size_t k = 0; k < result.slopes_.size(); ++k) {
-    result.slopes_[k] = a.slope(k) * of_a + b.slope(k) * of_b;
-  }
-  return result;
-}
-
-DualInterval operator+(const DualInterval& a, const DualInterval& b) {
-  return DualInterval::chained(a.value_ + b.value_, a, 1.0, b, 1.0);
-}
-
-DualInterval operator-(const DualInterval& a, const DualInterval& b) {
-  return DualInterval::chained(a.value_ - b.value_, a, 1.0, b, -1.0);
-}
-
-DualInterval operator*(const DualInterval& a, const DualInterval& b) {
-  const Interval value = &a == &b ? square(a.value_) : a.value_ * b.value_;
-  return DualInterval::chained(value, a, b.value_, b, a.value_);
-}
-
-DualInterval operator/(const DualInterval& a, const DualInterval& b) {
-  const Interval value = a.value_ / b.value_;
-  return DualInterval::chained(value, a, Interval(1.0) / b.value_, b,
-                               Interval(0.0) - value / b.value_);
-}
-
-DualInterval sqrt(const DualInterval& x) {
-  const Interval value = sqrt(x.value_);
-  return DualInterval::chained(value, x, Interval(0.5) / value, x, 0.0);
-}
 
 /// Bounds of a cell over a box of inputs, by the mean value theorem: its value in the middle, and
 /// at most each slope times the input's distance from there.

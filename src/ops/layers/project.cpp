@@ -7,26 +7,10 @@
 namespace qkv::inline ops {
 namespace {
 
-// Y = X·W: dX = dY·Wᵀ, dW = Xᵀ·dY.
-struct GradRows {
-  static constexpr std::string_view axes[] = {"row column", "row inner", "inner column"};
-  static constexpr Factor left{grad_output, false}, right{first_saved, true};
-};
-
-struct GradWeight {
-  static constexpr std::string_view axes[] = {"row column", "inner column", "row inner"};
-  static constexpr Factor left{first_saved, true}, right{grad_output, false};
-};
-
-// Y = X·Wᵀ, the weight being stored out × in: dX = dY·W, dW = dYᵀ·X.
-struct GradRowsOutIn {
-  static constexpr std::string_view axes[] = {"row column", "row inner", "column inner"};
-  static constexpr Factor left{grad_output, false}, right{first_saved, false};
-};
-
-struct GradWeightOutIn {
-  static constexpr std::string_view axes[] = {"row column", "column inner", "row inner"};
-  static constexpr Factor left{grad_output, true}, right{first_saved, false};
+// The axes of a weight that is stored out × in.
+struct RowsTimesRows : RowsTimesColumns {
+  static constexpr std::string_view second = "column inner";
+  static constexpr RightSide right = RightSide::transposed;
 };
 
 constexpr Operation words_of_rows{
@@ -45,10 +29,13 @@ constexpr Operation words_of_weight{
     .notice = "It has the weight's own shape. One step of training subtracts a little of it.",
 };
 
-constinit const Operation grad_rows = product_gradient<GradRows>(words_of_rows);
-constinit const Operation grad_rows_out_in = product_gradient<GradRowsOutIn>(words_of_rows);
-constinit const Operation grad_weight = product_gradient<GradWeight>(words_of_weight);
-constinit const Operation grad_weight_out_in = product_gradient<GradWeightOutIn>(words_of_weight);
+constinit const Operation grad_rows = product_gradient<GradFirst<RowsTimesColumns>>(words_of_rows);
+constinit const Operation grad_rows_out_in =
+    product_gradient<GradFirst<RowsTimesRows>>(words_of_rows);
+constinit const Operation grad_weight =
+    product_gradient<GradSecond<RowsTimesColumns>>(words_of_weight);
+constinit const Operation grad_weight_out_in =
+    product_gradient<GradSecond<RowsTimesRows>>(words_of_weight);
 
 struct GradBias : IdentityBackward {
   static Form form(const Call&) {
@@ -253,9 +240,7 @@ std::vector<Tensor> added_early(const StepView& step) {
   for (std::size_t k = 0; k < 2; ++k) {
     const Tensor& late = *x.inputs[1 - k]->tensor;
     if (!repeats_to(late, right)) continue;
-    Call call = call_of(step);
-    call.inputs[0] = x.inputs[k]->tensor;
-    results.push_back(sum_of(step, Project::compute(call), late));
+    results.push_back(sum_of(step, with_operand(step, 0, *x.inputs[k]->tensor), late));
   }
   return results;
 }
@@ -267,9 +252,7 @@ std::vector<Tensor> half_of_the_sum(const StepView& step) {
   if (x.operation != &add_operation) return results;
   for (const StepView* half : x.inputs) {
     if (half->tensor->shape() != x.tensor->shape()) continue;
-    Call call = call_of(step);
-    call.inputs[0] = half->tensor;
-    results.push_back(Project::compute(call));
+    results.push_back(with_operand(step, 0, *half->tensor));
   }
   return results;
 }

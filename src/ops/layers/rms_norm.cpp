@@ -212,7 +212,6 @@ constinit const Operation rms_norm_operation = operation_of<RmsNorm>({
     .notice = "Rows that differed only in size come out alike; signs stay.",
     .operands = R"(["X", "gain"])",
     .min_operands = 2,
-    .max_operands = 2,
     .options = rms_norm_options,
     .zero_division_hint = "a row of zeros needs an eps above 0",
     .mistakes = rms_norm_mistakes,

@@ -14,48 +14,27 @@
 namespace qkv::inline ops {
 namespace {
 
-struct Matmul : ProductMaths<RightSide::as_is> {
-  static Form form(const Call&) {
-    return {{"row inner", "inner column"}, "row column", "{0} · {1}", "{1} · {0}"};
-  }
-
+struct Matmul : ProductMaths<RowsTimesColumns> {
   static Tensor compute(const Call& call) {
-    // [row inner]·[inner column] → [row column]
-    Tensor result = product(call, form(call), RightSide::as_is);
+    Tensor result = ProductMaths::compute(call);  // [row inner]·[inner column] → [row column]
     result.dot_width = call.inputs[0]->columns();
     return result;
   }
 };
 
-// C = A·B: dA = dC·Bᵀ, dB = Aᵀ·dC.
-struct GradLeft {
-  static constexpr std::string_view axes[] = {"row column", "row inner", "inner column"};
-  static constexpr Factor left{grad_output, false}, right{first_saved, true};
-};
-
-struct GradRight {
-  static constexpr std::string_view axes[] = {"row column", "inner column", "row inner"};
-  static constexpr Factor left{first_saved, true}, right{grad_output, false};
-};
-
-constinit const Operation matmul_grad_left = product_gradient<GradLeft>({
+constinit const Operation matmul_grad_left = product_gradient<GradFirst<RowsTimesColumns>>({
     .title = "Back to the left matrix",
     .says = "The gradient of a product goes back to its left matrix through the right one, turned "
             "over.",
     .notice = "It has the left matrix's own shape.",
 });
 
-constinit const Operation matmul_grad_right = product_gradient<GradRight>({
+constinit const Operation matmul_grad_right = product_gradient<GradSecond<RowsTimesColumns>>({
     .title = "Back to the right matrix",
     .says = "The gradient of a product goes back to its right matrix through the left one, turned "
             "over.",
     .notice = "It has the right matrix's own shape.",
 });
-
-BackwardRule matmul_backward(const OperandRef& use) {
-  if (use.operand == 0) return {&matmul_grad_left, {1}};
-  return {&matmul_grad_right, {0}};
-}
 
 }  // namespace
 
@@ -68,9 +47,8 @@ constinit const Operation matmul_operation = operation_of<Matmul>({
               "of the left one.",
     .operands = R"(["A", "B"])",
     .min_operands = 2,
-    .max_operands = 2,
     .reverses_operands = true,
-    .backward = matmul_backward,
+    .backward = backward_by<GradientBy{&matmul_grad_left, 1}, GradientBy{&matmul_grad_right, 0}>,
 });
 
 namespace {
@@ -105,8 +83,6 @@ constinit const Operation transpose_gradient = gradient_of<Gradient<TransposeBac
     .notice = "The same numbers, each in its operand's place.",
 });
 
-BackwardRule transpose_backward(const OperandRef&) { return {&transpose_gradient}; }
-
 }  // namespace
 
 constinit const Operation transpose_operation = operation_of<Transpose>({
@@ -115,7 +91,7 @@ constinit const Operation transpose_operation = operation_of<Transpose>({
     .says = "The matrix is turned over: its first row becomes the first column, and so on.",
     .notice = "The same numbers, each with its two indices exchanged.",
     .operands = R"(["A"])",
-    .backward = transpose_backward,
+    .backward = backward_by<GradientBy{&transpose_gradient}>,
 });
 
 namespace {
@@ -139,47 +115,37 @@ N sum_of(const Line<N>& line) {
   return sum<N>(line.size(), [&](std::size_t i) { return line(i); });
 }
 
-struct RowMax {
-  static Form form(const Call& call) { return form_of_statistic(call, "the largest of"); }
+// One number for each line, by `statistic` of whole matrices.
+template <FormulaText what, Matrix (*statistic)(const Matrix&, Along)>
+struct RowStatistic {
+  static Form form(const Call& call) { return form_of_statistic(call, what.letters); }
 
+  static Tensor compute(const Call& call) {
+    return by_operands(call, form(call),
+                       [&](const Operands& of) { return statistic(of(0), along_of(call)); });
+  }
+};
+
+struct RowMax : RowStatistic<"the largest of", maxima> {
   template <class N>
   static N cell(const Cell<N>& c) {
     const Line<N> line = line_of(c);
     return nan_max_of<N>(line.size(), line);
   }
-
-  static Tensor compute(const Call& call) {
-    return by_operands(call, form(call),
-                       [&](const Operands& of) { return maxima(of(0), along_of(call)); });
-  }
 };
 
-struct RowSum {
-  static Form form(const Call& call) { return form_of_statistic(call, "the sum of"); }
-
+struct RowSum : RowStatistic<"the sum of", sums> {
   template <class N>
   static N cell(const Cell<N>& c) {
     return sum_of(line_of(c));
   }
-
-  static Tensor compute(const Call& call) {
-    return by_operands(call, form(call),
-                       [&](const Operands& of) { return sums(of(0), along_of(call)); });
-  }
 };
 
-struct RowMean {
-  static Form form(const Call& call) { return form_of_statistic(call, "the mean of"); }
-
+struct RowMean : RowStatistic<"the mean of", means> {
   template <class N>
   static N cell(const Cell<N>& c) {
     const Line<N> line = line_of(c);
     return sum_of(line) / N(static_cast<double>(line.size()));
-  }
-
-  static Tensor compute(const Call& call) {
-    return by_operands(call, form(call),
-                       [&](const Operands& of) { return means(of(0), along_of(call)); });
   }
 };
 
@@ -245,10 +211,6 @@ constinit const Operation row_mean_gradient = gradient_of<Gradient<RowMeanBackwa
     .notice = "The same in the whole row.",
 });
 
-BackwardRule row_max_backward(const OperandRef&) { return {&row_max_gradient}; }
-BackwardRule row_sum_backward(const OperandRef&) { return {&row_sum_gradient}; }
-BackwardRule row_mean_backward(const OperandRef&) { return {&row_mean_gradient}; }
-
 }  // namespace
 
 constinit const Operation row_max_operation = operation_of<RowMax>({
@@ -258,7 +220,7 @@ constinit const Operation row_max_operation = operation_of<RowMax>({
     .notice = "Which place in its row has each of them?",
     .operands = R"(["A"])",
     .options = line_options,
-    .backward = row_max_backward,
+    .backward = backward_by<GradientBy{&row_max_gradient}>,
 });
 
 constinit const Operation row_sum_operation = operation_of<RowSum>({
@@ -268,7 +230,7 @@ constinit const Operation row_sum_operation = operation_of<RowSum>({
     .notice = "Dividing each row by its sum makes shares of 1.",
     .operands = R"(["A"])",
     .options = line_options,
-    .backward = row_sum_backward,
+    .backward = backward_by<GradientBy{&row_sum_gradient}>,
 });
 
 constinit const Operation row_mean_operation = operation_of<RowMean>({
@@ -279,7 +241,7 @@ constinit const Operation row_mean_operation = operation_of<RowMean>({
     .notice = "Each mean lies between the smallest and the largest of its row.",
     .operands = R"(["A"])",
     .options = line_options,
-    .backward = row_mean_backward,
+    .backward = backward_by<GradientBy{&row_mean_gradient}>,
 });
 
 }  // namespace qkv::inline ops

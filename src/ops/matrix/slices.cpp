@@ -148,10 +148,6 @@ constinit const Operation append_grad_new = gradient_of<Gradient<AppendBackward<
     .mistakes = cellwise_backward_mistakes<AppendBackward<true>>,
 });
 
-BackwardRule append_backward(const OperandRef& use) {
-  return {use.operand == 0 ? &append_grad_past : &append_grad_new};
-}
-
 }  // namespace
 
 constinit const Operation append_operation = operation_of<Append>({
@@ -162,9 +158,8 @@ constinit const Operation append_operation = operation_of<Append>({
     .notice = "What was there before is as it was.",
     .operands = R"(["past_K", "K_new"])",
     .min_operands = 2,
-    .max_operands = 2,
     .mistakes = append_mistakes,
-    .backward = append_backward,
+    .backward = backward_by<GradientBy{&append_grad_past}, GradientBy{&append_grad_new}>,
 });
 
 namespace {
@@ -316,8 +311,6 @@ constinit const Operation take_gradient = gradient_of<TakeBackward>({
     .notice = "The zeros stand where nothing was taken.",
 });
 
-BackwardRule take_backward(const OperandRef&) { return {&take_gradient}; }
-
 }  // namespace
 
 constinit const Operation take_operation = operation_of<Take>({
@@ -327,7 +320,7 @@ constinit const Operation take_operation = operation_of<Take>({
     .notice = "No number changes.",
     .operands = R"(["X"])",
     .options = take_options,
-    .backward = take_backward,
+    .backward = backward_by<GradientBy{&take_gradient}>,
 });
 
 }  // namespace qkv::inline ops

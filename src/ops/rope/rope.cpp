@@ -17,10 +17,6 @@
 namespace qkv::inline ops {
 namespace {
 
-inline constexpr std::size_t rope_mistakes_count = 17;
-
-extern const Mistake rope_mistakes[rope_mistakes_count];
-
 Tensor right_result(const StepView& step) { return rope_operation.compute(call_of(step)); }
 
 // The step's result with a change to its rotation.
@@ -30,6 +26,11 @@ Tensor with_rotation(const StepView& step, Change change) {
   Rotation rotation = Rotation::of(RopeOptions::of(call));
   change(rotation);
   return rotated(call, output_of(call, rope_operation.form(call)), rotation);
+}
+
+template <auto... changes>
+std::vector<Tensor> rotated_by(const StepView& step) {
+  return {with_rotation(step, changes)...};
 }
 
 bool are_given(const StepView& step) { return step.inputs.size() == 2; }
@@ -49,28 +50,8 @@ Pairing other(Pairing pairing) {
   return pairing == Pairing::halves ? Pairing::interleaved : Pairing::halves;
 }
 
-std::vector<Tensor> other_pairing(const StepView& step) {
-  return {with_rotation(step, [](Rotation& r) { r.pairs = r.table = other(r.pairs); })};
-}
-
-std::vector<Tensor> mixed_layout(const StepView& step) {
-  return {with_rotation(step, [](Rotation& r) { r.table = other(r.table); })};
-}
-
-std::vector<Tensor> backwards(const StepView& step) {
-  return {with_rotation(step, [](Rotation& r) { r.times = -1; })};
-}
-
-std::vector<Tensor> sin_cos_swapped(const StepView& step) {
-  return {with_rotation(step, [](Rotation& r) { r.sin_cos_swapped = true; })};
-}
-
 // Radians taken for degrees, as by a calculator in the wrong mode, or converted without need.
-std::vector<Tensor> in_degrees(const StepView& step) {
-  constexpr double degree = std::numbers::pi / 180;
-  return {with_rotation(step, [](Rotation& r) { r.times = degree; }),
-          with_rotation(step, [](Rotation& r) { r.times = 1 / degree; })};
-}
+constexpr double degree = std::numbers::pi / 180;
 
 std::vector<Tensor> offset(const StepView& step) {
   if (are_given(step)) return {};
@@ -140,10 +121,7 @@ std::vector<Tensor> skipped(const StepView& step) {
 }
 
 std::vector<Tensor> twice(const StepView& step) {
-  const Tensor once = right_result(step);
-  Call call = call_of(step);
-  call.inputs[0] = &once;
-  return {rope_operation.compute(call)};
+  return {with_operand(step, 0, right_result(step))};
 }
 
 // All heads side by side, as before the split, rotated as one row.
@@ -172,18 +150,12 @@ const StepView* norm_before(const StepView& step, std::vector<const StepView*>& 
   return nullptr;
 }
 
-Tensor again(const StepView& step, const Tensor& first) {
-  Call call = call_of(step);
-  call.inputs[0] = &first;
-  return step.operation->compute(call);
-}
-
 std::vector<Tensor> norm_skipped(const StepView& step) {
   std::vector<const StepView*> between = {&step};
   const StepView* norm = norm_before(step, between);
   if (!norm) return {};
   Tensor x = norm->operand();
-  for (; !between.empty(); between.pop_back()) x = again(*between.back(), x);
+  for (; !between.empty(); between.pop_back()) x = with_operand(*between.back(), 0, x);
   return {std::move(x)};
 }
 
@@ -191,7 +163,7 @@ std::vector<Tensor> norm_after(const StepView& step) {
   std::vector<const StepView*> between;
   const StepView* norm = norm_before(step, between);
   if (!norm || !between.empty()) return {};
-  return {again(*norm, again(step, norm->operand()))};
+  return {with_operand(*norm, 0, with_operand(step, 0, norm->operand()))};
 }
 
 std::vector<Tensor> from_zero(const StepView& step) {
@@ -212,15 +184,18 @@ std::vector<Tensor> by_rows_kept(const StepView& step) {
   return results;
 }
 
-constinit const Mistake rope_mistakes[rope_mistakes_count] = {
+constexpr Mistake rope_mistakes[] = {
     {"rope.pairing", "Other columns were paired: neighbours for the two halves, or the reverse.",
-     "Which columns does the lesson turn together?", other_pairing},
+     "Which columns does the lesson turn together?",
+     rotated_by<[](Rotation& r) { r.pairs = r.table = other(r.pairs); }>},
     {"rope.mixed-layout", "The angles stand in the order of the other pairing.",
-     "Both columns of a pair turn by the same angle.", mixed_layout},
+     "Both columns of a pair turn by the same angle.",
+     rotated_by<[](Rotation& r) { r.table = other(r.table); }>},
     {"rope.sign", "The pairs were turned backwards.", "x₁·cos θ − x₂·sin θ, x₂·cos θ + x₁·sin θ.",
-     backwards},
+     rotated_by<[](Rotation& r) { r.times = -1; }>},
     {"rope.sin-cos-swapped", "Sine and cosine have changed places.",
-     "A number is multiplied by the cosine, its partner by the sine.", sin_cos_swapped},
+     "A number is multiplied by the cosine, its partner by the sine.",
+     rotated_by<[](Rotation& r) { r.sin_cos_swapped = true; }>},
     {"rope.offset", "Each row was turned by the position before or after its own.",
      "At which position does the first row stand?", offset},
     {"rope.exponent", "The exponent of the angle is not 2i/width.",
@@ -236,7 +211,7 @@ constinit const Mistake rope_mistakes[rope_mistakes_count] = {
     {"rope.before-split", "The whole row was turned before it was cut into heads.",
      "Each head turns by the same angles: cut first.", before_split},
     {"rope.degrees", "Degrees were taken for radians.", "Sine and cosine are of radians.",
-     in_degrees},
+     rotated_by<[](Rotation& r) { r.times = degree; }, [](Rotation& r) { r.times = 1 / degree; }>},
     {"qk-norm.skipped", "The norm before the turn was left out.",
      "Queries and keys are normalised before they are turned.", norm_skipped},
     {"qk-norm.after-rope", "The norm came after the turn.",
@@ -259,6 +234,52 @@ Call forward(const Call& call) {
   return there;
 }
 
+// x₁·cos θ − x₂·sin θ if it `subtracts`, or x₂·cos θ + x₁·sin θ.
+template <class N, class Angle>
+N rotated_number(const N& own, const N& partner, const Angle& angle, bool subtracts) {
+  using std::cos;
+  using std::sin;
+  const N straight = own * N(cos(angle));
+  const N across = partner * N(sin(angle));
+  return subtracts ? straight - across : straight + across;
+}
+
+template <class N>
+N by_given_angle(const N& own, const N& partner, const N& angle, bool subtracts) {
+  if constexpr (std::is_same_v<N, Interval>) {
+    return rotated_range(own, partner, angle, subtracts);
+  } else if constexpr (std::is_same_v<N, Decimal>) {
+    return angle.value() == 0 ? own : Decimal::unknown();
+  } else {
+    return rotated_number(own, partner, angle, subtracts);
+  }
+}
+
+// A cell of the first operand, its pair rotated or rotated back; operand `angles` has the angles if
+// they are given.
+template <class N>
+N rotated_cell(const Cell<N>& c, const RopeOptions& rope, std::size_t angles, bool is_back) {
+  const auto x = c(0);
+  const N own = x(c.row, c.column);
+  if (c.column >= rope.width) return own;
+  const PairPlace place = pair_place(rope.pairing, rope.width, c.column);
+  const N partner = x(c.row, place.partner);
+  const bool subtracts = place.is_first != is_back;
+  if (rope.are_given()) {
+    return by_given_angle(own, partner, c(angles)(c.row, place.pair), subtracts);
+  }
+  const double position = rope.first + static_cast<double>(c.row);
+  const double attention_factor = rope.attention_factor();
+  if constexpr (std::is_same_v<N, Decimal>) {  // cosines are exact only at 0
+    return position == 0 && attention_factor == 1 ? own : Decimal::unknown();
+  } else {
+    using Angle = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
+    const N result =
+        rotated_number(own, partner, rope.angle<Angle>(position, place.pair), subtracts);
+    return attention_factor == 1 ? result : result * N(attention_factor);
+  }
+}
+
 // A rotation's transpose is the rotation by the opposite angle.
 struct RopeBackward {
   static Form form(const Call& call) {
@@ -273,46 +294,7 @@ struct RopeBackward {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Call there = forward(*c.call);
-    const RopeOptions rope = RopeOptions::of(there);
-    const auto change = c(grad_output);
-    const N own = change(c.row, c.column);
-    if (c.column >= rope.width) return own;
-    const PairPlace place = pair_place(rope.pairing, rope.width, c.column);
-    const N partner = change(c.row, place.partner);
-    if (rope.are_given()) {
-      return by_given(own, partner, c(first_saved)(c.row, place.pair), place.is_first);
-    }
-    const double position = rope.first + static_cast<double>(c.row);
-    if constexpr (std::is_same_v<N, Decimal>) {  // cosines are exact only at 0
-      return position == 0 && rope.attention_factor() == 1 ? own : Decimal::unknown();
-    } else {
-      using Angle = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
-      const N result =
-          rotated_back(own, partner, rope.angle<Angle>(position, place.pair), place.is_first);
-      return rope.attention_factor() == 1 ? result : result * N(rope.attention_factor());
-    }
-  }
-
-  // y₁·cos θ + y₂·sin θ, or y₂·cos θ − y₁·sin θ.
-  template <class N, class Angle>
-  static N rotated_back(const N& own, const N& partner, const Angle& angle, bool is_first) {
-    using std::cos;
-    using std::sin;
-    const N straight = own * N(cos(angle));
-    const N across = partner * N(sin(angle));
-    return is_first ? straight + across : straight - across;
-  }
-
-  template <class N>
-  static N by_given(const N& own, const N& partner, const N& angle, bool is_first) {
-    if constexpr (std::is_same_v<N, Interval>) {
-      return rotated_range(own, partner, angle, !is_first);
-    } else if constexpr (std::is_same_v<N, Decimal>) {
-      return angle.value() == 0 ? own : Decimal::unknown();
-    } else {
-      return rotated_back(own, partner, angle, is_first);
-    }
+    return rotated_cell(c, RopeOptions::of(forward(*c.call)), first_saved, true);
   }
 
   static Tensor compute(const Call& call, Tensor whole) {
@@ -347,8 +329,6 @@ struct GradAngles {
   }
 };
 
-std::vector<Tensor> not_rotated_back(const StepView& step) { return {step.operand()}; }
-
 std::vector<Tensor> rotated_forward(const StepView& step) {
   const Call there = forward(call_of(step));
   return {rotated(there, *step.tensor, Rotation::of(RopeOptions::of(there)))};
@@ -356,7 +336,7 @@ std::vector<Tensor> rotated_forward(const StepView& step) {
 
 constexpr Mistake rope_backward_mistakes[] = {
     {"rope.skipped", "The gradient was not turned back.",
-     "What was turned on the way there is turned back by the same angle.", not_rotated_back},
+     "What was turned on the way there is turned back by the same angle.", first_operand},
     {"rope.sign", "The gradient was turned on instead of back.", "Back is the other way round: −θ.",
      rotated_forward},
 };
@@ -419,16 +399,6 @@ constexpr OptionRule rope_options[] = {
      .numbers = Numbers::positive},
 };
 
-// x₁·cos θ − x₂·sin θ, or x₂·cos θ + x₁·sin θ.
-template <class N, class Angle>
-N rotated_cell(const N& own, const N& partner, const Angle& angle, bool is_first) {
-  using std::cos;
-  using std::sin;
-  const N straight = own * N(cos(angle));
-  const N across = partner * N(sin(angle));
-  return is_first ? straight - across : straight + across;
-}
-
 struct Rope {
   static Form form(const Call& call) {
     const bool are_given = call.inputs.size() == 2;
@@ -445,40 +415,7 @@ struct Rope {
   // Su and others (2021), "RoFormer": a pair of columns is rotated by its position's angle.
   template <class N>
   static N cell(const Cell<N>& c) {
-    const RopeOptions rope = RopeOptions::of(*c.call);
-    const auto x = c(0);
-    const N own = x(c.row, c.column);
-    if (c.column >= rope.width) return own;
-    const PairPlace place = pair_place(rope.pairing, rope.width, c.column);
-    const N partner = x(c.row, place.partner);
-    if (rope.are_given()) return by_given(own, partner, c(1)(c.row, place.pair), place.is_first);
-    const double position = rope.first + static_cast<double>(c.row);
-    return by_position(own, partner, rope, position, place);
-  }
-
-  template <class N>
-  static N by_given(const N& own, const N& partner, const N& angle, bool is_first) {
-    if constexpr (std::is_same_v<N, Interval>) {
-      return rotated_range(own, partner, angle, is_first);
-    } else if constexpr (std::is_same_v<N, Decimal>) {
-      return angle.value() == 0 ? own : Decimal::unknown();
-    } else {
-      return rotated_cell(own, partner, angle, is_first);
-    }
-  }
-
-  template <class N>
-  static N by_position(const N& own, const N& partner, const RopeOptions& rope, double position,
-                       const PairPlace& place) {
-    const double attention_factor = rope.attention_factor();
-    if constexpr (std::is_same_v<N, Decimal>) {  // cosines are exact only at 0
-      return position == 0 && attention_factor == 1 ? own : Decimal::unknown();
-    } else {
-      using Angle = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
-      const Angle angle = rope.angle<Angle>(position, place.pair);
-      const N result = rotated_cell(own, partner, angle, place.is_first);
-      return attention_factor == 1 ? result : result * N(attention_factor);
-    }
+    return rotated_cell(c, RopeOptions::of(*c.call), 1, false);
   }
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
@@ -508,7 +445,6 @@ constinit const Operation rope_operation = operation_of<Rope>({
             "apart they stand, not on where.",
     .notice = "No pair changes its length; a token at position 0 stays as it is.",
     .operands = R"(["Q"] or ["Q", "angles"])",
-    .min_operands = 1,
     .max_operands = 2,
     .options = rope_options,
     .single_precision_error = angle_error,

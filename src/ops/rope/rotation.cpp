@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <initializer_list>
 #include <numbers>
 
 #include "ops/kinds/formula.hpp"

@@ -175,9 +175,7 @@ std::vector<Tensor> by_own_max(const StepView& step) {
   if (!upstream_scores(step).before) return {};
   const Tensor top = by_operands(call_of(step), *step.inputs[1]->tensor,
                                  [](const Operands& of) { return maxima(of(0)); });
-  Call call = call_of(step);
-  call.inputs[1] = &top;
-  return {step.operation->compute(call)};
+  return {with_operand(step, 1, top)};
 }
 
 std::vector<Tensor> max_not_updated(const StepView& step) {
@@ -253,10 +251,6 @@ constinit const Operation tile_grad_max = gradient_of<Gradient<GradTileMax>>({
     .notice = "In the end the maximum cancels out: its gradients sum to 0.",
 });
 
-BackwardRule tile_weights_backward(const OperandRef& use) {
-  return {use.operand == 0 ? &tile_grad_scores : &tile_grad_max, {BackwardRule::result}};
-}
-
 }  // namespace
 
 constinit const Operation tile_weights_operation = operation_of<TileWeights>({
@@ -268,10 +262,10 @@ constinit const Operation tile_weights_operation = operation_of<TileWeights>({
     .notice = "None is above 1, and 1 stands where the maximum so far is.",
     .operands = R"(["S", "m"])",
     .min_operands = 2,
-    .max_operands = 2,
     .least = 0,
     .mistakes = tile_weights_mistakes,
-    .backward = tile_weights_backward,
+    .backward = backward_by<GradientBy{&tile_grad_scores, BackwardRule::result},
+                            GradientBy{&tile_grad_max, BackwardRule::result}>,
 });
 
 double not_rescaled(double before, double, double, double tile) { return before + tile; }
@@ -308,9 +302,7 @@ TileScores upstream_scores(const StepView& weights) {
 std::vector<Tensor> weights_by_old_max(const StepView& weights) {
   const TileScores tile = upstream_scores(weights);
   if (!tile.before) return {};
-  Call call = call_of(weights);
-  call.inputs[1] = tile.before->tensor;
-  return {tile_weights_operation.compute(call)};
+  return {with_operand(weights, 1, *tile.before->tensor)};
 }
 
 namespace {
@@ -486,7 +478,6 @@ constinit const Operation merge_operation = operation_of<Merge>({
     .notice = "Each number lies between its two.",
     .operands = R"(["O_1", "L_1", "O_2", "L_2"])",
     .min_operands = 4,
-    .max_operands = 4,
     .mistakes = merge_mistakes,
     .backward = merge_backward,
 });

@@ -207,25 +207,15 @@ constinit const Operation sum_grad_tile = gradient_of<Gradient<GradTile>>({
     .notice = "The same in the whole row.",
 });
 
-// The tile adds P·V to the output: dP = dO·Vᵀ, dV = Pᵀ·dO.
-struct GradWeightsOfTile {
-  static constexpr std::string_view axes[] = {"query d_v", "query key", "key d_v"};
-  static constexpr Factor left{grad_output, false}, right{first_saved, true};
-};
-
-struct GradValuesOfTile {
-  static constexpr std::string_view axes[] = {"query d_v", "key d_v", "query key"};
-  static constexpr Factor left{first_saved, true}, right{grad_output, false};
-};
-
-constinit const Operation output_grad_weights = product_gradient<GradWeightsOfTile>({
+// The tile adds P·V to the output.
+constinit const Operation output_grad_weights = product_gradient<GradFirst<WeightsTimesValues>>({
     .title = "Back to the tile's weights",
     .says = "How much the loss would change if a query took more of a value: the gradient of its "
             "output times that value, feature by feature, added up.",
     .notice = "The tile's keys alone are needed.",
 });
 
-constinit const Operation output_grad_values = product_gradient<GradValuesOfTile>({
+constinit const Operation output_grad_values = product_gradient<GradSecond<WeightsTimesValues>>({
     .title = "Back to the tile's values",
     .says = "A value went to every query, as often as its weight said. The gradients come back by "
             "the same weights and are added up.",
